@@ -2,6 +2,7 @@
 
 #include "common/base/err.h"
 #include "common/base/mem.h"
+#include "common/base/order.h"
 #include "common/base/utf8.h"
 #include "eval/score.h"
 #include "unicode/lower.h"
@@ -311,11 +312,6 @@ struct position {
     size_t at;
 };
 
-static int by_position_id(const void *a, const void *b)
-{
-    return strcmp(((const struct position *)a)->id, ((const struct position *)b)->id);
-}
-
 /* Returns the ids of an object with their places in the file, sorted by id. The caller frees
  * them. */
 static struct position *positions(const struct js *object)
@@ -324,7 +320,7 @@ static struct position *positions(const struct js *object)
     struct position *out = mem_alloc(js_count(object) * sizeof *out);
     for (void *it = js_first(object); it; it = js_next(object, it), n++)
         out[n] = (struct position){ js_key(it, NULL), n };
-    qsort(out, n, sizeof *out, by_position_id);
+    qsort(out, n, sizeof *out, order_texts);
     return out;
 }
 
@@ -342,7 +338,7 @@ static void best_thresholds(struct squad_score *score, const struct squad *s, co
         if (!raw[i].predicted)
             continue;
         const struct position *p = bsearch(&(struct position){ q->id, 0 }, order,
-                                           js_count(no_answer), sizeof *p, by_position_id);
+                                           js_count(no_answer), sizeof *p, order_texts);
         ranked[n++] = (struct ranked){ raw[i].no_answer, p->at, &raw[i] };
     }
     qsort(ranked, n, sizeof *ranked, by_probability);

@@ -4,6 +4,7 @@
 #include "common/base/err.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
+#include "common/base/order.h"
 #include "textclean/flow.h"
 #include "textclean/languages.h"
 
@@ -135,11 +136,6 @@ struct learning {
     size_t language;
 };
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static int count_runs(void *ctx, void *tools, struct flow_item *item)
 {
     struct learning *l = ctx;
@@ -216,7 +212,7 @@ static int run_learn(int argc, char **argv, void *given_options)
         names[i] = argv[i];
     }
     if (!result)
-        qsort(names, (size_t)argc, sizeof *names, by_name);
+        qsort(names, (size_t)argc, sizeof *names, order_texts);
     for (int i = 0; i < argc && !result; i++)
         if (!i || strcmp(names[i], names[languages - 1]))
             names[languages++] = names[i];

@@ -4,6 +4,7 @@
 
 #include "common/base/err.h"
 #include "common/base/mem.h"
+#include "common/base/order.h"
 #include "common/base/utf8.h"
 #include "common/formats/yaml.h"
 #include "common/program/opt.h"
@@ -441,12 +442,6 @@ void rules_measure(const struct rules *r, struct rules_tools *t, const char *tex
     }
 }
 
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 size_t rules_learn(const double *values, size_t count, double tail, struct buf *out)
 {
     SCOPED_MEM double *sorted = mem_alloc(count * sizeof *sorted);
@@ -458,7 +453,7 @@ size_t rules_learn(const double *values, size_t count, double tail, struct buf *
                 sorted[n++] = values[k];
         if (!n)
             continue;
-        qsort(sorted, n, sizeof *sorted, by_size);
+        qsort(sorted, n, sizeof *sorted, order_reals);
         size_t beyond = (size_t)(tail * (double)n);
         double limit = sorted[table[i].side == LEAST ? beyond : n - 1 - beyond], read;
         size_t line = out->len;

@@ -17,6 +17,7 @@
 #include "common/base/err.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
+#include "common/base/order.h"
 #include "common/base/utf8.h"
 #include "common/files/mapping.h"
 #include "common/files/temp.h"
@@ -241,11 +242,6 @@ int file_of_program(struct buf *out, const char *name)
     return 0;
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 int file_ends_with(const char *s, const char *suffix)
 {
     size_t n = strlen(s), m = strlen(suffix);
@@ -277,7 +273,7 @@ static int list_names(struct file_names *out, const char *dir, const char *suffi
         return err_set("cannot read folder '%s': %s", dir, strerror(why));
     }
     if (out->count)
-        qsort(out->names, out->count, sizeof *out->names, by_name);
+        qsort(out->names, out->count, sizeof *out->names, order_texts);
     return 0;
 }
 

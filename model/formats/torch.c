@@ -3,6 +3,7 @@
 #include "common/base/buf.h"
 #include "common/base/err.h"
 #include "common/base/mem.h"
+#include "common/base/order.h"
 #include "model/formats/pickle.h"
 #include "model/formats/zip.h"
 
@@ -110,16 +111,10 @@ static const struct zip_entry *find_storage(const struct safetensors *s,
     return storage;
 }
 
-static int by_name(const void *a, const void *b)
-{
-    const struct safetensor *s = a, *t = b;
-    return strcmp(s->name, t->name);
-}
-
 static int check_names(struct safetensors *s)
 {
     if (s->count)
-        qsort(s->tensors, s->count, sizeof *s->tensors, by_name);
+        qsort(s->tensors, s->count, sizeof *s->tensors, order_texts);
     for (size_t i = 1; i < s->count; i++)
         if (!strcmp(s->tensors[i - 1].name, s->tensors[i].name))
             return err_set("%s: tensor '%s' is there twice", s->path, s->tensors[i].name);

@@ -4,6 +4,7 @@
 #include "common/base/ids.h"
 #include "common/base/mem.h"
 #include "common/base/noun.h"
+#include "common/base/order.h"
 #include "common/base/pool.h"
 #include "common/base/rng.h"
 #include "common/files/spill.h"
@@ -148,12 +149,6 @@ static void take_document(struct piece *p, const struct windows *w, const struct
     p->documents++;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static void shuffle(const struct windows *w, uint64_t what, uint64_t group, uint64_t *order,
                     uint64_t n)
 {
@@ -197,8 +192,8 @@ static uint64_t order_documents(struct job *j, uint64_t group)
     shuffle(j->w, KEY_DOCUMENTS, group, d->order, d->count);
     uint64_t held = hold_out(j);
     if (j->w->keep_order) {
-        qsort(d->order, held, sizeof *d->order, by_number);
-        qsort(d->order + held, d->count - held, sizeof *d->order, by_number);
+        qsort(d->order, held, sizeof *d->order, order_numbers);
+        qsort(d->order + held, d->count - held, sizeof *d->order, order_numbers);
     }
     return held;
 }

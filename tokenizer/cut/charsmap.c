@@ -7,6 +7,7 @@
 #include "common/base/err.h"
 #include "common/base/le.h"
 #include "common/base/mem.h"
+#include "common/base/order.h"
 #include "common/base/simd.h"
 #include "common/base/utf8.h"
 #include "tokenizer/cut/regex.h"
@@ -123,11 +124,6 @@ void charsmap_free(struct charsmap *m)
 
 /* ---- texts that are kept --------------------------------------------------------------------- */
 
-static int compare(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 void charsmap_keep(struct charsmap *m, const char *const *texts, size_t count)
 {
     m->kept = mem_zalloc(count, sizeof *m->kept);
@@ -138,7 +134,7 @@ void charsmap_keep(struct charsmap *m, const char *const *texts, size_t count)
         m->alone[first] = 0;
     }
     if (count)
-        qsort(m->kept, count, sizeof *m->kept, compare);
+        qsort(m->kept, count, sizeof *m->kept, order_texts);
 }
 
 /* Returns the first of kept[from..to) whose byte at index `depth` is `byte` or higher. All of them

@@ -1,14 +1,9 @@
 #include "train/report/slow.h"
 
 #include "common/base/mem.h"
+#include "common/base/order.h"
 
 static const double SLOW = 1.1, SHARE = 0.05;
-
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 static double all_of(const double seconds[TIME_KINDS])
 {
@@ -26,7 +21,7 @@ static double ratio(const double (*seconds)[TIME_KINDS], int kind, int r, int ra
     int n = 0;
     for (int q = r % model; q < ranks; q += model)
         same[n++] = seconds[q][kind];
-    qsort(same, (size_t)n, sizeof *same, by_value);
+    qsort(same, (size_t)n, sizeof *same, order_reals);
     const double median = same[(n - 1) / 2], own = seconds[r][kind];
     return median > 0 && own >= SHARE * all_of(seconds[r]) ? own / median : 0;
 }

@@ -4,6 +4,7 @@
 #include "common/base/hash.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
+#include "common/base/order.h"
 #include "common/files/file.h"
 #include "common/files/spill.h"
 #include "wikiprep/expand/arena.h"
@@ -179,12 +180,6 @@ static int save_page(struct output *out, const struct dump_page *p)
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-static int compare_hash(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 static void insert(struct library *l, size_t index)
 {
     const struct library_page *page = &l->pages[index];
@@ -212,7 +207,7 @@ static int finish(struct library *l)
         insert(l, i);
     }
     if (l->known_count)
-        qsort(l->known, l->known_count, sizeof *l->known, compare_hash);
+        qsort(l->known, l->known_count, sizeof *l->known, order_numbers);
     return 0;
 }
 
@@ -392,7 +387,7 @@ int library_exists(const struct library *l, const struct title *t)
 {
     uint64_t key = hash(t->ns, t->text.data, t->text.len);
     return l->known_count &&
-           bsearch(&key, l->known, l->known_count, sizeof key, compare_hash) != NULL;
+           bsearch(&key, l->known, l->known_count, sizeof key, order_numbers) != NULL;
 }
 
 const struct tree *library_tree(struct library_page *page, struct preprocessor *p)

@@ -5,6 +5,7 @@
 #include <libxml/parserInternals.h>
 
 #include "common/base/mem.h"
+#include "common/base/order.h"
 #include "common/formats/js.h"
 #include "wikiprep/site/names.h"
 #include "wikiprep/text/paragraph.h"
@@ -301,15 +302,10 @@ static const struct named {
 };
 /* clang-format on */
 
-static int compare_name(const void *key, const void *item)
-{
-    return strcmp(key, ((const struct named *)item)->name);
-}
-
 static enum name name_of(const char *element)
 {
-    const struct named *found = bsearch(element, named, sizeof named / sizeof *named, sizeof *named,
-                                        compare_name);
+    const struct named *found = bsearch(&element, named, sizeof named / sizeof *named,
+                                        sizeof *named, order_texts);
     return found ? found->is : OTHER_NAME;
 }
 
