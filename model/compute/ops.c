@@ -369,10 +369,15 @@ void ops_linear_fwd(struct ops *o, struct ops_array y, struct ops_array x,
                     const struct ops_linear *l, int count)
 {
     TRACE_KERNEL(0, 0);
-    for (int i = 1; i < count; i++)
-        assert(l[i].N == l->N && l[i].I == l->I && l[i].turned == l->turned &&
-               l[i].w.type == l->w.type);
-    o->b->linear_fwd(o, y, x, l, count);
+    for (int i = 0, end; i < count; i = end) {
+        int64_t outputs = 0;
+        for (end = i; end < count && l[end].w.type == l[i].w.type; end++) {
+            assert(l[end].N == l->N && l[end].I == l->I && l[end].turned == l->turned);
+            outputs += l[end].N * l[end].O;
+        }
+        o->b->linear_fwd(o, y, x, l + i, end - i); /* weights of one type */
+        y = ops_part(y, outputs);
+    }
 }
 
 void ops_linear_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dw,

@@ -151,8 +151,8 @@ struct ops_linear {
     int64_t N, I, O;
     int turned;
 };
-/* Computes `count` maps of the same rows x, which differ in w, bias and O alone; their w have one
- * type. Their outputs y lie one after the other. */
+/* Computes `count` maps of the same rows x, which differ in w, bias and O alone. Their outputs y
+ * lie one after the other. */
 void ops_linear_fwd(struct ops *o, struct ops_array y, struct ops_array x,
                     const struct ops_linear *l, int count);
 /* Computes those gradients whose target is not OPS_NONE: dx = dy w^T, dw = x^T dy, dbias = the sums
