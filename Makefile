@@ -18,7 +18,7 @@ PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 PKG_LIBS := $(shell pkg-config $(if $(STATIC),--static) --libs $(PACKAGES) 2>/dev/null)
 
 WARN = -Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes -Wvla \
-       -Werror=unused-result $(if $(findstring clang,$(CC)),-Wno-c2x-extensions)
+       -Werror=unused-result $(if $(findstring clang,$(CC)),-Wno-c2x-extensions -Wno-missing-field-initializers)
 # Errors that overwrite memory end the program rather than run an attacker's code. A packager's flags come later, and take precedence.
 HARDEN = -fstack-protector-strong $(if $(filter x86_64 i686,$(shell uname -m)),-fstack-clash-protection) -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
 HARDEN_LD = -Wl,-z,relro -Wl,-z,now
