@@ -183,7 +183,9 @@ static void write_settings(struct gguf_writer *w, const struct model_config *c,
         double x;
         const double usual = setting_key(name, c, s);
         memcpy(&x, (const char *)c + s->member, sizeof x);
-        if (!s->usual || is_llama3(c) || fabs(x - usual) > 1e-7)
+        if (!s->usual)
+            gguf_add_u32(w, name, (uint32_t)x); /* llama.cpp takes no other type */
+        else if (is_llama3(c) || fabs(x - usual) > 1e-7)
             gguf_add_f32(w, name, (float)x);
     }
 }

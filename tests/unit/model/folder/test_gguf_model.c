@@ -242,6 +242,10 @@ Test(gguf, yarn)
     c.rope_stretch = (struct ops_stretch){ 4,         2,         3, 64, 1.25 * ops_yarn_scale(4, 1),
                                            .yarn = 1, .whole = 1 };
     check_round_trip(&c);
+    struct gguf g; /* llama.cpp refuses a length that is no whole number */
+    cr_assert_eq(gguf_open(&g, in_dir("model.gguf")), 0, "%s", err_get());
+    cr_assert_eq(gguf_find(&g, "llama.rope.scaling.original_context_length")->form, GGUF_U32);
+    gguf_close(&g);
     c.rope_stretch.whole = 0;
     struct ops *o = ops_new(1);
     save_folder(o, &c);
