@@ -484,20 +484,6 @@ static int report(const struct run *r)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* Whether all operands can be read twice. */
-static int can_read_twice(int argc, char **argv, int *twice)
-{
-    *twice = argc > 0;
-    for (int i = 0; i < argc; i++) {
-        enum file_kind kind;
-        if (file_look(argv[i], &kind) < 0)
-            return -1;
-        if (!strcmp(argv[i], "-") || kind == FILE_SPECIAL)
-            *twice = 0;
-    }
-    return 0;
-}
-
 static int first_pass(struct run *r, struct flow *flow, int argc, char **argv)
 {
     struct flow first = *flow;
@@ -567,7 +553,7 @@ static int run_dedup(int argc, char **argv, void *given_options)
          flow->mark || r.given->clusters_path || r.given->keys.count))
         return err_usage(
             "--keys-to writes no documents: give no other output, no --mark, no --keys");
-    if (can_read_twice(argc, argv, &r.twice) < 0)
+    if (paths_can_read_twice(argv, argc, &r.twice) < 0)
         return -1;
     r.twice |= r.given->keys.count > 0;
     set_minhash(&r);

@@ -49,11 +49,7 @@ void entries_close(struct entries *s)
  * has any. Returns 0, or -1 with an error. */
 static int recognise(struct entries *s)
 {
-    static const char *const names[] = {
-        "", "documents", "JSON lines", "text", "lines", "Parquet"
-    };
-    static const char *const wanted[] = { "",        "documents are", "JSON lines are",
-                                          "text is", "lines are",     "Parquet is" };
+    static const char *const names[] = { "", "documents", "JSON lines", "text", "", "Parquet" };
     enum columns_kind columns = COLUMNS_PARQUET;
     int64_t n = input_peek(&s->in, KINDS_LOOK);
     if (n <= 0)
@@ -76,8 +72,8 @@ static int recognise(struct entries *s)
     if (s->format == ENTRY_AUTO)
         s->format = found;
     return found == s->format ? 0
-                              : err_set("%s: %s, but %s wanted: all files of a run have one format",
-                                        s->in.path, names[found], wanted[s->format]);
+                              : err_set("%s: %s, not %s: all files of a run have one format",
+                                        s->in.path, names[found], names[s->format]);
 }
 
 static int open_next(struct entries *s)
@@ -310,20 +306,6 @@ void entries_put_end(const struct entries *s, struct buf *out, uint64_t document
         document_put_end(out, documents);
 }
 
-/* Appends the attributes without an older mark, and the mark. */
-static void put_attributes(struct buf *out, const struct buf *more, const char *mark)
-{
-    static const char older[] = " textclean=\"";
-    const char *end = more->data + more->len;
-    const char *at = bytes_find(more->data, end, older, strlen(older));
-    const char *after = at ? memchr(at + strlen(older), '"', (size_t)(end - at) - strlen(older))
-                           : 0;
-    buf_add(out, more->data, (size_t)((after ? at : end) - more->data));
-    if (after)
-        buf_add(out, after + 1, (size_t)(end - after - 1));
-    buf_addf(out, "%s%s\"", older, mark);
-}
-
 /* Appends the line from *at to `begin`, and then a string in place of [begin, end). */
 static void put_in_place(const struct entry *r, size_t *at, size_t begin, size_t end, const char *s,
                          size_t n, struct buf *out)
@@ -360,7 +342,7 @@ void entry_put(const struct entry *r, enum entry_format format, const char *mark
     } else if (format == ENTRY_DOCUMENTS && mark) {
         struct document marked = r->document;
         buf_init(&marked.more);
-        put_attributes(&marked.more, &r->document.more, mark);
+        document_put_attribute(&marked.more, &r->document.more, MARK, mark);
         document_put(out, &marked);
         buf_release(&marked.more);
     } else if (format == ENTRY_DOCUMENTS) {

@@ -69,19 +69,15 @@ static int judge(void *ctx, void *tools, struct flow_item *item)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-static int print_rules(void)
-{
-    SCOPED(buf) text = BUF_INIT;
-    rules_print(&text);
-    return file_write("-", text.data, text.len);
-}
-
 static int run_filter(int argc, char **argv, void *given_options)
 {
     const struct filter *given = given_options;
     struct run run = { .personal = (enum personal_how)given->personal };
-    if (given->list)
-        return print_rules();
+    if (given->list) {
+        SCOPED(buf) text = BUF_INIT;
+        rules_print(&text);
+        return file_write("-", text.data, text.len);
+    }
     if (rules_set(&run.rules, given->sets, given->thresholds_path, given->limits.items,
                   given->limits.count) < 0)
         return -1;

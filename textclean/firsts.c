@@ -45,7 +45,6 @@ static struct key_slot *slot_of(const struct firsts *f, const struct key *key)
 
 static int grow(struct firsts *f)
 {
-    SCOPED_MEM struct key_slot *old = f->slots;
     size_t count = f->slot_count;
     char text[32];
     if (3 * count * sizeof *f->slots > f->memory) /* the old table and one of twice its size */
@@ -53,6 +52,7 @@ static int grow(struct firsts *f)
             "%zu keys of a stream do not fit --memory %s; give more, or files, which are "
             "read twice",
             f->used, log_bytes(text, f->memory));
+    SCOPED_MEM struct key_slot *old = f->slots;
     f->slot_count *= 2;
     f->slots = mem_zalloc(f->slot_count, sizeof *f->slots);
     for (size_t i = 0; i < count; i++)

@@ -104,16 +104,6 @@ void languages_cut(struct languages_runs *t, const char *text, size_t n)
     t->count = (size_t)(to - t->hashes);
 }
 
-size_t languages_piece(const char *text, size_t n, size_t most)
-{
-    size_t end = most;
-    if (n <= most)
-        return n;
-    while (end > most - 3 && ((unsigned char)text[end] & 0xC0) == 0x80)
-        end--;
-    return end;
-}
-
 /* ---- the model ------------------------------------------------------------------------------- */
 
 static int other_kind(const struct file_map *map)
@@ -217,7 +207,7 @@ int languages_judge(const struct languages *m, struct languages_runs *t, const c
     n = m->exact && n > EXACT_MOST ? EXACT_MOST : n;
     t->exact = m->exact;
     for (size_t at = 0, bytes; at < n; at = step ? at + step : at + bytes) {
-        bytes = languages_piece(text + at, n - at, most);
+        bytes = utf8_cut(text + at, n - at, most);
         languages_cut(t, text + at, bytes);
         add_weights(m, t, sums);
         letters += t->letters;
@@ -255,7 +245,7 @@ void languages_count(struct languages_counts *c, size_t language, struct languag
     uint64_t *runs = c->runs[language];
     t->exact = c->exact;
     for (size_t at = 0, bytes; at < n; at += bytes) {
-        bytes = languages_piece(text + at, n - at, LANGUAGES_PIECE);
+        bytes = utf8_cut(text + at, n - at, LANGUAGES_PIECE);
         languages_cut(t, text + at, bytes);
         for (size_t i = 0; i < t->count; i++)
             __atomic_fetch_add(runs + (t->hashes[i] >> (32 - c->bits)), 1, __ATOMIC_RELAXED);

@@ -52,10 +52,6 @@ struct languages_runs {
 /* Sets the runs of text[0..n), n <= LANGUAGES_PIECE. The text may be any bytes. */
 void languages_cut(struct languages_runs *t, const char *text, size_t n);
 
-/* Returns the bytes of the next piece of text[0..n), n > 0: at most `most`, to the end of a
- * character. */
-size_t languages_piece(const char *text, size_t n, size_t most);
-
 /* ---- the model ------------------------------------------------------------------------------- */
 
 struct languages {

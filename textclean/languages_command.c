@@ -1,10 +1,13 @@
-/* languages_command.c - the commands "language" and "learn-language" of textclean. */
+/* languages_command.c - the commands "language", "quality" and those that learn their models. */
 #include "textclean/commands.h"
+
+#include <math.h>
 
 #include "common/base/err.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/base/order.h"
+#include "common/files/paths.h"
 #include "textclean/flow.h"
 #include "textclean/languages.h"
 
@@ -113,20 +116,138 @@ const struct tool_command language_command = {
     .run = run_language,
 };
 
+/* ---- quality --------------------------------------------------------------------------------- */
+
+struct quality {
+    struct flow_options flow;
+    const char *model_path;
+    double keep, threshold;
+};
+
+static const struct quality quality_defaults = { .flow = FLOW_DEFAULTS };
+
+#define AT(member) offsetof(struct quality, member)
+static const struct opt quality_options[] = {
+    { 0, "model", OPT_TEXT, AT(model_path), "FILE", "the model that learn-quality wrote" },
+    { 0, "keep", OPT_REAL, AT(keep), "X",
+      "keep this share of the documents, those with the highest scores; files are read twice", 0,
+      1 },
+    { 0, "threshold", OPT_REAL, AT(threshold), "X", "leave documents out that have a lower score",
+      0, 1 },
+    FLOW_ROWS(struct quality),
+    { 0 },
+};
+#undef AT
+
+struct scoring {
+    struct languages model;
+    double threshold, *scores;
+    size_t count, cap;
+};
+
+/* The score is that of the language `good`. */
+static int judge_quality(void *ctx, void *tools, struct flow_item *item)
+{
+    const struct scoring *s = ctx;
+    const struct buf *text = &item->entry.document.text;
+    double score, *result = item->result = mem_alloc(sizeof *result);
+    int found = languages_judge(&s->model, tools, text->data, text->len, &score);
+    *result = found < 0 ? 0 : found ? score : 1 - score;
+    snprintf(item->mark, sizeof item->mark, "%.3f", *result);
+    if (*result < s->threshold)
+        item->reason = 0;
+    return 0;
+}
+
+static int add_score(void *ctx, struct flow_item *item)
+{
+    struct scoring *s = ctx;
+    mem_grow(s->scores, s->cap, s->count + 1);
+    s->scores[s->count++] = *(double *)item->result;
+    return 0;
+}
+
+/* Finds the score that the share `keep` of the documents has at least. */
+static int find_threshold(struct scoring *s, const struct flow *flow, double keep, int argc,
+                          char **argv)
+{
+    int twice;
+    SCOPED(flow) first = *flow;
+    first.silent = 1;
+    first.settle = add_score;
+    if (paths_can_read_twice(argv, argc, &twice) < 0)
+        return -1;
+    if (!twice)
+        return err_usage("--keep reads the documents twice: name files, or give --threshold");
+    int result = flow_run(&first, argc, argv);
+    if (!result && s->count) {
+        qsort(s->scores, s->count, sizeof *s->scores, order_reals);
+        size_t kept = (size_t)ceil(keep * (double)s->count);
+        s->threshold = fmax(s->threshold, s->scores[s->count - kept]);
+    }
+    return result;
+}
+
+static int run_quality(int argc, char **argv, void *given_options)
+{
+    static const char *const reasons[] = { "low-quality" };
+    const struct quality *given = given_options;
+    struct scoring s = { .threshold = given->threshold };
+    if (!given->model_path)
+        return err_usage("--model is missing: give a file that textclean learn-quality wrote");
+    if (given->keep <= 0 && given->threshold <= 0 && !given->flow.mark)
+        return err_usage("nothing to do: give --keep, --threshold or --mark");
+    SCOPED(flow) flow = { .options = &given->flow,
+                          .judge = judge_quality,
+                          .forget = free,
+                          .ctx = &s,
+                          .tools_bytes = sizeof(struct languages_runs),
+                          .reasons = reasons,
+                          .reason_count = 1 };
+    int result = languages_open(&s.model, given->model_path);
+    if (!result && !s.model.exact)
+        result = err_set("%s: a model of languages: learn-quality writes others",
+                         given->model_path);
+    if (!result && given->keep > 0)
+        result = find_threshold(&s, &flow, given->keep, argc, argv);
+    flow.least = s.count;
+    if (!result)
+        result = flow_run(&flow, argc, argv);
+    languages_close(&s.model);
+    free(s.scores);
+    return result;
+}
+
+const struct tool_command quality_command = {
+    .name = "quality",
+    .args = "[FILE...]",
+    .summary = "Keep documents that are like good ones, or mark each with its score.",
+    TOOL_OPTIONS(quality_options, quality_defaults),
+    .common = TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE,
+    .run = run_quality,
+};
+
 /* ---- learn-language -------------------------------------------------------------------------- */
 
 struct learn {
     struct flow_options flow;
-    int by;
+    struct opt_list good, bad;
 };
 static const struct learn learn_defaults = { .flow = { .field = "text" } };
+
+#define AT(member) offsetof(struct learn, member)
+static const struct opt learn_quality_options[] = {
+    { 'o', "output", OPT_TEXT, AT(flow.output_path), "FILE", "the file for the model" },
+    { 0, "good", OPT_LIST, AT(good), "FILE", "file or folder with good texts; may be given again" },
+    { 0, "bad", OPT_LIST, AT(bad), "FILE", "file or folder with bad texts; may be given again" },
+    FLOW_INPUT_ROWS(struct learn),
+    { 0 },
+};
+#undef AT
 
 static const struct opt learn_options[] = {
     { 'o', "output", OPT_TEXT, offsetof(struct learn, flow.output_path), "FILE",
       "the file for the model" },
-    { 0, "by", OPT_CHOICE, offsetof(struct learn, by), "letters|characters",
-      "what is learned: letters, for languages; or characters with their case, digits and marks, for "
-      "kinds of text, such as good and bad" },
     FLOW_INPUT_ROWS(struct learn),
     { 0 },
 };
@@ -184,7 +305,7 @@ static int learn_and_write(const struct learn *learn, int argc, char **argv, cha
         output_open(&out, given->output_path) < 0)
         return -1;
     languages_counts_init(&l.counts, names, languages);
-    l.counts.exact = learn->by;
+    l.counts.exact = learn->good.count > 0; /* texts by quality */
     int result = out.temp ? 0
                           : err_usage("'%s' is no place for a model, which is mapped: name a file",
                                       given->output_path);
@@ -231,4 +352,34 @@ const struct tool_command learn_language_command = {
     TOOL_OPTIONS(learn_options, learn_defaults),
     .common = TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE,
     .run = run_learn,
+};
+
+/* ---- learn-quality --------------------------------------------------------------------------- */
+
+static int run_learn_quality(int, char **, void *given_options)
+{
+    static const char *names[] = { "bad", "good" };
+    const struct learn *given = given_options;
+    const struct opt_list *lists[] = { &given->bad, &given->good };
+    const size_t count = given->bad.count + given->good.count;
+    SCOPED_MEM char **paths = mem_alloc((count + 1) * sizeof *paths);
+    SCOPED_MEM char **labels = mem_alloc((count + 1) * sizeof *labels);
+    size_t n = 0;
+    if (!given->flow.output_path || !given->good.count || !given->bad.count)
+        return err_usage("-o, --good or --bad is missing: name the model and both kinds of texts");
+    for (size_t i = 0; i < 2; i++)
+        for (size_t k = 0; k < lists[i]->count; k++) {
+            labels[n] = (char *)(uintptr_t)names[i];
+            paths[n++] = (char *)(uintptr_t)lists[i]->items[k];
+        }
+    return learn_and_write(given, (int)count, labels, paths, names, 2);
+}
+
+const struct tool_command learn_quality_command = {
+    .name = "learn-quality",
+    .args = "",
+    .summary = "Learn a model of quality from good and bad texts.",
+    TOOL_OPTIONS(learn_quality_options, learn_defaults),
+    .common = TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE,
+    .run = run_learn_quality,
 };

@@ -9,8 +9,11 @@ static const struct tool_command none_command = {
 };
 
 static const struct tool_command *const commands[] = {
-    &none_command,          &filter_command,   &learn_filter_command,   &dedup_command,
-    &decontaminate_command, &language_command, &learn_language_command, NULL,
+    &none_command,           &filter_command,
+    &learn_filter_command,   &dedup_command,
+    &decontaminate_command,  &language_command,
+    &learn_language_command, &quality_command,
+    &learn_quality_command,  NULL,
 };
 
 static const struct tool tool = {
@@ -22,7 +25,9 @@ static const struct tool tool = {
                 "  textclean dedup -o clean.jsonl --clusters alike.jsonl parts/\n"
                 "  textclean decontaminate --against lambada.jsonl -o corpus.jsonl web.jsonl\n"
                 "  textclean learn-language -o languages uk=ukwiki.txt it=itwiki.txt\n"
-                "  textclean language --model languages --keep uk -o uk.jsonl web.jsonl\n",
+                "  textclean language --model languages --keep uk -o uk.jsonl web.jsonl\n"
+                "  textclean learn-quality -o model --good ukwiki.txt --bad web.jsonl\n"
+                "  textclean quality --model model --keep 0.1 -o best.jsonl web.jsonl\n",
     .commands = commands,
 };
 

@@ -342,3 +342,13 @@ size_t utf8_offset(const char *s, size_t n, size_t count)
         i += utf8_read(s + i, n - i, &c);
     return i;
 }
+
+size_t utf8_cut(const char *text, size_t n, size_t most)
+{
+    size_t end = most;
+    if (n <= most)
+        return n;
+    while (end > most - 3 && ((unsigned char)text[end] & 0xC0) == 0x80)
+        end--;
+    return end;
+}

@@ -82,3 +82,7 @@ size_t utf8_valid(const char *text, size_t n);
  * U+FFFD (Unicode standard, section 3.9; Python's errors="replace"). Returns the number of bytes
  * replaced. */
 size_t utf8_repair(struct buf *out, const char *text, size_t n);
+
+/* Returns the bytes of the next piece of text[0..n), n > 0: at most `most`, to the end of a
+ * character. */
+size_t utf8_cut(const char *text, size_t n, size_t most);

@@ -71,3 +71,16 @@ int paths_expand(struct file_names *out, char *const *given, int count)
     }
     return 0;
 }
+
+int paths_can_read_twice(char *const *paths, int count, int *twice)
+{
+    *twice = count > 0;
+    for (int i = 0; i < count; i++) {
+        enum file_kind kind;
+        if (file_look(paths[i], &kind) < 0)
+            return -1;
+        if (!strcmp(paths[i], "-") || kind == FILE_SPECIAL)
+            *twice = 0;
+    }
+    return 0;
+}

@@ -13,3 +13,7 @@
  * stand for at least one, and only one may be stdin. The caller frees the list with
  * file_names_release, also after an error. Returns 0, or -1 with an error. */
 int paths_expand(struct file_names *out, char *const *given, int count);
+
+/* Sets *twice to whether all files can be read twice: there is one, and none is stdin ("-"), a pipe
+ * or a device. Returns 0, or -1 with an error. */
+int paths_can_read_twice(char *const *paths, int count, int *twice);

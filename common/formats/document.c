@@ -238,3 +238,17 @@ int document_read(struct document_reader *r, struct document *d)
     return err_set("%s: document at byte %" PRIu64 " ('%s') has no </doc>", r->in->path, r->offset,
                    d->title.data);
 }
+
+void document_put_attribute(struct buf *out, const struct buf *more, const char *name,
+                            const char *value)
+{
+    SCOPED(buf) older = BUF_INIT;
+    buf_addf(&older, " %s=\"", name);
+    const char *end = more->data + more->len;
+    const char *at = bytes_find(more->data, end, older.data, older.len);
+    const char *after = at ? memchr(at + older.len, '"', (size_t)(end - at) - older.len) : 0;
+    buf_add(out, more->data, (size_t)((after ? at : end) - more->data));
+    if (after)
+        buf_add(out, after + 1, (size_t)(end - after - 1));
+    buf_addf(out, "%s%s\"", older.data, value);
+}

@@ -57,3 +57,8 @@ void document_open(struct document_reader *r, struct input *in);
  * end, or -1 with an error that names the byte, also if the text is longer than r->in->most bytes
  * (0: no limit). */
 int document_read(struct document_reader *r, struct document *d);
+
+/* Appends the attributes `more` and one with this name and value, which is escaped, in place of an
+ * older one. */
+void document_put_attribute(struct buf *out, const struct buf *more, const char *name,
+                            const char *value);

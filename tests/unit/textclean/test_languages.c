@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/base/err.h"
+#include "common/base/utf8.h"
 #include "common/files/file.h"
 #include "textclean/languages.h"
 
@@ -46,8 +47,8 @@ Test(languages, runs)
     cr_expect_eq(cut("\xff\xc3 \xe3\x81"), 0);
     cut("\u6708");
     cr_expect_eq(has(&runs, runs.hashes[2]), 2);
-    cr_expect_eq(languages_piece("ab\u6708", 5, 4), 2);
-    cr_expect_eq(languages_piece("ab\u6708", 5, 5), 5);
+    cr_expect_eq(utf8_cut("ab\u6708", 5, 4), 2);
+    cr_expect_eq(utf8_cut("ab\u6708", 5, 5), 5);
 }
 
 static const char *const texts[2] = { "the cat and the dog and the cow", "il gatto e il cane" };
