@@ -358,7 +358,7 @@ const struct tool_command learn_language_command = {
 
 static int run_learn_quality(int, char **, void *given_options)
 {
-    static const char *names[] = { "bad", "good" };
+    const char *names[] = { "bad", "good" };
     const struct learn *given = given_options;
     const struct opt_list *lists[] = { &given->bad, &given->good };
     const size_t count = given->bad.count + given->good.count;
