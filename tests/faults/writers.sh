@@ -49,6 +49,7 @@ out|textclean dedup --by span -o out docs.txt
 out|textclean dedup --keys-to out docs.txt
 out|textclean learn-filter -o out docs.txt
 out|textclean learn-language -o out en=docs.txt it=wiki.tokens
+out|textclean learn-quality --format lines -o out --good wiki.tokens --bad docs.txt
 out|tokenize --vocab vocab -o out docs.txt
 out|tokenize --vocab vocab -o out --format csv --field b table.csv
 out|tokenize --vocab vocab --ids -o out docs.txt
