@@ -12,8 +12,8 @@
 /* Prepares the rest of a generator with tokenizer, back end and model. */
 static void begin(struct generator *g, const struct ops_array *blocks)
 {
-    /* LongRoPE turns a longer text otherwise from its first token on, so that cached keys would
-     * have to be made again. */
+    /* LongRoPE has other frequencies for a text longer than `original`, for its first tokens, too:
+     * all cached keys would have to be computed again. So no text gets longer. */
     struct model_config *c = &g->model.config;
     if (c->rope_longer.divided && c->rope_longer.original < (double)c->positions)
         c->positions = (int64_t)c->rope_longer.original;

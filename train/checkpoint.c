@@ -452,9 +452,9 @@ int checkpoint_begin(struct checkpoint_work **work, const char *out, int64_t kee
     return 0;
 }
 
-int checkpoint_waits(const struct checkpoint_work *w)
+int checkpoint_waits(struct checkpoint_work *w)
 {
-    return !atomic_load(&((struct checkpoint_work *)w)->done);
+    return !atomic_load(&w->done);
 }
 
 int checkpoint_go_on(struct checkpoint_work **work)

@@ -76,7 +76,7 @@ struct checkpoint_content {
 struct checkpoint_work;
 int checkpoint_begin(struct checkpoint_work **work, const char *out, int64_t keep,
                      const struct checkpoint *c, const struct checkpoint_content *from);
-int checkpoint_waits(const struct checkpoint_work *w);
+int checkpoint_waits(struct checkpoint_work *w);
 int checkpoint_go_on(struct checkpoint_work **work);
 
 /* Writes the model folder `dir`, with the tokenizer's files. Its tensors are F32 or BF16, as the

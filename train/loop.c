@@ -901,7 +901,7 @@ static void lap(struct loop *l, enum metrics_time kind)
 
 /* Reads the batch of step t, if there is such a step. Exchanges with the other ranks what all must
  * know before it: whether any rank has failed or was told to stop, whether the last checkpoint is
- * on the disks, and the numbers of labels and tokens. Must be called before the update of the step
+ * complete, and the numbers of labels and tokens. Must be called before the update of the step
  * before: the gathers that begin there go on during the forward pass of step t, and an exchange
  * between the two would wait for them. If a rank has failed, sets l->failed, so that the run ends
  * after the step before. */

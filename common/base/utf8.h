@@ -83,6 +83,6 @@ size_t utf8_valid(const char *text, size_t n);
  * replaced. */
 size_t utf8_repair(struct buf *out, const char *text, size_t n);
 
-/* Returns the bytes of the next piece of text[0..n), n > 0: at most `most`, to the end of a
- * character. */
+/* Returns the length of the longest beginning of text[0..n), n > 0, that has at most `most` bytes
+ * and divides no character. */
 size_t utf8_cut(const char *text, size_t n, size_t most);

@@ -160,8 +160,8 @@ struct output {
     /* set by the caller: output_close syncs nothing, because the caller syncs a whole folder
      * later */
     int lazy;
-    int late;      /* set by the caller: no write-back is started before output_close, so that a
-                    * write does not wait for the disk */
+    int late;      /* set by the caller, 1: the system is not asked to write to the disk before
+                    * output_close, so that output_write returns at once */
     int goes;      /* 1: stands for an older file that is no part of a new set (output_remove) */
     uint32_t crc;  /* of the bytes so far, if the file holds its own checksum */
     size_t crc_at; /* its place; 0: it holds none */

@@ -16,9 +16,9 @@ enum { KINDS_LOOK = 512 }; /* number of bytes of a file that the functions need 
  * Returns NULL if the file may be text. */
 const char *kinds_recognise(const char *path, const char *text, size_t n);
 
-/* Return 1 if text[0..n) begins, behind white space, with a document of wikiprep or the mark of a
- * stream of them; with a JSON object that has a member, or with {} as a line. Else return 0. */
+/* Returns 1 if text[0..n), after white space, begins with <doc or wikiprep's first line. */
 int kinds_is_documents(const char *text, size_t n);
+/* Returns 1 if text[0..n), after white space, begins with a JSON object. */
 int kinds_is_jsonl(const char *text, size_t n);
 
 /* Returns 1 and sets *kind if a file that begins with text[0..n) holds columns. Else returns 0. */
