@@ -1,9 +1,7 @@
 /* device.c - a GPU's memory, copies and stream, by the CUDA runtime. */
 #include <cuda_runtime_api.h>
 
-#include "common/base/err.h"
 #include "common/base/log.h"
-#include "common/base/mem.h"
 #include "cuda/cuda.h"
 
 enum { LEAST_BORROWED = 64 * 1024, LEAST_CAPABILITY = 80 };

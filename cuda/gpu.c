@@ -2,9 +2,7 @@
  * several kernels. */
 #include <math.h>
 
-#include "common/base/err.h"
 #include "common/base/log.h"
-#include "common/base/mem.h"
 #include "common/files/plugin.h"
 #include "cuda/cuda.h"
 

@@ -7,8 +7,6 @@
  * adds them (cuda_add_tree). */
 #include <dlfcn.h>
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "cuda/cuda.h"
 
 #ifndef NCCL_LIBRARY /* the Makefile gives emulated devices another one */

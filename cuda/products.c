@@ -6,9 +6,7 @@
  * inputs give the same bits. */
 #include <cublasLt.h>
 
-#include "common/base/err.h"
 #include "common/base/log.h"
-#include "common/base/mem.h"
 #include "cuda/cuda.h"
 
 enum { WORKSPACE = 32 << 20, BUCKETS = 1024, ALIGNED_MOST = 256 };

@@ -16,7 +16,7 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
+#include "common/base/base.h"
 
 #define CHOICES_FORM_WORDS                                                                         \
     "auto|plain|hellaswag|piqa|arc|winogrande|mmlu|boolq|sciq|openbookqa|copa|social_iqa|"         \

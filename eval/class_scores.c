@@ -2,8 +2,6 @@
 
 #include <math.h>
 
-#include "common/base/mem.h"
-
 void class_scores(struct class_scores *s, const int32_t *labels, const int32_t *predictions,
                   size_t n, int64_t classes)
 {

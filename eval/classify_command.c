@@ -4,9 +4,7 @@
 #include <math.h>
 
 #include "classify/classify.h"
-#include "common/base/err.h"
 #include "common/base/log.h"
-#include "common/base/mem.h"
 #include "common/files/file.h"
 #include "eval/class_scores.h"
 #include "eval/network.h"

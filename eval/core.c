@@ -2,10 +2,7 @@
 
 #include <math.h>
 
-#include "common/base/buf.h"
-#include "common/base/err.h"
 #include "common/base/log.h"
-#include "common/base/mem.h"
 #include "eval/core_tasks.h"
 #include "eval/items.h"
 #include "eval/report.h"

@@ -1,8 +1,5 @@
 #include "eval/core_tasks.h"
 
-#include "common/base/buf.h"
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/files/file.h"
 #include "common/formats/yaml.h"
 #include "tokenizer/input/csv.h"

@@ -1,6 +1,5 @@
 #include "eval/detokenize.h"
 
-#include "common/base/scope.h"
 #include "unicode/whitespace.h"
 
 struct rule {

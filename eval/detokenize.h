@@ -27,7 +27,7 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
+#include "common/base/base.h"
 
 void detokenize_wiki(struct buf *text);
 void detokenize_ptb(struct buf *text);

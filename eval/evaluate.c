@@ -1,9 +1,7 @@
 /* evaluate - measures a model: text, last words, multiple choice, training data, SQuAD. */
 #include <math.h>
 
-#include "common/base/err.h"
 #include "common/base/log.h"
-#include "common/base/scope.h"
 #include "common/program/tool.h"
 #include "eval/choice_command.h"
 #include "eval/core.h"

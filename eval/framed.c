@@ -1,7 +1,6 @@
 #include "eval/framed.h"
 
-#include "common/base/err.h"
-#include "common/base/scope.h"
+#include "common/base/base.h"
 
 int framed_encode(const struct tokenizer *t, struct encoder *e, const char *text, size_t n,
                   struct ids *out)

@@ -1,8 +1,5 @@
 #include "eval/items.h"
 
-#include "common/base/buf.h"
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/files/file.h"
 #include "unicode/whitespace.h"
 

@@ -1,7 +1,5 @@
 #include "eval/lambada.h"
 
-#include "common/base/err.h"
-#include "common/base/scope.h"
 #include "common/formats/js.h"
 #include "eval/items.h"
 #include "unicode/whitespace.h"

@@ -15,7 +15,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "eval/score.h"
 #include "tokenizer/tokenizer.h"
 

@@ -2,9 +2,7 @@
 
 #include <math.h>
 
-#include "common/base/err.h"
 #include "common/base/log.h"
-#include "common/base/scope.h"
 #include "common/base/utf8.h"
 #include "eval/items.h"
 #include "eval/report.h"

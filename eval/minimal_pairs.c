@@ -1,7 +1,5 @@
 #include "eval/minimal_pairs.h"
 
-#include "common/base/buf.h"
-#include "common/base/err.h"
 #include "common/base/log.h"
 #include "common/formats/js.h"
 #include "eval/items.h"

@@ -1,7 +1,5 @@
 #include "eval/network.h"
 
-#include "common/base/mem.h"
-
 int network_open(struct network *n, const char *dir, enum model_head head, const char *device,
                  int threads, enum ops_type weights, int64_t rows)
 {

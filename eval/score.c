@@ -2,9 +2,6 @@
 
 #include <math.h>
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
-
 int scorer_init(struct scorer *s, const char *dir, const char *device, int threads,
                 enum ops_type weights, int64_t rows)
 {

@@ -1,8 +1,5 @@
 #include "eval/shards.h"
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
-
 int shards_score(struct shards_score *score, struct scorer *s, struct dataset *d, int64_t length,
                  uint64_t sequences, void (*progress)(uint64_t done))
 {

@@ -2,8 +2,6 @@
 
 #include <math.h>
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/files/file.h"
 #include "common/formats/js.h"
 #include "eval/report.h"

@@ -20,7 +20,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "squad/squad_windows.h"
 
 struct squad_answer_rules {

@@ -1,9 +1,7 @@
 /* The command `evaluate squad`: answers to questions, and their scores. */
 #include "eval/evaluate_commands.h"
 
-#include "common/base/err.h"
 #include "common/base/log.h"
-#include "common/base/scope.h"
 #include "common/base/utf8.h"
 #include "common/files/file.h"
 #include "common/formats/js.h"

@@ -1,7 +1,5 @@
 #include "eval/squad_metric.h"
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/base/order.h"
 #include "common/base/utf8.h"
 #include "eval/score.h"

@@ -1,8 +1,5 @@
 #include "eval/squad_model.h"
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
-
 int squad_model_open(struct squad_model *m, const char *dir, const char *device, int threads,
                      enum ops_type weights, int64_t rows)
 {

@@ -1,6 +1,5 @@
 #include "eval/subject.h"
 
-#include "common/base/err.h"
 #include "common/base/log.h"
 #include "common/program/tool.h"
 #include "eval/framed.h"

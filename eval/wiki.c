@@ -2,9 +2,7 @@
 
 #include <math.h>
 
-#include "common/base/err.h"
 #include "common/base/log.h"
-#include "common/base/mem.h"
 #include "common/base/utf8.h"
 #include "common/files/archived.h"
 #include "common/files/file.h"

@@ -2,9 +2,6 @@
 
 #include <math.h>
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
-
 /* Beam `parent` extended by the token `id`. */
 struct continuation {
     int64_t parent;

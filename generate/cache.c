@@ -1,7 +1,5 @@
 #include "generate/cache.h"
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "model/compute/ops_exchange.h"
 
 /* ---- what all texts share ----------------------------------------------------------------- */

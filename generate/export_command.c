@@ -1,6 +1,5 @@
 #include "generate/export_command.h"
 
-#include "common/base/err.h"
 #include "common/base/log.h"
 #include "common/formats/gguf.h"
 #include "generate/export_vocabulary.h"

@@ -1,7 +1,5 @@
 #include "generate/export_vocabulary.h"
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/base/utf8.h"
 #include "common/formats/js.h"
 

@@ -1,9 +1,7 @@
 /* generate - generates text with a model and prints it token by token. */
 #include <unistd.h>
 
-#include "common/base/err.h"
 #include "common/base/log.h"
-#include "common/base/mem.h"
 #include "common/base/noun.h"
 #include "common/base/pool.h"
 #include "common/base/utf8.h"

@@ -2,9 +2,7 @@
 
 #include <math.h>
 
-#include "common/base/err.h"
 #include "common/base/log.h"
-#include "common/base/mem.h"
 #include "model/folder/folder.h"
 
 /* ---- loading ------------------------------------------------------------------------------ */

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 struct logprob {
     uint32_t id;

@@ -3,9 +3,7 @@
 #include <math.h>
 
 #include "common/base/crc32c.h"
-#include "common/base/err.h"
 #include "common/base/le.h"
-#include "common/base/mem.h"
 #include "common/files/file.h"
 
 static const char magic[] = "TMPROMPT";

@@ -1,7 +1,6 @@
 #include "generate/queue.h"
 
 #include "common/base/log.h"
-#include "common/base/mem.h"
 
 void queue_init(struct queue *q, struct generator *g, int64_t most)
 {

@@ -3,8 +3,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
+#include "common/base/base.h"
 
 /* A candidate, its weight, and its place in an order: smaller ranks come first, and of equal ranks
  * the lower id. */

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
+#include "common/base/base.h"
 
 struct text {
     const char *const *stops; /* borrowed; none is empty */

@@ -1,9 +1,6 @@
 #define _GNU_SOURCE /* memmem */
 #include "squad/squad.h"
 
-#include "common/base/buf.h"
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/files/file.h"
 #include "common/formats/js.h"
 

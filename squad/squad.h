@@ -21,7 +21,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 enum squad_fit {
     SQUAD_IN_PLACE, /* at answer_start, counted in code points */

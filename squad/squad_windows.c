@@ -1,8 +1,5 @@
 #include "squad/squad_windows.h"
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
-
 enum { MARKS = 3 }; /* special tokens of a row: [CLS] [SEP] [SEP] */
 
 static void tokens_release(struct squad_tokens *t)

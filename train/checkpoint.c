@@ -5,9 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "common/base/err.h"
 #include "common/base/log.h"
-#include "common/base/mem.h"
 #include "common/base/pool.h"
 #include "common/files/file.h"
 #include "common/files/temp.h"

@@ -29,7 +29,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "model/network/model.h"
 #include "tokenizer/tokenizer.h"
 #include "train/ranks/comm.h"

@@ -2,7 +2,6 @@
 
 #include <math.h>
 
-#include "common/base/err.h"
 #include "common/formats/yaml.h"
 
 /* ---- machine files --------------------------------------------------------------------------- */

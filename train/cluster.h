@@ -15,7 +15,7 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
+#include "common/base/base.h"
 
 /* The contents of a machine file (YAML; examples are in configs/machines). */
 struct cluster_machine {

@@ -16,7 +16,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 /* Returns the peak learning rate. `encoder` 1: the model is an encoder. `trained` 1: its weights
  * were trained before. */

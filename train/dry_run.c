@@ -2,7 +2,6 @@
 
 #include <math.h>
 
-#include "common/base/mem.h"
 #include "train/cluster.h"
 
 static void put_int(struct buf *out, const char *key, uint64_t value)

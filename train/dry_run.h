@@ -3,7 +3,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "train/plan.h"
 
 /* Appends key=value lines to `out`: sizes, floating-point operations, memory, what ranks send to

@@ -1,9 +1,6 @@
 #include "train/foreign.h"
 
-#include "common/base/buf.h"
-#include "common/base/err.h"
 #include "common/base/log.h"
-#include "common/base/mem.h"
 #include "common/files/file.h"
 #include "train/samples/task.h"
 

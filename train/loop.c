@@ -8,9 +8,7 @@
 #include <unistd.h>
 
 #include "common/base/again.h"
-#include "common/base/err.h"
 #include "common/base/log.h"
-#include "common/base/mem.h"
 #include "common/files/file.h"
 #include "common/files/usage.h"
 #include "common/program/trace.h"

@@ -1,6 +1,5 @@
 #include "train/plan.h"
 
-#include "common/base/err.h"
 #include "common/base/log.h"
 
 int plan_check_device(const struct plan *p, const struct ops *o)

@@ -2,10 +2,8 @@
 
 #include <math.h>
 
-#include "common/base/err.h"
 #include "common/base/least.h"
 #include "common/base/log.h"
-#include "common/base/scope.h"
 #include "common/files/file.h"
 #include "common/formats/gguf.h"
 

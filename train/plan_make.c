@@ -2,7 +2,6 @@
 
 #include <math.h>
 
-#include "common/base/err.h"
 #include "common/base/least.h"
 #include "common/base/log.h"
 #include "common/files/usage.h"

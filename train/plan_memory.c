@@ -1,5 +1,4 @@
 /* The part of plan.h for memory outside the store. */
-#include "common/base/scope.h"
 #include "train/plan.h"
 
 #include "common/base/least.h"

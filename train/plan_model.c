@@ -1,6 +1,5 @@
 #include "train/plan_model.h"
 
-#include "common/base/err.h"
 #include "common/base/least.h"
 #include "common/base/log.h"
 #include "model/folder/folder.h"

@@ -1,7 +1,5 @@
 #include "train/sample_text.h"
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "generate/generator.h"
 
 int sample_text(const struct plan *p, struct store *s, int64_t length, const volatile int *stop,

@@ -1,8 +1,5 @@
 #include "train/saved.h"
 
-#include "common/base/buf.h"
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/files/file.h"
 #include "model/compute/ops_update.h"
 #include "model/folder/folder.h"

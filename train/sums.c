@@ -1,7 +1,5 @@
 #include "train/sums.h"
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/files/file.h"
 #include "model/formats/safetensors.h"
 

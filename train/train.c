@@ -6,11 +6,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/base/err.h"
 #include "common/base/hash.h"
 #include "common/base/log.h"
 #include "common/base/noun.h"
-#include "common/base/scope.h"
 #include "common/files/file.h"
 #include "common/files/plugin.h"
 #include "common/program/preset.h"

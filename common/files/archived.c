@@ -4,11 +4,8 @@
 #include <archive_entry.h>
 #include <errno.h>
 
-#include "common/base/buf.h"
-#include "common/base/err.h"
 #include "common/base/le.h"
 #include "common/base/linked.h"
-#include "common/base/mem.h"
 #include "common/files/compress.h"
 
 LINKED_LIBRARY(archive, "libarchive", archive_version_details() + strlen("libarchive "))

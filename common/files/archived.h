@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
+#include "common/base/base.h"
 
 /* A source of packed bytes. `ctx` is the first argument of the functions. */
 struct archived_source {

@@ -3,9 +3,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "common/base/err.h"
 #include "common/base/linked.h"
-#include "common/base/mem.h"
 
 uint32_t compress_crc32(const void *bytes, uint64_t n)
 {

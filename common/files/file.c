@@ -14,9 +14,7 @@
 
 #include "common/base/again.h"
 #include "common/base/crc32c.h"
-#include "common/base/err.h"
 #include "common/base/log.h"
-#include "common/base/mem.h"
 #include "common/base/order.h"
 #include "common/base/utf8.h"
 #include "common/files/mapping.h"

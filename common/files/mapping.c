@@ -6,9 +6,6 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
-
 /* A map. Entries are never freed, because a signal handler may be reading them; they are reused. */
 struct entry {
     struct entry *next;

@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 /* Maps the first `bytes` bytes, at least 1, of the open file, shared with other processes.
  * `protection` is that of mmap. The rest is formatted as the name of the file in errors, with its

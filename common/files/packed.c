@@ -1,6 +1,5 @@
 #include "common/files/packed.h"
 
-#include "common/base/err.h"
 #include "common/base/le.h"
 #include "common/files/archived.h"
 #include "common/files/compress.h"

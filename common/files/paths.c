@@ -1,8 +1,5 @@
 #include "common/files/paths.h"
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
-
 static void add_path(struct file_names *out, const char *path)
 {
     mem_grow(out->names, out->cap, out->count + 1);

@@ -2,8 +2,6 @@
 
 #include <dlfcn.h>
 
-#include "common/base/buf.h"
-#include "common/base/err.h"
 #include "common/files/file.h"
 
 static int opened;

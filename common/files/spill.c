@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "common/base/again.h"
-#include "common/base/err.h"
 #include "common/files/file.h"
 #include "common/files/mapping.h"
 

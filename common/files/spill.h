@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
+#include "common/base/base.h"
 
 struct spill {
     int fd;         /* descriptor of the temporary file; -1: no file, or already mapped */

@@ -14,8 +14,6 @@
 #include <unistd.h>
 
 #include "common/base/again.h"
-#include "common/base/err.h"
-#include "common/base/mem.h"
 
 /* `lock` guards the list of temporaries, `looking` the cache of names */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER, looking = PTHREAD_MUTEX_INITIALIZER;

@@ -18,7 +18,7 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
+#include "common/base/base.h"
 
 /* When a temporary is removed: TEMP_GOES at exit and on signals; TEMP_STAYS_ON_SIGNALS only at
  * exit, because another run may continue with it; TEMP_STAYS never. */

@@ -4,8 +4,6 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "common/base/buf.h"
-#include "common/base/mem.h"
 #include "common/files/file.h"
 
 static double seconds(struct timeval t)

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 double usage_cpu_seconds(void);  /* processor time of all threads, user and kernel */
 uint64_t usage_peak_bytes(void); /* peak resident memory */

@@ -1,6 +1,5 @@
 #include "common/formats/columns.h"
 
-#include "common/base/err.h"
 #include "common/files/plugin.h"
 
 const struct columns *columns_plugin(void)

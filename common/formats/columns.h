@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 enum { COLUMNS_LAYOUT = 2 }; /* layout number of struct columns, for plugin_open */
 

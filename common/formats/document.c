@@ -1,7 +1,6 @@
 #define _GNU_SOURCE /* memmem */
 #include "common/formats/document.h"
 
-#include "common/base/err.h"
 #include "common/base/noun.h"
 
 static const char BEGIN[] = "<!-- textmill documents 1 ";

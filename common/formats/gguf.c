@@ -1,8 +1,6 @@
 #include "common/formats/gguf.h"
 
-#include "common/base/err.h"
 #include "common/base/le.h"
-#include "common/base/mem.h"
 
 /* ---- types of tensors --------------------------------------------------------------------- */
 

@@ -17,7 +17,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "common/files/file.h"
 
 enum { GGUF_RANK = 4, GGUF_ALIGNMENT = 32 };

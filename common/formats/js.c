@@ -3,9 +3,7 @@
 #include <jansson.h>
 #include <pthread.h>
 
-#include "common/base/err.h"
 #include "common/base/linked.h"
-#include "common/base/mem.h"
 #include "common/files/file.h"
 #include "common/formats/js_scan.h"
 

@@ -1,6 +1,5 @@
 #include "common/formats/js_scan.h"
 
-#include "common/base/err.h"
 #include "common/base/utf8.h"
 
 void js_scan_init(struct js_scan *s, const char *text, size_t n)

@@ -12,7 +12,7 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
+#include "common/base/base.h"
 
 struct js_scan {
     const char *text; /* borrowed */

@@ -2,9 +2,7 @@
 
 #include <errno.h>
 
-#include "common/base/err.h"
 #include "common/base/lines.h"
-#include "common/base/mem.h"
 
 void kv_release(struct kv *kv)
 {

@@ -1,7 +1,5 @@
 #include "common/formats/labels.h"
 
-#include "common/base/err.h"
-
 const char *labels_name(const struct labels *c, int64_t i)
 {
     const char *name = c->names;

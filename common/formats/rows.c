@@ -1,8 +1,5 @@
 #include "common/formats/rows.h"
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
-
 static int64_t read_next(void *ctx, void *bytes, size_t n)
 {
     struct input *in = ctx;

@@ -1,9 +1,7 @@
 #include "common/formats/stream.h"
 
 #include "common/base/crc32c.h"
-#include "common/base/err.h"
 #include "common/base/le.h"
-#include "common/base/mem.h"
 
 enum { DIGITS = 8, LOOK_BYTES = 64, SUMMED = 12 };
 

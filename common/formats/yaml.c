@@ -2,10 +2,7 @@
 
 #include <yaml.h>
 
-#include "common/base/buf.h"
-#include "common/base/err.h"
 #include "common/base/linked.h"
-#include "common/base/mem.h"
 #include "common/files/file.h"
 
 LINKED_LIBRARY(yaml, "libyaml", yaml_get_version_string())

@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 struct yaml_item {
     char *key, *value;

@@ -2,9 +2,6 @@
 
 #include <errno.h>
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
-
 void opts_init(struct opts *o)
 {
     *o = (struct opts){ 0 };

@@ -22,7 +22,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "common/formats/yaml.h"
 #include "common/program/opt_foreign.h"
 

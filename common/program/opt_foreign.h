@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 /* Maps option names of other programs, which blanks separate, to a hint what to use here. The table
  * ends with `names` NULL. */

@@ -1,6 +1,5 @@
 #include "common/program/preset.h"
 
-#include "common/base/scope.h"
 #include "common/files/file.h"
 #include "common/program/opt.h"
 

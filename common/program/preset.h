@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
+#include "common/base/base.h"
 
 /* Sets *path to NAME.yaml, the file of the preset `name`. Returns 1; 0 if there is no such file or
  * the name is empty, has a slash or begins with a dot; -1 with an error. */

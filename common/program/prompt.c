@@ -7,9 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/base/err.h"
 #include "common/base/linked.h"
-#include "common/base/mem.h"
 #include "common/files/file.h"
 
 #define TEXT_OF(number)       #number

@@ -10,7 +10,7 @@
 
 #include <signal.h>
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 struct prompt;
 

@@ -6,10 +6,8 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-#include "common/base/err.h"
 #include "common/base/linked.h"
 #include "common/base/log.h"
-#include "common/base/mem.h"
 #include "common/base/pool.h"
 #include "common/files/file.h"
 #include "common/files/mapping.h"

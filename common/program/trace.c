@@ -4,9 +4,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "common/base/buf.h"
 #include "common/base/log.h"
-#include "common/base/mem.h"
 #include "common/files/file.h"
 #include "common/formats/js.h"
 

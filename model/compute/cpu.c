@@ -6,9 +6,7 @@
 
 #include <math.h>
 
-#include "common/base/err.h"
 #include "common/base/least.h"
-#include "common/base/mem.h"
 
 enum {
     GRAIN = 8192,      /* numbers that are enough work for one thread */

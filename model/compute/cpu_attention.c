@@ -33,7 +33,6 @@
 #include <math.h>
 
 #include "common/base/least.h"
-#include "common/base/mem.h"
 #include "common/base/rng.h"
 #include "model/compute/cpu.h"
 

@@ -3,7 +3,6 @@
  */
 #include <math.h>
 
-#include "common/base/mem.h"
 #include "model/compute/cpu.h"
 
 /* ---- columns of longer rows --------------------------------------------------------------- */

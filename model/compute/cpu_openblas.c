@@ -15,7 +15,6 @@
 #include <dlfcn.h>
 #include <limits.h>
 
-#include "common/base/err.h"
 #include "common/base/least.h"
 #include "model/compute/cpu.h"
 

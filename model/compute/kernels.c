@@ -7,8 +7,6 @@
 #include <unistd.h>
 #endif
 
-#include "common/base/err.h"
-
 #if defined(__x86_64__)
 static int has_avx512(void)
 {

@@ -5,8 +5,6 @@
 
 #include <math.h>
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/files/plugin.h"
 #include "common/program/trace.h"
 #include "model/compute/cpu.h"

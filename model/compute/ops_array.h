@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 /* Types of numbers. bf16 is the high half of a float's bits. The last six are only for parameters
  * of models that run forward, and all but a LIST only for the host: F16 is IEEE 754's binary16;

@@ -1,9 +1,6 @@
 #include "model/folder/folder.h"
 
-#include "common/base/buf.h"
-#include "common/base/err.h"
 #include "common/base/log.h"
-#include "common/base/mem.h"
 #include "common/files/file.h"
 #include "common/files/usage.h"
 #include "common/formats/gguf.h"

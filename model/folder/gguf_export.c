@@ -1,7 +1,5 @@
 #include "model/folder/gguf_export.h"
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/base/pool.h"
 #include "model/compute/stored.h"
 #include "model/folder/folder.h"

@@ -2,7 +2,6 @@
 
 #include <math.h>
 
-#include "common/base/err.h"
 #include "model/compute/stored.h"
 #include "model/network/architecture.h"
 

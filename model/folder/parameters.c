@@ -1,7 +1,5 @@
 #include "model/folder/parameters.h"
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "model/compute/stored.h"
 #include "model/folder/folder.h"
 #include "model/folder/gguf_model.h"

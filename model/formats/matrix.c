@@ -2,9 +2,6 @@
 
 #include <stdatomic.h>
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
-
 /* LINES: the number of rows that a thread makes at a time, which are whole groups; and how many
  * consecutive numbers of a transpose it reads at a time. PAD: floats between these rows, which keep
  * the rows from falling into the same few sets of the cache. */

@@ -1,8 +1,5 @@
 #include "model/formats/pickle.h"
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
-
 enum kind { NONE, TRUTH, INTEGER, TEXT, NAME, TUPLE, DICT, STORAGE, TENSOR };
 
 /* A value of the pickle machine. Other values refer to it by its index in machine.values. The

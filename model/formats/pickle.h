@@ -17,7 +17,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 enum { PICKLE_RANK = 8 };
 

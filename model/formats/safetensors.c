@@ -1,8 +1,6 @@
 #define _GNU_SOURCE /* memmem */
 #include "model/formats/safetensors.h"
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/formats/js.h"
 #include "model/compute/stored.h"
 

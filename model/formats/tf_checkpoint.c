@@ -1,9 +1,6 @@
 #include "model/formats/tf_checkpoint.h"
 
-#include "common/base/buf.h"
 #include "common/base/crc32c.h"
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/base/protobuf.h"
 
 enum { FOOTER = 48, TRAILER = 5, KEY_MOST = 512, INDEX_MOST = 64 << 20 };

@@ -1,8 +1,5 @@
 #include "model/formats/torch.h"
 
-#include "common/base/buf.h"
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/base/order.h"
 #include "model/formats/pickle.h"
 #include "model/formats/zip.h"

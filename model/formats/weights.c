@@ -1,8 +1,5 @@
 #include "model/formats/weights.h"
 
-#include "common/base/buf.h"
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/formats/js.h"
 #include "model/formats/tf_checkpoint.h"
 #include "model/formats/torch.h"

@@ -1,7 +1,5 @@
 #include "model/formats/zip.h"
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/files/compress.h"
 
 enum {

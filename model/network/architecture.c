@@ -1,7 +1,5 @@
 #include "model/network/architecture.h"
 
-#include "common/base/err.h"
-
 static const struct architecture *const rows[] = {
     &architecture_gpt2,       &architecture_llama,      &architecture_mistral,
     &architecture_qwen2,      &architecture_qwen3,      &architecture_smollm3,

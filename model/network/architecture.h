@@ -7,7 +7,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "common/formats/js.h"
 #include "model/network/layer.h"
 #include "model/network/model.h"

@@ -3,7 +3,6 @@
  * segments, and without dropout between attention and its norm (Sanh et al. 2019). Weights of
  * linear maps are [in,out] in memory; Hugging Face's files have the transpose, so reading and
  * writing transpose them. */
-#include "common/base/err.h"
 #include "model/network/bert_head.h"
 #include "model/network/embedding.h"
 #include "model/network/split.h"

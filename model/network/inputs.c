@@ -1,6 +1,5 @@
 #include "model/network/inputs.h"
 
-#include "common/base/mem.h"
 #include "model/network/model.h"
 
 /* Returns host memory for the n elements of array *a, to be filled and passed to close_array. Grows

@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "common/base/least.h"
-#include "common/base/mem.h"
 #include "model/network/block.h"
 #include "model/network/split.h"
 

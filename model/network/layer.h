@@ -23,7 +23,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "model/compute/ops.h"
 
 struct inputs;

@@ -5,7 +5,6 @@
  * Weights of linear maps are stored [in,out]; files store the transpose. */
 #include <math.h>
 
-#include "common/base/err.h"
 #include "model/network/architecture.h"
 #include "model/network/next_token.h"
 

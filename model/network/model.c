@@ -2,7 +2,6 @@
 
 #include <math.h>
 
-#include "common/base/err.h"
 #include "model/network/architecture.h"
 #include "model/network/layer.h"
 #include "model/network/split.h"

@@ -4,7 +4,6 @@
  * first layer has none before its attention; the last layer ends with one. */
 #include <math.h>
 
-#include "common/base/err.h"
 #include "model/network/bert_head.h"
 #include "model/network/embedding.h"
 

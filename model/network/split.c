@@ -2,7 +2,6 @@
 
 #include <math.h>
 
-#include "common/base/err.h"
 #include "model/network/architecture.h"
 
 struct split_part split_part(int64_t n, int ranks, int rank)

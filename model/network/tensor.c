@@ -2,7 +2,6 @@
 
 #include <math.h>
 
-#include "common/base/mem.h"
 #include "common/base/rng.h"
 
 void tensor_block(struct tensor_table *t, int block)

@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 enum { TENSOR_ALIGN = 16, TENSOR_RANK = 2, TENSOR_NAME = 64 };
 

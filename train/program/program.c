@@ -1,6 +1,5 @@
 #include "train/program/program.h"
 
-#include "common/base/mem.h"
 #include "train/ranks/reduce.h"
 
 static const char *const phase_names[PHASE_KINDS] = {

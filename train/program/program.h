@@ -67,7 +67,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "model/network/layer.h"
 
 /* The arrays of a training (layout.h). */

@@ -1,7 +1,5 @@
 #include "train/program/timeline.h"
 
-#include "common/base/mem.h"
-
 /* A transfer in progress. Its number counts the messages of the same kind from the same sender to
  * the same receiver. */
 struct message {

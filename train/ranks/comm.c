@@ -3,9 +3,7 @@
 #include <pthread.h>
 #include <time.h>
 
-#include "common/base/err.h"
 #include "common/base/log.h"
-#include "common/base/mem.h"
 #include "common/base/pool.h"
 #include "common/program/trace.h"
 #include "train/ranks/link.h"

@@ -4,10 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/base/buf.h"
-#include "common/base/err.h"
 #include "common/base/log.h"
-#include "common/base/mem.h"
 
 enum { TAG_QUESTION = LINK_TAGS, TAG_ANSWER, TAG_HOST };
 

@@ -1,7 +1,6 @@
 #include "train/ranks/reduce.h"
 
 #include "common/base/least.h"
-#include "common/base/mem.h"
 #include "model/compute/ops_exchange.h"
 
 enum {

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 enum {
     TRANSPORT_LAYOUT = 1, /* version of this table, raised at each change (common/files/plugin.h) */

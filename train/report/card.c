@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "common/base/log.h"
-#include "common/base/scope.h"
 #include "common/files/file.h"
 
 static const char mark[] = "<!-- train writes this file anew as long as this line is in it. -->";

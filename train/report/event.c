@@ -5,9 +5,7 @@
 #include <unistd.h>
 
 #include "common/base/again.h"
-#include "common/base/err.h"
 #include "common/base/le.h"
-#include "common/base/mem.h"
 #include "common/base/protobuf.h"
 #include "common/files/file.h"
 #include "tfrecord/formats/record.h"

@@ -5,9 +5,6 @@
 #include <unistd.h>
 
 #include "common/base/again.h"
-#include "common/base/buf.h"
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/files/file.h"
 #include "common/formats/js.h"
 #include "train/report/origin.h"

@@ -3,7 +3,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/base/scope.h"
 #include "common/files/file.h"
 #include "common/formats/js.h"
 

@@ -7,7 +7,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "common/formats/kv.h"
 
 /* Returns the seconds since 1970, or the environment's SOURCE_DATE_EPOCH if it is set. */

@@ -1,6 +1,5 @@
 #include "train/report/report_command.h"
 
-#include "common/base/mem.h"
 #include "common/files/file.h"
 #include "train/report/page.h"
 

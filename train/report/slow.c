@@ -1,6 +1,5 @@
 #include "train/report/slow.h"
 
-#include "common/base/mem.h"
 #include "common/base/order.h"
 
 static const double SLOW = 1.1, SHARE = 0.05;

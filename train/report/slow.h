@@ -3,7 +3,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "train/report/metrics.h"
 
 /* Appends to `out` the slowest rank of each kind of work, if it is slow: "products: rank 3 on

@@ -1,7 +1,5 @@
 #include "train/samples/batches.h"
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/base/pool.h"
 #include "common/base/rng.h"
 #include "train/program/program.h"

@@ -1,8 +1,5 @@
 #include "train/samples/samples.h"
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
-
 void sequences_init(struct sequences *s, int64_t room, int64_t T, enum sequences_kind kind)
 {
     size_t rows = (size_t)room, tokens = rows * (size_t)T;

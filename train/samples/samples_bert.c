@@ -1,8 +1,6 @@
 /* Samples for BERT: pairs of sentences with masked tokens, from TFRecords or generated at
  * random. */
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/base/rng.h"
 #include "tfrecord/read/bert_rows.h"
 #include "tfrecord/read/dataset.h"

@@ -1,8 +1,6 @@
 /* Samples of several sources, blended by weight. */
 
-#include "common/base/err.h"
 #include "common/base/hash.h"
-#include "common/base/mem.h"
 #include "common/base/rng.h"
 #include "tfrecord/formats/blend.h"
 #include "train/samples/batches.h"

@@ -1,6 +1,5 @@
 /* Samples for classes: texts with labels. */
 
-#include "common/base/mem.h"
 #include "train/samples/samples.h"
 
 struct classify_samples {

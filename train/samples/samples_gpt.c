@@ -1,8 +1,6 @@
 /* Samples for GPT: sequences of tokens, each labelled with the next token; from shards or
  * random. */
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/base/rng.h"
 #include "tfrecord/read/dataset.h"
 #include "train/samples/samples.h"

@@ -1,7 +1,5 @@
 /* Samples for SQuAD: windows of contexts with the positions of the answers, or random rows. */
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/base/rng.h"
 #include "squad/squad_windows.h"
 #include "tokenizer/tokenizer.h"

@@ -2,7 +2,6 @@
 
 #include <math.h>
 
-#include "common/base/mem.h"
 #include "common/base/rng.h"
 #include "common/program/trace.h"
 #include "model/network/embedding.h"

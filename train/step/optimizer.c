@@ -2,7 +2,6 @@
 
 #include <math.h>
 
-#include "common/base/mem.h"
 #include "common/base/rng.h"
 #include "train/store/sharing.h"
 

@@ -3,9 +3,6 @@
 #include <errno.h>
 #include <math.h>
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
-
 /* Returns the number of steps that `value` stands for: a fraction of `steps` if it is below 1, else
  * a number of steps. Returns -1 with an error that contains `name` and `option`. */
 static int64_t span(double value, int64_t steps, const char *name, const char *option)

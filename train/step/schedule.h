@@ -19,7 +19,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 enum schedule_kind {
     SCHEDULE_COSINE,

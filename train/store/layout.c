@@ -1,8 +1,6 @@
 #include "train/store/layout.h"
 
-#include "common/base/err.h"
 #include "common/base/log.h"
-#include "common/base/mem.h"
 #include "train/store/mapped.h"
 
 /* ---- arrays ---------------------------------------------------------------------------------- */

@@ -3,7 +3,6 @@
 #include <time.h>
 
 #include "common/base/log.h"
-#include "common/base/mem.h"
 #include "train/store/layout.h"
 #include "train/store/window.h"
 

@@ -1,6 +1,5 @@
 #include "train/store/shared.h"
 
-#include "common/base/mem.h"
 #include "train/store/window.h"
 
 enum place { OUT, COMING, IN, SUMMED };

@@ -1,7 +1,5 @@
 #include "train/store/sharing.h"
 
-#include "common/base/mem.h"
-
 /* The operations in progress on a block. */
 struct sharing_work {
     struct comm_work *sum;       /* NULL if there is one rank */

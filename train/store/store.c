@@ -1,6 +1,5 @@
 #include "train/store/store.h"
 
-#include "common/base/mem.h"
 #include "common/base/pool.h"
 #include "train/store/offload.h"
 

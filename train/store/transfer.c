@@ -1,7 +1,5 @@
 #include "train/store/transfer.h"
 
-#include "common/base/mem.h"
-
 void transfer_open(struct transfer *g, struct store *s, struct comm *c)
 {
     *g = (struct transfer){ .comm = c, .store = s };

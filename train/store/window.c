@@ -1,7 +1,5 @@
 #include "train/store/window.h"
 
-#include "common/base/mem.h"
-
 struct slot *window_new_slot(struct window *w, uint64_t bytes)
 {
     struct slot *s = mem_zalloc(1, sizeof *s);

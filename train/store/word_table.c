@@ -1,7 +1,5 @@
 #include "train/store/word_table.h"
 
-#include "common/base/mem.h"
-
 struct table_run {
     int64_t first, count; /* elements of the block's array */
 };
