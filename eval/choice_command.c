@@ -21,7 +21,6 @@ struct choice {
     int64_t shots;          /* examples before each question */
     const char *examples_path;
 
-    struct scorer scorer;
     struct example *examples;
     size_t count, cap;
     uint32_t *picks;                  /* [shots] */
@@ -69,10 +68,7 @@ static int add_example(struct items *g, const char *line, size_t n, const char *
 
 static int read_examples(struct choice *c)
 {
-    SCOPED(items) g = ITEMS_INIT(NULL, NULL, c); /* without windows, nothing is scored */
-    progress_begin("example(s)", 0);
-    int result = items_each_line(&g, c->examples_path, add_example, progress_to);
-    progress_end();
+    int result = items_score(c->examples_path, "example(s)", NULL, add_example, NULL, c);
     if (result < 0)
         err_in("--examples");
     else if (c->count < (size_t)c->shots)
@@ -259,16 +255,15 @@ static int report_file(const struct choice *c, const char *path)
     return report_print(&r);
 }
 
-static int score_file(struct choice *c, const char *path)
+static int score_file(void *options, const char *path)
 {
-    SCOPED(items) g = ITEMS_INIT(&c->scorer, judge, c);
+    struct choice *c = options;
     c->questions = c->right = c->right_norm = 0;
     c->form = c->shots ? c->form : CHOICES_AUTO;
     pyrandom_seed(&c->random, 1234);
-    progress_begin("question(s)", 0);
-    int result = items_each_line(&g, path, add_line, progress_to);
-    progress_end();
-    return result < 0 ? -1 : report_file(c, path);
+    return items_score(path, "question(s)", &c->subject.scorer, add_line, judge, c) < 0
+               ? -1
+               : report_file(c, path);
 }
 
 static int check_options(const struct choice *c, int argc, char **argv)
@@ -283,24 +278,16 @@ static int check_options(const struct choice *c, int argc, char **argv)
     return 0;
 }
 
-static int load(struct choice *c)
-{
-    return subject_load_tokenizer(&c->subject) < 0 ||
-                   subject_load_scorer(&c->subject, &c->scorer) < 0
-               ? -1
-               : 0;
-}
-
 static int run(int argc, char **argv, void *options)
 {
     struct choice *c = options;
     int result = check_options(c, argc, argv);
     if (!result && c->shots)
         result = read_examples(c);
-    if (!result)
-        result = load(c);
-    for (int i = 0; i < argc && !result; i++)
-        result = score_file(c, argv[i]);
+    if (!result &&
+        (subject_load_tokenizer(&c->subject) < 0 || subject_load_scorer(&c->subject) < 0))
+        result = -1;
+    result = subject_score(&c->subject, result, argc, argv, score_file);
     for (size_t i = 0; i < c->count; i++) {
         buf_release(&c->examples[i].description);
         buf_release(&c->examples[i].text);
@@ -308,8 +295,6 @@ static int run(int argc, char **argv, void *options)
     free(c->examples);
     free(c->picks);
     choices_release(&c->question);
-    scorer_release(&c->scorer);
-    subject_release(&c->subject);
     return result;
 }
 

@@ -14,8 +14,6 @@ struct core {
     struct subject subject; /* options */
     int64_t limit, shuffle;
 
-    struct scorer scorer;
-    int64_t start;
     struct core_tasks tasks;
 
     /* the task that is scored */
@@ -70,7 +68,7 @@ struct sequences {
 static int add_sequence(struct items *g, struct sequences *s, const char *text, size_t n)
 {
     const struct core *c = g->ctx;
-    ids_add(&g->ids, (uint32_t)c->start);
+    ids_add(&g->ids, (uint32_t)c->subject.start);
     int result = encoder_encode(c->subject.encoder, text, n, TOKENIZER_ORDINARY, &g->ids);
     mem_grow(s->begins, s->cap, s->count + 2);
     s->begins[++s->count] = g->ids.count;
@@ -256,7 +254,7 @@ static int arrange(struct core *c)
 
 static int score_questions(struct core *c)
 {
-    SCOPED(items) g = ITEMS_INIT(&c->scorer, judge, c);
+    SCOPED(items) g = ITEMS_INIT(&c->subject.scorer, judge, c);
     struct sequences s = { 0 };
     int result = 0;
     c->done = c->right = 0;
@@ -320,7 +318,7 @@ static int run(int, char **argv, void *options)
     double sum = 0;
     int result = core_tasks_read(&c->tasks, argv[0]);
     if (!result)
-        result = subject_load(&c->subject, &c->scorer, &c->start);
+        result = subject_load(&c->subject);
     for (size_t i = 0; i < c->tasks.count && !result; i++) {
         c->task = &c->tasks.tasks[i];
         result = score_task(c, &sum);
@@ -328,7 +326,6 @@ static int run(int, char **argv, void *options)
     if (!result)
         result = report_core(c, sum);
     core_tasks_release(&c->tasks);
-    scorer_release(&c->scorer);
     subject_release(&c->subject);
     return result;
 }

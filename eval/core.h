@@ -18,8 +18,8 @@
  *
  *     multiple_choice     query, choices [..], gold           right: the mean loss of the tokens
  *                                                             that differ is least for choice
- * `gold` schema              context_options [..], continuation, the mean loss of the tokens that
- * the gold                                contexts' ends share is least for `gold`
+ * `gold` schema              context_options [..],               the mean loss of the tokens that
+ * the continuation, gold                  contexts' ends share is least for `gold`
  *     language_modeling   context, continuation               each token that the question has more
  *                                                             with its continuation than without
  *                                                             it is the most probable one

@@ -14,12 +14,11 @@
 #include "eval/subject.h"
 #include "eval/wiki.h"
 
-/* The options of a command, and the scorer. */
+/* The options of a command. */
 struct evaluation {
     struct subject subject;
     int dry_run, detokenizer, rule;
     int64_t length, stride, limit;
-    struct scorer scorer;
 };
 
 static const struct evaluation defaults = { .subject = SUBJECT_DEFAULTS };
@@ -28,15 +27,9 @@ static const struct evaluation defaults = { .subject = SUBJECT_DEFAULTS };
  * 0, or -1 with an error. */
 static int load_model(struct evaluation *given)
 {
-    return subject_load_scorer(&given->subject, &given->scorer) < 0
+    return subject_load_scorer(&given->subject) < 0
                ? -1
-               : subject_set_length(&given->length, &given->scorer.net);
-}
-
-static void unload(struct evaluation *given)
-{
-    scorer_release(&given->scorer);
-    subject_release(&given->subject);
+               : subject_set_length(&given->length, &given->subject.scorer.net);
 }
 
 static double share(uint64_t part, uint64_t all)
@@ -108,8 +101,9 @@ static void report_counts(struct evaluation *given, struct report *r, const char
         report_exact(r, "token_ratio", wiki_token_ratio(text));
 }
 
-static int wiki_file(struct evaluation *given, const char *path)
+static int wiki_file(void *options, const char *path)
 {
+    struct evaluation *given = options;
     struct wiki_text text;
     struct wiki_score score;
     if (wiki_read(&text, path, given->rule, given->detokenizer, given->subject.tokenizer,
@@ -120,7 +114,7 @@ static int wiki_file(struct evaluation *given, const char *path)
     int result = 0;
     if (!given->dry_run) {
         progress_begin("token(s)", text.tokens);
-        result = wiki_score(&score, &given->scorer, &text, given->rule, given->length,
+        result = wiki_score(&score, &given->subject.scorer, &text, given->rule, given->length,
                             given->stride, progress_to);
         progress_end();
     }
@@ -143,18 +137,18 @@ static int run_wiki(int argc, char **argv, void *options)
     int result = subject_load_tokenizer(&given->subject);
     if (!result && !given->dry_run)
         result = load_model(given) < 0 || check_stride(given) < 0 ? -1 : 0;
-    for (int i = 0; i < argc && !result; i++)
-        result = wiki_file(given, argv[i]);
-    unload(given);
-    return result;
+    return subject_score(&given->subject, result, argc, argv, wiki_file);
 }
 
 /* ---- lmbd --------------------------------------------------------------------------------- */
 
-static int report_lambada(struct evaluation *given, const char *path,
-                          const struct lambada_score *score)
+static int lmbd_file(void *options, const char *path)
 {
-    struct report r = REPORT_INIT(given->subject.json);
+    struct subject *s = options;
+    struct lambada_score got, *score = &got;
+    if (lambada_score(score, &s->scorer, s->encoder, path) < 0)
+        return -1;
+    struct report r = REPORT_INIT(s->json);
     double nll = score->word_nll / (double)score->passages;
     report_text(&r, "file", path);
     report_count(&r, "passages", score->passages);
@@ -176,18 +170,8 @@ static int report_lambada(struct evaluation *given, const char *path,
 static int run_lmbd(int argc, char **argv, void *options)
 {
     struct evaluation *given = options;
-    struct lambada_score score;
     int result = subject_load_tokenizer(&given->subject) < 0 || load_model(given) < 0 ? -1 : 0;
-    for (int i = 0; i < argc && !result; i++) {
-        progress_begin("passage(s)", 0);
-        result = lambada_score(&score, &given->scorer, given->subject.encoder, argv[i],
-                               progress_to);
-        progress_end();
-        if (!result)
-            result = report_lambada(given, argv[i], &score);
-    }
-    unload(given);
-    return result;
+    return subject_score(&given->subject, result, argc, argv, lmbd_file);
 }
 
 /* ---- shards ------------------------------------------------------------------------------- */
@@ -199,7 +183,7 @@ static struct dataset *open_data(struct evaluation *given, int argc, char **argv
     if (!d)
         return NULL;
     uint64_t ids = dataset_vocabulary(d);
-    int64_t known = given->scorer.net.model.config.vocabulary;
+    int64_t known = given->subject.scorer.net.model.config.vocabulary;
     if (ids > (uint64_t)known)
         err_set(
             "vocabulary and model differ: '%s' was made with a vocabulary of %llu tokens, but the "
@@ -241,14 +225,14 @@ static int run_shards(int argc, char **argv, void *options)
         if (given->limit && (uint64_t)given->limit < n)
             n = (uint64_t)given->limit;
         progress_begin("token(s)", n * (uint64_t)given->length);
-        result = shards_score(&score, &given->scorer, d, given->length, n, progress_to);
+        result = shards_score(&score, &given->subject.scorer, d, given->length, n, progress_to);
         progress_end();
     }
     if (!result)
         result = report_shards(given, &score);
     if (d)
         dataset_close(d);
-    unload(given);
+    subject_release(&given->subject);
     return result;
 }
 

@@ -1,5 +1,6 @@
 #include "eval/items.h"
 
+#include "common/base/log.h"
 #include "common/files/file.h"
 #include "unicode/whitespace.h"
 
@@ -42,8 +43,7 @@ int items_end(struct items *g)
     return g->count < GROUP ? 0 : items_flush(g);
 }
 
-static int each_line(struct items *g, struct input *in, items_add_line add,
-                     void (*progress)(uint64_t done))
+static int each_line(struct items *g, struct input *in, items_add_line add)
 {
     SCOPED(buf) name = BUF_INIT;
     char *line;
@@ -61,7 +61,7 @@ static int each_line(struct items *g, struct input *in, items_add_line add,
         else if (items_end(g) < 0)
             more = err_in("%s", in->path);
         added += result == 1;
-        progress(added);
+        progress_to(added);
     }
     if (more < 0)
         return -1;
@@ -70,13 +70,15 @@ static int each_line(struct items *g, struct input *in, items_add_line add,
     return added ? 0 : err_set("nothing to score in '%s'", in->path);
 }
 
-int items_each_line(struct items *g, const char *path, items_add_line add,
-                    void (*progress)(uint64_t done))
+int items_score(const char *path, const char *unit, struct scorer *scorer, items_add_line add,
+                int (*judge)(void *ctx, const struct items *g), void *ctx)
 {
+    SCOPED(items) g = ITEMS_INIT(scorer, judge, ctx);
     SCOPED_BY(input_close) struct input in = { 0 };
-    if (input_open_soon(&in, path) < 0)
-        return -1;
-    return each_line(g, &in, add, progress);
+    progress_begin(unit, 0);
+    int result = input_open_soon(&in, path) < 0 ? -1 : each_line(&g, &in, add);
+    progress_end();
+    return result;
 }
 
 void items_release(struct items *g)

@@ -1,13 +1,9 @@
 /*
  * items.h - scores the items of a file, for example questions, many at a time.
  *
- * An item is a line of the file. A kind of test adds the windows (score.h) of each item; many items
- * are scored together, so that windows of similar length share a batch, and then the kind reads
- * their results:
- *
- *     struct items g = ITEMS_INIT(scorer, judge, ctx);
- *     items_each_line(&g, path, add, progress);       calls `add` for each line, and `judge`
- *     items_release(&g);
+ * A kind of test adds the windows (score.h) of each item; many items are scored together, so that
+ * windows of similar length share a batch, and then the kind reads their results. Where an item is
+ * a line of a file, items_score does all of it.
  */
 #pragma once
 
@@ -48,10 +44,10 @@ int items_flush(struct items *g);
  * not scored, or -1 with an error that names the line. */
 typedef int (*items_add_line)(struct items *g, const char *line, size_t n, const char *name);
 
-/* Calls `add` for each line of `path` ("-": stdin) that is not blank, scores all items, and calls
- * `progress` with the number of lines that were added. Returns 0, or -1 with an error, also
- * if nothing was added. */
-int items_each_line(struct items *g, const char *path, items_add_line add,
-                    void (*progress)(uint64_t done));
+/* Calls `add` for each line of `path` ("-": stdin) that is not blank, scores all items, and shows
+ * the progress in `unit`, such as "line(s)". scorer NULL: `add` adds no windows. Returns 0, or -1
+ * with an error, also if nothing was added. */
+int items_score(const char *path, const char *unit, struct scorer *scorer, items_add_line add,
+                int (*judge)(void *ctx, const struct items *g), void *ctx);
 
 void items_release(struct items *g);

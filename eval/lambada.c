@@ -106,10 +106,9 @@ static int add_line(struct items *g, const char *line, size_t n, const char *nam
 }
 
 int lambada_score(struct lambada_score *score, struct scorer *s, struct encoder *e,
-                  const char *path, void (*progress)(uint64_t done))
+                  const char *path)
 {
     *score = (struct lambada_score){ 0 };
     struct lambada l = { score, e };
-    SCOPED(items) g = ITEMS_INIT(s, judge, &l);
-    return items_each_line(&g, path, add_line, progress);
+    return items_score(path, "passage(s)", s, add_line, judge, &l);
 }

@@ -28,11 +28,10 @@ struct lambada_score {
     double word_squares;  /* sum of the squares of these losses */
 };
 
-/* Reads `path` ("-": stdin) to its end, scores its passages and sets *score. Calls `progress` with
- * the number of passages scored so far. Returns 0, or -1, with file and line in the error, for bad
- * JSON or a missing "text". */
+/* Reads `path` ("-": stdin) to its end, scores its passages and sets *score. Returns 0, or -1, with
+ * file and line in the error, for bad JSON or a missing "text". */
 int lambada_score(struct lambada_score *score, struct scorer *s, struct encoder *e,
-                  const char *path, void (*progress)(uint64_t done));
+                  const char *path);
 
 /* Appends the "text" of one line to `text`. `name` names the line in errors. Returns 0, or -1 with
  * an error. */

@@ -18,8 +18,7 @@ struct lines {
     int64_t length;
     int halves;
 
-    struct scorer scorer;
-    int64_t start, unknown; /* token ids; unknown -1: there is no such token */
+    int64_t unknown; /* token id; -1: there is no such token */
 
     /* figures of one file */
     uint64_t lines, cut, tokens, unknowns;
@@ -51,7 +50,7 @@ static int add_text(struct items *g, const char *line, size_t n)
 {
     struct lines *l = g->ctx;
     size_t begin = g->ids.count;
-    ids_add(&g->ids, (uint32_t)l->start);
+    ids_add(&g->ids, (uint32_t)l->subject.start);
     if (encoder_encode(l->subject.encoder, line, n, TOKENIZER_ORDINARY, &g->ids) < 0)
         return -1;
     if (g->ids.count - begin > (size_t)l->length) {
@@ -146,35 +145,29 @@ static int report_file(const struct lines *l, const char *path)
     return report_print(&r);
 }
 
-static int score_file(struct lines *l, const char *path)
+static int score_file(void *options, const char *path)
 {
-    SCOPED(items) g = ITEMS_INIT(&l->scorer, judge, l);
+    struct lines *l = options;
     l->lines = l->cut = l->tokens = l->unknowns = l->bytes = l->characters = 0;
     l->whole = l->second = (struct bits){ 0 };
     l->shorter = 0;
-    progress_begin("line(s)", 0);
-    int result = items_each_line(&g, path, add_line, progress_to);
-    progress_end();
-    return result < 0 ? -1 : report_file(l, path);
+    return items_score(path, "line(s)", &l->subject.scorer, add_line, judge, l) < 0
+               ? -1
+               : report_file(l, path);
 }
 
 static int load(struct lines *l)
 {
-    if (subject_load(&l->subject, &l->scorer, &l->start) < 0)
+    if (subject_load(&l->subject) < 0)
         return -1;
     l->unknown = tokenizer_role(l->subject.tokenizer, TOKENIZER_UNKNOWN);
-    return subject_set_length(&l->length, &l->scorer.net);
+    return subject_set_length(&l->length, &l->subject.scorer.net);
 }
 
 static int run(int argc, char **argv, void *options)
 {
     struct lines *l = options;
-    int result = load(l);
-    for (int i = 0; i < argc && !result; i++)
-        result = score_file(l, argv[i]);
-    scorer_release(&l->scorer);
-    subject_release(&l->subject);
-    return result;
+    return subject_score(&l->subject, load(l), argc, argv, score_file);
 }
 
 static const struct opt options[] = {

@@ -10,9 +10,8 @@ struct pairs {
     struct subject subject; /* options */
     const char *good, *bad; /* keys */
 
-    struct scorer scorer;
-    int64_t start;
     uint64_t count, right; /* of one file */
+    double sum;            /* of the shares of right pairs in all files so far */
 };
 
 static const struct pairs defaults = {
@@ -32,7 +31,7 @@ static int add_sentence(struct items *g, const struct js *object, const char *ke
         return err_set("the object has no string \"%s\"", key);
     buf_addc(&text, ' ');
     buf_add(&text, s, n);
-    ids_add(&g->ids, (uint32_t)p->start);
+    ids_add(&g->ids, (uint32_t)p->subject.start);
     int result = encoder_encode(p->subject.encoder, text.data, text.len, TOKENIZER_ORDINARY,
                                 &g->ids);
     int64_t scored = (int64_t)(g->ids.count - begin) - 1;
@@ -80,15 +79,12 @@ static int judge(void *ctx, const struct items *g)
     return 0;
 }
 
-/* Scores a file, prints its figures and adds the share of right pairs to *sum. */
-static int score_file(struct pairs *p, const char *path, double *sum)
+/* Scores a file, prints its figures and adds the share of right pairs to the sum. */
+static int score_file(void *options, const char *path)
 {
-    SCOPED(items) g = ITEMS_INIT(&p->scorer, judge, p);
+    struct pairs *p = options;
     p->count = p->right = 0;
-    progress_begin("pair(s)", 0);
-    int result = items_each_line(&g, path, add_line, progress_to);
-    progress_end();
-    if (result < 0)
+    if (items_score(path, "pair(s)", &p->subject.scorer, add_line, judge, p) < 0)
         return -1;
     double right = (double)p->right, share = right / (double)p->count;
     struct report r = REPORT_INIT(p->subject.json);
@@ -97,31 +93,24 @@ static int score_file(struct pairs *p, const char *path, double *sum)
     report_count(&r, "right", p->right);
     report_real(&r, "accuracy", share);
     report_real(&r, "accuracy_stderr", score_error(right, right, p->count));
-    *sum += share;
+    p->sum += share;
     tool_count("pair(s)", p->count);
     return report_print(&r);
 }
 
-static int report_mean(const struct pairs *p, int files, double sum)
+static int report_mean(const struct pairs *p, int files)
 {
     struct report r = REPORT_INIT(p->subject.json);
     report_count(&r, "files", (uint64_t)files);
-    report_real(&r, "mean_accuracy", sum / files);
+    report_real(&r, "mean_accuracy", p->sum / files);
     return report_print(&r);
 }
 
 static int run(int argc, char **argv, void *options)
 {
     struct pairs *p = options;
-    double sum = 0;
-    int result = subject_load(&p->subject, &p->scorer, &p->start);
-    for (int i = 0; i < argc && !result; i++)
-        result = score_file(p, argv[i], &sum);
-    if (!result && argc > 1)
-        result = report_mean(p, argc, sum);
-    scorer_release(&p->scorer);
-    subject_release(&p->subject);
-    return result;
+    int result = subject_score(&p->subject, subject_load(&p->subject), argc, argv, score_file);
+    return !result && argc > 1 ? report_mean(p, argc) : result;
 }
 
 static const struct opt options[] = {

@@ -39,20 +39,20 @@ int subject_check(const struct subject *s, struct network *n)
     return 0;
 }
 
-int subject_load_scorer(struct subject *s, struct scorer *scorer)
+int subject_load_scorer(struct subject *s)
 {
-    if (subject_verify(s) < 0 || scorer_init(scorer, s->model_dir, s->device, (int)tool_threads,
+    if (subject_verify(s) < 0 || scorer_init(&s->scorer, s->model_dir, s->device, (int)tool_threads,
                                              stored_type(s->weights), s->batch_tokens) < 0)
         return -1;
-    return subject_check(s, &scorer->net);
+    return subject_check(s, &s->scorer.net);
 }
 
-int subject_load(struct subject *s, struct scorer *scorer, int64_t *start)
+int subject_load(struct subject *s)
 {
-    if (subject_load_tokenizer(s) < 0 || subject_load_scorer(s, scorer) < 0)
+    if (subject_load_tokenizer(s) < 0 || subject_load_scorer(s) < 0)
         return -1;
-    *start = framed_start(s->tokenizer);
-    return *start < 0 ? -1 : 0;
+    s->start = framed_start(s->tokenizer);
+    return s->start < 0 ? -1 : 0;
 }
 
 int subject_set_length(int64_t *length, const struct network *n)
@@ -68,6 +68,16 @@ int subject_set_length(int64_t *length, const struct network *n)
 
 void subject_release(struct subject *s)
 {
+    scorer_release(&s->scorer);
     encoder_free(s->encoder);
     tokenizer_free(s->tokenizer);
+}
+
+int subject_score(struct subject *s, int result, int argc, char **argv,
+                  int (*score)(void *options, const char *path))
+{
+    for (int i = 0; i < argc && !result; i++)
+        result = score(s, argv[i]);
+    subject_release(s);
+    return result;
 }

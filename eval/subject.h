@@ -20,6 +20,8 @@ struct subject {
 
     struct tokenizer *tokenizer; /* set by subject_load_tokenizer, as is the encoder */
     struct encoder *encoder;
+    struct scorer scorer; /* set by subject_load_scorer */
+    int64_t start;        /* the token that begins a text (framed.h); set by subject_load */
 };
 
 /* The model if none is named: the folder that train writes by default. */
@@ -66,9 +68,9 @@ enum { SUBJECT_ONLY = OPT_ONLY };
  * Returns 0, or -1 with an error. */
 int subject_load_tokenizer(struct subject *s);
 
-/* Loads the tokenizer and the model as a decoder that scores text, and sets *start to the token
- * that begins a text (framed.h). Returns 0, or -1 with an error. */
-int subject_load(struct subject *s, struct scorer *scorer, int64_t *start);
+/* Loads the tokenizer and the model as a decoder that scores text. Returns 0, or -1 with an
+ * error. */
+int subject_load(struct subject *s);
 
 /* Sets `model_dir` to its default if it is NULL, and checks the folder, unless the options forbid
  * it with its weights (folder_verify). A command calls it before it loads the model. Returns 0, or
@@ -76,7 +78,7 @@ int subject_load(struct subject *s, struct scorer *scorer, int64_t *start);
 int subject_verify(struct subject *s);
 
 /* Loads the model as a decoder that scores text. Returns 0, or -1 with an error. */
-int subject_load_scorer(struct subject *s, struct scorer *scorer);
+int subject_load_scorer(struct subject *s);
 
 /* Checks that a given sequence length, 0 if none, is not more than the model's positions. Sets 0
  * to the positions. Returns 0, or -1 with an error. */
@@ -87,3 +89,8 @@ int subject_set_length(int64_t *length, const struct network *n);
 int subject_check(const struct subject *s, struct network *n);
 
 void subject_release(struct subject *s);
+
+/* Ends a command: unless `result` is -1 already, calls `score` for each file with the struct that
+ * begins with *s, up to the first failure; releases *s. Returns 0, or -1 with an error. */
+int subject_score(struct subject *s, int result, int argc, char **argv,
+                  int (*score)(void *options, const char *path));

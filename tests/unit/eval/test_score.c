@@ -242,11 +242,6 @@ static struct tokenizer *letters(void)
     return tokenizer_from_vocabulary(&v);
 }
 
-static void ignore(uint64_t done)
-{
-    (void)done;
-}
-
 /* The last word of a passage must be scored after as much of the passage as the model has positions
  * for. */
 Test(score, lambada_keeps_all_the_context_that_fits)
@@ -259,7 +254,7 @@ Test(score, lambada_keeps_all_the_context_that_fits)
     struct buf path = BUF_INIT;
     file_join(&path, dir, "passages");
     cr_assert_eq(file_write(path.data, passage, sizeof passage - 1), 0, "%s", err_get());
-    cr_assert_eq(lambada_score(&got, &scorer, e, path.data, ignore), 0, "%s", err_get());
+    cr_assert_eq(lambada_score(&got, &scorer, e, path.data), 0, "%s", err_get());
     encoder_encode(e, "hij", 3, TOKENIZER_ORDINARY, &all);
     encoder_encode(e, text, sizeof text - 1, TOKENIZER_ORDINARY, &all);
     cr_assert_eq(all.count, POSITIONS + 1);
