@@ -379,7 +379,7 @@ static double share_again(const struct plan *p)
  * group of a leaf, and weights or sums of gradients in the first group of the next update. */
 static double overlap(const struct plan *p)
 {
-    const struct engine_config *e = &p->engine;
+    const struct step_config *e = &p->engine;
     return e->zero > 1 ? 1 : fmin(1, (double)(e->leaves * e->G) / (double)e->A);
 }
 

@@ -34,7 +34,7 @@ struct plan {
                                         * the whole model */
     struct tokenizer *tokenizer;       /* NULL: none */
     struct samples *data, *validation; /* NULL: none (data: only when a plan is printed) */
-    struct engine_config engine;
+    struct step_config engine;
     struct schedule schedule;
     struct optimizer optimizer;
     unsigned char *moments; /* result of optimizer_moments */

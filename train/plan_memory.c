@@ -63,13 +63,7 @@ static uint64_t kernel_bytes(const struct plan *p)
     int64_t scratch = most_scratch(p, &p->program);
     SCOPED(program) evaluation = { 0 };
     if (p->validation)
-        program_evaluation(&evaluation,
-                           &(struct program_config){ .layers = (int)p->own.config.layers,
-                                                     .tied = p->own.tied,
-                                                     .head = p->engine.head,
-                                                     .stages = p->engine.stages,
-                                                     .stage = p->engine.stage,
-                                                     .interleave = p->engine.interleave });
+        engine_evaluation(&evaluation, &p->engine, &p->own);
     scratch = larger(scratch, most_scratch(p, &evaluation));
     return (uint64_t)scratch * sizeof(float) + p->needs.bytes;
 }
@@ -77,7 +71,7 @@ static uint64_t kernel_bytes(const struct plan *p)
 /* Returns the bytes for operations on the embedding that are done in two parts. */
 static uint64_t table_bytes(const struct plan *p)
 {
-    const struct engine_config *e = &p->engine;
+    const struct step_config *e = &p->engine;
     int sums = 0, gathers = 0;
     for (int64_t n = 0; n < p->program.count; n++) {
         sums |= p->program.phases[n].kind == PHASE_SUM_TABLE;

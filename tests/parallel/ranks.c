@@ -77,7 +77,7 @@ static void open_rank(struct rank *r, const struct run *run, struct comm *c)
 {
     const int64_t A = SEQUENCES / 2 / run->ranks;
     struct model_config config = shape;
-    struct engine_config e = {
+    struct step_config e = {
         .B = 2, .T = T, .A = A, .G = 1, .leaves = LEAVES / run->ranks, .most = 2, .seed = 3
     };
     e.zero = run->zero;

@@ -8,12 +8,12 @@
 #include "model/compute/ops_update.h"
 #include "tests/unit/arrays.h"
 
-void rig_open(struct rig *r, const struct model_config *m, const struct engine_config *e)
+void rig_open(struct rig *r, const struct model_config *m, const struct step_config *e)
 {
     rig_open_in(r, m, e, (struct store_config){ 0 });
 }
 
-void rig_open_in(struct rig *r, const struct model_config *m, const struct engine_config *e,
+void rig_open_in(struct rig *r, const struct model_config *m, const struct step_config *e,
                  struct store_config store)
 {
     *r = (struct rig){ .ops = ops_new(2) };

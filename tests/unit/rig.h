@@ -17,9 +17,9 @@ struct rig {
     struct engine_score score;
 };
 
-void rig_open(struct rig *r, const struct model_config *m, const struct engine_config *e);
+void rig_open(struct rig *r, const struct model_config *m, const struct step_config *e);
 /* Does the same with a store of the configuration `store`, to which it adds the engine's rows. */
-void rig_open_in(struct rig *r, const struct model_config *m, const struct engine_config *e,
+void rig_open_in(struct rig *r, const struct model_config *m, const struct step_config *e,
                  struct store_config store);
 void rig_close(struct rig *r);
 

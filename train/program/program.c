@@ -2,43 +2,6 @@
 
 #include "train/ranks/reduce.h"
 
-static const char *const phase_names[PHASE_KINDS] = {
-    [PHASE_INPUTS] = "inputs",
-    [PHASE_EMBEDDING_FORWARD] = "embedding forward",
-    [PHASE_LAYER_FORWARD] = "layer forward",
-    [PHASE_HEAD] = "head",
-    [PHASE_ATTENTION_AGAIN] = "attention again",
-    [PHASE_LAYER_AGAIN] = "layer again",
-    [PHASE_LAYER_BACKWARD] = "layer backward",
-    [PHASE_EMBEDDING_BACKWARD] = "embedding backward",
-    [PHASE_MERGE] = "merge of gradients",
-    [PHASE_SUM_TABLE] = "sum of the table",
-    [PHASE_SUM] = "sum of gradients",
-    [PHASE_UPDATE] = "update",
-    [PHASE_GATHER] = "gather of parameters",
-    [PHASE_GATHER_TABLE] = "gather of the table",
-    [PHASE_SEND_X] = "send x",
-    [PHASE_RECEIVE_X] = "receive x",
-    [PHASE_SEND_DX] = "send dx",
-    [PHASE_RECEIVE_DX] = "receive dx",
-    [PHASE_SEND_TIED] = "send tied gradients",
-    [PHASE_RECEIVE_TIED] = "receive tied gradients",
-    [PHASE_SEND_TABLE] = "send table",
-    [PHASE_RECEIVE_TABLE] = "receive table",
-    [PHASE_LAYER_EVALUATION] = "layer evaluation",
-    [PHASE_HEAD_EVALUATION] = "head evaluation",
-};
-
-const char *phase_name(enum phase_kind kind)
-{
-    return phase_names[kind];
-}
-
-int phase_is_transfer(enum phase_kind kind)
-{
-    return kind >= PHASE_SEND_X && kind <= PHASE_RECEIVE_TABLE;
-}
-
 /* ---- the arrays that phases use -------------------------------------------------------------- */
 
 /* From these ZeRO stages on, a use is of the rank's share alone: of what is updated, of the
@@ -53,36 +16,58 @@ enum { OWN_UPDATE = 1, OWN_WEIGHTS = 3 };
 #define MAKE_KEPT(role) { USE_##role, MODE_MAKE, OWN_WEIGHTS }
 /* clang-format on */
 
-/* The uses of each kind of phase. If gradients are set instead of added to, the mode is MODE_MAKE
- * instead (sets_gradients). */
+/* The kinds of phases: names and uses. If gradients are set instead of added to, the mode is
+ * MODE_MAKE instead (sets_gradients). */
 static const struct {
-    unsigned char role, mode;
-    unsigned char own; /* only the rank's share, from this ZeRO stage on; 0: always all */
-} phase_uses[PHASE_KINDS][PHASE_USES + 1] = {
-    [PHASE_EMBEDDING_FORWARD] = { READ(W), MAKE(Y) },
-    [PHASE_LAYER_FORWARD] = { READ(W), READ(X), MAKE(Y), MAKE(ATTENTION), MAKE(REST), MAKE(SUMS) },
-    [PHASE_HEAD] = { READ(W), CHANGE(DW), READ(TIED), CHANGE(DTIED), READ(X), MAKE(DX) },
-    [PHASE_ATTENTION_AGAIN] = { READ(W), READ(X), MAKE(ATTENTION), CHANGE(SUMS) },
-    [PHASE_LAYER_AGAIN] = { READ(W), READ(X), MAKE(Y), MAKE(ATTENTION), MAKE(REST), MAKE(SUMS) },
-    [PHASE_LAYER_BACKWARD] = { READ(W), CHANGE(DW), READ(X), CHANGE(DX), CHANGE(ATTENTION),
-                               CHANGE(REST), CHANGE(SUMS) },
-    [PHASE_EMBEDDING_BACKWARD] = { READ(W), CHANGE(DW), CHANGE(DX) },
-    [PHASE_MERGE] = { CHANGE(DW), READ(MERGED) },
-    [PHASE_SUM_TABLE] = { CHANGE(DTIED) },
-    [PHASE_SUM] = { CHANGE(DW), OWN(SUM) },
-    [PHASE_UPDATE] = { OWN(W), OWN(M), OWN(V), OWN(DW) },
-    [PHASE_GATHER] = { CHANGE(W) },
-    [PHASE_SEND_X] = { READ(Y) },
-    [PHASE_RECEIVE_X] = { MAKE(Y) },
-    [PHASE_SEND_DX] = { READ(DX) },
-    [PHASE_RECEIVE_DX] = { MAKE(DX) },
-    [PHASE_SEND_TIED] = { READ(DTIED) },
-    [PHASE_RECEIVE_TIED] = { MAKE(DW) },
-    [PHASE_SEND_TABLE] = { READ_KEPT(W) },
-    [PHASE_RECEIVE_TABLE] = { MAKE_KEPT(TIED) },
-    [PHASE_LAYER_EVALUATION] = { READ(W), READ(X), MAKE(Y) },
-    [PHASE_HEAD_EVALUATION] = { READ(W), READ(TIED), READ(X) },
+    const char *name;
+    struct {
+        unsigned char role, mode;
+        unsigned char own; /* only the rank's share, from this ZeRO stage on; 0: always all */
+    } uses[PHASE_USES + 1];
+} rows[PHASE_KINDS] = {
+    [PHASE_INPUTS] = { "inputs" },
+    [PHASE_EMBEDDING_FORWARD] = { "embedding forward", { READ(W), MAKE(Y) } },
+    [PHASE_LAYER_FORWARD] = { "layer forward",
+                              { READ(W), READ(X), MAKE(Y), MAKE(ATTENTION), MAKE(REST),
+                                MAKE(SUMS) } },
+    [PHASE_HEAD] = { "head",
+                     { READ(W), CHANGE(DW), READ(TIED), CHANGE(DTIED), READ(X), MAKE(DX) } },
+    [PHASE_ATTENTION_AGAIN] = { "attention again",
+                                { READ(W), READ(X), MAKE(ATTENTION), CHANGE(SUMS) } },
+    [PHASE_LAYER_AGAIN] = { "layer again",
+                            { READ(W), READ(X), MAKE(Y), MAKE(ATTENTION), MAKE(REST),
+                              MAKE(SUMS) } },
+    [PHASE_LAYER_BACKWARD] = { "layer backward",
+                               { READ(W), CHANGE(DW), READ(X), CHANGE(DX), CHANGE(ATTENTION),
+                                 CHANGE(REST), CHANGE(SUMS) } },
+    [PHASE_EMBEDDING_BACKWARD] = { "embedding backward", { READ(W), CHANGE(DW), CHANGE(DX) } },
+    [PHASE_MERGE] = { "merge of gradients", { CHANGE(DW), READ(MERGED) } },
+    [PHASE_SUM_TABLE] = { "sum of the table", { CHANGE(DTIED) } },
+    [PHASE_SUM] = { "sum of gradients", { CHANGE(DW), OWN(SUM) } },
+    [PHASE_UPDATE] = { "update", { OWN(W), OWN(M), OWN(V), OWN(DW) } },
+    [PHASE_GATHER] = { "gather of parameters", { CHANGE(W) } },
+    [PHASE_GATHER_TABLE] = { "gather of the table" },
+    [PHASE_SEND_X] = { "send x", { READ(Y) } },
+    [PHASE_RECEIVE_X] = { "receive x", { MAKE(Y) } },
+    [PHASE_SEND_DX] = { "send dx", { READ(DX) } },
+    [PHASE_RECEIVE_DX] = { "receive dx", { MAKE(DX) } },
+    [PHASE_SEND_TIED] = { "send tied gradients", { READ(DTIED) } },
+    [PHASE_RECEIVE_TIED] = { "receive tied gradients", { MAKE(DW) } },
+    [PHASE_SEND_TABLE] = { "send table", { READ_KEPT(W) } },
+    [PHASE_RECEIVE_TABLE] = { "receive table", { MAKE_KEPT(TIED) } },
+    [PHASE_LAYER_EVALUATION] = { "layer evaluation", { READ(W), READ(X), MAKE(Y) } },
+    [PHASE_HEAD_EVALUATION] = { "head evaluation", { READ(W), READ(TIED), READ(X) } },
 };
+
+const char *phase_name(enum phase_kind kind)
+{
+    return rows[kind].name;
+}
+
+int phase_is_transfer(enum phase_kind kind)
+{
+    return kind >= PHASE_SEND_X && kind <= PHASE_RECEIVE_TABLE;
+}
 
 static const unsigned char kind_of[USE_ROLES] = {
     [USE_W] = STORE_PARAMETERS,
@@ -112,7 +97,7 @@ struct piece {
 
 struct compiler {
     struct program *program;
-    struct program_config config;
+    struct step_config config;
     size_t room;           /* capacity of program->phases */
     int stages;            /* at least 1 */
     struct piece *pieces;  /* of this stage, [count_of_pieces] */
@@ -186,7 +171,7 @@ static int64_t number_of(const struct compiler *c, const struct phase *f, enum u
     }
 }
 
-static int has_role(const struct program_config *c, enum phase_kind kind, enum use_role role)
+static int has_role(const struct step_config *c, enum phase_kind kind, enum use_role role)
 {
     if (kind == PHASE_EMBEDDING_BACKWARD && role == USE_W)
         return c->embedding_again;
@@ -235,14 +220,14 @@ static void add_phase(struct compiler *c, enum phase_kind kind, int block, int64
                          .add = !c->first || i != 0,
                          .run = c->run,
                          .turns = 1 };
-    for (int k = 0; phase_uses[kind][k].role; k++) {
-        enum use_role role = phase_uses[kind][k].role;
+    for (int k = 0; rows[kind].uses[k].role; k++) {
+        enum use_role role = rows[kind].uses[k].role;
         if (has_role(&c->config, kind, role))
             f->uses[f->count++] = (struct use){
                 .role = (unsigned char)role,
                 .kind = kind_of[role],
-                .mode = sets_gradients(c, f, role) ? MODE_MAKE : phase_uses[kind][k].mode,
-                .own = phase_uses[kind][k].own && c->config.zero >= phase_uses[kind][k].own,
+                .mode = sets_gradients(c, f, role) ? MODE_MAKE : rows[kind].uses[k].mode,
+                .own = rows[kind].uses[k].own && c->config.zero >= rows[kind].uses[k].own,
                 .number = (int)number_of(c, f, role, i)
             };
     }
@@ -472,7 +457,7 @@ static void begin_leaf(struct compiler *c, int k)
 
 static void compile_leaf(struct compiler *c, int64_t micro)
 {
-    const int64_t G = c->config.group, groups = (micro + G - 1) / G;
+    const int64_t G = c->config.G, groups = (micro + G - 1) / G;
     for (int64_t g = 0, turns; g < groups; g += turns) {
         c->first = !g;
         c->last = g + 1 == groups;
@@ -485,10 +470,10 @@ static void compile_leaf(struct compiler *c, int64_t micro)
 
 static void compile_leaves(struct compiler *c)
 {
-    c->piece->slots = c->micros = c->dxs = c->config.group;
+    c->piece->slots = c->micros = c->dxs = c->config.G;
     for (int k = 0; k < leaves_of(c); k++) {
         begin_leaf(c, k);
-        compile_leaf(c, c->config.micro / leaves_of(c));
+        compile_leaf(c, c->config.A / leaves_of(c));
     }
 }
 
@@ -496,7 +481,7 @@ static void compile_leaves(struct compiler *c)
 
 static int64_t leaf_size(const struct compiler *c)
 {
-    return c->config.micro / leaves_of(c);
+    return c->config.A / leaves_of(c);
 }
 
 /* Begins a run of `count` micro-batches, from number m of the step on, which are all of one leaf.
@@ -546,7 +531,7 @@ static void pass_forward(struct compiler *c, int64_t i)
  * micro-batch m, if the table is tied. */
 static void expect_tied(struct compiler *c, int64_t m)
 {
-    if (!c->config.tied || m == c->config.micro)
+    if (!c->config.tied || m == c->config.A)
         return;
     begin_run(c, m, 1);
     add_phase(c, PHASE_RECEIVE_TIED, 0, -1);
@@ -612,7 +597,7 @@ static void pass_backward(struct compiler *c, int64_t i)
 static int64_t passes_ahead(const struct compiler *c)
 {
     const int64_t behind = c->stages - 1 - c->config.stage;
-    const int64_t pieces = c->count_of_pieces, all = c->config.micro * pieces;
+    const int64_t pieces = c->count_of_pieces, all = c->config.A * pieces;
     const int64_t ahead = pieces > 1 ? 2 * behind + (pieces - 1) * c->stages : behind;
     return ahead < all ? ahead : all;
 }
@@ -620,7 +605,7 @@ static int64_t passes_ahead(const struct compiler *c)
 /* Sets how many micro-batches each piece keeps at a time, and of how many the inputs are kept. */
 static void count_slots(struct compiler *c)
 {
-    const int64_t all = c->config.micro * c->count_of_pieces, ahead = passes_ahead(c);
+    const int64_t all = c->config.A * c->count_of_pieces, ahead = passes_ahead(c);
     const int64_t leaf = waits(c) ? leaf_size(c) : 1;
     SCOPED_MEM int64_t *ended = mem_zalloc((size_t)c->count_of_pieces, sizeof *ended);
     int piece;
@@ -647,9 +632,9 @@ static void count_slots(struct compiler *c)
 /* Compiles all micro-batches of the step for one stage of a pipeline. */
 static void compile_stage(struct compiler *c)
 {
-    const int64_t all = c->config.micro * c->count_of_pieces, ahead = passes_ahead(c);
+    const int64_t all = c->config.A * c->count_of_pieces, ahead = passes_ahead(c);
     assert(c->stages * c->count_of_pieces <= c->config.layers);
-    assert(!c->config.tied || c->config.group == leaf_size(c));
+    assert(!c->config.tied || c->config.G == leaf_size(c));
     assert(c->count_of_pieces == 1 || leaf_size(c) % c->stages == 0);
     count_slots(c);
     if (waits(c))
@@ -674,19 +659,19 @@ static void exchange_table(struct compiler *c)
 
 /* ---- whole programs -------------------------------------------------------------------------- */
 
-static int stages_of(const struct program_config *c)
+static int stages_of(const struct step_config *c)
 {
     return c->stages ? c->stages : 1;
 }
 
-static int pieces_of(const struct program_config *c)
+static int pieces_of(const struct step_config *c)
 {
     return c->interleave ? c->interleave : 1;
 }
 
 /* Returns the number of layers of the stages before stage `stage`. Each piece has at least one
  * layer. */
-static int64_t layers_before(const struct program_config *c, int stage)
+static int64_t layers_before(const struct step_config *c, int stage)
 {
     const int64_t stages = stages_of(c), pieces = pieces_of(c), least = stage * pieces;
     const int64_t work = (int64_t)c->layers + c->head, most = c->layers - stages * pieces + least;
@@ -696,7 +681,7 @@ static int64_t layers_before(const struct program_config *c, int stage)
 
 /* Returns the number of layers in piece k of a stage. The pieces of the stage have about the same
  * work. */
-static int layers_of_piece(const struct program_config *c, int stage, int k)
+static int layers_of_piece(const struct step_config *c, int stage, int k)
 {
     const int64_t n = layers_before(c, stage + 1) - layers_before(c, stage), pieces = pieces_of(c);
     const int64_t head = stage == stages_of(c) - 1 ? c->head : 0, most = n - (pieces - 1);
@@ -712,7 +697,7 @@ static int layers_of_piece(const struct program_config *c, int stage, int k)
  * first pieces of all stages, then those of the second ones, and so on. */
 static void divide_layers(struct compiler *c)
 {
-    const struct program_config *config = &c->config;
+    const struct step_config *config = &c->config;
     int *owners = mem_zalloc((size_t)config->layers + 2, sizeof *owners), below = 0;
     for (int i = 0; i < c->stages * c->count_of_pieces; i++) {
         const int stage = i % c->stages, k = i / c->stages;
@@ -726,7 +711,7 @@ static void divide_layers(struct compiler *c)
     c->program->owners = owners;
 }
 
-static void begin(struct compiler *c, struct program *p, const struct program_config *config)
+static void begin(struct compiler *c, struct program *p, const struct step_config *config)
 {
     *c = (struct compiler){ .program = p,
                             .config = *config,
@@ -746,7 +731,7 @@ static void end(struct compiler *c)
     finish(c->program);
 }
 
-void program_step(struct program *p, const struct program_config *config)
+void program_step(struct program *p, const struct step_config *config)
 {
     struct compiler c;
     begin(&c, p, config);
@@ -782,16 +767,16 @@ static void add_evaluation(struct compiler *c)
         add_run(c, PHASE_SEND_X, PHASE_SEND_X, c->piece->above);
 }
 
-void program_evaluation(struct program *p, const struct program_config *config)
+void program_evaluation(struct program *p, const struct step_config *config)
 {
     struct compiler c;
     begin(&c, p,
-          &(struct program_config){ .layers = config->layers,
-                                    .tied = config->tied,
-                                    .head = config->head,
-                                    .stages = config->stages,
-                                    .stage = config->stage,
-                                    .interleave = config->interleave });
+          &(struct step_config){ .layers = config->layers,
+                                 .tied = config->tied,
+                                 .head = config->head,
+                                 .stages = config->stages,
+                                 .stage = config->stage,
+                                 .interleave = config->interleave });
     c.count = c.micros = c.dxs = 1;
     for (c.piece = c.pieces; c.piece < c.pieces + c.count_of_pieces; c.piece++)
         add_evaluation(&c);
@@ -866,7 +851,7 @@ static void print_use(const struct use *u, struct buf *out)
 
 static void print_phase(const struct phase *f, struct buf *out)
 {
-    buf_addf(out, "  %s", phase_names[f->kind]);
+    buf_addf(out, "  %s", phase_name(f->kind));
     if (f->count)
         buf_addf(out, ", block %d", f->block);
     if (f->micro >= 0)

@@ -187,23 +187,29 @@ struct moves {
 enum recompute { RECOMPUTE_NONE, RECOMPUTE_ATTENTION, RECOMPUTE_LAYER };
 #define RECOMPUTE_WORDS "none|attention|layer" /* in the order of the enum */
 
-struct program_config {
-    int layers;
-    int64_t micro, group; /* micro-batches of a step, and of a group: A and G */
-    int leaves;           /* leaves per step; divides A; 0: 1 */
-    int rounds;           /* rounds of an equal number of leaves; 0: 1 */
+/* What a step does, in which order. B, T, most and seed are for the engine (engine.h). */
+struct step_config {
+    int64_t B, T, A, G; /* sequences per micro-batch, tokens per sequence, micro-batches of this
+                         * rank per step, micro-batches per group */
+    int64_t most;       /* most sequences in a micro-batch: B, or more where several are packed in
+                         * one row */
+    uint64_t seed;      /* for dropout */
+    int leaves;         /* leaves of this rank per step; divides A; 0: 1 */
+    int rounds;         /* rounds of an equal number of leaves; 0: 1 */
     enum recompute recompute;
-    int zero; /* ZeRO stage, 0 to 3 */
-    int tied; /* 1: the head uses the embedding's parameters and computes gradients of them */
-    int embedding_again; /* 1: the embedding's backward pass reads the embedding's parameters */
-    int moments;         /* moments that the optimizer keeps: 0 to 2 */
-    int head; /* work of the head, as a number of layers; the stages of a pipeline get equal
-               * work */
-    int stages, stage; /* of a pipeline; 0 or 1 stages: none. It needs stages <= layers
-                        * and, if tied, all micro-batches of a leaf in one group */
+    int zero;          /* ZeRO stage, 0 to 3 */
+    int head;          /* work of the head, as a number of layers; the stages of a pipeline get
+                        * equal work */
+    int stages, stage; /* of a pipeline; 0 or 1 stages: none. It needs stages <= layers and, if
+                        * tied, all micro-batches of a leaf in one group */
     int interleave;    /* runs of layers of each stage of a pipeline; 0: 1. Several need stages *
                         * interleave <= layers, and a number of micro-batches in a leaf that is a
                         * multiple of `stages` */
+    /* The model's, which engine_program sets: */
+    int layers;
+    int tied; /* 1: the head uses the embedding's parameters and computes gradients of them */
+    int embedding_again; /* 1: the embedding's backward pass reads the embedding's parameters */
+    int moments;         /* moments that the optimizer keeps: 0 to 2 */
 };
 
 /* A section of the list that is executed `turns` times. The sections are the first group of each
@@ -231,8 +237,8 @@ struct program {
 /* program_step makes the program of a training step. program_evaluation makes a program of one part
  * that evaluates one micro-batch; of *c it uses only layers, tied, head, stages, stage and
  * interleave. The caller releases the program. */
-void program_step(struct program *p, const struct program_config *c);
-void program_evaluation(struct program *p, const struct program_config *c);
+void program_step(struct program *p, const struct step_config *c);
+void program_evaluation(struct program *p, const struct step_config *c);
 void program_release(struct program *p); /* fine on a zeroed struct */
 
 /* Sets `all` to the arrays that should be in memory while phase n runs, each array once: first

@@ -13,34 +13,33 @@ enum { KEY_DROPOUT = 0x64726f70, SUMS = 2 * MODEL_PARTS };
 
 /* Returns the most labels that a head can have: one per token and one per sequence, or two per
  * sequence. */
-static int64_t most_labels(const struct engine_config *c)
+static int64_t most_labels(const struct step_config *c)
 {
     return c->most * (c->T + 1);
 }
 
-void engine_program(struct program *p, const struct engine_config *c, const struct model *m,
+void engine_program(struct program *p, const struct step_config *c, const struct model *m,
                     const unsigned char *moments)
 {
-    struct program_config config = { .layers = (int)m->config.layers,
-                                     .micro = c->A,
-                                     .group = c->G,
-                                     .leaves = c->leaves,
-                                     .rounds = c->rounds,
-                                     .zero = c->zero,
-                                     .head = c->head,
-                                     .stages = c->stages,
-                                     .stage = c->stage,
-                                     .interleave = c->interleave,
-                                     .recompute = c->recompute,
-                                     .tied = m->tied,
-                                     .embedding_again = embedding_is_read_again(m),
-                                     .moments = moments ? 0 : 2 };
+    struct step_config config = *c;
+    config.layers = (int)m->config.layers;
+    config.tied = m->tied;
+    config.embedding_again = embedding_is_read_again(m);
+    config.moments = moments ? 0 : 2;
     for (size_t i = 0; i < m->tensors.count && moments; i++)
         config.moments = moments[i] > config.moments ? moments[i] : config.moments;
     program_step(p, &config);
 }
 
-void engine_rows(struct store_config *out, const struct engine_config *c, const struct model *m,
+void engine_evaluation(struct program *p, const struct step_config *c, const struct model *m)
+{
+    struct step_config config = *c;
+    config.layers = (int)m->config.layers;
+    config.tied = m->tied;
+    program_evaluation(p, &config);
+}
+
+void engine_rows(struct store_config *out, const struct step_config *c, const struct model *m,
                  const struct program *p)
 {
     out->program = p;
@@ -48,20 +47,14 @@ void engine_rows(struct store_config *out, const struct engine_config *c, const 
     layer_cache(m, c->B, c->T, &out->row[STORE_CACHE]);
 }
 
-void engine_open(struct engine *e, const struct engine_config *config, const struct program *p,
+void engine_open(struct engine *e, const struct step_config *config, const struct program *p,
                  const struct model *m, struct ops *o, struct store *s, struct comm *c)
 {
     assert(config->G >= 1 && config->G <= config->A && config->most >= config->B);
     *e = (struct engine){
         .config = *config, .program = p, .model = m, .ops = o, .store = s, .comm = c
     };
-    program_evaluation(&e->evaluation,
-                       &(struct program_config){ .layers = (int)m->config.layers,
-                                                 .tied = m->tied,
-                                                 .head = config->head,
-                                                 .stages = p->stages,
-                                                 .stage = p->stage,
-                                                 .interleave = config->interleave });
+    engine_evaluation(&e->evaluation, config, m);
     sharing_open(&e->sharing, s, c);
     transfer_open(&e->transfers, s, c);
     e->late = mem_zalloc((size_t)m->tensors.blocks, sizeof *e->late);
@@ -130,7 +123,7 @@ static double *take_sums(const struct engine *e, int64_t n)
 /* Returns the number that micro-batch m of rank `rank` has among the micro-batches of all ranks. */
 static int64_t micro_batch(const struct engine *e, int rank, int64_t m)
 {
-    const struct engine_config *c = &e->config;
+    const struct step_config *c = &e->config;
     return program_micro_batch(c->zero, c->A, c->leaves, e->comm->size[COMM_DATA], rank, m);
 }
 
@@ -424,7 +417,7 @@ static double count_labels(const struct engine *e, const struct step_batch *s, i
 static void list_words(struct engine *e, const struct step_batch *batch)
 {
     struct word_table *t = &e->sharing.table;
-    const struct engine_config *c = &e->config;
+    const struct step_config *c = &e->config;
     const int64_t leaf = c->A / (c->leaves ? c->leaves : 1), last_group = (leaf - 1) % c->G + 1;
     word_table_clear(t);
     for (int64_t m = 0; m < c->A; m++) {

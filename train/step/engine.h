@@ -22,23 +22,8 @@
 #include "train/store/store.h"
 #include "train/store/transfer.h"
 
-struct engine_config {
-    int64_t B, T, A, G; /* sequences per micro-batch, tokens per sequence, micro-batches of this
-                         * rank per step, micro-batches per group (program.h) */
-    int leaves;         /* leaves of this rank (program.h); 0: 1 */
-    int rounds;         /* rounds in which they are summed; 0: 1 */
-    int zero;           /* ZeRO stage (program.h) */
-    int stages, stage;  /* of a pipeline (program.h); 0 or 1 stages: none */
-    int interleave;     /* pieces of each stage; 0: 1 */
-    int head;           /* work of the head, as a number of layers */
-    int64_t most;       /* most sequences in a micro-batch: B, or more where several are
-                         * packed in one row */
-    enum recompute recompute;
-    uint64_t seed; /* for dropout */
-};
-
 struct engine {
-    struct engine_config config;
+    struct step_config config;
     const struct model *model; /* borrowed, like the next four */
     const struct program *program;
     struct ops *ops;
@@ -75,19 +60,20 @@ struct engine_score {
 double engine_loss(const struct model *m, const struct engine_score *s);
 void engine_add_score(struct engine_score *sum, const struct engine_score *s);
 
-/* Makes the program of a training step. The caller releases it. `moments`: the number of moments of
- * each tensor (layout.h). */
-void engine_program(struct program *p, const struct engine_config *config, const struct model *m,
+/* Make the program of a training step, and that of an evaluation, of the model. The caller releases
+ * it. `moments`: the number of moments of each tensor (layout.h). */
+void engine_program(struct program *p, const struct step_config *config, const struct model *m,
                     const unsigned char *moments);
+void engine_evaluation(struct program *p, const struct step_config *config, const struct model *m);
 
 /* Sets those fields of *out that depend on the engine: the program `p` and the sizes of rows of
  * activations. */
-void engine_rows(struct store_config *out, const struct engine_config *config,
-                 const struct model *m, const struct program *p);
+void engine_rows(struct store_config *out, const struct step_config *config, const struct model *m,
+                 const struct program *p);
 
 /* Opens the engine. The store must have been opened with the values that engine_rows set for the
  * same arguments. */
-void engine_open(struct engine *e, const struct engine_config *config, const struct program *p,
+void engine_open(struct engine *e, const struct step_config *config, const struct program *p,
                  const struct model *m, struct ops *o, struct store *s, struct comm *c);
 void engine_close(struct engine *e); /* fine on a zeroed struct */
 

@@ -10,13 +10,13 @@
 static void compile_leaves(struct program *p, int layers, int64_t micro, int64_t group, int leaves,
                            enum recompute recompute, int tied)
 {
-    program_step(p, &(struct program_config){ .layers = layers,
-                                              .micro = micro,
-                                              .group = group,
-                                              .leaves = leaves,
-                                              .recompute = recompute,
-                                              .tied = tied,
-                                              .moments = 2 });
+    program_step(p, &(struct step_config){ .layers = layers,
+                                           .A = micro,
+                                           .G = group,
+                                           .leaves = leaves,
+                                           .recompute = recompute,
+                                           .tied = tied,
+                                           .moments = 2 });
 }
 
 static void compile(struct program *p, int layers, int64_t micro, int64_t group,
@@ -46,7 +46,7 @@ Test(program, a_step_reads_as_it_should)
     compile(&p, 3, 1, 1, RECOMPUTE_NONE, 1);
     check_text(&p, "tests/data/programs/plain");
     program_release(&p);
-    program_evaluation(&p, &(struct program_config){ .layers = 3, .tied = 1 });
+    program_evaluation(&p, &(struct step_config){ .layers = 3, .tied = 1 });
     check_text(&p, "tests/data/programs/evaluation");
     program_release(&p);
 }
@@ -57,9 +57,8 @@ Test(program, a_step_of_ranks_that_share_reads_as_it_should)
 {
     struct program p;
     program_step(
-        &p,
-        &(struct program_config){
-            .layers = 1, .micro = 2, .group = 1, .leaves = 2, .zero = 3, .tied = 1, .moments = 2 });
+        &p, &(struct step_config){
+                .layers = 1, .A = 2, .G = 1, .leaves = 2, .zero = 3, .tied = 1, .moments = 2 });
     check_text(&p, "tests/data/programs/shared");
     program_release(&p);
 }
@@ -67,14 +66,14 @@ Test(program, a_step_of_ranks_that_share_reads_as_it_should)
 static void compile_stage(struct program *p, int stages, int stage, int64_t micro, int leaves,
                           int tied)
 {
-    program_step(p, &(struct program_config){ .layers = 5,
-                                              .micro = micro,
-                                              .group = micro / leaves,
-                                              .leaves = leaves,
-                                              .tied = tied,
-                                              .moments = 2,
-                                              .stages = stages,
-                                              .stage = stage });
+    program_step(p, &(struct step_config){ .layers = 5,
+                                           .A = micro,
+                                           .G = micro / leaves,
+                                           .leaves = leaves,
+                                           .tied = tied,
+                                           .moments = 2,
+                                           .stages = stages,
+                                           .stage = stage });
 }
 
 /* The texts of the programs of two stages, each with one layer, for two leaves of two
@@ -85,19 +84,19 @@ Test(program, the_stages_of_a_pipeline_read_as_they_should)
                                          "tests/data/programs/stage-last" };
     struct program p;
     for (int stage = 0; stage < 2; stage++) {
-        program_step(&p, &(struct program_config){ .layers = 2,
-                                                   .micro = 4,
-                                                   .group = 2,
-                                                   .leaves = 2,
-                                                   .tied = 1,
-                                                   .moments = 2,
-                                                   .stages = 2,
-                                                   .stage = stage });
+        program_step(&p, &(struct step_config){ .layers = 2,
+                                                .A = 4,
+                                                .G = 2,
+                                                .leaves = 2,
+                                                .tied = 1,
+                                                .moments = 2,
+                                                .stages = 2,
+                                                .stage = stage });
         check_text(&p, paths[stage]);
         program_release(&p);
     }
     program_evaluation(&p,
-                       &(struct program_config){ .layers = 3, .tied = 1, .stages = 3, .stage = 1 });
+                       &(struct step_config){ .layers = 3, .tied = 1, .stages = 3, .stage = 1 });
     check_text(&p, "tests/data/programs/stage-evaluation");
     program_release(&p);
 }
@@ -152,8 +151,8 @@ Test(program, stages_have_equal_work)
     for (int k = 0; k < 3; k++) {
         int count[4] = { 0 };
         struct program p;
-        program_evaluation(&p, &(struct program_config){
-                                   .layers = 12, .head = heads[k], .stages = 4, .stage = 1 });
+        program_evaluation(
+            &p, &(struct step_config){ .layers = 12, .head = heads[k], .stages = 4, .stage = 1 });
         cr_assert_eq(p.owners[0], 0);
         cr_assert_eq(p.owners[13], 3);
         for (int b = 1; b <= 12; b++)
@@ -174,15 +173,15 @@ static double bubble(int layers, int stages, int pieces, int64_t micro, int leav
         { [PHASE_LAYER_FORWARD] = 1, [PHASE_LAYER_BACKWARD] = 2 }
     };
     for (int s = 0; s < stages; s++)
-        program_step(&p[s], &(struct program_config){ .layers = layers,
-                                                      .micro = micro,
-                                                      .group = micro / leaves,
-                                                      .leaves = leaves,
-                                                      .tied = tied,
-                                                      .moments = 2,
-                                                      .stages = stages,
-                                                      .stage = s,
-                                                      .interleave = pieces });
+        program_step(&p[s], &(struct step_config){ .layers = layers,
+                                                   .A = micro,
+                                                   .G = micro / leaves,
+                                                   .leaves = leaves,
+                                                   .tied = tied,
+                                                   .moments = 2,
+                                                   .stages = stages,
+                                                   .stage = s,
+                                                   .interleave = pieces });
     cr_assert_eq(timeline_run(&t, p, stages, &costs), 0,
                  "%d stages of %d pieces, %d micro-batches, %d leaves: they wait for ever", stages,
                  pieces, (int)micro, leaves);
@@ -233,17 +232,14 @@ Test(program, stages_of_several_pieces_wait_less)
 Test(program, a_stage_of_two_pieces_reads_as_it_should)
 {
     struct program p;
-    program_step(&p, &(struct program_config){ .layers = 4,
-                                               .micro = 2,
-                                               .group = 2,
-                                               .tied = 1,
-                                               .moments = 1,
-                                               .stages = 2,
-                                               .interleave = 2 });
+    program_step(
+        &p,
+        &(struct step_config){
+            .layers = 4, .A = 2, .G = 2, .tied = 1, .moments = 1, .stages = 2, .interleave = 2 });
     check_text(&p, "tests/data/programs/stage-pieces");
     program_release(&p);
     program_evaluation(
-        &p, &(struct program_config){ .layers = 4, .tied = 1, .stages = 2, .interleave = 2 });
+        &p, &(struct step_config){ .layers = 4, .tied = 1, .stages = 2, .interleave = 2 });
     check_text(&p, "tests/data/programs/evaluation-pieces");
     program_release(&p);
 }

@@ -32,7 +32,7 @@ static void open_run_in(struct run *r, int64_t B, int64_t G, enum recompute reco
                               .attention_dropout = dropout,
                               .residual_dropout = dropout,
                               .init_std = 0.1 };
-    struct engine_config e = {
+    struct step_config e = {
         .B = B, .T = T, .A = SEQUENCES / B, .G = G, .most = B, .recompute = recompute, .seed = 3
     };
     struct samples_config made = { .T = T, .seed = 3, .vocabulary = V };
@@ -183,7 +183,7 @@ Test(engine, first_loss_is_near_that_of_a_uniform_guess)
 static uint64_t row_bytes(const struct run *r, enum recompute recompute, enum store_kind kind,
                           int half)
 {
-    struct engine_config e = r->rig.engine.config;
+    struct step_config e = r->rig.engine.config;
     struct store_config c = { .half_activations = half };
     struct program program;
     struct store_plan p;

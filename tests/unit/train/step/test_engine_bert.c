@@ -30,7 +30,7 @@ static void open_run(struct run *r, int64_t B, enum recompute recompute, double 
                               .init_std = 0.1,
                               .head = HEAD_PRETRAINING,
                               .types = 2 };
-    struct engine_config e = {
+    struct step_config e = {
         .B = B, .T = T, .A = SEQUENCES / B, .G = 1, .most = ROOM, .recompute = recompute, .seed = 3
     };
     struct samples_config s = { .T = T, .mask_tokens = M, .seed = 3, .vocabulary = V };
@@ -153,7 +153,7 @@ Test(engine_bert, more_and_shorter_sequences_fit_where_their_tokens_do)
     open_run(&a, 6, RECOMPUTE_NONE, 0);
     open_run(&b, 6, RECOMPUTE_NONE, 0);
     engine_close(&b.rig.engine);
-    struct engine_config e = { .B = 5, .T = T, .A = 1, .G = 1, .most = 6, .seed = 3 };
+    struct step_config e = { .B = 5, .T = T, .A = 1, .G = 1, .most = 6, .seed = 3 };
     /* 81 tokens in rows for 80 */
     engine_open(&b.rig.engine, &e, &b.rig.program, &b.rig.model, b.rig.ops, &b.rig.store,
                 &b.rig.comm);

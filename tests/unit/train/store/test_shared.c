@@ -147,7 +147,7 @@ Test(shared, sums_of_leaves_end_in_the_share)
 static int plan_in(struct store_plan *p, struct model *m, int64_t group, int zero, int ranks,
                    const uint64_t *memory)
 {
-    struct engine_config e = { .B = 1, .T = 8, .A = 4, .G = group, .most = 1, .zero = zero };
+    struct step_config e = { .B = 1, .T = 8, .A = 4, .G = group, .most = 1, .zero = zero };
     struct store_config c = { .ranks = ranks,
                               .zero = zero,
                               .dir = memory ? "." : NULL,

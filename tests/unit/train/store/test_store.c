@@ -36,12 +36,12 @@ static int give_block(void *ctx, int block, struct layout_part part, struct ops_
 static void use_program(struct store_config *c, struct program *p, int64_t micro, int64_t group,
                         enum recompute recompute, int64_t floats)
 {
-    program_step(p, &(struct program_config){ .layers = BLOCKS - 2,
-                                              .micro = micro,
-                                              .group = group,
-                                              .recompute = recompute,
-                                              .tied = 1,
-                                              .moments = 2 });
+    program_step(p, &(struct step_config){ .layers = BLOCKS - 2,
+                                           .A = micro,
+                                           .G = group,
+                                           .recompute = recompute,
+                                           .tied = 1,
+                                           .moments = 2 });
     c->program = p;
     for (int kind = STORE_X; kind < STORE_KINDS; kind++)
         c->row[kind] = floats;
