@@ -425,22 +425,13 @@ static void init_validation(struct loop *l)
                        p->validation->kind);
 }
 
-static int open_batches(struct loop *l)
+static void open_batches(struct loop *l)
 {
     const struct plan *p = l->plan;
-    struct batches_config bc = { .samples = p->data,
-                                 .seed = p->engine.seed,
-                                 .B = p->engine.B,
-                                 .T = p->engine.T,
-                                 .A = p->engine.A,
-                                 .rank = l->comm->rank[COMM_DATA],
-                                 .ranks = l->comm->size[COMM_DATA],
-                                 .zero = p->engine.zero,
-                                 .leaves = p->engine.leaves };
     if (p->validation)
         init_validation(l);
-    l->batches = batches_new(&bc, l->at.position);
-    return l->batches ? 0 : -1;
+    l->batches = batches_new(p->data, &p->engine, l->comm->rank[COMM_DATA],
+                             l->comm->size[COMM_DATA], l->at.position);
 }
 
 /* Writes config.yaml, the file `path`: the facts about the run, and its settings. */
@@ -511,9 +502,8 @@ static int open_loop(struct loop *l, int threads)
     engine_open(&l->engine, &p->engine, &p->program, &p->own, l->ops, &l->store, l->comm);
     if (agree(l, try_sample(l)) < 0)
         return -1;
-    result = open_batches(l);
-    if (!result && l->first)
-        result = open_files(l, there);
+    open_batches(l);
+    result = l->first ? open_files(l, there) : 0;
     l->began = log_seconds() - l->at.seconds;
     l->logged_step = l->at.step;
     l->logged_tokens = l->at.tokens;

@@ -78,7 +78,7 @@ static int check_checksum(const struct plan *p, const struct samples *d, const c
 static struct samples_config samples_config(const struct plan *p)
 {
     const struct settings *s = p->settings;
-    const int64_t longest = s->positions ? s->positions : p->task->length;
+    const int64_t longest = s->model.positions ? s->model.positions : p->task->length;
     const int loose = s->loose_length && s->sequence_length && !is_generated(s);
     return (struct samples_config){ .T = loose ? 0 : s->sequence_length,
                                     .longest = loose ? s->sequence_length : longest,
@@ -86,7 +86,7 @@ static struct samples_config samples_config(const struct plan *p)
                                                        ? 0
                                                        : s->mask_tokens,
                                     .seed = p->engine.seed,
-                                    .vocabulary = p->settings->vocabulary,
+                                    .vocabulary = p->settings->model.vocabulary,
                                     .tokenizer = p->tokenizer,
                                     .documents = s->document_attention,
                                     .google = p->settings->google,
@@ -107,9 +107,9 @@ static int open_data(struct plan *p, struct samples **out, const struct opt_list
 int plan_data_check_length(const struct plan *p)
 {
     const struct settings *s = p->settings;
-    if (s->positions && s->sequence_length > s->positions)
+    if (s->model.positions && s->sequence_length > s->model.positions)
         return err_set("sequence-length %" PRId64 " is more than the model's positions, %" PRId64,
-                       s->sequence_length, s->positions);
+                       s->sequence_length, s->model.positions);
     if (s->sequence_length && s->mask_tokens > s->sequence_length)
         return err_set("mask-tokens %" PRId64 " is more than sequence-length %" PRId64,
                        s->mask_tokens, s->sequence_length);
@@ -129,9 +129,9 @@ static int settle_length(struct plan *p)
         s->mask_tokens = p->data->mask_tokens;
     s->loose_length = s->loose_masks = 0; /* the validation data must have the same */
     if (!s->sequence_length)
-        s->sequence_length = s->positions ? s->positions : p->task->length;
-    if (!s->positions)
-        s->positions = s->sequence_length;
+        s->sequence_length = s->model.positions ? s->model.positions : p->task->length;
+    if (!s->model.positions)
+        s->model.positions = s->sequence_length;
     p->engine.T = s->sequence_length;
     return plan_data_check_length(p);
 }
@@ -188,7 +188,7 @@ int plan_data_make(struct plan *p)
     for (int i = 0; i < 2; i++) {
         if (!all[i])
             continue;
-        all[i]->ids = s->vocabulary;
+        all[i]->ids = s->model.vocabulary;
         p->engine.most = larger(p->engine.most, p->engine.B * all[i]->most);
     }
     return 0;

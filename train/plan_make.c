@@ -161,21 +161,11 @@ static void choose_rates(struct plan *p)
 static int make_optimizer(struct plan *p)
 {
     const struct settings *s = p->settings;
-    p->optimizer = (struct optimizer){
-        .kind = (enum optimizer_kind)s->optimizer,
-        .bias_correction = s->bias_correction,
-        .beta1 = s->beta1,
-        .beta2 = s->beta2,
-        .epsilon = s->adam_epsilon,
-        .momentum = s->momentum,
-        .weight_decay = s->weight_decay,
-        .clip = s->clip,
-        .decay_all = s->decay_all,
-        .seed = p->engine.seed,
-    };
+    p->optimizer = s->optimizer;
+    p->optimizer.seed = p->engine.seed;
     p->moments = optimizer_moments(p->optimizer.kind, &p->own.tensors);
     p->whole = optimizer_whole(p->optimizer.kind, &p->own.tensors);
-    if (p->optimizer.kind == OPTIMIZER_SCHEDULE_FREE && !(s->beta1 > 0))
+    if (p->optimizer.kind == OPTIMIZER_SCHEDULE_FREE && !(s->optimizer.beta1 > 0))
         return err_set("the optimizer schedule-free needs a beta1 above 0");
     return 0;
 }

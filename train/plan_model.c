@@ -3,6 +3,7 @@
 #include "common/base/least.h"
 #include "common/base/log.h"
 #include "model/folder/folder.h"
+#include "model/network/architecture.h"
 
 int plan_model_vocabulary(struct plan *p)
 {
@@ -13,24 +14,24 @@ int plan_model_vocabulary(struct plan *p)
     int64_t tokenizer = p->tokenizer ? tokenizer_size(p->tokenizer) : 0;
     int64_t data = p->data ? (int64_t)p->data->vocabulary : 0;
     const int64_t needed = tokenizer ? tokenizer : data;
-    const int fits = s->vocabulary >= needed && s->vocabulary - needed < PADDING;
-    if (!s->vocabulary)
-        s->vocabulary = needed;
+    const int fits = s->model.vocabulary >= needed && s->model.vocabulary - needed < PADDING;
+    if (!s->model.vocabulary)
+        s->model.vocabulary = needed;
     else if (s->loose_vocabulary && needed && !fits) {
         log_info("vocabulary: %" PRId64 " tokens, not the preset's %" PRId64, needed,
-                 s->vocabulary);
-        s->vocabulary = needed;
+                 s->model.vocabulary);
+        s->model.vocabulary = needed;
     }
-    if (!s->vocabulary)
+    if (!s->model.vocabulary)
         return err_set("the vocabulary size is not known: give --vocabulary N or --vocab DIR");
-    if (s->vocabulary < tokenizer)
+    if (s->model.vocabulary < tokenizer)
         return err_set("the model has %" PRId64 " token rows, but the tokenizer has %" PRId64
                        " tokens: give --vocabulary %" PRId64,
-                       s->vocabulary, tokenizer, tokenizer);
-    if (s->vocabulary < data)
+                       s->model.vocabulary, tokenizer, tokenizer);
+    if (s->model.vocabulary < data)
         return err_set("the model has %" PRId64 " token rows, but the data has ids below %" PRId64
                        ": give --vocabulary %" PRId64,
-                       s->vocabulary, data, data);
+                       s->model.vocabulary, data, data);
     return 0;
 }
 
@@ -47,32 +48,39 @@ static int take(int64_t *setting, int64_t unset, int64_t from_folder, const char
 
 static int take_from_folder(const struct plan *p)
 {
+    static const struct {
+        size_t at;
+        const char *name;
+    } counts[] = {
+        { CONFIG_AT(layers), "layers" },         { CONFIG_AT(width), "width" },
+        { CONFIG_AT(heads), "heads" },           { CONFIG_AT(kv_heads), "kv-heads" },
+        { CONFIG_AT(head_width), "head-width" }, { CONFIG_AT(window), "window" },
+        { CONFIG_AT(inner), "inner" },           { CONFIG_AT(positions), "positions" },
+        { CONFIG_AT(vocabulary), "vocabulary" }, { CONFIG_AT(types), "types" },
+    };
     struct settings *s = p->settings;
-    const struct settings *d = &settings_default;
-    const struct model_config *c = &p->config;
-    int64_t activation = s->activation, untied = s->untied;
-    if (s->rope_theta && s->rope_theta != c->rope_theta)
-        return err_set("rope-theta is %g, but the model to start from has %g", s->rope_theta,
-                       c->rope_theta);
-    s->rope_theta = c->rope_theta;
-    if (take(&s->layers, d->layers, c->layers, "layers") < 0 ||
-        take(&s->width, d->width, c->width, "width") < 0 ||
-        take(&s->heads, d->heads, c->heads, "heads") < 0 ||
-        take(&s->kv_heads, d->kv_heads, c->kv_heads, "kv-heads") < 0 ||
-        take(&s->head_width, d->head_width, c->head_width, "head-width") < 0 ||
-        take(&s->window, d->window, c->window, "window") < 0 ||
-        take(&s->inner, d->inner, c->inner, "inner") < 0 ||
-        take(&s->positions, d->positions, c->positions, "positions") < 0 ||
-        take(&s->vocabulary, d->vocabulary, c->vocabulary, "vocabulary") < 0 ||
-        take(&activation, 0, c->activation + 1, "activation") < 0 ||
-        take(&untied, 0, c->untied, "untied") < 0 ||
-        (c->types && take(&s->types, d->types, c->types, "types") < 0))
+    struct model_config *m = &s->model, c = p->config;
+    int64_t activation = s->activation, untied = m->untied;
+    if (m->rope_theta && m->rope_theta != c.rope_theta)
+        return err_set("rope-theta is %g, but the model to start from has %g", m->rope_theta,
+                       c.rope_theta);
+    c.types = c.types ? c.types : m->types;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        const size_t at = counts[i].at;
+        if (take((int64_t *)((char *)m + at),
+                 *(const int64_t *)((const char *)&settings_default.model + at),
+                 *(int64_t *)((char *)&c + at), counts[i].name) < 0)
+            return -1;
+    }
+    if (take(&activation, 0, c.activation + 1, "activation") < 0 ||
+        take(&untied, 0, c.untied, "untied") < 0)
         return -1;
     s->activation = (int)activation;
-    s->untied = (int)untied;
-    s->epsilon = c->epsilon;
-    s->dropout_first = c->dropout_first;
-    s->bare_head = c->bare_head;
+    m->untied = (int)untied;
+    m->rope_theta = c.rope_theta;
+    m->epsilon = c.epsilon;
+    m->dropout_first = c.dropout_first;
+    m->bare_head = c.bare_head;
     return 0;
 }
 
@@ -95,19 +103,21 @@ static int refuse_settings(const struct plan *p)
         int set, has;
         const char *by, *by_name; /* the setting whose value decides, and its value */
     } some[] = {
-        { "kv-heads", s->kv_heads != 0, uses(p, "kv-heads"), "architecture", s->architecture },
-        { "head-width", s->head_width != 0, uses(p, "head-width"), "architecture",
+        { "kv-heads", s->model.kv_heads != 0, uses(p, "kv-heads"), "architecture",
           s->architecture },
-        { "rope-theta", s->rope_theta != 0, uses(p, "rope-theta"), "architecture",
+        { "head-width", s->model.head_width != 0, uses(p, "head-width"), "architecture",
           s->architecture },
-        { "window", s->window != 0, uses(p, "window"), "architecture", s->architecture },
-        { "untied", s->untied, uses(p, "untied"), "architecture", s->architecture },
-        { "untied", s->untied, head == HEAD_NEXT || head == HEAD_PRETRAINING, "task",
+        { "rope-theta", s->model.rope_theta != 0, uses(p, "rope-theta"), "architecture",
+          s->architecture },
+        { "window", s->model.window != 0, uses(p, "window"), "architecture", s->architecture },
+        { "untied", s->model.untied, uses(p, "untied"), "architecture", s->architecture },
+        { "untied", s->model.untied, head == HEAD_NEXT || head == HEAD_PRETRAINING, "task",
           p->task->name },
-        { "types", s->types != d->types, uses(p, "types"), "architecture", s->architecture },
-        { "dropout-first", s->dropout_first, uses(p, "dropout-first"), "architecture",
+        { "types", s->model.types != d->model.types, uses(p, "types"), "architecture",
           s->architecture },
-        { "bare-head", s->bare_head, head == HEAD_PRETRAINING, "task", p->task->name },
+        { "dropout-first", s->model.dropout_first, uses(p, "dropout-first"), "architecture",
+          s->architecture },
+        { "bare-head", s->model.bare_head, head == HEAD_PRETRAINING, "task", p->task->name },
         { "document-attention", s->document_attention, head == HEAD_NEXT, "task", p->task->name },
         { "mask-tokens", s->mask_tokens != 0, head == HEAD_PRETRAINING, "task", p->task->name },
         { "style", s->google, head == HEAD_QUESTIONS, "task", p->task->name },
@@ -170,30 +180,19 @@ static int make_part(struct plan *p)
 int plan_model_make(struct plan *p)
 {
     struct settings *s = p->settings;
-    struct model_config c = p->config;
-    if (!s->inner)
-        s->inner = 4 * s->width;
-    c.layers = s->layers;
-    c.width = s->width;
-    c.heads = s->heads;
-    c.kv_heads = s->kv_heads;
-    c.head_width = s->head_width;
-    c.rope_theta = s->rope_theta;
-    c.window = s->window;
-    c.inner = s->inner;
-    c.positions = s->positions;
-    c.vocabulary = s->vocabulary;
-    c.epsilon = s->epsilon;
+    struct model_config *m = &s->model, c = s->start_from ? p->config : *m;
+    if (!m->inner)
+        c.inner = m->inner = 4 * m->width;
+    c.architecture = p->config.architecture;
+    c.head = p->config.head;
+    c.classes = p->config.classes;
+    c.positions = m->positions;
+    c.vocabulary = m->vocabulary;
     c.embedding_dropout = c.residual_dropout = c.head_dropout = s->dropout;
-    c.attention_dropout = s->attention_dropout < 0 ? s->dropout : s->attention_dropout;
-    c.init_std = s->init_std;
-    c.zero_ends = s->zero_ends;
-    c.untied = s->untied;
-    if (uses(p, "types"))
-        c.types = s->types;
-    c.dropout_first = s->dropout_first;
-    c.bare_head = s->bare_head;
-    if (s->activation)
-        c.activation = (enum ops_activation)(s->activation - 1);
+    c.attention_dropout = m->attention_dropout < 0 ? s->dropout : m->attention_dropout;
+    c.init_std = m->init_std;
+    c.zero_ends = m->zero_ends;
+    c.types = uses(p, "types") ? m->types : p->config.types;
+    c.activation = s->activation ? (enum ops_activation)(s->activation - 1) : p->config.activation;
     return model_init(&p->model, &c) < 0 ? -1 : make_part(p);
 }

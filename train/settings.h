@@ -7,22 +7,16 @@
 #include "classify/classify.h"
 #include "common/program/opt.h"
 #include "model/network/split.h"
+#include "train/step/optimizer.h"
 
 struct settings {
-    int force;                /* 1: a run in the output folder is replaced */
-    int task;                 /* enum task_kind */
-    const char *architecture; /* NULL: the architecture of start_from, or the task's default */
-    int activation;           /* enum ops_activation + 1; 0: the architecture's default */
-    int untied;
-    int64_t kv_heads, head_width; /* 0: as many as heads; width / heads */
-    double rope_theta;            /* 0: 10000 */
-    int64_t window;               /* 0: none */
-    int64_t layers, width, heads, inner, positions, vocabulary;
-    double epsilon, dropout, attention_dropout, init_std;
-    int zero_ends; /* see struct model_config */
-    int64_t types; /* this and the next two are for BERT: see struct model_config */
-    int dropout_first, bare_head;
-    int document_attention; /* 1: no token attends to another document */
+    int force;                 /* 1: a run in the output folder is replaced */
+    int task;                  /* enum task_kind */
+    const char *architecture;  /* NULL: the architecture of start_from, or the task's default */
+    int activation;            /* enum ops_activation + 1; 0: the architecture's default */
+    double dropout;            /* of all kinds but of attention */
+    struct model_config model; /* its members that have an option */
+    int document_attention;    /* 1: no token attends to another document */
     const char *start_from, *vocab;
     int verify; /* 1: the checksums of start_from are checked */
     struct opt_list data, validation;
@@ -42,10 +36,7 @@ struct settings {
     double epochs;
     double learning_rate, minimum_learning_rate, warmup;
     const char *schedule; /* for schedule_init */
-    int optimizer;        /* enum optimizer_kind */
-    int bias_correction;
-    double beta1, beta2, adam_epsilon, momentum, weight_decay, clip;
-    int decay_all;
+    struct optimizer optimizer;
     const char *memmap_dir;
     uint64_t memory;
     const char *output;

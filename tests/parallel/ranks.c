@@ -114,16 +114,7 @@ static void open_rank(struct rank *r, const struct run *run, struct comm *c)
     must(store_open(&r->store, r->ops, &r->model.tensors, &s, NULL, 7));
     engine_open(&r->engine, &e, &r->program, &r->model, r->ops, &r->store, c);
     r->samples = samples_make_gpt(&made);
-    r->batches = batches_new(&(struct batches_config){ .samples = r->samples,
-                                                       .seed = 3,
-                                                       .B = 2,
-                                                       .T = T,
-                                                       .A = A,
-                                                       .rank = c->rank[COMM_DATA],
-                                                       .ranks = run->ranks,
-                                                       .zero = run->zero,
-                                                       .leaves = e.leaves },
-                             0);
+    r->batches = batches_new(r->samples, &e, c->rank[COMM_DATA], run->ranks, 0);
 }
 
 static void close_rank(struct rank *r)

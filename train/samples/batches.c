@@ -2,7 +2,6 @@
 
 #include "common/base/pool.h"
 #include "common/base/rng.h"
-#include "train/program/program.h"
 
 enum { KEY_ORDER = 0x6f72646572 }; /* differs from the keys of other uses of the seed */
 
@@ -16,7 +15,9 @@ struct slot {
 };
 
 struct batches {
-    struct batches_config config;
+    const struct samples *samples; /* borrowed */
+    struct step_config config;
+    int rank, ranks;
     uint64_t position; /* position of the next step to read */
     struct slot slots[SLOTS];
     int reading, taking; /* slots that the thread fills and the caller takes next */
@@ -57,21 +58,21 @@ int batches_draw(const struct samples *s, uint64_t key, uint64_t k, struct seque
 
 static int read_step(struct batches *b, struct slot *s)
 {
-    const struct batches_config *c = &b->config;
+    const struct step_config *c = &b->config;
     const uint64_t key = rng_key(rng_key(0, c->seed), KEY_ORDER);
     s->batch.tokens = 0;
     for (int64_t m = 0; m < c->A; m++) {
         struct sequences *sequences = &s->sequences[m];
-        int64_t number = program_micro_batch(c->zero, c->A, c->leaves, c->ranks, c->rank, m);
+        int64_t number = program_micro_batch(c->zero, c->A, c->leaves, b->ranks, b->rank, m);
         uint64_t first = b->position + (uint64_t)(number * c->B);
         sequences_clear(sequences);
         for (int64_t r = 0; r < c->B; r++)
-            if (batches_draw(c->samples, key, first + (uint64_t)r, sequences) < 0)
+            if (batches_draw(b->samples, key, first + (uint64_t)r, sequences) < 0)
                 return -1;
         s->batch.micro[m] = sequences_batch(sequences);
         s->batch.tokens += sequences_tokens(sequences);
     }
-    b->position += (uint64_t)(c->A * c->ranks * c->B);
+    b->position += (uint64_t)(c->A * b->ranks * c->B);
     return 0;
 }
 
@@ -114,22 +115,26 @@ static void release(struct batches *b)
     free(b);
 }
 
-static void open_slot(struct slot *s, const struct batches_config *c)
+static void open_slot(struct slot *s, const struct samples *samples, const struct step_config *c)
 {
     size_t A = (size_t)c->A;
     s->sequences = mem_zalloc(A, sizeof *s->sequences);
     s->batch.micro = mem_zalloc(A, sizeof *s->batch.micro);
     for (int64_t m = 0; m < c->A; m++)
-        sequences_init(&s->sequences[m], c->B * c->samples->most, c->T, c->samples->kind);
+        sequences_init(&s->sequences[m], c->B * samples->most, c->T, samples->kind);
 }
 
-struct batches *batches_new(const struct batches_config *config, uint64_t position)
+struct batches *batches_new(const struct samples *samples, const struct step_config *c, int rank,
+                            int ranks, uint64_t position)
 {
     struct batches *b = mem_zalloc(1, sizeof *b);
-    b->config = *config;
+    b->samples = samples;
+    b->config = *c;
+    b->rank = rank;
+    b->ranks = ranks;
     b->position = position;
     for (int i = 0; i < SLOTS; i++)
-        open_slot(&b->slots[i], config);
+        open_slot(&b->slots[i], samples, c);
     pthread_mutex_init(&b->lock, NULL);
     pthread_cond_init(&b->changed, NULL);
     pool_start_thread(&b->thread, read_ahead, b);

@@ -17,20 +17,12 @@
  */
 #pragma once
 
+#include "train/program/program.h"
 #include "train/samples/samples.h"
 
 /* Version of the order of samples: raised whenever the same position comes to mean another sample.
  * Version 1 was a Feistel network. */
 enum { BATCHES_ORDER = 2 };
-
-struct batches_config {
-    const struct samples *samples; /* borrowed */
-    uint64_t seed;
-    int64_t B, T, A;  /* samples per micro-batch; tokens per sequence; micro-batches per
-                       * step on this rank */
-    int rank, ranks;  /* this rank's number in the data-parallel group; the size of that group */
-    int zero, leaves; /* ZeRO stage; leaves per rank (program.h) */
-};
 
 /* The micro-batches of one step. */
 struct step_batch {
@@ -40,8 +32,11 @@ struct step_batch {
 
 struct batches;
 
-/* Starts a thread that reads one step ahead, from training sample `position` on. */
-struct batches *batches_new(const struct batches_config *config, uint64_t position);
+/* Starts a thread that reads one step ahead, from training sample `position` on. Of *c it uses
+ * seed, B, T, A, zero and leaves. rank, ranks: this rank's number in the data-parallel group, and
+ * the size of that group. Borrows the samples. */
+struct batches *batches_new(const struct samples *samples, const struct step_config *c, int rank,
+                            int ranks, uint64_t position);
 void batches_free(struct batches *b);
 
 /* Sets *out to the micro-batches of the next step. They are valid until the next call. Returns 0,

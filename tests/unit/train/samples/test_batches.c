@@ -108,17 +108,22 @@ static struct samples *made(int64_t vocabulary)
     return samples_make_gpt(&c);
 }
 
-static struct batches_config generated(const struct samples *samples, int64_t B, int64_t A)
+static struct step_config generated(int64_t B, int64_t A)
 {
-    return (
-        struct batches_config){ .samples = samples, .seed = 5, .B = B, .T = 7, .A = A, .ranks = 1 };
+    return (struct step_config){ .seed = 5, .B = B, .T = 7, .A = A };
+}
+
+static struct batches *of_one(const struct samples *s, const struct step_config *c,
+                              uint64_t position)
+{
+    return batches_new(s, c, 0, 1, position);
 }
 
 Test(batches, labels_are_the_ids_one_place_on)
 {
     struct samples *samples = made(100);
-    struct batches_config c = generated(samples, 3, 2);
-    struct batches *b = batches_new(&c, 0);
+    struct step_config c = generated(3, 2);
+    struct batches *b = of_one(samples, &c, 0);
     struct step_batch s;
     cr_assert_eq(batches_next(b, &s), 0);
     cr_assert_eq(s.tokens, 2 * 3 * 7);
@@ -150,8 +155,8 @@ Test(batches, samples_are_numbered_for_ever)
     enum { STEPS = 5, TOKENS = 6 * 7 };
     uint32_t all[STEPS][TOKENS], ids[TOKENS];
     struct samples *samples = made(100);
-    struct batches_config c = generated(samples, 3, 2), d = generated(samples, 1, 6);
-    struct batches *b = batches_new(&c, 0), *e = batches_new(&d, 0);
+    struct step_config c = generated(3, 2), d = generated(1, 6);
+    struct batches *b = of_one(samples, &c, 0), *e = of_one(samples, &d, 0);
     for (int k = 0; k < STEPS; k++) {
         take_ids(all[k], b, 2);
         take_ids(ids, e, 6);
@@ -159,7 +164,7 @@ Test(batches, samples_are_numbered_for_ever)
     }
     batches_free(b);
     batches_free(e);
-    b = batches_new(&c, 3 * 6); /* as after a resume */
+    b = of_one(samples, &c, 3 * 6); /* as after a resume */
     take_ids(ids, b, 2);
     cr_assert_arr_eq(ids, all[3], sizeof all[3]);
     take_ids(ids, b, 2);
@@ -185,8 +190,8 @@ Test(batches, each_epoch_has_its_own_order)
     enum { SAMPLES = 20, EPOCHS = 4, TOKENS = SAMPLES * 7 };
     const struct samples samples = { .count = SAMPLES, .most = 1, .T = 7, .read = read_numbered };
     uint32_t all[EPOCHS][TOKENS], ids[TOKENS];
-    struct batches_config c = generated(&samples, 5, SAMPLES / 5);
-    struct batches *b = batches_new(&c, 0);
+    struct step_config c = generated(5, SAMPLES / 5);
+    struct batches *b = of_one(&samples, &c, 0);
     for (int epoch = 0; epoch < EPOCHS; epoch++) {
         uint32_t seen = 0;
         take_ids(all[epoch], b, c.A);
@@ -197,12 +202,12 @@ Test(batches, each_epoch_has_its_own_order)
             cr_assert_arr_neq(all[epoch], all[k], sizeof all[k], "epochs %d and %d", k, epoch);
     }
     batches_free(b);
-    b = batches_new(&c, 2 * SAMPLES); /* as after a resume */
+    b = of_one(&samples, &c, 2 * SAMPLES); /* as after a resume */
     take_ids(ids, b, c.A);
     cr_assert_arr_eq(ids, all[2], sizeof ids);
     batches_free(b);
     c.seed++;
-    b = batches_new(&c, 0);
+    b = of_one(&samples, &c, 0);
     take_ids(ids, b, c.A);
     cr_assert_arr_neq(ids, all[0], sizeof ids, "another seed");
     batches_free(b);
@@ -211,14 +216,12 @@ Test(batches, each_epoch_has_its_own_order)
 Test(batches, ranks_share_the_samples_of_one_process)
 {
     struct samples *samples = made(100);
-    struct batches_config one = generated(samples, 2, 4), half = generated(samples, 2, 2);
-    half.ranks = 2;
+    struct step_config one = generated(2, 4), half = generated(2, 2);
     uint32_t ids[4 * 14], part[2 * 14];
-    struct batches *b = batches_new(&one, 0);
+    struct batches *b = of_one(samples, &one, 0);
     take_ids(ids, b, 4);
     for (int rank = 0; rank < 2; rank++) {
-        half.rank = rank;
-        struct batches *h = batches_new(&half, 0);
+        struct batches *h = batches_new(samples, &half, rank, 2, 0);
         take_ids(part, h, 2);
         for (int m = 0; m < 2; m++)
             cr_assert_arr_eq(part + m * 14, ids + (rank * 2 + m) * 14, 14 * sizeof *ids);
@@ -231,8 +234,8 @@ Test(batches, ranks_share_the_samples_of_one_process)
 Test(batches, freeing_early_does_not_hang)
 {
     struct samples *samples = made(100);
-    struct batches_config c = generated(samples, 3, 2);
-    batches_free(batches_new(&c, 0));
+    struct step_config c = generated(3, 2);
+    batches_free(of_one(samples, &c, 0));
     batches_free(NULL);
     samples_close(samples);
     samples_close(NULL);

@@ -37,11 +37,8 @@ static void open_run_in(struct run *r, int64_t B, int64_t G, enum recompute reco
     };
     struct samples_config made = { .T = T, .seed = 3, .vocabulary = V };
     r->samples = samples_make_gpt(&made);
-    struct batches_config b = {
-        .samples = r->samples, .seed = 3, .B = B, .T = T, .A = SEQUENCES / B, .ranks = 1
-    };
     rig_open_in(&r->rig, &c, &e, store);
-    r->batches = batches_new(&b, 0);
+    r->batches = batches_new(r->samples, &e, 0, 1, 0);
     cr_assert_eq(batches_next(r->batches, &r->rig.batch), 0);
 }
 
