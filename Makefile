@@ -59,7 +59,7 @@ MAINS = $(foreach p,$(PROGRAMS),$(MAIN_$(p)).c)
 FOLDERS = common unicode wikiprep textclean tokenizer library tfrecord squad classify model train eval generate
 SOURCES = $(foreach f,$(FOLDERS),$(wildcard $(f)/*.c $(f)/*/*.c))
 LIB = $(B)/libtextmill.a
-GENERATED = $(B)/gen/language_data.c $(B)/gen/report_page.c
+GENERATED = $(B)/gen/language_data.c $(B)/gen/report_page.c $(B)/gen/foreign_keys.c
 LIB_OBJECTS = $(patsubst %.c,$(B)/obj/%.o,$(filter-out $(MAINS),$(SOURCES))) $(GENERATED:%.c=%.o)
 BINARIES = $(PROGRAMS:%=$(B)/bin/%)
 
@@ -109,10 +109,12 @@ $(B)/gen/%_data.c: scripts/make-%-data $(wildcard wikiprep/languages/*)
 	@mkdir -p $(@D)
 	$^ > $@
 
-# The page that a run's report begins as becomes a string.
+# The page that a run's report begins as, and the keys of other trainers, become strings.
 $(B)/gen/report_page.c: train/report/page.html
+$(B)/gen/foreign_keys.c: train/foreign.txt
+$(B)/gen/report_page.c $(B)/gen/foreign_keys.c:
 	@mkdir -p $(@D)
-	{ echo 'const char report_page[] ='; sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $<; echo ';'; } > $@
+	{ echo 'const char $(basename $(@F))[] ='; sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $<; echo ';'; } > $@
 
 $(B)/gen/%.o: $(B)/gen/%.c $(B)/flags
 	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@

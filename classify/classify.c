@@ -84,8 +84,7 @@ static struct cell value_of(const struct reader *r, const char *name)
     return x;
 }
 
-/* Sets the names of columns that were not given, from the first object or the line of names.
- * Returns 0, or -1 with an error. */
+/* Sets the names of columns that were not given, from the first object or the line of names. */
 static int choose_columns(struct reader *r)
 {
     struct classify_columns *names = &r->names;
@@ -128,7 +127,7 @@ static int take_number(const struct reader *r, struct classify_text *text, struc
     return *digits && !*end && isfinite(text->value) ? 0 : bad_label(r, label, "is not a number");
 }
 
-/* Sets the label of a text. Returns 0, or -1 with an error. */
+/* Sets the label of a text. */
 static int take_label(struct reader *r, struct classify_text *text)
 {
     struct labels *c = &r->c->classes;
@@ -201,7 +200,7 @@ static int encode(struct reader *r, struct cell text, struct ids *out)
                : 0;
 }
 
-/* Adds the text, or the pair of texts, of a line. Returns 0, or -1 with an error. */
+/* Adds the text, or the pair of texts, of a line. */
 static int add(struct reader *r)
 {
     struct classify *c = r->c;
@@ -237,7 +236,7 @@ static int add(struct reader *r)
 
 /* ---- files -------------------------------------------------------------------------------- */
 
-/* Reads the first line, which may be one of names. Returns 0, or -1 with an error. */
+/* Reads the first line, which may be one of names. */
 static int begin(struct reader *r)
 {
     char *end = "";

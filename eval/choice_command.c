@@ -1,4 +1,24 @@
-#include "eval/choice_command.h"
+/*
+ * `evaluate choice`: multiple choice by likelihood. The model chooses the most
+ * probable ending of a text.
+ *
+ * Input: the JSON lines of choices.h. All lines of a file have the same form.
+ *
+ * Context and choice are encoded together. The tokens after those of the context alone belong to
+ * the choice; so does white space at the end of the context. If the context is empty, the token
+ * that begins a text (framed.h) takes its place. A sequence longer than the model's positions is
+ * cut at its beginning.
+ *
+ *     acc       the right choice has the largest sum of log p
+ *     acc_norm  it has the largest sum of log p / characters of the choice
+ *
+ * Of choices with equal scores the first counts. Before the context is the form's description, and
+ * then k examples from another file: contexts with their right choices, each with an empty line
+ * behind it. If the form has a description, they are the first k with the same one. If not,
+ * Random(1234) in Python, seeded once for a file, gives each question sample(examples, k). These
+ * are the rules of lm-evaluation-harness, so that the scores can be compared.
+ */
+#include "eval/evaluate_commands.h"
 
 #include <math.h>
 
@@ -36,7 +56,7 @@ static const struct choice defaults = { .subject = SUBJECT_DEFAULTS };
 
 /* ---- examples ------------------------------------------------------------------------------- */
 
-/* Sets c->question from a line. Returns 0, or -1 with an error. */
+/* Sets c->question from a line. */
 static int parse(struct choice *c, const char *line, size_t n, const char *name)
 {
     enum choices_form form = (enum choices_form)c->asked;
@@ -78,7 +98,7 @@ static int read_examples(struct choice *c)
     return result;
 }
 
-/* Sets picks[] to the indices of the examples before a question. Returns 0, or -1 with an error. */
+/* Sets picks[] to the indices of the examples before a question. */
 static int pick_examples(struct choice *c)
 {
     const struct buf *own = &c->question.description;
@@ -102,7 +122,7 @@ static int pick_examples(struct choice *c)
 /* ---- windows -------------------------------------------------------------------------------- */
 
 /* Appends the ids of head, context and ending to g->ids. Sets *from to the index in g->ids of the
- * ending's first id. Returns 0, or -1 with an error. */
+ * ending's first id. */
 static int encode_option(struct items *g, const struct buf *head, const struct choices_option *o,
                          size_t *from)
 {

@@ -249,7 +249,7 @@ static struct span part(const char *list, size_t i)
 }
 
 /* Appends the value of a slot "key" or "function key". For the key # it is element i of the row's
- * array. Returns 0, or -1 with an error. */
+ * array. */
 static int put_slot(struct buf *out, const struct source *q, struct span slot, size_t i)
 {
     const char *space = memchr(slot.s, ' ', slot.n);
@@ -272,7 +272,7 @@ static int put_slot(struct buf *out, const struct source *q, struct span slot, s
     return 0;
 }
 
-/* Appends a template with the values of its slots for choice i. Returns 0, or -1 with an error. */
+/* Appends a template with the values of its slots for choice i. */
 static int put(struct buf *out, const struct source *q, struct span template, size_t i)
 {
     const char *at = template.s, *end = at + template.n, *open;
@@ -314,7 +314,7 @@ void choices_release(struct choices_question *q)
     *q = (struct choices_question){ 0 };
 }
 
-/* Sets *count to the number of choices. Returns 0, or -1 with an error. */
+/* Sets *count to the number of choices. */
 static int count_choices(const struct source *q, size_t *count)
 {
     const char *array = q->row->array;
@@ -372,7 +372,7 @@ static int64_t labelled_gold(const struct source *q, int64_t count)
                    q->row->labels);
 }
 
-/* Adds choice i with its context. Returns 0, or -1 with an error. */
+/* Adds choice i with its context. */
 static int take_option(struct choices_question *q, const struct source *from, size_t i)
 {
     struct choices_option *o = add_option(q);
@@ -458,8 +458,7 @@ static int unknown_form(const struct source *q, int rank)
 
 /* Sets *form to the one form that an object can have: it has all keys of the form and no others, as
  * the similar form of another data set does. If keys are missing, but only one form has those that
- * are there, that form is set, whose error then names what is missing. Returns 0, or -1 with an
- * error. */
+ * are there, that form is set, whose error then names what is missing. */
 static int find_form(enum choices_form *form, const struct js *root, const char *name)
 {
     int best = 0, equal = 0;

@@ -53,7 +53,7 @@ static uint32_t row_of(const void *texts, size_t i, uint32_t *ids, uint32_t *seg
     return classify_row(texts, i, ids, segments);
 }
 
-/* Sets the predictions of `count` texts from their logits. Returns 0, or -1 with an error. */
+/* Sets the predictions of `count` texts from their logits. */
 static int decide(struct said *said, const float *logits, size_t first, size_t count, int64_t K)
 {
     for (size_t i = first; i < first + count; i++, logits += K) {
@@ -71,7 +71,7 @@ static int decide(struct said *said, const float *logits, size_t first, size_t c
     return 0;
 }
 
-/* Runs the model over all texts. Returns 0, or -1 with an error. */
+/* Runs the model over all texts. */
 static int predict(struct classifying *given, struct said *said, const struct classify *c)
 {
     struct network *n = &given->net;

@@ -2,13 +2,8 @@
 #include <math.h>
 
 #include "common/base/log.h"
-#include "common/program/tool.h"
-#include "eval/choice_command.h"
-#include "eval/core.h"
 #include "eval/evaluate_commands.h"
 #include "eval/lambada.h"
-#include "eval/line_scores.h"
-#include "eval/minimal_pairs.h"
 #include "eval/report.h"
 #include "eval/shards.h"
 #include "eval/subject.h"
@@ -23,8 +18,7 @@ struct evaluation {
 
 static const struct evaluation defaults = { .subject = SUBJECT_DEFAULTS };
 
-/* Loads the model. Sets the sequence length to the model's positions unless it was given. Returns
- * 0, or -1 with an error. */
+/* Loads the model. Sets the sequence length to the model's positions unless it was given. */
 static int load_model(struct evaluation *given)
 {
     return subject_load_scorer(&given->subject) < 0
@@ -46,7 +40,7 @@ static double share_error(uint64_t part, uint64_t all)
 /* ---- wiki --------------------------------------------------------------------------------- */
 
 /* Checks the stride. If none was given, sets the stride of the rule's authors, or the sequence
- * length if that is shorter. Returns 0, or -1 with an error. */
+ * length if that is shorter. */
 static int check_stride(struct evaluation *given)
 {
     int64_t usual = given->rule == WIKI_STRIDED ? 512 : 32;

@@ -1,8 +1,9 @@
 /*
- * evaluate_commands.h - commands of `evaluate` that have a file of their own: NAME_command.c.
+ * evaluate_commands.h - commands of `evaluate` that have a file of their own.
  */
 #pragma once
 
 #include "common/program/tool.h"
 
-extern const struct tool_command classify_command, squad_command;
+extern const struct tool_command choice_command, line_scores_command, minimal_pairs_command,
+    core_command, classify_command, squad_command;

@@ -23,7 +23,7 @@ int lambada_parse(const char *line, size_t n, const char *name, struct buf *text
     return s ? 0 : err_set("%s: the object has no string \"text\"", name);
 }
 
-/* Adds ids[begin..end) as a window for the rules. Returns 0, or -1 with an error. */
+/* Adds ids[begin..end) as a window for the rules. */
 static int add_window(struct items *g, size_t begin, size_t end, int64_t scored, enum rule rule)
 {
     struct window *w = items_add(g, begin, end, scored);
@@ -33,8 +33,7 @@ static int add_window(struct items *g, size_t begin, size_t end, int64_t scored,
 }
 
 /* Appends the tokens of `context`, then those of " word", then those of the whole passage. *split
- * and *whole are set to the indices where the second and the third part begin. Returns 0, or -1
- * with an error. */
+ * and *whole are set to the indices where the second and the third part begin. */
 static int encode_passage(struct items *g, struct encoder *e, struct span text, struct span context,
                           struct span word, size_t *split, size_t *whole)
 {

@@ -1,4 +1,16 @@
-#include "eval/minimal_pairs.h"
+/*
+ * `evaluate pairs`: minimal pairs. The model prefers the sentence that it finds
+ * more probable.
+ *
+ * Input: JSON lines. Each object has a good and a bad sentence, as strings under two keys; the
+ * usual ones are those of BLiMP (Warstadt et al. 2020). A sentence is scored after the token that
+ * begins a text (framed.h), with a space before it, as lm-evaluation-harness scores BLiMP:
+ *
+ *     right  the sum of log p of the good sentence's tokens is not less than that of the bad one's
+ *
+ * A sentence longer than the model's positions is cut at its beginning.
+ */
+#include "eval/evaluate_commands.h"
 
 #include "common/base/log.h"
 #include "common/formats/js.h"
@@ -20,7 +32,7 @@ static const struct pairs defaults = {
     .bad = "sentence_bad",
 };
 
-/* Adds the sentence under `key` as a window. Returns 0, or -1 with an error. */
+/* Adds the sentence under `key` as a window. */
 static int add_sentence(struct items *g, const struct js *object, const char *key)
 {
     const struct pairs *p = g->ctx;

@@ -115,7 +115,7 @@ static int print_score(struct answering *given, const struct squad *s,
 }
 
 /* Scores the answers of an existing predictions file, by the rules of SQuAD 2.0 if v2 is 1, else
- * 1.1. Returns 0, or -1 with an error. */
+ * 1.1. */
 static int score_file(struct answering *given, const struct squad *s, int v2)
 {
     SCOPED_JS predictions = js_load_any(given->predictions_path);
@@ -160,7 +160,7 @@ static struct squad_answer_rules answer_rules(struct answering *given, int v2)
 }
 
 /* Reports the scores of the answers, by the rules of SQuAD 2.0 if v2 is 1, else 1.1. By the rules
- * of 1.1, data without any answers has no scores. Returns 0, or -1 with an error. */
+ * of 1.1, data without any answers has no scores. */
 static int report_answers(struct answering *given, const struct squad *s,
                           const struct squad_windows *w, int v2, const struct squad_answers *a)
 {
@@ -222,7 +222,7 @@ static int answer_one(struct answering *given, struct squad_text context, const 
 }
 
 /* Answers one question per line. At a terminal, a question that cannot be answered does not end the
- * program. Returns 0, or -1 with an error. */
+ * program. */
 static int answer_lines(struct answering *given, struct squad_text context)
 {
     struct prompt *p = prompt_open("evaluate", "Question: ", 0);
@@ -261,7 +261,7 @@ static int run_ask(struct answering *given)
 /* ---- a file of questions ---------------------------------------------------------------- */
 
 /* Scores or answers the questions of a file. The rules of 1.1 need an answer to each question, or
- * no answers at all. Returns 0, or -1 with an error. */
+ * no answers at all. */
 static int run_squad_file(struct answering *given, const struct squad *s)
 {
     int v2 = given->rules == RULES_2_0 || (given->rules == RULES_AUTO && s->marks_impossible);

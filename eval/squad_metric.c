@@ -345,7 +345,7 @@ static void best_thresholds(struct squad_score *score, const struct squad *s, co
 }
 
 /* Scores all questions. Questions with the same id share the entry raw[] of the first one, and the
- * last one sets it. Returns 0, or -1 with an error. */
+ * last one sets it. */
 static int score_all(struct raw *raw, const struct squad *s, const struct js *predictions,
                      const char *name, const struct js *no_answer)
 {

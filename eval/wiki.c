@@ -115,7 +115,7 @@ static int is_title(const char *s, size_t n)
 }
 
 /* Adds the pages of s[0..n), as lm-evaluation-harness's data set has them: without the line end
- * before the next page. Returns 0, or -1 with an error. */
+ * before the next page. */
 static int add_pages(struct wiki_text *text, struct reading *r, const char *s, size_t n)
 {
     size_t begin = 0, at = 0;
@@ -152,8 +152,7 @@ static int check_size(const struct wiki_text *text, const char *path, enum wiki_
                    (unsigned long long)text->tokens, (unsigned long long)least);
 }
 
-/* Reads a text; of a .zip file, that is WikiText's test text, as WikiText is published. Returns 0,
- * or -1 with an error. */
+/* Reads a text; of a .zip file, that is WikiText's test text, as WikiText is published. */
 static int read_text(const char *path, struct buf *data)
 {
     SCOPED(buf) name = BUF_INIT;

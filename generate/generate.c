@@ -303,7 +303,7 @@ static void print_queue(struct generate *given)
 }
 
 /* Generates and prints the texts of all prompts. After an error, the texts of the earlier prompts
- * are still completed. Returns 0, or -1 with an error. */
+ * are still completed. */
 static int run_texts(struct generate *given)
 {
     struct queue *q = &given->queue;
@@ -325,7 +325,7 @@ static int run_texts(struct generate *given)
 
 /* ---- beam search ---------------------------------------------------------------------------- */
 
-/* Prints the best texts of a beam search. Returns 0, or -1 with an error. */
+/* Prints the best texts of a beam search. */
 static int print_beams(struct generate *given, const struct start *start, const char *prompt,
                        size_t n)
 {
@@ -448,7 +448,7 @@ static int parse_biases(struct generate *given)
 }
 
 /* Checks that the tokens of --logit-bias are in the vocabulary, and that it has as many tokens as
- * --logprobs asks for. Returns 0, or -1 with an error. */
+ * --logprobs asks for. */
 static int check_tokens(const struct generate *given)
 {
     uint32_t known = tokenizer_size(given->g.tokenizer);

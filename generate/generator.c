@@ -267,7 +267,7 @@ static void finish(struct generation *one, enum finish reason)
 }
 
 /* Chooses the next tokens of n texts by their logits[n,V], which it changes, and ends those texts
- * that their token ends. Returns 0, or -1 with an error. */
+ * that their token ends. */
 static int choose(struct generator *g, struct generation *const *texts, int64_t n, float *logits)
 {
     struct choice c = { g, texts, logits, g->model.config.vocabulary };
@@ -325,7 +325,7 @@ void generation_stop(struct generation *one)
 }
 
 /* Generates the next token of a text that has used up the positions: runs its last tokens again in
- * an empty cache. Returns 0, or -1 with an error. */
+ * an empty cache. */
 static int slide(struct generator *g, struct generation *one)
 {
     const int64_t n = kept_positions(g);

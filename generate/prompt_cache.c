@@ -37,7 +37,7 @@ static void get_reals(float *x, const unsigned char *bytes, int64_t n)
 /* ---- the model's signature ------------------------------------------------------------------ */
 
 /* Sets logits[] to PROMPT_CACHE_LOGITS of the model's logits after the first min(n, FIRST) of the
- * tokens ids[0..n). Returns 0, or -1 with an error. */
+ * tokens ids[0..n). */
 static int sign(struct generator *g, float logits[PROMPT_CACHE_LOGITS], const uint32_t *ids,
                 int64_t n)
 {

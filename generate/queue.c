@@ -57,7 +57,7 @@ int queue_add(struct queue *q, const char *prompt, size_t n, uint64_t number, ui
     return 0;
 }
 
-/* Begins the next text of the prompt. Returns 0, or -1 with an error. */
+/* Begins the next text of the prompt. */
 static int begin_text(struct queue *q)
 {
     struct queued *t = mem_zalloc(1, sizeof *t);

@@ -29,8 +29,7 @@ static int check_rules(const struct squad_window_rules *r)
     return 0;
 }
 
-/* Checks that the row of question q, after it was cut, has room for context. Returns 0, or -1 with
- * an error. */
+/* Checks that the row of question q, after it was cut, has room for context. */
 static int check_room(const struct squad_windows *w, size_t q)
 {
     const struct squad_window_rules *r = &w->rules;

@@ -38,7 +38,7 @@ static int by_step(const void *a, const void *b)
 }
 
 /* Sets *out to the names of the checkpoints in `folder`, ordered by step. Removes what killed runs
- * left of checkpoints that they were writing or removing. Returns 0, or -1 with an error. */
+ * left of checkpoints that they were writing or removing. */
 static int list(const char *folder, struct file_names *out)
 {
     *out = (struct file_names){ 0 };
@@ -67,7 +67,7 @@ static int list(const char *folder, struct file_names *out)
 }
 
 /* Reads the state of the checkpoint `path`. If it has none, that is an error with `must` 1; else
- * *state is empty. The caller releases *state. Returns 0, or -1 with an error. */
+ * *state is empty. The caller releases *state. */
 static int read_state(struct kv *state, const char *path, int must)
 {
     SCOPED(buf) name = BUF_INIT, text = BUF_INIT;
@@ -83,7 +83,7 @@ static int read_state(struct kv *state, const char *path, int must)
 }
 
 /* Sets *loss to the validation loss in the state of the checkpoint `name`, or to INFINITY if it has
- * none. Returns 0, or -1 with an error. */
+ * none. */
 static int validation_of(const char *folder, const char *name, double *loss)
 {
     SCOPED(buf) path = BUF_INIT;
@@ -96,7 +96,7 @@ static int validation_of(const char *folder, const char *name, double *loss)
 }
 
 /* Sets *best to the checkpoint with the lowest validation loss, the latest of equal ones, or to
- * names->count if none has a loss. Returns 0, or -1 with an error. */
+ * names->count if none has a loss. */
 static int best_of(const char *folder, const struct file_names *names, size_t *best)
 {
     double lowest = INFINITY, loss;
@@ -152,7 +152,7 @@ static int is_ours(const char *path)
 }
 
 /* Removes the checkpoint `path`. It first loses its name, also on the disk: a checkpoint is whole
- * or not there. One with files of the user's stays. Returns 0, or -1 with an error. */
+ * or not there. One with files of the user's stays. */
 static int remove_one(const char *path)
 {
     SCOPED(buf) temp = BUF_INIT, old = BUF_INIT;
@@ -213,7 +213,7 @@ int checkpoint_remove_all(const char *out)
 /* ---- writing --------------------------------------------------------------------------------- */
 
 /* Writes the file with the state. `sums` are those of the files that this rank or others have
- * written; those of the other files are added. Returns 0, or -1 with an error. */
+ * written; those of the other files are added. */
 static int write_state(const char *dir, const struct checkpoint *c, struct kv *sums)
 {
     SCOPED(kv) state = KV_INIT;
@@ -245,7 +245,7 @@ static int write_state(const char *dir, const struct checkpoint *c, struct kv *s
     return result;
 }
 
-/* Replaces `sums` on the first rank by the lines of all ranks. Returns 0, or -1 with an error. */
+/* Replaces `sums` on the first rank by the lines of all ranks. */
 static int collect_sums(struct comm *c, struct kv *sums)
 {
     const size_t size = (size_t)c->size[COMM_WORLD];
@@ -264,7 +264,7 @@ static int collect_sums(struct comm *c, struct kv *sums)
     return result;
 }
 
-/* Writes the files of a model folder but its weights. Returns 0, or -1 with an error. */
+/* Writes the files of a model folder but its weights. */
 static int write_rest(const char *dir, const struct checkpoint_content *from)
 {
     const struct tokenizer *t = from->tokenizer;
@@ -274,8 +274,7 @@ static int write_rest(const char *dir, const struct checkpoint_content *from)
                               t ? tokenizer_end_of_text(t) : -1);
 }
 
-/* Makes the folder `dir` of a checkpoint with the files that only the first rank writes. Returns 0,
- * or -1 with an error. */
+/* Makes the folder `dir` of a checkpoint with the files that only the first rank writes. */
 static int begin_folder(const char *dir, const struct checkpoint_content *from)
 {
     SCOPED(buf) path = BUF_INIT;
@@ -295,8 +294,7 @@ static enum saved_what state_of(const struct checkpoint *c)
     return c->rate_squares > 0 ? SAVED_POINTS : SAVED_MOMENTS;
 }
 
-/* Writes the indexes and the state into the folder, which then is complete. Returns 0, or -1 with
- * an error. */
+/* Writes the indexes and the state into the folder, which then is complete. */
 static int end_folder(const char *dir, const struct checkpoint *c, const struct saved *to)
 {
     int result = saved_index(to, SAVED_WEIGHTS);
@@ -349,8 +347,7 @@ struct checkpoint_work {
     struct err why;
 };
 
-/* Completes the folder, gives it its name, and removes older ones. Returns 0, or -1 with an error.
- */
+/* Completes the folder, gives it its name, and removes older ones. */
 static int publish(struct checkpoint_work *w)
 {
     int result = end_folder(w->new.data, &w->state, &w->to);
@@ -475,7 +472,7 @@ int checkpoint_go_on(struct checkpoint_work **work)
 
 /* Writes all files of a model folder but its weights, and removes the files of an older model that
  * the new weights do not replace at once. Until the new index is there, a folder that gets several
- * files must not look like a model. Returns 0, or -1 with an error. */
+ * files must not look like a model. */
 static int begin_model(const char *dir, const struct checkpoint_content *from)
 {
     return write_rest(dir, from) < 0 ? -1
@@ -502,8 +499,7 @@ int checkpoint_save_model(const char *dir, const struct checkpoint_content *from
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Sets *out to the number of the key, which must be above 0, or to 0 if the key is absent. Returns
- * 0, or -1 with an error. */
+/* Sets *out to the number of the key, which must be above 0, or to 0 if the key is absent. */
 static int get_real(const struct kv *state, const char *key, double *out)
 {
     const char *text = kv_get(state, key);
@@ -563,8 +559,7 @@ int checkpoint_read(const char *path, struct comm *comm, struct checkpoint *c, s
     return comm_agree(comm, read_part(path, comm, c, config));
 }
 
-/* Renames a damaged checkpoint; an older damaged one of this step keeps its name. Returns 0, or -1
- * with an error. */
+/* Renames a damaged checkpoint; an older damaged one of this step keeps its name. */
 static int set_aside(const char *path)
 {
     SCOPED(buf) aside = BUF_INIT;
@@ -582,7 +577,7 @@ static int set_aside(const char *path)
     return result;
 }
 
-/* Renames the checkpoints names[sound + 1] and later as damaged. Returns 0, or -1 with an error. */
+/* Renames the checkpoints names[sound + 1] and later as damaged. */
 static int set_aside_newer(const char *folder, const struct file_names *names, size_t sound)
 {
     SCOPED(buf) path = BUF_INIT;

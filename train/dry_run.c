@@ -383,7 +383,7 @@ static double overlap(const struct plan *p)
     return e->zero > 1 ? 1 : fmin(1, (double)(e->leaves * e->G) / (double)e->A);
 }
 
-/* Appends the estimate for a cluster of such machines. Returns 0, or -1 with an error. */
+/* Appends the estimate for a cluster of such machines. */
 static int print_estimate(const struct plan *p, struct cluster_step *step, struct buf *out)
 {
     struct cluster_machine machine;

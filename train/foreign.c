@@ -4,215 +4,26 @@
 #include "common/files/file.h"
 #include "train/samples/task.h"
 
-/* Keys of other programs, in small letters and with '-', that are treated alike. With `option`,
- * they are that option here, and `words` translates values: "theirs=ours ...". Without `option`
- * there is no such option here: the values in `words` are ignored, and any other value (any value
- * at all, without words) is reported with the reason `why`, or ignored if `why` is NULL. A value in
- * `words` whose `ours` is empty ("theirs=") is reported with `why`, too. */
+extern const char foreign_keys[]; /* foreign.txt */
+
+/* What a line of foreign.txt says of a key. */
 struct foreign {
-    const char *keys, *option, *words, *why;
+    struct buf line;          /* has the texts */
+    const char *option, *why; /* NULL: none */
+    const char *words;
+    int error, warning; /* 1: in any file, whatever its name */
 };
 
-#define NO_HALF                                                                                    \
-    "f16 is not supported; use f32, or bf16 with --precision, --parameter-precision and "          \
-    "--activation-precision"
 #define NO_CORRECTION "lambnobiascorrection" /* names an optimizer and a setting in one word */
-
-/* The reason why a key of a foreign file is refused if it belongs to a kind of model that textmill
- * does not have. The key is an error with any value. */
-static const char unmade[] = "textmill has no such model";
-static const char not_finite[] = "a loss or gradient that is not finite ends the run";
-/* Earlier versions of textmill had options for it. */
-static const char whole[] = "LAMB scales each whole tensor by |w|/|x|, without a limit";
-/* Earlier versions of textmill had a loss scale, so its keys are left out of any file. */
-static const char no_scale[] = "training in f32 or bf16 needs no loss scale";
-
-static const struct foreign table[] = {
-    /* models */
-    { "n-layer num-hidden-layers", "layers" },
-    { "n-embd hidden-size", "width" },
-    { "n-head num-attention-heads", "heads" },
-    { "num-key-value-heads", "kv-heads" },
-    { "head-dim", "head-width" },
-    { "sliding-window", "window" },
-    { "rms-norm-eps layer-norm-epsilon layer-norm-eps", "epsilon" },
-    { "n-inner intermediate-size", "inner" },
-    { "n-positions max-position-embeddings max-positional-length", "positions" },
-    { "vocab-size", "vocabulary" },
-    { "resid-pdrop embd-pdrop dropout-prob hidden-dropout-prob", "dropout" },
-    { "attn-pdrop attention-probs-dropout-prob", "attention-dropout" },
-    { "type-vocab-size", "types" },
-    { "hidden-act activation-function", "activation",
-      "gelu_pytorch_tanh=gelu_new gelu_fast=gelu_new swish=silu" },
-    { "gelu", "activation", "exact=gelu tanh=gelu_new" },
-    { "use-cls-layer", "bare-head", "true=false false=true" },
-    { "initializer-range", "init-std" },
-    { "model-type", "architecture" },
-    { "tie-word-embeddings", "untied", "true=false false=true" },
-
-    /* training */
-    { "task", "task", "pretraining=bert" },
-    { "max-predictions-per-seq", "mask-tokens" },
-    { "seq-length max-len block-size max-seq-length", "sequence-length" },
-    { "reset-attention-mask", "document-attention" },
-    { "reset-position-ids", NULL, "false",
-      "--document-attention restarts positions, too: leave this key out" },
-    { "batch-size per-device-train-batch-size", "micro-batch-size" },
-    { "base-learning-rate maximum lr", "learning-rate" },
-    { "lr-schedule", "schedule", "polynomial_decay=polynomial natural_exponential=exponential" },
-    { "lr-warmup lr-warmup-steps warmup-proportion warmup-steps warmup-iters warmup-ratio",
-      "warmup" },
-    { "optimiser optimizer", "optimizer", NO_CORRECTION "=lamb" },
-    { "optimiser-epsilon", "adam-epsilon" },
-    { "optimiser-beta1 adam-beta1", "beta1" },
-    { "optimiser-beta2 adam-beta2", "beta2" },
-    { "use-debiasing", "bias-correction" },
-    { "weight-decay-rate", "weight-decay" },
-    { "training-steps num-train-steps max-steps max-iters train-iters", "steps" },
-    { "num-epochs num-train-epochs", "epochs" },
-    { "max-gradient-norm gradient-clipping grad-clip max-grad-norm", "clip" },
-    { "random-seed", "seed" },
-    { "train-file train-path tfrecord-path data-prefix input-files", "data" },
-    { "steps-per-ckpts checkpoint-steps save-per-steps save-steps", "save-every" },
-    { "steps-per-logs log-steps logging-steps log-interval", "log-every" },
-    { "checkpoint-output-dir checkpoint-path save-model-path save-path output-dir out-dir",
-      "output" },
-    { "start-from-ckpt init-checkpoint checkpoint-input-dir pretrained-checkpoint "
-      "model-name-or-path",
-      "start-from" },
-    { "resume-training-from-checkpoint resume-from-checkpoint", "resume" },
-    { "min-lr", "minimum-learning-rate" },
-    { "lr-scheduler-type", "schedule" },
-    { "save-total-limit", "keep" },
-    { "eval-steps eval-interval", "validate-every" },
-    { "eval-iters", "validation-batches" },
-    { "tensor-model-parallel-size tensor-parallel-1", "tensor-parallel" },
-    { "pipeline-model-parallel-size", "pipeline-parallel" },
-    { "gpus num-gpus n-gpu", NULL, NULL,
-      "use --device cuda; mpirun or srun starts a rank for each GPU" },
-    { "bf16", NULL, "false", "use --precision bf16" },
-    { "fp16", NULL, "false", NO_HALF },
-    { "overwrite-output-dir", NULL, NULL, "use --force" },
-    { "benchmark", NULL, NULL, "run scripts/benchmark" },
-    { "single-ipu pipeline-schedule pipeline-stages device-mapping hidden-layers-per-stage "
-      "embeddings-placement layers-per-ipu ipus-per-replica",
-      NULL, NULL,
-      "layers stay together; --pipeline-parallel N cuts them into stages, on ranks that mpirun or "
-      "srun starts" },
-    { "poptorch-loop device-iterations batches-per-step", NULL, NULL,
-      "there is no device whose results are collected later" },
-    /* without influence on training */
-    { "wandb-name wandb-project wandb-log report-to n-ctx pretraining-tp max-window-layers "
-      "layer-types architectures bos-token-id eos-token-id pad-token-id torch-dtype dtype "
-      "transformers-version use-cache output-past gradient-checkpointing "
-      "reorder-and-upcast-attn classifier-dropout summary-activation summary-first-dropout "
-      "summary-proj-to-labels summary-type summary-use-proj directionality pooler-fc-size "
-      "pooler-num-attention-heads pooler-num-fc-layers pooler-size-per-head pooler-type "
-      "name-or-path name-suffix wandb use-wandb no-logs log-dir steps-per-tensorboard "
-      "checkpoint-model do-train do-validation static-mask duplication-factor duplicate-factor "
-      "use-qkv-split loss-scale-window" },
-
-    /* properties of models that have one form only here */
-    { "position-embedding-type", NULL, "absolute", unmade },
-    { "add-cross-attention attention-bias mlp-bias use-sliding-window is-decoder "
-      "scale-attn-by-inverse-layer-idx",
-      NULL, "false", unmade },
-    { "rope-type", NULL, "default", unmade },
-    { "rope-scaling", NULL, NULL, unmade },
-    { "scale-attn-weights", NULL, "true", unmade },
-    { "use-qkv-bias", NULL, "true", "queries, keys and values always have biases" },
-    { "use-attention-projection-bias", NULL, "true", "the projection always has a bias" },
-
-    /* for one kind of machine, or one program */
-    { "precision", "precision", "32=f32 fp32=f32 16= 16.16= 16.32= fp16=", NO_HALF },
-    { "lamb-cap", NULL, "0", whole },
-    { "lamb-thirds", NULL, "false", whole },
-    { "loss-scaling loss-scale", NULL, "1", no_scale },
-    { "auto-loss-scaling", NULL, "false", no_scale },
-    { "stochastic-rounding", NULL, NULL,
-      "weights and moments in bf16 are always rounded stochastically" },
-    { "partials-type enable-half-partials", NULL, NULL, "sums are always computed in f32" },
-    { "enable-half-first-order-momentum", NULL, "false",
-      "--state-precision bf16 stores both moments as bf16, with stochastic rounding" },
-    { "increase-optimiser-precision", NULL, NULL, "updates are always computed in f32" },
-    { "io-tiles available-memory-proportion matmul-proportion disable-graph-outlining "
-      "outline-hidden-layers no-outlining scheduler max-cross-replica-sum-buffer-size "
-      "custom-ops code-load remap-logit",
-      NULL, NULL, "it is an option of a compiler for an accelerator" },
-    { "fp-exceptions", NULL, NULL, not_finite },
-    { "on-divergence", NULL, "stop", not_finite },
-    { "executable-cache-dir compile-only", NULL, NULL,
-      "nothing is compiled; to plan only, use --dry-run" },
-    { "offload-weight-update-variables variable-offloading min-remote-tensor-size "
-      "optimizer-state-offchip extended-memory",
-      NULL, NULL, "use --memmap-dir and --memory" },
-    { "recomputation-mode recompute-checkpoint-layers xla-recompute", NULL, NULL,
-      "use --recompute" },
-    { "enable-recomputation recompute-checkpoint-every-layer", "recompute",
-      "true=layer false=none" },
-    { "logits-matmul-serialization-factor embedding-serialization-factor "
-      "matmul-serialize-factor enable-sequence-serialized serialized-seq-len",
-      NULL, NULL, "logits are always computed in chunks" },
-    { "attention-serialisation", NULL, NULL, "attention is always computed in blocks of queries" },
-    { "reduction-type", NULL, NULL,
-      "the loss is always the mean over the labels of the global batch" },
-    { "lr-decay-steps", NULL, NULL, "the schedule ends with the last update: use --steps" },
-    { "save-per-epochs", NULL, NULL, "--save-every counts updates" },
-    { "restoring", NULL, "false",
-      "use --resume to continue from the latest checkpoint in --output" },
-    { "restore-dir restore-path", NULL, NULL,
-      "use --resume to continue from the latest checkpoint in --output" },
-    { "model", NULL, NULL, "give a preset as the first operand; train --list shows them" },
-    { "val-num", NULL, NULL, "use --validation with the data" },
-    { "dataset", NULL, NULL, "use --data with files, or with the word generated" },
-    { "synthetic-data generated-data", NULL, "false", "use --data generated" },
-    { "packed-data packing-factor max-sequences-per-pack", NULL, NULL,
-      "the records of the data show whether they are packed" },
-    { "parallell-io-threads parallel-io-threads num-workers dataloader-workers async-dataloader",
-      NULL, NULL, "batches are always read ahead by one thread" },
-    { "tensor-parallel-2", NULL, NULL, "give both numbers as --tensor-parallel AxB" },
-    { "replicated-tensor-sharding", "zero", "true=1 false=0" },
-    { "rts-activations", "sequence-parallel" },
-};
 
 /* Keys whose product is the number of micro-batches of an update. */
 static const char factors[] =
     "pipeline-depth gradient-accumulation gradient-accumulation-count gradient-accumulation-steps "
     "replicas replication-factor";
 
-/* Defaults of the trainers on TensorFlow 1, for files with the task "pretraining". */
-static const char *const silent[][2] = {
-    { "layers", "12" },
-    { "width", "768" },
-    { "heads", "12" },
-    { "positions", "512" },
-    { "vocabulary", "31528" },
-    { "types", "16" },
-    { "epsilon", "1e-3" },
-    { "activation", "gelu_new" },
-    { "bare-head", "true" },
-    { "dropout", "0.1" },
-    { "attention-dropout", "0.1" },
-    { "sequence-length", "128" },
-    { "mask-tokens", "20" },
-    { "optimizer", "sgd" },
-    { "momentum", "0.984375" },
-    { "beta2", "0.999" },
-    { "adam-epsilon", "1e-4" },
-    { "bias-correction", "false" },
-    { "schedule", "exponential" },
-    { "learning-rate", "2e-5" },
-    { "minimum-learning-rate", "0" },
-    { "warmup", "0" },
-    { "clip", "0" },
-    { "weight-decay", "0" },
-    { "save-every", "10" },
-    { "log-every", "1" },
-};
-
 /* Keys of one file that are left out for one reason. */
 struct left_out {
-    const char *why;
+    char *why;
     struct buf keys;
 };
 
@@ -220,7 +31,7 @@ struct left_out {
 struct translation {
     struct yaml *y;
     const char *path;
-    int pretraining;   /* 1: a file of a TensorFlow 1 trainer, see `silent` */
+    int pretraining;   /* 1: a file of a TensorFlow 1 trainer, with silent defaults */
     int64_t product;   /* product of the factors; INT64_MAX: that or more */
     int factor_line;   /* line of the last factor; 0: none */
     int no_correction; /* line that turns bias correction off; 0: none */
@@ -277,13 +88,38 @@ static int is_factor(const char *key)
     return find_word(factors, key, found);
 }
 
-static const struct foreign *find(const char *key)
+/* Sets the parts of *f from the text behind the arrow, which is changed. */
+static void take_parts(struct foreign *f, char *text)
+{
+    char *mark = strchr(text, '!');
+    f->error = mark && mark[1] == '!';
+    f->warning = mark && mark[1] == '?';
+    f->why = mark ? strchr(mark, ' ') + 1 : NULL;
+    if (mark)
+        mark[-1] = '\0';
+    char *end = text + strcspn(text, " ");
+    f->words = *end ? end + 1 : end;
+    *end = '\0';
+    f->option = strcmp(text, "-") ? text : NULL;
+}
+
+/* Sets *f to the line of a key. Returns 1, or 0 if there is none. */
+static int find(struct foreign *f, const char *key)
 {
     char found[64];
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (find_word(table[i].keys, key, found))
-            return &table[i];
-    return NULL;
+    for (const char *p = foreign_keys; *p; p += strcspn(p, "\n") + 1) {
+        buf_clear(&f->line);
+        buf_add(&f->line, p, strcspn(p, "\n"));
+        char *arrow = *p == '#' ? NULL : strstr(f->line.data, " -> ");
+        if (!arrow)
+            continue;
+        *arrow = '\0';
+        if (find_word(f->line.data, key, found)) {
+            take_parts(f, arrow + 4);
+            return 1;
+        }
+    }
+    return 0;
 }
 
 /* Merges item i with an earlier item of the same key. Returns 1 if item i was removed, 0 if there
@@ -306,23 +142,22 @@ static int merge(struct yaml *y, size_t i, const char *path)
     return 0;
 }
 
-/* Leaves out item i, which has no equivalent here: returns 1 with a note for a warning if the file
- * is .json or the key is that of a loss scale, else -1 with an error. Keys of unknown models are
- * always an error. */
-static int leave_out(struct translation *t, size_t i, const char *key, const char *why)
+/* Leaves out item i, which has no equivalent here: returns 1 with a note for a warning, or -1 with
+ * an error, as the file's name and *f say. */
+static int leave_out(struct translation *t, size_t i, const char *key, const struct foreign *f)
 {
     const struct yaml_item *item = &t->y->items[i];
     size_t k = 0;
-    if (why == unmade)
+    if (f->error)
         return err_set("%s:%d: unsupported value of '%s', %s: %s", t->path, item->line, key,
-                       item->value, why);
-    if (!file_ends_with(t->path, ".json") && why != no_scale)
-        return err_set("%s:%d: unsupported key '%s': %s", t->path, item->line, key, why);
-    while (k < t->out_count && strcmp(t->out[k].why, why))
+                       item->value, f->why);
+    if (!file_ends_with(t->path, ".json") && !f->warning)
+        return err_set("%s:%d: unsupported key '%s': %s", t->path, item->line, key, f->why);
+    while (k < t->out_count && strcmp(t->out[k].why, f->why))
         k++;
     if (k == t->out_count) {
         mem_grow(t->out, t->out_cap, t->out_count + 1);
-        t->out[t->out_count++] = (struct left_out){ .why = why, .keys = BUF_INIT };
+        t->out[t->out_count++] = (struct left_out){ mem_strdup(f->why), BUF_INIT };
     }
     buf_addf(&t->out[k].keys, "%s%s", t->out[k].keys.len ? ", " : "", key);
     yaml_remove(t->y, i);
@@ -336,12 +171,12 @@ static int translate(struct translation *t, size_t i, const char *key, const str
     struct yaml_item *item = &t->y->items[i];
     char word[64];
     int none = !*item->value || !strcmp(item->value, "null") || !strcmp(item->value, "~");
-    if (!none && f->words)
+    if (!none && *f->words)
         for (char *c = item->value; *c; c++)
             *c = *c >= 'A' && *c <= 'Z' ? (char)(*c + 32) : *c;
     int known = !none && find_word(f->words, item->value, word);
     if (known && !*word) /* a word without an equivalent here */
-        return leave_out(t, i, key, f->why);
+        return leave_out(t, i, key, f);
     if (f->option && !none) {
         if (!strcmp(item->value, NO_CORRECTION))
             t->no_correction = item->line;
@@ -351,7 +186,7 @@ static int translate(struct translation *t, size_t i, const char *key, const str
         return merge(t->y, i, t->path);
     }
     if (!none && !known && f->why)
-        return leave_out(t, i, key, f->why);
+        return leave_out(t, i, key, f);
     yaml_remove(t->y, i);
     return 1;
 }
@@ -374,11 +209,14 @@ static int take(struct translation *t, size_t i)
     }
     if (t->pretraining && !strcmp(key, "epsilon")) /* not that of layer norms */
         snprintf(key, sizeof key, "adam-epsilon");
-    const struct foreign *f = strcmp(key, second_dimension) ? find(key) : NULL; /* see join_grid */
-    if (f)
-        return translate(t, i, key, f);
-    set_text(&item->key, key); /* our option, or unknown: its reader reports that */
-    return 0;
+    struct foreign f = { .line = BUF_INIT };
+    int result = 0;
+    if (strcmp(key, second_dimension) && find(&f, key)) /* see join_grid */
+        result = translate(t, i, key, &f);
+    else
+        set_text(&item->key, key); /* our option, or unknown: its reader reports that */
+    buf_release(&f.line);
+    return result;
 }
 
 static void add(struct yaml *y, const char *key, const char *value, int line)
@@ -408,8 +246,7 @@ static void gather_rates(struct yaml *y)
         add(y, "rates", rates.data, line);
 }
 
-/* Sets the global batch to the product of the micro-batch size and the factors. Returns 0, or -1
- * with an error. */
+/* Sets the global batch to the product of the micro-batch size and the factors. */
 static int multiply(const struct translation *t)
 {
     const char *micro = yaml_get(t->y, "micro-batch-size");
@@ -493,8 +330,11 @@ static void fill_in(const struct translation *t)
             set_default(y, "task", task_for(architecture_at(i))->name, 1);
     if (yaml_get(y, "mask-tokens") || yaml_get(y, "types")) /* only a BERT has them */
         set_default(y, "task", "bert", 1);
-    for (size_t i = 0; i < sizeof silent / sizeof *silent && t->pretraining; i++)
-        set_default(y, silent[i][0], silent[i][1], 1);
+    for (const char *p = foreign_keys; (p = strstr(p, "\n= ")) && t->pretraining; p++) {
+        char key[64], value[64];
+        if (sscanf(p, "\n= %63s %63s", key, value) == 2)
+            set_default(y, key, value, 1);
+    }
     join_schedule(y);
     if (t->pretraining && !yaml_get(y, "steps"))
         set_default(y, "epochs", "300", 1);
@@ -517,24 +357,28 @@ static void say_left_out(struct translation *t)
     for (size_t i = 0; i < t->out_count; i++) {
         log_warn("%s: ignored %s: %s", t->path, t->out[i].keys.data, t->out[i].why);
         buf_release(&t->out[i].keys);
+        free(t->out[i].why);
     }
     free(t->out);
 }
 
 const char *foreign_option(const char *name)
 {
-    static char say[128];
+    static char say[256];
+    struct foreign f = { .line = BUF_INIT };
     char key[64];
     plain_key(key, name);
-    const struct foreign *f = find(key);
+    int found = 1;
     if (is_factor(key))
-        return "use --global-batch-size, the number of sequences per update";
-    if (!f)
-        return NULL;
-    if (!f->option)
-        return f->why ? f->why : "it has no effect on training";
-    snprintf(say, sizeof say, "give --%s", f->option);
-    return say;
+        snprintf(say, sizeof say, "use --global-batch-size, the number of sequences per update");
+    else if (!(found = find(&f, key)))
+        *say = '\0';
+    else if (f.option)
+        snprintf(say, sizeof say, "give --%s", f.option);
+    else
+        snprintf(say, sizeof say, "%s", f.why ? f.why : "it has no effect on training");
+    buf_release(&f.line);
+    return found ? say : NULL;
 }
 
 int foreign_translate(struct yaml *y, const char *path)

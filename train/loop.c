@@ -125,8 +125,8 @@ static int agree(struct loop *l, int result)
     return comm_agree(l->comm, result);
 }
 
-/* Keeps a failure of this rank; the others learn of it later, in `prepare`. A rank alone fails
- * at once. Returns 0, or -1 with an error. */
+/* Keeps a failure of this rank; the others learn of it later, in `prepare`. A rank alone fails at
+ * once. */
 static int agree_later(struct loop *l, int result)
 {
     if (l->comm->size[COMM_WORLD] == 1 || !result)
@@ -148,7 +148,7 @@ static int unquote(const char **value, size_t n)
 
 /* Compares one line "key: value" of the checkpoint's configuration with the present configuration.
  * A difference is an error if a resumed run must have the same value (OPT_FIXED), else a warning,
- * or nothing if the value is free. Returns 0, or -1 with an error. */
+ * or nothing if the value is free. */
 static int compare_setting(const struct loop *l, const char *line, size_t n)
 {
     const char *now = l->config;
@@ -192,7 +192,7 @@ static int compare_settings(const struct loop *l, const char *then)
 }
 
 /* Locks the output folder, since two runs in one folder would destroy each other's files. Goes on
- * without a lock if the file system has none. Returns 0, or -1 with an error. */
+ * without a lock if the file system has none. */
 static int lock_folder(struct loop *l)
 {
     const char *out = l->settings->output;
@@ -207,8 +207,7 @@ static int lock_folder(struct loop *l)
 static const char *const run_marks[] = { "metrics.jsonl", "checkpoints",
                                          "model.safetensors.index.json", "model.safetensors" };
 
-/* Refuses a folder that holds a run or a model, unless --force is given. Returns 0, or -1 with an
- * error. */
+/* Refuses a folder that holds a run or a model, unless --force is given. */
 static int refuse_old_run(const struct loop *l)
 {
     const char *out = l->settings->output;
@@ -226,7 +225,7 @@ static int refuse_old_run(const struct loop *l)
 }
 
 /* Removes the old run's files, so that its checkpoints and model cannot be taken for the new run's.
- * Returns 0, or -1 with an error. */
+ */
 static int remove_old_run(const char *out)
 {
     SCOPED(buf) path = BUF_INIT;
@@ -260,7 +259,7 @@ static int read_block(void *ctx, int block, struct layout_part part, struct ops_
 }
 
 /* Opens the store with the weights of a model folder, which must have the plan's shapes. *made is
- * as for folder_load. Returns 0, or -1 with an error. */
+ * as for folder_load. */
 static int load_store(struct loop *l, const char *dir, int *made)
 {
     const struct plan *p = l->plan;
@@ -298,8 +297,7 @@ static void say_otherwise(const struct loop *l)
                  at->step, rate, at->next_rate);
 }
 
-/* Checks that updates are left, and that a run of so many updates can have this checkpoint. Returns
- * 0, or -1 with an error. */
+/* Checks that updates are left, and that a run of so many updates can have this checkpoint. */
 static int check_steps(const struct loop *l)
 {
     if (l->at.step > l->plan->steps)
@@ -312,8 +310,7 @@ static int check_steps(const struct loop *l)
     return 0;
 }
 
-/* Resumes from the checkpoint at `path`, whose state is in l->at. `config` is its configuration.
- * Returns 0, or -1 with an error. */
+/* Resumes from the checkpoint at `path`, whose state is in l->at. `config` is its configuration. */
 static int resume(struct loop *l, const char *path, const char *config)
 {
     struct plan *p = l->plan;
@@ -366,8 +363,7 @@ static void say_damaged(char *damaged, const char *sound)
     }
 }
 
-/* Starts at step 0 or resumes from a checkpoint: sets the weights and moments. Returns 0, or -1
- * with an error. */
+/* Starts at step 0 or resumes from a checkpoint: sets the weights and moments. */
 static int start_or_resume(struct loop *l)
 {
     const char *out = l->settings->output;
@@ -387,7 +383,7 @@ static int start_or_resume(struct loop *l)
 }
 
 /* Makes the output folder. It is made late, when only the disk can still fail, so that a run that
- * cannot start leaves no folder behind. Returns 0, or -1 with an error. */
+ * cannot start leaves no folder behind. */
 static int make_folder(struct loop *l)
 {
     const char *out = l->settings->output;
@@ -443,8 +439,7 @@ static int write_config(const struct loop *l, const char *path)
     return file_write(path, text.data, text.len);
 }
 
-/* Opens the files in the output folder. `there`: the folder existed before the run. Returns 0, or
- * -1 with an error. */
+/* Opens the files in the output folder. `there`: the folder existed before the run. */
 static int open_files(struct loop *l, int there)
 {
     const struct plan *p = l->plan;
@@ -469,8 +464,7 @@ static int open_files(struct loop *l, int there)
     return result;
 }
 
-/* Checks that the model can write texts, by one token: before it is trained for hours. Returns 0,
- * or -1 with an error. */
+/* Checks that the model can write texts, by one token: before it is trained for hours. */
 static int try_sample(struct loop *l)
 {
     if (!l->settings->sample)
@@ -530,8 +524,7 @@ static int close_loop(struct loop *l)
 
 /* ---- validation, reports and checkpoints ----------------------------------------------------- */
 
-/* Reads the validation samples from i to i + B - 1 that are below n into *to. Returns 0, or -1 with
- * an error. */
+/* Reads the validation samples from i to i + B - 1 that are below n into *to. */
 static int read_validation(const struct loop *l, struct sequences *to, uint64_t i, uint64_t n)
 {
     const struct samples *d = l->plan->validation;
@@ -593,7 +586,7 @@ static uint64_t count_validation(const struct loop *l)
 
 /* Sets *score to the score of the first samples of the validation data. Micro-batch k is evaluated
  * by rank k mod ranks. Scores are added in the order of the micro-batches. The stages of a pipeline
- * wait for each other only at the end of a round. Returns 0, or -1 with an error. */
+ * wait for each other only at the end of a round. */
 static int score_validation(struct loop *l, struct engine_score *score)
 {
     const int ranks = l->comm->size[COMM_DATA], most = plan_validation_round(l->plan);
@@ -618,8 +611,7 @@ static int score_validation(struct loop *l, struct engine_score *score)
 }
 
 /* Counts the bytes of the text that the validation's labels stand for; the end of a text has none.
- * Only a GPT has such a count, and a tokenizer whose tokens are bytes of the text. Returns 0, or -1
- * with an error. */
+ * Only a GPT has such a count, and a tokenizer whose tokens are bytes of the text. */
 static int count_bytes(struct loop *l)
 {
     const uint64_t samples = count_validation(l);
@@ -691,8 +683,7 @@ static void take_score(struct metrics_point *p, const struct model *m,
     }
 }
 
-/* Prints and stores a line of metrics. `validation` has no labels if it was not measured. Returns
- * 0, or -1 with an error. */
+/* Prints and stores a line of metrics. `validation` has no labels if it was not measured. */
 static int report_step(struct loop *l, const struct engine_score *score,
                        const struct engine_score *validation, double rate, double norm)
 {
@@ -774,8 +765,7 @@ static int save(struct loop *l)
     return result;
 }
 
-/* Writes the report and, with `card` 1, the model card. `running` 1: the run goes on. Returns 0, or
- * -1 with an error. */
+/* Writes the report and, with `card` 1, the model card. `running` 1: the run goes on. */
 static int write_pages(struct loop *l, int running, int card)
 {
     if (!l->first)
@@ -836,7 +826,7 @@ static int diverged(struct loop *l, double loss, double norm)
                    bad && !weight ? "the gradient of " : "", bad ? bad->name : "");
 }
 
-/* Updates the weights if loss and norm are finite. Returns 0, or -1 with an error. */
+/* Updates the weights if loss and norm are finite. */
 static int update(struct loop *l, double loss, double norm, double rate)
 {
     struct plan *p = l->plan;
@@ -871,8 +861,7 @@ static int watch_step(void *ctx, double share)
     return stopping.count > 1;
 }
 
-/* Writes the report after the first step, and later when it is older than a minute. Returns 0, or
- * -1 with an error. */
+/* Writes the report after the first step, and later when it is older than a minute. */
 static int keep_report(struct loop *l)
 {
     return l->reported > 0 && log_seconds() - l->reported < REPORT_SECONDS ? 0
@@ -938,8 +927,7 @@ static void end_pass(struct loop *l)
 }
 
 /* Computes the gradients of the batch and updates the weights. Sets the score, the rate and the
- * norm. If the step is left (watch_step), the state stays that before it. Returns 0, or -1 with an
- * error. */
+ * norm. If the step is left (watch_step), the state stays that before it. */
 static int learn(struct loop *l, struct engine_score *score, double *rate, double *norm)
 {
     int64_t t = l->at.step;
@@ -963,8 +951,7 @@ static int learn(struct loop *l, struct engine_score *score, double *rate, doubl
     return 0;
 }
 
-/* Writes the log line, the checkpoint and the report that are due after this step. Returns 0, or -1
- * with an error. */
+/* Writes the log line, the checkpoint and the report that are due after this step. */
 static int write_due(struct loop *l, const struct engine_score *score,
                      const struct engine_score *validation, double rate, double norm)
 {
@@ -980,8 +967,7 @@ static int write_due(struct loop *l, const struct engine_score *score,
     return agree(l, save(l) < 0 ? -1 : write_pages(l, 1, 0));
 }
 
-/* Does one update, and the validation and output that are due after it. Returns 0, or -1 with an
- * error. */
+/* Does one update, and the validation and output that are due after it. */
 static int step(struct loop *l)
 {
     struct engine_score score, validation = { 0 };
@@ -1002,7 +988,7 @@ static int step(struct loop *l)
     return write_due(l, &score, &validation, rate, norm);
 }
 
-/* Ends the run after a signal. Returns 0, or -1 with an error. */
+/* Ends the run after a signal. */
 static int stop(struct loop *l)
 {
     if (l->settings->save && (save(l) < 0 || go_on_saving(l, 1) < 0))
@@ -1012,8 +998,7 @@ static int stop(struct loop *l)
     return write_pages(l, 0, 0);
 }
 
-/* Ends a complete run. The model is written last: if it exists, all other files are complete.
- * Returns 0, or -1 with an error. */
+/* Ends a complete run. The model is written last: if it exists, all other files are complete. */
 static int finish(struct loop *l)
 {
     if (go_on_saving(l, 1) < 0 ||

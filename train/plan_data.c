@@ -48,7 +48,7 @@ int plan_data_find_tokenizer(struct plan *p)
 }
 
 /* If no tokenizer was loaded (find_tokenizer), loads the one that is kept with the data, if there
- * is one. Returns 0, or -1 with an error. */
+ * is one. */
 static int take_tokenizer_of_data(struct plan *p)
 {
     if (p->tokenizer || !p->data || !p->data->tokenizer)
@@ -78,22 +78,18 @@ static int check_checksum(const struct plan *p, const struct samples *d, const c
 static struct samples_config samples_config(const struct plan *p)
 {
     const struct settings *s = p->settings;
-    const int64_t longest = s->model.positions ? s->model.positions : p->task->length;
     const int loose = s->loose_length && s->sequence_length && !is_generated(s);
-    return (struct samples_config){ .T = loose ? 0 : s->sequence_length,
-                                    .longest = loose ? s->sequence_length : longest,
-                                    .mask_tokens = s->loose_masks && !is_generated(s)
-                                                       ? 0
-                                                       : s->mask_tokens,
-                                    .seed = p->engine.seed,
-                                    .vocabulary = p->settings->model.vocabulary,
-                                    .tokenizer = p->tokenizer,
-                                    .documents = s->document_attention,
-                                    .google = p->settings->google,
-                                    .stride = p->settings->stride,
-                                    .question_tokens = p->settings->question_tokens,
-                                    .columns = p->settings->columns,
-                                    .classes = &p->config.classes };
+    struct samples_config c = s->samples;
+    c.T = loose ? 0 : s->sequence_length;
+    c.longest = s->model.positions ? s->model.positions : p->task->length;
+    if (loose)
+        c.longest = s->sequence_length;
+    c.mask_tokens = s->loose_masks && !is_generated(s) ? 0 : s->mask_tokens;
+    c.seed = p->engine.seed;
+    c.vocabulary = s->model.vocabulary;
+    c.tokenizer = p->tokenizer;
+    c.classes = &p->config.classes;
+    return c;
 }
 
 static int open_data(struct plan *p, struct samples **out, const struct opt_list *paths,
@@ -117,7 +113,7 @@ int plan_data_check_length(const struct plan *p)
 }
 
 /* Sets a sequence length that is not given: that of the data, or else the positions, or else the
- * task's default. Returns 0, or -1 with an error. */
+ * task's default. */
 static int settle_length(struct plan *p)
 {
     struct settings *s = p->settings;
@@ -136,8 +132,7 @@ static int settle_length(struct plan *p)
     return plan_data_check_length(p);
 }
 
-/* Sets the classes of the model: those of the folder, or of the training data. Returns 0, or -1
- * with an error. */
+/* Sets the classes of the model: those of the folder, or of the training data. */
 static int settle_classes(struct plan *p)
 {
     struct labels *c = &p->config.classes;
@@ -156,7 +151,7 @@ int plan_data_open(struct plan *p, int want_data)
     const struct settings *s = p->settings;
     if (is_generated(s) && s->data.count > 1)
         return err_set("generated data cannot be mixed with files");
-    if (is_generated(s) && s->document_attention)
+    if (is_generated(s) && s->samples.documents)
         return err_usage("--document-attention cannot be used with generated data, which has no "
                          "documents");
     if (!s->data.count && want_data)

@@ -24,7 +24,7 @@ static int64_t pieces_of(const struct plan *p)
 }
 
 /* Checks that the model can be cut into the stages of a pipeline, and that the other options go
- * with one. Returns 0, or -1 with an error. */
+ * with one. */
 static int check_pipeline(const struct plan *p)
 {
     const struct settings *s = p->settings;
@@ -47,8 +47,7 @@ static int check_pipeline(const struct plan *p)
     return 0;
 }
 
-/* Divides the `all` micro-batches of an update among ranks and leaves. Returns 0, or -1 with an
- * error. */
+/* Divides the `all` micro-batches of an update among ranks and leaves. */
 static int share_micro_batches(struct plan *p, int64_t all)
 {
     const struct settings *s = p->settings;
@@ -184,7 +183,7 @@ static int on_gpu(const struct plan *p)
     return strncmp(p->settings->device, "cpu", 3) != 0;
 }
 
-/* Asks the back end what it needs. Returns 0, or -1 with an error. */
+/* Asks the back end what it needs. */
 static int ask_back_end(struct plan *p)
 {
     const struct model_config *c = &p->own.config;
@@ -216,7 +215,7 @@ static int too_small(const struct plan *p, uint64_t needed)
 }
 
 /* Checks that the machine has enough memory, since the kernel would kill the run otherwise. With
- * --memory the user has decided. Returns 0, or -1 with an error. */
+ * --memory the user has decided. */
 static int check_machine(const struct plan *p, uint64_t needed)
 {
     uint64_t machine = usage_machine_bytes();

@@ -15,9 +15,9 @@ int plan_validation_round(const struct plan *p)
  * sequences of a round of the validation. */
 static uint64_t batch_bytes(const struct plan *p)
 {
-    const enum sequences_kind kind = p->task->head != HEAD_NEXT        ? SEQUENCES_ENCODER
-                                     : p->settings->document_attention ? SEQUENCES_DOCUMENTS
-                                                                       : SEQUENCES_PLAIN;
+    const enum sequences_kind kind = p->task->head != HEAD_NEXT       ? SEQUENCES_ENCODER
+                                     : p->settings->samples.documents ? SEQUENCES_DOCUMENTS
+                                                                      : SEQUENCES_PLAIN;
     const struct samples *v = p->validation;
     return 2 * (uint64_t)p->engine.A * sequences_bytes(p->engine.most, p->engine.T, kind) +
            (v ? (uint64_t)plan_validation_round(p) *

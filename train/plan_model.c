@@ -93,7 +93,7 @@ static int uses(const struct plan *p, const char *setting)
     return 0;
 }
 
-/* Refuses settings that are given but not used. Returns 0, or -1 with an error. */
+/* Refuses settings that are given but not used. */
 static int refuse_settings(const struct plan *p)
 {
     const struct settings *s = p->settings, *d = &settings_default;
@@ -118,15 +118,19 @@ static int refuse_settings(const struct plan *p)
         { "dropout-first", s->model.dropout_first, uses(p, "dropout-first"), "architecture",
           s->architecture },
         { "bare-head", s->model.bare_head, head == HEAD_PRETRAINING, "task", p->task->name },
-        { "document-attention", s->document_attention, head == HEAD_NEXT, "task", p->task->name },
+        { "document-attention", s->samples.documents, head == HEAD_NEXT, "task", p->task->name },
         { "mask-tokens", s->mask_tokens != 0, head == HEAD_PRETRAINING, "task", p->task->name },
-        { "style", s->google, head == HEAD_QUESTIONS, "task", p->task->name },
-        { "stride", s->stride != d->stride, head == HEAD_QUESTIONS, "task", p->task->name },
-        { "question-tokens", s->question_tokens != d->question_tokens, head == HEAD_QUESTIONS,
-          "task", p->task->name },
-        { "text-column", s->columns.text != NULL, head == HEAD_CLASSES, "task", p->task->name },
-        { "second-column", s->columns.second != NULL, head == HEAD_CLASSES, "task", p->task->name },
-        { "label-column", s->columns.label != NULL, head == HEAD_CLASSES, "task", p->task->name },
+        { "style", s->samples.google, head == HEAD_QUESTIONS, "task", p->task->name },
+        { "stride", s->samples.stride != d->samples.stride, head == HEAD_QUESTIONS, "task",
+          p->task->name },
+        { "question-tokens", s->samples.question_tokens != d->samples.question_tokens,
+          head == HEAD_QUESTIONS, "task", p->task->name },
+        { "text-column", s->samples.columns.text != NULL, head == HEAD_CLASSES, "task",
+          p->task->name },
+        { "second-column", s->samples.columns.second != NULL, head == HEAD_CLASSES, "task",
+          p->task->name },
+        { "label-column", s->samples.columns.label != NULL, head == HEAD_CLASSES, "task",
+          p->task->name },
         { "regression", s->regression, head == HEAD_CLASSES, "task", p->task->name },
     };
     for (size_t i = 0; i < sizeof some / sizeof *some; i++)
@@ -162,7 +166,7 @@ int plan_model_settle(struct plan *p)
     return s->start_from ? take_from_folder(p) : 0;
 }
 
-/* Makes this rank's part of the model. Returns 0, or -1 with an error. */
+/* Makes this rank's part of the model. */
 static int make_part(struct plan *p)
 {
     const struct settings *s = p->settings;

@@ -245,8 +245,8 @@ static void begin_send(struct saving *v, enum comm_group group, int to, struct o
                        int64_t n)
 {
     mem_grow(v->begun, v->cap, v->count + 1);
-    v->begun[v->count++] = comm_send_begin(v->to->comm, group, to, 0, v->to->store->ops, x, n,
-                                           what);
+    v->begun[v->count++] = comm_transfer_begin(v->to->comm, group, 1, to, 0, v->to->store->ops, x,
+                                               n, what);
 }
 
 static void end_sends(struct saving *v)
@@ -260,7 +260,7 @@ static void receive(struct saving *v, enum comm_group group, int from, struct op
                     int64_t n)
 {
     struct comm *c = v->to->comm;
-    comm_end(c, comm_receive_begin(c, group, from, 0, v->to->store->ops, x, n, what));
+    comm_end(c, comm_transfer_begin(c, group, 0, from, 0, v->to->store->ops, x, n, what));
 }
 
 /* Begins to send what other ranks need of tensor i and this rank has at once: its share of the
@@ -341,8 +341,9 @@ static struct ops_array join(struct saving *v, size_t i)
     if (split && is_in(v, w, 1))
         return join_parts(v, e, x);
     if (split)
-        comm_end(v->to->comm, comm_send_begin(v->to->comm, COMM_TENSOR, w->tensor, 0, s->ops, x,
-                                              tensor_elements(&s->tensors->rows[e.row]), what));
+        comm_end(v->to->comm,
+                 comm_transfer_begin(v->to->comm, COMM_TENSOR, 1, w->tensor, 0, s->ops, x,
+                                     tensor_elements(&s->tensors->rows[e.row]), what));
     return x;
 }
 
@@ -357,7 +358,7 @@ static struct ops_array carry(struct saving *v, size_t i, struct ops_array x)
     if (owner == w->stage || !is_in(v, w, 1))
         return x;
     if (stage == owner)
-        comm_end(c, comm_send_begin(c, COMM_PIPE, w->stage, 0, s->ops, x, n, what));
+        comm_end(c, comm_transfer_begin(c, COMM_PIPE, 1, w->stage, 0, s->ops, x, n, what));
     if (stage == w->stage) {
         x = make_room(v, &v->whole, s->layout.type[v->list.entries[i].kind], n);
         receive(v, COMM_PIPE, owner, x, n);
@@ -517,7 +518,7 @@ int saved_close(const struct saved *to, int result)
     return result;
 }
 
-/* Sets crc [files] to the checksums of the files. Returns 0, or -1 with an error. */
+/* Sets crc [files] to the checksums of the files. */
 static int take_sums(const struct saving *v, uint32_t *crc)
 {
     SCOPED(buf) name = BUF_INIT;
@@ -549,8 +550,7 @@ int saved_index(const struct saved *to, enum saved_what of)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Reads a whole tensor from the file and copies this rank's part of it to `out`. Returns 0, or -1
- * with an error. */
+/* Reads a whole tensor from the file and copies this rank's part of it to `out`. */
 static int read_split(const struct safetensors *file, const struct safetensor *from,
                       const struct store *s, size_t row, float *out)
 {
@@ -563,7 +563,7 @@ static int read_split(const struct safetensors *file, const struct safetensor *f
 }
 
 /* Reads the elements `own` of a tensor into `to`. If `to` is BF16, BF16 numbers of the file keep
- * their bits, and F32 numbers are rounded. Returns 0, or -1 with an error. */
+ * their bits, and F32 numbers are rounded. */
 static int read_tensor(const struct safetensors *file, const struct safetensor *from,
                        const struct store *s, size_t row, struct ops_array to,
                        struct layout_part own)
@@ -588,7 +588,7 @@ static int read_tensor(const struct safetensors *file, const struct safetensor *
 }
 
 /* Reads a tensor into its place in the store, or this rank's share of it. Does nothing if this
- * stage of a pipeline does not have it. Returns 0, or -1 with an error. */
+ * stage of a pipeline does not have it. */
 static int read_entry(const struct safetensors *file, const struct safetensor *from, struct entry e,
                       struct hand *h)
 {

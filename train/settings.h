@@ -4,9 +4,9 @@
  */
 #pragma once
 
-#include "classify/classify.h"
 #include "common/program/opt.h"
 #include "model/network/split.h"
+#include "train/samples/samples.h"
 #include "train/step/optimizer.h"
 
 struct settings {
@@ -16,13 +16,10 @@ struct settings {
     int activation;            /* enum ops_activation + 1; 0: the architecture's default */
     double dropout;            /* of all kinds but of attention */
     struct model_config model; /* its members that have an option */
-    int document_attention;    /* 1: no token attends to another document */
     const char *start_from, *vocab;
     int verify; /* 1: the checksums of start_from are checked */
     struct opt_list data, validation;
-    int google; /* 1: SQuAD in Google's style */
-    int64_t stride, question_tokens;
-    struct classify_columns columns;
+    struct samples_config samples; /* its members that have an option of the same name */
     int regression;
     /* 1: the value is a preset's, which the data overrides */
     int loose_vocabulary, loose_length, loose_masks;

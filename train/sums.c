@@ -176,7 +176,7 @@ static int check_file(const struct kv *state, const char *path, const struct sum
     return found < 0 ? -1 : say_damage(path, found ? &tensor : file, map);
 }
 
-/* Checks the file of a line of `state`. Returns 0, or -1 with an error. */
+/* Checks the file of a line of `state`. */
 static int check_line(const struct kv *state, const char *dir, const struct kv_pair *line)
 {
     SCOPED(buf) path = BUF_INIT;

@@ -106,24 +106,25 @@ static const struct opt options[] = {
     { .help = "Data:", .arg = OPT_MORE },
     { 0, "vocab", OPT_TEXT | OPT_FREE | OPT_OF_HOST, AT(vocab), "DIR",
       "tokenizer to save with the model; default: the one stored with the data" },
-    { 0, "document-attention", OPT_FLAG | OPT_FIXED, AT(document_attention), NULL,
+    { 0, "document-attention", OPT_FLAG | OPT_FIXED, AT(samples.documents), NULL,
       "gpt: attention stays inside documents, which begin at end-of-text; positions restart there" },
     { 0, "mask-tokens", OPT_INT | OPT_FIXED, AT(mask_tokens), "N",
       "BERT: maximum number of masked tokens per sequence; 0: as in the data", 0, 1e6 },
-    { 0, "style", OPT_CHOICE, AT(google), "hf|google",
+    { 0, "style", OPT_CHOICE, AT(samples.google), "hf|google",
       "SQuAD: cut long contexts into windows as Hugging Face or as Google does" },
-    { 0, "stride", OPT_INT, AT(stride), "N",
+    { 0, "stride", OPT_INT, AT(samples.stride), "N",
       "SQuAD: tokens shared by two windows (hf) or between their starts (google); -1: a third of "
       "the sequence, at most 128",
       -1, 1e7 },
-    { 0, "question-tokens", OPT_INT, AT(question_tokens), "N",
+    { 0, "question-tokens", OPT_INT, AT(samples.question_tokens), "N",
       "SQuAD: cut longer questions to N tokens", 0, 1e7 },
-    { 0, "text-column", OPT_TEXT, AT(columns.text), "NAME",
+    { 0, "text-column", OPT_TEXT, AT(samples.columns.text), "NAME",
       "classify: column of the text, by name or, if the file has no names, by number; default: as "
       "in GLUE's files" },
-    { 0, "second-column", OPT_TEXT, AT(columns.second), "NAME",
+    { 0, "second-column", OPT_TEXT, AT(samples.columns.second), "NAME",
       "classify: column of the second text of a pair" },
-    { 0, "label-column", OPT_TEXT, AT(columns.label), "NAME", "classify: column of the label" },
+    { 0, "label-column", OPT_TEXT, AT(samples.columns.label), "NAME",
+      "classify: column of the label" },
     { 0, "regression", OPT_FLAG | OPT_FIXED, AT(regression), NULL,
       "classify: labels are numbers, and the model learns to predict them" },
 
@@ -230,7 +231,7 @@ static const struct opt options[] = {
 };
 
 /* Loads the configuration in the output folder, so that `train --resume -o DIR` needs no other
- * option. Returns 0, or -1 with an error. */
+ * option. */
 static int load_own_config(const struct settings *s)
 {
     if (!s->resume || tool_configured())
@@ -247,7 +248,7 @@ static int load_own_config(const struct settings *s)
 }
 
 /* Checks that the trace can be written at the end of the run. An existing file is replaced only
- * with --force, which cannot be combined with --resume. Returns 0, or -1 with an error. */
+ * with --force, which cannot be combined with --resume. */
 static int profile_may_be_written(const struct settings *s)
 {
     enum file_kind kind = FILE_NONE;
@@ -284,8 +285,7 @@ static void say_data(const struct samples *data, double drawn)
 
 /* ---- several ranks --------------------------------------------------------------------------- */
 
-/* Joins the other ranks, if a launcher has started this process as one of several. Returns 0, or -1
- * with an error. */
+/* Joins the other ranks, if a launcher has started this process as one of several. */
 static int open_ranks(struct comm *ranks, const struct settings *s)
 {
     const int launched = comm_launched();
@@ -311,7 +311,7 @@ static int open_ranks(struct comm *ranks, const struct settings *s)
 }
 
 /* Sets the number of data-parallel ranks for `all` ranks in total. `but` is a text for the error,
- * which says where the number of all ranks comes from. Returns 0, or -1 with an error. */
+ * which says where the number of all ranks comes from. */
 static int share_ranks(struct settings *s, int64_t all, const char *but)
 {
     const int64_t model = s->pipeline_parallel * s->tensor_parallel;
@@ -339,7 +339,7 @@ static int take_number(const char **text, int64_t *value)
 }
 
 /* Reads the value `text` of an option, A or AxB, into its two numbers; A means Ax1, and NULL and 0
- * mean 1x1. Returns 0, or -1 with an error. */
+ * mean 1x1. */
 static int read_grid(const char *option, const char *text, int64_t *a, int64_t *b)
 {
     const char *at = text;
@@ -357,7 +357,7 @@ static int read_grid(const char *option, const char *text, int64_t *a, int64_t *
 }
 
 /* Sets the number of data-parallel ranks and forms the groups. With --dry-run, the number is that
- * of the options. Returns 0, or -1 with an error. */
+ * of the options. */
 static int count_ranks(struct comm *ranks, struct settings *s)
 {
     const int started = ranks->size[COMM_WORLD];
@@ -430,7 +430,7 @@ static int name_difference(struct comm *ranks, int other, const char *what, cons
 }
 
 /* Checks that all ranks have the same program, configuration and data. Otherwise they would wait
- * for each other, or train wrongly. Returns 0, or -1 with an error. */
+ * for each other, or train wrongly. */
 static int compare_ranks(struct comm *ranks, const struct plan *p)
 {
     struct {
@@ -592,8 +592,7 @@ static int check_useful(const struct settings *s)
     return 0;
 }
 
-/* Without other data, chooses ./shards, where tfwrite writes by default. Returns 0, or -1 with an
- * error. */
+/* Without other data, chooses ./shards, where tfwrite writes by default. */
 static int choose_data(struct settings *s)
 {
     enum file_kind kind = FILE_NONE;
@@ -607,8 +606,7 @@ static int choose_data(struct settings *s)
 }
 
 /* If nothing is said of validation data, chooses the folder `validation` in the folder of the data,
- * where tfwrite writes what it holds out. Sets *path to its name, which *s borrows. Returns 0, or
- * -1 with an error. */
+ * where tfwrite writes what it holds out. Sets *path to its name, which *s borrows. */
 static int choose_validation(struct settings *s, struct buf *path)
 {
     enum file_kind kind = FILE_NONE;
@@ -625,7 +623,7 @@ static int choose_validation(struct settings *s, struct buf *path)
     return 0;
 }
 
-/* Completes and checks the settings that the options gave. Returns 0, or -1 with an error. */
+/* Completes and checks the settings that the options gave. */
 static int settle(struct settings *s, struct comm *ranks, struct buf *path, int argc, char **argv)
 {
     if (s->vocab && !*s->vocab) /* an empty value on the command line removes the file's value */

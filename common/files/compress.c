@@ -181,7 +181,7 @@ static int damaged(const struct compress_reader *r, const char *why)
                    (unsigned long long)r->at, why);
 }
 
-/* Checks that another stream may begin with the next byte. Returns 0, or -1 with an error. */
+/* Checks that another stream may begin with the next byte. */
 static int check_next(const struct compress_reader *r)
 {
     const unsigned char first = *r->next;
@@ -204,7 +204,7 @@ static void take(struct compress_reader *r, size_t n)
     r->at += n;
 }
 
-/* Gets the next packed bytes if all earlier ones are used up. Returns 0, or -1 with an error. */
+/* Gets the next packed bytes if all earlier ones are used up. */
 static int refill(struct compress_reader *r)
 {
     if (r->left || r->ended)

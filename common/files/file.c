@@ -60,8 +60,7 @@ static int open_plain(const char *path, struct stat *st)
 }
 
 /* Appends the rest of the input to `out`, and closes the input. The input may have `most` bytes,
- * and PIPE_MOST if it is no regular file, since it may have no end. Returns 0, or -1 with an
- * error. */
+ * and PIPE_MOST if it is no regular file, since it may have no end. */
 static int read_whole(struct input *in, uint64_t most, struct buf *out)
 {
     char size[32];
@@ -286,7 +285,7 @@ int file_list_all(struct file_names *out, const char *dir)
 }
 
 /* Appends the paths that match the pattern `rest` in the folder `base`, a path that ends in '/' or
- * "". Returns 0, or -1 with an error. */
+ * "". */
 static int match(struct file_names *out, const char *base, const char *rest)
 {
     SCOPED(file_names) names = { 0 };
@@ -613,7 +612,7 @@ static char *resolve(const char *path)
 }
 
 /* Opens a device, a pipe or a socket for writing, without a temporary file, since no file may
- * replace it. Returns 0, or -1 with an error. */
+ * replace it. */
 static int open_special(struct output *out, const char *path)
 {
     *out = (struct output){ .fd = AGAIN(open(path, O_WRONLY | O_CLOEXEC)) };
@@ -728,7 +727,7 @@ int output_begin_summed(struct output *out, const void *head, size_t n, size_t a
     return failed;
 }
 
-/* Writes the checksum into its place. Returns 0, or -1 with an error. */
+/* Writes the checksum into its place. */
 static int write_sum(struct output *out)
 {
     char digits[FILE_SUM_DIGITS + 1];
@@ -746,7 +745,7 @@ static void output_free(struct output *out)
     *out = (struct output){ 0 };
 }
 
-/* Flushes the buffer and syncs the file to disk. Returns 0, or -1 with an error. */
+/* Flushes the buffer and syncs the file to disk. */
 static int finish(struct output *out)
 {
     if (out->goes)
@@ -772,8 +771,7 @@ static int publish(const struct output *out)
     return 0;
 }
 
-/* Syncs the folders of the first `count` outputs. Allocates nothing, as it runs between renames.
- * Returns 0, or -1 with an error. */
+/* Syncs the folders of the first `count` outputs. Allocates nothing, as it runs between renames. */
 static int sync_folders(const struct output *outs, size_t count)
 {
     const char *last = NULL;
@@ -794,7 +792,7 @@ static int sync_folders(const struct output *outs, size_t count)
 
 /* Removes the older set that `outs` replace. The last file says that a set is complete. It goes
  * first, also from the disk, so that no part of the set seems to be one, even after a power
- * failure. Returns 0, or -1 with an error. */
+ * failure. */
 static int remove_older(const struct output *outs, size_t count)
 {
     int result = 0;
@@ -810,7 +808,7 @@ static int remove_older(const struct output *outs, size_t count)
 }
 
 /* Renames the files, the last one when the others are on the disk. Sets *published to their number.
- * Returns 0, or -1 with an error. */
+ */
 static int publish_all(const struct output *outs, size_t count, size_t *published)
 {
     int result = count > 1 ? remove_older(outs, count) : 0;

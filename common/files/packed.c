@@ -66,8 +66,7 @@ static int64_t pull(void *from, void *bytes, size_t n)
 }
 
 /* Starts a decompressor if the first bytes show that the file is compressed. A file that is not,
- * but has the name of one that is, was cut short near its beginning, or is another file. Returns 0,
- * or -1 with an error. */
+ * but has the name of one that is, was cut short near its beginning, or is another file. */
 static int begin(struct packed *p)
 {
     int64_t n = input_peek(&p->file, LOOK);

@@ -22,8 +22,7 @@ static int add_any(struct file_names *out, const char *path)
     return 0;
 }
 
-/* Adds the files that match a shell pattern, which the shell did not expand. Returns 0, or -1 with
- * an error. */
+/* Adds the files that match a shell pattern, which the shell did not expand. */
 static int add_matches(struct file_names *out, const char *pattern)
 {
     SCOPED(file_names) names = { 0 };

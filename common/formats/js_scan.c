@@ -109,7 +109,7 @@ static int read_unicode(const char *p, size_t n, size_t *len)
                : 0x10000 + ((high & 0x3FF) << 10) + (low & 0x3FF);
 }
 
-/* Writes text[begin..end) to s->plain with its escapes decoded. Returns 0, or -1 with an error. */
+/* Writes text[begin..end) to s->plain with its escapes decoded. */
 static int unescape(struct js_scan *s, size_t begin, size_t end)
 {
     static const char names[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";

@@ -17,8 +17,7 @@ static int read_at(void *ctx, uint64_t offset, void *bytes, size_t n)
     return input_read_at(ctx, offset, bytes, n);
 }
 
-/* Opens the columns whose names are the parts of `names`, which is changed. Returns 0, or -1 with
- * an error. */
+/* Opens the columns whose names are the parts of `names`, which is changed. */
 static int open_columns(struct rows *r, enum columns_kind kind, const struct columns_bytes *bytes,
                         char *names)
 {
@@ -37,7 +36,7 @@ static int open_columns(struct rows *r, enum columns_kind kind, const struct col
     return r->reader ? 0 : -1;
 }
 
-/* Sets *bytes to those of the file. Returns 0, or -1 with an error. */
+/* Sets *bytes to those of the file. */
 static int set_bytes(struct input *in, enum columns_kind kind, struct columns_bytes *bytes)
 {
     *bytes = (struct columns_bytes){ read_next, read_at, in, 0 };

@@ -117,8 +117,7 @@ static int64_t digit_value(char c)
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Reads the `count` numbers of DIGITS hex digits that begin the next frame into numbers[]. Returns
- * 0, or -1 with an error. */
+/* Reads the `count` numbers of DIGITS hex digits that begin the next frame into numbers[]. */
 static int read_digits(struct stream_reader *r, uint32_t *numbers, int count)
 {
     struct input *in = r->in;
@@ -142,7 +141,7 @@ static int read_digits(struct stream_reader *r, uint32_t *numbers, int count)
 }
 
 /* Reads the head of frame `number` and sets *bytes to the length of its payload, which is then in
- * memory at in->data + in->begin. Returns 0, or -1 with an error. */
+ * memory at in->data + in->begin. */
 static int next_frame(struct stream_reader *r, uint64_t number, size_t *bytes)
 {
     struct input *in = r->in;
@@ -168,8 +167,7 @@ static int next_frame(struct stream_reader *r, uint64_t number, size_t *bytes)
     return 0;
 }
 
-/* Reads the second frame, the tokenizer, if the header announces it. Returns 0, or -1 with an
- * error. */
+/* Reads the second frame, the tokenizer, if the header announces it. */
 static int read_tokenizer(struct stream_reader *r)
 {
     size_t n;

@@ -41,7 +41,7 @@ static int too_deep(const char *name, int line)
 }
 
 /* Counts a visit to a value. An alias is visited as often as it is written, so a short file may
- * stand for a huge list. Returns 0, or -1 with an error. */
+ * stand for a huge list. */
 static int visit(struct walk *w, const yaml_node_t *n)
 {
     w->bytes += 1 + (scalar(n) ? n->data.scalar.length : 0);
@@ -53,7 +53,7 @@ static int visit(struct walk *w, const yaml_node_t *n)
 
 /* Adds the item key: value of line `line`. `merged` 1: it comes from a merge key ("<<"), and is
  * left out if the key exists already (YAML merge key type, 2005). `merged` 0: it is an error if the
- * key exists. Returns 0, or -1 with an error. */
+ * key exists. */
 static int put(struct walk *w, const char *key, const char *value, int line, int merged)
 {
     if (find(w->out, key))
@@ -63,8 +63,7 @@ static int put(struct walk *w, const char *key, const char *value, int line, int
     return 0;
 }
 
-/* Appends the values of a list, and of the lists in it, to `out` with commas between them. Returns
- * 0, or -1 with an error. */
+/* Appends the values of a list, and of the lists in it, to `out` with commas between them. */
 static int join(struct walk *w, const yaml_node_t *sequence, struct buf *out)
 {
     if (++w->depth > DEEPEST)
@@ -100,7 +99,7 @@ static int merge(struct walk *w, const yaml_node_t *value, const char *prefix)
     return 0;
 }
 
-/* Adds the mappings of a list: item i has the keys "key.i.…". Returns 0, or -1 with an error. */
+/* Adds the mappings of a list: item i has the keys "key.i.…". */
 static int numbered(struct walk *w, const char *key, const yaml_node_t *list, int merged)
 {
     SCOPED(buf) prefix = BUF_INIT;
@@ -138,8 +137,7 @@ static int pair(struct walk *w, const char *key, const yaml_node_t *value, int l
 }
 
 /* Adds the items of a mapping, with `prefix` and '.' before their keys; `merged` is as for put.
- * Uses two passes, so that an explicit key takes precedence over a merged one wherever '<<' is.
- * Returns 0, or -1 with an error. */
+ * Uses two passes, so that an explicit key takes precedence over a merged one wherever '<<' is. */
 static int map(struct walk *w, const yaml_node_t *node, const char *prefix, int merged)
 {
     if (node->type != YAML_MAPPING_NODE)
@@ -188,8 +186,7 @@ static int bad_yaml(const yaml_parser_t *parser, const char *name)
     return err_set("%s:%zu: bad YAML: %s", name, parser->problem_mark.line + 1, parser->problem);
 }
 
-/* Checks one event and counts the depth, and the anchors and aliases. Returns 0, or -1 with an
- * error. */
+/* Checks one event and counts the depth, and the anchors and aliases. */
 static int check_event(const yaml_event_t *e, const char *name, int *depth, int *labels)
 {
     const int line = (int)e->start_mark.line + 1;
@@ -212,7 +209,7 @@ static int check_event(const yaml_event_t *e, const char *name, int *depth, int 
 }
 
 /* Parses the text without keeping it, and checks what libyaml takes quadratic time for: nested
- * lists, and anchors. Returns 0, or -1 with an error. */
+ * lists, and anchors. */
 static int check_text(const char *text, size_t n, const char *name)
 {
     yaml_parser_t parser;

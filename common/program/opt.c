@@ -123,8 +123,7 @@ static int number_wanted(const struct opt_bound *p, const char *value)
                      word ? word : "", value);
 }
 
-/* Sets the variable of option p to `value`, which must live longer than the table. Returns 0, or -1
- * with an error. */
+/* Sets the variable of option p to `value`, which must live longer than the table. */
 static int set(const struct opt_bound *p, const char *value)
 {
     double real;

@@ -16,7 +16,7 @@ int preset_find(struct buf *path, const char *name)
     return file_look(path->data, &kind) < 0 ? -1 : kind == FILE_PLAIN;
 }
 
-/* Appends the line of one file, if it is a preset. Returns 0, or -1 with an error. */
+/* Appends the line of one file, if it is a preset. */
 static int list_one(struct buf *out, const char *folder, const char *file)
 {
     SCOPED(buf) path = BUF_INIT, text = BUF_INIT, begin = BUF_INIT;

@@ -492,7 +492,7 @@ static int load_config(const char *path, int depth);
 
 /* Applies the files that the key `base` of the configuration file `path` names, one or several, in
  * order, before that file itself. `depth` is the number of files that led to this one by their keys
- * `base`. Their paths are relative to that file's folder. Returns 0, or -1 with an error. */
+ * `base`. Their paths are relative to that file's folder. */
 static int load_bases(const char *path, const struct yaml_item *base, int depth)
 {
     SCOPED(buf) file = BUF_INIT;

@@ -22,8 +22,7 @@ static int cpu_count(void)
 }
 
 /* Chooses what computes f32 products of large matrices: our own kernels, or OpenBLAS if there are
- * none for this processor, unless the environment variable TEXTMILL_PRODUCTS says it. Returns 0, or
- * -1 with an error. */
+ * none for this processor, unless the environment variable TEXTMILL_PRODUCTS says it. */
 static int choose_products(struct ops *o)
 {
     const char *wanted = getenv("TEXTMILL_PRODUCTS");

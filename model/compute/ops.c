@@ -118,19 +118,9 @@ void ops_each(struct ops *o, int64_t n, void (*fn)(void *ctx, int64_t i, int thr
             fn(ctx, i, 0);
 }
 
-const char *ops_describe(const struct ops *o)
-{
-    return o->b->describe(o);
-}
-
 const char *ops_arithmetic(const struct ops *o)
 {
     return o->b->arithmetic ? o->b->arithmetic(o) : o->b->describe(o);
-}
-
-uint64_t ops_free_bytes(const struct ops *o)
-{
-    return o->b->free_bytes(o);
 }
 
 const char *ops_kernels(void)
@@ -149,6 +139,31 @@ enum ops_type ops_operand(const struct ops *o)
 {
     return o->precision;
 }
+
+/* ---- functions that only pass their arguments on ------------------------------------------- */
+
+/* clang-format off */
+#define PASS_ON(name, parameters, arguments) \
+    void ops_##name parameters { o->b->name arguments; }
+#define PASS_BACK(result, name, parameters, arguments) \
+    result ops_##name parameters { return o->b->name arguments; }
+PASS_BACK(const char *, describe, (const struct ops *o), (o))
+PASS_BACK(uint64_t, free_bytes, (const struct ops *o), (o))
+PASS_ON(upload, (struct ops *o, struct ops_array to, const void *from, int64_t n), (o, to, from, n))
+PASS_ON(download, (struct ops *o, void *to, struct ops_array from, int64_t n), (o, to, from, n))
+PASS_BACK(void *, map, (struct ops *o, struct ops_array a, int64_t n), (o, a, n))
+PASS_BACK(void *, fill, (struct ops *o, struct ops_array a, int64_t n), (o, a, n))
+PASS_ON(unmap, (struct ops *o, struct ops_array a, int64_t n, void *mapped), (o, a, n, mapped))
+PASS_BACK(struct ops_array, host_buffer, (struct ops *o, int64_t bytes), (o, bytes))
+PASS_ON(mark, (struct ops *o, enum ops_queue q, struct ops_mark *m), (o, q, m))
+PASS_ON(finish, (struct ops *o), (o))
+PASS_BACK(int, group_identify, (struct ops *o, char id[OPS_GROUP_ID]), (o, id))
+PASS_BACK(int, group_takes, (const struct ops *o, struct ops_array x), (o, x))
+PASS_BACK(int, group_gather, (struct ops *o, struct ops_group *g, struct ops_array x, const int64_t *bounds), (o, g, x, bounds))
+PASS_BACK(int, group_check, (const struct ops *o, struct ops_group *g), (o, g))
+PASS_ON(tanh_fwd, (struct ops *o, struct ops_array x, int64_t n), (o, x, n))
+PASS_ON(tanh_bwd, (struct ops *o, struct ops_array d, struct ops_array y, int64_t n), (o, d, y, n))
+/* clang-format on */
 
 /* ---- arrays ------------------------------------------------------------------------------- */
 
@@ -209,45 +224,10 @@ struct ops_array ops_scratch(struct ops *o, enum ops_type type, int64_t n)
     return a;
 }
 
-void ops_upload(struct ops *o, struct ops_array to, const void *from, int64_t n)
-{
-    o->b->upload(o, to, from, n);
-}
-
-void ops_download(struct ops *o, void *to, struct ops_array from, int64_t n)
-{
-    o->b->download(o, to, from, n);
-}
-
-void *ops_map(struct ops *o, struct ops_array a, int64_t n)
-{
-    return o->b->map(o, a, n);
-}
-
-void *ops_fill(struct ops *o, struct ops_array a, int64_t n)
-{
-    return o->b->fill(o, a, n);
-}
-
-void ops_unmap(struct ops *o, struct ops_array a, int64_t n, void *mapped)
-{
-    o->b->unmap(o, a, n, mapped);
-}
-
-struct ops_array ops_host_buffer(struct ops *o, int64_t bytes)
-{
-    return o->b->host_buffer(o, bytes);
-}
-
 void ops_host_buffer_free(struct ops *o, struct ops_array a, int64_t bytes)
 {
     if (!ops_is_none(a))
         o->b->host_buffer_free(o, a, bytes);
-}
-
-void ops_mark(struct ops *o, enum ops_queue q, struct ops_mark *m)
-{
-    o->b->mark(o, q, m);
 }
 
 void ops_mark_free(struct ops *o, struct ops_mark *m)
@@ -275,11 +255,6 @@ void ops_move(struct ops *o, enum ops_queue q, struct ops_array to, struct ops_a
     o->b->move(o, q, to, from, n);
 }
 
-void ops_finish(struct ops *o)
-{
-    o->b->finish(o);
-}
-
 /* ---- exchanges of devices ----------------------------------------------------------------- */
 
 int ops_group_find(struct ops *o, char name[OPS_DEVICE_NAME])
@@ -288,11 +263,6 @@ int ops_group_find(struct ops *o, char name[OPS_DEVICE_NAME])
         return o->b->group_find(o, name);
     err_set("%s does not exchange arrays with other devices", ops_describe(o));
     return 0;
-}
-
-int ops_group_identify(struct ops *o, char id[OPS_GROUP_ID])
-{
-    return o->b->group_identify(o, id);
 }
 
 struct ops_group *ops_group_join(struct ops *o, const char id[OPS_GROUP_ID], int rank, int size,
@@ -308,26 +278,11 @@ void ops_group_leave(struct ops *o, struct ops_group *g)
         o->b->group_leave(o, g);
 }
 
-int ops_group_takes(const struct ops *o, struct ops_array x)
-{
-    return o->b->group_takes(o, x);
-}
-
 int ops_group_reduce(struct ops *o, struct ops_group *g, int most, struct ops_array x,
                      const int64_t *bounds)
 {
     assert(x.type == OPS_F32);
     return o->b->group_reduce(o, g, most, x, bounds);
-}
-
-int ops_group_gather(struct ops *o, struct ops_group *g, struct ops_array x, const int64_t *bounds)
-{
-    return o->b->group_gather(o, g, x, bounds);
-}
-
-int ops_group_check(const struct ops *o, struct ops_group *g)
-{
-    return o->b->group_check(o, g);
 }
 
 /* ---- rows --------------------------------------------------------------------------------- */
@@ -538,16 +493,6 @@ void ops_dropout(struct ops *o, struct ops_array y, struct ops_array x, int64_t 
     assert(drop.rate >= 0 && drop.rate < 1);
     if (drop.rate > 0 || y.address != x.address)
         o->b->dropout(o, y, x, n, drop);
-}
-
-void ops_tanh_fwd(struct ops *o, struct ops_array x, int64_t n)
-{
-    o->b->tanh_fwd(o, x, n);
-}
-
-void ops_tanh_bwd(struct ops *o, struct ops_array d, struct ops_array y, int64_t n)
-{
-    o->b->tanh_bwd(o, d, y, n);
 }
 
 void ops_zero(struct ops *o, struct ops_array x, int64_t n)

@@ -12,7 +12,7 @@
 /* ---- config.json -------------------------------------------------------------------------- */
 
 /* Sets *path to the configuration of a model folder: config.json or, if there is none, the
- * bert_config.json of Google's archives. Returns 0, or -1 with an error. */
+ * bert_config.json of Google's archives. */
 static int find_config(struct buf *path, enum file_kind *kind, const char *dir)
 {
     file_join(path, dir, "config.json");
@@ -26,8 +26,7 @@ static int find_config(struct buf *path, enum file_kind *kind, const char *dir)
     return result;
 }
 
-/* Reads the configuration of a model folder, and sets *path to its name. Returns 0, or -1 with an
- * error. */
+/* Reads the configuration of a model folder, and sets *path to its name. */
 static int read_config(struct buf *path, struct buf *text, const char *dir)
 {
     enum file_kind kind;
@@ -175,7 +174,7 @@ static int check_shape(const struct safetensors *file, const struct safetensor *
 }
 
 /* Checks a tensor that is in a file and not in the table: it must be an equal copy of a tied
- * tensor, or a tensor that the model ignores. Returns 0, or -1 with an error. */
+ * tensor, or a tensor that the model ignores. */
 static int check_extra(const struct model *m, const struct weights *set,
                        const struct safetensors *file, const struct safetensor *t)
 {
@@ -214,8 +213,7 @@ static int check_extras(const struct model *m, const struct weights *set)
 }
 
 /* Checks that the files hold the table's tensors, in their shapes, and no others. If made is not
- * NULL, tensors of the head may be missing, and *made is set to their number. Returns 0, or -1 with
- * an error. */
+ * NULL, tensors of the head may be missing, and *made is set to their number. */
 static int check_tensors(const struct model *m, const struct weights *set, int *made)
 {
     int missing = 0;
@@ -278,7 +276,7 @@ static int check_gguf(const struct folder_reader *r, int *made)
     return 0;
 }
 
-/* Sets `out` to the tensor of row i in a GGUF file, as f32. Returns 0, or -1 with an error. */
+/* Sets `out` to the tensor of row i in a GGUF file, as f32. */
 static int read_gguf(const struct folder_reader *r, float *out, size_t i)
 {
     struct matrix x;
@@ -295,8 +293,7 @@ static int read_gguf(const struct folder_reader *r, float *out, size_t i)
     return made ? 0 : -1;
 }
 
-/* Sets `out` to the tensor of row i in the files or, if it is missing, to initial values. Returns
- * 0, or -1 with an error. */
+/* Sets `out` to the tensor of row i in the files or, if it is missing, to initial values. */
 static int read_or_make(const struct folder_reader *r, float *out, size_t i)
 {
     const struct tensor *row = &r->whole.tensors.rows[i];
@@ -310,7 +307,7 @@ static int read_or_make(const struct folder_reader *r, float *out, size_t i)
     return 0;
 }
 
-/* Sets `out` to this rank's part of tensor i of the whole model. Returns 0, or -1 with an error. */
+/* Sets `out` to this rank's part of tensor i of the whole model. */
 static int read_own(const struct folder_reader *r, const struct model *m, float *out, size_t i)
 {
     const struct tensor *row = &r->whole.tensors.rows[i], *own = &m->tensors.rows[i];
@@ -324,8 +321,7 @@ static int read_own(const struct folder_reader *r, const struct model *m, float 
     return failed;
 }
 
-/* Sets `out` to the elements first to first + n - 1 of this rank's part of tensor i. Returns 0, or
- * -1 with an error. */
+/* Sets `out` to the elements first to first + n - 1 of this rank's part of tensor i. */
 static int read_part(const struct folder_reader *r, const struct model *m, float *out, size_t i,
                      int64_t first, int64_t n)
 {
@@ -401,8 +397,7 @@ int folder_reader_block(const struct folder_reader *r, const struct model *m, st
     return failed;
 }
 
-/* Checks that the machine has enough memory. Without the check, a signal would end the process.
- * Returns 0, or -1 with an error. */
+/* Checks that the machine has enough memory. Without the check, a signal would end the process. */
 static int check_machine(const struct model *m, const char *dir)
 {
     uint64_t floats = 0, machine = usage_machine_bytes();
@@ -520,8 +515,7 @@ void folder_describe(struct safetensor *t, const struct model *m, const struct t
         t->shape[d] = file_shape(row, d);
 }
 
-/* Writes generation_config.json, with which transformers generates. Returns 0, or -1 with an error.
- */
+/* Writes generation_config.json, with which transformers generates. */
 static int save_generation(const char *dir, int64_t end_of_text)
 {
     SCOPED(buf) path = BUF_INIT, text = BUF_INIT;

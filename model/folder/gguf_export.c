@@ -112,7 +112,7 @@ struct made {
 
 /* Sets *t to the tensor x, row `row`, with `grouped` in groups. For other programs, reorders the
  * rows of queries' and keys' weights and biases: their files have the two numbers of a rotary pair
- * side by side. Returns 0, or -1 with an error. */
+ * side by side. */
 static int make_rows(const struct exporting *e, struct made *t, const struct matrix *x, size_t row,
                      int grouped)
 {
@@ -210,8 +210,7 @@ static int write_divisors(struct exporting *e)
     return 0;
 }
 
-/* Sets *head to the head that is written; `ours` 1: for textmill alone. Returns 0, or -1 with an
- * error. */
+/* Sets *head to the head that is written; `ours` 1: for textmill alone. */
 static int choose_head(enum model_head *head, const char *dir, int ours)
 {
     if (folder_head(head, dir) < 0)

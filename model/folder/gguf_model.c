@@ -61,8 +61,7 @@ static const struct architecture *row_of(const struct gguf *g, const struct buf 
     return NULL;
 }
 
-/* Refuses keys and tensors that change the computation in a way that we do not support. Returns 0,
- * or -1 with an error. */
+/* Refuses keys and tensors that change the computation in a way that we do not support. */
 static int check_unknown(const struct gguf *g, const struct model_config *c)
 {
     static const struct {
@@ -200,7 +199,7 @@ static const unsigned char *divisors_of(const struct model_config *c, const stru
     return NULL;
 }
 
-/* Reads LongRoPE's settings and its two tensors. Returns 0, or -1 with an error. */
+/* Reads LongRoPE's settings and its two tensors. */
 static int read_longrope(struct model_config *c, const struct gguf *g)
 {
     struct ops_stretch *s = &c->rope_stretch;
@@ -221,7 +220,7 @@ static int read_longrope(struct model_config *c, const struct gguf *g)
     return 0;
 }
 
-/* Reads the kind of rotary scaling, and its settings. Returns 0, or -1 with an error. */
+/* Reads the kind of rotary scaling, and its settings. */
 static int read_scaling(struct model_config *c, const struct gguf *g)
 {
     struct ops_stretch *s = &c->rope_stretch;
@@ -245,8 +244,7 @@ static int read_scaling(struct model_config *c, const struct gguf *g)
     return failed;
 }
 
-/* Reads the divisors of frequencies, which must be those of Llama 3's scaling by some factor.
- * Returns 0, or -1 with an error. */
+/* Reads the divisors of frequencies, which must be those of Llama 3's scaling by some factor. */
 static int read_divisors(struct model_config *c, const struct gguf *g)
 {
     const struct gguf_tensor *t = gguf_tensor(g, "rope_freqs.weight");
@@ -342,7 +340,7 @@ int gguf_model_read(struct model *m, const struct gguf *g, enum model_head head)
     return model_init(m, &c) < 0 ? err_in("%s", g->path) : 0;
 }
 
-/* Refuses a configuration that GGUF cannot express. Returns 0, or -1 with an error. */
+/* Refuses a configuration that GGUF cannot express. */
 static int check_config(const struct model_config *c)
 {
     const char *what = NULL;

@@ -98,7 +98,7 @@ static struct ops_array uploaded(struct ops *o, const char *from, enum ops_type 
 
 /* Sets p->items[item] to the matrix in type `type`, with `grouped` in groups: to the file's bytes
  * if they have this layout, else to a converted copy. A device other than the host gets a copy of
- * either. Takes over `copy`. Returns 0, or -1 with an error. */
+ * either. Takes over `copy`. */
 static int put(const struct loading *k, size_t item, const struct matrix *x, unsigned char *copy,
                enum ops_type type, int grouped)
 {
@@ -149,7 +149,7 @@ static int is_kept(const struct loading *k, size_t row, enum ops_type type)
     return type == OPS_BF16 || (table && type != OPS_F64);
 }
 
-/* Sets p->items[item] to a lookup table, a norm or a bias. Returns 0, or -1 with an error. */
+/* Sets p->items[item] to a lookup table, a norm or a bias. */
 static int use_vector(const struct loading *k, size_t row, size_t item)
 {
     struct matrix x;
@@ -159,8 +159,7 @@ static int use_vector(const struct loading *k, size_t row, size_t item)
     return put(k, item, &x, copy, is_kept(k, row, x.type) ? x.type : OPS_F32, 0);
 }
 
-/* Sets the table of a tied decoder and that of the lookups to the same array. Returns 0, or -1 with
- * an error. */
+/* Sets the table of a tied decoder and that of the lookups to the same array. */
 static int share_table(const struct loading *k, size_t row)
 {
     const size_t item = item_of(k->m, row);
@@ -219,7 +218,7 @@ static int load_small(struct parameters *p, struct model *m, struct ops *o, cons
     return failed;
 }
 
-/* A GPU has no attention in a window: the texts stay inside it. Returns 0, or -1 with an error. */
+/* A GPU has no attention in a window: the texts stay inside it. */
 static int stay_in_window(struct model_config *c, const struct ops *o)
 {
     if (!ops_on_host(o) && c->local_pause)

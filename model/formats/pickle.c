@@ -19,7 +19,7 @@ struct pair {
     uint32_t dict, key, value;
 };
 
-enum { TUPLE1 = 0x85 };     /* opcode of a tuple of one; the opcodes for two and three follow */
+enum { NEW_TRUE = 0x88, TUPLE1 = 0x85 }; /* opcodes; after TUPLE1 come those for two and three */
 enum { MARK = UINT32_MAX }; /* marks a place on the stack; other entries are value indices */
 
 struct machine {
@@ -114,19 +114,14 @@ static int protocol(struct machine *m, uint64_t x)
     return x == 2 && m->at == 0 ? 0 : bad(m, "unsupported pickle protocol, only torch's own, 2");
 }
 
-static int push_none(struct machine *m, uint64_t)
+/* Pushes what the opcode says: None, True, False, or an empty dictionary. */
+static int push_constant(struct machine *m, uint64_t)
 {
-    return push(m, (struct value){ .kind = NONE });
-}
-
-static int push_true(struct machine *m, uint64_t)
-{
-    return push(m, (struct value){ .kind = TRUTH, .integer = 1 });
-}
-
-static int push_false(struct machine *m, uint64_t)
-{
-    return push(m, (struct value){ .kind = TRUTH });
+    const unsigned char code = m->data[m->at];
+    return push(m, (struct value){ .kind = code == 'N'   ? NONE
+                                           : code == '}' ? DICT
+                                                         : TRUTH,
+                                   .integer = code == NEW_TRUE });
 }
 
 static int push_small(struct machine *m, uint64_t x)
@@ -139,8 +134,7 @@ static int push_signed(struct machine *m, uint64_t x)
     return push(m, (struct value){ .kind = INTEGER, .integer = (int32_t)(uint32_t)x });
 }
 
-/* Pushes an integer that is stored in the next x bytes, little-endian, in two's complement. Returns
- * 0, or -1 with an error. */
+/* Pushes an integer that is stored in the next x bytes, little-endian, in two's complement. */
 static int push_long(struct machine *m, uint64_t x)
 {
     if (x > 8)
@@ -163,18 +157,12 @@ static int push_text(struct machine *m, uint64_t x)
     return push(m, (struct value){ .kind = TEXT, .text = text, .length = x });
 }
 
-static int push_empty_dict(struct machine *m, uint64_t)
-{
-    return push(m, (struct value){ .kind = DICT });
-}
-
 static int push_mark(struct machine *m, uint64_t)
 {
     return push_number(m, MARK);
 }
 
-/* Replaces the top `count` values of the stack by a tuple of them. Returns 0, or -1 with an
- * error. */
+/* Replaces the top `count` values of the stack by a tuple of them. */
 static int make_tuple(struct machine *m, size_t count)
 {
     if (count && !peek(m, count - 1))
@@ -189,7 +177,7 @@ static int make_tuple(struct machine *m, size_t count)
 }
 
 /* Replaces the top zero to three values of the stack by a tuple of them. The instruction's opcode
- * gives the number. Returns 0, or -1 with an error. */
+ * gives the number. */
 static int tuple_of_few(struct machine *m, uint64_t)
 {
     unsigned code = m->data[m->at];
@@ -229,7 +217,7 @@ static int get_memo(struct machine *m, uint64_t x)
 /* ---- dictionaries ---------------------------------------------------------------------------- */
 
 /* Moves the top `count` key-value pairs of the stack into the dictionary below them. `marks` is the
- * number of marks between the dictionary and the pairs: 0 or 1. Returns 0, or -1 with an error. */
+ * number of marks between the dictionary and the pairs: 0 or 1. */
 static int set_pairs(struct machine *m, size_t count, size_t marks)
 {
     if (m->depth < 2 * count + marks + 1)
@@ -264,7 +252,7 @@ static int set_items(struct machine *m, uint64_t)
 /* ---- attributes ------------------------------------------------------------------------------ */
 
 /* Drops the attributes that the pickle sets on a dictionary. They hold module versions, which are
- * not needed. Returns 0, or -1 with an error. */
+ * not needed. */
 static int build(struct machine *m, uint64_t)
 {
     const struct value *state = peek(m, 0), *object = state ? peek(m, 1) : NULL;
@@ -404,9 +392,9 @@ static const struct {
 } instructions[256] = {
     [0x80] = { protocol, 1 },
     ['.'] = { stop, 0 },
-    ['N'] = { push_none, 0 },
-    [0x88] = { push_true, 0 },
-    [0x89] = { push_false, 0 },
+    ['N'] = { push_constant, 0 },
+    [NEW_TRUE] = { push_constant, 0 },
+    [0x89] = { push_constant, 0 },
     ['K'] = { push_small, 1 },
     ['M'] = { push_small, 2 },
     ['J'] = { push_signed, 4 },
@@ -419,7 +407,7 @@ static const struct {
     [TUPLE1 + 1] = { tuple_of_few, 0 },
     [TUPLE1 + 2] = { tuple_of_few, 0 },
     ['t'] = { tuple_to_mark, 0 },
-    ['}'] = { push_empty_dict, 0 },
+    ['}'] = { push_constant, 0 },
     ['s'] = { set_item, 0 },
     ['u'] = { set_items, 0 },
     ['b'] = { build, 0 },
@@ -473,8 +461,7 @@ static void add_tensor(struct pickle *p, const struct machine *m, const struct v
     }
 }
 
-/* Adds the members of the dictionary that is left on the stack to p->tensors. Returns 0, or -1 with
- * an error. */
+/* Adds the members of the dictionary that is left on the stack to p->tensors. */
 static int collect(struct pickle *p, struct machine *m)
 {
     if (m->values[m->stack[0]].kind != DICT)

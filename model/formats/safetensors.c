@@ -81,8 +81,7 @@ static int by_offset(const void *a, const void *b)
 }
 
 /* Sorts the tensors by offset and checks that they cover the data without holes, overlaps or bytes
- * after the last tensor. Changes their offsets from data offsets to file offsets. Returns 0, or -1
- * with an error. */
+ * after the last tensor. Changes their offsets from data offsets to file offsets. */
 static int check_cover(struct safetensors *s, uint64_t data_begin, uint64_t data_bytes)
 {
     if (s->count)

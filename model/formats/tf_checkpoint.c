@@ -28,8 +28,7 @@ static int bad(const struct table *t, const unsigned char *at, const char *probl
 
 /* ---- tensors ------------------------------------------------------------------------------ */
 
-/* BundleHeaderProto: the number of files, and the order of bytes. Returns 0, or -1 with an error.
- */
+/* BundleHeaderProto: the number of files, and the order of bytes. */
 static int read_header(struct table *t, const unsigned char *p, const unsigned char *end)
 {
     struct protobuf_field f;
@@ -122,8 +121,7 @@ static void turn(struct safetensor *x)
     x->shape[1] = rows;
 }
 
-/* Checks the place of the tensor, of numbers of `width` bytes, and its checksum, and adds it.
- * Returns 0, or -1 with an error. */
+/* Checks the place of the tensor, of numbers of `width` bytes, and its checksum, and adds it. */
 static int add_tensor(struct table *t, struct safetensor x, const char *key, int width,
                       uint32_t sum)
 {
@@ -153,8 +151,7 @@ static int add_tensor(struct table *t, struct safetensor x, const char *key, int
     return 0;
 }
 
-/* BundleEntryProto: the type, shape, place and checksum of a tensor. Returns 0, or -1 with an
- * error. */
+/* BundleEntryProto: the type, shape, place and checksum of a tensor. */
 static int read_entry(struct table *t, const char *key, const unsigned char *p,
                       const unsigned char *end)
 {
@@ -194,8 +191,7 @@ static int read_entry(struct table *t, const char *key, const unsigned char *p,
 typedef int taker(struct table *t, const char *key, const unsigned char *p,
                   const unsigned char *end);
 
-/* Sets [*begin, *stop) to the entries of the block at the place that the varints from p on give.
- * Returns 0, or -1 with an error. */
+/* Sets [*begin, *stop) to the entries of the block at the place that the varints from p on give. */
 static int find_block(const struct table *t, const unsigned char *p, const unsigned char *end,
                       const unsigned char **begin, const unsigned char **stop)
 {
@@ -219,7 +215,7 @@ static int find_block(const struct table *t, const unsigned char *p, const unsig
     return 0;
 }
 
-/* Gives each entry of a block to `take`. Returns 0, or -1 with an error. */
+/* Gives each entry of a block to `take`. */
 static int read_block(struct table *t, const unsigned char *p, const unsigned char *end,
                       taker *take)
 {

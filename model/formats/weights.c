@@ -40,9 +40,8 @@ static int file_of(struct weights *w, opener *open, const char *dir, const char 
     return found;
 }
 
-/* Opens all files that the index names. Returns 0, or -1 with an error. It is an error if a tensor
- * is missing from the file that the index gives for it, or if the files hold tensors that the index
- * does not list. */
+/* Opens all files that the index names. It is an error if a tensor is missing from the file that
+ * the index gives for it, or if the files hold tensors that the index does not list. */
 static int open_index(struct weights *w, opener *open, const char *dir, const char *index_path,
                       const struct js *map)
 {
@@ -90,7 +89,7 @@ static int no_weights(const char *dir)
                    dir);
 }
 
-/* Takes the checksums of the open files from the index. Returns 0, or -1 with an error. */
+/* Takes the checksums of the open files from the index. */
 static int take_sums(struct weights *w, const char *index_path, const struct js *list)
 {
     w->sums = mem_zalloc(w->count, sizeof *w->sums);
@@ -137,7 +136,7 @@ static int open_form(struct weights *w, const struct form *form, const char *dir
 }
 
 /* Opens the first of `count` forms that the folder has. If it has none, calls `none` for the error.
- * Returns 0, or -1 with an error. */
+ */
 static int open_first(struct weights *w, const char *dir, const struct form *list, size_t count,
                       int (*none)(const char *dir))
 {

@@ -41,7 +41,7 @@ struct directory {
 };
 
 /* Finds the end-of-central-directory record, which is followed only by its comment. Sets *at to the
- * record's offset. Returns 0, or -1 with an error. */
+ * record's offset. */
 static int find_end(const struct archive *a, uint64_t *at)
 {
     uint64_t least = a->bytes > END_BYTES + COMMENT_MAX ? a->bytes - END_BYTES - COMMENT_MAX : 0;
@@ -113,8 +113,7 @@ static void read_large(const unsigned char *extra, size_t n, uint64_t *bytes, ui
     }
 }
 
-/* Sets e->offset to the first byte of the entry's data, after the local header at offset local.
- * Returns 0, or -1 with an error. */
+/* Sets e->offset to the first byte of the entry's data, after the local header at offset local. */
 static int find_bytes(const struct archive *a, struct zip_entry *e, uint64_t local)
 {
     if (local > a->bytes || a->bytes - local < LOCAL_BYTES || number(a->data + local, 4) != LOCAL)
@@ -130,8 +129,7 @@ static int find_bytes(const struct archive *a, struct zip_entry *e, uint64_t loc
     return 0;
 }
 
-/* Reads the entry of the central directory at offset *at into *e, and moves *at past it. Returns 0,
- * or -1 with an error. */
+/* Reads the entry of the central directory at offset *at into *e, and moves *at past it. */
 static int read_entry(const struct archive *a, struct zip_entry *e, uint64_t *at, uint64_t end)
 {
     const unsigned char *p = a->data + *at;

@@ -8,41 +8,35 @@
 #include "model/network/architecture.h"
 #include "model/network/next_token.h"
 
+/* clang-format off */
+#define BEGIN                                                                                      \
+    { LAYER_NORM, { AT_INPUT }, .out = AT_NORMED, .weights = { "input_layernorm" } },              \
+    { LAYER_MAPS, { AT_NORMED }, .out = AT_QUERIES,                                                \
+      .weights = { "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj" } }
+#define END                                                                                        \
+    LAYER_ADDS(AT_HEADS, AT_INPUT, AT_MIDDLE, "self_attn.o_proj", PLACE_ATTENTION),                \
+    { LAYER_NORM, { AT_MIDDLE }, .out = AT_BRANCH, .weights = { "post_attention_layernorm" } },    \
+    { LAYER_MAPS, { AT_BRANCH }, .out = AT_INNER, .weights = { "mlp.gate_proj", "mlp.up_proj" } }, \
+    { LAYER_GATE, { AT_INNER, AT_UP }, .out = AT_ACTIVE },                                         \
+    LAYER_ADDS(AT_ACTIVE, AT_MIDDLE, AT_OUTPUT, "mlp.down_proj", PLACE_MLP),                       \
+    { .kind = LAYER_END }
+/* clang-format on */
 static const struct layer_row layer[] = {
-    { LAYER_NORM, { AT_INPUT }, .out = AT_NORMED, .weights = { "input_layernorm" } },
-    { LAYER_MAPS,
-      { AT_NORMED },
-      .out = AT_QUERIES,
-      .weights = { "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj" } },
+    BEGIN,
     { LAYER_ROTATE, .in = { AT_QUERIES, AT_KEYS } },
     { LAYER_ATTEND, { AT_QUERIES, AT_KEYS, AT_VALUES }, .out = AT_HEADS },
-    LAYER_ADDS(AT_HEADS, AT_INPUT, AT_MIDDLE, "self_attn.o_proj", PLACE_ATTENTION),
-    { LAYER_NORM, { AT_MIDDLE }, .out = AT_BRANCH, .weights = { "post_attention_layernorm" } },
-    { LAYER_MAPS, { AT_BRANCH }, .out = AT_INNER, .weights = { "mlp.gate_proj", "mlp.up_proj" } },
-    { LAYER_GATE, { AT_INNER, AT_UP }, .out = AT_ACTIVE },
-    LAYER_ADDS(AT_ACTIVE, AT_MIDDLE, AT_OUTPUT, "mlp.down_proj", PLACE_MLP),
-    { .kind = LAYER_END },
+    END,
 };
-
 static const struct layer_row qwen3_layer[] = {
-    { LAYER_NORM, { AT_INPUT }, .out = AT_NORMED, .weights = { "input_layernorm" } },
-    { LAYER_MAPS,
-      { AT_NORMED },
-      .out = AT_QUERIES,
-      .weights = { "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj" } },
+    BEGIN,
     { LAYER_NORM, { AT_QUERIES }, .out = AT_NORMED_QUERIES, .weights = { "self_attn.q_norm" } },
     { LAYER_NORM, { AT_KEYS }, .out = AT_NORMED_KEYS, .weights = { "self_attn.k_norm" } },
     { LAYER_ROTATE, .in = { AT_NORMED_QUERIES, AT_NORMED_KEYS } },
     { LAYER_ATTEND, { AT_NORMED_QUERIES, AT_NORMED_KEYS, AT_VALUES }, .out = AT_HEADS },
-    LAYER_ADDS(AT_HEADS, AT_INPUT, AT_MIDDLE, "self_attn.o_proj", PLACE_ATTENTION),
-    { LAYER_NORM, { AT_MIDDLE }, .out = AT_BRANCH, .weights = { "post_attention_layernorm" } },
-    { LAYER_MAPS, { AT_BRANCH }, .out = AT_INNER, .weights = { "mlp.gate_proj", "mlp.up_proj" } },
-    { LAYER_GATE, { AT_INNER, AT_UP }, .out = AT_ACTIVE },
-    LAYER_ADDS(AT_ACTIVE, AT_MIDDLE, AT_OUTPUT, "mlp.down_proj", PLACE_MLP),
-    { .kind = LAYER_END },
+    END,
 };
 
-/* Checks LongRoPE's settings. Returns 0, or -1 with an error. */
+/* Checks LongRoPE's settings. */
 static int check_divisors(const struct model_config *c)
 {
     const struct ops_stretch *both[] = { &c->rope_stretch, &c->rope_longer };
@@ -61,7 +55,7 @@ static int check_divisors(const struct model_config *c)
     return 0;
 }
 
-/* Checks YaRN's settings. Returns 0, or -1 with an error. */
+/* Checks YaRN's settings. */
 static int check_yarn(const struct model_config *c)
 {
     const struct ops_stretch *s = &c->rope_stretch;
@@ -274,7 +268,7 @@ static int read_rope(struct model_config *c, const struct js *root, const char *
 }
 
 /* Sets *window to the sliding window that config.json gives; without the key it is 4096. 0: none.
- * Returns 0, or -1 with an error. */
+ */
 static int read_window(int64_t *window, const struct js *root, const char *path)
 {
     const struct js *v = js_get(root, "sliding_window");
@@ -287,7 +281,7 @@ static int read_window(int64_t *window, const struct js *root, const char *path)
 }
 
 /* Limits the positions to the window: up to there all layers do the same, also those of a Qwen that
- * have no window. Returns 0, or -1 with an error. */
+ * have no window. */
 static int stay_in_window(struct model_config *c, const struct js *root, const char *path)
 {
     int64_t window;

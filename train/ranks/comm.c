@@ -82,8 +82,7 @@ static int is_transfer(const struct comm_work *w)
     return w->kind == WORK_SEND || w->kind == WORK_RECEIVE;
 }
 
-/* Begins to send or to receive, in messages of at most MESSAGE bytes. Returns 0, or -1 with an
- * error. */
+/* Begins to send or to receive, in messages of at most MESSAGE bytes. */
 static int begin_transfer(struct comm_thread *t, struct comm_work *w)
 {
     const int peer = t->groups[w->group].members[w->peer], tag = FIRST_TAG + w->tag;
@@ -292,36 +291,24 @@ static void do_now(struct comm *c, struct comm_work *w, enum comm_group group, c
     wait_for(c->thread, w);
 }
 
-static struct comm_work *begin_to_peer(struct comm *c, enum comm_group group, enum work_kind kind,
-                                       int peer, int tag, struct ops *o, struct ops_array x,
-                                       int64_t n, const char *what)
+struct comm_work *comm_transfer_begin(struct comm *c, enum comm_group group, int sends, int peer,
+                                      int tag, struct ops *o, struct ops_array x, int64_t n,
+                                      const char *what)
 {
     struct comm_work *w = mem_zalloc(1, sizeof *w);
     assert(tag >= 0 && tag < COMM_TAGS && peer != c->rank[group]);
-    w->kind = kind;
+    w->kind = sends ? WORK_SEND : WORK_RECEIVE;
     w->ops = o;
     w->x = x;
     w->n = n;
     w->peer = peer;
     w->tag = tag;
     w->bytes = (size_t)n * ops_type_bytes(x.type);
-    w->data = kind == WORK_SEND ? ops_map(o, x, n) : ops_fill(o, x, n);
+    w->data = sends ? ops_map(o, x, n) : ops_fill(o, x, n);
     c->counts[group].operations++;
-    c->counts[group].bytes += kind == WORK_SEND ? w->bytes : 0;
+    c->counts[group].bytes += sends ? w->bytes : 0;
     begin(c, w, group, what);
     return w;
-}
-
-struct comm_work *comm_send_begin(struct comm *c, enum comm_group group, int peer, int tag,
-                                  struct ops *o, struct ops_array x, int64_t n, const char *what)
-{
-    return begin_to_peer(c, group, WORK_SEND, peer, tag, o, x, n, what);
-}
-
-struct comm_work *comm_receive_begin(struct comm *c, enum comm_group group, int peer, int tag,
-                                     struct ops *o, struct ops_array x, int64_t n, const char *what)
-{
-    return begin_to_peer(c, group, WORK_RECEIVE, peer, tag, o, x, n, what);
 }
 
 /* Tells the thread that the devices have been given the operation, or that this has failed. */
@@ -717,8 +704,7 @@ static void say_why_not(const struct comm *c, const struct device *all, struct b
     }
 }
 
-/* Finds out if the devices can exchange arrays; `why` is empty if they can. Returns 0, or -1 with
- * an error. */
+/* Finds out if the devices can exchange arrays; `why` is empty if they can. */
 static int find_devices(struct comm *c, struct ops *o, struct buf *why)
 {
     struct device *all = mem_zalloc((size_t)c->size[COMM_WORLD], sizeof *all), own = { 0 };

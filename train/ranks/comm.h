@@ -129,16 +129,15 @@ struct comm_work *comm_scatter_begin(struct comm *c, struct ops *o, struct ops_a
  * NULL as comm_sum_begin. `bounds` is as in comm_scatter_begin. */
 struct comm_work *comm_gather_begin(struct comm *c, struct ops *o, struct ops_array x,
                                     const int64_t *bounds, const char *what);
-/* Begin to send x[n], of any type, to member `peer` of the group, or to receive x[n] from it. The
- * transfer goes on while later operations run. Arrays that one rank sends to another with the same
- * tag (0 to COMM_TAGS - 1) are received in the order in which they are sent. comm_end must be
- * called for receives with the same tag from the same peer in the order in which they began. */
+/* Begins to send x[n], of any type, to member `peer` of the group or, with sends 0, to receive x[n]
+ * from it. The transfer goes on while later operations run. Arrays that one rank sends to another
+ * with the same tag (0 to COMM_TAGS - 1) are received in the order in which they are sent. comm_end
+ * must be called for receives with the same tag from the same peer in the order in which they
+ * began. */
 enum { COMM_TAGS = 64 };
-struct comm_work *comm_send_begin(struct comm *c, enum comm_group group, int peer, int tag,
-                                  struct ops *o, struct ops_array x, int64_t n, const char *what);
-struct comm_work *comm_receive_begin(struct comm *c, enum comm_group group, int peer, int tag,
-                                     struct ops *o, struct ops_array x, int64_t n,
-                                     const char *what);
+struct comm_work *comm_transfer_begin(struct comm *c, enum comm_group group, int sends, int peer,
+                                      int tag, struct ops *o, struct ops_array x, int64_t n,
+                                      const char *what);
 void comm_end(struct comm *c, struct comm_work *work); /* waits for the end; does nothing on NULL */
 void comm_end_of(struct comm *c, struct comm_work **work); /* the same, and sets *work to NULL */
 

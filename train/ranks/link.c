@@ -94,7 +94,7 @@ int link_serve(struct link *l)
 }
 
 /* Asks all other ranks for their status. For each rank r that answers in time, sets status[r] to
- * the answer and answered[r] to 1. Returns 0, or -1 with an error. */
+ * the answer and answered[r] to 1. */
 static int ask(struct link *l, struct link_status *status, unsigned char *answered)
 {
     static const char question = '?';

@@ -111,7 +111,7 @@ static float *room_at(const struct scatter *s, int q, int64_t p)
 }
 
 /* Begins to receive piece p of this member's share from all others, and to send them piece p of
- * theirs. Returns 0, or -1 with an error. */
+ * theirs. */
 static int begin_piece(struct scatter *s, int64_t p)
 {
     const struct ops_level *g = &s->g;
@@ -218,8 +218,7 @@ struct batch_of_requests {
 };
 
 /* Begins to send `bytes` bytes at `data` to rank `peer` or, with `receives` 1, to receive them, in
- * messages of at most GATHER_PIECE bytes. Adds the requests to *b. Returns 0, or -1 with an error.
- */
+ * messages of at most GATHER_PIECE bytes. Adds the requests to *b. */
 static int exchange(struct link *l, struct batch_of_requests *b, int peer, char *data,
                     int64_t bytes, int receives)
 {
@@ -235,8 +234,7 @@ static int exchange(struct link *l, struct batch_of_requests *b, int peer, char 
     return 0;
 }
 
-/* Sends this member's share of a level to its other members and receives theirs. Returns 0, or
- * -1 with an error. */
+/* Sends this member's share of a level to its other members and receives theirs. */
 static int gather_level(struct link *l, const struct reduce_group *all, struct ops_level g, char *x,
                         const int64_t *bounds, size_t unit)
 {

@@ -7,8 +7,7 @@
 
 static const char mark[] = "<!-- train writes this file anew as long as this line is in it. -->";
 
-/* Sets *free to 1 if the file may be written: it is not there, or was written by us. Returns 0, or
- * -1 with an error. */
+/* Sets *free to 1 if the file may be written: it is not there, or was written by us. */
 static int look(const char *path, int *free)
 {
     SCOPED(buf) text = BUF_INIT;

@@ -63,8 +63,7 @@ static int64_t step_of(const unsigned char *p, uint64_t n)
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-/* Sets *bytes to the length of the undamaged records at the beginning of the file, up to `step`.
- * Returns 0, or -1 with an error. */
+/* Sets *bytes to the length of the undamaged records at the beginning of the file, up to `step`. */
 static int sound_bytes(const char *path, int64_t step, uint64_t *bytes)
 {
     struct file_map map;

@@ -88,8 +88,7 @@ static int parse_point(const struct metrics *m, const char *line, size_t n, stru
     return result;
 }
 
-/* Reads the points up to `step` and leaves only their lines in the file. Returns 0, or -1 with an
- * error. */
+/* Reads the points up to `step` and leaves only their lines in the file. */
 static int rewind_to(struct metrics *m, int64_t step)
 {
     SCOPED(buf) text = BUF_INIT, kept = BUF_INIT;
@@ -185,8 +184,7 @@ void metrics_csv_line(const struct metrics *m, const struct metrics_point *p, st
     buf_addc(out, '\n');
 }
 
-/* Writes the table's header and the points read back from metrics.jsonl. Returns 0, or -1 with an
- * error. */
+/* Writes the table's header and the points read back from metrics.jsonl. */
 static int begin_csv(struct metrics *m)
 {
     SCOPED(buf) text = BUF_INIT;
@@ -342,7 +340,7 @@ int metrics_sync(struct metrics *m)
     return event_sync(&m->events);
 }
 
-/* Syncs and closes the file, if it is open. Returns 0, or -1 with an error. */
+/* Syncs and closes the file, if it is open. */
 static int close_file(FILE *file, const char *path)
 {
     if (!file)

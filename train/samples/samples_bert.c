@@ -43,7 +43,7 @@ static int check_ids(const struct samples *s, const struct bert_row *row)
                                    (long long)most, (long long)s->ids);
 }
 
-/* Adds the sequences in a record, data[0..n), to *out. Returns 0, or -1 with an error. */
+/* Adds the sequences in a record, data[0..n), to *out. */
 static int read_rows(const struct bert_samples *b, const void *data, size_t n,
                      struct sequences *out)
 {
@@ -86,7 +86,7 @@ static void close_bert(struct samples *s)
 }
 
 /* Sets *shape from the first record. Also checks the first record of every other file, so that data
- * of different kinds is found before training begins. Returns 0, or -1 with an error. */
+ * of different kinds is found before training begins. */
 static int open_shape(struct bert_shape *shape, const struct dataset *d,
                       const struct samples_config *c)
 {

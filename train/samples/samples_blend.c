@@ -113,8 +113,7 @@ static uint64_t hash_blend(const struct blend_samples *b)
     return hash;
 }
 
-/* Opens the sources. The first decides about lengths that are not given. Returns 0, or -1 with an
- * error. */
+/* Opens the sources. The first decides about lengths that are not given. */
 static int open_sources(struct blend_samples *b, samples_open *open, const struct samples_config *c,
                         const char *what)
 {

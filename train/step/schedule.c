@@ -47,7 +47,7 @@ static int take_numbers(struct schedule *s, const char *text)
     return *text ? -1 : 0;
 }
 
-/* Reads "0:RATE,STEP:RATE,..." into the points. Returns 0, or -1 with an error. */
+/* Reads "0:RATE,STEP:RATE,..." into the points. */
 static int take_rates(struct schedule *s, const char *text)
 {
     size_t room = 0;
@@ -73,7 +73,7 @@ static int take_rates(struct schedule *s, const char *text)
     }
 }
 
-/* Reads a value of --schedule. Returns 0, or -1 with an error. */
+/* Reads a value of --schedule. */
 static int parse(struct schedule *s, const char *text)
 {
     const size_t n = strcspn(text, ":");
@@ -90,7 +90,7 @@ static int parse(struct schedule *s, const char *text)
     return err_usage("--schedule '%s' is none of " SCHEDULE_WORDS, text);
 }
 
-/* Sets the cooldown of a wsd schedule. Returns 0, or -1 with an error. */
+/* Sets the cooldown of a wsd schedule. */
 static int set_cooldown(struct schedule *s)
 {
     s->cooldown = span(s->numbers[0], s->steps, "cooldown", "--schedule wsd:X");

@@ -371,8 +371,7 @@ static void fill_host(struct layout *l, const struct program *p, uint64_t room)
     }
 }
 
-/* Divides the arrays that are not in the GPU's memory between the host's memory and the file.
- * Returns 0, or -1 with an error. */
+/* Divides the arrays that are not in the GPU's memory between the host's memory and the file. */
 static int choose_host(struct layout *l, const struct store_config *c)
 {
     const uint64_t limit = c->host_bytes;

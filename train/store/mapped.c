@@ -189,8 +189,7 @@ static void *write_behind(void *arg)
 
 /* ---- life cycle ------------------------------------------------------------------------------ */
 
-/* Opens a file without a name in `dir`, reserves its space, and maps it. Returns 0, or -1 with an
- * error. */
+/* Opens a file without a name in `dir`, reserves its space, and maps it. */
 static int open_file(struct mapped *m, const char *dir)
 {
     m->dir = mem_strdup(dir);

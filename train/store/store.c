@@ -112,8 +112,7 @@ static int read_parameters(struct store *s, const struct store_source *from)
 }
 
 /* Opens the place of the arrays that are not kept in memory: the file or, for a GPU, the host's
- * memory. All arrays have numbers in it; those that it does not hold have no bytes there. Returns
- * 0, or -1 with an error. */
+ * memory. All arrays have numbers in it; those that it does not hold have no bytes there. */
 static int open_home(struct store *s, const struct store_config *c)
 {
     const struct layout *l = &s->layout;

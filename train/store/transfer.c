@@ -25,8 +25,8 @@ void transfer_begin(struct transfer *g, const struct phase *f, struct ops_array 
     comm_end_of(g->comm, &t->work);
     snprintf(what, sizeof what, "%s, micro-batch %d", phase_name(f->kind), f->micro);
     t->sends = u->mode == MODE_READ;
-    t->work = (t->sends ? comm_send_begin : comm_receive_begin)(g->comm, COMM_PIPE, f->peer,
-                                                                u->kind, g->store->ops, x, n, what);
+    t->work = comm_transfer_begin(g->comm, COMM_PIPE, t->sends, f->peer, u->kind, g->store->ops, x,
+                                  n, what);
 }
 
 void transfer_await(struct transfer *g, const struct use *u)

@@ -121,13 +121,13 @@ static void pass_on_rank(void *ctx, struct comm *c)
     float tag = (float)s, got[2];
     ops_upload(o, own, &tag, 1);
     struct comm_work *sent[] = {
-        comm_send_begin(c, COMM_PIPE, up, TAG_UP, o, own, N, "up"),
-        comm_send_begin(c, COMM_PIPE, down, TAG_DOWN, o, own, N, "down"),
+        comm_transfer_begin(c, COMM_PIPE, 1, up, TAG_UP, o, own, N, "up"),
+        comm_transfer_begin(c, COMM_PIPE, 1, down, TAG_DOWN, o, own, N, "down"),
     };
     const double sum = comm_sum_real(c, COMM_WORLD, 1);
     struct comm_work *received[] = {
-        comm_receive_begin(c, COMM_PIPE, up, TAG_DOWN, o, from[0], N, "down"),
-        comm_receive_begin(c, COMM_PIPE, down, TAG_UP, o, from[1], N, "up"),
+        comm_transfer_begin(c, COMM_PIPE, 0, up, TAG_DOWN, o, from[0], N, "down"),
+        comm_transfer_begin(c, COMM_PIPE, 0, down, TAG_UP, o, from[1], N, "up"),
     };
     for (int i = 0; i < 2; i++) {
         comm_end(c, received[i]);
