@@ -3,8 +3,7 @@
 #include <setjmp.h>
 #include <stdatomic.h>
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
+#include "common/base/base.h"
 #include "common/base/pool.h"
 #include "common/base/utf8.h"
 #include "library/textmill-tokenizer.h"

@@ -6,10 +6,8 @@
 #include <unistd.h>
 
 #include "common/base/crc32c.h"
-#include "common/base/err.h"
 #include "common/base/ids.h"
 #include "common/base/log.h"
-#include "common/base/mem.h"
 #include "common/base/noun.h"
 #include "common/files/compress.h"
 #include "common/files/file.h"

@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 
-#include "common/base/mem.h"
 #include "common/base/utf8.h"
 #include "unicode/letter_case.h"
 #include "unicode/unicode.h"

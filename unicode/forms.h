@@ -9,7 +9,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "unicode/unicode.h"
 
 enum form { FORM_NFD, FORM_NFKD, FORM_NFC, FORM_NFKC };

@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "unicode/unicode.h"
 
 /* letter_case_upper returns the code point in upper case, letter_case_lower in lower case. They

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
+#include "common/base/base.h"
 
 /* Appends s[0..n) in lower case. s is valid UTF-8. */
 void lower_add(struct buf *out, const char *s, size_t n);

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 enum {
     SCRIPT_COMMON,    /* digits, punctuation, symbols and other characters of all scripts */

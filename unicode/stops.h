@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 /* Returns 1 if a sentence may end with the code point: property Sentence_Terminal of Unicode 16,
  * and U+FF61. */

@@ -1,7 +1,5 @@
 #include "tfrecord/check/claims.h"
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "tfrecord/layouts/windows.h"
 #include "tfrecord/read/bert_rows.h"
 #include "tfrecord/read/dataset.h"

@@ -9,7 +9,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "common/files/file.h"
 
 /* Write the records of a TFRecord file, or the sequences of the Megatron pair PREFIX, to `out`; at

@@ -1,7 +1,5 @@
 #include "tfrecord/check/repair.h"
 
-#include "common/base/buf.h"
-#include "common/base/err.h"
 #include "tfrecord/formats/index.h"
 #include "tfrecord/formats/record.h"
 #include "tfrecord/formats/record_file.h"

@@ -1,8 +1,6 @@
 #include "tfrecord/check/verify.h"
 
-#include "common/base/buf.h"
 #include "common/base/crc32c.h"
-#include "common/base/err.h"
 #include "common/base/noun.h"
 #include "common/files/compress.h"
 #include "common/files/file.h"

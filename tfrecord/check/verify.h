@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 struct verify {
     void (*good)(const char *line); /* "<file>: ok, …" */

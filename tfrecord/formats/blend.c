@@ -2,8 +2,6 @@
 
 #include <math.h>
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "tfrecord/formats/npy.h"
 
 enum { BLOCK = 1 << 16 }; /* samples */

@@ -13,7 +13,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 enum { BLEND_SOURCES = 32766 }; /* most sources: Megatron numbers them with 16 bits */
 

@@ -4,7 +4,6 @@
 #include <immintrin.h>
 #endif
 
-#include "common/base/err.h"
 #include "common/base/le.h"
 #include "common/base/protobuf.h"
 

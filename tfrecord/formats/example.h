@@ -14,7 +14,7 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
+#include "common/base/base.h"
 
 /* Kinds of values; the numbers are those of Feature's fields. */
 enum feature_kind { FEATURE_NONE, FEATURE_BYTES, FEATURE_FLOATS, FEATURE_INTS };

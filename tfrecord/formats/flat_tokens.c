@@ -1,6 +1,5 @@
 #include "tfrecord/formats/flat_tokens.h"
 
-#include "common/base/err.h"
 #include "common/base/le.h"
 
 static const struct {

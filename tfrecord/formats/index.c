@@ -1,8 +1,6 @@
 #include "tfrecord/formats/index.h"
 
-#include "common/base/err.h"
 #include "common/base/le.h"
-#include "common/base/mem.h"
 #include "tfrecord/formats/record.h"
 
 typedef unsigned long long ull;

@@ -1,8 +1,6 @@
 #include "tfrecord/formats/manifest.h"
 
 #include "common/base/crc32c.h"
-#include "common/base/err.h"
-#include "common/base/mem.h"
 
 /* The first line; the last one of version 2 is SUM and 8 digits. */
 static const char KIND[] = "textmill=shards 2\n", OLD_KIND[] = "textmill=shards 1\n";

@@ -21,7 +21,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "common/files/file.h"
 #include "common/formats/kv.h"
 

@@ -1,8 +1,6 @@
 #include "tfrecord/formats/megatron.h"
 
-#include "common/base/err.h"
 #include "common/base/le.h"
-#include "common/base/mem.h"
 
 typedef unsigned long long ull;
 

@@ -20,7 +20,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "common/files/file.h"
 #include "tfrecord/formats/manifest.h"
 

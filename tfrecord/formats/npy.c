@@ -1,6 +1,5 @@
 #include "tfrecord/formats/npy.h"
 
-#include "common/base/buf.h"
 #include "common/base/le.h"
 
 static const char MAGIC[] = "\x93NUMPY";

@@ -1,7 +1,5 @@
 #include "tfrecord/formats/pyrandom.h"
 
-#include "common/base/mem.h"
-
 enum { N = 624, M = 397 };
 
 /* ---- the generator ------------------------------------------------------------------------ */

@@ -16,7 +16,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 struct pyrandom {
     uint32_t state[624];

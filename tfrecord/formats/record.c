@@ -1,7 +1,6 @@
 #include "tfrecord/formats/record.h"
 
 #include "common/base/crc32c.h"
-#include "common/base/err.h"
 #include "common/base/le.h"
 
 typedef unsigned long long ull;

@@ -13,7 +13,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "common/files/file.h"
 
 enum { RECORD_HEAD_BYTES = 12, RECORD_FRAME_BYTES = 16 };

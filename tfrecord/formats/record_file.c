@@ -1,7 +1,5 @@
 #include "tfrecord/formats/record_file.h"
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/files/spill.h"
 #include "tfrecord/formats/record.h"
 

@@ -1,6 +1,5 @@
 #include "tfrecord/layouts/bert_record.h"
 
-#include "common/base/mem.h"
 #include "tfrecord/formats/example.h"
 
 enum { POSITION_PAD = 384 };

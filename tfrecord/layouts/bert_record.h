@@ -22,7 +22,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "tfrecord/layouts/instances.h"
 #include "tfrecord/layouts/packing.h"
 

@@ -1,7 +1,5 @@
 #include "tfrecord/layouts/bert_shards.h"
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/base/pool.h"
 #include "common/files/file.h"
 #include "tfrecord/formats/pyrandom.h"

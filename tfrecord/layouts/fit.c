@@ -1,6 +1,5 @@
 #include "tfrecord/layouts/fit.h"
 
-#include "common/base/mem.h"
 #include "tfrecord/layouts/packing.h"
 
 void fit_clear(struct fit *f)

@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 /* Documents and pieces of documents: `tokens` ids from position `at` on. */
 struct fit_item {

@@ -2,9 +2,6 @@
 
 #include <math.h>
 
-#include "common/base/buf.h"
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/base/noun.h"
 #include "common/files/file.h"
 #include "tfrecord/formats/npy.h"

@@ -18,7 +18,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "tfrecord/formats/megatron.h"
 
 struct indexmap {

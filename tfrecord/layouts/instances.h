@@ -19,7 +19,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 /* The recipe. */
 struct instances_recipe {

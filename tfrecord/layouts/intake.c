@@ -1,6 +1,5 @@
 #include "tfrecord/layouts/intake.h"
 
-#include "common/base/err.h"
 #include "common/base/ids.h"
 
 static int read_header(struct intake *s)

@@ -1,7 +1,5 @@
 #include "tfrecord/layouts/packing.h"
 
-#include "common/base/mem.h"
-
 enum { NONE = -1, LEVELS = 6 }; /* 64^6 lists are more than there can be */
 
 /* What is packed, and what a row may have. */

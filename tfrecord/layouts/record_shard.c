@@ -1,8 +1,6 @@
 #include "tfrecord/layouts/record_shard.h"
 
 #include "common/base/crc32c.h"
-#include "common/base/err.h"
-#include "common/base/scope.h"
 #include "tfrecord/formats/index.h"
 #include "tfrecord/formats/record.h"
 

@@ -3,7 +3,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "common/files/compress.h"
 #include "common/files/file.h"
 #include "tfrecord/formats/manifest.h"

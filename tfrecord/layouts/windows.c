@@ -1,8 +1,6 @@
 #include "tfrecord/layouts/windows.h"
 
-#include "common/base/err.h"
 #include "common/base/ids.h"
-#include "common/base/mem.h"
 #include "common/base/noun.h"
 #include "common/base/order.h"
 #include "common/base/pool.h"

@@ -4,8 +4,6 @@
 #include <unistd.h>
 
 #include "common/base/again.h"
-#include "common/base/buf.h"
-#include "common/base/err.h"
 #include "common/base/le.h"
 
 static void put_id(struct buf *bytes, int width, uint32_t id)

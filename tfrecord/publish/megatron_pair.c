@@ -1,7 +1,5 @@
 #include "tfrecord/publish/megatron_pair.h"
 
-#include "common/base/err.h"
-#include "common/base/scope.h"
 #include "common/formats/kv.h"
 #include "tfrecord/formats/manifest.h"
 #include "tfrecord/formats/megatron.h"

@@ -1,8 +1,5 @@
 #include "tfrecord/publish/merge_sets.h"
 
-#include "common/base/buf.h"
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/files/compress.h"
 #include "common/files/file.h"
 #include "tfrecord/formats/manifest.h"

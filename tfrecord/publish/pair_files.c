@@ -1,7 +1,5 @@
 #include "tfrecord/publish/pair_files.h"
 
-#include "common/base/err.h"
-#include "common/base/scope.h"
 #include "common/files/file.h"
 #include "tfrecord/formats/manifest.h"
 

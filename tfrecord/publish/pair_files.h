@@ -6,7 +6,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "common/formats/kv.h"
 #include "tfrecord/publish/stage.h"
 

@@ -1,7 +1,5 @@
 #include "tfrecord/publish/shard_folder.h"
 
-#include "common/base/buf.h"
-#include "common/base/err.h"
 #include "common/base/ids.h"
 #include "common/files/compress.h"
 #include "common/files/file.h"

@@ -6,9 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/base/buf.h"
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/files/file.h"
 #include "common/files/temp.h"
 #include "tfrecord/formats/index.h"

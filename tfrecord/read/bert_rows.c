@@ -1,7 +1,5 @@
 #include "tfrecord/read/bert_rows.h"
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "tfrecord/formats/example.h"
 
 /* ---- the features of a layout --------------------------------------------------------------- */

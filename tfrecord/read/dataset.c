@@ -1,8 +1,5 @@
 #include "tfrecord/read/dataset.h"
 
-#include "common/base/buf.h"
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/files/file.h"
 #include "tfrecord/formats/example.h"
 #include "tfrecord/formats/flat_tokens.h"
