@@ -1,5 +1,6 @@
 #include "generate/export_vocabulary.h"
 
+#include "common/base/le.h"
 #include "common/base/utf8.h"
 #include "common/formats/js.h"
 
@@ -65,7 +66,7 @@ static void add_tokens(struct gguf_writer *w, const struct tokens *t)
         buf_addf(&hole, "[PAD%lld]", (long long)id);
         gguf_put_text(&texts, token->type ? token->text : hole.data,
                       token->type ? token->n : hole.len);
-        gguf_put_u32(&types, token->type ? token->type : UNUSED);
+        le_add_u32(&types, token->type ? token->type : UNUSED);
     }
     gguf_add_list(w, "tokenizer.ggml.tokens", GGUF_TEXT, (uint64_t)t->size, &texts);
     gguf_add_list(w, "tokenizer.ggml.token_type", GGUF_I32, (uint64_t)t->size, &types);
@@ -273,7 +274,7 @@ static void add_scores(struct gguf_writer *w, const struct tokens *t)
 {
     SCOPED(buf) scores = BUF_INIT;
     for (int64_t id = 0; id < t->size; id++)
-        gguf_put_f32(&scores, t->items[id].score);
+        le_add_f32(&scores, t->items[id].score);
     gguf_add_list(w, "tokenizer.ggml.scores", GGUF_F32, (uint64_t)t->size, &scores);
 }
 

@@ -11,21 +11,11 @@ enum { VERSION = 1, FIRST = 8, HEAD = 8 + 4 + 4 };
 
 /* ---- numbers -------------------------------------------------------------------------------- */
 
-static void add_u32(struct buf *out, uint32_t v)
-{
-    unsigned char bytes[4];
-    le_put_u32(bytes, v);
-    buf_add(out, bytes, sizeof bytes);
-}
-
 static void add_reals(struct buf *out, const float *x, int64_t n)
 {
     buf_reserve(out, (size_t)n * sizeof *x);
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t bits;
-        memcpy(&bits, &x[i], sizeof bits);
-        add_u32(out, bits);
-    }
+    for (int64_t i = 0; i < n; i++)
+        le_add_f32(out, x[i]);
 }
 
 static void get_reals(float *x, const unsigned char *bytes, int64_t n)
@@ -67,7 +57,6 @@ int prompt_cache_save(struct generator *g, const struct start *start, const char
                       const char *path)
 {
     SCOPED(buf) out = BUF_INIT;
-    unsigned char checksum[8];
     float logits[PROMPT_CACHE_LOGITS];
     const int64_t n = start->cache.past.used, numbers = cache_numbers(&start->cache, n);
     if (start->unseen)
@@ -76,21 +65,20 @@ int prompt_cache_save(struct generator *g, const struct start *start, const char
     if (sign(g, logits, start->ids.data, n) < 0)
         return -1;
     buf_add(&out, magic, sizeof magic - 1);
-    add_u32(&out, VERSION);
-    add_u32(&out, (uint32_t)strlen(model));
+    le_add_u32(&out, VERSION);
+    le_add_u32(&out, (uint32_t)strlen(model));
     buf_adds(&out, model);
-    le_put_u64(checksum, tokenizer_checksum(g->tokenizer));
-    buf_add(&out, checksum, sizeof checksum);
-    add_u32(&out, (uint32_t)g->model.config.layers);
-    add_u32(&out, (uint32_t)(numbers / n / g->model.config.layers));
-    add_u32(&out, (uint32_t)n);
+    le_add_u64(&out, tokenizer_checksum(g->tokenizer));
+    le_add_u32(&out, (uint32_t)g->model.config.layers);
+    le_add_u32(&out, (uint32_t)(numbers / n / g->model.config.layers));
+    le_add_u32(&out, (uint32_t)n);
     add_reals(&out, logits, PROMPT_CACHE_LOGITS);
     for (int64_t i = 0; i < n; i++)
-        add_u32(&out, start->ids.data[i]);
+        le_add_u32(&out, start->ids.data[i]);
     SCOPED_MEM float *keys = mem_alloc(2 * (size_t)numbers * sizeof *keys);
     cache_get(&start->cache, keys, keys + numbers);
     add_reals(&out, keys, 2 * numbers);
-    add_u32(&out, crc32c(0, out.data, out.len));
+    le_add_u32(&out, crc32c(0, out.data, out.len));
     return file_write(path, out.data, out.len);
 }
 

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/buf.h"
 
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #define LE_SWAP(bits, v) __builtin_bswap##bits(v)
@@ -12,71 +12,34 @@
 #define LE_SWAP(bits, v) (v)
 #endif
 
-static inline uint16_t le_u16(const unsigned char *p)
-{
-    uint16_t v;
-    memcpy(&v, p, sizeof v);
-    return LE_SWAP(16, v);
-}
+/* le_u16, le_u32, le_u64, le_f32 and le_f64 return the number at p; le_put_ writes one there;
+ * le_add_ appends one to *out. */
+#define LE_NUMBER(name, type, bits)                                                                \
+    static inline type le_##name(const unsigned char *p)                                           \
+    {                                                                                              \
+        uint##bits##_t v;                                                                          \
+        type x;                                                                                    \
+        memcpy(&v, p, sizeof v);                                                                   \
+        v = LE_SWAP(bits, v);                                                                      \
+        memcpy(&x, &v, sizeof x);                                                                  \
+        return x;                                                                                  \
+    }                                                                                              \
+    static inline void le_put_##name(void *p, type x)                                              \
+    {                                                                                              \
+        uint##bits##_t v;                                                                          \
+        memcpy(&v, &x, sizeof v);                                                                  \
+        v = LE_SWAP(bits, v);                                                                      \
+        memcpy(p, &v, sizeof v);                                                                   \
+    }                                                                                              \
+    static inline void le_add_##name(struct buf *out, type x)                                      \
+    {                                                                                              \
+        char bytes[sizeof x];                                                                      \
+        le_put_##name(bytes, x);                                                                   \
+        buf_add(out, bytes, sizeof bytes);                                                         \
+    }
 
-static inline uint32_t le_u32(const unsigned char *p)
-{
-    uint32_t v;
-    memcpy(&v, p, sizeof v);
-    return LE_SWAP(32, v);
-}
-
-static inline uint64_t le_u64(const unsigned char *p)
-{
-    uint64_t v;
-    memcpy(&v, p, sizeof v);
-    return LE_SWAP(64, v);
-}
-
-static inline float le_f32(const unsigned char *p)
-{
-    uint32_t bits = le_u32(p);
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-static inline double le_f64(const unsigned char *p)
-{
-    uint64_t bits = le_u64(p);
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-static inline void le_put_u16(void *p, uint16_t v)
-{
-    v = LE_SWAP(16, v);
-    memcpy(p, &v, sizeof v);
-}
-
-static inline void le_put_u32(void *p, uint32_t v)
-{
-    v = LE_SWAP(32, v);
-    memcpy(p, &v, sizeof v);
-}
-
-static inline void le_put_u64(void *p, uint64_t v)
-{
-    v = LE_SWAP(64, v);
-    memcpy(p, &v, sizeof v);
-}
-
-static inline void le_put_f32(void *p, float x)
-{
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    le_put_u32(p, bits);
-}
-
-static inline void le_put_f64(void *p, double x)
-{
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    le_put_u64(p, bits);
-}
+LE_NUMBER(u16, uint16_t, 16)
+LE_NUMBER(u32, uint32_t, 32)
+LE_NUMBER(u64, uint64_t, 64)
+LE_NUMBER(f32, float, 32)
+LE_NUMBER(f64, double, 64)

@@ -431,30 +431,9 @@ const struct gguf_tensor *gguf_tensor(const struct gguf *g, const char *name)
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
-void gguf_put_u32(struct buf *out, uint32_t x)
-{
-    char bytes[4];
-    le_put_u32(bytes, x);
-    buf_add(out, bytes, sizeof bytes);
-}
-
-void gguf_put_f32(struct buf *out, float x)
-{
-    char bytes[4];
-    le_put_f32(bytes, x);
-    buf_add(out, bytes, sizeof bytes);
-}
-
-static void put_u64(struct buf *out, uint64_t x)
-{
-    char bytes[8];
-    le_put_u64(bytes, x);
-    buf_add(out, bytes, sizeof bytes);
-}
-
 void gguf_put_text(struct buf *out, const char *s, size_t n)
 {
-    put_u64(out, n);
+    le_add_u64(out, n);
     buf_add(out, s, n);
 }
 
@@ -468,20 +447,20 @@ void gguf_begin(struct gguf_writer *w)
 static void add_key(struct gguf_writer *w, const char *key, enum gguf_form form)
 {
     gguf_put_text(&w->keys, key, strlen(key));
-    gguf_put_u32(&w->keys, form);
+    le_add_u32(&w->keys, form);
     w->key_count++;
 }
 
 void gguf_add_u32(struct gguf_writer *w, const char *key, uint32_t x)
 {
     add_key(w, key, GGUF_U32);
-    gguf_put_u32(&w->keys, x);
+    le_add_u32(&w->keys, x);
 }
 
 void gguf_add_f32(struct gguf_writer *w, const char *key, float x)
 {
     add_key(w, key, GGUF_F32);
-    gguf_put_f32(&w->keys, x);
+    le_add_f32(&w->keys, x);
 }
 
 void gguf_add_bool(struct gguf_writer *w, const char *key, int x)
@@ -500,8 +479,8 @@ void gguf_add_list(struct gguf_writer *w, const char *key, enum gguf_form form, 
                    const struct buf *items)
 {
     add_key(w, key, GGUF_LIST);
-    gguf_put_u32(&w->keys, form);
-    put_u64(&w->keys, count);
+    le_add_u32(&w->keys, form);
+    le_add_u64(&w->keys, count);
     buf_add(&w->keys, items->data, items->len);
 }
 
@@ -516,13 +495,13 @@ void gguf_add_tensor(struct gguf_writer *w, const char *name, uint32_t type, int
     const struct kind *k = kind_of(type);
     int64_t rows = 1;
     gguf_put_text(&w->tensors, name, strlen(name));
-    gguf_put_u32(&w->tensors, (uint32_t)rank);
+    le_add_u32(&w->tensors, (uint32_t)rank);
     for (int i = rank - 1; i >= 0; i--) {
-        put_u64(&w->tensors, (uint64_t)shape[i]);
+        le_add_u64(&w->tensors, (uint64_t)shape[i]);
         rows *= i < rank - 1 ? shape[i] : 1;
     }
-    gguf_put_u32(&w->tensors, type);
-    put_u64(&w->tensors, w->data_bytes);
+    le_add_u32(&w->tensors, type);
+    le_add_u64(&w->tensors, w->data_bytes);
     w->data_bytes += aligned((uint64_t)(rows * shape[rank - 1] / k->numbers) * (uint64_t)k->bytes);
     w->tensor_count++;
 }
@@ -537,9 +516,9 @@ int gguf_create(struct gguf_writer *w, const char *path)
     if (w->out.temp)
         gguf_add_text(w, sum_key, "00000000", FILE_SUM_DIGITS);
     buf_adds(&head, "GGUF");
-    gguf_put_u32(&head, 3);
-    put_u64(&head, w->tensor_count);
-    put_u64(&head, w->key_count);
+    le_add_u32(&head, 3);
+    le_add_u64(&head, w->tensor_count);
+    le_add_u64(&head, w->key_count);
     buf_add(&head, w->keys.data, w->keys.len);
     const size_t sum_at = head.len - FILE_SUM_DIGITS;
     buf_add(&head, w->tensors.data, w->tensors.len);

@@ -150,8 +150,6 @@ void gguf_add_text(struct gguf_writer *w, const char *key, const char *s, size_t
 void gguf_add_list(struct gguf_writer *w, const char *key, enum gguf_form form, uint64_t count,
                    const struct buf *items);
 void gguf_put_text(struct buf *out, const char *s, size_t n);
-void gguf_put_u32(struct buf *out, uint32_t x);
-void gguf_put_f32(struct buf *out, float x);
 
 /* Declares a tensor. Each row of shape[rank - 1] numbers must consist of whole blocks. */
 void gguf_add_tensor(struct gguf_writer *w, const char *name, uint32_t type, int rank,

@@ -31,20 +31,22 @@ static void put_bytes(struct buf *out, unsigned field, const void *bytes, size_t
     buf_add(out, bytes, n);
 }
 
+static void put_number(struct buf *out, unsigned field, uint64_t v)
+{
+    put_tag(out, field, PROTOBUF_VARINT);
+    put_varint(out, v);
+}
+
 static void put_double(struct buf *out, unsigned field, double v)
 {
-    unsigned char bytes[8];
-    le_put_f64(bytes, v);
     put_tag(out, field, PROTOBUF_64);
-    buf_add(out, bytes, sizeof bytes);
+    le_add_f64(out, v);
 }
 
 static void put_float(struct buf *out, unsigned field, float v)
 {
-    unsigned char bytes[4];
-    le_put_f32(bytes, v);
     put_tag(out, field, PROTOBUF_32);
-    buf_add(out, bytes, sizeof bytes);
+    le_add_f32(out, v);
 }
 
 /* Returns the step of an Event, 0 if the field is absent as in the first record, or -1 if the bytes
@@ -123,8 +125,7 @@ int event_open(struct event_writer *e, const char *path, int64_t step)
 static int write_summary(struct event_writer *e, int64_t step)
 {
     begin_message(e);
-    put_tag(&e->message, 2, PROTOBUF_VARINT);
-    put_varint(&e->message, (uint64_t)step);
+    put_number(&e->message, 2, (uint64_t)step);
     put_bytes(&e->message, 5, e->summary.data, e->summary.len);
     return write_message(e);
 }
@@ -140,12 +141,6 @@ int event_write(struct event_writer *e, int64_t step, const struct event_scalar 
         put_bytes(&e->summary, 1, value.data, value.len);
     }
     return write_summary(e, step);
-}
-
-static void put_number(struct buf *out, unsigned field, uint64_t v)
-{
-    put_tag(out, field, PROTOBUF_VARINT);
-    put_varint(out, v);
 }
 
 /* Writes a value for a plug-in: its tensor and the plug-in's own data. */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/base/err.h"
+#include "common/base/le.h"
 #include "common/files/file.h"
 #include "common/formats/gguf.h"
 #include "generate/export_vocabulary.h"
@@ -41,8 +42,8 @@ static void begin(struct gguf_writer *w, const char *model, const struct token *
     struct buf texts = BUF_INIT, types = BUF_INIT, scores = BUF_INIT;
     for (int i = 0; i < n; i++) {
         gguf_put_text(&texts, tokens[i].text, strlen(tokens[i].text));
-        gguf_put_u32(&types, tokens[i].type);
-        gguf_put_f32(&scores, tokens[i].score);
+        le_add_u32(&types, tokens[i].type);
+        le_add_f32(&scores, tokens[i].score);
     }
     gguf_begin(w);
     gguf_add_text(w, "tokenizer.ggml.model", model, strlen(model));
@@ -238,7 +239,7 @@ Test(gguf_vocabulary, counts_that_differ)
     struct buf b = BUF_INIT, few = BUF_INIT;
     begin(&w, "llama", pieces, PIECES);
     for (int i = 0; i < 3; i++)
-        gguf_put_f32(&few, 0);
+        le_add_f32(&few, 0);
     memcpy(w.keys.data + find(&w.keys, "tokenizer.ggml.scores"), "unused", 6);
     gguf_add_list(&w, "tokenizer.ggml.scores", GGUF_F32, 3, &few);
     end(&w, &b);
