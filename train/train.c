@@ -585,6 +585,8 @@ static int check_useful(const struct settings *s)
         { "validation-batches", s->validation.count || !s->validation_batches,
           "needs --validation" },
         { "sample", s->validation.count || !s->sample, "needs --validation" },
+        { "zero-ends", !s->start_from || !s->model.zero_ends,
+          "has no effect with --start-from, which loads all weights" },
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (tool_given(rules[i].option) && !rules[i].used)
