@@ -116,8 +116,8 @@ static void add_options(const struct tool_command *c, void *given)
 /* Returns the length of the program name at `text` if a command begins there, else 0. */
 static size_t command_name(const char *text, const char *begin)
 {
-    static const char *const names[] = { "wikiprep", "tokenize", "tfwrite",
-                                         "train",    "evaluate", "generate" };
+    static const char *const names[] = { "wikiprep", "textclean", "tokenize", "tfwrite",
+                                         "train",    "evaluate",  "generate" };
     int starts = text >= begin + 2 && text[-1] == ' ' && (text[-2] == ' ' || text[-2] == '|');
     for (size_t i = 0; i < sizeof names / sizeof *names && starts; i++)
         if (!strncmp(text, names[i], strlen(names[i])) && text[strlen(names[i])] == ' ')
