@@ -181,33 +181,27 @@ static int check_pair(const struct megatron *pair, const char *prefix, const str
 
 static void verify_megatron(struct verify *v, const char *prefix)
 {
-    struct megatron pair;
-    struct manifest m;
+    SCOPED_BY(megatron_close) struct megatron pair = { 0 };
+    SCOPED(manifest) m = { 0 };
     SCOPED(buf) line = BUF_INIT;
-    int there = load_manifest(&m, prefix, NULL);
-    if (there < 0) {
+    const int there = load_manifest(&m, prefix, NULL);
+    if (there < 0 || megatron_open(&pair, prefix) < 0) {
         bad(v);
-    } else if (megatron_open(&pair, prefix) < 0) {
+        return;
+    }
+    if (check_pair(&pair, prefix, there ? &m : NULL) < 0) {
         bad(v);
     } else {
-        if (check_pair(&pair, prefix, there ? &m : NULL) < 0) {
-            bad(v);
-        } else {
-            buf_addf(&line,
-                     "%s.idx: ok, %" PRIu64 " sequence%s, %" PRIu64 " document%s, %" PRIu64
-                     " token%s, %" PRIu64 " byte%s",
-                     prefix, pair.sequences, noun_end(pair.sequences), pair.documents,
-                     noun_end(pair.documents), pair.tokens, noun_end(pair.tokens), pair.bin.bytes,
-                     noun_end(pair.bin.bytes));
-            good(v, line.data);
-        }
-        v->bytes += pair.bin.bytes;
-        megatron_close(&pair);
-        if (there)
-            verify_tokenizer(v, prefix, &m);
+        buf_addf(&line,
+                 "%s.idx: ok, %" PRIu64 " sequence%s, %" PRIu64 " document%s, %" PRIu64
+                 " token%s, %" PRIu64 " byte%s",
+                 prefix, pair.sequences, noun_end(pair.sequences), pair.documents,
+                 noun_end(pair.documents), pair.tokens, noun_end(pair.tokens), pair.bin.bytes,
+                 noun_end(pair.bin.bytes));
+        good(v, line.data);
     }
-    if (there > 0)
-        manifest_release(&m);
+    v->bytes += pair.bin.bytes;
+    verify_tokenizer(v, prefix, &m);
 }
 
 /* ---- folders ------------------------------------------------------------------------------ */
@@ -246,23 +240,20 @@ static void verify_claims(struct verify *v, const struct manifest *m, const char
 static void verify_shards(struct verify *v, const char *dir, const struct file_names *files)
 {
     SCOPED(buf) path = BUF_INIT, file = BUF_INIT;
-    struct manifest m;
+    SCOPED(manifest) m = { 0 };
     file_join(&path, dir, "manifest");
     int there = manifest_load(&m, path.data);
     int listed = there > 0 && check_manifest(&m, path.data, dir, files) == 0;
     if ((there > 0 && !listed) || there < 0 || (!there && stage_check_finished(dir) < 0))
         bad(v);
     uint64_t failed = v->failed;
-    if (there > 0)
-        verify_tokenizer(v, path.data, &m);
+    verify_tokenizer(v, path.data, &m);
     for (size_t i = 0; i < files->count; i++) {
         file_join(&file, dir, files->names[i]);
         verify_tfrecord(v, file.data, there > 0 ? &m : NULL);
     }
     if (listed && v->failed == failed)
         verify_claims(v, &m, path.data, dir);
-    if (there > 0)
-        manifest_release(&m);
 }
 
 static void verify_folder(struct verify *v, const char *dir)
@@ -273,29 +264,29 @@ static void verify_folder(struct verify *v, const char *dir)
     uint64_t before = v->files;
     if (file_list(&shards, dir, ".tfrecord") < 0 || file_list(&pairs, dir, ".idx") < 0) {
         bad(v);
-    } else {
-        verify_shards(v, dir, &shards);
-        for (size_t i = 0; i < pairs.count; i++) {
-            file_join(&path, dir, pairs.names[i]);
-            buf_truncate(&path, path.len - 4);
-            verify_megatron(v, path.data);
-        }
-        file_join(&path, dir, "validation");
-        if (file_look(path.data, &kind) < 0)
-            bad(v);
-        else if (kind == FILE_FOLDER)
-            verify_folder(v, path.data);
-        if (v->files == before) {
-            err_set("%s: nothing to verify in this folder", dir);
-            bad(v);
-        }
+        return;
+    }
+    verify_shards(v, dir, &shards);
+    for (size_t i = 0; i < pairs.count; i++) {
+        file_join(&path, dir, pairs.names[i]);
+        buf_truncate(&path, path.len - 4);
+        verify_megatron(v, path.data);
+    }
+    file_join(&path, dir, "validation");
+    if (file_look(path.data, &kind) < 0)
+        bad(v);
+    else if (kind == FILE_FOLDER)
+        verify_folder(v, path.data);
+    if (v->files == before) {
+        err_set("%s: nothing to verify in this folder", dir);
+        bad(v);
     }
 }
 
 void verify_path(struct verify *v, const char *path)
 {
     SCOPED(buf) prefix = BUF_INIT;
-    struct manifest m;
+    SCOPED(manifest) m = { 0 };
     enum file_kind kind;
     int pair = file_look(path, &kind) < 0 ? -1 : 0;
     if (!pair && kind != FILE_FOLDER)
@@ -307,12 +298,10 @@ void verify_path(struct verify *v, const char *path)
     } else if (pair) {
         verify_megatron(v, prefix.data);
     } else {
-        int there = load_manifest(&m, path, "manifest");
+        const int there = load_manifest(&m, path, "manifest");
         if (there < 0)
             bad(v);
         else
             verify_tfrecord(v, path, there ? &m : NULL);
-        if (there > 0)
-            manifest_release(&m);
     }
 }

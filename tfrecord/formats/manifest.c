@@ -135,17 +135,17 @@ int manifest_check_names(const struct manifest *m, const char *dir, const struct
 {
     SCOPED(buf) path = BUF_INIT;
     enum file_kind kind;
-    int result = 0;
-    for (size_t i = 0; i < m->count && !result; i++) {
+    for (size_t i = 0; i < m->count; i++) {
         file_join(&path, dir, m->shards[i].name);
-        result = file_look(path.data, &kind);
-        if (!result && !kind)
-            result = err_set("%s: missing, but its manifest lists it", path.data);
+        if (file_look(path.data, &kind) < 0)
+            return -1;
+        if (!kind)
+            return err_set("%s: missing, but its manifest lists it", path.data);
     }
-    for (size_t i = 0; i < files->count && !result; i++)
+    for (size_t i = 0; i < files->count; i++)
         if (!manifest_find(m, files->names[i]))
-            result = err_set("%s/%s: not in the folder's manifest", dir, files->names[i]);
-    return result;
+            return err_set("%s/%s: not in the folder's manifest", dir, files->names[i]);
+    return 0;
 }
 
 /* ---- writing ------------------------------------------------------------------------------ */
@@ -207,18 +207,14 @@ void manifest_add_shard(struct kv *kv, const struct shard *s)
 
 int manifest_add_tokenizer(struct kv *kv, const char *dir, const char *name, const struct buf *text)
 {
-    struct shard s;
+    SCOPED(shard) s = { 0 };
     if (!text->len)
         return 0;
-    int result = shard_open(&s, dir, name);
-    if (!result)
-        result = shard_write(&s, text->data, text->len);
-    if (!result)
-        result = shard_close(&s);
-    if (!result)
-        add_line(kv, TOKENIZER, &s);
-    shard_release(&s);
-    return result;
+    if (shard_open(&s, dir, name) < 0 || shard_write(&s, text->data, text->len) < 0 ||
+        shard_close(&s) < 0)
+        return -1;
+    add_line(kv, TOKENIZER, &s);
+    return 0;
 }
 
 int manifest_write(const struct kv *kv, const char *path)

@@ -363,9 +363,7 @@ static int write_set_manifest(const struct joining *j, const struct common *c, c
     kv_add_all(&kv, &c->sets);
     kv_add_all(&kv, &c->pg);
     kv_add(&kv, "pg", j->m->provenance);
-    if (!result)
-        result = manifest_write(&kv, path.data);
-    return result;
+    return result < 0 ? -1 : manifest_write(&kv, path.data);
 }
 
 /* Replaces the sums in *c by the numbers of the blend, which do not follow from those of its
@@ -394,17 +392,13 @@ static int join_part(const struct merge_sets *m, struct reader *readers, const s
     file_join(&dir, work, folder);
     j.set.dir = dir.data;
     j.set.count = m->shards < j.records ? m->shards : (uint32_t)j.records;
-    int result = take_compression(c, &j.set.compression);
-    if (!result)
-        result = file_mkdirs(dir.data);
+    int result = take_compression(c, &j.set.compression) < 0 || file_mkdirs(dir.data) < 0 ? -1 : 0;
     m->watch.begin("record(s)", j.records);
     if (!result)
         result = c->blends ? copy_blend(&j) : copy_sets(&j, count);
     m->watch.end();
     if (!result)
-        result = close_shard(&j);
-    if (!result)
-        result = write_set_manifest(&j, c, folder);
+        result = close_shard(&j) < 0 ? -1 : write_set_manifest(&j, c, folder);
     if (j.open)
         record_shard_release(&j.shard);
     kv_release(&j.files);
@@ -461,22 +455,16 @@ int merge_sets_folders(const struct merge_sets *m, char *const *dirs, int count,
 static int take_pair(struct common *c, const struct megatron *p, int first)
 {
     SCOPED(buf) path = BUF_INIT;
-    struct manifest m;
+    SCOPED(manifest) m = { 0 };
     buf_addf(&path, "%s.manifest", p->prefix);
-    int there = manifest_load(&m, path.data), result = there < 0 ? -1 : 0;
-    if (there > 0) {
-        result = take_manifest(c, &m, path.data, first);
-        manifest_release(&m);
-    } else if (!result) {
-        struct kv own = KV_INIT;
-        kv_add(&own, "layout", "megatron");
-        kv_addf(&own, "documents", "%" PRIu64, p->documents);
-        kv_addf(&own, "tokens", "%" PRIu64, p->tokens);
-        kv_addf(&own, "records", "%" PRIu64, p->sequences);
-        result = take_manifest(c, &(struct manifest){ .kv = own }, path.data, first);
-        kv_release(&own);
+    const int there = manifest_load(&m, path.data);
+    if (!there) {
+        kv_add(&m.kv, "layout", "megatron");
+        kv_addf(&m.kv, "documents", "%" PRIu64, p->documents);
+        kv_addf(&m.kv, "tokens", "%" PRIu64, p->tokens);
+        kv_addf(&m.kv, "records", "%" PRIu64, p->sequences);
     }
-    return result;
+    return there < 0 ? -1 : take_manifest(c, &m, path.data, first);
 }
 
 static int copy_pair(struct megatron_writer *w, const struct megatron *p,
@@ -500,25 +488,20 @@ static int copy_pair(struct megatron_writer *w, const struct megatron *p,
 static int join_pair(struct megatron_writer *w, struct common *c, const struct merge_sets *m,
                      const struct pair_files *files, const char *path, int first)
 {
-    struct buf prefix = BUF_INIT;
+    SCOPED(buf) prefix = BUF_INIT;
     SCOPED_BY(megatron_close) struct megatron p = { 0 };
-    int is_pair = megatron_prefix(&prefix, path);
-    int result = is_pair > 0   ? megatron_open(&p, prefix.data)
-                 : is_pair < 0 ? -1
-                               : err_set("'%s' is not a Megatron pair, as the first one is", path);
-    buf_release(&prefix);
-    if (result < 0)
+    const int is_pair = megatron_prefix(&prefix, path);
+    if (!is_pair)
+        return err_set("'%s' is not a Megatron pair, as the first one is", path);
+    if (is_pair < 0 || megatron_open(&p, prefix.data) < 0)
         return -1;
-    result = p.modes ? err_set("%s.idx: has modes of multimodal data, which merge does not copy",
-                               p.prefix)
-                     : take_pair(c, &p, first);
-    if (!result && first)
-        result = megatron_create_as(w, files->stage.work, files->name, &p);
-    else if (!result)
-        result = megatron_check_type(w, &p);
-    if (!result)
-        result = copy_pair(w, &p, m);
-    return result;
+    if (p.modes)
+        return err_set("%s.idx: has modes of multimodal data, which merge does not copy", p.prefix);
+    if (take_pair(c, &p, first) < 0 ||
+        (first ? megatron_create_as(w, files->stage.work, files->name, &p)
+               : megatron_check_type(w, &p)) < 0)
+        return -1;
+    return copy_pair(w, &p, m);
 }
 
 static int publish_pair(struct megatron_writer *w, struct common *c, struct pair_files *files,

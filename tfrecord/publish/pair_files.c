@@ -41,14 +41,10 @@ static int publish(struct pair_files *p, const char *manifest)
 {
     SCOPED(buf) path = BUF_INIT;
     buf_addf(&path, "%s.idx", p->prefix);
-    int result = stage_forget(&p->stage, "", manifest);
-    if (!result)
-        result = file_remove(path.data);
-    if (!result)
-        result = file_sync_dir(path.data);
-    if (!result)
-        result = stage_publish(&p->stage, "", manifest);
-    return result;
+    if (stage_forget(&p->stage, "", manifest) < 0 || file_remove(path.data) < 0 ||
+        file_sync_dir(path.data) < 0)
+        return -1;
+    return stage_publish(&p->stage, "", manifest);
 }
 
 int pair_files_publish(struct pair_files *p, struct kv *kv, const struct buf *tokenizer,
@@ -60,11 +56,7 @@ int pair_files_publish(struct pair_files *p, struct kv *kv, const struct buf *to
     buf_addf(&vocabulary, "%s.tokenizer.json", p->name);
     int result = manifest_add_tokenizer(kv, p->stage.work, vocabulary.data, tokenizer);
     kv_add_all(kv, pg);
-    if (!result)
-        result = manifest_write(kv, path.data);
-    if (!result)
-        result = publish(p, manifest.data);
-    return result;
+    return result < 0 || manifest_write(kv, path.data) < 0 ? -1 : publish(p, manifest.data);
 }
 
 void pair_files_close(struct pair_files *p, int failed)

@@ -45,9 +45,7 @@ static int write_manifest(struct work *k, const char *folder, struct kv *m, cons
                          : manifest_add_tokenizer(m, dir.data, "tokenizer.json",
                                                   &k->s->stream.tokenizer);
     intake_provenance(k->s, m, k->f->provenance);
-    if (!result)
-        result = manifest_write(m, path.data);
-    return result;
+    return result < 0 ? -1 : manifest_write(m, path.data);
 }
 
 /* ---- layout gpt --------------------------------------------------------------------------- */
@@ -88,9 +86,7 @@ static int write_windows(struct work *k, const struct windows *w, struct windows
         file_join(&dirs[i], k->stage.work, folders[i]);
         parts[i].dir = dirs[i].data;
         describe_windows(w, names[i], &recipes[i]);
-        result = file_mkdirs(parts[i].dir);
-        if (!result)
-            result = plan(k, folders[i], &recipes[i], w->shards);
+        result = file_mkdirs(parts[i].dir) < 0 ? -1 : plan(k, folders[i], &recipes[i], w->shards);
     }
     k->f->watch.begin("record(s)", 0);
     if (!result)
@@ -182,30 +178,26 @@ static int is_listed(const struct manifest *m, const char *name)
  * manifest lists and that the new set could replace. Else returns 0. */
 static int check_folder(const char *dir, int force)
 {
-    struct file_names files;
-    struct manifest m;
+    SCOPED(file_names) files = { 0 };
+    SCOPED(manifest) m = { 0 };
     SCOPED(buf) path = BUF_INIT;
-    enum file_kind kind = FILE_NONE;
+    enum file_kind kind;
     file_join(&path, dir, "manifest");
-    int there = manifest_load(&m, path.data), result = there < 0 ? -1 : 0;
+    const int there = manifest_load(&m, path.data);
     if (there > 0 && !force)
-        result = err_set("'%s' holds a finished data set (--force replaces it)", dir);
-    if (!result)
-        result = file_look(dir, &kind);
-    if (!result && kind == FILE_FOLDER && !(result = file_list(&files, dir, ""))) {
-        for (size_t i = 0; i < files.count && !result; i++) {
-            const char *name = files.names[i];
-            if ((file_ends_with(name, ".tfrecord") || file_ends_with(name, ".index") ||
-                 !strcmp(name, "tokenizer.json")) &&
-                (!there || !is_listed(&m, name)))
-                result = err_set("'%s' has '%s', which no manifest lists: choose another folder",
-                                 dir, name);
-        }
-        file_names_release(&files);
+        return err_set("'%s' holds a finished data set (--force replaces it)", dir);
+    if (there < 0 || file_look(dir, &kind) < 0 ||
+        (kind == FILE_FOLDER && file_list(&files, dir, "") < 0))
+        return -1;
+    for (size_t i = 0; i < files.count; i++) {
+        const char *name = files.names[i];
+        if ((file_ends_with(name, ".tfrecord") || file_ends_with(name, ".index") ||
+             !strcmp(name, "tokenizer.json")) &&
+            !is_listed(&m, name))
+            return err_set("'%s' has '%s', which no manifest lists: choose another folder", dir,
+                           name);
     }
-    if (there > 0)
-        manifest_release(&m);
-    return result;
+    return 0;
 }
 
 int shard_folder_check(const char *dir, int force)

@@ -28,11 +28,9 @@ static int each_file(const struct manifest *m, const char *from, const char *to,
         file_join(&b, to, m->shards[i].name);
         index_path(&ai, a.data);
         index_path(&bi, b.data);
-        result = file_look(ai.data, &index);
-        if (!result && index)
-            result = act(ai.data, bi.data);
-        if (!result)
-            result = act(a.data, b.data);
+        if (file_look(ai.data, &index) < 0 || (index && act(ai.data, bi.data) < 0))
+            return -1;
+        result = act(a.data, b.data);
     }
     return result;
 }
@@ -60,28 +58,18 @@ static const char OLDER[] =
 static int forget(const char *dir, const char *work, const char *manifest)
 {
     SCOPED(buf) path = BUF_INIT, kept = BUF_INIT;
-    struct manifest m;
+    SCOPED(manifest) m = { 0 };
     file_join(&path, dir, manifest);
     file_join(&kept, work, OLDER);
     buf_adds(&kept, manifest);
-    int there = manifest_load(&m, path.data), result = there < 0 ? -1 : 0;
-    if (there > 0) {
-        result = file_mkdirs(work);
-        if (!result)
-            result = file_rename(path.data, kept.data);
-        if (!result)
-            result = file_sync_dir(kept.data);
-        if (!result)
-            result = file_sync_dir(path.data);
-        if (!result)
-            result = each_file(&m, dir, dir, act_remove);
-        if (!result)
-            result = file_sync_dir(path.data);
-        if (!result)
-            result = file_remove(kept.data);
-        manifest_release(&m);
-    }
-    return result;
+    const int there = manifest_load(&m, path.data);
+    if (there <= 0)
+        return there;
+    if (file_mkdirs(work) < 0 || file_rename(path.data, kept.data) < 0 ||
+        file_sync_dir(kept.data) < 0 || file_sync_dir(path.data) < 0 ||
+        each_file(&m, dir, dir, act_remove) < 0 || file_sync_dir(path.data) < 0)
+        return -1;
+    return file_remove(kept.data);
 }
 
 int stage_forget(const struct stage *s, const char *folder, const char *manifest)
@@ -102,21 +90,20 @@ static int forget_moved(const char *dir, const char *work, const char *manifest)
 {
     const size_t older = strncmp(manifest, OLDER, sizeof OLDER - 1) ? 0 : sizeof OLDER - 1;
     SCOPED(buf) path = BUF_INIT, part = BUF_INIT;
-    struct manifest m;
+    SCOPED(manifest) m = { 0 };
     enum file_kind published;
     file_join(&path, dir, manifest + older);
-    int result = file_look(path.data, &published);
+    if (file_look(path.data, &published) < 0)
+        return -1;
     file_join(&path, work, manifest);
-    int there = result < 0 || published ? 0 : manifest_load(&m, path.data);
-    if (there > 0) {
-        result = each_file(&m, dir, work, older ? act_remove : act_forget);
-        file_join(&path, dir, "validation");
-        file_join(&part, work, "validation");
-        if (!result && !older && kv_get(&m.kv, "validation"))
-            result = forget(path.data, part.data, "manifest");
-        manifest_release(&m);
-    }
-    return result;
+    const int there = published ? 0 : manifest_load(&m, path.data);
+    if (there <= 0)
+        return there;
+    if (each_file(&m, dir, work, older ? act_remove : act_forget) < 0)
+        return -1;
+    file_join(&path, dir, "validation");
+    file_join(&part, work, "validation");
+    return older || !kv_get(&m.kv, "validation") ? 0 : forget(path.data, part.data, "manifest");
 }
 
 /* Does so for all manifests in the work folder of an ended run. */
@@ -124,21 +111,19 @@ static int forget_all(const char *dir, const char *work)
 {
     static const char *const folders[] = { "", "validation" };
     SCOPED(buf) to = BUF_INIT, from = BUF_INIT;
-    struct file_names manifests;
     enum file_kind kind;
-    int result = 0;
-    for (size_t i = 0; i < sizeof folders / sizeof *folders && !result; i++) {
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        SCOPED(file_names) manifests = { 0 };
         file_join(&to, dir, folders[i]);
         file_join(&from, work, folders[i]);
-        result = file_look(from.data, &kind);
-        if (result < 0 || kind != FILE_FOLDER)
-            continue;
-        result = file_list(&manifests, from.data, "manifest");
-        for (size_t j = 0; j < manifests.count && !result; j++)
-            result = forget_moved(to.data, from.data, manifests.names[j]);
-        file_names_release(&manifests);
+        if (file_look(from.data, &kind) < 0 ||
+            (kind == FILE_FOLDER && file_list(&manifests, from.data, "manifest") < 0))
+            return -1;
+        for (size_t j = 0; j < manifests.count; j++)
+            if (forget_moved(to.data, from.data, manifests.names[j]) < 0)
+                return -1;
     }
-    return result;
+    return 0;
 }
 
 /* Takes over the work folder of an ended run. Sets *lock to its descriptor. Returns 1; 0 if it is
@@ -157,14 +142,13 @@ static int take(const struct stage *s, const char *work, int *lock)
 
 static int clear_dead(const struct stage *s, const char *work)
 {
-    int lock, result = take(s, work, &lock);
-    if (result <= 0)
-        return result;
-    result = forget_all(s->dir, work);
-    if (!result)
+    int lock, taken = take(s, work, &lock);
+    if (taken <= 0)
+        return taken;
+    if (forget_all(s->dir, work) == 0)
         return temp_drop(work, lock);
     close(lock);
-    return result;
+    return -1;
 }
 
 /* ---- going on ----------------------------------------------------------------------------- */
@@ -206,21 +190,19 @@ static int bring_back_files(const struct manifest *m, const char *from, const ch
 {
     SCOPED(buf) a = BUF_INIT, b = BUF_INIT, ai = BUF_INIT, bi = BUF_INIT;
     enum file_kind there = FILE_NONE, back = FILE_NONE;
-    int result = file_mkdirs(to);
-    for (size_t i = 0; i < m->count && !result; i++) {
+    if (file_mkdirs(to) < 0)
+        return -1;
+    for (size_t i = 0; i < m->count; i++) {
         file_join(&a, from, m->shards[i].name);
         file_join(&b, to, m->shards[i].name);
         index_path(&ai, a.data);
         index_path(&bi, b.data);
-        result = act_forget(ai.data, bi.data); /* an index is moved before its records */
-        if (!result)
-            result = file_look(b.data, &back);
-        if (!result)
-            result = file_look(a.data, &there);
-        if (!result && !back && there)
-            result = file_rename(a.data, b.data);
+        if (act_forget(ai.data, bi.data) < 0 || /* an index is moved before its records */
+            file_look(b.data, &back) < 0 || file_look(a.data, &there) < 0 ||
+            (!back && there && file_rename(a.data, b.data) < 0))
+            return -1;
     }
-    return result;
+    return 0;
 }
 
 /* Moves the published files of the validation part back to the work folder, and then removes the
@@ -229,7 +211,7 @@ static int bring_back_files(const struct manifest *m, const char *from, const ch
 static int bring_back_validation(const char *dir, const char *work)
 {
     SCOPED(buf) from = BUF_INIT, to = BUF_INIT, path = BUF_INIT;
-    struct manifest m;
+    SCOPED(manifest) m = { 0 };
     file_join(&from, dir, "validation");
     file_join(&to, work, "validation");
     file_join(&path, to.data, "manifest");
@@ -238,14 +220,9 @@ static int bring_back_validation(const char *dir, const char *work)
         file_join(&path, from.data, "manifest");
         there = manifest_load(&m, path.data);
     }
-    int result = there < 0 ? -1 : 0;
-    if (there > 0) {
-        result = bring_back_files(&m, from.data, to.data);
-        if (!result)
-            result = file_remove(path.data);
-        manifest_release(&m);
-    }
-    return result;
+    if (there <= 0)
+        return there;
+    return bring_back_files(&m, from.data, to.data) < 0 ? -1 : file_remove(path.data);
 }
 
 /* Moves the published files of the whole set back to the work folder, with those of its validation
@@ -254,24 +231,19 @@ static int bring_back_validation(const char *dir, const char *work)
 static int bring_back(const char *dir, const char *work)
 {
     SCOPED(buf) path = BUF_INIT;
-    struct manifest m;
+    SCOPED(manifest) m = { 0 };
     enum file_kind published;
     file_join(&path, dir, "manifest");
     int there = file_look(path.data, &published);
     file_join(&path, work, "manifest");
     if (!there)
         there = manifest_load(&m, path.data);
-    int result = there < 0 ? -1 : 0;
-    if (there > 0) {
-        if (!published && kv_get(&m.kv, "validation"))
-            result = bring_back_validation(dir, work);
-        if (!published && !result)
-            result = bring_back_files(&m, dir, work);
-        if (!result)
-            result = file_remove(path.data);
-        manifest_release(&m);
-    }
-    return result;
+    if (there <= 0)
+        return there;
+    if (!published && ((kv_get(&m.kv, "validation") && bring_back_validation(dir, work) < 0) ||
+                       bring_back_files(&m, dir, work) < 0))
+        return -1;
+    return file_remove(path.data);
 }
 
 /* Renames shards with temporary names to their own names, and removes other temporary files.
@@ -293,13 +265,9 @@ static int settle(const char *work)
         file_join(&from, work, all.names[i]);
         file_join(&to, work, all.names[i]);
         buf_truncate(&to, to.len - strlen(all.names[i] + base));
-        result = file_look(to.data, &kind);
-        if (result < 0)
-            continue;
-        if (file_ends_with(to.data, ".tfrecord") && !kind)
-            result = file_rename(from.data, to.data);
-        else
-            result = file_remove(from.data);
+        result = file_look(to.data, &kind) < 0                   ? -1
+                 : file_ends_with(to.data, ".tfrecord") && !kind ? file_rename(from.data, to.data)
+                                                                 : file_remove(from.data);
     }
     return result;
 }
@@ -319,14 +287,10 @@ static int take_up(struct stage *s, const char *old)
     s->work = mem_strdup(old);
     temp_keep(s->work);
     file_join(&validation, s->work, "validation");
-    int result = bring_back(s->dir, s->work);
-    if (!result)
-        result = forget_all(s->dir, s->work);
-    if (!result)
-        result = settle(s->work);
-    if (!result)
-        result = settle(validation.data);
-    return result < 0 ? -1 : 1;
+    return bring_back(s->dir, s->work) < 0 || forget_all(s->dir, s->work) < 0 ||
+                   settle(s->work) < 0 || settle(validation.data) < 0
+               ? -1
+               : 1;
 }
 
 static int other_plan(const struct stage *s, const char *key, const char *was, const char *is)
@@ -356,18 +320,15 @@ int stage_plan(struct stage *s, const char *folder, const struct kv *plan)
     file_join(&dir, s->work, folder);
     file_join(&path, dir.data, "plan");
     enum file_kind kind;
-    int result = file_look(path.data, &kind);
-    if (!result && !kind) {
+    if (file_look(path.data, &kind) < 0)
+        return -1;
+    if (!kind) {
         kv_print(plan, &text);
-        result = file_write(path.data, text.data, text.len);
-    } else if (!result) {
-        result = file_read(path.data, &text);
-        if (!result)
-            result = kv_parse(&old, text.data, text.len);
-        if (!result)
-            result = same_plan(s, &old, plan);
+        return file_write(path.data, text.data, text.len);
     }
-    return result;
+    if (file_read(path.data, &text) < 0 || kv_parse(&old, text.data, text.len) < 0)
+        return -1;
+    return same_plan(s, &old, plan);
 }
 
 /* ---- life cycle --------------------------------------------------------------------------- */
@@ -424,43 +385,28 @@ int stage_resume(struct stage *s, const char *dir, const char *name)
 int stage_publish(struct stage *s, const char *folder, const char *manifest)
 {
     SCOPED(buf) from = BUF_INIT, to = BUF_INIT, a = BUF_INIT, b = BUF_INIT;
-    struct manifest m;
+    SCOPED(manifest) m = { 0 };
     file_join(&from, s->work, folder);
     file_join(&to, s->dir, folder);
     file_join(&a, from.data, manifest);
     file_join(&b, to.data, manifest);
     enum file_kind there;
-    int result = file_look(to.data, &there);
-    if (!result)
-        result = manifest_load(&m, a.data) > 0 ? 0 : -1;
-    if (!result) {
-        result = file_mkdirs(to.data);
-        if (!result)
-            result = forget(to.data, from.data, manifest);
-        if (!result) /* what the next run needs if this one is cut off */
-            result = file_sync_dir(a.data);
-        if (!result)
-            result = file_sync_dir(s->work);
-        if (!result)
-            result = each_file(&m, from.data, to.data, file_rename);
-        if (!result)
-            result = file_sync_dir(
-                b.data); /* the manifest appears when its files are on the disk */
-        if (!result)
-            result = file_rename(a.data, b.data);
-        if (!result)
-            result = file_sync_dir(b.data);
-        if (result < 0) {
-            struct err why = err_keep();
-            file_remove(b.data);
-            each_file(&m, to.data, from.data, act_forget);
-            if (!there)
-                file_rmdirs(to.data, 1);
-            err_restore(&why);
-        }
-        manifest_release(&m);
-    }
-    return result;
+    if (file_look(to.data, &there) < 0 || manifest_load(&m, a.data) <= 0)
+        return -1;
+    if (file_mkdirs(to.data) == 0 && forget(to.data, from.data, manifest) == 0 &&
+        /* what the next run needs if this one is cut off */
+        file_sync_dir(a.data) == 0 && file_sync_dir(s->work) == 0 &&
+        each_file(&m, from.data, to.data, file_rename) == 0 &&
+        /* the manifest appears when its files are on the disk */
+        file_sync_dir(b.data) == 0 && file_rename(a.data, b.data) == 0 &&
+        file_sync_dir(b.data) == 0)
+        return 0;
+    struct err why = err_keep();
+    file_remove(b.data);
+    each_file(&m, to.data, from.data, act_forget);
+    if (!there)
+        file_rmdirs(to.data, 1);
+    return err_restore(&why);
 }
 
 int stage_check_finished(const char *dir)

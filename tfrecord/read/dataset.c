@@ -248,15 +248,10 @@ static int open_megatron(struct dataset *d, const char *prefix)
                        prefix, prefix);
     struct source *s = add_source(d, prefix);
     SCOPED(buf) path = BUF_INIT;
-    struct manifest m;
+    SCOPED(manifest) m = { 0 };
     buf_addf(&path, "%s.manifest", prefix);
-    int result = megatron_open(&s->megatron, prefix);
-    int there = result < 0 ? 0 : manifest_load(&m, path.data);
-    if (there > 0) {
-        result = take_vocabulary(d, &m, path.data);
-        manifest_release(&m);
-    }
-    if (result < 0 || there < 0)
+    const int there = megatron_open(&s->megatron, prefix) < 0 ? -1 : manifest_load(&m, path.data);
+    if (there < 0 || (there && take_vocabulary(d, &m, path.data) < 0))
         return -1;
     s->count = run_sequences(d, s);
     d->sequences += s->count;
@@ -267,17 +262,13 @@ static int open_megatron(struct dataset *d, const char *prefix)
  * an error. */
 static int open_file(struct dataset *d, const char *path)
 {
-    struct buf manifest = BUF_INIT;
-    struct manifest m;
+    SCOPED(buf) manifest = BUF_INIT;
+    SCOPED(manifest) m = { 0 };
     file_beside(&manifest, path, "manifest");
-    int result = 0, there = manifest_load(&m, manifest.data);
-    if (there > 0) {
-        if (manifest_find(&m, file_name(path)))
-            result = take_vocabulary(d, &m, manifest.data);
-        manifest_release(&m);
-    }
-    buf_release(&manifest);
-    return result < 0 || there < 0 ? -1 : open_tfrecord(d, path);
+    if (manifest_load(&m, manifest.data) < 0 ||
+        (manifest_find(&m, file_name(path)) && take_vocabulary(d, &m, manifest.data) < 0))
+        return -1;
+    return open_tfrecord(d, path);
 }
 
 /* Checks that the files are those listed in the manifest, with the same sizes. Returns 0, or -1
@@ -285,38 +276,37 @@ static int open_file(struct dataset *d, const char *path)
 static int check_listed(const struct manifest *m, const char *dir, const struct file_names *files)
 {
     SCOPED(buf) path = BUF_INIT;
-    int result = manifest_check_names(m, dir, files);
-    for (size_t i = 0; i < m->count && !result; i++) {
+    if (manifest_check_names(m, dir, files) < 0)
+        return -1;
+    for (size_t i = 0; i < m->count; i++) {
         uint64_t bytes;
         file_join(&path, dir, m->shards[i].name);
-        result = file_size(path.data, &bytes);
-        if (!result && bytes != m->shards[i].bytes)
-            result = err_set("%s: has %llu bytes, but its manifest says %llu", path.data,
-                             (ull)bytes, (ull)m->shards[i].bytes);
+        if (file_size(path.data, &bytes) < 0)
+            return -1;
+        if (bytes != m->shards[i].bytes)
+            return err_set("%s: has %llu bytes, but its manifest says %llu", path.data, (ull)bytes,
+                           (ull)m->shards[i].bytes);
     }
-    return result;
+    return 0;
 }
 
 static int open_folder(struct dataset *d, const char *dir)
 {
     SCOPED(file_names) files = { 0 };
-    struct manifest m;
+    SCOPED(manifest) m = { 0 };
     SCOPED(buf) path = BUF_INIT;
     if (file_list(&files, dir, ".tfrecord") < 0)
         return -1;
     file_join(&path, dir, "manifest");
-    int there = manifest_load(&m, path.data), result = there < 0 ? -1 : 0, is_empty = 0;
-    if (there == 0)
-        result = stage_check_finished(dir);
-    if (there > 0) {
-        result = take_vocabulary(d, &m, path.data);
-        if (!result)
-            result = check_listed(&m, dir, &files);
-        is_empty = kv_get(&m.kv, "records") && !m.records; /* tfwrite --allow-empty */
-        manifest_release(&m);
-    }
-    if (!result && !files.count && !is_empty)
-        result = err_set("%s: no *.tfrecord in this folder", dir);
+    const int there = manifest_load(&m, path.data);
+    if (there < 0 ||
+        (there ? take_vocabulary(d, &m, path.data) < 0 || check_listed(&m, dir, &files) < 0
+               : stage_check_finished(dir) < 0))
+        return -1;
+    const int is_empty = kv_get(&m.kv, "records") && !m.records; /* tfwrite --allow-empty */
+    if (!files.count && !is_empty)
+        return err_set("%s: no *.tfrecord in this folder", dir);
+    int result = 0;
     for (size_t i = 0; i < files.count && !result; i++) {
         file_join(&path, dir, files.names[i]);
         result = open_tfrecord(d, path.data);
