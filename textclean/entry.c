@@ -54,6 +54,9 @@ static int recognise(struct entries *s)
     int64_t n = input_peek(&s->in, KINDS_LOOK);
     if (n <= 0)
         return n < 0 ? -1 : 0;
+    const size_t mark = utf8_mark(s->in.data + s->in.begin, (size_t)n);
+    input_skip(&s->in, mark);
+    n -= (int64_t)mark;
     const char *text = s->in.data + s->in.begin;
     const char *kind = kinds_recognise(s->in.path, text, (size_t)n);
     const int rows = kinds_columns(text, (size_t)n, &columns);
@@ -196,13 +199,15 @@ static int scan_object(struct search *f, const char *field);
 static int scan_text(struct search *f)
 {
     struct entry *r = f->r;
-    const char *text;
-    size_t n;
+    const char *text = "";
+    size_t n = 0;
     if (f->texts++)
         return js_scan_error(&f->scan, f->scan.at, "the text's name occurs twice");
-    js_scan_peek(&f->scan);
+    const int first = js_scan_peek(&f->scan), is_null = first == 'n';
     r->text_begin = f->scan.at;
-    if (js_scan_text(&f->scan, &text, &n) < 0)
+    if (!is_null && first >= 0 && first != '"')
+        return err_set("\"%s\" is no string", f->field);
+    if ((is_null ? js_scan_value(&f->scan, 0) : js_scan_text(&f->scan, &text, &n)) < 0)
         return err_in("\"%s\"", f->field);
     r->text_end = f->scan.at;
     buf_clear(&r->document.text);

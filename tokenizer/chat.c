@@ -2,6 +2,7 @@
 
 #include "common/base/err.h"
 #include "common/base/scope.h"
+#include "common/base/utf8.h"
 #include "common/files/file.h"
 #include "common/formats/js.h"
 #include "unicode/whitespace.h"
@@ -194,7 +195,7 @@ int chat_encode(const struct chat *c, struct encoder *e, const char *line, size_
                 struct ids *ids, struct ids *spans)
 {
     struct talk k = { c, e, ids, spans, BUF_INIT, SIZE_MAX, BUF_INIT };
-    const size_t mark = n >= 3 && !memcmp(line, "\xEF\xBB\xBF", 3) ? 3 : 0;
+    const size_t mark = utf8_mark(line, n);
     if (!whitespace_strip(line + mark, n - mark).n)
         return 0;
     SCOPED_JS root = js_parse(line + mark, n - mark, "JSON");

@@ -74,6 +74,9 @@ size_t utf8_count(const char *text, size_t n); /* characters that begin in text[
  * n if there are no more. */
 size_t utf8_offset(const char *s, size_t n, size_t count);
 
+/* Returns the bytes of a byte order mark at the beginning of a text, or 0. */
+size_t utf8_mark(const char *text, size_t n);
+
 /* Returns the length of the longest valid prefix in bytes (RFC 3629: no surrogates, no overlong
  * forms). */
 size_t utf8_valid(const char *text, size_t n);

@@ -2,6 +2,7 @@
 
 #include "common/base/err.h"
 #include "common/base/mem.h"
+#include "common/base/utf8.h"
 #include "common/files/file.h"
 #include "common/files/packed.h"
 #include "common/files/paths.h"
@@ -75,12 +76,6 @@ static int begins(const char *text, size_t n, const char *with)
     return n >= strlen(with) && !memcmp(text, with, strlen(with));
 }
 
-/* Returns the bytes of a byte order mark at the beginning of a text, or 0. */
-static size_t order_mark(const char *text, size_t n)
-{
-    return begins(text, n, "\xEF\xBB\xBF") ? 3 : 0;
-}
-
 static enum source_format guess(const char *name, const char *text, size_t n)
 {
     enum columns_kind kind;
@@ -88,7 +83,7 @@ static enum source_format guess(const char *name, const char *text, size_t n)
         return kind == COLUMNS_PARQUET ? SOURCE_PARQUET : SOURCE_ARROW;
     if (file_ends_with(name, ".csv") || kinds_is_table(text, n, ','))
         return SOURCE_CSV;
-    size_t mark = order_mark(text, n);
+    size_t mark = utf8_mark(text, n);
     text += mark;
     n -= mark;
     if (kinds_is_documents(text, n))
@@ -206,7 +201,7 @@ static int open_next(struct source *s)
     if (s->how.fields && !has_fields(s->current))
         return err_set("%s: neither JSON lines nor a table, so that it has no fields", s->in.path);
     if (s->current == SOURCE_JSONL || s->current == SOURCE_CSV)
-        input_skip(&s->in, order_mark(s->in.data + s->in.begin, s->in.end - s->in.begin));
+        input_skip(&s->in, utf8_mark(s->in.data + s->in.begin, s->in.end - s->in.begin));
     if (s->current == SOURCE_DOCUMENTS)
         document_open(&s->reader, &s->in);
     s->line = s->records = 0;
