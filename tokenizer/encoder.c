@@ -30,6 +30,9 @@ struct encoder *encoder_new(const struct tokenizer *t)
         e->words = words_new(t->normalizer);
     else
         e->split = split_new(&t->v.splitter);
+    if (e->split && splitter_scans(&t->v.splitter) && t->v.model == VOCABULARY_BPE && !t->seams &&
+        !t->v.prefix_space && !t->v.normalizer.count && !(t->added[0].count && t->added[1].count))
+        e->marks = &t->added[!t->added[0].count];
     e->cache = wordcache_new(encode_unknown, e);
     buf_init(&e->repaired);
     buf_init(&e->prefixed);
@@ -122,7 +125,7 @@ static int encode_parts(struct encoder *e, const struct pieces *p, struct ids *o
 {
     enum { MAX = sizeof e->bounds / sizeof *e->bounds };
     size_t begins[MAX], count = 0;
-    struct pieces parts = { p->text, p->readable, begins, e->bounds, 0 };
+    struct pieces parts = { p->text, p->readable, begins, e->bounds, 0, NULL };
     for (size_t i = 0; i < p->count; i++)
         for (size_t at = p->begins[i]; at < p->ends[i]; at = e->bounds[count - 1]) {
             if (count == MAX) {
@@ -192,6 +195,53 @@ static int encode_pass(struct encoder *e, const char *text, size_t n,
                : 0;
 }
 
+/* Appends the ids of a text with `count` added tokens, e->given, at e->cuts to `out`. Returns 0, or
+ * -1 with an error. */
+static int encode_marked(struct encoder *e, const char *text, size_t n, size_t count,
+                         struct ids *out)
+{
+    size_t begins[sizeof e->bounds / sizeof *e->bounds], ends[sizeof begins / sizeof *begins];
+    size_t mark = 0;
+    int got = encoder_cut(e, text, n, 1);
+    split_also_at(e->split, e->cuts, 2 * count);
+    for (struct pieces p; !got && (got = encoder_next(e, &p)) > 0;) {
+        struct pieces all = { text, n, begins, ends, 0, e->given + mark };
+        for (size_t i = 0; i < p.count; i++) {
+            size_t in_token = mark < count && p.ends[i] > e->cuts[2 * mark];
+            if (in_token && p.ends[i] < e->cuts[2 * mark + 1])
+                continue;
+            mark += in_token; /* this is its last piece */
+            begins[all.count] = in_token ? p.ends[i] : p.begins[i];
+            ends[all.count++] = p.ends[i];
+        }
+        got = encoder_put(e, &all, out);
+    }
+    return got;
+}
+
+/* Does the same as encode_pass, for an encoder with `marks`. So few pieces between added tokens are
+ * cut and encoded together with others. */
+static int encode_all(struct encoder *e, const char *text, size_t n, enum tokenizer_special special,
+                      struct ids *out)
+{
+    enum { MAX = sizeof e->given / sizeof *e->given };
+    struct added_walk w = { .text = text, .n = n };
+    int more = 1;
+    for (size_t from = 0, count = 0; more; from = w.done, count = 0) {
+        while (count < MAX && (more = added_next(e->marks, &w, special == TOKENIZER_SPECIAL))) {
+            e->cuts[2 * count] = w.begin - from;
+            e->cuts[2 * count + 1] = w.end - from;
+            e->given[count++] = w.id;
+            w.done = w.end;
+        }
+        size_t size = (more ? w.done : n) - from;
+        if ((count ? encode_marked(e, text + from, size, count, out)
+                   : encode_plain(e, text + from, size, 1, out)) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* If the text has invalid UTF-8, sets *text and *n to a copy in which it is replaced. Returns 0, or
  * -1 with an error if the text is too long. */
 static int check_text(struct encoder *e, const char **text, size_t *n)
@@ -210,7 +260,10 @@ static int check_text(struct encoder *e, const char **text, size_t *n)
 int encoder_encode(struct encoder *e, const char *text, size_t n, enum tokenizer_special special,
                    struct ids *out)
 {
-    return check_text(e, &text, &n) < 0 ? -1 : encode_pass(e, text, n, special, 0, 1, out);
+    if (check_text(e, &text, &n) < 0)
+        return -1;
+    return e->marks ? encode_all(e, text, n, special, out)
+                    : encode_pass(e, text, n, special, 0, 1, out);
 }
 
 int encoder_pieces(struct encoder *e, const char *text, size_t n,

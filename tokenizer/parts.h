@@ -45,6 +45,9 @@ struct encoder {
     uint64_t replaced;   /* bytes that were not UTF-8 */
     struct pieces tiles; /* pieces without gaps between them */
     size_t bounds[1024];
+    const struct added_set *marks; /* not NULL: a text is cut at once, also at these tokens */
+    size_t cuts[1024];             /* where each of them begins and ends */
+    uint32_t given[1024 / 2];      /* their ids */
 };
 
 /* Begins an iteration over the pieces of a normalized text without added tokens. `first` 1: a

@@ -412,7 +412,9 @@ int words_next(struct words *w, struct pieces *p)
     }
     if (w->at == w->size)
         end_word(w);
-    *p = (struct pieces){ w->out.data, w->out.len + SLACK_BYTES, w->begins, w->ends, w->ended };
+    *p = (struct pieces){
+        w->out.data, w->out.len + SLACK_BYTES, w->begins, w->ends, w->ended, NULL
+    };
     return 1;
 }
 

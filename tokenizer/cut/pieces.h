@@ -5,17 +5,20 @@
 
 #include "common/base/std.h"
 
-/* Pieces of a text. Piece i is text[begins[i]..ends[i]) and is not empty. All bytes of
- * text[0..readable) may be read, including bytes that belong to no piece. */
+/* Pieces of a text. Piece i is text[begins[i]..ends[i]). Only with `given` may it be empty: it then
+ * stands for an id. All bytes of text[0..readable) may be read, including bytes that belong to no
+ * piece. */
 struct pieces {
     const char *text;
     size_t readable;
     const size_t *begins, *ends;
     size_t count;
+    const uint32_t *given; /* the ids of the empty pieces, in order */
 };
 
 /* Returns the pieces begin to end - 1 of p. */
 static inline struct pieces pieces_of(const struct pieces *p, size_t begin, size_t end)
 {
-    return (struct pieces){ p->text, p->readable, p->begins + begin, p->ends + begin, end - begin };
+    return (struct pieces){ p->text,         p->readable, p->begins + begin,
+                            p->ends + begin, end - begin, NULL };
 }

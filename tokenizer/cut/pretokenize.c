@@ -164,6 +164,11 @@ void split_begin(struct split_walk *s, const char *text, size_t n)
     level_begin(s, 0, 0, n);
 }
 
+void split_also_at(struct split_walk *s, const size_t *offsets, size_t count)
+{
+    scan_also_at(s->scan, offsets, count);
+}
+
 /* Sets l->match_begin and l->match_end to the first match at or after l->at, or both to l->end if
  * there is none. Returns 0, or -1 with an error. */
 static int find_match(struct split_walk *s, const struct split_rule *r, struct level *l)

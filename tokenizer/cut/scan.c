@@ -25,11 +25,13 @@ struct scan {
     struct lanes lanes;
     const unsigned char *text;
     size_t n;
-    size_t begin, end; /* the chunk */
-    size_t word;       /* index of the word of marks that is being returned */
-    uint64_t bits;     /* bits of that word not returned yet */
-    int ended;         /* the end of the text has been given out */
-    int high;          /* the chunk has bytes that are not ASCII */
+    size_t begin, end;            /* the chunk */
+    const size_t *also;           /* where pieces must begin, too */
+    size_t also_count, also_done; /* those before the chunk are done */
+    size_t word;                  /* index of the word of marks that is being returned */
+    uint64_t bits;                /* bits of that word not returned yet */
+    int ended;                    /* the end of the text has been given out */
+    int high;                     /* the chunk has bytes that are not ASCII */
     size_t cap;
     uint8_t *classes, *symbols, *states; /* of the chunk's bytes */
     uint64_t *marks;                     /* bits: a piece begins here */
@@ -85,8 +87,15 @@ void scan_begin(struct scan *s, const char *text, size_t n)
     s->text = (const unsigned char *)text;
     s->n = n;
     s->begin = s->end = s->word = 0;
+    s->also_count = s->also_done = 0;
     s->bits = 0;
     s->ended = !n;
+}
+
+void scan_also_at(struct scan *s, const size_t *offsets, size_t count)
+{
+    s->also = offsets;
+    s->also_count = count;
 }
 
 /* ---- classes --------------------------------------------------------------------------------- */
@@ -326,6 +335,17 @@ static void go(const struct automaton *a, struct scan *s, size_t n, uint8_t behi
 
 /* ---- chunks ---------------------------------------------------------------------------------- */
 
+/* Sets classes[0..n) to the classes of the first automaton for the text from `at`. Returns what
+ * classify does. */
+static int classify_first(const struct scan *s, size_t at, size_t n, uint8_t *classes)
+{
+    int high = classify(s->automata[0], s->text + at, n, classes);
+    for (size_t i = s->also_done; i < s->also_count && s->also[i] < at + n; i++)
+        if (s->also[i] >= at)
+            classes[s->also[i] - at] |= AUTOMATON_CUT;
+    return high;
+}
+
 /* Returns the backward state of the first automaton at s->end; -1 if the following WINDOW bytes do
  * not determine it. */
 static int state_behind(const struct scan *s)
@@ -335,7 +355,7 @@ static int state_behind(const struct scan *s)
     size_t left = s->n - s->end, n = left < WINDOW ? left : WINDOW;
     if (!left)
         return a->back_end;
-    classify(a, s->text + s->end, n, classes);
+    classify_first(s, s->end, n, classes);
     if (n < left)
         return settle(a, classes, n);
     uint8_t state = a->back_end;
@@ -352,7 +372,7 @@ static int cut_first(struct scan *s)
     int behind = state_behind(s);
     if (behind < 0)
         return -1;
-    s->high = classify(s->automata[0], s->text + s->begin, n, s->classes);
+    s->high = classify_first(s, s->begin, n, s->classes);
     s->classes[0] |= AUTOMATON_CUT;
     go(s->automata[0], s, n, (uint8_t)behind);
     return 0;
@@ -390,6 +410,8 @@ static int end_at_piece(struct scan *s)
 static void next_chunk(struct scan *s)
 {
     s->begin = s->end;
+    while (s->also_done < s->also_count && s->also[s->also_done] < s->begin)
+        s->also_done++;
     for (size_t want = CHUNK;; want *= 2) {
         s->end = s->n - s->begin < want ? s->n : s->begin + want;
         reserve(s, s->end - s->begin);

@@ -17,6 +17,9 @@ struct scan *scan_new(const struct automaton *const *automata, int count); /* bo
 void scan_free(struct scan *s);
 void scan_begin(struct scan *s, const char *text, size_t n); /* valid UTF-8, borrowed */
 
+/* Cuts the text also at these offsets, as split_also_at does. */
+void scan_also_at(struct scan *s, const size_t *offsets, size_t count);
+
 /* Writes the ends of the next pieces, as offsets in the text, to ends[]. Returns their number, at
  * most max; 0 at the end of the text. */
 int scan_next(struct scan *s, size_t *ends, int max);

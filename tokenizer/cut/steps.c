@@ -631,7 +631,7 @@ int stepper_cut(struct stepper *s, const char *text, size_t n, int first, struct
     s->pieces.count = 0;
     add_piece(&s->pieces, 0, n);
     if (!s->cuts->count) { /* the text is one piece and need not be copied */
-        *p = (struct pieces){ text, n, s->pieces.begins, s->pieces.ends, s->pieces.count };
+        *p = (struct pieces){ text, n, s->pieces.begins, s->pieces.ends, s->pieces.count, NULL };
         return 0;
     }
     buf_clear(&s->pieces.text);
@@ -647,7 +647,7 @@ int stepper_cut(struct stepper *s, const char *text, size_t n, int first, struct
         s->pieces = s->made;
         s->made = spare;
     }
-    *p = (struct pieces){ s->pieces.text.data, s->pieces.text.len, s->pieces.begins, s->pieces.ends,
-                          s->pieces.count };
+    *p = (struct pieces){ s->pieces.text.data, s->pieces.text.len, s->pieces.begins,
+                          s->pieces.ends,      s->pieces.count,    NULL };
     return 0;
 }

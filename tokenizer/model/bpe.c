@@ -91,11 +91,6 @@ static void short_begin(const struct pairs *pairs, struct bpe_short *s, size_t n
         s->ranks[i] = pairs_find(pairs, s->ids[i], s->ids[i + 1]);
 }
 
-static uint64_t short_tokens(const struct bpe_short *s)
-{
-    return s->alive & (((uint64_t)1 << s->n) - 1) << 1;
-}
-
 /* The ranks that a merge changes: at `place`, at `before`, and at `gone`, which becomes NONE. */
 struct merged {
     int place, gone, before;
@@ -116,12 +111,6 @@ __attribute__((always_inline)) static inline struct merged merge_at(const struct
     m.rank = pairs_find(pairs, id, s->ids[place_after(s->alive, place)]);
     m.rank_before = pairs_find(pairs, s->ids[m.before], id);
     return m;
-}
-
-static void end_plain(const struct bpe_short *s, struct ids *out)
-{
-    for (uint64_t tokens = short_tokens(s); tokens; tokens &= tokens - 1)
-        out->data[out->count++] = s->ids[__builtin_ctzll(tokens)];
 }
 
 /* Returns the greatest of the ranks that are as good as `rank`. */
@@ -155,8 +144,7 @@ AVX512 static inline __m512i with_rank(__m512i ranks, int base, int place, uint3
     return _mm512_mask_set1_epi32(ranks, lane, (int)rank);
 }
 
-/* Does one merge, with one place per lane in `rows` registers. There must be a pair to merge.
- * Returns 1 if there is a further one, else 0. */
+/* Does one merge, with one place per lane in `rows` registers. Returns 1; 0 if no pair merges. */
 AVX512 __attribute__((always_inline)) static inline int merge_least(const struct pairs *pairs,
                                                                     struct bpe_short *s, int rows)
 {
@@ -167,21 +155,21 @@ AVX512 __attribute__((always_inline)) static inline int merge_least(const struct
     for (int i = 1; i < rows; i++)
         low = _mm512_min_epu32(low, ranks[i]);
     uint32_t least = _mm512_reduce_min_epu32(low);
+    if (least == NONE)
+        return 0;
     const __m512i last = _mm512_set1_epi32((int)last_tied(pairs, least));
     uint64_t where = 0;
     for (int i = 0; i < rows; i++)
         where |= (uint64_t)_mm512_cmple_epu32_mask(ranks[i], last) << LANES * i;
     const int place = __builtin_ctzll(where);
     struct merged m = merge_at(pairs, s, place, pairs->last ? s->ranks[place] : least);
-    __mmask16 more = 0;
     for (int i = 0; i < rows; i++) {
         ranks[i] = with_rank(ranks[i], LANES * i, m.gone, NONE);
         ranks[i] = with_rank(ranks[i], LANES * i, m.place, m.rank);
         ranks[i] = with_rank(ranks[i], LANES * i, m.before, m.rank_before);
         _mm512_storeu_si512(s->ranks + LANES * i, ranks[i]);
-        more |= _mm512_cmpneq_epi32_mask(ranks[i], _mm512_set1_epi32((int)NONE));
     }
-    return more != 0;
+    return 1;
 }
 
 /* Merges the pieces list[0..count), whose ranks fit into `rows` registers. Does one merge of each
@@ -201,38 +189,18 @@ AVX512 __attribute__((always_inline)) static inline void merge_alternately(
     }
 }
 
-AVX512 static inline int merges_any(const struct bpe_short *s, int rows)
-{
-    __m512i low = _mm512_loadu_si512(s->ranks);
-    for (int i = 1; i < rows; i++)
-        low = _mm512_min_epu32(low, _mm512_loadu_si512(s->ranks + LANES * i));
-    return _mm512_cmpneq_epi32_mask(low, _mm512_set1_epi32((int)NONE)) != 0;
-}
-
 /* Merges pieces, those that fit into one register apart from the others. */
 AVX512 static void merge_avx512(const struct pairs *pairs, struct bpe_short *s, size_t count)
 {
     struct bpe_short *small[TOGETHER], *large[TOGETHER];
     size_t smalls = 0, larges = 0;
     for (size_t i = 0; i < count; i++) {
-        int is_small = s[i].n <= LANES;
         small[smalls] = large[larges] = &s[i];
-        smalls += (size_t)(is_small && merges_any(&s[i], 1));
-        larges += (size_t)(!is_small && merges_any(&s[i], PLACES / LANES));
+        smalls += s[i].n <= LANES;
+        larges += s[i].n > LANES;
     }
     merge_alternately(pairs, small, smalls, 1);
     merge_alternately(pairs, large, larges, PLACES / LANES);
-}
-
-AVX512 static void end_avx512(const struct bpe_short *s, struct ids *out)
-{
-    uint64_t tokens = short_tokens(s);
-    for (size_t at = 0; at <= s->n; at += LANES) {
-        __mmask16 lanes = (__mmask16)(tokens >> at);
-        __m512i ids = _mm512_maskz_compress_epi32(lanes, _mm512_loadu_si512(s->ids + at));
-        _mm512_storeu_si512(out->data + out->count, ids);
-        out->count += (size_t)_mm_popcnt_u32(lanes);
-    }
 }
 #endif
 
@@ -251,13 +219,9 @@ static void merge_all(const struct pairs *pairs, struct bpe_short *s, size_t cou
 /* Appends the tokens of a merged piece. out->data needs room for PLACES more ids. */
 static void append(const struct bpe_short *s, struct ids *out)
 {
-#if defined(__x86_64__)
-    if (simd_level() == SIMD_AVX512) {
-        end_avx512(s, out);
-        return;
-    }
-#endif
-    end_plain(s, out);
+    uint64_t tokens = s->alive & (((uint64_t)1 << s->n) - 1) << 1;
+    for (; tokens; tokens &= tokens - 1)
+        out->data[out->count++] = s->ids[__builtin_ctzll(tokens)];
 }
 
 /* ---- long pieces --------------------------------------------------------------------------- */
@@ -316,7 +280,6 @@ void bpe_scratch_release(struct bpe_scratch *s)
     free(s->ranks);
     free(s->heap);
     free(s->shorts);
-    free(s->known);
     *s = (struct bpe_scratch){ 0 };
 }
 
@@ -353,9 +316,12 @@ static void merge_long(const struct bpe *b, struct bpe_scratch *s)
     }
 }
 
-/* Merges the tokens s->ids[0..n) and appends the resulting ids to `out`. */
-static void encode_long(const struct bpe *b, struct bpe_scratch *s, size_t n, struct ids *out)
+/* Merges the tokens from[0..n) and appends the resulting ids to `out`. */
+static void encode_long(const struct bpe *b, struct bpe_scratch *s, const uint32_t *from, size_t n,
+                        struct ids *out)
 {
+    scratch_reserve(s, n);
+    memcpy(s->ids, from, n * sizeof *from);
     mem_grow(s->heap, s->heap_cap, n);
     s->heap_count = 0;
     for (size_t i = 0; i < n; i++) {
@@ -396,113 +362,42 @@ static void merge_waiting(const struct bpe *b, struct bpe_scratch *s, size_t cou
     }
 }
 
-int bpe_encode_ids(const struct bpe *b, struct bpe_scratch *s, const uint32_t *from, size_t n,
-                   struct ids *out)
-{
-    size_t end;
-    if (!n)
-        return 0;
-    if (n >= NONE)
-        return err_set("the text has a piece of %zu tokens that cannot be split: too long", n);
-    if (n > SHORT_PIECE) {
-        scratch_reserve(s, n);
-        memcpy(s->ids, from, n * sizeof *from);
-        encode_long(b, s, n, out);
-        return 0;
-    }
-    struct bpe_short *piece = shorts_of(s);
-    memcpy(piece->ids + 1, from, n * sizeof *from);
-    short_begin(&b->pairs, piece, n);
-    merge_waiting(b, s, 1, out, &end);
-    return 0;
-}
-
-static size_t known_prefix(const struct bpe *b, const unsigned char *piece, size_t n)
-{
-    size_t i = 0;
-    while (i < n && b->byte_ids[piece[i]] >= 0)
-        i++;
-    return i;
-}
-
-/* Checks a piece of *n bytes. Returns the piece itself or, if bytes without a token are dropped, a
- * copy in s->known without them, and sets *n to its length. Returns NULL with an error. */
-static const unsigned char *check_piece(const struct bpe *b, struct bpe_scratch *s,
-                                        const unsigned char *piece, size_t *n)
-{
-    if (*n >= NONE) {
-        err_set("the text has a piece of %zu bytes that cannot be split: too long", *n);
-        return NULL;
-    }
-    size_t known = b->complete ? *n : known_prefix(b, piece, *n), all = *n;
-    if (known == all)
-        return piece;
-    if (!b->drop) {
-        err_set(
-            "the vocabulary has no token for byte 0x%02X (tokenize --missing drop leaves it out, "
-            "as Hugging Face does)",
-            piece[known]);
-        return NULL;
-    }
-    mem_grow(s->known, s->known_cap, all);
-    *n = 0;
-    for (size_t i = 0; i < all; i++)
-        if (b->byte_ids[piece[i]] >= 0)
-            s->known[(*n)++] = piece[i];
-    return s->known;
-}
-
-/* Stores the tokens with which a piece begins in `to` if they are few, else in s->ids. Returns
- * their number. */
-static size_t begin_piece(const struct bpe *b, struct bpe_scratch *s, struct bpe_short *to,
-                          const unsigned char *piece, size_t n)
-{
-    if (n <= SHORT_PIECE)
-        return starts_put(b->starts, to->ids + 1, piece, n);
-    scratch_reserve(s, n);
-    size_t count = starts_put(b->starts, s->ids, piece, n);
-    if (count <= SHORT_PIECE)
-        memcpy(to->ids + 1, s->ids, count * sizeof *s->ids);
-    return count;
-}
-
-int bpe_encode_all(const struct bpe *b, struct bpe_scratch *s, const struct pieces *p,
-                   struct ids *out, size_t *ends)
+void bpe_merge(const struct bpe *b, struct bpe_scratch *s, const uint32_t *ids,
+               const size_t *list_ends, size_t count, struct ids *out, size_t *ends)
 {
     size_t waiting = 0;
-    for (size_t i = 0; i < p->count; i++) {
-        const unsigned char *piece = (const unsigned char *)p->text + p->begins[i];
-        size_t n = p->ends[i] - p->begins[i];
-        if (!(piece = check_piece(b, s, piece, &n)))
-            return -1;
-        if (!n) { /* no byte of the piece has a token */
-            merge_waiting(b, s, waiting, out, ends + i - waiting);
-            waiting = 0;
-            ends[i] = out->count;
+    for (size_t i = 0, at = 0; i < count; at = list_ends[i++]) {
+        size_t n = list_ends[i] - at, is_short = n && n <= SHORT_PIECE;
+        if (is_short) {
+            struct bpe_short *to = &shorts_of(s)[waiting++];
+            memcpy(to->ids + 1, ids + at, n * sizeof *ids);
+            short_begin(&b->pairs, to, n);
+        }
+        if (is_short && waiting < TOGETHER)
             continue;
-        }
-        struct bpe_short *to = &shorts_of(s)[waiting];
-        size_t count = begin_piece(b, s, to, piece, n);
-        if (count <= SHORT_PIECE) {
-            short_begin(&b->pairs, to, count);
-            waiting++;
-        }
-        if (waiting == TOGETHER || count > SHORT_PIECE) {
-            merge_waiting(b, s, waiting, out, ends + i + (count <= SHORT_PIECE) - waiting);
-            waiting = 0;
-        }
-        if (count > SHORT_PIECE) {
-            encode_long(b, s, count, out);
-            ends[i] = out->count;
-        }
+        merge_waiting(b, s, waiting, out, ends + i + is_short - waiting);
+        waiting = 0;
+        if (n > SHORT_PIECE)
+            encode_long(b, s, ids + at, n, out);
+        ends[i] = out->count;
     }
-    merge_waiting(b, s, waiting, out, ends + p->count - waiting);
-    return 0;
+    merge_waiting(b, s, waiting, out, ends + count - waiting);
 }
 
-int bpe_encode(const struct bpe *b, struct bpe_scratch *s, const char *text, size_t n,
-               struct ids *out)
+int bpe_begin(const struct bpe *b, const char *piece, size_t n, struct ids *ids)
 {
-    size_t begin = 0, end;
-    return bpe_encode_all(b, s, &(struct pieces){ text, n, &begin, &n, 1 }, out, &end);
+    const unsigned char *bytes = (const unsigned char *)piece;
+    mem_grow(ids->data, ids->cap, ids->count + n);
+    if (b->complete) {
+        ids->count += starts_put(b->starts, ids->data + ids->count, bytes, n);
+        return 0;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (b->byte_ids[bytes[i]] >= 0)
+            ids->data[ids->count++] = (uint32_t)b->byte_ids[bytes[i]];
+        else if (!b->drop)
+            return err_set("the vocabulary has no token for byte 0x%02X (tokenize --missing drop "
+                           "leaves it out, as Hugging Face does)",
+                           bytes[i]);
+    return 0;
 }

@@ -13,7 +13,6 @@
 #pragma once
 
 #include "common/base/ids.h"
-#include "tokenizer/cut/pieces.h"
 #include "tokenizer/model/merge.h"
 
 struct bpe;
@@ -40,23 +39,15 @@ struct bpe_scratch {
     size_t cap;
     uint64_t *heap;
     size_t heap_count, heap_cap;
-    unsigned char *known; /* copy of a piece without the bytes that have no token */
-    size_t known_cap;
 };
 void bpe_scratch_release(struct bpe_scratch *s);
 
-/* Merges the tokens ids[0..n), which may be any tokens, and appends the resulting ids to `out`.
- * Returns 0, or -1 with an error if there are 2^32 ids or more. */
-int bpe_encode_ids(const struct bpe *b, struct bpe_scratch *s, const uint32_t *ids, size_t n,
-                   struct ids *out);
+/* Appends to `ids` the tokens with which a piece of bytes begins: starts.h. Returns 0, or -1 with
+ * an error if a byte has no token. */
+int bpe_begin(const struct bpe *b, const char *piece, size_t n, struct ids *ids);
 
-/* Appends the ids of the pieces to `out`, in order. The ids of piece i end before
- * out->data[ends[i]]. Returns 0, or -1 with an error if a byte has no token or a piece has 4 GiB or
- * more. */
-int bpe_encode_all(const struct bpe *b, struct bpe_scratch *s, const struct pieces *p,
-                   struct ids *out, size_t *ends);
-
-/* Appends the ids of one piece to `out`. Returns 0, or -1 with an error if a byte has no token or
- * the piece has 4 GiB or more. */
-int bpe_encode(const struct bpe *b, struct bpe_scratch *s, const char *piece, size_t n,
-               struct ids *out);
+/* Merges the tokens of several lists, each apart, and appends the resulting ids to `out`, in order.
+ * List i ends before ids[list_ends[i]], where the next one begins; it may have any tokens, fewer
+ * than 2^32. Its resulting ids end before out->data[ends[i]]. */
+void bpe_merge(const struct bpe *b, struct bpe_scratch *s, const uint32_t *ids,
+               const size_t *list_ends, size_t count, struct ids *out, size_t *ends);

@@ -6,7 +6,7 @@
 #include "tokenizer/model/vocabulary.h"
 #include "tokenizer/model/wordpiece.h"
 
-enum { CHARACTERS = 0x10000, TOGETHER = 256 };
+enum { CHARACTERS = 0x10000, TOGETHER = 256, IDS_KEPT = 1 << 20 };
 #define NO_ID UINT32_MAX
 
 struct subword {
@@ -113,6 +113,7 @@ void subword_scratch_release(struct subword_scratch *s)
     bpe_scratch_release(&s->bpe);
     unigram_scratch_release(&s->unigram);
     ids_release(&s->ids);
+    ids_release(&s->merged);
     buf_release(&s->name);
 }
 
@@ -130,7 +131,7 @@ static int fall_back(const struct subword *s, const struct buf *name, struct ids
     return 1;
 }
 
-/* Writes the tokens of the piece's characters, or of its bytes if tokens are byte strings, to
+/* Appends the tokens of the piece's characters, or of its bytes if tokens are byte strings, to
  * scratch->ids. With fuse_unknown, a run of unknown
  * characters becomes one unknown token, so this token is written only when a known character or the
  * end follows. Byte tokens do not end such a run, as in Hugging Face's BPE. */
@@ -141,7 +142,6 @@ static void put_characters(const struct subword *s, struct subword_scratch *scra
     int64_t unknown = v->roles[TOKENIZER_UNKNOWN];
     int waiting = 0;
     size_t len;
-    scratch->ids.count = 0;
     if (!scratch->name.data)
         buf_init(&scratch->name);
     for (size_t i = 0; i < n; i += len) {
@@ -185,50 +185,34 @@ static int put_word(const struct vocabulary *v, const char *word, size_t n, stru
     return 0;
 }
 
-int subword_encode(const struct subword *s, struct subword_scratch *scratch, const char *piece,
-                   size_t n, struct ids *out)
-{
-    const struct vocabulary *v = s->v;
-    if (s->wordpiece) {
-        wordpiece_encode(s->wordpiece, piece, n, out);
-        return 0;
-    }
-    if (s->unigram)
-        return unigram_encode(s->unigram, &scratch->unigram, piece, n, out);
-    if (v->model == VOCABULARY_WORDLEVEL)
-        return put_word(v, piece, n, out);
-    int64_t id = s->whole ? vocabulary_find(v, piece, n) : -1;
-    if (id >= 0 && s->whole[id]) {
-        ids_add(out, (uint32_t)id);
-        return 0;
-    }
-    if (s->bytes)
-        return bpe_encode(s->bpe, &scratch->bpe, piece, n, out);
-    put_characters(s, scratch, piece, n);
-    if (!scratch->ids.count) /* no character is known, and there is no unknown token */
-        return 0;
-    return bpe_encode_ids(s->bpe, &scratch->bpe, scratch->ids.data, scratch->ids.count, out);
-}
-
-/* Appends the ids of at most TOGETHER pieces of bytes to `out`: those that are whole tokens are
+/* Appends the ids of at most TOGETHER pieces to `out`, with BPE: those that are whole tokens are
  * looked up, and the others are merged together. Returns 0, or -1 with an error. */
-static int encode_bytes(const struct subword *s, struct subword_scratch *scratch,
+static int encode_pairs(const struct subword *s, struct subword_scratch *scratch,
                         const struct pieces *p, struct ids *out, size_t *ends)
 {
-    size_t begins[TOGETHER], rest_ends[TOGETHER], made[TOGETHER];
-    struct pieces rest = { p->text, p->readable, begins, rest_ends, 0 };
+    size_t list_ends[TOGETHER], made[TOGETHER], lists = 0;
     uint32_t known[TOGETHER];
-    struct ids *merged = &scratch->ids;
-    vocabulary_find_all(s->v, p, known);
+    struct ids *ids = &scratch->ids, *merged = &scratch->merged;
+    if (s->whole)
+        vocabulary_find_all(s->v, p, known);
+    ids->count = merged->count = 0;
     for (size_t i = 0; i < p->count; i++) {
-        known[i] = known[i] < s->v->count && s->whole[known[i]] ? known[i] : NO_ID;
-        begins[rest.count] = p->begins[i];
-        rest_ends[rest.count] = p->ends[i];
-        rest.count += known[i] == NO_ID;
+        const char *piece = p->text + p->begins[i];
+        size_t n = p->ends[i] - p->begins[i];
+        known[i] = s->whole && known[i] < s->v->count && s->whole[known[i]] ? known[i] : NO_ID;
+        if (known[i] != NO_ID)
+            continue;
+        if (n >= NO_ID)
+            return err_set("the text has a piece of %zu bytes that cannot be split: too long", n);
+        if (!s->bytes)
+            put_characters(s, scratch, piece, n);
+        else if (bpe_begin(s->bpe, piece, n, ids) < 0)
+            return -1;
+        list_ends[lists++] = ids->count;
     }
-    merged->count = 0;
-    if (bpe_encode_all(s->bpe, &scratch->bpe, &rest, merged, made) < 0)
-        return -1;
+    bpe_merge(s->bpe, &scratch->bpe, ids->data, list_ends, lists, merged, made);
+    if (ids->cap > IDS_KEPT)
+        ids_release(ids);
     for (size_t i = 0, k = 0, at = 0; i < p->count; ends[i++] = out->count) {
         if (known[i] != NO_ID) {
             ids_add(out, known[i]);
@@ -243,14 +227,29 @@ static int encode_bytes(const struct subword *s, struct subword_scratch *scratch
 int subword_encode_all(const struct subword *s, struct subword_scratch *scratch,
                        const struct pieces *p, struct ids *out, size_t *ends)
 {
-    for (size_t i = 0; i < p->count && s->bytes; i += TOGETHER) {
+    for (size_t i = 0; i < p->count && s->bpe; i += TOGETHER) {
         struct pieces some = pieces_of(p, i, p->count - i < TOGETHER ? p->count : i + TOGETHER);
-        if (encode_bytes(s, scratch, &some, out, ends + i) < 0)
+        if (encode_pairs(s, scratch, &some, out, ends + i) < 0)
             return -1;
     }
-    for (size_t i = 0; i < p->count && !s->bytes; ends[i++] = out->count)
+    for (size_t i = 0; i < p->count && !s->bpe; ends[i++] = out->count)
         if (subword_encode(s, scratch, p->text + p->begins[i], p->ends[i] - p->begins[i], out) < 0)
             return -1;
+    return 0;
+}
+
+int subword_encode(const struct subword *s, struct subword_scratch *scratch, const char *piece,
+                   size_t n, struct ids *out)
+{
+    size_t begin = 0, end;
+    if (s->bpe)
+        return encode_pairs(s, scratch, &(struct pieces){ piece, n, &begin, &n, 1, NULL }, out,
+                            &end);
+    if (s->unigram)
+        return unigram_encode(s->unigram, &scratch->unigram, piece, n, out);
+    if (!s->wordpiece)
+        return put_word(s->v, piece, n, out);
+    wordpiece_encode(s->wordpiece, piece, n, out);
     return 0;
 }
 

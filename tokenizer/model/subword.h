@@ -29,7 +29,7 @@ void subword_free(struct subword *s);
 struct subword_scratch {
     struct bpe_scratch bpe;
     struct unigram_scratch unigram;
-    struct ids ids;
+    struct ids ids, merged;
     struct buf name;
 };
 void subword_scratch_release(struct subword_scratch *s);

@@ -19,8 +19,8 @@ enum {
     ID_MASK = (1 << COUNT_SHIFT) - 1,
     ELSEWHERE = 255, /* value of the count if the ids are in the ring */
     FEW_IDS = 16,    /* ids are copied in blocks of so many, the last one beyond their number */
-    GROUP = 256,     /* pieces that are looked up together */
-    ROOM = (GROUP + 1) * (PIECE_IDS_MAX + 1), /* for the ids of a group that the cache knows */
+    AHEAD = 256,     /* pieces whose buckets are fetched together */
+    GROUP = 1024,    /* pieces of which those that are missing are encoded together */
     FRESH_KEPT = 1 << 20,
 };
 
@@ -45,28 +45,8 @@ struct wordcache {
     wordcache_encode_fn *encode;
     void *ctx;
     struct ids fresh; /* of the pieces that were encoded last */
+    struct group *group;
 };
-
-struct wordcache *wordcache_new(wordcache_encode_fn *encode, void *ctx)
-{
-    struct wordcache *c = mem_zalloc(1, sizeof *c);
-    size_t bytes = sizeof *c->buckets << BUCKETS_LOG;
-    c->buckets = memset(mem_huge(1, bytes), 0, bytes);
-    c->ring = mem_alloc((RING_UNITS + FEW_IDS) * sizeof *c->ring);
-    c->encode = encode;
-    c->ctx = ctx;
-    return c;
-}
-
-void wordcache_free(struct wordcache *c)
-{
-    if (!c)
-        return;
-    free(c->buckets);
-    free(c->ring);
-    ids_release(&c->fresh);
-    free(c);
-}
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
@@ -148,14 +128,6 @@ static inline void copy_blocks(uint32_t *to, const uint32_t *from, size_t n)
     while ((i += FEW_IDS) < n);
 }
 
-/* Copies a[0..n) to to[]. n must be at least KEY_BYTES. */
-static inline void copy_bytes(char *to, const char *a, size_t n)
-{
-    for (size_t i = 0; i + KEY_BYTES < n; i += KEY_BYTES)
-        memcpy(to + i, a + i, KEY_BYTES);
-    memcpy(to + n - KEY_BYTES, a + n - KEY_BYTES, KEY_BYTES);
-}
-
 /* Reserves contiguous space for a record of `units` numbers in the ring. Returns its position,
  * which goes on counting when the ring begins again: modulo RING_UNITS it is the index in
  * c->ring. */
@@ -183,7 +155,7 @@ static void set_ids(struct wordcache *c, struct word *w, const char *piece, size
     uint32_t *record = c->ring + w->place % RING_UNITS;
     copy_blocks(record, ids, count);
     if (n >= KEY_BYTES) /* a short piece stands in its key */
-        copy_bytes((char *)(record + count), piece, n);
+        memcpy(record + count, piece, n);
 }
 
 /* Returns 1 if the cache takes pieces of n bytes and this number of ids, else 0. */
@@ -239,6 +211,8 @@ static inline size_t emit_record(uint32_t *to, const struct wordcache *c, const 
 
 /* A piece whose ids are not in the first two entries of its bucket. Its ids are inserted later. */
 struct late {
+    struct key key;
+    struct word *bucket;
     size_t piece;      /* index in the group */
     size_t place;      /* number of ids before it, without those of other late pieces */
     size_t begin, end; /* the ids are c->fresh.data[begin..end) */
@@ -246,16 +220,49 @@ struct late {
                           the missing pieces */
 };
 
+/* The pieces of a group that are not in the cache, each once. The ids of piece i end at
+ * c->fresh.data[ids_ends[i]]; those of the first piece begin at c->fresh.data[known]. */
+struct missing {
+    size_t begins[GROUP], ends[GROUP], ids_ends[GROUP], count, known;
+};
+
 /* Pieces that are looked up together. All their buckets are prefetched before the first is read.
  * What then needs other memory is prefetched, too, and read after the other pieces. */
 struct group {
     struct wordcache *c;
     struct pieces p;
-    struct key keys[GROUP];
-    struct word *buckets[GROUP];
+    size_t first; /* index of the piece that the next two arrays begin with */
+    struct key keys[AHEAD];
+    struct word *buckets[AHEAD];
     struct late late[GROUP];
     size_t late_count;
+    struct missing missing;
+    const uint32_t *given; /* the ids of the empty pieces that are still to come */
 };
+
+struct wordcache *wordcache_new(wordcache_encode_fn *encode, void *ctx)
+{
+    struct wordcache *c = mem_zalloc(1, sizeof *c);
+    size_t bytes = sizeof *c->buckets << BUCKETS_LOG;
+    c->buckets = memset(mem_huge(1, bytes), 0xFF, bytes); /* no piece's key */
+    c->ring = mem_alloc((RING_UNITS + FEW_IDS) * sizeof *c->ring);
+    c->encode = encode;
+    c->ctx = ctx;
+    c->group = mem_aligned(1, sizeof *c->group);
+    c->group->c = c;
+    return c;
+}
+
+void wordcache_free(struct wordcache *c)
+{
+    if (!c)
+        return;
+    free(c->buckets);
+    free(c->ring);
+    ids_release(&c->fresh);
+    free(c->group);
+    free(c);
+}
 
 static inline size_t size_of(const struct pieces *p, size_t i)
 {
@@ -267,6 +274,12 @@ static inline const char *text_of(const struct pieces *p, size_t i)
     return p->text + p->begins[i];
 }
 
+/* Returns the number of elements for the ids of so many pieces that the cache knows. */
+static inline size_t room_of(size_t pieces)
+{
+    return (pieces + 1) * (PIECE_IDS_MAX + 1);
+}
+
 /* Computes the key of a piece and prefetches its bucket. */
 static inline void begin_piece(struct group *g, size_t i)
 {
@@ -274,36 +287,37 @@ static inline void begin_piece(struct group *g, size_t i)
     size_t n = size_of(p, i);
     struct key k = n < KEY_BYTES ? short_key(text_of(p, i), n, p->readable - p->begins[i])
                                  : long_key(text_of(p, i), n);
-    g->keys[i] = k;
-    g->buckets[i] = bucket_of(g->c, k);
-    __builtin_prefetch(g->buckets[i]);
+    g->keys[i - g->first] = k;
+    g->buckets[i - g->first] = bucket_of(g->c, k);
+    __builtin_prefetch(g->buckets[i - g->first]);
 }
 
-/* Writes the ids of piece i to to[], and returns the end of these ids. `known` 1: w is the entry
- * among the first two of the piece's bucket that has its key; 0: there is none. `from` is where the
- * group's first id is. A piece whose ids are not found is added to the late pieces and gets no ids
- * yet. */
+/* Writes the ids of piece g->first + i to to[], and returns the end of these ids. `known` 1: w is
+ * the entry among the first two of the piece's bucket that has its key; 0: there is none. `from` is
+ * where the group's first id is. A piece whose ids are not found is added to the late pieces and
+ * gets no ids yet. So is an empty piece, whose key no entry has. */
 static inline uint32_t *put_ids(struct group *g, size_t i, const struct word *w, int known,
                                 const uint32_t *from, uint32_t *to)
 {
     if (known && w->ids[0] >> COUNT_SHIFT <= INLINE_IDS)
         return to + emit(to, w);
     if (known) {
-        size_t count = emit_record(to, g->c, w, text_of(&g->p, i), size_of(&g->p, i));
+        size_t count = emit_record(to, g->c, w, text_of(&g->p, g->first + i),
+                                   size_of(&g->p, g->first + i));
         if (count)
             return to + count;
     }
     __builtin_prefetch(g->buckets[i] + 2);
-    g->late[g->late_count++] = (struct late){ .piece = i, .place = (size_t)(to - from) };
+    g->late[g->late_count++] = (struct late){ g->keys[i], g->buckets[i], .piece = g->first + i,
+                                              .place = (size_t)(to - from) };
     return to;
 }
 
-static uint32_t *look_up_plain(struct group *g, uint32_t *from)
+static uint32_t *look_up_plain(struct group *g, size_t n, const uint32_t *from, uint32_t *to)
 {
-    uint32_t *to = from;
-    for (size_t i = 0; i < g->p.count; i++)
-        begin_piece(g, i);
-    for (size_t i = 0; i < g->p.count; i++) {
+    for (size_t i = 0; i < n; i++)
+        begin_piece(g, g->first + i);
+    for (size_t i = 0; i < n; i++) {
         const struct word *w = g->buckets[i];
         w += !has_key(w, g->keys[i]);
         to = put_ids(g, i, w, has_key(w, g->keys[i]), from, to);
@@ -354,6 +368,7 @@ ALWAYS __m512i eight_buckets(const struct wordcache *c, __m512i keys, __m512i mo
 ALWAYS void begin_eight(struct group *g, const char *text, const size_t *begins, const size_t *ends,
                         size_t readable, size_t i)
 {
+    const size_t at = i - g->first;
     __m512i from = _mm512_loadu_si512(begins),
             sizes = _mm512_sub_epi64(_mm512_loadu_si512(ends), from);
     unsigned others = _mm512_cmpge_epu64_mask(sizes, _mm512_set1_epi64(KEY_BYTES));
@@ -362,27 +377,27 @@ ALWAYS void begin_eight(struct group *g, const char *text, const size_t *begins,
     } else {
         __m512i keys = four_keys(text, begins, sizes, 0),
                 more = four_keys(text, begins + 4, sizes, 4);
-        _mm512_storeu_si512(&g->keys[i], keys);
-        _mm512_storeu_si512(&g->keys[i + 4], more);
-        _mm512_storeu_si512(&g->buckets[i], eight_buckets(g->c, keys, more));
+        _mm512_storeu_si512(&g->keys[at], keys);
+        _mm512_storeu_si512(&g->keys[at + 4], more);
+        _mm512_storeu_si512(&g->buckets[at], eight_buckets(g->c, keys, more));
 #pragma GCC unroll 8
         for (int k = 0; k < EIGHT; k++)
-            __builtin_prefetch(g->buckets[i + (size_t)k]);
+            __builtin_prefetch(g->buckets[at + (size_t)k]);
     }
     for (; others; others &= others - 1)
         begin_piece(g, i + (size_t)__builtin_ctz(others));
 }
 
-AVX512 static uint32_t *look_up_avx512(struct group *g, uint32_t *from)
+AVX512 static uint32_t *look_up_avx512(struct group *g, size_t n, const uint32_t *from,
+                                       uint32_t *to)
 {
     const struct pieces p = g->p;
-    uint32_t *to = from;
-    size_t i = 0;
-    for (; i + EIGHT <= p.count && p.readable >= KEY_BYTES; i += EIGHT)
+    size_t i = g->first, end = i + n;
+    for (; i + EIGHT <= end && p.readable >= KEY_BYTES; i += EIGHT)
         begin_eight(g, p.text, p.begins + i, p.ends + i, p.readable, i);
-    for (; i < p.count; i++)
+    for (; i < end; i++)
         begin_piece(g, i);
-    for (i = 0; i < p.count; i++) {
+    for (i = 0; i < n; i++) {
         const struct word *w = g->buckets[i];
         __m512i key = _mm512_broadcast_i64x2(_mm_loadu_si128((const void *)&g->keys[i]));
         unsigned same = _mm512_cmpeq_epi64_mask(_mm512_loadu_si512(w), key);
@@ -394,22 +409,24 @@ AVX512 static uint32_t *look_up_avx512(struct group *g, uint32_t *from)
 }
 #endif
 
-static uint32_t *look_up(struct group *g, uint32_t *to)
+/* Writes the ids of the group's pieces but the late ones to from[], and returns their end. */
+static uint32_t *look_up(struct group *g, uint32_t *from)
 {
+    uint32_t *to = from;
+    for (g->first = 0; g->first < g->p.count; g->first += AHEAD) {
+        size_t left = g->p.count - g->first, n = left < AHEAD ? left : AHEAD;
 #if defined(__x86_64__)
-    if (simd_level() == SIMD_AVX512)
-        return look_up_avx512(g, to);
+        if (simd_level() == SIMD_AVX512) {
+            to = look_up_avx512(g, n, from, to);
+            continue;
+        }
 #endif
-    return look_up_plain(g, to);
+        to = look_up_plain(g, n, from, to);
+    }
+    return to;
 }
 
 /* ---- late pieces ----------------------------------------------------------------------------- */
-
-/* The pieces of a group that are not in the cache, each once. The ids of piece i end at
- * c->fresh.data[ids_ends[i]]; those of the first piece begin at c->fresh.data[known]. */
-struct missing {
-    size_t begins[GROUP], ends[GROUP], ids_ends[GROUP], count, known;
-};
 
 /* Brings entry i of a bucket to the front, as the one used last. */
 static void bring_to_front(struct word *bucket, int i)
@@ -419,13 +436,13 @@ static void bring_to_front(struct word *bucket, int i)
     bucket[0] = w;
 }
 
-/* Returns the ids of the entry that begins the bucket of piece i: writes them to to[] and returns
- * their number, or 0 if they are not known. */
-static size_t emit_first(uint32_t *to, const struct group *g, size_t i)
+/* Returns the ids of the entry that begins the bucket of a late piece: writes them to to[] and
+ * returns their number, or 0 if they are not known. */
+static size_t emit_first(uint32_t *to, const struct group *g, const struct late *l)
 {
-    const struct word *w = g->buckets[i];
-    size_t count = emit(to, w);
-    return count == ELSEWHERE ? emit_record(to, g->c, w, text_of(&g->p, i), size_of(&g->p, i))
+    size_t count = emit(to, l->bucket);
+    return count == ELSEWHERE ? emit_record(to, g->c, l->bucket, text_of(&g->p, l->piece),
+                                            size_of(&g->p, l->piece))
                               : count;
 }
 
@@ -445,18 +462,19 @@ static int is_missing(const struct group *g, const struct missing *m, const stru
            !memcmp(g->p.text + m->begins[w->missing], text_of(&g->p, i), n);
 }
 
-/* Adds piece i to the missing pieces, unless it is there. Returns its index among them. Its bucket
- * begins with the entry of its key, if `known`; after this, with a waiting entry. */
-static size_t add_missing(const struct group *g, struct missing *m, size_t i, int known)
+/* Adds a late piece to the missing pieces, unless it is there. Returns its index among them. Its
+ * bucket begins with the entry of its key, if `known`; after this, with a waiting entry. */
+static size_t add_missing(const struct group *g, struct missing *m, const struct late *l, int known)
 {
-    struct word *w = g->buckets[i];
+    struct word *w = l->bucket;
+    const size_t i = l->piece;
     if (known && is_waiting(w) && is_missing(g, m, w, i))
         return w->missing;
     if (size_of(&g->p, i) <= PIECE_BYTES_MAX) {
         if (!known)
             push_down(w, WAYS - 1);
-        w->key[0] = g->keys[i].low;
-        w->key[1] = g->keys[i].high;
+        w->key[0] = l->key.low;
+        w->key[1] = l->key.high;
         w->elsewhere = (uint32_t)ELSEWHERE << COUNT_SHIFT;
         w->missing = (uint32_t)m->count;
     }
@@ -470,18 +488,21 @@ static size_t add_missing(const struct group *g, struct missing *m, size_t i, in
 static void find_late(struct group *g, struct missing *m)
 {
     struct ids *fresh = &g->c->fresh;
-    mem_grow(fresh->data, fresh->cap, ROOM);
+    mem_grow(fresh->data, fresh->cap, room_of(g->late_count));
     fresh->count = 0;
     for (struct late *l = g->late; l < g->late + g->late_count; l++) {
-        size_t i = l->piece, count = 0;
-        int way = find_way(g->buckets[i], g->keys[i]);
-        if (way < WAYS) {
+        size_t count = 0;
+        int way = find_way(l->bucket, l->key);
+        if (!size_of(&g->p, l->piece)) {
+            fresh->data[fresh->count] = *g->given++;
+            count = 1;
+        } else if (way < WAYS) {
             if (way)
-                bring_to_front(g->buckets[i], way);
-            count = emit_first(fresh->data + fresh->count, g, i);
+                bring_to_front(l->bucket, way);
+            count = emit_first(fresh->data + fresh->count, g, l);
         }
         l->is_missing = !count;
-        l->begin = count ? fresh->count : add_missing(g, m, i, way < WAYS);
+        l->begin = count ? fresh->count : add_missing(g, m, l, way < WAYS);
         l->end = fresh->count += count;
     }
 }
@@ -492,13 +513,13 @@ static void find_late(struct group *g, struct missing *m)
 static size_t encode_missing(const struct group *g, struct missing *m)
 {
     struct wordcache *c = g->c;
-    struct pieces all = { g->p.text, g->p.readable, m->begins, m->ends, m->count };
+    struct pieces all = { g->p.text, g->p.readable, m->begins, m->ends, m->count, NULL };
     size_t done = m->count;
     m->known = c->fresh.count;
     if (m->count && c->encode(c->ctx, &all, &c->fresh, m->ids_ends) < 0) {
         c->fresh.count = m->known;
         for (done = 0; done < m->count; done++) {
-            struct pieces one = { g->p.text, g->p.readable, m->begins + done, m->ends + done, 1 };
+            struct pieces one = pieces_of(&all, done, done + 1);
             if (c->encode(c->ctx, &one, &c->fresh, m->ids_ends + done) < 0)
                 break;
         }
@@ -512,10 +533,10 @@ static size_t encode_missing(const struct group *g, struct missing *m)
 static void end_missing(const struct group *g, const struct missing *m, struct late *l)
 {
     size_t i = l->piece, number = l->begin, n = size_of(&g->p, i);
-    struct word *w = g->buckets[i];
+    struct word *w = l->bucket;
     l->begin = number ? m->ids_ends[number - 1] : m->known;
     l->end = m->ids_ends[number];
-    if (has_key(w, g->keys[i]) && is_waiting(w) && w->missing == number &&
+    if (has_key(w, l->key) && is_waiting(w) && w->missing == number &&
         has_room(n, l->end - l->begin))
         set_ids(g->c, w, text_of(&g->p, i), n, g->c->fresh.data + l->begin, l->end - l->begin);
 }
@@ -549,10 +570,10 @@ static void insert_late(const struct group *g, struct ids *out, size_t start)
  * ends with the ids of the pieces before it. */
 static int add_late(struct group *g, struct ids *out, size_t start, size_t *failed)
 {
-    struct missing m;
-    m.count = 0;
-    find_late(g, &m);
-    size_t done = encode_missing(g, &m);
+    struct missing *m = &g->missing;
+    m->count = 0;
+    find_late(g, m);
+    size_t done = encode_missing(g, m);
     for (size_t k = 0; k < g->late_count; k++) {
         struct late *l = &g->late[k];
         if (l->is_missing && l->begin == done) {
@@ -560,25 +581,24 @@ static int add_late(struct group *g, struct ids *out, size_t start, size_t *fail
             out->count = start + l->place;
             g->late_count = k;
         } else if (l->is_missing) {
-            end_missing(g, &m, l);
+            end_missing(g, m, l);
         }
     }
     insert_late(g, out, start);
-    return done < m.count ? -1 : 0;
+    return done < m->count ? -1 : 0;
 }
 
 int wordcache_encode(struct wordcache *c, const struct pieces *p, struct ids *out, size_t *failed)
 {
-    struct group g;
-    g.c = c;
-    for (size_t done = 0; done < p->count; done += g.p.count) {
+    struct group *g = c->group;
+    g->given = p->given;
+    for (size_t done = 0; done < p->count; done += g->p.count) {
         size_t left = p->count - done, start = out->count;
-        g.p = (struct pieces){ p->text, p->readable, p->begins + done, p->ends + done,
-                               left < GROUP ? left : GROUP };
-        g.late_count = 0;
-        mem_grow(out->data, out->cap, start + ROOM);
-        out->count = (size_t)(look_up(&g, out->data + start) - out->data);
-        if (g.late_count && add_late(&g, out, start, failed) < 0) {
+        g->p = pieces_of(p, done, done + (left < GROUP ? left : GROUP));
+        g->late_count = 0;
+        mem_grow(out->data, out->cap, start + room_of(g->p.count));
+        out->count = (size_t)(look_up(g, out->data + start) - out->data);
+        if (g->late_count && add_late(g, out, start, failed) < 0) {
             *failed += done;
             return -1;
         }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/base/err.h"
+#include "common/base/rng.h"
 #include "common/files/file.h"
 #include "common/formats/js.h"
 #include "tests/unit/golden.h"
@@ -367,4 +368,46 @@ Test(tokenizer, pairs_have_their_marks_and_types)
     ids_release(&ids);
     ids_release(&types);
     buf_release(&json);
+}
+
+/* A text is cut at once and not part by part where only added tokens divide it; a piece must not
+ * depend on what is behind the token, nor on the number of tokens. */
+Test(tokenizer, parts_between_added_tokens_have_the_ids_that_they_have_alone)
+{
+    enum { PARTS = 3000, ADDED = 9 };
+    struct tokenizer *t = tokenizer_of(
+        "{\"added_tokens\": [{\"id\": 9, \"content\": \"<s>\", \"special\": true, \"normalized\": false}],"
+        "\"pre_tokenizer\": {\"type\": \"Sequence\", \"pretokenizers\": [{\"type\": \"Split\", \"behavior\": \"Isolated\","
+        "\"invert\": false, \"pattern\": {\"Regex\": \" ?[ab]+|\\\\s+(?!\\\\S)|\\\\s+\"}}, {\"type\": \"ByteLevel\","
+        "\"add_prefix_space\": false, \"trim_offsets\": true, \"use_regex\": false}]}, \"model\": {\"type\": \"BPE\", \"vocab\":"
+        "{\"a\": 0, \"b\": 1, \"Ġ\": 2, \"aa\": 3, \"ab\": 4, \"Ġa\": 5, \"Ġab\": 6, \"ĠĠ\": 7, \"bab\": 8},"
+        "\"merges\": [\"Ġ Ġ\", \"a b\", \"Ġ a\", \"a a\", \"Ġ ab\", \"b ab\"]}}");
+    struct encoder *e = encoder_new(t), *alone = encoder_new(t);
+    struct rng r = { rng_key(0, 3), 0 };
+    struct ids want = { 0 }, got = { 0 };
+    struct buf text = BUF_INIT, part = BUF_INIT;
+    for (int i = 0; i < PARTS; i++) {
+        buf_clear(&part);
+        for (size_t n = rng_below(&r, rng_below(&r, 30) ? 9 : 3000); n > 0; n--)
+            buf_addc(&part, "ab  "[rng_below(&r, 4)]);
+        buf_add(&text, part.data, part.len);
+        cr_assert_eq(encoder_encode(alone, part.data, part.len, TOKENIZER_ORDINARY, &want), 0);
+        if (rng_below(&r, 900)) {
+            buf_adds(&text, "<s>");
+            ids_add(&want, ADDED);
+            continue;
+        }
+        cr_assert_eq(encoder_encode(e, text.data, text.len, TOKENIZER_SPECIAL, &got), 0);
+        buf_clear(&text);
+    }
+    cr_assert_eq(encoder_encode(e, text.data, text.len, TOKENIZER_SPECIAL, &got), 0);
+    cr_assert_eq(got.count, want.count);
+    cr_expect_arr_eq(got.data, want.data, want.count * sizeof *want.data);
+    encoder_free(e);
+    encoder_free(alone);
+    tokenizer_free(t);
+    ids_release(&want);
+    ids_release(&got);
+    buf_release(&text);
+    buf_release(&part);
 }

@@ -7,6 +7,7 @@
 #include "common/base/mem.h"
 #include "common/base/rng.h"
 #include "common/base/simd.h"
+#include "tokenizer/cut/pieces.h"
 #include "tokenizer/model/alphabet.h"
 #include "tokenizer/model/bpe.h"
 #include "tokenizer/model/pairs.h"
@@ -17,6 +18,32 @@ static void identity(int64_t byte_ids[256])
 {
     for (int i = 0; i < 256; i++)
         byte_ids[i] = i;
+}
+
+/* Encodes pieces together: those of piece i end before out->data[ends[i]]. */
+static int encode_all(const struct bpe *b, struct bpe_scratch *scratch, const struct pieces *p,
+                      struct ids *out, size_t *ends)
+{
+    enum { MOST = 64 };
+    struct ids begun = { 0 };
+    size_t list_ends[MOST];
+    int result = 0;
+    for (size_t i = 0; i < p->count && !result; i++) {
+        result = bpe_begin(b, p->text + p->begins[i], p->ends[i] - p->begins[i], &begun);
+        list_ends[i] = begun.count;
+    }
+    if (!result)
+        bpe_merge(b, scratch, begun.data, list_ends, p->count, out, ends);
+    ids_release(&begun);
+    return result;
+}
+
+static int encode(const struct bpe *b, struct bpe_scratch *scratch, const char *piece, size_t n,
+                  struct ids *out)
+{
+    size_t begin = 0, end;
+    const struct pieces p = { .text = piece, .begins = &begin, .ends = &n, .count = 1 };
+    return encode_all(b, scratch, &p, out, &end);
 }
 
 /* Returns the merge of two tokens among the merges from `rank` to `last`, or NULL. */
@@ -90,7 +117,7 @@ static void expect_ids(const struct bpe *b, struct bpe_scratch *scratch, const c
         if (simd_use((enum simd_level)level) < 0)
             continue;
         got.count = 0;
-        cr_assert_eq(bpe_encode(b, scratch, piece, n, &got), 0);
+        cr_assert_eq(encode(b, scratch, piece, n, &got), 0);
         cr_assert_eq(got.count, want->count);
         cr_assert(!memcmp(got.data, want->data, got.count * sizeof *got.data));
     }
@@ -216,14 +243,14 @@ Test(bpe, pieces_together_are_as_each_alone)
             continue;
         for (int i = 0; i < PIECES; i++)
             bounds[i + 1] = bounds[i] + 1 + rng_below(&r, rng_below(&r, 8) ? 12 : 200);
-        struct pieces p = { text, TEXT, bounds, bounds + 1, PIECES };
+        struct pieces p = { text, TEXT, bounds, bounds + 1, PIECES, NULL };
         got.count = 0;
-        cr_assert_eq(bpe_encode_all(b, &scratch, &p, &got, ends), 0);
+        cr_assert_eq(encode_all(b, &scratch, &p, &got, ends), 0);
         for (int i = 0; i < PIECES; i++) {
             size_t begin = i ? ends[i - 1] : 0;
             want.count = 0;
-            cr_assert_eq(
-                bpe_encode(b, &scratch, text + bounds[i], bounds[i + 1] - bounds[i], &want), 0);
+            cr_assert_eq(encode(b, &scratch, text + bounds[i], bounds[i + 1] - bounds[i], &want),
+                         0);
             cr_assert_eq(ends[i] - begin, want.count);
             cr_assert(!memcmp(got.data + begin, want.data, want.count * sizeof *want.data));
         }
@@ -335,7 +362,7 @@ Test(bpe, a_million_bytes_of_one_character, .timeout = 20)
         merges[i] = (struct bpe_merge){ part, part, 256 + i, 0 };
     }
     struct bpe *b = bpe_new(byte_ids, merges, 16);
-    cr_assert_eq(bpe_encode(b, &scratch, piece, N, &got), 0);
+    cr_assert_eq(encode(b, &scratch, piece, N, &got), 0);
     cr_assert_eq(got.count, N >> 16);
     cr_assert_eq(got.data[0], 271);
     bpe_free(b);
@@ -366,7 +393,7 @@ Test(bpe, equal_ranks_merge_from_the_left)
                 piece[i] = i % period == period - 1 && period > 1 ? 'b' : 'a';
             got.count = 0;
             encode_plainly(&want, merges, 5, piece, n);
-            cr_assert_eq(bpe_encode(b, &scratch, piece, n, &got), 0);
+            cr_assert_eq(encode(b, &scratch, piece, n, &got), 0);
             cr_assert_eq(got.count, want.count, "n=%zu period=%u", n, period);
             cr_assert(!memcmp(got.data, want.data, got.count * sizeof *got.data), "n=%zu period=%u",
                       n, period);
@@ -390,8 +417,8 @@ Test(bpe, bytes_without_token_are_dropped_on_demand)
     byte_ids['z'] = -1;
     struct bpe *b = bpe_new(byte_ids, merges, 1);
     bpe_drop_missing(b);
-    struct pieces p = { text, sizeof text - 1, begins, bounds, 4 };
-    cr_assert_eq(bpe_encode_all(b, &scratch, &p, &got, ends), 0, "%s", err_get());
+    struct pieces p = { text, sizeof text - 1, begins, bounds, 4, NULL };
+    cr_assert_eq(encode_all(b, &scratch, &p, &got, ends), 0, "%s", err_get());
     cr_expect(ends[0] == 0 && ends[1] == 2 && ends[2] == 2 && ends[3] == 3);
     cr_assert_eq(got.count, 3);
     cr_expect(got.data[0] == 256 && got.data[1] == 'c' && got.data[2] == 256);
@@ -408,9 +435,9 @@ Test(bpe, a_byte_without_token_is_an_error)
     identity(byte_ids);
     byte_ids['z'] = -1;
     struct bpe *b = bpe_new(byte_ids, NULL, 0);
-    cr_assert_eq(bpe_encode(b, &scratch, "abz", 3, &got), -1);
+    cr_assert_eq(encode(b, &scratch, "abz", 3, &got), -1);
     cr_assert(strstr(err_get(), "byte 0x7A"), "%s", err_get());
-    cr_assert_eq(bpe_encode(b, &scratch, "abc", 3, &got), 0);
+    cr_assert_eq(encode(b, &scratch, "abc", 3, &got), 0);
     cr_assert_eq(got.count, 3);
     bpe_free(b);
     bpe_scratch_release(&scratch);

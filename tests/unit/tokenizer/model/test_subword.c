@@ -24,7 +24,7 @@ Test(subword, pieces_that_are_tokens_stand_among_merged_ones)
     cr_assert_eq(tokenizer_json_parse(&v, file, strlen(file), "x"), 0, "%s", err_get());
     struct tokenizer *t = tokenizer_from_vocabulary(&v);
     struct subword_scratch scratch = { 0 };
-    struct pieces p = { text, strlen(text), bounds, bounds + 1, 6 };
+    struct pieces p = { text, strlen(text), bounds, bounds + 1, 6, NULL };
     struct ids got = { 0 };
     size_t ends[6];
     cr_assert(t, "%s", err_get());
@@ -32,8 +32,8 @@ Test(subword, pieces_that_are_tokens_stand_among_merged_ones)
     cr_assert_eq(got.count, 7);
     cr_expect(!memcmp(got.data, want, sizeof want));
     cr_expect(!memcmp(ends, want_ends, sizeof ends));
-    p = (struct pieces){ "abcbxab", 7, (const size_t[]){ 0, 3, 5 }, (const size_t[]){ 3, 5, 7 },
-                         3 };
+    p = (struct pieces){ "abcbxab", 7,   (const size_t[]){ 0, 3, 5 }, (const size_t[]){ 3, 5, 7 },
+                         3,         NULL };
     cr_expect_eq(subword_encode_all(t->subword, &scratch, &p, &got, ends), -1, "x has no token");
     subword_scratch_release(&scratch);
     ids_release(&got);

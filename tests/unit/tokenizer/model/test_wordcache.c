@@ -33,7 +33,7 @@ static void expect(struct wordcache *c, const char *text, const size_t *bounds, 
                    size_t readable)
 {
     struct oracle plain = { 0 };
-    struct pieces p = { text, readable, bounds, bounds + 1, count };
+    struct pieces p = { text, readable, bounds, bounds + 1, count, NULL };
     struct ids want = { 0 }, got = { 0 };
     size_t failed, ends[200];
     encode(&plain, &p, &want, ends);
@@ -129,7 +129,7 @@ Test(wordcache, what_was_encoded_is_known_and_what_fails_is_named)
     struct oracle o = { 0 };
     struct wordcache *c = wordcache_new(encode, &o);
     const size_t bounds[] = { 0, 5, 10, 11 };
-    struct pieces p = { "abcdeabcde!", 11, bounds, bounds + 1, 2 };
+    struct pieces p = { "abcdeabcde!", 11, bounds, bounds + 1, 2, NULL };
     struct ids got = { 0 };
     size_t failed = 99;
     for (int round = 0; round < 2; round++) {
@@ -142,7 +142,7 @@ Test(wordcache, what_was_encoded_is_known_and_what_fails_is_named)
     cr_assert_eq(failed, 2);
     cr_assert_eq(got.count, 12, "the ids before it are there");
     const size_t more[] = { 0, 5, 6, 7, 8 };
-    p = (struct pieces){ "abcdeb!ca", 9, more, more + 1, 4 };
+    p = (struct pieces){ "abcdeb!ca", 9, more, more + 1, 4, NULL };
     cr_assert_eq(wordcache_encode(c, &p, &got, &failed), -1);
     cr_assert_eq(failed, 2);
     cr_assert_eq(got.count, 16, "so are those of a new piece");
