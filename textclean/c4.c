@@ -2,7 +2,6 @@
 #include "textclean/c4.h"
 
 #include "common/base/utf8.h"
-#include "textclean/chunk.h"
 #include "unicode/whitespace.h"
 
 /* ---- phrases --------------------------------------------------------------------------------- */
@@ -46,7 +45,7 @@ static int has_long_word(const char *s, size_t n, size_t longest)
         return 0;
     for (size_t at = 0, chars = 0; at < n;) {
         unsigned c;
-        size_t space = chunk_space(s + at, n - at);
+        size_t space = whitespace_at(s + at, n - at);
         chars = space ? 0 : chars + 1;
         at += space ? space : utf8_read(s + at, n - at, &c);
         if (chars > longest)
@@ -59,9 +58,8 @@ static int has_words(const char *s, size_t n, size_t least)
 {
     size_t words = 0;
     for (size_t at = 0; at < n && words < least; words++) {
-        while (at < n && !chunk_space(s + at, n - at))
-            at++;
-        for (size_t space; at < n && (space = chunk_space(s + at, n - at)); at += space)
+        at += whitespace_word(s + at, n - at);
+        for (size_t space; at < n && (space = whitespace_at(s + at, n - at)); at += space)
             ;
     }
     return words >= least;

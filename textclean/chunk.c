@@ -14,8 +14,6 @@ const uint8_t chunk_classes[256] = {
     [','] = CHUNK_TAIL,
     [':' ... ';'] = CHUNK_TAIL,
     ['?'] = CHUNK_TAIL,
-    [0xC2] = CHUNK_MAY_SPACE,
-    [0xE1 ... 0xE3] = CHUNK_MAY_SPACE,
 };
 
 /* ---- exceptions ------------------------------------------------------------------------------ */

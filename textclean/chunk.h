@@ -7,24 +7,16 @@
  */
 #pragma once
 
-#include "unicode/whitespace.h"
+#include "common/base/std.h"
 
 /* Classes of bytes. */
 enum {
     CHUNK_LETTER = 1, /* of ASCII */
     CHUNK_LOWER = 2,
     CHUNK_SPACE = 4,
-    CHUNK_MAY_SPACE = 8, /* the first byte of some white space */
-    CHUNK_TAIL = 32,     /* a mark that comes off at the end */
+    CHUNK_TAIL = 32, /* a mark that comes off at the end */
 };
 extern const uint8_t chunk_classes[256];
-
-/* Returns the bytes of the white space at s[0..n), n > 0; 0: none. */
-static inline size_t chunk_space(const char *s, size_t n)
-{
-    unsigned class = chunk_classes[(unsigned char)*s];
-    return class & CHUNK_SPACE ? 1 : class & CHUNK_MAY_SPACE ? whitespace_at(s, n) : 0;
-}
 
 /* Returns the number of ASCII letters at the begin of the 8 bytes x. */
 static inline size_t chunk_letters(uint64_t x)

@@ -1,9 +1,7 @@
 /* decontaminate_command.c - textclean decontaminate: removes the texts of tests from a corpus. */
 #include "textclean/commands.h"
 
-#include "common/base/err.h"
 #include "common/base/log.h"
-#include "common/base/mem.h"
 #include "common/base/utf8.h"
 #include "common/formats/js.h"
 #include "textclean/flow.h"
@@ -66,8 +64,7 @@ static const char *const reasons[REASONS] = { "test-words", "test-pieces", "noth
 struct run {
     const struct decontaminate *given;
     struct ngrams ngrams;
-    struct output matches;
-    int reports; /* matches are written */
+    struct output matches; /* for --matches */
 };
 
 /* ---- texts of tests -------------------------------------------------------------------------- */
@@ -129,7 +126,7 @@ static int open_tests(struct run *r)
 
 struct tools {
     struct ngram_words words;
-    struct buf left;
+    struct buf left, lines; /* lines: of --matches */
 };
 
 static void tools_init(void *, void *tools)
@@ -137,6 +134,7 @@ static void tools_init(void *, void *tools)
     struct tools *t = tools;
     ngram_words_init(&t->words);
     buf_init(&t->left);
+    buf_init(&t->lines);
 }
 
 static void tools_release(void *tools)
@@ -144,18 +142,12 @@ static void tools_release(void *tools)
     struct tools *t = tools;
     ngram_words_release(&t->words);
     buf_release(&t->left);
+    buf_release(&t->lines);
 }
 
-static void report_match(const struct run *r, struct flow_item *item, size_t begin, size_t end,
+static void report_match(struct buf *lines, const struct flow_item *item, size_t begin, size_t end,
                          uint64_t source)
 {
-    struct buf *lines = item->result;
-    if (!r->reports)
-        return;
-    if (!lines) {
-        item->result = lines = mem_alloc(sizeof *lines);
-        buf_init(lines);
-    }
     buf_addf(lines,
              "{\"document\": %" PRIu64 ", \"against\": %" PRIu64 ", \"text\": ", item->entry.number,
              source);
@@ -194,7 +186,8 @@ static int judge(void *ctx, void *tools, struct flow_item *item)
     ngram_words_set(&t->words, text->data, text->len);
     for (size_t at = 0; ngrams_find(&r->ngrams, &t->words, &at, &words, &source); at += words) {
         size_t begin = t->words.list[at].begin, end = t->words.list[at + words - 1].end;
-        report_match(r, item, begin, end, source);
+        if (r->given->matches_path)
+            report_match(&t->lines, item, begin, end, source);
         item->pieces++;
         size_t from = before(text, begin, r->given->margin);
         pieces += from > done || done == 0;
@@ -203,6 +196,7 @@ static int judge(void *ctx, void *tools, struct flow_item *item)
     }
     if (!item->pieces)
         return 0;
+    item->result = t->lines.len ? buf_detach(&t->lines) : NULL;
     keep_piece(r, &t->left, text, done, text->len);
     if (r->given->rule == RULE_DROP) {
         item->reason = REASON_FOUND;
@@ -216,17 +210,10 @@ static int judge(void *ctx, void *tools, struct flow_item *item)
     return 0;
 }
 
-static void forget_lines(void *result)
-{
-    buf_release(result);
-    free(result);
-}
-
 static int settle(void *ctx, struct flow_item *item)
 {
     struct run *r = ctx;
-    const struct buf *lines = item->result;
-    return lines ? output_write(&r->matches, lines->data, lines->len) : 0;
+    return item->result ? output_write(&r->matches, item->result, strlen(item->result)) : 0;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -235,8 +222,8 @@ static int run_flow(struct run *r, int argc, char **argv)
 {
     SCOPED(flow) flow = { .options = &r->given->flow,
                           .judge = judge,
-                          .settle = r->reports ? settle : NULL,
-                          .forget = forget_lines,
+                          .settle = r->given->matches_path ? settle : NULL,
+                          .forget = free,
                           .ctx = r,
                           .tools_bytes = sizeof(struct tools),
                           .tools_init = tools_init,
@@ -258,16 +245,15 @@ static int run_decontaminate(int argc, char **argv, void *given_options)
         for (int k = 0; k < argc + !argc; k++)
             if (!strcmp(given->against.items[i], "-") && (!argc || !strcmp(argv[k], "-")))
                 return err_usage("standard input cannot be both test and corpus");
-    r.reports = given->matches_path != NULL;
     ngrams_init(&r.ngrams, (size_t)given->ngram, (size_t)given->least, given->memory_bytes);
     int result = open_tests(&r);
-    if (!result && r.reports)
+    if (!result && given->matches_path)
         result = tool_may_replace(given->matches_path, NULL, NULL) < 0
                      ? -1
                      : output_open(&r.matches, given->matches_path);
     if (!result) {
         result = run_flow(&r, argc, argv);
-        if (r.reports)
+        if (given->matches_path)
             result = output_end(&r.matches, result);
     }
     ngrams_release(&r.ngrams);

@@ -1,9 +1,7 @@
 /* dedup_command.c - textclean dedup: leaves out what occurred before. */
 #include "textclean/commands.h"
 
-#include "common/base/err.h"
 #include "common/base/le.h"
-#include "common/base/mem.h"
 #include "common/base/xxh64.h"
 #include "common/files/paths.h"
 #include "textclean/firsts.h"
@@ -156,16 +154,13 @@ static void find_bands(const struct run *r, struct minhash_tools *t, const struc
 static void find_whole(struct minhash_tools *t, const struct buf *text, struct found *f)
 {
     struct buf *to = &t->joined;
-    size_t space;
     buf_clear(to);
-    for (size_t at = 0; at < text->len; at += space ? space : 1) {
-        space = whitespace_at(text->data + at, text->len - at);
-        if (!space)
-            buf_addc(to, text->data[at]);
-        else if (to->len && to->data[to->len - 1] != ' ')
-            buf_addc(to, ' ');
-    }
-    buf_rtrim(to);
+    for (size_t at = 0, k; at < text->len; at += k)
+        if (!(k = whitespace_at(text->data + at, text->len - at))) {
+            k = whitespace_word(text->data + at, text->len - at);
+            buf_adds(to, to->len ? " " : "");
+            buf_add(to, text->data + at, k);
+        }
     add(f, key_of(to->data, to->len), 0);
 }
 
@@ -543,10 +538,8 @@ static int run_dedup(int argc, char **argv, void *given_options)
 {
     struct run r = { .given = given_options };
     r.in_parts = r.given->by >= BY_PARAGRAPH;
-    if (r.in_parts && r.given->clusters_path)
-        return err_usage("--clusters is for --by near and --by document");
-    if (r.in_parts && (r.given->keys_path || r.given->keys.count))
-        return err_usage("--keys-to and --keys are for --by near and --by document");
+    if (r.in_parts && (r.given->clusters_path || r.given->keys_path || r.given->keys.count))
+        return err_usage("--clusters, --keys-to and --keys are for --by near and --by document");
     const struct flow_options *flow = &r.given->flow;
     if (r.given->keys_path &&
         (strcmp(flow->output_path, "-") || flow->rejected_path || flow->summary_path ||

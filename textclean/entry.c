@@ -1,6 +1,5 @@
 #include "textclean/entry.h"
 
-#include "common/base/err.h"
 #include "common/base/utf8.h"
 #include "common/files/paths.h"
 #include "common/formats/js.h"
@@ -298,18 +297,6 @@ void entry_change(struct entry *r, const char *text, size_t n)
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
-
-void entries_put_begin(const struct entries *s, struct buf *out)
-{
-    if (s->format == ENTRY_DOCUMENTS)
-        document_put_begin(out, s->sentences > 0);
-}
-
-void entries_put_end(const struct entries *s, struct buf *out, uint64_t documents)
-{
-    if (s->format == ENTRY_DOCUMENTS)
-        document_put_end(out, documents);
-}
 
 /* Appends the line from *at to `begin`, and then a string in place of [begin, end). */
 static void put_in_place(const struct entry *r, size_t *at, size_t begin, size_t end, const char *s,

@@ -84,9 +84,5 @@ void entry_change(struct entry *r, const char *text, size_t n);
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Append the begin and the end of a stream of documents. Other formats have none. */
-void entries_put_begin(const struct entries *s, struct buf *out);
-void entries_put_end(const struct entries *s, struct buf *out, uint64_t documents);
-
 /* Appends the document; with `mark`, unless it is NULL. Not for parquet. */
 void entry_put(const struct entry *r, enum entry_format format, const char *mark, struct buf *out);

@@ -1,6 +1,5 @@
 #include "textclean/features.h"
 
-#include "common/base/mem.h"
 #include "common/base/utf8.h"
 #include "common/base/xxh64.h"
 #include "unicode/whitespace.h"

@@ -1,8 +1,6 @@
 /* filter_command.c - textclean filter: leaves out documents that fail rules. */
 #include "textclean/commands.h"
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "textclean/flow.h"
 #include "textclean/personal.h"
 #include "textclean/rules.h"

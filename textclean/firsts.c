@@ -1,8 +1,6 @@
 #include "textclean/firsts.h"
 
-#include "common/base/err.h"
 #include "common/base/log.h"
-#include "common/base/mem.h"
 
 struct key_slot {
     struct key key;

@@ -1,9 +1,9 @@
 #include "textclean/flow.h"
 
-#include "common/base/err.h"
 #include "common/base/log.h"
-#include "common/base/mem.h"
 #include "common/base/pool.h"
+#include "common/files/output_folder.h"
+#include "common/files/paths.h"
 #include "common/formats/js.h"
 #include "common/program/tool.h"
 
@@ -22,7 +22,12 @@ struct run {
     struct entries source;
     struct output outs[2];      /* kept and rejected */
     struct rows_copy copies[2]; /* parquet: what is written to them */
-    int opened[2], begun;
+    uint64_t documents[2];      /* in each */
+    int begun;
+    struct output_folder folder; /* open: each input file has an output in it */
+    struct file_names names;     /* of these outputs */
+    size_t next;                 /* the one to be opened next */
+    struct file_names input;     /* of the open one: its input */
 };
 
 /* ---- batches --------------------------------------------------------------------------------- */
@@ -95,14 +100,20 @@ static int read_batch(void *ctx, void *item)
 /* Whether documents are put in order, when all of them before were. */
 static int in_order(const struct run *r)
 {
-    return r->f->settle || r->source.format == ENTRY_PARQUET;
+    return r->f->settle || r->source.format == ENTRY_PARQUET || r->folder.path;
+}
+
+/* Returns the output of the document: 0 for one that stays, 1 for one that is left out. */
+static int goes_to(const struct run *r, const struct flow_item *item)
+{
+    return !r->f->options->mark && item->reason != FLOW_KEPT;
 }
 
 static int put_row(struct run *r, const struct entry *entry, int to, const char *mark)
 {
     int result = 0;
     for (int i = 0; i < 2 && !result; i++)
-        if (r->opened[i])
+        if (r->outs[i].path)
             result = rows_copy_put(&r->copies[i], entry->file, i == to,
                                    entry->changed ? &entry->document.text : NULL, mark);
     return result;
@@ -115,10 +126,10 @@ static int put_item(struct run *r, struct batch *b, const struct flow_item *item
                          : item->reason == FLOW_KEPT ? ""
                                                      : f->reasons[item->reason];
     enum entry_format format = r->source.format;
-    const int to = !f->options->mark && item->reason != FLOW_KEPT;
+    const int to = goes_to(r, item);
     if (format == ENTRY_PARQUET && !f->silent)
         return put_row(r, &item->entry, to, reason);
-    if (r->opened[to])
+    if (r->outs[to].path)
         entry_put(&item->entry, format, to || f->options->mark ? reason : NULL,
                   to ? &b->rejected : &b->kept);
     return 0;
@@ -143,21 +154,74 @@ static int work_batch(void *ctx, void *item)
     return 0;
 }
 
-/* Writes the begin of the outputs, once it is known which format they have. */
-static int begin(struct run *r)
+/* ---- outputs --------------------------------------------------------------------------------- */
+
+/* Writes the begin of an output, once it is known which format it has. */
+static int begin_output(struct run *r, int i)
 {
     SCOPED(buf) head = BUF_INIT;
+    const struct flow_options *o = r->f->options;
+    const struct file_names *paths = r->folder.path && !i ? &r->input : &r->source.paths;
+    r->documents[i] = 0;
+    if (!r->outs[i].path)
+        return 0;
+    if (r->source.format == ENTRY_DOCUMENTS)
+        document_put_begin(&head, r->source.sentences > 0);
+    return r->source.format == ENTRY_PARQUET
+               ? rows_copy_open(&r->copies[i], paths, o->field, i || o->mark ? ENTRY_MARK : NULL,
+                                &r->outs[i])
+               : output_write(&r->outs[i], head.data, head.len);
+}
+
+static int end_output(struct run *r, int i)
+{
+    SCOPED(buf) end = BUF_INIT;
+    int result = r->copies[i].copy ? rows_copy_end(&r->copies[i]) : 0;
+    rows_copy_close(&r->copies[i]);
+    if (r->source.format == ENTRY_DOCUMENTS)
+        document_put_end(&end, r->documents[i]);
+    return r->outs[i].path && !result ? output_write(&r->outs[i], end.data, end.len) : result;
+}
+
+/* In a folder: whether the open output is that of the input file. */
+static int is_at(const struct run *r, const char *file)
+{
+    return r->next && r->source.paths.names[r->next - 1] == file;
+}
+
+/* In a folder: completes the open output, if there is one. */
+static int complete(struct run *r)
+{
+    return r->outs[0].path ? output_end(&r->outs[0], end_output(r, 0)) : 0;
+}
+
+/* In a folder: goes on to the output of the input file; NULL: behind the last one. */
+static int go_to(struct run *r, const char *file)
+{
+    SCOPED(buf) path = BUF_INIT, above = BUF_INIT;
+    while (r->next < r->names.count && !is_at(r, file)) {
+        file_join(&path, r->folder.path, r->names.names[r->next++]);
+        file_beside(&above, path.data, "");
+        if (complete(r) < 0 || file_mkdirs(above.data) < 0 ||
+            output_open(&r->outs[0], path.data) < 0)
+            return -1;
+        r->outs[0].lazy = 1;
+        r->input = (struct file_names){ r->source.paths.names + r->next - 1, 1, 1 };
+        if (begin_output(r, 0) < 0)
+            return -1;
+    }
+    return file ? 0 : complete(r);
+}
+
+/* Writes the begin of the outputs that are not in a folder. */
+static int begin(struct run *r)
+{
     int result = 0, plain = r->source.format == ENTRY_TEXT || r->source.format == ENTRY_LINES;
     if (plain && r->f->options->mark)
         return err_set(
             "--mark needs documents, JSON lines or Parquet: plain text has no place for it");
-    entries_put_begin(&r->source, &head);
-    for (int i = 0; i < 2 && !r->begun && !result; i++)
-        if (r->opened[i])
-            result = r->source.format == ENTRY_PARQUET
-                         ? rows_copy_open(&r->copies[i], &r->source.paths, r->f->options->field,
-                                          i || r->f->options->mark ? ENTRY_MARK : NULL, &r->outs[i])
-                         : output_write(&r->outs[i], head.data, head.len);
+    for (int i = r->folder.path != NULL; i < 2 && !r->begun && !result; i++)
+        result = begin_output(r, i);
     r->begun = 1;
     return result;
 }
@@ -167,30 +231,43 @@ static void count_item(struct run *r, const struct flow_item *item)
     struct flow *f = r->f;
     f->read++;
     f->pieces += item->pieces;
+    r->documents[goes_to(r, item)]++;
     if (item->reason == FLOW_KEPT)
         f->kept++;
     else
         f->left_out[item->reason]++;
 }
 
+static int write_kept(struct run *r, struct batch *b)
+{
+    int result = r->outs[0].path ? output_write(&r->outs[0], b->kept.data, b->kept.len) : 0;
+    buf_clear(&b->kept);
+    return result;
+}
+
+static int write_item(struct run *r, struct batch *b, struct flow_item *item)
+{
+    const char *file = item->entry.file;
+    if ((r->f->settle && r->f->settle(r->f->ctx, item) < 0) ||
+        (r->folder.path && !is_at(r, file) && (write_kept(r, b) < 0 || go_to(r, file) < 0)) ||
+        (in_order(r) && put_item(r, b, item) < 0))
+        return -1;
+    forget(r->f, item);
+    count_item(r, item);
+    return 0;
+}
+
 static int write_batch(void *ctx, void *item)
 {
     struct run *r = ctx;
     struct batch *b = item;
-    if (begin(r) < 0)
-        return -1;
-    for (size_t i = 0; i < b->count; i++) {
-        struct flow_item *next = &b->items[i];
-        if ((r->f->settle && r->f->settle(r->f->ctx, next) < 0) ||
-            (in_order(r) && put_item(r, b, next) < 0))
-            return -1;
-        forget(r->f, next);
-        count_item(r, next);
-    }
+    int result = begin(r);
+    for (size_t i = 0; i < b->count && !result; i++)
+        result = write_item(r, b, &b->items[i]);
     progress_to(r->f->read);
-    if (r->opened[0] && output_write(&r->outs[0], b->kept.data, b->kept.len) < 0)
+    if (result < 0 || write_kept(r, b) < 0)
         return -1;
-    return r->opened[1] ? output_write(&r->outs[1], b->rejected.data, b->rejected.len) : 0;
+    return r->outs[1].path ? output_write(&r->outs[1], b->rejected.data, b->rejected.len) : 0;
 }
 
 static int run_batches(struct run *r)
@@ -261,37 +338,43 @@ static int check(const struct flow *f, int argc, char **argv)
     return 0;
 }
 
+/* Finds whether -o names a folder, and how the outputs in it are called. */
+static int look_for_folder(struct run *r, int argc, char **argv)
+{
+    const char *path = r->f->options->output_path;
+    SCOPED(file_names) there = { 0 };
+    enum file_kind kind = FILE_NONE;
+    if (!r->f->reason_count) /* learns: it writes no documents */
+        return 0;
+    if (strcmp(path, "-") && file_look(path, &kind) < 0)
+        return -1;
+    if (kind != FILE_FOLDER && !file_ends_with(path, "/"))
+        return 0;
+    if (output_folder_look(&there, path) < 0)
+        return -1;
+    return there.count
+               ? err_set("'%s' is not empty: remove it, or name another folder for the output",
+                         path)
+               : paths_outputs(&r->names, &r->source.paths, argv, argc);
+}
+
 static int open_outputs(struct run *r)
 {
     const char *const paths[2] = { r->f->options->output_path, r->f->options->rejected_path };
-    for (int i = 0; i < 2 && !r->f->silent; i++) {
+    if (r->names.count && !r->f->silent && output_folder_open(&r->folder, paths[0]) < 0)
+        return -1;
+    for (int i = r->names.count > 0; i < 2 && !r->f->silent; i++)
         if (paths[i] && output_open(&r->outs[i], paths[i]) < 0)
             return -1;
-        r->opened[i] = paths[i] != NULL;
-    }
     return 0;
-}
-
-static int write_ends(struct run *r)
-{
-    const struct flow *f = r->f;
-    uint64_t counts[2] = { f->options->mark ? f->read : f->kept, f->read - f->kept };
-    SCOPED(buf) end = BUF_INIT;
-    int result = begin(r);
-    for (int i = 0; i < 2 && !result; i++) {
-        buf_clear(&end);
-        entries_put_end(&r->source, &end, counts[i]);
-        if (r->copies[i].copy)
-            result = rows_copy_end(&r->copies[i]);
-        if (r->opened[i] && !result)
-            result = output_write(&r->outs[i], end.data, end.len);
-    }
-    return result;
 }
 
 static int pass(struct run *r)
 {
-    return open_outputs(r) < 0 || run_batches(r) < 0 ? -1 : write_ends(r);
+    if (open_outputs(r) < 0 || run_batches(r) < 0 || begin(r) < 0 ||
+        (r->folder.path ? go_to(r, NULL) : end_output(r, 0)) < 0)
+        return -1;
+    return end_output(r, 1);
 }
 
 /* Publishes all outputs, the documents that stay as the last, or none. */
@@ -300,13 +383,17 @@ static int end_outputs(struct run *r, int result)
     const char *summary = r->f->silent ? NULL : r->f->options->summary_path;
     struct output set[3];
     size_t count = 0;
-    if (r->opened[1])
+    if (r->outs[1].path)
         set[count++] = r->outs[1];
     if (!result && summary && !(result = output_open(&set[count], summary)))
         result = write_summary(r->f, &set[count++]);
-    if (r->opened[0])
+    if (r->outs[0].path)
         set[count++] = r->outs[0];
-    return output_end_all(set, count, result);
+    result = output_end_all(set, count, result);
+    if (!result && r->folder.path)
+        result = output_folder_close(&r->folder);
+    output_folder_abandon(&r->folder);
+    return result;
 }
 
 int flow_run(struct flow *f, int argc, char **argv)
@@ -318,10 +405,11 @@ int flow_run(struct flow *f, int argc, char **argv)
     int result = entries_open(&r.source, argv, argc, (enum entry_format)f->options->format,
                               f->options->field);
     if (!result)
-        result = pass(&r);
+        result = look_for_folder(&r, argc, argv) < 0 ? -1 : pass(&r);
     rows_copy_close(&r.copies[0]);
     rows_copy_close(&r.copies[1]);
     entries_close(&r.source);
+    file_names_release(&r.names);
     if (!result && f->read < f->least)
         result = err_set("the input became shorter after it was read first");
     result = end_outputs(&r, result);

@@ -27,7 +27,8 @@ struct flow_options {
       "JSON lines, Parquet: the string or column that is the text; outer.inner: an inner string" }
 #define FLOW_ROWS(type)                                                                            \
     { 'o', "output", OPT_TEXT, offsetof(type, flow.output_path), "FILE",                           \
-      "output file; - is standard output" },                                                       \
+      "output file, or folder: if it exists, or its name ends in /, each input file has an "       \
+      "output in it; - is standard output" },                                                       \
     { 0, "rejected", OPT_TEXT, offsetof(type, flow.rejected_path), "FILE",                         \
       "write the documents that are left out to FILE, each marked with the reason" },              \
     { 0, "mark", OPT_FLAG, offsetof(type, flow.mark), NULL,                                        \

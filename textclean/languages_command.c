@@ -3,9 +3,7 @@
 
 #include <math.h>
 
-#include "common/base/err.h"
 #include "common/base/log.h"
-#include "common/base/mem.h"
 #include "common/base/order.h"
 #include "common/files/paths.h"
 #include "textclean/flow.h"
@@ -237,20 +235,13 @@ static const struct learn learn_defaults = { .flow = { .field = "text" } };
 
 #define AT(member) offsetof(struct learn, member)
 static const struct opt learn_quality_options[] = {
-    { 'o', "output", OPT_TEXT, AT(flow.output_path), "FILE", "the file for the model" },
     { 0, "good", OPT_LIST, AT(good), "FILE", "file or folder with good texts; may be given again" },
     { 0, "bad", OPT_LIST, AT(bad), "FILE", "file or folder with bad texts; may be given again" },
+    { 'o', "output", OPT_TEXT, AT(flow.output_path), "FILE", "the file for the model" },
     FLOW_INPUT_ROWS(struct learn),
     { 0 },
 };
 #undef AT
-
-static const struct opt learn_options[] = {
-    { 'o', "output", OPT_TEXT, offsetof(struct learn, flow.output_path), "FILE",
-      "the file for the model" },
-    FLOW_INPUT_ROWS(struct learn),
-    { 0 },
-};
 
 struct learning {
     struct languages_counts counts;
@@ -349,7 +340,7 @@ const struct tool_command learn_language_command = {
     .name = "learn-language",
     .args = "CODE=PATH...",
     .summary = "Learn a model of languages from texts of each.",
-    TOOL_OPTIONS(learn_options, learn_defaults),
+    TOOL_OPTIONS(learn_quality_options + 2, learn_defaults), /* without --good, --bad */
     .common = TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE,
     .run = run_learn,
 };

@@ -1,6 +1,5 @@
 #include "textclean/ngrams.h"
 
-#include "common/base/mem.h"
 #include "common/base/utf8.h"
 #include "common/base/xxh64.h"
 #include "textclean/words.h"
@@ -63,16 +62,11 @@ static void add_word(struct ngram_words *w, const char *text, size_t begin, size
 void ngram_words_set(struct ngram_words *w, const char *text, size_t n)
 {
     w->count = 0;
-    for (size_t at = 0, begin; at < n;) {
-        size_t space = whitespace_at(text + at, n - at);
-        if (space) {
-            at += space;
-            continue;
+    for (size_t at = 0, k; at < n; at += k)
+        if (!(k = whitespace_at(text + at, n - at))) {
+            k = whitespace_word(text + at, n - at);
+            add_word(w, text, at, at + k);
         }
-        for (begin = at; at < n && !whitespace_at(text + at, n - at);)
-            at++;
-        add_word(w, text, begin, at);
-    }
 }
 
 /* ---- runs ------------------------------------------------------------------------------------ */

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
+#include "common/base/base.h"
 #include "textclean/firsts.h"
 
 enum { NGRAMS_MOST = 64 }; /* words */

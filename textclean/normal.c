@@ -16,11 +16,6 @@ static int is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-static int is_letter(char c)
-{
-    return (unsigned char)((c | 0x20) - 'a') < 26;
-}
-
 /* Returns 1 if the three bytes at s are a dash, a typographic quote or an ellipsis. */
 static int is_wide_mark(const unsigned char *s)
 {
@@ -50,13 +45,14 @@ static size_t add_ascii(struct normal *t, const char *text, size_t n)
     size_t i = 0, chunk_at = 0;
     while (i < n) {
         char c = text[i];
-        if (is_letter(c) && i + 8 <= n) { /* up to eight letters at a time */
+        int letter = (unsigned char)((c | 0x20) - 'a') < 26;
+        if (letter && i + 8 <= n) { /* up to eight letters at a time */
             uint64_t x = le_u64((const unsigned char *)text + i);
             size_t letters = chunk_letters(x);
             le_put_u64(to, x | UINT64_C(0x2020202020202020));
             to += letters;
             i += letters;
-        } else if (is_letter(c)) {
+        } else if (letter) {
             *to++ = (char)(c | 0x20);
             i++;
         } else if (is_digit(c)) {
@@ -173,6 +169,5 @@ void normal_set(struct normal *t, const char *text, size_t n)
             add_chunk(t, text + at, end - at);
         at = end;
     }
-    while (t->text.len && t->text.data[t->text.len - 1] == ' ')
-        buf_truncate(&t->text, t->text.len - 1);
+    buf_rtrim(&t->text);
 }

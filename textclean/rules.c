@@ -2,8 +2,6 @@
 
 #include <math.h>
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/base/order.h"
 #include "common/base/utf8.h"
 #include "common/formats/yaml.h"
@@ -189,6 +187,9 @@ static double long_lines(const struct facts *x)
 /* LINES: no rule for documents but for lines, or a number that another rule needs. */
 enum side { LEAST, MOST, LINES };
 
+#define TOP(n)  "share of the text in the most frequent " #n " words in a row"
+#define RUNS(n) "share of the text in " #n " words in a row that occurred before"
+
 static const struct rule {
     const char *name; /* SET-RULE */
     enum side side;
@@ -219,24 +220,15 @@ static const struct rule {
       "share of lines that occurred before in the text" },
     { "repetition-line-chars", MOST, 0.2, repeated, 1,
       "share of the text in lines that occurred before" },
-    { "repetition-top-2", MOST, 0.2, grams, 2,
-      "share of the text in the most frequent 2 words in a row" },
-    { "repetition-top-3", MOST, 0.18, grams, 3,
-      "share of the text in the most frequent 3 words in a row" },
-    { "repetition-top-4", MOST, 0.16, grams, 4,
-      "share of the text in the most frequent 4 words in a row" },
-    { "repetition-5", MOST, 0.15, grams, 5,
-      "share of the text in 5 words in a row that occurred before" },
-    { "repetition-6", MOST, 0.14, grams, 6,
-      "share of the text in 6 words in a row that occurred before" },
-    { "repetition-7", MOST, 0.13, grams, 7,
-      "share of the text in 7 words in a row that occurred before" },
-    { "repetition-8", MOST, 0.12, grams, 8,
-      "share of the text in 8 words in a row that occurred before" },
-    { "repetition-9", MOST, 0.11, grams, 9,
-      "share of the text in 9 words in a row that occurred before" },
-    { "repetition-10", MOST, 0.10, grams, 10,
-      "share of the text in 10 words in a row that occurred before" },
+    { "repetition-top-2", MOST, 0.2, grams, 2, TOP(2) },
+    { "repetition-top-3", MOST, 0.18, grams, 3, TOP(3) },
+    { "repetition-top-4", MOST, 0.16, grams, 4, TOP(4) },
+    { "repetition-5", MOST, 0.15, grams, 5, RUNS(5) },
+    { "repetition-6", MOST, 0.14, grams, 6, RUNS(6) },
+    { "repetition-7", MOST, 0.13, grams, 7, RUNS(7) },
+    { "repetition-8", MOST, 0.12, grams, 8, RUNS(8) },
+    { "repetition-9", MOST, 0.11, grams, 9, RUNS(9) },
+    { "repetition-10", MOST, 0.10, grams, 10, RUNS(10) },
     { "c4-max-word", LINES, 1000, NULL, 0, "lines with a longer word are left out" },
     { "c4-references", LINES, 1, NULL, 0, "marks such as [12] and [edit] are removed" },
     { "c4-end-marks", LINES, 1, NULL, 0, "lines that do not end in . ? ! \" ' are left out" },
@@ -350,13 +342,10 @@ int rules_set(struct rules *r, const char *sets, const char *path, const char *c
         r->limits[i] = table[i].limit;
         r->names[i] = table[i].name;
     }
-    for (const char *name = sets;; name++) {
-        size_t n = strcspn(name, ",");
-        if (add_set(r, name, n) < 0)
+    for (size_t n; sets; sets = sets[n] ? sets + n + 1 : NULL) {
+        n = strcspn(sets, ",");
+        if (add_set(r, sets, n) < 0)
             return -1;
-        name += n;
-        if (!*name)
-            break;
     }
     if (path && load_limits(r, path) < 0)
         return -1;

@@ -1,5 +1,4 @@
 /* textclean - filters documents, leaves out repetitions and texts of tests. */
-#include "common/base/err.h"
 #include "common/program/tool.h"
 #include "textclean/commands.h"
 

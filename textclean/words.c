@@ -12,6 +12,7 @@
 #include "textclean/chunk.h"
 #include "unicode/stops.h"
 #include "unicode/unicode.h"
+#include "unicode/whitespace.h"
 
 /* ---- hashes ---------------------------------------------------------------------------------- */
 
@@ -249,14 +250,6 @@ static void add_chunk(struct words *w, const char *text, size_t at, size_t end)
         join_specials(w, text, first);
 }
 
-/* Returns the end of the chunk at text[at]. */
-static size_t chunk_end(const char *text, size_t n, size_t at)
-{
-    while (at < n && !chunk_space(text + at, n - at))
-        at++;
-    return at;
-}
-
 /* ---- bits of bytes --------------------------------------------------------------------------- */
 
 /* Returns the bits of text[at] and the 56 bytes behind it. */
@@ -363,8 +356,8 @@ void words_split(struct words *w, const char *text, size_t n)
     set_bits(w, text, n);
     for (size_t at = 0; at < n;) {
         size_t end = add_plain(w, text, at), space = 1;
-        if (end == at && !(space = chunk_space(text + at, n - at))) {
-            end = chunk_end(text, n, at);
+        if (end == at && !(space = whitespace_at(text + at, n - at))) {
+            end = at + whitespace_word(text + at, n - at);
             add_chunk(w, text, at, end);
         }
         at = end + space; /* a word from add_plain has white space of one byte behind it */

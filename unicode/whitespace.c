@@ -15,16 +15,9 @@ static int is_wide(const unsigned char *p)
            ((p[2] >= 0x80 && p[2] <= 0x8A) || p[2] == 0xA8 || p[2] == 0xA9 || p[2] == 0xAF);
 }
 
-static int is_narrow(unsigned char c)
-{
-    return c == ' ' || (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x1F);
-}
-
-size_t whitespace_at(const char *s, size_t n)
+size_t whitespace_wide_at(const char *s, size_t n)
 {
     const unsigned char *p = (const unsigned char *)s;
-    if (n >= 1 && p[0] < 0x80)
-        return is_narrow(p[0]);
     if (n >= 2 && p[0] == 0xC2)
         return p[1] == 0x85 || p[1] == 0xA0 ? 2 : 0;
     return n >= 3 && is_wide(p) ? 3 : 0;
@@ -37,6 +30,14 @@ size_t whitespace_before(const char *s, size_t n)
         if (whitespace_at(s + n - width, width) == width)
             return width;
     return 0;
+}
+
+size_t whitespace_word(const char *s, size_t n)
+{
+    size_t at = 0;
+    while (at < n && !whitespace_at(s + at, n - at))
+        at++;
+    return at;
 }
 
 struct span whitespace_strip(const char *s, size_t n)

@@ -17,11 +17,24 @@ struct span {
 
 /* Return the length in bytes of the white space character at the start, or at the end, of s[0..n);
  * 0 if there is none. */
-size_t whitespace_at(const char *s, size_t n);
+static inline size_t whitespace_at(const char *s, size_t n);
 size_t whitespace_before(const char *s, size_t n);
+
+size_t whitespace_word(const char *s,
+                       size_t n); /* returns the bytes before the first white space */
 
 struct span whitespace_strip(const char *s, size_t n); /* str.strip() */
 
 /* Returns str.split()[-1], the last word of s[0..n). If there is none, the span is empty and lies
  * at the end. */
 struct span whitespace_last_word(const char *s, size_t n);
+
+size_t whitespace_wide_at(const char *s, size_t n); /* as whitespace_at, if s[0] is not of ASCII */
+
+static inline size_t whitespace_at(const char *s, size_t n)
+{
+    const unsigned c = n ? (unsigned char)*s : '-';
+    if (c < 0x80)
+        return c == ' ' || c - 0x09 < 5 || c - 0x1C < 4;
+    return c == 0xC2 || (c >= 0xE1 && c <= 0xE3) ? whitespace_wide_at(s, n) : 0;
+}

@@ -448,7 +448,7 @@ static int check_wikiextractor(const struct wikiprep *given)
 /* Checks that existing output may be replaced. Returns 0, or -1 with an error. */
 static int check_output(const struct wikiprep *given)
 {
-    int recovered = given->tree ? sink_recover(given->output_path) : 0;
+    int recovered = given->tree ? output_folder_recover(given->output_path) : 0;
     if (recovered > 0)
         log_warn("'%s' has its tree of documents again: a run was killed while it replaced it",
                  given->output_path);

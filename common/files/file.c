@@ -595,11 +595,11 @@ int input_line(struct input *in, char **line, size_t *len)
 
 /* ---- output under a temporary name ------------------------------------------------------- */
 
-/* Returns the path that symbolic links lead to, since that file is replaced and not the link.
- * Returns NULL with an error. The caller frees the path. */
-static char *resolve(const char *path)
+char *file_resolve(const char *path)
 {
     struct stat st = { 0 };
+    if (check_link(path) < 0)
+        return NULL;
     int failed = lstat(path, &st) < 0 && errno != ENOENT && errno != ENOTDIR;
     char *target = NULL;
     if (!failed && S_ISLNK(st.st_mode)) {
@@ -626,7 +626,7 @@ static int open_special(struct output *out, const char *path)
 static int open_temporary(struct output *out, const char *path)
 {
     struct buf temp = BUF_INIT;
-    if (!(out->path = resolve(path)))
+    if (!(out->path = file_resolve(path)))
         return -1;
     out->fd = temp_create(&temp, out->path);
     if (out->fd < 0) {

@@ -218,6 +218,11 @@ FILE *file_append(const char *path);
  * Returns 0, or -1 with an error. */
 int file_sync_dir(const char *path);
 
+/* Returns the path to which `path` leads if it is a symbolic link: what is there is replaced, and
+ * not the link. The caller frees it. Returns NULL with an error, also if another user may have put
+ * the link there. */
+char *file_resolve(const char *path);
+
 /* Swaps the names of two files or folders atomically. Returns 1; 0 if the file system does not
  * support that; or -1 with an error. */
 int file_swap(const char *a, const char *b);

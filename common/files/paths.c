@@ -1,5 +1,8 @@
 #include "common/files/paths.h"
 
+#include "common/base/order.h"
+#include "common/files/packed.h"
+
 static void add_path(struct file_names *out, const char *path)
 {
     mem_grow(out->names, out->cap, out->count + 1);
@@ -79,4 +82,42 @@ int paths_can_read_twice(char *const *paths, int count, int *twice)
             *twice = 0;
     }
     return 0;
+}
+
+/* Returns what follows the folder in a path, or NULL if the path is not inside. */
+static const char *inside(const char *path, const char *folder)
+{
+    size_t n = strlen(folder);
+    while (n && folder[n - 1] == '/')
+        n--;
+    return !strncmp(path, folder, n) && path[n] == '/' ? path + n + strspn(path + n, "/") : NULL;
+}
+
+/* Returns 0, or -1 with an error if a name is there twice. */
+static int check_twice(const struct file_names *names)
+{
+    SCOPED_MEM const char **sorted = mem_alloc((names->count + 1) * sizeof *sorted);
+    for (size_t i = 0; i < names->count; i++)
+        sorted[i] = names->names[i];
+    qsort(sorted, names->count, sizeof *sorted, order_texts);
+    for (size_t i = 1; i < names->count; i++)
+        if (!strcmp(sorted[i - 1], sorted[i]))
+            return err_usage("two inputs give the output '%s'", sorted[i]);
+    return 0;
+}
+
+int paths_outputs(struct file_names *out, const struct file_names *paths, char *const *given,
+                  int count)
+{
+    *out = (struct file_names){ 0 };
+    for (size_t i = 0; i < paths->count; i++) {
+        const char *path = paths->names[i], *name = NULL;
+        if (!strcmp(path, "-"))
+            return err_usage("standard input gives no name to an output in a folder: name files");
+        for (int k = 0; k < count && !name; k++)
+            name = inside(path, given[k]);
+        add_path(out, name ? name : file_name(path));
+        out->names[i][packed_name(out->names[i])] = '\0';
+    }
+    return check_twice(out);
 }

@@ -33,6 +33,7 @@ writers() {
     [ ! "$columns" ] || cat <<EOF
 out.parquet|wikiprep $SAMPLE -o out.parquet
 out|tokenize --vocab vocab -o out $ROOT/tests/data/columns/types.parquet
+out|textclean filter --rules gopher --limit gopher-min-words=3 -o out $ROOT/tests/data/columns/types.parquet
 EOF
     cat <<EOF
 out/manifest|wikiprep -o out $SAMPLE

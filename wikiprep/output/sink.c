@@ -1,23 +1,13 @@
-#define _GNU_SOURCE /* syncfs */
 #include "wikiprep/output/sink.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "common/base/again.h"
 #include "common/base/err.h"
-#include "common/base/mem.h"
-#include "common/files/temp.h"
 
 enum { FILES_A_FOLDER = 100 };
 
 static const char MANIFEST[] = "manifest";
-
-/* The mark of the temporary folders, and what is in them: the new tree, and the old one while
- * replacing it takes two steps. */
-static const char KIND[] = "tree", NEW[] = "new", OLD[] = "old";
 
 /* ---- files ------------------------------------------------------------------------------- */
 
@@ -41,16 +31,16 @@ static void folder_name(char name[16], uint64_t n)
  * the marks. */
 static int has_marks(const struct sink *s)
 {
-    return s->format == SINK_DOCUMENTS && (!s->dir || s->sentences);
+    return s->format == SINK_DOCUMENTS && (!s->folder.path || s->sentences);
 }
 
 static int begin_file(struct sink *s)
 {
-    if (s->dir) {
+    if (s->folder.path) {
         char folder[16];
         folder_name(folder, s->files / FILES_A_FOLDER);
         SCOPED(buf) path = BUF_INIT;
-        buf_addf(&path, "%s/%s", s->tree, folder);
+        buf_addf(&path, "%s/%s", s->folder.path, folder);
         int result = 0;
         if (s->files % FILES_A_FOLDER == 0 && mkdir(path.data, 0777) < 0)
             result = err_set("cannot make folder '%s': %s", path.data, strerror(errno));
@@ -90,7 +80,7 @@ static int end_file(struct sink *s)
 
 int sink_write(struct sink *s, const struct buf *document)
 {
-    int full = s->is_open && s->dir && s->in_file &&
+    int full = s->is_open && s->folder.path && s->in_file &&
                (!s->limit_bytes || s->out.offset + document->len > s->limit_bytes);
     if (full && end_file(s) < 0)
         return -1;
@@ -158,55 +148,10 @@ static int check_tree(const char *dir, const struct file_names *names)
  * 0, or -1 with an error. */
 static int check_target(const char *dir)
 {
-    enum file_kind kind;
-    if (file_look(dir, &kind) < 0)
-        return -1;
-    if (!kind)
-        return 0;
-    if (kind != FILE_FOLDER)
-        return err_set("cannot write to '%s': it is not a folder", dir);
     SCOPED(file_names) names = { 0 };
-    if (file_list_all(&names, dir) < 0)
+    if (output_folder_look(&names, dir) < 0)
         return -1;
     return names.count ? check_tree(dir, &names) : 0;
-}
-
-static char *without_slashes(const char *dir)
-{
-    size_t n = strlen(dir);
-    while (n > 1 && dir[n - 1] == '/')
-        n--;
-    return mem_strndup(dir, n);
-}
-
-/* Moves the old tree back to `dir` from the folder `left` of an ended run. Returns 1, 0 if it is
- * not there, or -1 with an error. */
-static int bring_back(const char *left, const char *dir)
-{
-    SCOPED(buf) old = BUF_INIT;
-    enum file_kind there;
-    int fd = temp_take(left, KIND);
-    if (fd < 0)
-        return 0;
-    file_join(&old, left, OLD);
-    int result = file_look(old.data, &there);
-    if (!result && there)
-        result = file_rename(old.data, dir) < 0 ? -1 : 1;
-    close(fd);
-    return result;
-}
-
-int sink_recover(const char *path)
-{
-    SCOPED_MEM char *dir = without_slashes(path);
-    SCOPED(file_names) left = { 0 };
-    enum file_kind there;
-    int result = file_look(dir, &there);
-    if (!result && !there)
-        result = file_list_left(&left, dir);
-    for (size_t i = 0; i < left.count && !result; i++)
-        result = bring_back(left.names[i], dir);
-    return result;
 }
 
 void sink_open_stream(struct sink *s, const char *path, enum sink_format format, int sentences)
@@ -222,19 +167,7 @@ int sink_open_tree(struct sink *s, const char *dir, uint64_t limit_bytes, enum s
     };
     if (check_target(dir) < 0)
         return -1;
-    s->dir = without_slashes(dir);
-    SCOPED(buf) temp = BUF_INIT, path = BUF_INIT;
-    file_beside(&path, s->dir, "");
-    int result = path.len ? file_mkdirs_count(path.data, &s->made) : 0;
-    if (!result)
-        result = s->lock = temp_mkdir(&temp, s->dir, KIND, TEMP_GOES);
-    if (result >= 0) {
-        file_join(&path, temp.data, NEW);
-        s->temp = buf_detach(&temp);
-        s->tree = mem_strdup(path.data);
-        result = file_mkdirs(s->tree);
-    }
-    return result < 0 ? -1 : 0;
+    return output_folder_open(&s->folder, dir);
 }
 
 static int put_bytes(void *ctx, const void *bytes, size_t n)
@@ -263,75 +196,31 @@ static int write_manifest(struct sink *s, const struct kv *more)
     kv_add_all(&kv, more);
     SCOPED(buf) text = BUF_INIT, path = BUF_INIT;
     kv_print(&kv, &text);
-    file_join(&path, s->tree, MANIFEST);
+    file_join(&path, s->folder.path, MANIFEST);
     return file_write(path.data, text.data, text.len);
 }
 
-static int sync_tree(const struct sink *s)
+static void release(struct sink *s)
 {
-    int fd = AGAIN(open(s->temp, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    int failed = fd < 0 || AGAIN(syncfs(fd)) < 0;
-    int why = errno;
-    if (fd >= 0)
-        close(fd);
-    return failed ? err_set("cannot sync '%s': %s", s->temp, strerror(why)) : 0;
-}
-
-/* Replaces the old tree on a file system that cannot swap two names. If the process is killed
- * between the two steps, sink_recover finds the old tree in the temporary folder. Returns 0, or -1
- * with an error. */
-static int replace_in_two_steps(const struct sink *s)
-{
-    SCOPED(buf) old = BUF_INIT;
-    file_join(&old, s->temp, OLD);
-    int result = file_rename(s->dir, old.data);
-    if (!result && (result = file_rename(s->tree, s->dir)) < 0) {
-        struct err why = err_keep();
-        file_rename(old.data, s->dir);
-        err_restore(&why);
-    }
-    return result;
-}
-
-/* Renames the tree to its final name. The old tree, if any, is in the temporary folder then.
- * Returns 0, or -1 with an error. */
-static int publish(struct sink *s)
-{
-    enum file_kind there;
-    if (sync_tree(s) < 0 || file_look(s->dir, &there) < 0)
-        return -1;
-    int swapped = there ? file_swap(s->tree, s->dir) : 0, result = swapped < 0 ? -1 : 0;
-    if (!swapped)
-        result = there ? replace_in_two_steps(s) : file_rename(s->tree, s->dir);
-    return result < 0 ? -1 : file_sync_dir(s->dir);
-}
-
-/* Frees everything, after removing the temporary folder. Returns 0, or -1 with an error. */
-static int release(struct sink *s)
-{
-    int result = s->temp ? temp_drop(s->temp, s->lock) : 0;
     page_rows_close(&s->rows);
-    free(s->dir);
-    free(s->temp);
-    free(s->tree);
     buf_release(&s->piece);
     *s = (struct sink){ .piece = BUF_INIT };
-    return result;
 }
 
 int sink_close(struct sink *s, const struct kv *more)
 {
     int result = 0;
-    if (!s->dir && !s->is_open) /* a stream without documents */
+    if (!s->folder.path && !s->is_open) /* a stream without documents */
         result = begin_file(s);
     if (!result && s->is_open)
         result = end_file(s);
-    if (s->dir && !result)
-        result = write_manifest(s, more) < 0 ? -1 : publish(s);
-    if (!result)
-        return release(s);
-    sink_abandon(s);
-    return -1;
+    if (s->folder.path && !result)
+        result = write_manifest(s, more) < 0 ? -1 : output_folder_close(&s->folder);
+    if (result < 0)
+        sink_abandon(s);
+    else
+        release(s);
+    return result;
 }
 
 /* Keeps the caller's error during the cleanup. Documents already written to a stream stay there,
@@ -339,15 +228,10 @@ int sink_close(struct sink *s, const struct kv *more)
 void sink_abandon(struct sink *s)
 {
     struct err why = err_keep();
-    if (s->is_open && !s->dir && s->format != SINK_ROWS)
+    if (s->is_open && !s->folder.path && s->format != SINK_ROWS)
         (void)output_flush(&s->out);
     output_abandon(&s->out);
-    SCOPED(buf) folder = BUF_INIT;
-    const int made = s->made;
-    if (made)
-        file_beside(&folder, s->dir, "");
+    output_folder_abandon(&s->folder);
     release(s);
-    if (made)
-        file_rmdirs(folder.data, made);
     err_restore(&why);
 }

@@ -6,17 +6,16 @@
  *     DIR/manifest     key=value: describes the tree; present only if the tree is complete
  *
  * A document is never split. A file is closed before a document that would make it larger than the
- * limit. The tree is written into a temporary folder (temp.h) and renamed when it is complete, so a
- * failed run leaves nothing under DIR. A tree from an earlier run is replaced in one step, if the
- * file system can swap two names. Any other folder that is not empty is left unchanged, also a tree
- * into which the user has put a file, and sink_open fails.
+ * limit. The tree appears when it is complete (output_folder.h), in place of one from an earlier
+ * run. Any other folder that is not empty is left unchanged, also a tree into which the user has
+ * put a file, and sink_open fails.
  *
  * A file, also a Parquet file, appears under its name when it is complete, too.
  */
 #pragma once
 
 #include "common/base/buf.h"
-#include "common/files/file.h"
+#include "common/files/output_folder.h"
 #include "common/formats/document.h"
 #include "common/formats/kv.h"
 #include "wikiprep/output/page_rows.h"
@@ -30,26 +29,17 @@ enum sink_format {
 
 struct sink {
     enum sink_format format;
-    int sentences;         /* each line of a document is a sentence */
-    struct page_rows rows; /* for SINK_ROWS */
-    const char *path;      /* of a stream; borrowed */
-    /* the final path, the temporary folder, and the tree in it; NULL for a stream and for a Parquet
-     * file */
-    char *dir, *temp, *tree;
-    int made;             /* number of folders above `dir` that this run made */
-    int lock;             /* descriptor of the folder `temp`: shows that this run is alive */
-    uint64_t limit_bytes; /* size limit of a file; 0: one document per file */
-    struct output out;    /* the current file */
+    int sentences;               /* each line of a document is a sentence */
+    struct page_rows rows;       /* for SINK_ROWS */
+    const char *path;            /* of a stream; borrowed */
+    struct output_folder folder; /* the tree; not open: a stream or a Parquet file */
+    uint64_t limit_bytes;        /* size limit of a file; 0: one document per file */
+    struct output out;           /* the current file */
     int is_open;
     uint64_t in_file; /* documents in the current file */
     uint64_t files, documents, bytes;
     struct buf piece;
 };
-
-/* Restores the finished tree at `dir` if a run was killed after it had moved that tree away to
- * replace it. Call it before checking whether `dir` exists. Returns 1 if a tree was restored, 0 if
- * there was nothing to do, or -1 with an error. */
-int sink_recover(const char *dir);
 
 /* Open the sink. `sentences` 1: the documents' lines are sentences. sink_open_stream: `path`, "-"
  * for stdout, is opened at the first document or at the end. sink_open_tree: limit_bytes is the

@@ -238,7 +238,7 @@ Test(sink, folders_go_on_after_ZZ)
     cr_assert_eq(sink_open_tree(&s, dir, 0, SINK_JSON, 0), 0, "%s", err_get());
     s.files = 676 * 100 - 1; /* as if ZZ were almost full */
     struct buf zz = BUF_INIT;
-    buf_addf(&zz, "%s/ZZ", s.tree);
+    buf_addf(&zz, "%s/ZZ", s.folder.path);
     cr_assert_eq(file_mkdirs(zz.data), 0);
     cr_assert_eq(sink_write(&s, &one), 0, "%s", err_get());
     cr_assert_eq(sink_write(&s, &one), 0, "%s", err_get());

@@ -1,0 +1,155 @@
+#define _GNU_SOURCE /* syncfs */
+#include "common/files/output_folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "common/base/again.h"
+#include "common/files/temp.h"
+
+/* The mark of the temporary folders, and what is in them: the new folder, and the old one while
+ * replacing it takes two steps. */
+static const char KIND[] = "tree", NEW[] = "new", OLD[] = "old";
+
+static char *without_slashes(const char *dir)
+{
+    size_t n = strlen(dir);
+    while (n > 1 && dir[n - 1] == '/')
+        n--;
+    return mem_strndup(dir, n);
+}
+
+int output_folder_look(struct file_names *names, const char *dir)
+{
+    SCOPED_MEM char *plain = without_slashes(dir); /* with one, a file seems not to be there */
+    enum file_kind kind;
+    *names = (struct file_names){ 0 };
+    if (file_look(plain, &kind) < 0)
+        return -1;
+    if (kind && kind != FILE_FOLDER)
+        return err_set("cannot write to '%s': it is not a folder", dir);
+    return kind ? file_list_all(names, dir) : 0;
+}
+
+/* Moves the old folder back to `dir` from the folder `left` of an ended run. Returns 1, 0 if it is
+ * not there, or -1 with an error. */
+static int bring_back(const char *left, const char *dir)
+{
+    SCOPED(buf) old = BUF_INIT;
+    enum file_kind there;
+    int fd = temp_take(left, KIND);
+    if (fd < 0)
+        return 0;
+    file_join(&old, left, OLD);
+    int result = file_look(old.data, &there);
+    if (!result && there)
+        result = file_rename(old.data, dir) < 0 ? -1 : 1;
+    close(fd);
+    return result;
+}
+
+int output_folder_recover(const char *path)
+{
+    SCOPED_MEM char *dir = without_slashes(path);
+    SCOPED(file_names) left = { 0 };
+    enum file_kind there;
+    int result = file_look(dir, &there);
+    if (!result && !there)
+        result = file_list_left(&left, dir);
+    for (size_t i = 0; i < left.count && !result; i++)
+        result = bring_back(left.names[i], dir);
+    return result;
+}
+
+int output_folder_open(struct output_folder *f, const char *dir)
+{
+    SCOPED(buf) temp = BUF_INIT, path = BUF_INIT;
+    SCOPED_MEM char *plain = without_slashes(dir);
+    *f = (struct output_folder){ .dir = file_resolve(plain) };
+    if (!f->dir)
+        return -1;
+    file_beside(&path, f->dir, "");
+    int result = path.len ? file_mkdirs_count(path.data, &f->made) : 0;
+    if (!result)
+        result = f->lock = temp_mkdir(&temp, f->dir, KIND, TEMP_GOES);
+    if (result >= 0) {
+        file_join(&path, temp.data, NEW);
+        f->temp = buf_detach(&temp);
+        f->path = mem_strdup(path.data);
+        result = file_mkdirs(f->path);
+    }
+    return result < 0 ? -1 : 0;
+}
+
+static int sync_files(const struct output_folder *f)
+{
+    int fd = AGAIN(open(f->temp, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    int failed = fd < 0 || AGAIN(syncfs(fd)) < 0;
+    int why = errno;
+    if (fd >= 0)
+        close(fd);
+    return failed ? err_set("cannot sync '%s': %s", f->temp, strerror(why)) : 0;
+}
+
+/* Replaces the old folder on a file system that cannot swap two names. If the process is killed
+ * between the two steps, output_folder_recover finds the old one in the temporary folder. Returns
+ * 0, or -1 with an error. */
+static int replace_in_two_steps(const struct output_folder *f)
+{
+    SCOPED(buf) old = BUF_INIT;
+    file_join(&old, f->temp, OLD);
+    int result = file_rename(f->dir, old.data);
+    if (!result && (result = file_rename(f->path, f->dir)) < 0) {
+        struct err why = err_keep();
+        file_rename(old.data, f->dir);
+        err_restore(&why);
+    }
+    return result;
+}
+
+/* Renames the folder to its final name. The old one, if any, is in the temporary folder then.
+ * Returns 0, or -1 with an error. */
+static int publish(const struct output_folder *f)
+{
+    enum file_kind there;
+    if (sync_files(f) < 0 || file_look(f->dir, &there) < 0)
+        return -1;
+    int swapped = there ? file_swap(f->path, f->dir) : 0, result = swapped < 0 ? -1 : 0;
+    if (!swapped)
+        result = there ? replace_in_two_steps(f) : file_rename(f->path, f->dir);
+    return result < 0 ? -1 : file_sync_dir(f->dir);
+}
+
+/* Frees everything, after removing the temporary folder. Returns 0, or -1 with an error. */
+static int release(struct output_folder *f)
+{
+    int result = f->temp ? temp_drop(f->temp, f->lock) : 0;
+    free(f->dir);
+    free(f->temp);
+    free(f->path);
+    *f = (struct output_folder){ 0 };
+    return result;
+}
+
+int output_folder_close(struct output_folder *f)
+{
+    if (!publish(f))
+        return release(f);
+    output_folder_abandon(f);
+    return -1;
+}
+
+/* Keeps the caller's error during the cleanup. */
+void output_folder_abandon(struct output_folder *f)
+{
+    struct err why = err_keep();
+    SCOPED(buf) above = BUF_INIT;
+    const int made = f->made;
+    if (made)
+        file_beside(&above, f->dir, "");
+    release(f);
+    if (made)
+        file_rmdirs(above.data, made);
+    err_restore(&why);
+}
