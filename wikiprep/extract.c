@@ -135,6 +135,7 @@ static enum extract_result extract_text(struct extract *x, const struct site *si
                                       .id = p->id.data,
                                       .revid = p->revid.data,
                                       .timestamp = p->timestamp.data,
+                                      .variants = site->variants,
                                       .ns = p->ns,
                                       .hatnotes = how->hatnotes,
                                       .markdown = how->markdown };

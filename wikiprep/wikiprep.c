@@ -15,6 +15,7 @@
 #include "common/files/file.h"
 #include "common/program/tool.h"
 #include "wikiprep/expand/expand.h"
+#include "wikiprep/expand/variant_tables.h"
 #include "wikiprep/extract.h"
 #include "wikiprep/input/dump.h"
 #include "wikiprep/input/dump_files.h"
@@ -76,6 +77,9 @@ static const struct opt options[] = {
       "write no text; learn a --sentence-model from the dump into FILE" },
     { 0, "language", OPT_TEXT, AT(choice.language), "CODE",
       "language code of the wiki; overrides what the dump says" },
+    { 0, "variant", OPT_TEXT | NOT_CLASSIC, AT(choice.variant), "CODE",
+      "show pages in this variant of the language, such as zh-tw or sr-el, as MediaWiki converts "
+      "them; --templates names the dump that has the wiki's tables" },
     { 0, "namespaces", OPT_TEXT, AT(choice.namespaces), "LIST",
       "namespaces to extract: numbers or names, separated by commas" },
     { 0, "pages", OPT_LIST, AT(page_names), "TITLE|ID|@FILE",
@@ -256,6 +260,18 @@ static void doubt_language(const struct site *site, const struct site *before)
         log_warn("%s", doubt.data);
 }
 
+/* Reads the wiki's tables of words for --variant. Says so if there are none. */
+static void take_tables(const struct run *r, struct site *site)
+{
+    struct variants *v = site->variants;
+    if (v && v->chosen && !(r->library && variant_tables_read(r->library, v)) && !v->own)
+        log_warn("no table of words for --variant %s: only the words that pages mark are "
+                 "converted; a dump with the page MediaWiki:Conversiontable/%.*s has them: name it "
+                 "with --templates",
+                 r->given->choice.variant, (int)variants_code(v, v->chosen).n,
+                 variants_code(v, v->chosen).s);
+}
+
 /* Creates the site of the current export, unless it is of the same wiki as the one before. To be
  * called when the first page of the export was read. Returns 0, or -1 with an error. */
 static int add_site(struct run *r)
@@ -271,6 +287,7 @@ static int add_site(struct run *r)
     struct site *site = site_new(wiki, &r->given->choice);
     if (!site)
         return -1;
+    take_tables(r, site);
     doubt_language(site, r->site_count ? r->sites[r->site_count - 1] : NULL);
     mem_grow(r->sites, r->sites_cap, r->site_count + 1);
     r->sites[r->site_count++] = site;

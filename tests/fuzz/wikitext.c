@@ -46,16 +46,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct template_page page = { .title = "Moon",
                                          .timestamp = "2020-01-31",
                                          .hatnotes = 1 };
+    static struct variants *variants[2];
     static struct buf text = BUF_INIT, sentences = BUF_INIT, categories = BUF_INIT;
     if (!names) {
         names = names_new();
         model = sentence_model_new("en");
+        variants[0] = variants_new("zh", "zh-tw");
+        variants[1] = variants_new("sr", "sr-ec");
         cleaners[0] = wikitext_new(names, &(struct wikitext_options){ 0 });
         cleaners[1] = wikitext_new(names, &(struct wikitext_options){ .no_lists = 1,
                                                                       .no_headings = 1,
                                                                       .tables = 1,
                                                                       .categories = &categories,
                                                                       .render = template_render,
+                                                                      .page = &page,
                                                                       .render_ctx = &page });
         page_parts_init(&parts);
         page.parts = &parts;
@@ -64,10 +68,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                                                       .markdown = 1,
                                                                       .parts = &parts,
                                                                       .wanted = ~0u,
+                                                                      .page = &page,
                                                                       .render = template_render,
                                                                       .render_ctx = &page });
     }
     page_parts_clear(&parts);
+    page.variants = variants[size % 2];
     page.lang = langs[size % (sizeof langs / sizeof *langs)];
     for (int i = 0; i < 3; i++) {
         wikitext_clean(cleaners[i], (const char *)data, size, &text);

@@ -16,11 +16,11 @@ import tempfile
 FOLDER = os.path.join(os.environ["DATA"], "parser-tests")
 EXCEPTIONS = os.path.join(os.environ["ROOT"], "tests", "data", "parser-tests")
 AT_LEAST = 0.97
-LAST = "qend"  # a last paragraph, so that the last headings are shown
+LAST = "qwyxq"  # a last paragraph, so that the last headings are shown
 # Cases of other directions (HTML to wikitext), of the language converter, of what is not the text of a page, and of switches of a wiki.
 OTHER = re.compile(
-    r"\b(disabled|nohtml|pst|msg|section|replace|preload|variant|htmlVariantLanguage|annotations|comment|styletag|links|extlinks|iwl|"
-    r"templates|ill|cat|showtitle|showtocdata|showflags|showmedia|property|lastsavedrevision|wgEnableMagicLinks|wgAllowExternalImages|"
+    r"\b(disabled|nohtml|pst|msg|section|replace|preload|variant|htmlVariantLanguage\s*=\s*en|annotations|comment|styletag|links|extlinks|iwl|"
+    r"templates|ill|cat|showtocdata|showflags|showmedia|property|lastsavedrevision|wgEnableMagicLinks|wgAllowExternalImages|"
     r"preprocessor|userLanguage|wgAllowDisplayTitle)\b")
 SPACES = {"media": -2, "special": -1, "talk": 1, "user": 2, "user talk": 3, "project": 4, "mediawiki": 8, "file": 6, "image": 6,
           "template": 10, "snið": 10, "шаблон": 10, "help": 12, "category": 14, "memoryalpha": 100, "memoryalpha talk": 101}
@@ -146,7 +146,8 @@ def cases(path):
             continue
         title = re.search(r"title\s*=\s*\[\[(.*?)\]\]", options)
         language = re.search(r"language\s*=\s*([a-z-]+)", options)
-        found[language[1] if language else "en"].append(
+        variant = re.search(r"htmlVariantLanguage\s*=\s*([\w-]+)", options)
+        found[language[1] if language else "en", variant[1] if variant else None].append(
             (parts["test"].strip(), title[1] if title else "Parser test", source.rstrip("\n"), shown(right), right))
     return articles, found
 
@@ -157,8 +158,8 @@ def page(number, title, text, template="Template"):
     return PAGE % (html.escape(title), space, number, html.escape(text))
 
 
-def extracted(language, articles, tests, folder):
-    """Returns the words of the pages that have the wikitext of the tests."""
+def extracted(language, variant, articles, tests, folder):
+    """Returns the words of the pages that have the wikitext of the tests, in a variant of the language or as they are."""
     header = HEADER % language
     name = TEMPLATE.get(language, "Template")
     header = header.replace(">Template<", ">%s<" % name)
@@ -171,7 +172,8 @@ def extracted(language, articles, tests, folder):
             f.write(page(i + 1, test[1], test[2] + "\n\n" + LAST))
         f.write("</mediawiki>")
     done = subprocess.run(["wikiprep", "-q", "--json", "--math", "tex", "--tables", "text", "--hatnotes", "--namespaces",
-                           ",".join(str(n[0]) for n in NAMES if n[0] >= 0), "--templates", templates, dump],
+                           ",".join(str(n[0]) for n in NAMES if n[0] >= 0), "--templates", templates, dump] +
+                          (["--variant", variant] if variant else []),
                           check=True, stdout=subprocess.PIPE)
     pages = [json.loads(line) for line in done.stdout.splitlines()]
     texts = {int(p["id"]): p["text"] for p in pages}
@@ -203,9 +205,9 @@ def main():
     for path in files:
         articles, found = cases(path)
         here = right = 0
-        for language, tests in sorted(found.items()):
+        for (language, variant), tests in sorted(found.items(), key=str):
             with tempfile.TemporaryDirectory() as folder:
-                results = extracted(language, articles, tests, folder)
+                results = extracted(language, variant, articles, tests, folder)
             pages, seen = pages + len(tests), seen + from_html(tests)
             for test, (got, text) in zip(tests, results):
                 name = os.path.basename(path)[:-4] + ": " + test[0].split("\n")[0]

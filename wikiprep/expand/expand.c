@@ -3,6 +3,7 @@
 #include "common/base/hash.h"
 #include "common/base/mem.h"
 #include "wikiprep/expand/expand_state.h"
+#include "wikiprep/site/variant.h"
 
 /* Maximum growth of a page in bytes: MediaWiki's limit on included templates, plus stored texts. */
 enum { MORE_MAX = INCLUDED_MAX + 5000000 };
@@ -248,13 +249,6 @@ int expand_text(struct expander *x, const struct template_page *page, const char
     return x->is_cut;
 }
 
-/* Returns 1 if the language has several scripts, between which MediaWiki converts, else 0. */
-static int has_variants(const struct dump_site *site)
-{
-    struct span code = { site->lang.data, site->lang.len };
-    return span_in(code, "zh|sr|sh|kk|ku|gan|tg|uz|crh|iu|shi|tly|ban|wuu|mni");
-}
-
 struct expander *expander_new(struct library *library, const struct expand_options *options)
 {
     struct expander *x = mem_zalloc(1, sizeof *x);
@@ -262,7 +256,7 @@ struct expander *expander_new(struct library *library, const struct expand_optio
     x->site = library_site(library);
     x->magic = library_magic(library);
     x->options = *options;
-    x->preprocessor = preprocessor_new(has_variants(x->site));
+    x->preprocessor = preprocessor_new(variants_has(x->site->lang.data));
     buf_init(&x->out);
     buf_init(&x->title.text);
     buf_init(&x->scratch.text);

@@ -58,12 +58,13 @@ static struct title own_title(const struct library *l, const struct dump_page *p
     return t;
 }
 
-/* Returns 1 if the page is a template, a module, or a page with include tags, which other pages may
- * call. Else returns 0. */
+/* Returns 1 if the page is a template, a module, a page with include tags, which other pages may
+ * call, or a table of variant_tables.h. Else returns 0. */
 static int is_callable(const struct dump_page *p)
 {
     static const char *const marks[] = { "<onlyinclude>", "<includeonly>", "<noinclude>" };
-    if (p->ns == LIBRARY_TEMPLATES || p->ns == LIBRARY_MODULES || dump_page_is_scan(p))
+    if (p->ns == LIBRARY_TEMPLATES || p->ns == LIBRARY_MODULES || dump_page_is_scan(p) ||
+        (p->ns == LIBRARY_MESSAGES && strstr(p->title.data, ":Conversiontable/")))
         return 1;
     for (const char *s = p->text.data; (s = strstr(s, "include")); s++)
         for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {

@@ -16,7 +16,7 @@
 #include "wikiprep/site/magic.h"
 #include "wikiprep/site/title.h"
 
-enum { LIBRARY_TEMPLATES = 10, LIBRARY_MODULES = 828 };
+enum { LIBRARY_MESSAGES = 8, LIBRARY_TEMPLATES = 10, LIBRARY_MODULES = 828 };
 
 /* The expansion of a template call without arguments, when it is the same on every page. */
 struct library_memo {

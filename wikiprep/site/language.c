@@ -59,20 +59,6 @@ const char *language_name(const char *code, size_t n, const char *wiki)
     return name ? name : english;
 }
 
-/* Returns the place (from 0) of the item of the list "A|B C|D" that has the word, or -1. */
-static int place_of(struct span word, const char *list)
-{
-    int place = 0;
-    for (const char *s = list; *s; s += *s == '|' || *s == ' ') {
-        size_t n = strcspn(s, "| ");
-        if (n == word.n && !memcmp(s, word.s, n))
-            return place;
-        s += n;
-        place += *s == '|';
-    }
-    return -1;
-}
-
 struct span language_country(struct span code, const char *wiki)
 {
     enum { LETTERS = 3 };
@@ -80,7 +66,7 @@ struct span language_country(struct span code, const char *wiki)
         if (code.n != LETTERS || code.s[i] < 'A' || code.s[i] > 'Z')
             return (struct span){ "", 0 };
     const char *names = knowledge_find("countries", "", wiki);
-    int place = names ? place_of(code, knowledge_find("countries", "", "codes")) : -1;
+    int place = names ? span_place(code, knowledge_find("countries", "", "codes")) : -1;
     if (place < 0)
         return (struct span){ "", 0 };
     for (; place; place--)

@@ -105,6 +105,8 @@ struct site *site_new(const struct dump_site *dump, const struct site_choice *ch
     if (choice->sentences)
         s->model = sentence_model_new(s->lang);
     int failed = choose_namespaces(s, dump, choice->namespaces);
+    if (!failed && (choice->variant || variants_has(s->lang)))
+        failed = !(s->variants = variants_new(s->lang, choice->variant));
     for (size_t i = 0; i < choice->categories.count && !failed; i++)
         failed = nameset_each(choice->categories.items[i], add_category, s);
     if (!failed && s->model && choice->sentence_model)
@@ -127,6 +129,7 @@ void site_free(struct site *s)
     section_list_free(s->wanted);
     section_list_free(s->unwanted);
     sentence_model_free(s->model);
+    variants_free(s->variants);
     free(s->namespaces);
     nameset_free(s->categories);
     nameset_free(s->unwanted_categories);

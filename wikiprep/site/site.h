@@ -8,6 +8,7 @@
 #include "wikiprep/site/dump_page.h"
 #include "wikiprep/site/names.h"
 #include "wikiprep/site/section.h"
+#include "wikiprep/site/variant.h"
 
 /* The selection that the options make. NULL and empty lists select everything. */
 struct site_choice {
@@ -15,6 +16,7 @@ struct site_choice {
     const char *sections, *unwanted_sections; /* headings, comma-separated */
     struct opt_list categories;               /* names or "@FILE"s; '^' before a name excludes it */
     const char *language;       /* language code instead of the dump's; NULL: the dump's */
+    const char *variant;        /* in which pages are shown; NULL: the language itself */
     int sentences;              /* 1: split text into sentences */
     const char *sentence_model; /* file added to the sentence model; NULL: none */
 };
@@ -25,6 +27,7 @@ struct site {
     char *base;                             /* common start of its page addresses */
     char *about;                            /* description for the manifest */
     struct section_list *wanted, *unwanted; /* sections; NULL: keep all, exclude none */
+    struct variants *variants;              /* NULL: its language has none */
     struct sentence_model *model;           /* NULL: do not split into sentences */
 
     int *namespaces; /* namespaces to keep; NULL: all */

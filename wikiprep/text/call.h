@@ -5,6 +5,7 @@
 #pragma once
 
 #include "wikiprep/site/page_parts.h"
+#include "wikiprep/site/variant.h"
 #include "wikiprep/values/span.h"
 
 /* A template call, {{name|first|key=second}}. Inner calls are rendered before outer ones, so the
@@ -21,6 +22,8 @@ struct wikitext_call {
  * no text or its template is not known. It is not called for {{!}}, which stands for a pipe. */
 typedef int (*wikitext_render)(void *ctx, const struct wikitext_call *call, struct buf *out);
 
+struct converter;
+
 struct wikitext_options {
     int no_lists, no_headings;
     int formulas;           /* keep the TeX source of <math> */
@@ -29,6 +32,7 @@ struct wikitext_options {
     wikitext_render render; /* NULL: templates are dropped */
     void *render_ctx;
     const struct template_page *page; /* borrowed; NULL: "[[../Other]]" is shown as it is */
+    struct converter *converter;      /* set by wikitext_new */
     int markdown;             /* 1: write Markdown (markdown.h); tables and formulas are kept */
     struct buf *categories;   /* output: categories, one per line; NULL: not wanted; borrowed */
     struct page_parts *parts; /* output: parts of the page are added; borrowed */
@@ -46,6 +50,7 @@ struct template_page {
     int hatnotes;             /* keep notes such as "Main article: …" */
     int markdown;             /* mark quotations */
     struct page_parts *parts; /* output: description and coordinates are set; NULL: not wanted */
+    const struct variants *variants; /* of the wiki's language; NULL: it has none */
 };
 
 /* What is done with a template call. Expansion (expand/expand.h) runs the template's own wikitext.

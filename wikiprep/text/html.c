@@ -8,6 +8,7 @@
 #include "common/base/order.h"
 #include "common/formats/js.h"
 #include "wikiprep/site/names.h"
+#include "wikiprep/text/converter.h"
 #include "wikiprep/text/paragraph.h"
 #include "wikiprep/text/structure.h"
 #include "wikiprep/text/visible.h"
@@ -231,14 +232,47 @@ static void put_formula(struct html *h, const char *data, const char *alt)
     put_mark(h, mark);
 }
 
-/* Writes the text that Parsoid keeps from conversion, -{text}-, unless it has markup. */
-static void put_variant(struct html *h, const char *data)
+static void add_text(struct buf *out, const struct js *v, const char *after)
 {
+    const char *text = js_text(v, NULL);
+    buf_addf(out, "%s%s", text ? text : "", after);
+}
+
+/* Writes what a markup for variants of the language shows, -{flags|rules}-, which Parsoid gives in
+ * JSON, unless its texts have tags. */
+static void put_variant(struct html *h, const char *data, int is_hidden)
+{
+    static const char *const keys[] = { "add", "remove", "title", "describe", "disabled", "name" };
+    static const char *const ways[] = { "twoway", "oneway" };
+    struct converter *converter = h->options.common->converter;
     SCOPED_JS root = js_parse(data, strlen(data), "data-mw-variant");
-    size_t n;
-    const char *text = js_text(js_get(js_get(root, "disabled"), "t"), &n);
-    if (text && !h->hidden && !memchr(text, '<', n))
-        put_text(h, text, n);
+    const struct js *filter = js_get(root, "filter"), *codes = js_get(filter, "l");
+    struct buf *w = &h->work;
+    buf_clear(w);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (js_is_set(js_get(root, keys[i])))
+            buf_addf(w, "%c;", i || !is_hidden ? "A-TDRN"[i] : 'H');
+    for (size_t i = 0; i < js_count(codes); i++)
+        add_text(w, js_at(codes, i), ";");
+    add_text(w, NULL, "|");
+    add_text(w, js_get(filter, "t"), "");
+    add_text(w, js_get(js_get(root, "disabled"), "t"), "");
+    add_text(w, js_get(js_get(root, "name"), "t"), "");
+    for (int way = 0; way < 2; way++)
+        for (size_t i = 0; i < js_count(js_get(root, ways[way])); i++) {
+            const struct js *rule = js_at(js_get(root, ways[way]), i), *code = js_get(rule, "l");
+            int is_any = js_text_is(code, "*");
+            add_text(w, js_get(rule, "f"), way ? "=>" : "");
+            add_text(w, is_any ? NULL : code, is_any ? "" : ":");
+            add_text(w, js_get(rule, "t"), is_any ? "" : ";");
+        }
+    size_t skip = strcspn(w->data, "|") + 1;
+    if (h->hidden || memchr(w->data, '<', w->len))
+        return;
+    if (converter_reads(converter))
+        converter_rule(converter, (struct span){ w->data, w->len }, 0, h->out);
+    else
+        put_text(h, w->data + skip, js_get(root, "disabled") ? w->len - skip : 0);
 }
 
 /* Passes on the first call that a transclusion names, as wikitext. */
@@ -504,7 +538,7 @@ static void on_start(void *ctx, const xmlChar *element, const xmlChar **list)
     } else if (!on_class(h, is, &a)) {
         on_name(h, name, is, &a);
         if (*a.variant)
-            put_variant(h, a.variant);
+            put_variant(h, a.variant, !strcmp(name, "meta"));
     }
 }
 

@@ -6,6 +6,7 @@
 #include "common/base/mem.h"
 #include "common/base/utf8.h"
 #include "wikiprep/site/entity.h"
+#include "wikiprep/text/converter.h"
 #include "wikiprep/text/markup_walk.h"
 #include "wikiprep/text/paragraph.h"
 
@@ -30,8 +31,11 @@ void markup_put_literal(struct markup *m, const char *s, const char *end, int li
 
 void markup_drop(struct markup *m, size_t from)
 {
+    buf_clear(&m->rendered);
+    converter_keep(m->options->converter, markup_since(m, from), &m->rendered);
     buf_truncate(m->out, from);
     markup_put(m, MARKUP_HOLE);
+    buf_add(m->out, m->rendered.data, m->rendered.len);
 }
 
 void markup_cut(struct buf *out, size_t from, size_t to)
@@ -97,7 +101,7 @@ static void end_line(struct markup *m, const char *next)
         int is_file = f->kind == LINK && f->piped && !markup_is_shown(f->names);
         if (is_file && !heading)
             break;
-        if (f->kind == LINK && f->piped && !paragraph)
+        if (((f->kind == LINK && f->piped) || f->kind == VARIANT) && !paragraph)
             break;
         size_t from = f->out;
         markup_pop(m);
@@ -171,6 +175,8 @@ static const char *on_underscore(struct markup *m, const char *s)
                           (n == 3 && !strncasecmp(s + 2, "toc", n)) ||
                           (n == 9 && !strncasecmp(s + 2, "nogallery", n)) ||
                           (n == 13 && !strncasecmp(s + 2, "noeditsection", n)));
+    if (n < 17 && span_in((struct span){ s + 2, n }, "nocontentconvert|nocc"))
+        converter_stop(m->options->converter);
     if (p + 1 < m->end && p[0] == '_' && p[1] == '_' && ((upper > 1 && !lower) || known)) {
         markup_put(m, MARKUP_HOLE);
         return p + 2;

@@ -1,4 +1,5 @@
 /* Template calls and language variants for markup.h. */
+#include "wikiprep/text/converter.h"
 #include "wikiprep/text/markup_walk.h"
 #include "wikiprep/text/structure.h"
 
@@ -9,49 +10,19 @@ enum {
     RENDER_MAX = 40
 }; /* deepest template call whose text is shown, as in MediaWiki; keeps the time linear */
 
-/* ---- language variants: -{ zh-hans:one; zh-hant:two }- ------------------------------------- */
-
-static int is_variant_code(const char *s, size_t n)
-{
-    static const char *const families[] = { "zh", "sr",  "kk",  "ku",  "gan", "tg",  "uz", "crh",
-                                            "iu", "shi", "tly", "ban", "wuu", "mni", "en" };
-    while (n && *s == ' ')
-        s++, n--;
-    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
-        size_t k = strlen(families[i]);
-        if (n >= k && !memcmp(s, families[i], k) && (n == k || s[k] == '-' || s[k] == ' '))
-            return 1;
-    }
-    return 0;
-}
-
-/* Closes the language conversion on top of the stack, -{code:text;code:text}-, and keeps the first
- * text without its language code. The flags H, T and - before a pipe mean that nothing is shown. */
+/* Closes the markup for variants of the language on top of the stack,
+ * -{flags|code:text;code:text}-, and replaces it by its text. */
 static void close_variant(struct markup *m)
 {
-    struct element f = *markup_top(m);
+    const size_t from = markup_top(m)->out, inner = from + strlen("-{");
     markup_pop(m);
-    char *s = m->out->data + f.out + 2; /* after "-{" */
-    size_t n = m->out->len - f.out - 2;
-    char *pipe = memchr(s, '|', n);
-    int hidden = pipe && (memchr(s, 'H', (size_t)(pipe - s)) ||
-                          memchr(s, 'T', (size_t)(pipe - s)) || memchr(s, '-', (size_t)(pipe - s)));
-    if (hidden) {
-        markup_drop(m, f.out);
-        return;
-    }
-    size_t skip = pipe ? (size_t)(pipe + 1 - s) : 0;
-    char *colon = memchr(s + skip, ':', n - skip);
-    size_t len = n - skip;
-    if (colon && is_variant_code(s + skip, (size_t)(colon - s) - skip)) {
-        skip = (size_t)(colon + 1 - s);
-        char *semicolon = memchr(s + skip, ';', n - skip);
-        len = semicolon ? (size_t)(semicolon - s) - skip : n - skip;
-    }
-    while (len && s[skip] == ' ')
-        skip++, len--;
-    memmove(s - 2, s + skip, len);
-    buf_truncate(m->out, f.out + len);
+    buf_clear(&m->rendered);
+    converter_rule(m->options->converter, markup_since(m, inner), markup_top_is(m, VARIANT),
+                   &m->rendered);
+    buf_truncate(m->out, from);
+    if (!m->rendered.len || *m->rendered.data == MARKUP_RULE)
+        markup_put(m, MARKUP_HOLE);
+    buf_add(m->out, m->rendered.data, m->rendered.len);
 }
 
 /* ---- braces ------------------------------------------------------------------------------ */
@@ -94,6 +65,20 @@ static int is_in_sentence(const struct markup *m, size_t from)
            (before > 0x3000 && before < 0x3020) || (before >= 0xFF00 && before < 0xFF10);
 }
 
+/* Appends the text of a call. It may have markup for variants, which {{NoteTA}} shows. */
+static void put_rendered(struct markup *m)
+{
+    const char *s = m->rendered.data, *end = s + m->rendered.len, *open, *close;
+    while (converter_reads(m->options->converter) && (open = bytes_find(s, end, "-{", 2)) &&
+           (close = bytes_find(open, end, "}-", 2))) {
+        buf_add(m->out, s, (size_t)(open - s));
+        converter_rule(m->options->converter, (struct span){ open + 2, (size_t)(close - open) - 2 },
+                       0, m->out);
+        s = close + 2;
+    }
+    buf_add(m->out, s, (size_t)(end - s));
+}
+
 /* Renders the call in the output from `from` on, and replaces it with its text. Its pipes are
  * m->pipes[first_pipe..pipe_count). */
 static void render(struct markup *m, size_t from, size_t first_pipe)
@@ -113,8 +98,9 @@ static void render(struct markup *m, size_t from, size_t first_pipe)
     note_call(m, from, &call);
     buf_clear(&m->rendered);
     if (m->options->render(m->options->render_ctx, &call, &m->rendered)) {
+        converter_keep(m->options->converter, markup_since(m, from), &m->rendered);
         buf_truncate(m->out, from);
-        buf_add(m->out, m->rendered.data, m->rendered.len);
+        put_rendered(m);
     } else {
         markup_drop(m, from);
     }
@@ -171,7 +157,7 @@ const char *markup_on_open_brace(struct markup *m, const char *s)
     if (n >= 2) {
         markup_push(m, BRACES)->count = n;
     } else if (s > m->text && s[-1] == '-' && m->out->len && m->out->data[m->out->len - 1] == '-' &&
-               !markup_top_is(m, VARIANT) && m->links < MARKUP_LINKS_MAX) {
+               m->links < MARKUP_LINKS_MAX && converter_reads(m->options->converter)) {
         buf_truncate(m->out, m->out->len - 1);
         markup_push(m, VARIANT);
         buf_adds(m->out, "-{");

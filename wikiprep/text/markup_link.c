@@ -286,10 +286,10 @@ static void close_link(struct markup *m)
 /* Returns the position after the scheme of the address at s, or NULL if no address begins there. */
 static const char *skip_scheme(const char *s, const char *end)
 {
-    static const char *const schemes[] = { "http://", "https://", "ftp://", "ftps://",
-                                           "//",      "mailto:",  "news:",  "irc://",
-                                           "ircs://", "git://",   "svn://", "sftp://",
-                                           "tel:",    "urn:",     "geo:",   "magnet:" };
+    static const char *const schemes[] = { "http://", "https://", "ftp://", "ftps://", "//",
+                                           "mailto:", "news:",    "irc://", "ircs://", "git://",
+                                           "svn://",  "sftp://",  "tel:",   "urn:",    "geo:",
+                                           "magnet:", "gopher://" };
     char begin[URL_NAME_MAX] = { 0 };
     size_t n = (size_t)(end - s) < sizeof begin - 1 ? (size_t)(end - s) : sizeof begin - 1;
     if (!n || (*s != '/' && !memchr(s, ':', n)))

@@ -3,6 +3,7 @@
 #include "common/base/mem.h"
 #include "common/base/utf8.h"
 #include "wikiprep/site/entity.h"
+#include "wikiprep/text/converter.h"
 #include "wikiprep/text/markup_walk.h"
 #include "wikiprep/text/tag.h"
 
@@ -237,6 +238,7 @@ static void put_pre(struct markup *m, const char *s, const char *end)
     static const char open[] = "<nowiki>";
     const char *inner, *close, *after;
     markup_put(m, MARKUP_BREAK);
+    converter_fix(m->options->converter, m->out);
     while ((inner = bytes_find(s, end, open, sizeof open - 1)) &&
            (close = tag_find_close(inner + 1, end, "nowiki", &after))) {
         markup_put_literal(m, s, inner, MARKUP_BREAK);
@@ -244,6 +246,7 @@ static void put_pre(struct markup *m, const char *s, const char *end)
         s = after;
     }
     markup_put_literal(m, s, end, MARKUP_BREAK);
+    converter_fix(m->options->converter, m->out);
     markup_put(m, MARKUP_BREAK);
 }
 
@@ -264,7 +267,9 @@ static void put_inline(struct markup *m, const char *s, const char *close, int m
 {
     mark = m->options->markdown && mark ? mark : MARKUP_EMPTY;
     markup_put(m, mark);
+    converter_fix(m->options->converter, m->out);
     markup_put_literal(m, s, close, ' ');
+    converter_fix(m->options->converter, m->out);
     markup_put(m, mark);
 }
 

@@ -72,6 +72,12 @@ static inline void markup_put(struct markup *m, int c)
  * written as the byte `line_end`. */
 void markup_put_literal(struct markup *m, const char *s, const char *end, int line_end);
 
+/* Returns the output from offset `from` on. */
+static inline struct span markup_since(const struct markup *m, size_t from)
+{
+    return (struct span){ m->out->data + from, m->out->len - from };
+}
+
 /* Replaces the output from offset `from` on with MARKUP_HOLE. */
 void markup_drop(struct markup *m, size_t from);
 

@@ -311,7 +311,10 @@ void paragraph_write(struct buf *out, const char *s, const char *end, int flags)
             } else if (c == MARKUP_ASIDE) {
                 judge(&w);
                 w.in_aside = !w.in_aside;
-            } else if (c != MARKUP_EMPTY && c != MARKUP_LINKED) {
+            } else if (c == MARKUP_RULE) {
+                s = memchr(s + 1, MARKUP_RULE, (size_t)(end - s - 1));
+                s = s ? s : end - 1;
+            } else if (c != MARKUP_EMPTY && c != MARKUP_LINKED && c != MARKUP_FIXED) {
                 end_of_line(&w);
             }
             s++;

@@ -3,6 +3,7 @@
 
 #include "common/base/mem.h"
 #include "common/formats/js.h"
+#include "wikiprep/text/converter.h"
 #include "wikiprep/text/html.h"
 #include "wikiprep/text/markdown.h"
 #include "wikiprep/text/markup.h"
@@ -18,19 +19,20 @@ struct wikitext {
     int shows_tables;                /* tables are wanted in the text */
     struct markup *markup;
     struct markdown markdown;
-    struct span signs;         /* of the list item that is written; empty: none is */
-    struct buf section;        /* heading of the current section, as JSON */
-    size_t section_begin;      /* offset of its text in `out` */
-    int section_level;         /* -1: no section has begun */
-    struct wikitext *inner;    /* for references; NULL: they are not wanted */
-    struct buf templates;      /* the calls in a reference, as JSON */
-    struct page_parts inside;  /* other parts of a reference */
-    const struct names *names; /* borrowed */
-    struct html *html;         /* for pages in HTML; NULL: there was none */
-    struct wikitext *boxes;    /* for infoboxes that HTML names; NULL: none are wanted */
-    struct buf marked;         /* output of the first pass */
-    struct buf line;           /* source of the current paragraph, which may have several lines */
-    struct buf written;        /* output lines of the current paragraph */
+    struct converter *converter; /* NULL: another's, of the page that this text is in */
+    struct span signs;           /* of the list item that is written; empty: none is */
+    struct buf section;          /* heading of the current section, as JSON */
+    size_t section_begin;        /* offset of its text in `out` */
+    int section_level;           /* -1: no section has begun */
+    struct wikitext *inner;      /* for references; NULL: they are not wanted */
+    struct buf templates;        /* the calls in a reference, as JSON */
+    struct page_parts inside;    /* other parts of a reference */
+    const struct names *names;   /* borrowed */
+    struct html *html;           /* for pages in HTML; NULL: there was none */
+    struct wikitext *boxes;      /* for infoboxes that HTML names; NULL: none are wanted */
+    struct buf marked;           /* output of the first pass */
+    struct buf line;             /* source of the current paragraph, which may have several lines */
+    struct buf written;          /* output lines of the current paragraph */
     struct buf headings[LEVELS + 1]; /* by level: headings still without text */
     struct table_extents tables, html_tables;
     struct buf rows, cells, grid; /* of the current table: its rows, a row, all cells */
@@ -60,6 +62,8 @@ struct wikitext *wikitext_new(const struct names *names, const struct wikitext_o
     w->shows_tables = options->tables;
     w->names = names;
     w->options.tables |= options->wanted >> PART_TABLES & 1;
+    w->converter = options->converter ? NULL : converter_new();
+    w->options.converter = w->converter ? w->converter : options->converter;
     w->markup = markup_new(names, &w->options);
     buf_init(&w->marked);
     buf_init(&w->line);
@@ -75,6 +79,7 @@ struct wikitext *wikitext_new(const struct names *names, const struct wikitext_o
                                                  .render_ctx = w,
                                                  .formulas = options->formulas,
                                                  .page = options->page,
+                                                 .converter = w->options.converter,
                                                  .parts = &w->inside,
                                                  .wanted = 1 << PART_EXTERNAL_LINKS };
         w->inner = wikitext_new(names, &inside);
@@ -105,6 +110,7 @@ void wikitext_free(struct wikitext *w)
     wikitext_free(w->inner);
     wikitext_free(w->boxes);
     html_free(w->html);
+    converter_free(w->converter);
     free(w);
 }
 
@@ -175,15 +181,21 @@ static void put_headings(struct wikitext *w)
     }
 }
 
+/* Appends the lines of w->line to `out`, as paragraph_write does, and clears it. */
+static void put_line(struct wikitext *w, struct buf *out, int flags)
+{
+    converter_line(w->options.converter, &w->line);
+    paragraph_write(out, w->line.data, w->line.data + w->line.len, flags);
+    buf_clear(&w->line);
+}
+
 /* Ends the current paragraph and writes it, after the headings that still have no text. */
 static void end_paragraph(struct wikitext *w)
 {
     if (!w->line.len)
         return;
     buf_clear(&w->written);
-    paragraph_write(&w->written, w->line.data, w->line.data + w->line.len,
-                    w->options.markdown ? PARAGRAPH_MARKDOWN : 0);
-    buf_clear(&w->line);
+    put_line(w, &w->written, w->options.markdown ? PARAGRAPH_MARKDOWN : 0);
     if (!w->written.len)
         return;
     put_headings(w);
@@ -269,8 +281,7 @@ static void add_heading(struct wikitext *w, const char *s, const char *end)
         if (w->line.data[i] == MARKUP_BREAK)
             w->line.data[i] = ' ';
     struct buf *heading = &w->headings[level];
-    paragraph_write(heading, w->line.data, w->line.data + w->line.len, 0);
-    buf_clear(&w->line);
+    put_line(w, heading, 0);
     begin_section(w, level, heading->data, heading->len - (heading->len > 0));
     if (w->options.no_headings || is_left_out(w))
         buf_clear(heading);
@@ -392,9 +403,7 @@ static void add_row(struct wikitext *w, const char *s, const char *end)
     const char *stop;
     for (s = first_cell(s, end, &stop); s; s = next_cell(stop, end, &stop)) {
         paragraph_unquote(&w->line, s, stop);
-        paragraph_write(&w->grid, w->line.data, w->line.data + w->line.len,
-                        PARAGRAPH_ALL | PARAGRAPH_MARKDOWN);
-        buf_clear(&w->line);
+        put_line(w, &w->grid, PARAGRAPH_ALL | PARAGRAPH_MARKDOWN);
         buf_addc(&w->grid, MARKUP_CELL_END);
     }
     buf_addc(&w->grid, '\0');
@@ -472,9 +481,13 @@ static const char *on_piece(struct wikitext *w, const char *s, const char *end, 
 
 static void walk(struct wikitext *w)
 {
-    const char *base = w->marked.data, *end = base + w->marked.len;
+    const char *base = w->marked.data, *end = base + w->marked.len, *passed = base;
     int at_start = 1;
     for (const char *s = base; s < end;) {
+        if (!w->line.len) { /* all before s is written or left out */
+            converter_pass(w->options.converter, (struct span){ passed, (size_t)(s - passed) });
+            passed = s;
+        }
         const char *lf = memchr(s, '\n', (size_t)(end - s));
         const char *line_end = lf ? lf : end;
         const char *p = at_start ? s + table_indent(s, line_end) : s;
@@ -535,6 +548,8 @@ static void begin_text(struct wikitext *w, struct buf *out, const struct buf *co
     w->in_broken_table = 0;
     w->section_level = -1;
     markdown_begin(&w->markdown, out, codes);
+    if (w->converter)
+        converter_begin(w->converter, w->options.page ? w->options.page->variants : NULL);
     begin_page(w);
 }
 
@@ -542,6 +557,8 @@ static void begin_text(struct wikitext *w, struct buf *out, const struct buf *co
 static void write_text(struct wikitext *w)
 {
     table_find(&w->marked, &w->tables, &w->html_tables);
+    if (w->converter)
+        converter_judge(w->converter, (struct span){ w->marked.data, w->marked.len });
     walk(w);
     end_section(w);
     buf_rtrim(w->out);

@@ -55,6 +55,19 @@ int span_in(struct span s, const char *words)
     return 0;
 }
 
+int span_place(struct span s, const char *list)
+{
+    int place = 0;
+    for (const char *w = list; *w; w += *w == '|' || *w == ' ') {
+        size_t n = strcspn(w, "| ");
+        if (n == s.n && !strncasecmp(w, s.s, n))
+            return place;
+        w += n;
+        place += *w == '|';
+    }
+    return -1;
+}
+
 int span_truth(struct span s, int otherwise)
 {
     if (span_in(s, "yes|y|true|1|on"))

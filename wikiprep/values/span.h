@@ -21,6 +21,10 @@ int span_is(struct span s, const char *text);
  * ASCII letters does not count. */
 int span_in(struct span s, const char *words);
 
+/* Returns the place (from 0) of the item of the list "A|B C|D" that has the word s, or -1. The case
+ * of ASCII letters does not count. */
+int span_place(struct span s, const char *list);
+
 /* Returns 1 for "yes", "y", "true", "1" and "on"; 0 for "no", "n", "false", "0" and "off", in any
  * case of letters; `otherwise` for anything else. */
 int span_truth(struct span s, int otherwise);

@@ -116,7 +116,7 @@ static int is_cut; /* what expand_text returned */
 static const char *expand_in(struct library *l, const char *title, const char *text)
 {
     const struct template_page page = { "en", title, "7", "77", "2010-12-31T23:59:58Z",
-                                        0,    0,     0,   NULL };
+                                        0,    0,     0,   NULL, NULL };
     struct expander *x = expander_new(l, &(struct expand_options){ .choose = choose });
     is_cut = expand_text(x, &page, text, strlen(text), &out);
     expander_free(x);
@@ -338,9 +338,8 @@ Test(expand, the_work_for_a_page_is_bounded)
 /* The limits must be the same for each page, whatever the pages before it did. */
 Test(expand, each_page_has_its_own_bounds)
 {
-    const struct template_page page = {
-        "en", "A", "7", "77", "2010-12-31T23:59:58Z", 0, 0, 0, NULL
-    };
+    const struct template_page page = { "en", "A", "7", "77", "2010-12-31T23:59:58Z",
+                                        0,    0,   0,   NULL, NULL };
     struct library *l = make_bombs(4);
     struct expander *x = expander_new(l, &(struct expand_options){ .choose = choose });
     for (int i = 0; i < 2; i++) {

@@ -10,6 +10,7 @@
 #include "wikiprep/site/entity.h"
 #include "wikiprep/site/names.h"
 #include "wikiprep/site/section.h"
+#include "wikiprep/site/variant.h"
 #include "wikiprep/text/wikitext.h"
 
 static struct wikitext_options how;
@@ -301,8 +302,57 @@ Test(wikitext, tags_may_go_over_lines)
 Test(wikitext, switches_and_variants)
 {
     CHECK("__NOTOC__ a __notoc__ __БЕЗ_ОГЛ__ __init__ __x", "a __init__ __x");
-    CHECK("-{zh-hans:one; zh-hant:two}- a -{b}- c -{H|zh-cn:d}-", "one a b c");
-    CHECK("a -{never closed\nb", "a -{never closed b");
+}
+
+/* ---- variants of the language -------------------------------------------------------------- */
+
+/* Returns the text in a variant of the language; "zh" and "sr" are the languages themselves. */
+static const char *in_variant(const char *code, const char *text)
+{
+    const char lang[] = { code[0], code[1], '\0' };
+    struct variants *v = variants_new(lang, code);
+    const struct template_page page = { .lang = lang, .title = "A", .variants = v };
+    how.page = &page;
+    clean(text);
+    how.page = NULL;
+    variants_free(v);
+    return out.data;
+}
+
+#define VARIANT(code, text, expected) cr_expect_str_eq(in_variant(code, text), expected)
+
+Test(wikitext, markup_for_variants)
+{
+    CHECK("-{a}- -{zh-cn:a; zh-tw:b}-", "-{a}- -{zh-cn:a; zh-tw:b}-"); /* a language without */
+    VARIANT("zh", "-{zh-hant:two; zh-hans:one}- a -{b}- c -{H|zh-cn:d}-", "one a b c");
+    VARIANT("zh", "a -{never closed\nb", "a -{never closed b");
+    VARIANT("zh", "a -{zh-cn:b;\nzh-tw:c}-\n\n-{d\n\ne}-", "a b\n-{d\ne}-");
+    VARIANT("zh-tw", "-{zh-cn:a; zh-Hant-TW:b <br>}- -{zh-cn:c;zh-hk:d}-", "b\nd");
+    VARIANT("zh-tw", "-{zh-cn:a}- -{zh-tw:b;c:d}- -{x=>zh-cn:y;x=>zh-tw:z}-", "a b;c:d z");
+    VARIANT("zh-tw", "-{R|zh-cn:a}- -{N|zh-tw}- -{D|x=>zh-tw:y}-", "zh-cn:a 臺灣 x⇒臺灣：y；");
+    VARIANT("zh-hk", "-{zh-hans:a -{zh-cn:b}-;zh-hant:c -{zh-tw:d;zh-hk:e-{f}-}-;}-", "c ef");
+}
+
+Test(wikitext, words_of_a_page_hold_from_their_markup_on)
+{
+    VARIANT("zh-tw", "one -{A|zh-cn:one; zh-tw:two}- one\n\none -{-|zh-cn:one; zh-tw:two}- one",
+            "one two two\ntwo one");
+    VARIANT("zh-tw", "one -{H|on=>zh-tw:x; one=>zh-tw:y}-\none on -{one}-", "one y x one");
+    VARIANT("zh-tw", "one {{box|x=-{A|zh-cn:one;zh-tw:two}-}} one", "one two");
+    VARIANT("zh-tw", "{|\n| -{A|zh-cn:one;zh-tw:two}-\n|}\none", "two");
+    VARIANT("zh-tw", "-{H|zh-cn:a;zh-tw:b}-a-{H|a}-a -{T|zh-tw:a}-a -{T;H|zh-cn:c;zh-tw:d}-c",
+            "ba a d");
+    VARIANT("zh", "-{H|zh-cn:a;zh-tw:b}-a", "a");
+}
+
+Test(wikitext, letters_of_variants)
+{
+    VARIANT("sr-el", "Љубав Џак [[Дунав]] -{у}-", "Ljubav Džak Dunav у");
+    VARIANT("sr-ec", "Ljubav IV. in!jekcija CIVIL http://a.b/c <nowiki>a</nowiki>",
+            "Љубав IV. инјекција ЦИВИЛ http://a.b/c a");
+    VARIANT("sr-ec", "Čuda <pre>a</pre> жж", "Čuda\na\nжж");
+    VARIANT("sr-ec", "__NOCC__abc", "abc");
+    VARIANT("sr", "abc абц", "abc абц");
 }
 
 /* ---- lines ------------------------------------------------------------------------------- */

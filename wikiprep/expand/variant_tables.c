@@ -1,0 +1,82 @@
+#include "wikiprep/expand/variant_tables.h"
+
+#include "common/base/scope.h"
+#include "wikiprep/site/nameset.h"
+
+struct reading {
+    struct library *library;
+    struct replacements *words;
+    struct nameset *done; /* titles of pages that were read */
+    struct buf folder;    /* "Conversiontable/zh-tw/", which begins the titles of subpages */
+};
+
+/* Reads a row, "from => to // comment", without its quotes and the signs of lists. The first row of
+ * a word counts. */
+static void read_row(struct replacements *words, const char *s, const char *end)
+{
+    SCOPED(buf) row = BUF_INIT;
+    for (; s < end; s++)
+        if (!strchr("'\"*#", *s))
+            buf_addc(&row, *s);
+    const char *arrow = strstr(row.data, "=>"), *stop = arrow ? strstr(arrow, "//") : NULL;
+    if (!arrow || strstr(arrow + 2, "=>"))
+        return;
+    stop = stop ? stop : row.data + row.len;
+    const struct word word = {
+        span_trim_space((struct span){ row.data, (size_t)(arrow - row.data) }),
+        span_trim_space((struct span){ arrow + 2, (size_t)(stop - arrow - 2) }),
+    };
+    if (!replacements_has(words, word.from))
+        replacements_put(words, word);
+}
+
+/* Reads the page with this title, after the pages that it links. Returns 1, or 0 if there is none.
+ */
+static int read_page(struct reading *r, const char *title, size_t n, int depth)
+{
+    enum { DEPTH_MAX = 8 };
+    SCOPED(buf) table = BUF_INIT;
+    struct title t = TITLE_INIT;
+    int known = title_read(&t, library_site(r->library), title, n, LIBRARY_MESSAGES);
+    const struct library_page *page = known ? library_find(r->library, &t) : NULL;
+    size_t before = nameset_count(r->done);
+    int is_table = page && t.ns == LIBRARY_MESSAGES && depth < DEPTH_MAX &&
+                   nameset_add(r->done, page->title, strlen(page->title)) == before;
+    buf_release(&t.text);
+    if (!is_table)
+        return page != NULL;
+    const char *end = page->text + page->n, *close;
+    for (const char *s = page->text; (s = bytes_find(s, end, "[[", 2)); s += 2) {
+        close = bytes_find(s, end, "]]", 2);
+        const char *bar = memchr(s, '|', (size_t)(end - s));
+        bar = !close || (bar && bar < close) ? bar : close;
+        if (bar && bytes_find(s, bar, r->folder.data, r->folder.len))
+            read_page(r, s + 2, (size_t)(bar - s - 2), depth + 1);
+    }
+    for (const char *s = page->text; (s = bytes_find(s, end, "-{", 2)); s = close) {
+        close = bytes_find(s, end, "}-", 2);
+        close = close ? close : end;
+        for (s += 2; s < close; s++) {
+            const char *stop = memchr(s, ';', (size_t)(close - s));
+            stop = stop ? stop : close;
+            read_row(r->words, s, stop);
+            s = stop;
+        }
+    }
+    return 1;
+}
+
+int variant_tables_read(struct library *library, struct variants *v)
+{
+    const struct span codes[] = { variants_code(v, v->chosen), variants_base(v) };
+    struct reading r = { library, v->words, nameset_new(), BUF_INIT };
+    int found = 0;
+    for (int i = 0; i < 2 && codes[i].n; i++) {
+        buf_clear(&r.folder);
+        buf_addf(&r.folder, "Conversiontable/%.*s/", (int)codes[i].n, codes[i].s);
+        found |= read_page(&r, r.folder.data, r.folder.len - 1, 0);
+    }
+    buf_release(&r.folder);
+    nameset_free(r.done);
+    return found;
+}

@@ -1,0 +1,81 @@
+#include "wikiprep/site/replacements.h"
+
+#include "common/base/hash.h"
+#include "common/base/mem.h"
+#include "common/base/utf8.h"
+#include "wikiprep/site/nameset.h"
+
+enum { BUCKETS = 4096 };
+
+struct replacements {
+    struct nameset *from;
+    struct span *to; /* by the number of the word; owned */
+    size_t cap;
+    uint64_t lengths[BUCKETS]; /* by a hash of the first character: bit N for a word of N bytes */
+};
+
+struct replacements *replacements_new(void)
+{
+    struct replacements *w = mem_zalloc(1, sizeof *w);
+    w->from = nameset_new();
+    return w;
+}
+
+void replacements_free(struct replacements *w)
+{
+    if (!w)
+        return;
+    for (size_t i = 0; i < nameset_count(w->from); i++)
+        free((char *)w->to[i].s);
+    nameset_free(w->from);
+    free(w->to);
+    free(w);
+}
+
+static size_t bucket(const char *s, size_t n)
+{
+    unsigned first;
+    return hash_bytes(s, utf8_read(s, n, &first)) % BUCKETS;
+}
+
+void replacements_put(struct replacements *w, struct word word)
+{
+    const size_t n = word.from.n, before = nameset_count(w->from);
+    if (!n || n > WORD_MAX_BYTES || memchr(word.from.s, '\0', n))
+        return;
+    size_t i = nameset_add(w->from, word.from.s, n);
+    mem_grow(w->to, w->cap, i + 1);
+    if (i < before)
+        free((char *)w->to[i].s);
+    w->to[i] = (struct span){ word.to.s ? mem_strndup(word.to.s, word.to.n) : NULL, word.to.n };
+    w->lengths[bucket(word.from.s, n)] |= UINT64_C(1) << n;
+}
+
+int replacements_has(const struct replacements *w, struct span from)
+{
+    return nameset_find(w->from, from.s, from.n) >= 0;
+}
+
+size_t replacements_find(const struct replacements *first, const struct replacements *second,
+                         const char *s, size_t n, struct span *to)
+{
+    const struct replacements *const both[] = { first, second };
+    size_t b = bucket(s, n);
+    uint64_t lengths = (first ? first->lengths[b] : 0) | (second ? second->lengths[b] : 0);
+    if (n < WORD_MAX_BYTES)
+        lengths &= (UINT64_C(2) << n) - 1;
+    while (lengths) {
+        size_t len = 63 - (size_t)__builtin_clzll(lengths);
+        for (int i = 0; i < 2; i++) {
+            long at = both[i] ? nameset_find(both[i]->from, s, len) : -1;
+            if (at >= 0 && both[i]->to[at].s) {
+                *to = both[i]->to[at];
+                return len;
+            }
+            if (at >= 0)
+                break;
+        }
+        lengths ^= UINT64_C(1) << len;
+    }
+    return 0;
+}

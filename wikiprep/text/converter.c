@@ -1,0 +1,448 @@
+#include "wikiprep/text/converter.h"
+
+#include <ctype.h>
+
+#include "common/base/mem.h"
+#include "common/base/utf8.h"
+#include "wikiprep/values/marks.h"
+
+enum { ADD = 1, TITLE = 2, RAW = 4, DESCRIBE = 8, REMOVE = 16, HIDE = 32, NAME = 64, SHOW = 128 };
+
+/* Limits of MediaWiki are those of its page; these bound memory and time. */
+enum {
+    TEXT_MAX = 1024,     /* bytes of a word's replacement; other words of a page are left out */
+    RULES_MAX = 20000,   /* words of a page; further ones are left out */
+    MORE_MAX = 16 << 20, /* bytes that replacements add to a page; then words stay as they are */
+};
+
+/* An item of a markup: "zh-cn:text" or "from=>zh-cn:text". */
+struct item {
+    int variant;
+    struct span from, to; /* from.s NULL: the text stands for those of the other variants */
+};
+
+struct converter {
+    const struct variants *v;
+    struct word *rules; /* words that the page adds and removes, in its order; owned */
+    size_t count, cap;
+    size_t active;             /* number of those that hold now */
+    struct replacements *page; /* these; NULL: none */
+    size_t more;               /* bytes that replacements have added */
+    int is_own;                /* the page is in the chosen alphabet, or wants no conversion */
+    struct item *items;        /* of the current markup */
+    size_t item_count, items_cap;
+    struct buf inner, work;
+};
+
+/* ---- the markup ------------------------------------------------------------------------------ */
+
+/* Reads the flags before the pipe. Sets *fits to 1 if one of them is the chosen variant or a
+ * variant that stands for it, to 0 if they are others, and leaves it if there are none. */
+static unsigned read_flags(const struct converter *c, struct span s, int *fits)
+{
+    static const char letters[] = "ATRD-HNS";
+    unsigned flags = 0;
+    for (const char *end = s.s + s.n, *p = s.s, *stop; p <= end; p = stop + 1) {
+        stop = memchr(p, ';', (size_t)(end - p));
+        stop = stop ? stop : end;
+        struct span word = span_trim_space((struct span){ p, (size_t)(stop - p) });
+        const char *letter = word.n == 1 ? strchr(letters, *word.s) : NULL;
+        flags |= letter ? 1u << (letter - letters) : 0;
+        int variant = variants_find(c->v, word), same = variant == c->v->chosen;
+        for (int i = 0, k; !same && (k = variants_fallback(c->v, c->v->chosen, i)) >= 0; i++)
+            same = variant == k;
+        if (variant >= 0)
+            *fits = *fits > 0 || same;
+    }
+    return flags;
+}
+
+/* Returns 1 if a variant and a colon stand at s, after spaces, else 0. */
+static int at_code(const struct converter *c, const char *s, const char *end)
+{
+    while (s < end && isspace((unsigned char)*s))
+        s++;
+    const char *colon = memchr(s, ':', (size_t)(end - s));
+    return colon &&
+           variants_find(c->v, span_trim_space((struct span){ s, (size_t)(colon - s) })) >= 0;
+}
+
+/* Returns the end of the item at s: a semicolon before another item, or before the end. */
+static const char *item_end(const struct converter *c, const char *s, const char *end)
+{
+    for (; (s = memchr(s, ';', (size_t)(end - s))); s++) {
+        const char *next = memchr(s + 1, ';', (size_t)(end - s - 1)), *stop = next ? next : end;
+        const char *arrow = bytes_find(s, stop, "=>", 2);
+        if (at_code(c, s + 1, stop) || (arrow && at_code(c, arrow + 2, stop)) ||
+            !span_trim_space((struct span){ s + 1, (size_t)(end - s - 1) }).n)
+            return s;
+    }
+    return end;
+}
+
+/* Reads the items of the rules. An item with an unknown variant means that there are none. */
+static void read_items(struct converter *c, struct span rules)
+{
+    c->item_count = 0;
+    rules = span_trim_space(rules);
+    for (const char *end = rules.s + rules.n, *s = rules.s, *stop; s < end; s = stop + 1) {
+        stop = item_end(c, s, end);
+        const char *colon = memchr(s, ':', (size_t)(stop - s));
+        if (!colon)
+            continue;
+        const char *arrow = bytes_find(s, colon, "=>", 2), *code = arrow ? arrow + 2 : s;
+        struct item it = { .to = span_trim_space(
+                               (struct span){ colon + 1, (size_t)(stop - colon - 1) }) };
+        it.variant = variants_find(c->v,
+                                   span_trim_space((struct span){ code, (size_t)(colon - code) }));
+        if (arrow)
+            it.from = span_trim_space((struct span){ s, (size_t)(arrow - s) });
+        if (it.variant < 0) {
+            c->item_count = 0;
+            return;
+        }
+        if (arrow ? !it.from.n : !it.to.n)
+            continue;
+        mem_grow(c->items, c->items_cap, c->item_count + 1);
+        c->items[c->item_count++] = it;
+    }
+}
+
+/* Sets both[] to the texts of the variants, by number; s NULL: none. */
+static void read_texts(const struct converter *c, struct span both[VARIANTS_MAX])
+{
+    memset(both, 0, VARIANTS_MAX * sizeof *both);
+    for (size_t i = 0; i < c->item_count; i++)
+        if (!c->items[i].from.s)
+            both[c->items[i].variant] = c->items[i].to;
+}
+
+/* Returns the text of a variant, or of one that stands for it; s NULL: none. */
+static struct span text_of(const struct converter *c, const struct span *both, int variant)
+{
+    struct span text = both[variant];
+    for (int i = 0, k; !text.s && (k = variants_fallback(c->v, variant, i)) >= 0; i++)
+        text = both[k];
+    return text;
+}
+
+/* Returns what the markup shows in the chosen variant, or its first text. */
+static struct span shown(const struct converter *c)
+{
+    struct span both[VARIANTS_MAX];
+    read_texts(c, both);
+    struct span text = text_of(c, both, c->v->chosen), from = { NULL, 0 };
+    for (size_t i = 0; !text.s && i < c->item_count; i++) {
+        const struct item *it = &c->items[i];
+        if (it->variant == c->v->chosen &&
+            (!from.s || (from.n == it->from.n && !memcmp(from.s, it->from.s, from.n))))
+            from = it->from,
+            both[0] = it->to; /* as in MediaWiki, the last text of the first word */
+    }
+    return text.s ? text : from.s ? both[0] : c->items[0].to;
+}
+
+static void put_description(const struct converter *c, struct buf *out)
+{
+    for (size_t i = 0; i < c->item_count; i++) {
+        const struct item *it = &c->items[i];
+        span_put(it->from, out);
+        buf_addf(out, "%s%s：", it->from.s ? "⇒" : "",
+                 variants_name(variants_code(c->v, it->variant)));
+        span_put(it->to, out);
+        buf_adds(out, "；");
+    }
+}
+
+static void add_word(struct converter *c, struct span from, struct span to, unsigned flags)
+{
+    if (!from.n || from.n > WORD_MAX_BYTES || to.n > TEXT_MAX || c->count == RULES_MAX)
+        return;
+    struct word w = { { mem_strndup(from.s, from.n), from.n }, { NULL, to.n } };
+    if (!(flags & REMOVE))
+        w.to.s = mem_strndup(to.s, to.n);
+    mem_grow(c->rules, c->cap, c->count + 1);
+    c->rules[c->count++] = w;
+}
+
+/* Adds the words of the markup to those of the page: each text of another variant stands for that
+ * of the chosen one. */
+static void add_words(struct converter *c, struct span rules, unsigned flags)
+{
+    struct span both[VARIANTS_MAX];
+    if (!c->item_count && rules.n)
+        add_word(c, rules, rules, flags);
+    read_texts(c, both);
+    for (int i = 0; i < c->v->count; i++)
+        both[i] = text_of(c, both, i);
+    struct span to = both[c->v->chosen];
+    for (int i = 0; to.s && i < c->v->count; i++)
+        if (both[i].s && i != c->v->chosen)
+            add_word(c, both[i], to, flags);
+    for (size_t i = 0; i < c->item_count; i++)
+        if (c->items[i].from.s && c->items[i].variant == c->v->chosen)
+            add_word(c, c->items[i].from, c->items[i].to, flags);
+}
+
+static void put_mark(const struct converter *c, struct buf *out)
+{
+    buf_addf(out, "%c%zu%c", MARKUP_RULE, c->count, MARKUP_RULE);
+}
+
+void converter_fix(const struct converter *c, struct buf *out)
+{
+    if (c->v && c->v->chosen)
+        buf_addc(out, MARKUP_FIXED);
+}
+
+/* Appends text that is not converted: each of its lines stands between marks. */
+static void put_fixed(const struct converter *c, struct span s, struct buf *out)
+{
+    for (const char *end = s.s + s.n, *p = s.s, *stop; p < end; p = stop) {
+        stop = memchr(p, '\n', (size_t)(end - p));
+        stop = stop ? stop + 1 : end;
+        size_t n = (size_t)(stop - p) - (stop[-1] == '\n');
+        converter_fix(c, out);
+        buf_add(out, p, n);
+        converter_fix(c, out);
+        buf_add(out, "\n", stop[-1] == '\n');
+    }
+}
+
+/* Returns the flags as the ones that they imply make them. */
+static unsigned complete(unsigned flags)
+{
+    if (flags & (RAW | NAME | REMOVE))
+        return flags & RAW ? RAW : flags & NAME ? NAME : REMOVE;
+    if (flags & HIDE)
+        return flags & (HIDE | TITLE | DESCRIBE);
+    flags |= flags & ADD ? SHOW : 0;
+    return flags & DESCRIBE ? flags & ~(unsigned)SHOW : flags ? flags : SHOW;
+}
+
+void converter_rule(struct converter *c, struct span inner, int nested, struct buf *out)
+{
+    int fits = -1;
+    const char *pipe = memchr(inner.s, '|', inner.n);
+    unsigned flags = SHOW;
+    if (pipe) {
+        size_t before = (size_t)(pipe - inner.s);
+        flags = read_flags(c, (struct span){ inner.s, before }, &fits);
+        inner.s += before + 1;
+        inner.n -= before + 1;
+        if (fits >= 0 && !(flags & (RAW | NAME | REMOVE | HIDE))) {
+            if (fits)
+                span_put(inner, out); /* it is converted */
+            else
+                put_fixed(c, inner, out);
+            if (nested)
+                converter_line(c, out);
+            return;
+        }
+        flags = complete(flags);
+    }
+    buf_clear(&c->inner);
+    for (size_t i = 0; i < inner.n; i++)
+        if (inner.s[i] != MARKUP_FIXED)
+            buf_addc(&c->inner, inner.s[i]);
+    struct span rules = { c->inner.data, c->inner.len };
+    c->item_count = 0;
+    if (!(flags & (RAW | NAME)))
+        read_items(c, rules);
+    if (!c->item_count && !(flags & (ADD | HIDE | REMOVE | NAME | TITLE)))
+        flags = RAW;
+    buf_clear(&c->work);
+    if (flags & NAME)
+        buf_adds(&c->work, variants_name(span_trim_space(rules)));
+    else if (flags & DESCRIBE && !(flags & ADD))
+        put_description(c, &c->work);
+    put_fixed(c,
+              flags & RAW       ? rules
+              : !(flags & SHOW) ? (struct span){ c->work.data, c->work.len }
+              : c->item_count   ? shown(c)
+                                : rules,
+              out);
+    if (!c->v->chosen || !(flags & (ADD | HIDE | REMOVE)))
+        return;
+    add_words(c, rules, flags);
+    put_mark(c, out);
+}
+
+void converter_keep(const struct converter *c, struct span dropped, struct buf *out)
+{
+    if (c->count && memchr(dropped.s, MARKUP_RULE, dropped.n))
+        put_mark(c, out);
+}
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+static int in_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
+}
+
+/* Returns the length of a digit of a Roman numeral at s, which ends with NUL. */
+static size_t roman_digit(const char *s, char one, char five, char ten)
+{
+    if (*s == one && (s[1] == five || s[1] == ten))
+        return 2;
+    size_t n = *s == five, ones = 0;
+    while (ones < 3 && s[n] == one)
+        n++, ones++;
+    return n;
+}
+
+/* Returns the length of the Roman numeral that is the word at s, or 0. */
+static size_t roman(const char *begin, const char *s)
+{
+    size_t n = s > begin && in_word(s[-1]) ? 0 : strspn(s, "M");
+    if (s > begin && in_word(s[-1]))
+        return 0;
+    n += roman_digit(s + n, 'C', 'D', 'M');
+    n += roman_digit(s + n, 'X', 'L', 'C');
+    n += roman_digit(s + n, 'I', 'V', 'X');
+    return in_word(s[n]) ? 0 : n;
+}
+
+/* Returns the next address "scheme://…" in [s, end), or `end`, and sets *stop to its end. */
+static const char *next_address(const char *s, const char *end, const char **stop)
+{
+    const char *begin = s;
+    for (const char *at = s; (at = bytes_find(at, end, "://", 3)); at += 3) {
+        for (s = at; s > begin && isalpha((unsigned char)s[-1]);)
+            s--;
+        if (s < at && (s == begin || (unsigned char)s[-1] >= 0x80 || strchr(" ([\"", s[-1]))) {
+            *stop = at + strcspn(at, " []<>\"");
+            *stop = *stop < end ? *stop : end;
+            return s;
+        }
+    }
+    return end;
+}
+
+/* Appends the text [s, end) in the chosen variant. */
+static void convert(struct converter *c, const char *s, const char *end, struct buf *out)
+{
+    const char *begin = s, *stop = NULL, *address = next_address(s, end, &stop);
+    while (s < end) {
+        struct span to;
+        unsigned first;
+        size_t n = s == address ? (size_t)(stop - s) : c->v->own ? roman(begin, s) : 0;
+        if (s == address)
+            address = next_address(stop, end, &stop);
+        if (!n && c->more < MORE_MAX &&
+            (n = replacements_find(c->page, c->v->words, s, (size_t)(end - s), &to))) {
+            span_put(to, out);
+            c->more += to.n > n ? to.n - n : 0;
+            s += n;
+            continue;
+        }
+        n = n ? n : utf8_read(s, (size_t)(end - s), &first);
+        buf_add(out, s, n);
+        s += n;
+    }
+}
+
+/* ---- the page -------------------------------------------------------------------------------- */
+
+/* Makes the first `count` words of the page hold. */
+static void activate(struct converter *c, size_t count)
+{
+    if (!c->page && c->count)
+        c->page = replacements_new();
+    while (c->active < count && c->active < c->count)
+        replacements_put(c->page, c->rules[c->active++]);
+}
+
+void converter_line(struct converter *c, struct buf *line)
+{
+    static const char marks[] = { MARKUP_FIXED, MARKUP_RULE, '\0' };
+    int fixed = 0;
+    if (!c->v || !c->v->chosen)
+        return;
+    buf_clear(&c->work);
+    for (const char *s = line->data, *end = s + line->len; s < end;) {
+        size_t n = strcspn(s, marks);
+        if (fixed || c->is_own)
+            buf_add(&c->work, s, n);
+        else
+            convert(c, s, s + n, &c->work);
+        s += n;
+        if (*s == MARKUP_RULE) {
+            activate(c, strtoul(s + 1, NULL, 10));
+            s += strcspn(s + 1, marks) + 1;
+        } else {
+            fixed = !fixed;
+        }
+        s += s < end;
+    }
+    buf_swap(line, &c->work);
+}
+
+void converter_pass(struct converter *c, struct span marked)
+{
+    const char *end = marked.s + marked.n;
+    for (const char *s = marked.s; c->active < c->count && s < end;) {
+        s = memchr(s, MARKUP_RULE, (size_t)(end - s));
+        if (!s)
+            return;
+        activate(c, strtoul(s + 1, NULL, 10));
+        s += strcspn(s + 1, "\x1F") + 2;
+    }
+}
+
+void converter_judge(struct converter *c, struct span marked)
+{
+    long more = 0;
+    if (!c->v || !c->v->own)
+        return;
+    for (size_t i = 0; i + 1 < marked.n; i++) {
+        const char letter[] = { marked.s[i], marked.s[i + 1], '\0' };
+        if (((unsigned char)*letter & 0xE0) == 0xC0)
+            more += (strstr(c->v->own, letter) != NULL) - (strstr(c->v->alien, letter) != NULL);
+    }
+    c->is_own |= more > 0;
+}
+
+void converter_stop(struct converter *c)
+{
+    c->is_own = 1;
+}
+
+int converter_reads(const struct converter *c)
+{
+    return c->v != NULL;
+}
+
+void converter_begin(struct converter *c, const struct variants *v)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        free((char *)c->rules[i].from.s);
+        free((char *)c->rules[i].to.s);
+    }
+    replacements_free(c->page);
+    c->page = NULL;
+    c->count = c->active = c->more = 0;
+    c->is_own = 0;
+    c->v = v;
+}
+
+struct converter *converter_new(void)
+{
+    struct converter *c = mem_zalloc(1, sizeof *c);
+    buf_init(&c->inner);
+    buf_init(&c->work);
+    return c;
+}
+
+void converter_free(struct converter *c)
+{
+    if (!c)
+        return;
+    converter_begin(c, NULL);
+    free(c->rules);
+    free(c->items);
+    buf_release(&c->inner);
+    buf_release(&c->work);
+    free(c);
+}

@@ -1,0 +1,48 @@
+/*
+ * converter.h - shows a page in the chosen variant of its language, as MediaWiki's
+ * LanguageConverter does (www.mediawiki.org/wiki/Writing_systems/Syntax).
+ *
+ * The first pass over the page replaces each markup -{flags|rules}- by its text, between two
+ * MARKUP_FIXED: this text is not converted again. The words that a markup adds for the text after
+ * it, or removes, are kept apart; a number between two MARKUP_RULE says how many hold from there
+ * on. The second pass converts line by line.
+ *
+ * Unlike in MediaWiki, words are found across the ends of links and of tags.
+ */
+#pragma once
+
+#include "common/base/buf.h"
+#include "wikiprep/site/variant.h"
+
+struct converter;
+
+struct converter *converter_new(void);
+void converter_free(struct converter *c);
+
+/* Begins a page. v is borrowed; NULL: the language has no variants, and "-{" is text. */
+void converter_begin(struct converter *c, const struct variants *v);
+
+/* Returns 1 if "-{" is markup, else 0. */
+int converter_reads(const struct converter *c);
+
+/* Appends what the markup -{inner}- shows, with marks. Appends nothing if it is nothing. nested 1:
+ * it stands in another one, so its text is converted at once, without the words of the page. */
+void converter_rule(struct converter *c, struct span inner, int nested, struct buf *out);
+
+/* Appends the mark of all words of the page so far if text that is dropped has such a mark. */
+void converter_keep(const struct converter *c, struct span dropped, struct buf *out);
+
+/* Begins or ends text that is not converted, in the output of the first pass. */
+void converter_fix(const struct converter *c, struct buf *out);
+
+/* Converts nothing on this page but its markup. */
+void converter_stop(struct converter *c);
+
+/* Looks at the whole marked text: text that is in the chosen alphabet is not converted. */
+void converter_judge(struct converter *c, struct span marked);
+
+/* Converts the line, and removes its marks. */
+void converter_line(struct converter *c, struct buf *line);
+
+/* Takes account of the marks in text that is not shown. */
+void converter_pass(struct converter *c, struct span marked);
