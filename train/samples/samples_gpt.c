@@ -1,6 +1,7 @@
 /* Samples for GPT: sequences of tokens, each labelled with the next token; from shards or
  * random. */
 
+#include "common/base/log.h"
 #include "common/base/rng.h"
 #include "tfrecord/read/dataset.h"
 #include "train/samples/samples.h"
@@ -74,6 +75,10 @@ static int check_data(const struct samples_config *c, const struct dataset *d, c
     *end_of_text = c->documents ? dataset_end_of_text(d) : -1;
     if (!dataset_count(d))
         return err_set("%s in '%s' has no sequence of %u tokens", what, path, (uint32_t)T + 1);
+    if (dataset_record_length(d) > (uint64_t)T + 1)
+        log_warn("%s in '%s': records have %" PRIu64 " tokens, and only the first %" PRId64
+                 " are used: write the shards with --sequence-length %" PRId64,
+                 what, path, dataset_record_length(d) - 1, T, T);
     if (c->documents && *end_of_text < 0 && c->tokenizer)
         *end_of_text = tokenizer_end_of_text(c->tokenizer);
     return c->documents && *end_of_text < 0
