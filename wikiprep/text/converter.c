@@ -31,21 +31,27 @@ struct converter {
     int is_own;                /* the page is in the chosen alphabet, or wants no conversion */
     struct item *items;        /* of the current markup */
     size_t item_count, items_cap;
+    struct span both[VARIANTS_MAX]; /* its texts by variant; s NULL: none */
     struct buf inner, work;
 };
+
+static struct span trimmed(const char *s, const char *end)
+{
+    return span_trim_space((struct span){ s, (size_t)(end - s) });
+}
 
 /* ---- the markup ------------------------------------------------------------------------------ */
 
 /* Reads the flags before the pipe. Sets *fits to 1 if one of them is the chosen variant or a
  * variant that stands for it, to 0 if they are others, and leaves it if there are none. */
-static unsigned read_flags(const struct converter *c, struct span s, int *fits)
+static unsigned read_flags(const struct converter *c, const char *s, const char *end, int *fits)
 {
     static const char letters[] = "ATRD-HNS";
     unsigned flags = 0;
-    for (const char *end = s.s + s.n, *p = s.s, *stop; p <= end; p = stop + 1) {
-        stop = memchr(p, ';', (size_t)(end - p));
+    for (const char *stop; s <= end; s = stop + 1) {
+        stop = memchr(s, ';', (size_t)(end - s));
         stop = stop ? stop : end;
-        struct span word = span_trim_space((struct span){ p, (size_t)(stop - p) });
+        struct span word = trimmed(s, stop);
         const char *letter = word.n == 1 ? strchr(letters, *word.s) : NULL;
         flags |= letter ? 1u << (letter - letters) : 0;
         int variant = variants_find(c->v, word), same = variant == c->v->chosen;
@@ -60,11 +66,8 @@ static unsigned read_flags(const struct converter *c, struct span s, int *fits)
 /* Returns 1 if a variant and a colon stand at s, after spaces, else 0. */
 static int at_code(const struct converter *c, const char *s, const char *end)
 {
-    while (s < end && isspace((unsigned char)*s))
-        s++;
     const char *colon = memchr(s, ':', (size_t)(end - s));
-    return colon &&
-           variants_find(c->v, span_trim_space((struct span){ s, (size_t)(colon - s) })) >= 0;
+    return colon && variants_find(c->v, trimmed(s, colon)) >= 0;
 }
 
 /* Returns the end of the item at s: a semicolon before another item, or before the end. */
@@ -74,7 +77,7 @@ static const char *item_end(const struct converter *c, const char *s, const char
         const char *next = memchr(s + 1, ';', (size_t)(end - s - 1)), *stop = next ? next : end;
         const char *arrow = bytes_find(s, stop, "=>", 2);
         if (at_code(c, s + 1, stop) || (arrow && at_code(c, arrow + 2, stop)) ||
-            !span_trim_space((struct span){ s + 1, (size_t)(end - s - 1) }).n)
+            !trimmed(s + 1, end).n)
             return s;
     }
     return end;
@@ -83,63 +86,47 @@ static const char *item_end(const struct converter *c, const char *s, const char
 /* Reads the items of the rules. An item with an unknown variant means that there are none. */
 static void read_items(struct converter *c, struct span rules)
 {
-    c->item_count = 0;
     rules = span_trim_space(rules);
     for (const char *end = rules.s + rules.n, *s = rules.s, *stop; s < end; s = stop + 1) {
         stop = item_end(c, s, end);
         const char *colon = memchr(s, ':', (size_t)(stop - s));
         if (!colon)
             continue;
-        const char *arrow = bytes_find(s, colon, "=>", 2), *code = arrow ? arrow + 2 : s;
-        struct item it = { .to = span_trim_space(
-                               (struct span){ colon + 1, (size_t)(stop - colon - 1) }) };
-        it.variant = variants_find(c->v,
-                                   span_trim_space((struct span){ code, (size_t)(colon - code) }));
-        if (arrow)
-            it.from = span_trim_space((struct span){ s, (size_t)(arrow - s) });
+        const char *arrow = bytes_find(s, colon, "=>", 2);
+        struct item it = { .variant = variants_find(c->v, trimmed(arrow ? arrow + 2 : s, colon)),
+                           .from = arrow ? trimmed(s, arrow) : (struct span){ NULL, 0 },
+                           .to = trimmed(colon + 1, stop) };
         if (it.variant < 0) {
             c->item_count = 0;
+            memset(c->both, 0, sizeof c->both);
             return;
         }
         if (arrow ? !it.from.n : !it.to.n)
             continue;
         mem_grow(c->items, c->items_cap, c->item_count + 1);
         c->items[c->item_count++] = it;
+        if (!arrow)
+            c->both[it.variant] = it.to;
     }
 }
 
-/* Sets both[] to the texts of the variants, by number; s NULL: none. */
-static void read_texts(const struct converter *c, struct span both[VARIANTS_MAX])
-{
-    memset(both, 0, VARIANTS_MAX * sizeof *both);
-    for (size_t i = 0; i < c->item_count; i++)
-        if (!c->items[i].from.s)
-            both[c->items[i].variant] = c->items[i].to;
-}
-
 /* Returns the text of a variant, or of one that stands for it; s NULL: none. */
-static struct span text_of(const struct converter *c, const struct span *both, int variant)
+static struct span text_of(const struct converter *c, int variant)
 {
-    struct span text = both[variant];
+    struct span text = c->both[variant];
     for (int i = 0, k; !text.s && (k = variants_fallback(c->v, variant, i)) >= 0; i++)
-        text = both[k];
+        text = c->both[k];
     return text;
 }
 
 /* Returns what the markup shows in the chosen variant, or its first text. */
 static struct span shown(const struct converter *c)
 {
-    struct span both[VARIANTS_MAX];
-    read_texts(c, both);
-    struct span text = text_of(c, both, c->v->chosen), from = { NULL, 0 };
-    for (size_t i = 0; !text.s && i < c->item_count; i++) {
-        const struct item *it = &c->items[i];
-        if (it->variant == c->v->chosen &&
-            (!from.s || (from.n == it->from.n && !memcmp(from.s, it->from.s, from.n))))
-            from = it->from,
-            both[0] = it->to; /* as in MediaWiki, the last text of the first word */
-    }
-    return text.s ? text : from.s ? both[0] : c->items[0].to;
+    struct span text = text_of(c, c->v->chosen);
+    for (size_t i = 0; !text.s && i < c->item_count; i++)
+        if (c->items[i].variant == c->v->chosen)
+            text = c->items[i].to;
+    return text.s ? text : c->items->to;
 }
 
 static void put_description(const struct converter *c, struct buf *out)
@@ -169,16 +156,14 @@ static void add_word(struct converter *c, struct span from, struct span to, unsi
  * of the chosen one. */
 static void add_words(struct converter *c, struct span rules, unsigned flags)
 {
-    struct span both[VARIANTS_MAX];
-    if (!c->item_count && rules.n)
+    if (!c->item_count)
         add_word(c, rules, rules, flags);
-    read_texts(c, both);
     for (int i = 0; i < c->v->count; i++)
-        both[i] = text_of(c, both, i);
-    struct span to = both[c->v->chosen];
+        c->both[i] = text_of(c, i);
+    struct span to = c->both[c->v->chosen];
     for (int i = 0; to.s && i < c->v->count; i++)
-        if (both[i].s && i != c->v->chosen)
-            add_word(c, both[i], to, flags);
+        if (c->both[i].s && i != c->v->chosen)
+            add_word(c, c->both[i], to, flags);
     for (size_t i = 0; i < c->item_count; i++)
         if (c->items[i].from.s && c->items[i].variant == c->v->chosen)
             add_word(c, c->items[i].from, c->items[i].to, flags);
@@ -226,20 +211,18 @@ void converter_rule(struct converter *c, struct span inner, int nested, struct b
     const char *pipe = memchr(inner.s, '|', inner.n);
     unsigned flags = SHOW;
     if (pipe) {
-        size_t before = (size_t)(pipe - inner.s);
-        flags = read_flags(c, (struct span){ inner.s, before }, &fits);
-        inner.s += before + 1;
-        inner.n -= before + 1;
-        if (fits >= 0 && !(flags & (RAW | NAME | REMOVE | HIDE))) {
-            if (fits)
-                span_put(inner, out); /* it is converted */
-            else
-                put_fixed(c, inner, out);
+        flags = read_flags(c, inner.s, pipe, &fits);
+        inner.n -= (size_t)(pipe + 1 - inner.s);
+        inner.s = pipe + 1;
+        if (flags & (RAW | NAME | REMOVE | HIDE))
+            fits = -1;
+        if (fits > 0) { /* the text is converted */
+            span_put(inner, out);
             if (nested)
                 converter_line(c, out);
             return;
         }
-        flags = complete(flags);
+        flags = fits ? complete(flags) : RAW;
     }
     buf_clear(&c->inner);
     for (size_t i = 0; i < inner.n; i++)
@@ -247,6 +230,7 @@ void converter_rule(struct converter *c, struct span inner, int nested, struct b
             buf_addc(&c->inner, inner.s[i]);
     struct span rules = { c->inner.data, c->inner.len };
     c->item_count = 0;
+    memset(c->both, 0, sizeof c->both);
     if (!(flags & (RAW | NAME)))
         read_items(c, rules);
     if (!c->item_count && !(flags & (ADD | HIDE | REMOVE | NAME | TITLE)))
