@@ -30,13 +30,13 @@ static int has_special(const char *s)
     return (both[0] | both[1]) != 0;
 }
 
-static void put_escaped(struct buf *out, const struct buf *s, int attribute)
+void document_escape(struct buf *out, const char *s, size_t n, int attribute)
 {
     size_t plain = 0;
-    for (size_t i = 0; i < s->len; i++) {
-        while (i + sizeof(row) < s->len && !has_special(s->data + i))
+    for (size_t i = 0; i < n; i++) {
+        while (i + sizeof(row) < n && !has_special(s + i))
             i += sizeof(row);
-        char c = s->data[i];
+        char c = s[i];
         const char *entity = c == '&'                ? "&amp;"
                              : c == '<'              ? "&lt;"
                              : c == '>'              ? "&gt;"
@@ -44,11 +44,11 @@ static void put_escaped(struct buf *out, const struct buf *s, int attribute)
                                                      : NULL;
         if (!entity)
             continue;
-        buf_add(out, s->data + plain, i - plain);
+        buf_add(out, s + plain, i - plain);
         buf_adds(out, entity);
         plain = i + 1;
     }
-    buf_add(out, s->data + plain, s->len - plain);
+    buf_add(out, s + plain, n - plain);
 }
 
 void document_put_begin(struct buf *out, int sentences)
@@ -59,17 +59,17 @@ void document_put_begin(struct buf *out, int sentences)
 void document_put(struct buf *out, const struct document *d)
 {
     buf_adds(out, "<doc id=\"");
-    put_escaped(out, &d->id, 1);
+    document_escape(out, d->id.data, d->id.len, 1);
     buf_adds(out, "\" url=\"");
-    put_escaped(out, &d->url, 1);
+    document_escape(out, d->url.data, d->url.len, 1);
     buf_adds(out, "\" title=\"");
-    put_escaped(out, &d->title, 1);
+    document_escape(out, d->title.data, d->title.len, 1);
     buf_addc(out, '"');
     buf_add(out, d->more.data, d->more.len);
     buf_adds(out, ">\n");
-    put_escaped(out, &d->title, 0);
+    document_escape(out, d->title.data, d->title.len, 0);
     buf_adds(out, "\n\n");
-    put_escaped(out, &d->text, 0);
+    document_escape(out, d->text.data, d->text.len, 0);
     buf_adds(out, "\n\n</doc>\n");
 }
 

@@ -40,6 +40,9 @@ void document_put_begin(struct buf *out, int sentences);
 void document_put(struct buf *out, const struct document *d); /* from <doc to </doc> */
 void document_put_end(struct buf *out, uint64_t documents);
 
+/* Appends text with & < > as entities; attribute 1: and the quotation mark. */
+void document_escape(struct buf *out, const char *s, size_t n, int attribute);
+
 /* ---- reading ---------------------------------------------------------------------------- */
 
 struct document_reader {

@@ -239,7 +239,7 @@ void classic_clean(struct classic *c, const char *title, const char *text, size_
 
 void classic_put_title(struct buf *out, const char *title, size_t n)
 {
-    classic_put_escaped(out, title, n, 1);
+    document_escape(out, title, n, 1);
 }
 
 void classic_put(struct buf *out, const struct document *d)

@@ -3,48 +3,39 @@
 #include <ctype.h>
 
 #include "common/base/utf8.h"
+#include "common/formats/document.h"
 
 enum { LEVELS = 64 }; /* maximum level of a heading */
 
 /* ---- characters ---------------------------------------------------------------------------- */
 
-static const char *const wide_spaces[] = { "\xC2\x85",     "\xC2\xA0",     "\xE1\x9A\x80",
-                                           "\xE2\x80\xA8", "\xE2\x80\xA9", "\xE2\x80\xAF",
-                                           "\xE2\x81\x9F", "\xE3\x80\x80" };
+/* Returns 1 for what Python takes for a space, else 0. */
+static int is_space(unsigned c)
+{
+    return c < 0x80 ? isspace((int)c) || (c >= 0x1C && c <= 0x1F)
+                    : c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) ||
+                          c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
+}
 
 size_t classic_space(const char *s, const char *end)
 {
-    unsigned char c = (unsigned char)*s;
-    if (c < 0x80)
-        return isspace(c) || (c >= 0x1C && c <= 0x1F);
-    for (size_t i = 0; i < sizeof wide_spaces / sizeof *wide_spaces; i++) {
-        size_t n = strlen(wide_spaces[i]);
-        if ((size_t)(end - s) >= n && !memcmp(s, wide_spaces[i], n))
-            return n;
-    }
-    int is_typographic = end - s >= 3 && c == 0xE2 && (unsigned char)s[1] == 0x80 &&
-                         (unsigned char)s[2] >= 0x80 && (unsigned char)s[2] <= 0x8A;
-    return is_typographic ? 3 : 0;
-}
-
-/* Returns the length in bytes of the character that ends before s. */
-static size_t character_before(const char *begin, const char *s)
-{
-    size_t n = 1;
-    while (n < 4 && s - n > begin && ((unsigned char)s[-(ptrdiff_t)n] & 0xC0) == 0x80)
-        n++;
-    return n;
+    unsigned c;
+    size_t n = utf8_read(s, (size_t)(end - s), &c);
+    return is_space(c) ? n : 0;
 }
 
 int classic_space_before(const char *begin, const char *s)
 {
-    return classic_space(s - character_before(begin, s), s) != 0;
+    unsigned c;
+    utf8_last(begin, (size_t)(s - begin), &c);
+    return is_space(c);
 }
 
 const char *classic_trim_end(const char *s, const char *end)
 {
-    while (end > s && classic_space_before(s, end))
-        end -= character_before(s, end);
+    unsigned c;
+    for (size_t n; (n = utf8_last(s, (size_t)(end - s), &c)) && is_space(c);)
+        end -= n;
     return end;
 }
 
@@ -78,24 +69,6 @@ static int is_word(const char *s, const char *end, size_t *n)
             high = middle;
     }
     return low == sizeof marks / sizeof *marks || c < marks[low][0];
-}
-
-void classic_put_escaped(struct buf *out, const char *s, size_t n, int quotes)
-{
-    const char *end = s + n, *done = s;
-    for (; s < end; s++) {
-        const char *entity = *s == '&'             ? "&amp;"
-                             : *s == '<'           ? "&lt;"
-                             : *s == '>'           ? "&gt;"
-                             : *s == '"' && quotes ? "&quot;"
-                                                   : NULL;
-        if (!entity)
-            continue;
-        buf_add(out, done, (size_t)(s - done));
-        buf_adds(out, entity);
-        done = s + 1;
-    }
-    buf_add(out, done, (size_t)(end - done));
 }
 
 /* ---- tidying ------------------------------------------------------------------------------- */
@@ -218,7 +191,7 @@ static void put_line(struct lines *l, const char *s, size_t n)
     if (l->begun)
         buf_addc(l->out, '\n');
     l->begun = 1;
-    classic_put_escaped(l->out, s, n, 0);
+    document_escape(l->out, s, n, 0);
 }
 
 static void put_title(struct lines *l, const char *s, size_t n)

@@ -16,9 +16,6 @@ int classic_space_before(const char *begin, const char *s);
 /* Returns the end of the text [s, end) without the spaces at its end. */
 const char *classic_trim_end(const char *s, const char *end);
 
-/* Appends s with & < > as entities, and also " if `quotes` is set. */
-void classic_put_escaped(struct buf *out, const char *s, size_t n, int quotes);
-
 /* Collapses repeated spaces, removes spaces next to punctuation, repeated dots or commas, and lines
  * without letters. Replaces `out` and destroys `text`. */
 void classic_tidy(struct buf *text, struct buf *out);

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 
+#include "common/formats/document.h"
 #include "wikiprep/classic/classic_lines.h"
 
 /* Returns the position of the first '>' after `at`, or 0 if there is none within SPAN_TAG_MAX
@@ -163,7 +164,7 @@ void classic_protect_code(struct classic *c)
         if (!gt || !span_find_text(&c->text, gt + 1, close, &end))
             break;
         classic_keep(c, done, at.begin);
-        classic_put_escaped(&c->next, c->text.data + gt + 1, end.begin - (gt + 1), 1);
+        document_escape(&c->next, c->text.data + gt + 1, end.begin - (gt + 1), 1);
         done = end.end;
     }
     classic_keep(c, done, c->text.len);

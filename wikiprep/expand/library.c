@@ -7,6 +7,7 @@
 #include "common/base/order.h"
 #include "common/files/file.h"
 #include "common/files/spill.h"
+#include "common/formats/document.h"
 #include "wikiprep/expand/arena.h"
 
 enum {
@@ -121,62 +122,51 @@ static int add_page(struct library *l, const struct dump_page *p)
 
 /* ---- saving: an export of the callable pages ----------------------------------------------- */
 
-static int write_escaped(struct output *out, struct buf *b, const char *s)
+static void put_element(struct buf *out, const char *before, const char *text, const char *after)
 {
-    for (; *s; s++)
-        if (*s == '&' || *s == '<' || *s == '>' || *s == '"')
-            buf_adds(b, *s == '&' ? "&amp;" : *s == '<' ? "&lt;" : *s == '>' ? "&gt;" : "&quot;");
-        else
-            buf_addc(b, *s);
-    int result = output_write(out, b->data, b->len);
-    buf_clear(b);
-    return result;
-}
-
-static int write_element(struct output *out, const char *before, const char *text,
-                         const char *after)
-{
-    SCOPED(buf) b = BUF_INIT;
-    buf_adds(&b, before);
-    return write_escaped(out, &b, text) < 0 ? -1 : output_write(out, after, strlen(after));
+    buf_adds(out, before);
+    document_escape(out, text, strlen(text), 1);
+    buf_adds(out, after);
 }
 
 static int save_begin(struct output *out, const struct dump_site *site)
 {
-    SCOPED(buf) number = BUF_INIT;
-    int bad = write_element(out, "<mediawiki version=\"0.10\" xml:lang=\"", site->lang.data,
-                            "\">\n<siteinfo>\n") < 0;
-    bad |= write_element(out, "<sitename>", site->name.data, "</sitename>\n") < 0;
-    bad |= write_element(out, "<base>", site->base.data, "</base>\n") < 0;
-    bad |= write_element(out, "<case>", site->capital ? "first-letter" : "case-sensitive",
-                         "</case>\n<namespaces>\n") < 0;
-    for (size_t i = 0; i < site->count && !bad; i++) {
-        buf_clear(&number);
-        buf_addf(&number, "<namespace key=\"%d\">", site->namespaces[i].key);
-        bad |= write_element(out, number.data, site->namespaces[i].name, "</namespace>\n") < 0;
+    SCOPED(buf) b = BUF_INIT;
+    put_element(&b, "<mediawiki version=\"0.10\" xml:lang=\"", site->lang.data,
+                "\">\n<siteinfo>\n");
+    put_element(&b, "<sitename>", site->name.data, "</sitename>\n");
+    put_element(&b, "<base>", site->base.data, "</base>\n");
+    buf_addf(&b, "<case>%s</case>\n<namespaces>\n",
+             site->capital ? "first-letter" : "case-sensitive");
+    for (size_t i = 0; i < site->count; i++) {
+        buf_addf(&b, "<namespace key=\"%d\">", site->namespaces[i].key);
+        put_element(&b, "", site->namespaces[i].name, "</namespace>\n");
     }
-    return bad ? -1 : write_element(out, "</namespaces>\n</siteinfo>\n", "", "");
+    buf_adds(&b, "</namespaces>\n</siteinfo>\n");
+    return output_write(out, b.data, b.len);
 }
 
 /* Writes the end of the export, with the date, which is known only after the last page. Returns 0,
  * or -1 with an error. */
 static int save_end(struct output *out, const char *date)
 {
-    return write_element(out, "<siteinfo>\n<date>", date, "</date>\n</siteinfo>\n</mediawiki>\n");
+    SCOPED(buf) b = BUF_INIT;
+    put_element(&b, "<siteinfo>\n<date>", date, "</date>\n</siteinfo>\n</mediawiki>\n");
+    return output_write(out, b.data, b.len);
 }
 
 static int save_page(struct output *out, const struct dump_page *p)
 {
-    SCOPED(buf) ns = BUF_INIT;
-    buf_addf(&ns, "</title>\n<ns>%d</ns>\n<id>", p->ns);
-    int bad = write_element(out, "<page>\n<title>", p->title.data, ns.data) < 0;
-    bad |= write_element(out, "", p->id.data, "</id>\n<revision>\n<id>") < 0;
-    bad |= write_element(out, "", p->revid.data, "</id>\n<timestamp>") < 0;
-    bad |= write_element(out, "", p->timestamp.data, "</timestamp>\n<model>") < 0;
-    bad |= write_element(out, "", p->model.len ? p->model.data : "wikitext", "</model>\n") < 0;
-    bad |= write_element(out, "<text xml:space=\"preserve\">", p->text.data,
-                         "</text>\n</revision>\n</page>\n") < 0;
-    return bad ? -1 : 0;
+    SCOPED(buf) b = BUF_INIT;
+    put_element(&b, "<page>\n<title>", p->title.data, "</title>\n");
+    buf_addf(&b, "<ns>%d</ns>\n", p->ns);
+    put_element(&b, "<id>", p->id.data, "</id>\n<revision>\n");
+    put_element(&b, "<id>", p->revid.data, "</id>\n");
+    put_element(&b, "<timestamp>", p->timestamp.data, "</timestamp>\n");
+    put_element(&b, "<model>", p->model.len ? p->model.data : "wikitext", "</model>\n");
+    put_element(&b, "<text xml:space=\"preserve\">", p->text.data,
+                "</text>\n</revision>\n</page>\n");
+    return output_write(out, b.data, b.len);
 }
 
 /* ---- reading ------------------------------------------------------------------------------- */

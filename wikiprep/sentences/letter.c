@@ -145,15 +145,8 @@ struct letter letter_before(const char *begin, const char *s)
 {
     if (s == begin)
         return (struct letter){ 0 };
-    const char *p = s - 1;
-    if ((unsigned char)*p < 0x80)
-        return letter_at(p, s);
-    while (p > begin && s - p < 4 && ((unsigned char)*p & 0xC0) == 0x80)
-        p--;
-    struct letter c = letter_at(p, s);
-    if (c.len != (size_t)(s - p))
-        return letter_at(s - 1, s);
-    return c;
+    unsigned c;
+    return letter_at(s - utf8_last(begin, (size_t)(s - begin), &c), s);
 }
 
 size_t letter_lower(char *out, const char *s, size_t n)

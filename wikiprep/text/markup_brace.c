@@ -55,11 +55,8 @@ static int is_in_sentence(const struct markup *m, size_t from)
 {
     if (begins_line(m, from, MARKUP_UNSEEN " *#:;"))
         return 0;
-    size_t start = from - 1;
-    while (start && ((unsigned char)m->out->data[start] & 0xC0) == 0x80)
-        start--;
     unsigned before;
-    utf8_read(m->out->data + start, from - start, &before);
+    utf8_last(m->out->data, from, &before);
     return before <= ' ' || (before < 0x80 && strchr("([/=|*#:;{", (int)before)) ||
            before == 0xA0 || before == 0xAB || (before >= 0x2012 && before <= 0x201C) ||
            (before > 0x3000 && before < 0x3020) || (before >= 0xFF00 && before < 0xFF10);
