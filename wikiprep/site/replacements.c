@@ -67,7 +67,8 @@ size_t replacements_find(const struct replacements *first, const struct replacem
     while (lengths) {
         size_t len = 63 - (size_t)__builtin_clzll(lengths);
         for (int i = 0; i < 2; i++) {
-            long at = both[i] ? nameset_find(both[i]->from, s, len) : -1;
+            int may = both[i] && both[i]->lengths[b] >> len & 1;
+            long at = may ? nameset_find(both[i]->from, s, len) : -1;
             if (at >= 0 && both[i]->to[at].s) {
                 *to = both[i]->to[at];
                 return len;

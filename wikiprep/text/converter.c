@@ -279,9 +279,9 @@ static size_t roman_digit(const char *s, char one, char five, char ten)
 /* Returns the length of the Roman numeral that is the word at s, or 0. */
 static size_t roman(const char *begin, const char *s)
 {
-    size_t n = s > begin && in_word(s[-1]) ? 0 : strspn(s, "M");
     if (s > begin && in_word(s[-1]))
         return 0;
+    size_t n = strspn(s, "M");
     n += roman_digit(s + n, 'C', 'D', 'M');
     n += roman_digit(s + n, 'X', 'L', 'C');
     n += roman_digit(s + n, 'I', 'V', 'X');
