@@ -7,18 +7,16 @@ struct key_slot {
     uint64_t next; /* number + 1; 0: the slot is empty */
 };
 
-enum { FIRST_SLOTS = 1 << 12 };
+enum { FIRST_SLOTS = 1 << 12, READ_KEYS = 1 << 15 };
 
 void firsts_init(struct firsts *f, uint64_t memory, int twice)
 {
-    *f = (struct firsts){ .memory = memory };
-    if (!twice) {
-        f->slot_count = FIRST_SLOTS;
-        f->slots = mem_zalloc(f->slot_count, sizeof *f->slots);
+    *f = (struct firsts){ .memory = memory, .slot_count = FIRST_SLOTS };
+    f->slots = mem_zalloc(f->slot_count, sizeof *f->slots);
+    if (!twice)
         return;
-    }
     f->parts = mem_zalloc(FIRSTS_PARTS, sizeof *f->parts);
-    for (int i = 0; i < FIRSTS_PARTS; i++) /* the other half is for sorting */
+    for (int i = 0; i < FIRSTS_PARTS; i++) /* the other half is for the table */
         spill_init(&f->parts[i], memory / 2 / FIRSTS_PARTS);
 }
 
@@ -30,7 +28,7 @@ void firsts_release(struct firsts *f)
     free(f->slots);
 }
 
-/* ---- a stream -------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static struct key_slot *slot_of(const struct firsts *f, const struct key *key)
 {
@@ -45,11 +43,13 @@ static int grow(struct firsts *f)
 {
     size_t count = f->slot_count;
     char text[32];
-    if (3 * count * sizeof *f->slots > f->memory) /* the old table and one of twice its size */
-        return err_set(
-            "%zu keys of a stream do not fit --memory %s; give more, or files, which are "
-            "read twice",
-            f->used, log_bytes(text, f->memory));
+    /* the old table and one of twice its size */
+    if (3 * count * sizeof *f->slots > (f->parts ? f->memory / 2 : f->memory))
+        return err_set(f->parts
+                           ? "%zu keys, a part of all, do not fit half of --memory %s; give more"
+                           : "%zu keys of a stream do not fit --memory %s; give more, or files, "
+                             "which are read twice",
+                       f->used, log_bytes(text, f->memory));
     SCOPED_MEM struct key_slot *old = f->slots;
     f->slot_count *= 2;
     f->slots = mem_zalloc(f->slot_count, sizeof *f->slots);
@@ -59,11 +59,8 @@ static int grow(struct firsts *f)
     return 0;
 }
 
-int firsts_add(struct firsts *f, const struct key *key, uint64_t number, uint64_t *first)
+static int put(struct firsts *f, const struct key *key, uint64_t number, uint64_t *first)
 {
-    const struct key_slot entry = { *key, number };
-    if (f->parts)
-        return spill_add(&f->parts[key->high >> 56], &entry, sizeof entry);
     if (f->used * 4 > f->slot_count * 3 && grow(f) < 0)
         return -1;
     struct key_slot *slot = slot_of(f, key);
@@ -75,6 +72,13 @@ int firsts_add(struct firsts *f, const struct key *key, uint64_t number, uint64_
     return 0;
 }
 
+int firsts_add(struct firsts *f, const struct key *key, uint64_t number, uint64_t *first)
+{
+    const struct key_slot entry = { *key, number };
+    return f->parts ? spill_add(&f->parts[key->high >> 56], &entry, sizeof entry)
+                    : put(f, key, number, first);
+}
+
 int firsts_find(const struct firsts *f, const struct key *key, uint64_t *first)
 {
     const struct key_slot *slot = slot_of(f, key);
@@ -84,37 +88,26 @@ int firsts_find(const struct firsts *f, const struct key *key, uint64_t *first)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static int compare(const void *a, const void *b)
-{
-    const struct key_slot *x = a, *y = b;
-    if (x->key.high != y->key.high)
-        return x->key.high < y->key.high ? -1 : 1;
-    if (x->key.low != y->key.low)
-        return x->key.low < y->key.low ? -1 : 1;
-    return x->next < y->next ? -1 : x->next > y->next;
-}
-
+/* Puts a part into the empty table. Numbers rise in it, so the first one of a key comes first. */
 static int finish_part(struct firsts *f, struct spill *part,
                        void (*same)(void *ctx, uint64_t number, uint64_t first), void *ctx)
 {
-    char text[32];
+    struct key_slot entry;
+    uint64_t first;
     if (spill_finish(part) < 0)
         return -1;
-    if (part->bytes > f->memory / 2)
-        return err_set("a part of the keys has %s, more than half of --memory: give more",
-                       log_bytes(text, part->bytes));
-    size_t n = part->bytes / sizeof(struct key_slot);
-    SCOPED_MEM struct key_slot *all = mem_alloc(part->bytes);
-    if (n)
-        memcpy(all, part->data, part->bytes);
-    qsort(all, n, sizeof *all, compare);
-    for (size_t i = 1, first = 0; i < n; i++) {
-        if (all[i].key.high != all[first].key.high || all[i].key.low != all[first].key.low)
-            first = i;
-        else if (all[i].next != all[first].next)
-            same(ctx, all[i].next, all[first].next);
+    for (uint64_t at = 0, n = 0; at < part->bytes; at += sizeof entry) {
+        memcpy(&entry, part->data + at, sizeof entry);
+        if (put(f, &entry.key, entry.next, &first) < 0)
+            return -1;
+        if (first != entry.next)
+            same(ctx, entry.next, first);
+        if (++n % READ_KEYS == 0)
+            spill_forget(part, at);
     }
     spill_clear(part);
+    memset(f->slots, 0, f->slot_count * sizeof *f->slots);
+    f->used = 0;
     return 0;
 }
 

@@ -2,8 +2,8 @@
  * firsts.h - finds, for each key, the first number that was added with it.
  *
  * For a stream the keys are in a table in memory, and the answer is there at once. For input that
- * is read twice they go to parts of temporary files, by their first bits; then each part is sorted
- * in memory, so that memory does not grow with the number of keys.
+ * is read twice they go to parts of temporary files, by their first bits; then each part goes into
+ * the table, so that memory does not grow with the number of keys.
  *
  * Clusters are sets of documents that are joined pair by pair (union-find); the document with the
  * smallest number stands for its set, whatever the order of the pairs.
@@ -30,8 +30,8 @@ struct firsts {
 void firsts_init(struct firsts *f, uint64_t memory, int twice);
 void firsts_release(struct firsts *f);
 
-/* For a stream: sets *first to the first number with the key, which may be `number` itself; numbers
- * rise. For input that is read twice: keeps both. Returns 0, or -1 with an error if memory or
+/* Numbers rise. For a stream: sets *first to the first number with the key, which may be `number`
+ * itself. For input that is read twice: keeps both. Returns 0, or -1 with an error if memory or
  * temporary files do not suffice. */
 int firsts_add(struct firsts *f, const struct key *key, uint64_t number, uint64_t *first);
 

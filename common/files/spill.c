@@ -64,6 +64,13 @@ void spill_at_random(struct spill *s)
         madvise((void *)s->data, s->bytes, MADV_RANDOM); /* only a hint: failure does no harm */
 }
 
+void spill_forget(struct spill *s, uint64_t n)
+{
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    if (s->mapped) /* only a hint, too: the file has the bytes */
+        madvise((void *)s->data, n / page * page, MADV_DONTNEED);
+}
+
 void spill_clear(struct spill *s)
 {
     if (s->mapped)

@@ -26,5 +26,7 @@ int spill_finish(struct spill *s);
 
 /* After spill_finish: tells the system that reads will be random, so it does not read ahead. */
 void spill_at_random(struct spill *s);
+/* After spill_finish: tells the system that the first n bytes need not stay in memory. */
+void spill_forget(struct spill *s, uint64_t n);
 void spill_clear(struct spill *s); /* drops all bytes; bytes can be added again */
 void spill_release(struct spill *s);
