@@ -42,18 +42,25 @@ static inline struct map map_of(struct ops_array y, struct ops_array x, int64_t 
     return m;
 }
 
+/* A kernel that sets numbers y of the array `to` to an expression of y and of x, from the array
+ * `from`. */
+#define EIGHT(name, to, from, expression)                                                          \
+    KERNEL(name, map, THREADS)                                                                     \
+    {                                                                                              \
+        const int64_t i = FIRST, n = a.n - i;                                                      \
+        if (n <= 0)                                                                                \
+            return;                                                                                \
+        struct eight all = get8(a.to, i, n), others = get8(a.from, i, n);                          \
+        for (int j = 0; j < EACH; j++) {                                                           \
+            const float y = all.v[j], x = others.v[j];                                             \
+            all.v[j] = expression;                                                                 \
+        }                                                                                          \
+        put8(a.to, i, n, all);                                                                     \
+    }
+
 /* ---- sums and copies ---------------------------------------------------------------------- */
 
-KERNEL(add, map, THREADS)
-{
-    const int64_t i = FIRST, n = a.n - i;
-    if (n <= 0)
-        return;
-    struct eight y = get8(a.y, i, n), x = get8(a.x, i, n);
-    for (int j = 0; j < EACH; j++)
-        y.v[j] += x.v[j];
-    put8(a.y, i, n, y);
-}
+EIGHT(add, y, x, x + y)
 
 EXTERN_C void cuda_add(struct ops *o, struct ops_array y, struct ops_array x, int64_t n)
 {
@@ -74,16 +81,7 @@ EXTERN_C void cuda_copy(struct ops *o, struct ops_array y, struct ops_array x, i
     RUN(o, copy, m);
 }
 
-KERNEL(blend, map, THREADS)
-{
-    const int64_t i = FIRST, n = a.n - i;
-    if (n <= 0)
-        return;
-    struct eight y = get8(a.y, i, n), x = get8(a.x, i, n);
-    for (int j = 0; j < EACH; j++)
-        y.v[j] = a.y_scale * y.v[j] + a.x_scale * x.v[j];
-    put8(a.y, i, n, y);
-}
+EIGHT(blend, y, x, (a.y_scale * y + a.x_scale * x))
 
 EXTERN_C void cuda_blend(struct ops *o, struct ops_array y, double y_scale, struct ops_array x,
                          double x_scale, int64_t n)
@@ -133,13 +131,17 @@ DEVICE float activation(int f, float x, float *slope)
     }
 }
 
-/* Runs code with the activation as a constant, so that it is not selected for each number. */
-#define WITH_ACTIVATION(run, a)                                                                    \
-    switch ((a)->f) {                                                                              \
-    case OPS_GELU_TANH: run(a, OPS_GELU_TANH); break;                                              \
-    case OPS_GELU: run(a, OPS_GELU); break;                                                        \
-    case OPS_RELU: run(a, OPS_RELU); break;                                                        \
-    default: run(a, OPS_SILU);                                                                     \
+/* A kernel that runs a function with the activation as a constant, so that it is not selected for
+ * each number. */
+#define WITH_ACTIVATION(name, run)                                                                 \
+    KERNEL(name, map, THREADS)                                                                     \
+    {                                                                                              \
+        switch (a.f) {                                                                             \
+        case OPS_GELU_TANH: run(&a, OPS_GELU_TANH); break;                                         \
+        case OPS_GELU: run(&a, OPS_GELU); break;                                                   \
+        case OPS_RELU: run(&a, OPS_RELU); break;                                                   \
+        default: run(&a, OPS_SILU);                                                                \
+        }                                                                                          \
     }
 
 DEVICE void activate(const struct map *a, const int f)
@@ -154,10 +156,7 @@ DEVICE void activate(const struct map *a, const int f)
     put8(a->y, i, n, x);
 }
 
-KERNEL(activation_fwd, map, THREADS)
-{
-    WITH_ACTIVATION(activate, &a);
-}
+WITH_ACTIVATION(activation_fwd, activate)
 
 EXTERN_C void cuda_activation_fwd(struct ops *o, enum ops_activation f, struct ops_array y,
                                   struct ops_array x, int64_t n)
@@ -183,10 +182,7 @@ DEVICE void activate_bwd(const struct map *a, const int f)
     put8(a->dx, i, n, d);
 }
 
-KERNEL(activation_bwd, map, THREADS)
-{
-    WITH_ACTIVATION(activate_bwd, &a);
-}
+WITH_ACTIVATION(activation_bwd, activate_bwd)
 
 EXTERN_C void cuda_activation_bwd(struct ops *o, enum ops_activation f, struct ops_array dx,
                                   struct ops_array y, struct ops_array dy, struct ops_array x,
@@ -211,10 +207,7 @@ DEVICE void gate_fwd(const struct map *a, const int f)
     put8(a->y, i, n, gate);
 }
 
-KERNEL(gated_fwd, map, THREADS)
-{
-    WITH_ACTIVATION(gate_fwd, &a);
-}
+WITH_ACTIVATION(gated_fwd, gate_fwd)
 
 EXTERN_C void cuda_gated_fwd(struct ops *o, const struct ops_gate *g, struct ops_array y,
                              struct ops_array gate, struct ops_array up)
@@ -244,10 +237,7 @@ DEVICE void gate_bwd(const struct map *a, const int f)
     put8(a->y, i, n, y);
 }
 
-KERNEL(gated_bwd, map, THREADS)
-{
-    WITH_ACTIVATION(gate_bwd, &a);
-}
+WITH_ACTIVATION(gated_bwd, gate_bwd)
 
 EXTERN_C void cuda_gated_bwd(struct ops *o, const struct ops_gate *g, struct ops_array dgate,
                              struct ops_array dup, struct ops_array y, struct ops_array dy,
@@ -280,16 +270,7 @@ EXTERN_C void cuda_tanh_fwd(struct ops *o, struct ops_array x, int64_t n)
     RUN(o, tanh_fwd, m);
 }
 
-KERNEL(tanh_bwd, map, THREADS)
-{
-    const int64_t i = FIRST, n = a.n - i;
-    if (n <= 0)
-        return;
-    struct eight d = get8(a.dx, i, n), y = get8(a.x, i, n);
-    for (int j = 0; j < EACH; j++)
-        d.v[j] *= 1 - y.v[j] * y.v[j];
-    put8(a.dx, i, n, d);
-}
+EIGHT(tanh_bwd, dx, x, (1 - x * x) * y)
 
 EXTERN_C void cuda_tanh_bwd(struct ops *o, struct ops_array d, struct ops_array y, int64_t n)
 {

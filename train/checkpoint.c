@@ -56,10 +56,8 @@ static int list(const char *folder, struct file_names *out)
         file_join(&path, folder, all.names[i]);
         temp_clear(path.data, KIND);
         result = file_look(path.data, &kind);
-        if (!result && kind == FILE_FOLDER && step_of_name(all.names[i]) >= 0) {
-            mem_grow(out->names, out->cap, out->count + 1);
-            out->names[out->count++] = mem_strdup(all.names[i]);
-        }
+        if (!result && kind == FILE_FOLDER && step_of_name(all.names[i]) >= 0)
+            file_names_add(out, all.names[i]);
     }
     if (out->count)
         qsort(out->names, out->count, sizeof *out->names, by_step);

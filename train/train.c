@@ -628,18 +628,13 @@ static int choose_validation(struct settings *s, struct buf *path)
 /* Completes and checks the settings that the options gave. */
 static int settle(struct settings *s, struct comm *ranks, struct buf *path, int argc, char **argv)
 {
-    if (s->vocab && !*s->vocab) /* an empty value on the command line removes the file's value */
-        s->vocab = NULL;
-    if (s->start_from && !*s->start_from)
-        s->start_from = NULL;
+    const char **const texts[] = { &s->vocab, &s->start_from, &s->architecture, &s->memmap_dir,
+                                   &s->sample };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (*texts[i] && !**texts[i]) /* an empty value removes that of a file */
+            *texts[i] = NULL;
     if (s->validation.count == 1 && !*s->validation.items[0])
         s->validation.count = 0;
-    if (s->architecture && !*s->architecture)
-        s->architecture = NULL;
-    if (s->memmap_dir && !*s->memmap_dir)
-        s->memmap_dir = NULL;
-    if (s->sample && !*s->sample)
-        s->sample = NULL;
     s->force = tool_force;
     s->loose_vocabulary = !s->start_from && tool_only_preset("vocabulary");
     s->loose_length = !s->start_from && tool_only_preset("sequence-length");

@@ -245,7 +245,7 @@ int file_ends_with(const char *s, const char *suffix)
     return n >= m && !strcmp(s + n - m, suffix);
 }
 
-static void add_name(struct file_names *out, const char *name)
+void file_names_add(struct file_names *out, const char *name)
 {
     mem_grow(out->names, out->cap, out->count + 1);
     out->names[out->count++] = mem_strdup(name);
@@ -262,7 +262,7 @@ static int list_names(struct file_names *out, const char *dir, const char *suffi
         if ((e->d_name[0] != '.' ||
              (hidden && strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)) &&
             file_ends_with(e->d_name, suffix))
-            add_name(out, e->d_name);
+            file_names_add(out, e->d_name);
     int why = errno;
     closedir(d);
     if (why) {
@@ -297,7 +297,7 @@ static int match(struct file_names *out, const char *base, const char *rest)
     if (!result && kind == FILE_FOLDER && strpbrk(part, "*?["))
         result = file_list(&names, *base ? base : ".", "");
     else if (!result && kind == FILE_FOLDER)
-        add_name(&names, part);
+        file_names_add(&names, part);
     for (size_t i = 0; i < names.count && !result; i++) {
         if (strcmp(part, names.names[i]) && fnmatch(part, names.names[i], 0))
             continue;
@@ -308,7 +308,7 @@ static int match(struct file_names *out, const char *base, const char *rest)
         } else {
             result = file_look(path.data, &kind);
             if (!result && kind)
-                add_name(out, path.data);
+                file_names_add(out, path.data);
         }
     }
     return result;
@@ -1012,7 +1012,7 @@ int file_list_left(struct file_names *out, const char *path)
         if (temp_base(all.names[i]) != strlen(name) || strncmp(all.names[i], name, strlen(name)))
             continue;
         file_beside(&left, path, all.names[i]);
-        add_name(out, left.data);
+        file_names_add(out, left.data);
     }
     return result;
 }

@@ -64,6 +64,7 @@ int file_list_left(struct file_names *out, const char *path);
  * spells out their dot. The caller frees them with file_names_release. Returns 0, or -1 with an
  * error, also if nothing matches. */
 int file_glob(struct file_names *out, const char *pattern);
+void file_names_add(struct file_names *names, const char *name); /* copies it */
 void file_names_release(struct file_names *names);
 
 /* A read-only map of a regular file, which must not shrink while it is mapped (mapping.h). */

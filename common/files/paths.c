@@ -3,12 +3,6 @@
 #include "common/base/order.h"
 #include "common/files/packed.h"
 
-static void add_path(struct file_names *out, const char *path)
-{
-    mem_grow(out->names, out->cap, out->count + 1);
-    out->names[out->count++] = mem_strdup(path);
-}
-
 static int add_folder(struct file_names *out, const char *dir);
 static int add_matches(struct file_names *out, const char *pattern);
 
@@ -21,7 +15,7 @@ static int add_any(struct file_names *out, const char *path)
         return add_folder(out, path);
     if (kind == FILE_NONE && strpbrk(path, "*?["))
         return add_matches(out, path);
-    add_path(out, path);
+    file_names_add(out, path);
     return 0;
 }
 
@@ -57,7 +51,7 @@ int paths_expand(struct file_names *out, char *const *given, int count)
     int dashes = 0;
     *out = (struct file_names){ 0 };
     if (!count)
-        add_path(out, "-");
+        file_names_add(out, "-");
     for (int i = 0; i < count; i++) {
         const size_t before = out->count;
         dashes += !strcmp(given[i], "-");
@@ -116,7 +110,7 @@ int paths_outputs(struct file_names *out, const struct file_names *paths, char *
             return err_usage("standard input gives no name to an output in a folder: name files");
         for (int k = 0; k < count && !name; k++)
             name = inside(path, given[k]);
-        add_path(out, name ? name : file_name(path));
+        file_names_add(out, name ? name : file_name(path));
         out->names[i][packed_name(out->names[i])] = '\0';
     }
     return check_twice(out);
