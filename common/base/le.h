@@ -43,3 +43,12 @@ LE_NUMBER(u32, uint32_t, 32)
 LE_NUMBER(u64, uint64_t, 64)
 LE_NUMBER(f32, float, 32)
 LE_NUMBER(f64, double, 64)
+
+/* Returns the unsigned number in bytes p[n], n <= 8. */
+static inline uint64_t le_number(const unsigned char *p, int n)
+{
+    uint64_t x = 0;
+    while (n--)
+        x = x << 8 | p[n];
+    return x;
+}

@@ -1,5 +1,7 @@
 #include "model/formats/pickle.h"
 
+#include "common/base/le.h"
+
 enum kind { NONE, TRUTH, INTEGER, TEXT, NAME, TUPLE, DICT, STORAGE, TENSOR };
 
 /* A value of the pickle machine. Other values refer to it by its index in machine.values. The
@@ -61,9 +63,7 @@ static const unsigned char *take(struct machine *m, uint64_t n)
 static int take_number(struct machine *m, int bytes, uint64_t *x)
 {
     const unsigned char *p = take(m, (uint64_t)bytes);
-    *x = 0;
-    for (int i = bytes; p && i--;)
-        *x = *x << 8 | p[i];
+    *x = p ? le_number(p, bytes) : 0;
     return p ? 0 : -1;
 }
 

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE /* memmem */
 #include "model/formats/safetensors.h"
 
+#include "common/base/le.h"
 #include "common/formats/js.h"
 #include "model/compute/stored.h"
 
@@ -123,14 +124,6 @@ static int read_header(struct safetensors *s, const struct js *root, uint64_t da
 
 /* ---- one file ----------------------------------------------------------------------------- */
 
-static uint64_t read_u64(const unsigned char *p)
-{
-    uint64_t x = 0;
-    for (int i = 8; i--;)
-        x = x << 8 | p[i];
-    return x;
-}
-
 /* Returns the place of the checksum's digits in the file, or 0 if the header has none. */
 static uint64_t find_sum(const struct file_map *map, uint64_t data_begin)
 {
@@ -144,7 +137,7 @@ static int read_map(struct safetensors *s)
     if (s->map.bytes < 8)
         return err_set("%s: truncated: its %llu bytes are too few for the length of the header",
                        s->path, (unsigned long long)s->map.bytes);
-    uint64_t n = read_u64(s->map.data);
+    uint64_t n = le_u64(s->map.data);
     if (n > SAFETENSORS_HEADER_MAX)
         return err_set("%s: bad header length %llu, the limit is %d: is this a safetensors file?",
                        s->path, (unsigned long long)n, SAFETENSORS_HEADER_MAX);

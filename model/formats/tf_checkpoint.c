@@ -1,6 +1,7 @@
 #include "model/formats/tf_checkpoint.h"
 
 #include "common/base/crc32c.h"
+#include "common/base/le.h"
 #include "common/base/protobuf.h"
 
 enum { FOOTER = 48, TRAILER = 5, KEY_MOST = 512, INDEX_MOST = 64 << 20 };
@@ -15,11 +16,6 @@ struct table {
     uint64_t bytes;         /* of all tensors so far */
     char key[KEY_MOST + 1]; /* the last key of a tensor */
 };
-
-static uint32_t read_u32(const unsigned char *p)
-{
-    return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
 
 static int bad(const struct table *t, const unsigned char *at, const char *problem)
 {
@@ -167,7 +163,7 @@ static int read_entry(struct table *t, const char *key, const unsigned char *p,
         case 3: file = f.value; break;
         case 4: x.offset = f.value; break;
         case 5: x.bytes = f.value; break;
-        case 6: sum = f.wire == PROTOBUF_32 ? read_u32(f.data) : 0; break;
+        case 6: sum = f.wire == PROTOBUF_32 ? le_u32(f.data) : 0; break;
         case 7: whole = 0; break;
         default: break;
         }
@@ -204,11 +200,11 @@ static int find_block(const struct table *t, const unsigned char *p, const unsig
         return bad(t, p, "bad place of a block");
     *begin = t->data + offset;
     *stop = *begin + size;
-    if (crc32c_mask(crc32c(0, *begin, size + 1)) != read_u32(*stop + 1))
+    if (crc32c_mask(crc32c(0, *begin, size + 1)) != le_u32(*stop + 1))
         return bad(t, *begin, "the block is damaged: its checksum is another");
     if (**stop)
         return bad(t, *begin, "the block is compressed, which is not supported");
-    const uint32_t restarts = read_u32(*stop - 4);
+    const uint32_t restarts = le_u32(*stop - 4);
     if (restarts > (size - 4) / 4)
         return bad(t, *stop - 4, "bad number of restarts in a block");
     *stop -= 4 + 4 * (size_t)restarts;

@@ -1,5 +1,6 @@
 #include "model/formats/zip.h"
 
+#include "common/base/le.h"
 #include "common/files/compress.h"
 
 enum {
@@ -26,14 +27,6 @@ struct archive {
     const char *name;
 };
 
-static uint64_t number(const unsigned char *p, int bytes)
-{
-    uint64_t x = 0;
-    while (bytes--)
-        x = x << 8 | p[bytes];
-    return x;
-}
-
 /* ---- the directory --------------------------------------------------------------------------- */
 
 struct directory {
@@ -47,8 +40,8 @@ static int find_end(const struct archive *a, uint64_t *at)
     uint64_t least = a->bytes > END_BYTES + COMMENT_MAX ? a->bytes - END_BYTES - COMMENT_MAX : 0;
     for (uint64_t i = a->bytes; i-- > least;) {
         const unsigned char *p = a->data + i;
-        if (a->bytes - i >= END_BYTES && number(p, 4) == END &&
-            number(p + 20, 2) == a->bytes - i - END_BYTES) {
+        if (a->bytes - i >= END_BYTES && le_number(p, 4) == END &&
+            le_number(p + 20, 2) == a->bytes - i - END_BYTES) {
             *at = i;
             return 0;
         }
@@ -63,14 +56,14 @@ static int find_directory(const struct archive *a, struct directory *d)
     if (find_end(a, &end) < 0)
         return -1;
     const unsigned char *p = a->data + end;
-    *d = (struct directory){ number(p + 16, 4), number(p + 12, 4), number(p + 10, 2) };
-    if (end >= LOCATOR_BYTES && number(p - LOCATOR_BYTES, 4) == LOCATOR) {
-        uint64_t at = number(p - LOCATOR_BYTES + 8, 8);
-        if (at > end || end - at < END64_BYTES || number(a->data + at, 4) != END64)
+    *d = (struct directory){ le_number(p + 16, 4), le_number(p + 12, 4), le_number(p + 10, 2) };
+    if (end >= LOCATOR_BYTES && le_number(p - LOCATOR_BYTES, 4) == LOCATOR) {
+        uint64_t at = le_number(p - LOCATOR_BYTES + 8, 8);
+        if (at > end || end - at < END64_BYTES || le_number(a->data + at, 4) != END64)
             return err_set("%s: byte %llu: the end of the zip archive's directory should be here",
                            a->name, (unsigned long long)at);
         p = a->data + at;
-        *d = (struct directory){ number(p + 48, 8), number(p + 40, 8), number(p + 32, 8) };
+        *d = (struct directory){ le_number(p + 48, 8), le_number(p + 40, 8), le_number(p + 32, 8) };
     }
     if (d->offset > end || d->bytes > end - d->offset || d->entries > d->bytes / ENTRY_BYTES)
         return err_set("%s: bad directory: %llu entries in %llu bytes from byte %llu on", a->name,
@@ -86,7 +79,7 @@ static int find_directory(const struct archive *a, struct directory *d)
 static void widen(uint64_t *x, const unsigned char **extra, const unsigned char *end)
 {
     if (*x == UINT32_MAX && end - *extra >= 8) {
-        *x = number(*extra, 8);
+        *x = le_number(*extra, 8);
         *extra += 8;
     }
 }
@@ -98,7 +91,7 @@ static void read_large(const unsigned char *extra, size_t n, uint64_t *bytes, ui
 {
     const unsigned char *end = extra + n;
     while (end - extra >= 4) {
-        uint64_t id = number(extra, 2), length = number(extra + 2, 2);
+        uint64_t id = le_number(extra, 2), length = le_number(extra + 2, 2);
         extra += 4;
         if (length > (uint64_t)(end - extra))
             return;
@@ -116,11 +109,12 @@ static void read_large(const unsigned char *extra, size_t n, uint64_t *bytes, ui
 /* Sets e->offset to the first byte of the entry's data, after the local header at offset local. */
 static int find_bytes(const struct archive *a, struct zip_entry *e, uint64_t local)
 {
-    if (local > a->bytes || a->bytes - local < LOCAL_BYTES || number(a->data + local, 4) != LOCAL)
+    if (local > a->bytes || a->bytes - local < LOCAL_BYTES ||
+        le_number(a->data + local, 4) != LOCAL)
         return err_set("%s: byte %llu: entry '%s' should begin here", a->name,
                        (unsigned long long)local, e->name);
     const unsigned char *p = a->data + local;
-    e->offset = local + LOCAL_BYTES + number(p + 26, 2) + number(p + 28, 2);
+    e->offset = local + LOCAL_BYTES + le_number(p + 26, 2) + le_number(p + 28, 2);
     if (e->offset > a->bytes || e->bytes > a->bytes - e->offset)
         return err_set(
             "%s: truncated: entry '%s' has %llu bytes from byte %llu on, but the file has %llu",
@@ -134,19 +128,20 @@ static int read_entry(const struct archive *a, struct zip_entry *e, uint64_t *at
 {
     const unsigned char *p = a->data + *at;
     uint64_t left = end - *at;
-    if (left < ENTRY_BYTES || number(p, 4) != ENTRY)
+    if (left < ENTRY_BYTES || le_number(p, 4) != ENTRY)
         return err_set("%s: byte %llu: an entry of the directory should begin here", a->name,
                        (unsigned long long)*at);
-    uint64_t name = number(p + 28, 2), extra = number(p + 30, 2), comment = number(p + 32, 2);
+    uint64_t name = le_number(p + 28, 2), extra = le_number(p + 30, 2),
+             comment = le_number(p + 32, 2);
     if (name + extra + comment > left - ENTRY_BYTES)
         return err_set("%s: byte %llu: truncated entry of the directory", a->name,
                        (unsigned long long)*at);
-    uint64_t packed = number(p + 20, 4), local = number(p + 42, 4);
+    uint64_t packed = le_number(p + 20, 4), local = le_number(p + 42, 4);
     e->name = mem_strndup((const char *)p + ENTRY_BYTES, name);
-    e->crc = (uint32_t)number(p + 16, 4);
-    e->bytes = number(p + 24, 4);
+    e->crc = (uint32_t)le_number(p + 16, 4);
+    e->bytes = le_number(p + 24, 4);
     read_large(p + ENTRY_BYTES + name, extra, &e->bytes, &packed, &local);
-    if (number(p + 8, 2) & ENCRYPTED || number(p + 10, 2) || packed != e->bytes)
+    if (le_number(p + 8, 2) & ENCRYPTED || le_number(p + 10, 2) || packed != e->bytes)
         return err_set("%s: byte %llu: entry '%s' is compressed or encrypted", a->name,
                        (unsigned long long)*at, e->name);
     *at += ENTRY_BYTES + name + extra + comment;
