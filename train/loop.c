@@ -696,7 +696,7 @@ static int report_step(struct loop *l, const struct engine_score *score,
         .validation = engine_loss(m, validation),
         .rate = rate,
         .norm = norm,
-        .tokens = l->at.tokens,
+        .tokens = (double)l->at.tokens,
         .seconds = seconds,
         .elapsed = log_seconds() - l->began,
         .tokens_per_second = l->busy > 0 ? tokens / l->busy : 0,
@@ -1122,7 +1122,7 @@ static int run_and_tell(struct loop *l, struct loop_result *result)
                                 seconds) < 0;
     result->steps = l->at.step - first;
     result->tokens = l->at.tokens - tokens;
-    if (failed && l->metrics.file) {
+    if (failed && l->metrics.log.file) {
         char error[1024];
         snprintf(error, sizeof error, "%s", err_get());
         write_pages(l, 0, 0);

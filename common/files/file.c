@@ -932,20 +932,41 @@ int output_end_all(struct output *outs, size_t count, int result)
     return result;
 }
 
-FILE *file_append(const char *path)
+int file_log_open(struct file_log *log, const char *path)
 {
     int fd = AGAIN(
         open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666));
-    FILE *file = fd >= 0 ? fdopen(fd, "a") : NULL;
-    if (!file) {
-        err_set("cannot open '%s': %s", path, strerror(errno));
-        if (fd >= 0)
-            close(fd);
-    } else if (file_sync_dir(path) < 0) {
-        fclose(file);
-        file = NULL;
-    }
-    return file;
+    *log = (struct file_log){ mem_strdup(path), fd >= 0 ? fdopen(fd, "a") : NULL };
+    if (log->file)
+        return file_sync_dir(path);
+    err_set("cannot open '%s': %s", path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+int file_log_add(struct file_log *log, const void *bytes, size_t n)
+{
+    if (fwrite(bytes, 1, n, log->file) != n || fflush(log->file))
+        return err_set("cannot write '%s': %s", log->path, strerror(errno));
+    return 0;
+}
+
+int file_log_sync(struct file_log *log)
+{
+    if (fflush(log->file) || AGAIN(fsync(fileno(log->file))) < 0)
+        return err_set("cannot write '%s': %s", log->path, strerror(errno));
+    return 0;
+}
+
+int file_log_close(struct file_log *log)
+{
+    int result = log->file ? file_log_sync(log) : 0;
+    if (log->file && fclose(log->file))
+        result = err_set("cannot close '%s': %s", log->path, strerror(errno));
+    free(log->path);
+    *log = (struct file_log){ 0 };
+    return result;
 }
 
 int file_write(const char *path, const void *bytes, size_t n)

@@ -210,10 +210,21 @@ void output_leave(struct output *out);
  * with an error. */
 int file_write(const char *path, const void *bytes, size_t n);
 
-/* Opens a file to append to it, and makes it if it does not exist. Syncs its folder, so that the
- * name survives a power failure. Does not follow symbolic links. Returns the file, which the caller
- * closes, or NULL with an error. */
-FILE *file_append(const char *path);
+/* A file that only grows. */
+struct file_log {
+    char *path;
+    FILE *file; /* NULL: not open */
+};
+
+/* file_log_open makes the file if it does not exist, and syncs its folder, so that the name
+ * survives a power failure; it does not follow symbolic links. file_log_add appends bytes that
+ * other processes see at once; file_log_sync waits until they are on the disk. file_log_close syncs
+ * and is fine on a zeroed struct; call it even after an error of file_log_open. All return 0, or -1
+ * with an error. */
+int file_log_open(struct file_log *log, const char *path);
+int file_log_add(struct file_log *log, const void *bytes, size_t n);
+int file_log_sync(struct file_log *log);
+int file_log_close(struct file_log *log);
 
 /* Syncs the folder that holds `path` to disk, so that a rename in it survives a power failure.
  * Returns 0, or -1 with an error. */

@@ -7,7 +7,6 @@
 #include "common/base/again.h"
 #include "common/base/le.h"
 #include "common/base/protobuf.h"
-#include "common/files/file.h"
 #include "tfrecord/formats/record.h"
 
 /* ---- protocol buffers, as needed for these messages ------------------------------------------ */
@@ -87,9 +86,7 @@ static int write_message(struct event_writer *e)
 {
     buf_clear(&e->record);
     record_frame(&e->record, e->message.data, e->message.len);
-    if (fwrite(e->record.data, 1, e->record.len, e->file) != e->record.len || fflush(e->file))
-        return err_set("cannot write '%s': %s", e->path, strerror(errno));
-    return 0;
+    return file_log_add(&e->log, e->record.data, e->record.len);
 }
 
 static void begin_message(struct event_writer *e)
@@ -103,15 +100,12 @@ static void begin_message(struct event_writer *e)
 int event_open(struct event_writer *e, const char *path, int64_t step)
 {
     *e = (struct event_writer){ .message = BUF_INIT, .summary = BUF_INIT, .record = BUF_INIT };
-    e->path = mem_strdup(path);
     uint64_t bytes = 0;
     enum file_kind kind;
-    if (file_look(path, &kind) < 0 || (step > 0 && kind && sound_bytes(path, step, &bytes) < 0))
+    if (file_look(path, &kind) < 0 || (step > 0 && kind && sound_bytes(path, step, &bytes) < 0) ||
+        file_log_open(&e->log, path) < 0)
         return -1;
-    e->file = file_append(path);
-    if (!e->file)
-        return -1;
-    if (AGAIN(ftruncate(fileno(e->file), (off_t)bytes)) < 0)
+    if (AGAIN(ftruncate(fileno(e->log.file), (off_t)bytes)) < 0)
         return err_set("cannot open '%s': %s", path, strerror(errno));
     if (bytes)
         return 0;
@@ -211,22 +205,15 @@ int event_write_settings(struct event_writer *e, int64_t step, const char *confi
 
 int event_sync(struct event_writer *e)
 {
-    if (fflush(e->file) || AGAIN(fsync(fileno(e->file))) < 0)
-        return err_set("cannot write '%s': %s", e->path, strerror(errno));
-    return 0;
+    return file_log_sync(&e->log);
 }
 
 int event_close(struct event_writer *e)
 {
-    int result = e->file ? event_sync(e) : 0;
-    if (e->file && fclose(e->file))
-        result = err_set("cannot close '%s': %s", e->path, strerror(errno));
-    if (e->path) {
-        buf_release(&e->message);
-        buf_release(&e->summary);
-        buf_release(&e->record);
-    }
-    free(e->path);
+    int result = file_log_close(&e->log);
+    buf_release(&e->message);
+    buf_release(&e->summary);
+    buf_release(&e->record);
     *e = (struct event_writer){ 0 };
     return result;
 }

@@ -9,11 +9,10 @@
  */
 #pragma once
 
-#include "common/base/base.h"
+#include "common/files/file.h"
 
 struct event_writer {
-    char *path;
-    FILE *file;
+    struct file_log log;
     struct buf message, summary, record;
 };
 

@@ -1,11 +1,7 @@
 #include "train/report/metrics.h"
 
-#include <errno.h>
 #include <math.h>
-#include <unistd.h>
 
-#include "common/base/again.h"
-#include "common/files/file.h"
 #include "common/formats/js.h"
 #include "train/report/origin.h"
 
@@ -25,6 +21,43 @@ static void put_name(char out[64], const struct metrics *m, int i, enum metrics_
 {
     snprintf(out, 64, "%s%s_%s", prefixes[v], m->parts[i].name,
              is_accuracy(v) ? "accuracy" : "loss");
+}
+
+/* A number of a point, as metrics.jsonl and training.csv have it. */
+struct number {
+    char name[64];
+    const char *format;
+    size_t at;    /* its place in struct metrics_point */
+    int optional; /* 1: metrics.jsonl leaves it out if it was not measured */
+};
+
+static const struct number numbers[] = {
+    { "loss", "%.10g", offsetof(struct metrics_point, loss), 0 },
+    { "learning_rate", "%.10g", offsetof(struct metrics_point, rate), 0 },
+    { "gradient_norm", "%.10g", offsetof(struct metrics_point, norm), 0 },
+    { "tokens", "%.0f", offsetof(struct metrics_point, tokens), 0 },
+    { "seconds", "%.6f", offsetof(struct metrics_point, seconds), 0 },
+    { "elapsed_seconds", "%.3f", offsetof(struct metrics_point, elapsed), 0 },
+    { "tokens_per_second", "%.1f", offsetof(struct metrics_point, tokens_per_second), 0 },
+    { "validation_loss", "%.10g", offsetof(struct metrics_point, validation), 1 },
+};
+
+/* Sets *n to number k of a point, first those of `numbers`, then those of the parts of the loss.
+ * Returns its place in p, or NULL after the last. */
+static double *number(const struct metrics *m, const struct metrics_point *p, size_t k,
+                      struct number *n)
+{
+    enum { FIRST = sizeof numbers / sizeof *numbers };
+    if (k >= FIRST + (size_t)m->part_count * METRICS_VALUES)
+        return NULL;
+    if (k < FIRST) {
+        *n = numbers[k];
+    } else {
+        *n = (struct number){ "", "%.10g", offsetof(struct metrics_point, part), 1 };
+        n->at += (k - FIRST) * sizeof(double);
+        put_name(n->name, m, (int)(k - FIRST) / METRICS_VALUES, (k - FIRST) % METRICS_VALUES);
+    }
+    return (double *)((char *)p + n->at);
 }
 
 static void put_tag(char out[64], const struct metrics *m, int i, enum metrics_value v)
@@ -48,38 +81,19 @@ static double real(const struct js *o, const char *key)
     return js_real(js_get(o, key), &v) < 0 ? NAN : v;
 }
 
-static void parse_parts(const struct metrics *m, const struct js *o, struct metrics_point *p)
-{
-    char name[64];
-    for (int i = 0; i < METRICS_PARTS; i++)
-        for (int v = 0; v < METRICS_VALUES; v++) {
-            p->part[i][v] = NAN;
-            if (i >= m->part_count)
-                continue;
-            put_name(name, m, i, (enum metrics_value)v);
-            p->part[i][v] = real(o, name);
-        }
-}
-
 /* Parses one line of metrics.jsonl into *p. Returns 0, or -1 if it is not a complete point, as the
  * last line of a killed run may be. */
-static int parse_point(const struct metrics *m, const char *line, size_t n, struct metrics_point *p)
+static int parse_point(const struct metrics *m, const char *line, size_t length,
+                       struct metrics_point *p)
 {
-    SCOPED_JS o = js_parse(line, n, "metrics");
-    int64_t tokens = 0;
+    SCOPED_JS o = js_parse(line, length, "metrics");
+    struct number n;
     if (!o)
         return -1;
     int result = js_int(js_get(o, "step"), &p->step);
-    js_int(js_get(o, "tokens"), &tokens);
-    p->loss = real(o, "loss");
-    p->validation = real(o, "validation_loss");
-    p->rate = real(o, "learning_rate");
-    p->norm = real(o, "gradient_norm");
-    p->tokens = (uint64_t)tokens;
-    p->seconds = real(o, "seconds");
-    p->elapsed = real(o, "elapsed_seconds");
-    p->tokens_per_second = real(o, "tokens_per_second");
-    parse_parts(m, o, p);
+    double *value;
+    for (size_t k = 0; (value = number(m, p, k, &n)); k++)
+        *value = real(o, n.name);
     const struct js *shares = js_get(o, "shares");
     for (int i = 0; i < TIME_KINDS; i++)
         p->seconds_of[i] = shares ? real(shares, metrics_times[i]) : 0;
@@ -89,11 +103,11 @@ static int parse_point(const struct metrics *m, const char *line, size_t n, stru
 }
 
 /* Reads the points up to `step` and leaves only their lines in the file. */
-static int rewind_to(struct metrics *m, int64_t step)
+static int rewind_to(struct metrics *m, const char *path, int64_t step)
 {
     SCOPED(buf) text = BUF_INIT, kept = BUF_INIT;
     enum file_kind kind;
-    if (file_look(m->path, &kind) < 0 || (step > 0 && kind && file_read(m->path, &text) < 0))
+    if (file_look(path, &kind) < 0 || (step > 0 && kind && file_read(path, &text) < 0))
         return -1;
     for (char *line = text.data, *lf; (lf = strchr(line, '\n')); line = lf + 1) {
         struct metrics_point p;
@@ -106,7 +120,7 @@ static int rewind_to(struct metrics *m, int64_t step)
         keep(m, &p);
         buf_add(&kept, line, (size_t)(lf - line) + 1);
     }
-    return file_write(m->path, kept.data, kept.len);
+    return file_write(path, kept.data, kept.len);
 }
 
 /* Finds the parts of the loss by the names of a point's values, such as "mlm_loss". */
@@ -151,47 +165,35 @@ int metrics_read(struct metrics *m, const char *dir)
 
 void metrics_csv_header(const struct metrics *m, struct buf *out)
 {
-    char name[64];
-    buf_adds(out, "step,loss,learning_rate,gradient_norm,tokens,seconds,elapsed_seconds,"
-                  "tokens_per_second,validation_loss");
-    for (int i = 0; i < m->part_count; i++)
-        for (int v = 0; v < METRICS_VALUES; v++) {
-            put_name(name, m, i, (enum metrics_value)v);
-            buf_addf(out, ",%s", name);
-        }
+    static const struct metrics_point none;
+    struct number n;
+    buf_adds(out, "step");
+    for (size_t k = 0; number(m, &none, k, &n); k++)
+        buf_addf(out, ",%s", n.name);
     buf_addc(out, '\n');
-}
-
-static void put_field(struct buf *out, double value)
-{
-    buf_addc(out, ',');
-    if (isfinite(value))
-        buf_addf(out, "%.10g", value);
 }
 
 void metrics_csv_line(const struct metrics *m, const struct metrics_point *p, struct buf *out)
 {
     buf_addf(out, "%lld", (long long)p->step);
-    put_field(out, p->loss);
-    put_field(out, p->rate);
-    put_field(out, p->norm);
-    buf_addf(out, ",%llu,%.6f,%.3f,%.1f", (unsigned long long)p->tokens, p->seconds, p->elapsed,
-             p->tokens_per_second);
-    put_field(out, p->validation);
-    for (int i = 0; i < m->part_count; i++)
-        for (int v = 0; v < METRICS_VALUES; v++)
-            put_field(out, p->part[i][v]);
+    struct number n;
+    const double *value;
+    for (size_t k = 0; (value = number(m, p, k, &n)); k++) {
+        buf_addc(out, ',');
+        if (isfinite(*value))
+            buf_addf(out, n.format, *value);
+    }
     buf_addc(out, '\n');
 }
 
 /* Writes the table's header and the points read back from metrics.jsonl. */
-static int begin_csv(struct metrics *m)
+static int begin_csv(const struct metrics *m, const char *path)
 {
     SCOPED(buf) text = BUF_INIT;
     metrics_csv_header(m, &text);
     for (size_t i = 0; i < m->count; i++)
         metrics_csv_line(m, &m->points[i], &text);
-    return file_write(m->csv_path, text.data, text.len);
+    return file_write(path, text.data, text.len);
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -204,20 +206,13 @@ int metrics_open(struct metrics *m, const char *dir, int64_t step, const struct 
                            .run = BUF_INIT };
     SCOPED(buf) path = BUF_INIT;
     file_join(&path, dir, "metrics.jsonl");
-    m->path = mem_strdup(path.data);
+    if (rewind_to(m, path.data, step) < 0 || file_log_open(&m->log, path.data) < 0)
+        return -1;
     file_join(&path, dir, "training.csv");
-    m->csv_path = mem_strdup(path.data);
-    int result = rewind_to(m, step);
-    if (!result && !(m->file = file_append(m->path)))
-        result = -1;
-    if (!result)
-        result = begin_csv(m);
-    if (!result && !(m->csv = file_append(m->csv_path)))
-        result = -1;
+    if (begin_csv(m, path.data) < 0 || file_log_open(&m->csv, path.data) < 0)
+        return -1;
     file_join(&path, dir, "events.out.tfevents.textmill");
-    if (!result)
-        result = event_open(&m->events, path.data, step);
-    return result;
+    return event_open(&m->events, path.data, step);
 }
 
 int metrics_begin(struct metrics *m, int64_t step, const struct kv *origin, const char *config)
@@ -234,21 +229,6 @@ int metrics_begin(struct metrics *m, int64_t step, const struct kv *origin, cons
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Writes a number as JSON to `text` and returns it. JSON has no infinity and no NaN: these become
- * null. */
-static const char *put_real(char text[32], double value)
-{
-    snprintf(text, 32, isfinite(value) ? "%.10g" : "null", value);
-    return text;
-}
-
-static int flush(FILE *file, const char *path)
-{
-    if (fflush(file) || ferror(file))
-        return err_set("cannot write '%s': %s", path, strerror(errno));
-    return 0;
-}
-
 void metrics_shares(const struct metrics_point *p, struct buf *out)
 {
     double all = 0;
@@ -261,37 +241,31 @@ void metrics_shares(const struct metrics_point *p, struct buf *out)
 
 static int add_line(struct metrics *m, const struct metrics_point *p)
 {
-    char name[64], loss[32], norm[32];
-    fprintf(m->file,
-            "{\"step\":%lld,\"loss\":%s,\"learning_rate\":%.10g,\"gradient_norm\":%s,"
-            "\"tokens\":%llu,\"seconds\":%.6f,\"elapsed_seconds\":%.3f,\"tokens_per_second\":%.1f",
-            (long long)p->step, put_real(loss, p->loss), p->rate, put_real(norm, p->norm),
-            (unsigned long long)p->tokens, p->seconds, p->elapsed, p->tokens_per_second);
-    if (!isnan(p->validation))
-        fprintf(m->file, ",\"validation_loss\":%.10g", p->validation);
-    for (int i = 0; i < m->part_count; i++)
-        for (int v = 0; v < METRICS_VALUES; v++) {
-            put_name(name, m, i, (enum metrics_value)v);
-            if (!isnan(p->part[i][v]))
-                fprintf(m->file, ",\"%s\":%.10g", name, p->part[i][v]);
-        }
-    SCOPED(buf) rest = BUF_INIT;
-    metrics_shares(p, &rest);
-    if (p->sample) {
-        buf_adds(&rest, ",\"sample\":");
-        js_quote(&rest, p->sample, strlen(p->sample));
+    SCOPED(buf) line = BUF_INIT;
+    struct number n;
+    const double *value;
+    buf_addf(&line, "{\"step\":%lld", (long long)p->step);
+    for (size_t k = 0; (value = number(m, p, k, &n)); k++) {
+        if (n.optional && isnan(*value))
+            continue;
+        buf_addf(&line, ",\"%s\":", n.name);
+        buf_addf(&line, isfinite(*value) ? n.format : "null", *value); /* JSON has no infinity */
     }
-    fprintf(m->file, "%s%s}\n", rest.data, m->run.data);
+    metrics_shares(p, &line);
+    if (p->sample) {
+        buf_adds(&line, ",\"sample\":");
+        js_quote(&line, p->sample, strlen(p->sample));
+    }
+    buf_addf(&line, "%s}\n", m->run.data);
     buf_clear(&m->run);
-    return flush(m->file, m->path);
+    return file_log_add(&m->log, line.data, line.len);
 }
 
 static int add_csv_line(struct metrics *m, const struct metrics_point *p)
 {
     SCOPED(buf) line = BUF_INIT;
     metrics_csv_line(m, p, &line);
-    fputs(line.data, m->csv);
-    return flush(m->csv, m->csv_path);
+    return file_log_add(&m->csv, line.data, line.len);
 }
 
 static int add_event(struct metrics *m, const struct metrics_point *p)
@@ -326,45 +300,26 @@ int metrics_add(struct metrics *m, const struct metrics_point *p)
     return p->sample ? event_write_text(&m->events, p->step, "sample", p->sample) : 0;
 }
 
-static int sync_file(FILE *file, const char *path)
-{
-    if (fflush(file) || AGAIN(fsync(fileno(file))) < 0)
-        return err_set("cannot write '%s': %s", path, strerror(errno));
-    return 0;
-}
-
 int metrics_sync(struct metrics *m)
 {
-    if (sync_file(m->file, m->path) < 0 || sync_file(m->csv, m->csv_path) < 0)
+    if (file_log_sync(&m->log) < 0 || file_log_sync(&m->csv) < 0)
         return -1;
     return event_sync(&m->events);
 }
 
-/* Syncs and closes the file, if it is open. */
-static int close_file(FILE *file, const char *path)
-{
-    if (!file)
-        return 0;
-    int result = sync_file(file, path);
-    return fclose(file) ? err_set("cannot close '%s': %s", path, strerror(errno)) : result;
-}
-
 int metrics_close(struct metrics *m)
 {
-    int result = close_file(m->file, m->path);
-    if (close_file(m->csv, m->csv_path) < 0)
+    int result = file_log_close(&m->log);
+    if (file_log_close(&m->csv) < 0)
         result = -1;
     if (event_close(&m->events) < 0)
         result = -1;
-    if (m->path)
-        buf_release(&m->run);
+    buf_release(&m->run);
     for (int i = 0; i < METRICS_PARTS; i++)
         free((char *)m->found[i].name);
     for (size_t i = 0; i < m->count; i++)
         free(m->points[i].sample);
     free(m->points);
-    free(m->path);
-    free(m->csv_path);
     *m = (struct metrics){ 0 };
     return result;
 }

@@ -62,8 +62,7 @@ struct metrics_point {
     int64_t step;
     double loss, validation; /* validation: NAN if not measured */
     double rate, norm;
-    uint64_t tokens;
-    double seconds, elapsed, tokens_per_second;
+    double tokens, seconds, elapsed, tokens_per_second;
     double part[METRICS_PARTS][METRICS_VALUES]; /* NAN if not measured */
     double seconds_of[TIME_KINDS]; /* in proportion to the times; all 0: not measured */
     char *sample;                  /* NULL: none */
@@ -72,8 +71,7 @@ struct metrics_point {
 struct metrics {
     struct metrics_point *points;
     size_t count, cap;
-    char *path, *csv_path;
-    FILE *file, *csv;
+    struct file_log log, csv;
     struct buf run; /* what is added to the next line of metrics.jsonl */
     struct event_writer events;
     const struct model_part *parts;         /* borrowed */

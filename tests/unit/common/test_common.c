@@ -414,20 +414,22 @@ Test(file, a_file_to_append_to_is_made_and_is_no_link_and_no_pipe)
     char dir[] = "/tmp/textmill-append-XXXXXX";
     cr_assert(mkdtemp(dir));
     struct buf path = BUF_INIT, link = BUF_INIT, fifo = BUF_INIT, text = BUF_INIT;
+    struct file_log log;
     file_join(&path, dir, "file");
     file_join(&link, dir, "link");
     file_join(&fifo, dir, "fifo");
     for (int i = 0; i < 2; i++) {
-        FILE *file = file_append(path.data);
-        cr_assert(file, "%s", err_get());
-        cr_expect(fcntl(fileno(file), F_GETFD) & FD_CLOEXEC);
-        fputc('a' + i, file);
-        fclose(file);
+        cr_assert_eq(file_log_open(&log, path.data), 0, "%s", err_get());
+        cr_expect(fcntl(fileno(log.file), F_GETFD) & FD_CLOEXEC);
+        cr_expect_eq(file_log_add(&log, i ? "b" : "a", 1), 0);
+        cr_expect_eq(file_log_close(&log), 0);
     }
     cr_expect(!file_read(path.data, &text) && text.len == 2 && !memcmp(text.data, "ab", 2));
     cr_assert(!symlink("file", link.data) && !mkfifo(fifo.data, 0600));
-    cr_expect_null(file_append(link.data));
-    cr_expect_null(file_append(fifo.data), "without a reader it would wait");
+    cr_expect_eq(file_log_open(&log, link.data), -1);
+    file_log_close(&log);
+    cr_expect_eq(file_log_open(&log, fifo.data), -1, "without a reader it would wait");
+    file_log_close(&log);
     temp_remove(dir);
     buf_release(&path);
     buf_release(&link);

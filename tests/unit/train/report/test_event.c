@@ -96,7 +96,7 @@ static struct metrics_point point(int64_t step)
                                    .validation = NAN,
                                    .rate = 1e-3,
                                    .norm = 0.5,
-                                   .tokens = (uint64_t)step * 100,
+                                   .tokens = (double)step * 100,
                                    .seconds = 1,
                                    .elapsed = 2,
                                    .tokens_per_second = 100 };

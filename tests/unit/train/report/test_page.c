@@ -31,7 +31,7 @@ static void make_page(struct buf *out, size_t count, double loss, const char *co
                                               .validation = i % 100 ? NAN : loss,
                                               .rate = 1e-3,
                                               .norm = 1,
-                                              .tokens = i,
+                                              .tokens = (double)i,
                                               .elapsed = (double)i,
                                               .tokens_per_second = 1e4 };
     struct page_run run = { .name = "a/model",
