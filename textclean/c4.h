@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "textclean/features.h"
 
 /* Which rules hold. */

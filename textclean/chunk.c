@@ -1,6 +1,5 @@
 #include "textclean/chunk.h"
 
-#include "common/base/buf.h"
 #include "common/base/utf8.h"
 #include "unicode/unicode.h"
 

@@ -6,7 +6,6 @@
  */
 #pragma once
 
-#include "common/base/base.h"
 #include "textclean/words.h"
 
 /* A line, without its LF. There is one after the last LF, too, which may be empty. */

@@ -4,7 +4,6 @@
 #include <immintrin.h>
 #endif
 
-#include "common/base/mem.h"
 #include "common/base/simd.h"
 #include "common/base/utf8.h"
 #include "common/base/xxh64.h"

@@ -6,7 +6,6 @@
  */
 #pragma once
 
-#include "common/base/base.h"
 #include "textclean/firsts.h"
 
 enum { NGRAMS_MOST = 64 }; /* words */

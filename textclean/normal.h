@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
+#include "common/base/base.h"
 
 struct normal {
     struct buf text;                /* the result */

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
+#include "common/base/base.h"
 
 enum personal_how {
     PERSONAL_KEEP,

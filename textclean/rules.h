@@ -9,7 +9,6 @@
  */
 #pragma once
 
-#include "common/base/base.h"
 #include "textclean/c4.h"
 #include "textclean/features.h"
 

@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 /* What a word is. */
 enum {

@@ -1,8 +1,5 @@
 #include "tokenizer/batch.h"
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
-
 enum {
     BATCH_BYTES = 1 << 20,
     BATCH_DOCUMENTS = 1 << 14

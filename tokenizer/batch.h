@@ -3,7 +3,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "common/base/pool.h"
 #include "tokenizer/input/source.h"
 #include "tokenizer/tokenizer.h"

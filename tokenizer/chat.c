@@ -1,7 +1,5 @@
 #include "tokenizer/chat.h"
 
-#include "common/base/err.h"
-#include "common/base/scope.h"
 #include "common/base/utf8.h"
 #include "common/files/file.h"
 #include "common/formats/js.h"

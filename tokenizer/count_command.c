@@ -1,7 +1,6 @@
 /* The command `tokenize count`: the words of texts, to learn a vocabulary from. */
 #include "tokenizer/tokenize_commands.h"
 
-#include "common/base/scope.h"
 #include "common/files/file.h"
 #include "common/program/tool.h"
 #include "tokenizer/counting.h"

@@ -1,9 +1,7 @@
 #include "tokenizer/counting.h"
 
-#include "common/base/err.h"
 #include "common/base/hash.h"
 #include "common/base/log.h"
-#include "common/base/mem.h"
 #include "common/files/file.h"
 #include "common/program/tool.h"
 #include "tokenizer/batch.h"

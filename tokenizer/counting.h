@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "common/program/opt.h"
 #include "tokenizer/learn/word_counts.h"
 #include "tokenizer/tokenizer.h"

@@ -1,8 +1,6 @@
 #include "tokenizer/encode_document.h"
 
-#include "common/base/err.h"
 #include "common/base/lines.h"
-#include "common/base/scope.h"
 #include "common/base/utf8.h"
 #include "common/formats/stream.h"
 

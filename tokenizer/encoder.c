@@ -1,7 +1,5 @@
 /* The encoder of tokenizer.h: a text through added tokens, cuts and the model to its ids. */
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/base/utf8.h"
 #include "tokenizer/cut/pretokenize.h"
 #include "tokenizer/cut/steps.h"

@@ -1,6 +1,5 @@
 #include "tokenizer/id_rows.h"
 
-#include "common/base/err.h"
 #include "common/formats/kv.h"
 
 static int check_vocabulary(const struct id_rows *r, const struct tokenizer *t)

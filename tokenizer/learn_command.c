@@ -1,9 +1,7 @@
 /* The command `tokenize train`: learns a vocabulary. */
 #include "tokenizer/tokenize_commands.h"
 
-#include "common/base/err.h"
 #include "common/base/log.h"
-#include "common/base/scope.h"
 #include "common/files/file.h"
 #include "common/files/temp.h"
 #include "common/program/tool.h"

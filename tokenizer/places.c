@@ -1,7 +1,5 @@
 /* Ranges of tokens in the text, for encoder_encode_places of tokenizer.h. */
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/base/utf8.h"
 #include "tokenizer/cut/origins.h"
 #include "tokenizer/cut/steps.h"

@@ -1,9 +1,7 @@
 /* The command `tokenize stats`: how a vocabulary fits texts. */
 #include "tokenizer/tokenize_commands.h"
 
-#include "common/base/err.h"
 #include "common/base/log.h"
-#include "common/base/mem.h"
 #include "common/base/utf8.h"
 #include "common/files/file.h"
 #include "common/program/tool.h"

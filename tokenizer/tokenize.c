@@ -1,8 +1,6 @@
 /* tokenize - text to token streams and back, and vocabularies from text. */
 
-#include "common/base/err.h"
 #include "common/base/log.h"
-#include "common/base/scope.h"
 #include "common/files/file.h"
 #include "common/formats/stream.h"
 #include "common/program/tool.h"

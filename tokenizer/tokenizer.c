@@ -2,8 +2,6 @@
 
 #include <pthread.h>
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/base/utf8.h"
 #include "common/formats/js.h"
 #include "tokenizer/files/files.h"

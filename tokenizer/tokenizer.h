@@ -13,7 +13,7 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
+#include "common/base/base.h"
 #include "common/base/ids.h"
 #include "tokenizer/model/roles.h"
 

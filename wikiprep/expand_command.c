@@ -1,9 +1,7 @@
 /* The command `wikiprep expand`: templates of one text expanded. */
 #include "wikiprep/wikiprep_commands.h"
 
-#include "common/base/err.h"
 #include "common/base/log.h"
-#include "common/base/scope.h"
 #include "common/files/file.h"
 #include "common/program/tool.h"
 #include "wikiprep/expand/expand.h"

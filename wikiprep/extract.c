@@ -1,6 +1,5 @@
 #include "wikiprep/extract.h"
 
-#include "common/base/mem.h"
 #include "common/base/utf8.h"
 #include "common/formats/js.h"
 #include "wikiprep/classic/classic.h"

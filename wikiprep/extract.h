@@ -11,7 +11,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "common/formats/document.h"
 #include "wikiprep/output/page_json.h"
 #include "wikiprep/site/dump_page.h"

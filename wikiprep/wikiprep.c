@@ -7,10 +7,7 @@
  */
 #include <pthread.h>
 
-#include "common/base/buf.h"
-#include "common/base/err.h"
 #include "common/base/log.h"
-#include "common/base/mem.h"
 #include "common/base/pool.h"
 #include "common/files/file.h"
 #include "common/program/tool.h"

@@ -6,8 +6,8 @@
  */
 #pragma once
 
+#include "common/base/base.h"
 #include "common/base/simd.h"
-#include "common/base/std.h"
 
 enum {
     ASCII_BLOCK = 64,

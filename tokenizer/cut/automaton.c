@@ -1,6 +1,5 @@
 #include "tokenizer/cut/automaton.h"
 
-#include "common/base/mem.h"
 #include "tokenizer/cut/pattern.h"
 
 enum {

@@ -1,7 +1,5 @@
 #include "tokenizer/cut/charset.h"
 
-#include "common/base/buf.h"
-#include "common/base/mem.h"
 #include "common/base/utf8.h"
 #include "unicode/unicode.h"
 

@@ -7,7 +7,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "unicode/classes.h"
 
 /* A function that fills `s` with the code points that PCRE2 has in the class `base`, written as

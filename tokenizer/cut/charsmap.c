@@ -4,9 +4,7 @@
 #include <immintrin.h>
 #endif
 
-#include "common/base/err.h"
 #include "common/base/le.h"
-#include "common/base/mem.h"
 #include "common/base/order.h"
 #include "common/base/simd.h"
 #include "common/base/utf8.h"

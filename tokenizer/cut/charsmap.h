@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
+#include "common/base/base.h"
 
 struct charsmap;
 

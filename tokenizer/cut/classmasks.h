@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 /* Bit i of a mask is set if byte i is the first byte of a character of that class. */
 struct class_masks {

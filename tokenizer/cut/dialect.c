@@ -3,8 +3,6 @@
 
 #include <pthread.h>
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "tokenizer/cut/charset.h"
 #include "unicode/classes.h"
 #include "unicode/unicode.h"

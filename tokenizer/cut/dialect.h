@@ -12,7 +12,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "tokenizer/cut/charset.h"
 
 /* Appends the pattern in PCRE2's syntax. `theirs` returns PCRE2's classes. Its results are cached

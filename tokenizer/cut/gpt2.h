@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 /* The state of an iteration over the pieces of one text. */
 struct gpt2 {

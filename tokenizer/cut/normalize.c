@@ -1,7 +1,5 @@
 #include "tokenizer/cut/normalize.h"
 
-#include "common/base/buf.h"
-#include "common/base/mem.h"
 #include "common/base/utf8.h"
 #include "tokenizer/cut/ascii.h"
 #include "unicode/forms.h"

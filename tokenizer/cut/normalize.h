@@ -15,7 +15,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "tokenizer/cut/pieces.h"
 
 struct bert_rules {

@@ -1,8 +1,5 @@
 #include "tokenizer/cut/origins.h"
 
-#include "common/base/buf.h"
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/base/utf8.h"
 #include "tokenizer/cut/charsmap.h"
 #include "unicode/forms.h"

@@ -1,6 +1,5 @@
 #include "tokenizer/cut/pattern.h"
 
-#include "common/base/mem.h"
 #include "tokenizer/cut/charset.h"
 
 /* ---- the tree -------------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 /* Pieces of a text. Piece i is text[begins[i]..ends[i]). Only with `given` may it be empty: it then
  * stands for an id. All bytes of text[0..readable) may be read, including bytes that belong to no

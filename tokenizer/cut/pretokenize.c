@@ -1,9 +1,6 @@
 #define _GNU_SOURCE /* memmem */
 #include "tokenizer/cut/pretokenize.h"
 
-#include "common/base/buf.h"
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "tokenizer/cut/automaton.h"
 #include "tokenizer/cut/gpt2.h"
 #include "tokenizer/cut/regex.h"

@@ -3,10 +3,7 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
-#include "common/base/buf.h"
-#include "common/base/err.h"
 #include "common/base/linked.h"
-#include "common/base/mem.h"
 #include "common/base/utf8.h"
 #include "tokenizer/cut/dialect.h"
 #include "tokenizer/cut/runs.h"

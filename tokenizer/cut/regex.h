@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 struct regex;
 struct regex_scratch; /* working memory of one thread */

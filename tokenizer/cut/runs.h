@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 enum { RUNS_MAX = 2, RUN_CHARS = 2, RUN_BYTES = 32 };
 

@@ -5,7 +5,6 @@
 #endif
 
 #include "common/base/le.h"
-#include "common/base/mem.h"
 #include "common/base/simd.h"
 #include "common/base/utf8.h"
 #include "tokenizer/cut/ascii.h"

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 struct automaton;
 struct scan; /* one thread's iteration over the pieces of a text */

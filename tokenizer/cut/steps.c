@@ -5,10 +5,8 @@
 #include <immintrin.h>
 #endif
 
-#include "common/base/err.h"
 #include "common/base/ids.h"
 #include "common/base/le.h"
-#include "common/base/mem.h"
 #include "common/base/simd.h"
 #include "common/base/utf8.h"
 #include "tokenizer/cut/ascii.h"

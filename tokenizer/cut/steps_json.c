@@ -1,8 +1,6 @@
 /* Reads the steps of steps.h from JSON. */
 
 #include "common/base/base64.h"
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/base/utf8.h"
 #include "common/formats/js.h"
 #include "tokenizer/cut/charsmap.h"

@@ -1,6 +1,5 @@
 /* The part of files.h for BERT: vocab.txt, and WordPiece in tokenizer.json. */
 
-#include "common/base/err.h"
 #include "common/base/lines.h"
 #include "common/formats/js.h"
 #include "tokenizer/files/files.h"

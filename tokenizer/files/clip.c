@@ -1,7 +1,6 @@
 #define _GNU_SOURCE /* memmem */
 #include "tokenizer/files/clip.h"
 
-#include "common/base/err.h"
 #include "common/base/lines.h"
 #include "common/formats/js.h"
 

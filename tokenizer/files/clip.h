@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
+#include "common/base/base.h"
 
 /* Returns 1 if text[0..n), the text of a vocab.json, has CLIP's tokens, else 0. */
 int clip_is(const char *text, size_t n);

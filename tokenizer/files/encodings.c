@@ -1,6 +1,5 @@
 #include "tokenizer/files/encodings.h"
 
-#include "common/base/mem.h"
 #include "common/formats/js.h"
 
 #define ENGLISH "(?i:'s|'t|'re|'ve|'m|'ll|'d)"

@@ -1,7 +1,6 @@
 #define _GNU_SOURCE /* memmem */
 #include "tokenizer/files/files.h"
 
-#include "common/base/err.h"
 #include "common/files/file.h"
 #include "common/formats/gguf.h"
 #include "common/formats/js.h"

@@ -2,8 +2,6 @@
  * tests/unit/tokenizer/files/test_gguf_vocabulary.c, tests/fuzz/gguf.c and
  * tests/peers/gguf_files.py. */
 
-#include "common/base/err.h"
-#include "common/base/scope.h"
 #include "common/base/utf8.h"
 #include "common/formats/gguf.h"
 #include "common/formats/js.h"

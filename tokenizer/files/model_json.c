@@ -1,7 +1,5 @@
 #include "tokenizer/files/model_json.h"
 
-#include "common/base/err.h"
-#include "common/base/scope.h"
 #include "common/base/utf8.h"
 #include "common/formats/js_scan.h"
 #include "tokenizer/files/files.h"

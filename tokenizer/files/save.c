@@ -3,7 +3,6 @@
 
 #include "common/base/base64.h"
 #include "common/base/log.h"
-#include "common/base/scope.h"
 #include "common/files/file.h"
 #include "common/formats/js.h"
 #include "tokenizer/files/encodings.h"

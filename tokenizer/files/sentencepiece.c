@@ -3,9 +3,7 @@
 #include "tokenizer/files/sentencepiece.h"
 
 #include "common/base/base64.h"
-#include "common/base/err.h"
 #include "common/base/le.h"
-#include "common/base/mem.h"
 #include "common/base/protobuf.h"
 #include "common/base/utf8.h"
 #include "common/formats/js.h"

@@ -1,7 +1,5 @@
 #include "tokenizer/files/splits_json.h"
 
-#include "common/base/err.h"
-#include "common/base/scope.h"
 #include "common/formats/js.h"
 #include "tokenizer/model/alphabet.h"
 #include "tokenizer/model/vocabulary.h"

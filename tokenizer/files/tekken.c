@@ -2,8 +2,6 @@
 #include "tokenizer/files/tekken.h"
 
 #include "common/base/base64.h"
-#include "common/base/err.h"
-#include "common/base/scope.h"
 #include "common/formats/js.h"
 
 /* The special tokens of files of versions before 11, which have no list of them. */

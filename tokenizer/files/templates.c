@@ -1,8 +1,6 @@
 /* Reads and writes the post-processors of tokenizer.json: the special tokens around one text or a
  * pair of texts. */
 
-#include "common/base/err.h"
-#include "common/base/scope.h"
 #include "common/formats/js.h"
 #include "tokenizer/files/files.h"
 

@@ -1,9 +1,7 @@
 /* The part of files.h for lists of merges and of ranks, and for the names of tokens in them. */
 
 #include "common/base/base64.h"
-#include "common/base/err.h"
 #include "common/base/lines.h"
-#include "common/base/scope.h"
 #include "common/formats/js.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/model/alphabet.h"

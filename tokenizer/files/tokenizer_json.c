@@ -1,6 +1,5 @@
 /* Reads and writes tokenizer.json, the format of Hugging Face tokenizers. */
 
-#include "common/base/err.h"
 #include "common/formats/js.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/files/model_json.h"

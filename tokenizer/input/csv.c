@@ -1,8 +1,5 @@
 #include "tokenizer/input/csv.h"
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
-
 void csv_open(struct csv *c, struct input *in)
 {
     *c = (struct csv){ .in = in, .cells = BUF_INIT };

@@ -7,7 +7,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "common/files/file.h"
 
 struct csv {

@@ -1,6 +1,5 @@
 #include "tokenizer/input/mend.h"
 
-#include "common/base/err.h"
 #include "common/base/utf8.h"
 
 enum { FEW_BYTES = 100, FEW_SHARE = 100 };

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
+#include "common/base/base.h"
 
 enum mend_rule {
     MEND_FEW,  /* replace them with U+FFFD if they are few; if they are many, the document is not

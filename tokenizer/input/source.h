@@ -18,7 +18,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "tokenizer/input/mend.h"
 
 enum source_format {

@@ -2,8 +2,6 @@
 
 #include <math.h>
 
-#include "common/base/mem.h"
-
 enum { AHEAD = SEEDS_LENGTH_MAX, STEP = 256, CHUNK = 1024 };
 static const double smallest = 0x1p-256, least_count = 0.5, penalty = 10;
 

@@ -1,7 +1,5 @@
 #include "tokenizer/learn/learn.h"
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/base/utf8.h"
 #include "tokenizer/model/alphabet.h"
 #include "tokenizer/model/subword.h"

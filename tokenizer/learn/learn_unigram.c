@@ -1,7 +1,5 @@
 #include "tokenizer/learn/learn_unigram.h"
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/base/utf8.h"
 #include "tokenizer/learn/em.h"
 #include "tokenizer/learn/learn.h"

@@ -2,7 +2,6 @@
 
 #include <math.h>
 
-#include "common/base/mem.h"
 #include "unicode/unicode.h"
 
 /* ---- sorting the suffixes ------------------------------------------------------------------- */

@@ -1,7 +1,5 @@
 #include "tokenizer/learn/segments.h"
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/base/utf8.h"
 #include "unicode/scripts.h"
 #include "unicode/unicode.h"

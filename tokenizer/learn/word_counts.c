@@ -6,9 +6,7 @@
 #include <unistd.h>
 
 #include "common/base/again.h"
-#include "common/base/err.h"
 #include "common/base/le.h"
-#include "common/base/mem.h"
 #include "common/files/file.h"
 
 #define NONE UINT32_MAX

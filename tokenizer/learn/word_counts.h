@@ -15,7 +15,7 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
+#include "common/base/base.h"
 
 struct counted_word {
     size_t at; /* the word is bytes.data[at..at+len) */

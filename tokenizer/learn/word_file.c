@@ -1,9 +1,7 @@
 #include "tokenizer/learn/word_file.h"
 
 #include "common/base/crc32c.h"
-#include "common/base/err.h"
 #include "common/base/le.h"
-#include "common/base/scope.h"
 
 static const char MAGIC[] = "textmill=words 1", RULES[] = "cut=";
 

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
+#include "common/base/base.h"
 
 /* GPT-2's files write byte b as the character of code point b if that is printable (33-126,
  * 161-172, 174-255). They write the other 68 bytes, in order, as U+0100, U+0101, ... */

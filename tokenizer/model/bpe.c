@@ -4,8 +4,6 @@
 #include <immintrin.h>
 #endif
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/base/simd.h"
 #include "tokenizer/model/pairs.h"
 #include "tokenizer/model/starts.h"

@@ -1,7 +1,5 @@
 #include "tokenizer/model/decoder.h"
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/base/utf8.h"
 #include "common/formats/js.h"
 #include "tokenizer/cut/regex.h"

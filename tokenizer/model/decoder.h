@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
+#include "common/base/base.h"
 
 struct js;
 struct decoder;

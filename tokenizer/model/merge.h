@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 struct bpe_merge {
     uint32_t left, right, id; /* ids of the two tokens and of the one that replaces them */

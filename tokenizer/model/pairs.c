@@ -1,7 +1,5 @@
 #include "tokenizer/model/pairs.h"
 
-#include "common/base/mem.h"
-
 enum { SHIFTS = 1 << 16 };
 
 struct entry {

@@ -1,7 +1,5 @@
 #include "tokenizer/model/spellings.h"
 
-#include "common/base/mem.h"
-
 enum { BLOCK = 4096 }; /* room is reserved for the short texts of so many tokens at a time */
 
 /* The text of an entry with SPELLING_LONG begins with these. */

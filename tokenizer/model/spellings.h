@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
+#include "common/base/base.h"
 
 enum {
     SPELLING_SHORT = 15, /* bytes of a text that stands in its entry */

@@ -1,6 +1,5 @@
 #include "tokenizer/model/starts.h"
 
-#include "common/base/mem.h"
 #include "tokenizer/model/pairs.h"
 
 #define NONE PAIR_NONE

@@ -1,7 +1,5 @@
 #include "tokenizer/model/subword.h"
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/base/utf8.h"
 #include "tokenizer/model/vocabulary.h"
 #include "tokenizer/model/wordpiece.h"

@@ -11,7 +11,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "common/base/ids.h"
 #include "tokenizer/cut/pieces.h"
 #include "tokenizer/model/bpe.h"

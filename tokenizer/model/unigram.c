@@ -2,9 +2,7 @@
 
 #include <math.h>
 
-#include "common/base/err.h"
 #include "common/base/le.h"
-#include "common/base/mem.h"
 #include "common/base/utf8.h"
 #include "tokenizer/model/vocabulary.h"
 

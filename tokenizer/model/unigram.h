@@ -14,7 +14,7 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
+#include "common/base/base.h"
 #include "common/base/ids.h"
 
 struct vocabulary;

@@ -1,8 +1,6 @@
 #include "tokenizer/model/vocabulary.h"
 
-#include "common/base/err.h"
 #include "common/base/hash.h"
-#include "common/base/mem.h"
 #include "tokenizer/model/alphabet.h"
 #include "tokenizer/model/decoder.h"
 

@@ -18,7 +18,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "tokenizer/cut/normalize.h"
 #include "tokenizer/cut/pieces.h"
 #include "tokenizer/cut/pretokenize.h"

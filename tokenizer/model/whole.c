@@ -1,6 +1,5 @@
 #include "tokenizer/model/whole.h"
 
-#include "common/base/mem.h"
 #include "tokenizer/model/pairs.h"
 
 /* The merge that makes a token. `turn` is 0 for tokens for which no such merge is known. */

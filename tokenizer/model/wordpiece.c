@@ -1,6 +1,5 @@
 #include "tokenizer/model/wordpiece.h"
 
-#include "common/base/mem.h"
 #include "tokenizer/model/vocabulary.h"
 
 #define NONE UINT32_MAX

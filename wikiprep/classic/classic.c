@@ -1,6 +1,5 @@
 #include "wikiprep/classic/classic.h"
 
-#include "common/base/mem.h"
 #include "common/base/utf8.h"
 #include "wikiprep/classic/classic_lines.h"
 #include "wikiprep/classic/classic_pass.h"

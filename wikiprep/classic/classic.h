@@ -16,7 +16,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "common/formats/document.h"
 
 /* Working memory for one thread. */

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
+#include "common/base/base.h"
 
 /* Returns the length in bytes of the space character at s < end, or 0 if it is none. Knows ASCII's
  * spaces and the common ones of Unicode. */

@@ -5,7 +5,6 @@
 #include <ctype.h>
 #include <strings.h>
 
-#include "common/base/mem.h"
 #include "wikiprep/classic/classic_lines.h"
 
 /* ---- templates ----------------------------------------------------------------------------- */

@@ -3,8 +3,6 @@
 #include <ctype.h>
 #include <strings.h>
 
-#include "common/base/mem.h"
-
 static size_t skip_spaces(const struct buf *text, size_t at)
 {
     while (at < text->len && isspace((unsigned char)text->data[at]))

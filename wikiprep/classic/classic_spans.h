@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
+#include "common/base/base.h"
 
 /* In bytes. A longer tag is not recognised, which keeps the time linear. */
 enum { SPAN_TAG_MAX = 1 << 12 };

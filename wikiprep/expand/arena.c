@@ -1,7 +1,5 @@
 #include "wikiprep/expand/arena.h"
 
-#include "common/base/mem.h"
-
 enum { CHUNK_BYTES = 1 << 16, LARGE_BYTES = CHUNK_BYTES / 8, ALIGN = 16 };
 
 struct arena_chunk {

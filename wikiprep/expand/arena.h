@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 struct arena {
     struct arena_chunk *chunk; /* current chunk; links to the earlier chunks */

@@ -1,7 +1,6 @@
 #include "wikiprep/expand/expand.h"
 
 #include "common/base/hash.h"
-#include "common/base/mem.h"
 #include "wikiprep/expand/expand_state.h"
 #include "wikiprep/site/variant.h"
 

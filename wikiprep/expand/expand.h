@@ -17,7 +17,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "wikiprep/expand/library.h"
 #include "wikiprep/text/call.h"
 

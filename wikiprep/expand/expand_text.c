@@ -1,6 +1,5 @@
 /* Helpers of expand.h: the output stack, the marks for stored texts, and the count of work. */
 
-#include "common/base/mem.h"
 #include "wikiprep/expand/expand_state.h"
 
 enum { MARKS_MAX = 999999 };

@@ -1,6 +1,5 @@
 /* The table of parser functions and magic words of functions.h, and the search for a name in it. */
 
-#include "common/base/scope.h"
 #include "wikiprep/expand/functions.h"
 #include "wikiprep/values/number.h"
 

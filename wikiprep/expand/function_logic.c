@@ -1,6 +1,5 @@
 /* Parser functions that choose: #if, #ifeq, #ifexist, #iferror, #switch, #expr. */
 
-#include "common/base/scope.h"
 #include "common/base/utf8.h"
 #include "wikiprep/expand/functions.h"
 #include "wikiprep/site/entity.h"

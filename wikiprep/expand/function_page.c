@@ -2,7 +2,6 @@
 #define _GNU_SOURCE /* memrchr, memmem */
 #include <ctype.h>
 
-#include "common/base/scope.h"
 #include "unicode/letter_case.h"
 #include "wikiprep/expand/functions.h"
 #include "wikiprep/site/language.h"

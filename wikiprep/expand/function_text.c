@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <math.h>
 
-#include "common/base/scope.h"
 #include "common/base/utf8.h"
 #include "unicode/letter_case.h"
 #include "wikiprep/expand/functions.h"

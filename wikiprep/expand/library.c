@@ -3,7 +3,6 @@
 
 #include "common/base/hash.h"
 #include "common/base/log.h"
-#include "common/base/mem.h"
 #include "common/base/order.h"
 #include "common/files/file.h"
 #include "common/files/spill.h"

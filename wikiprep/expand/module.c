@@ -2,7 +2,6 @@
 #define _GNU_SOURCE /* memmem */
 #include <math.h>
 
-#include "common/base/scope.h"
 #include "common/base/utf8.h"
 #include "unicode/letter_case.h"
 #include "wikiprep/expand/functions.h"

@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <strings.h>
 
-#include "common/base/mem.h"
 #include "wikiprep/text/tag.h"
 
 /* Tags whose content is not parsed. */

@@ -15,7 +15,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 enum { PREPROCESS_DROPPED = 0x01 }; /* XML cannot contain this byte; no text node has it */
 

@@ -1,6 +1,5 @@
 #include "wikiprep/expand/variant_tables.h"
 
-#include "common/base/scope.h"
 #include "wikiprep/site/nameset.h"
 
 struct reading {

@@ -2,8 +2,6 @@
 
 #include <pthread.h>
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/base/pool.h"
 #include "wikiprep/input/bzpiece.h"
 #include "wikiprep/input/bzrun.h"

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 /* Reader state. The next bits are the highest bits of `bits`; at least `held` of them are valid. */
 struct bzbits {

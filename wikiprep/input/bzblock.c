@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 
-#include "common/base/mem.h"
 #include "wikiprep/input/bzbits.h"
 #include "wikiprep/input/bzchain.h"
 #include "wikiprep/input/bzcolumn.h"

@@ -16,7 +16,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 #define BZBLOCK_BEGIN      UINT64_C(0x314159265359)
 #define BZBLOCK_STREAM_END UINT64_C(0x177245385090)

@@ -1,7 +1,5 @@
 #include "wikiprep/input/bzchain.h"
 
-#include "common/base/mem.h"
-
 enum {
     CUTS = 1024,
     LANE_BYTES = BZCHAIN_MAX +

@@ -15,7 +15,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 enum {
     BZCHAIN_MAX = 900000, /* maximum size of a text in bytes */

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 enum {
     BZCODE_SYMBOLS = 258,   /* maximum: two digits, 255 positions, the end mark */

@@ -1,8 +1,5 @@
 #include "wikiprep/input/bzpiece.h"
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
-
 enum {
     PULL = 1 << 18,
     PIECE_MAX = 1 << 22 /* bytes; the longest possible block has 2.3 MB */

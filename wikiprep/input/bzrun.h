@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 /* Finds the first four equal bytes at or after `from`. Returns the index after them, where their
  * count is; `count` if there are none. */

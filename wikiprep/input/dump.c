@@ -4,10 +4,8 @@
 #include <libxml/parser.h>
 #include <strings.h>
 
-#include "common/base/err.h"
 #include "common/base/linked.h"
 #include "common/base/log.h"
-#include "common/base/mem.h"
 #include "common/files/file.h"
 #include "wikiprep/input/export.h"
 #include "wikiprep/input/html_page.h"

@@ -3,9 +3,6 @@
 
 #include <sys/stat.h>
 
-#include "common/base/buf.h"
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/files/file.h"
 
 static int by_number(const void *a, const void *b)

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 struct dump_files {
     char **paths; /* "-" is standard input */

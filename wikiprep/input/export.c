@@ -1,7 +1,5 @@
 #include "wikiprep/input/export.h"
 
-#include "common/base/mem.h"
-
 enum { FIELD_MAX = 1 << 16 /* bytes of a title, an id, ... */ };
 
 /* ---- the elements that are used ---------------------------------------------------------- */

@@ -3,8 +3,6 @@
 
 #include <ctype.h>
 
-#include "common/base/err.h"
-#include "common/base/scope.h"
 #include "common/formats/js_scan.h"
 #include "wikiprep/site/names.h"
 

@@ -1,7 +1,5 @@
 #include "wikiprep/input/pages.h"
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/base/utf8.h"
 #include "common/files/file.h"
 #include "wikiprep/site/entity.h"

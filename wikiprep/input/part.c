@@ -1,8 +1,6 @@
 #define _GNU_SOURCE /* memmem */
 #include "wikiprep/input/part.h"
 
-#include "common/base/buf.h"
-#include "common/base/mem.h"
 #include "common/files/file.h"
 #include "wikiprep/input/unpack.h"
 

@@ -6,8 +6,6 @@
 #include <unistd.h>
 
 #include "common/base/again.h"
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/files/archived.h"
 #include "common/files/compress.h"
 #include "wikiprep/input/bunzip.h"

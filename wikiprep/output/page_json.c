@@ -1,6 +1,5 @@
 #include "wikiprep/output/page_json.h"
 
-#include "common/base/err.h"
 #include "common/formats/js.h"
 
 enum field { ID, REVID, URL, TITLE, TEXT, TIMESTAMP, NAMESPACE, CATEGORIES, REDIRECT, PARTS };

@@ -14,7 +14,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "common/formats/document.h"
 #include "wikiprep/site/dump_page.h"
 #include "wikiprep/site/page_parts.h"

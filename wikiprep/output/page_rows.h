@@ -7,7 +7,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "common/formats/columns.h"
 #include "common/formats/document.h"
 #include "wikiprep/output/page_json.h"

@@ -3,8 +3,6 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "common/base/err.h"
-
 enum { FILES_A_FOLDER = 100 };
 
 static const char MANIFEST[] = "manifest";

@@ -14,7 +14,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "common/files/output_folder.h"
 #include "common/formats/document.h"
 #include "common/formats/kv.h"

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 enum letter_kind {
     LETTER_OTHER,

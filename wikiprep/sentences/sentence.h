@@ -25,7 +25,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "wikiprep/sentences/sentence_model.h"
 
 /* Appends the sentences of one paragraph to out, each followed by LF. */

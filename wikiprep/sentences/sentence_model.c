@@ -1,10 +1,7 @@
 #include "wikiprep/sentences/sentence_model.h"
 
-#include "common/base/buf.h"
-#include "common/base/err.h"
 #include "common/base/hash.h"
 #include "common/base/lines.h"
-#include "common/base/mem.h"
 #include "common/files/file.h"
 
 static const char FIRST_LINE[] = "textmill sentences 1";

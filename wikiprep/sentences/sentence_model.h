@@ -20,7 +20,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 enum sentence_word {
     SENTENCE_TITLE = 1,

@@ -3,10 +3,8 @@
 
 #include <math.h>
 
-#include "common/base/err.h"
 #include "common/base/hash.h"
 #include "common/base/lines.h"
-#include "common/base/mem.h"
 #include "common/files/file.h"
 #include "wikiprep/sentences/letter.h"
 #include "wikiprep/sentences/sentence_model.h"

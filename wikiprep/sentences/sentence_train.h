@@ -17,7 +17,7 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
+#include "common/base/base.h"
 
 struct sentence_trainer;
 

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 /* Returns 1 if text[0..n) is the wikitext of a disambiguation page. Time is linear in n. */
 int disambiguation_page(const char *text, size_t n);

@@ -2,7 +2,6 @@
 
 #include <strings.h>
 
-#include "common/base/mem.h"
 #include "wikiprep/site/names.h"
 
 void dump_page_release(struct dump_page *p)

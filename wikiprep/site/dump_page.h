@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
+#include "common/base/base.h"
 
 struct dump_namespace {
     int key;

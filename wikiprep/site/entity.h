@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 /* Reads the reference at s[0] == '&' and sets *code_point. Returns its length with the ';', or 0 if
  * it is not a known reference. The ';' is required, as in MediaWiki. */

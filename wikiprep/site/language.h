@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "wikiprep/values/span.h"
 
 /* Returns the name of a language in the language of the wiki, or in English if that name is not

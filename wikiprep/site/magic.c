@@ -1,6 +1,5 @@
 #include "wikiprep/site/magic.h"
 
-#include "common/base/mem.h"
 #include "common/base/utf8.h"
 #include "unicode/letter_case.h"
 #include "wikiprep/site/nameset.h"

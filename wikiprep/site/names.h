@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
+#include "common/base/base.h"
 
 enum names_kind {
     NAMES_NONE, /* not a prefix but part of the title: [[Star Trek: Picard]] */

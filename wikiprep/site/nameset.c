@@ -1,8 +1,6 @@
 #include "wikiprep/site/nameset.h"
 
-#include "common/base/err.h"
 #include "common/base/hash.h"
-#include "common/base/mem.h"
 #include "common/base/utf8.h"
 #include "common/files/file.h"
 

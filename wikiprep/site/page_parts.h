@@ -15,7 +15,7 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
+#include "common/base/base.h"
 
 enum page_part {
     PART_SECTIONS,

@@ -1,7 +1,6 @@
 #include "wikiprep/site/replacements.h"
 
 #include "common/base/hash.h"
-#include "common/base/mem.h"
 #include "common/base/utf8.h"
 #include "wikiprep/site/nameset.h"
 

@@ -1,7 +1,5 @@
 #include "wikiprep/site/section.h"
 
-#include "common/base/buf.h"
-#include "common/base/mem.h"
 #include "wikiprep/site/names.h"
 #include "wikiprep/values/knowledge.h"
 

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 #define SECTION_LEAD "lead" /* name of the text before the first heading */
 

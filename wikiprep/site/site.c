@@ -3,8 +3,6 @@
 #include <errno.h>
 #include <limits.h>
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "wikiprep/site/nameset.h"
 
 /* ---- namespaces -------------------------------------------------------------------------- */

@@ -2,7 +2,6 @@
 
 #include <ctype.h>
 
-#include "common/base/scope.h"
 #include "common/base/utf8.h"
 #include "unicode/letter_case.h"
 #include "wikiprep/site/entity.h"

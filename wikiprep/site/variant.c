@@ -1,7 +1,5 @@
 #include "wikiprep/site/variant.h"
 
-#include "common/base/err.h"
-#include "common/base/mem.h"
 #include "wikiprep/site/language.h"
 #include "wikiprep/values/knowledge.h"
 

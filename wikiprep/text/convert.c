@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <math.h>
 
-#include "common/base/scope.h"
 #include "wikiprep/values/figure.h"
 #include "wikiprep/values/unit.h"
 

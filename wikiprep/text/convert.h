@@ -10,7 +10,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "wikiprep/text/arguments.h"
 
 /* Appends the text of the call and returns 1. Returns 0 if the call has no number. `abbreviated`:

@@ -8,7 +8,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "wikiprep/text/call.h"
 
 struct html_options {

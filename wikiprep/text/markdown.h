@@ -14,7 +14,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "wikiprep/values/span.h"
 
 enum { MARKDOWN_DEPTH = 12 }; /* deepest list; deeper items stand at this depth */

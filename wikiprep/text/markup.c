@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <strings.h>
 
-#include "common/base/mem.h"
 #include "common/base/utf8.h"
 #include "wikiprep/site/entity.h"
 #include "wikiprep/text/converter.h"

@@ -10,7 +10,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "wikiprep/site/names.h"
 #include "wikiprep/text/call.h"
 #include "wikiprep/values/marks.h"

@@ -3,7 +3,6 @@
 #include "wikiprep/text/markup_walk.h"
 #include "wikiprep/text/structure.h"
 
-#include "common/base/mem.h"
 #include "common/base/utf8.h"
 
 enum {

@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "wikiprep/text/arguments.h"
 #include "wikiprep/text/call.h"
 

@@ -1,6 +1,5 @@
 #include "wikiprep/text/structure.h"
 
-#include "common/base/scope.h"
 #include "common/formats/js.h"
 #include "wikiprep/text/paragraph.h"
 

@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "wikiprep/text/call.h"
 
 /* Appends the lines of marked text, without the signs of lists and without a last LF. */

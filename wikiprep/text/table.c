@@ -1,6 +1,5 @@
 #include "wikiprep/text/table.h"
 
-#include "common/base/mem.h"
 #include "wikiprep/text/paragraph.h"
 #include "wikiprep/values/marks.h"
 

@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
+#include "common/base/base.h"
 
 /* The bytes [begin, end) of a table in the text. end is 0 if the table is not closed. */
 struct table_extent {

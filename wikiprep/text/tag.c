@@ -3,8 +3,6 @@
 #include <ctype.h>
 #include <strings.h>
 
-#include "common/base/buf.h"
-
 static const char *skip_blanks(const char *s, const char *end)
 {
     while (s < end && (*s == ' ' || *s == '\t'))

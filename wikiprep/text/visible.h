@@ -8,7 +8,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "wikiprep/values/span.h"
 
 /* Removes hidden elements from text, in place. Each is replaced by an empty "<ref/>", because

@@ -1,7 +1,6 @@
 #define _GNU_SOURCE /* memmem */
 #include "wikiprep/text/wikitext.h"
 
-#include "common/base/mem.h"
 #include "common/formats/js.h"
 #include "wikiprep/text/converter.h"
 #include "wikiprep/text/html.h"

@@ -13,7 +13,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "wikiprep/site/names.h"
 #include "wikiprep/site/section.h"
 #include "wikiprep/text/call.h"

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <strings.h>
 
-#include "common/base/scope.h"
 #include "common/base/utf8.h"
 
 enum { STACK_MAX = 100 };

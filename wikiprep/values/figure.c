@@ -3,8 +3,6 @@
 #include <ctype.h>
 #include <math.h>
 
-#include "common/base/scope.h"
-
 enum { POWER_MAX = 99 };
 
 /* Appends digits with commas between thousands. The part after the point is copied unchanged. */

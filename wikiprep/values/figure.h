@@ -3,7 +3,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "wikiprep/values/span.h"
 
 enum { FIGURE_MAX = 32 }; /* maximum length of a number in the input */

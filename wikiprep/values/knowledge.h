@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 struct knowledge_row {
     const char *section, *lang, *key, *value; /* lang "" is for all languages */

@@ -1,6 +1,5 @@
 #include "wikiprep/values/moment.h"
 
-#include "common/base/scope.h"
 #include "wikiprep/values/calendar.h"
 #include "wikiprep/values/number.h"
 

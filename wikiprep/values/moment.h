@@ -7,7 +7,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "wikiprep/values/span.h"
 
 /* A date and time of the Gregorian calendar. Each field is in its usual range. */

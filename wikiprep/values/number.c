@@ -6,7 +6,6 @@
 
 enum { PRECISION = 14, NUMBER_MAX_BYTES = 400 };
 
-#include "common/base/scope.h"
 #include "wikiprep/values/knowledge.h"
 
 /* ---- reading ------------------------------------------------------------------------------ */

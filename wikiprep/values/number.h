@@ -3,7 +3,6 @@
  */
 #pragma once
 
-#include "common/base/buf.h"
 #include "wikiprep/values/span.h"
 
 struct number {

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 /* Returns the index of the plural form for n >= 0, from 0. Languages without a rule get English's
  * two forms, which is also MediaWiki's fallback. */
