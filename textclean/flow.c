@@ -76,10 +76,24 @@ static struct flow_item *next_item(struct batch *b)
     return &b->items[b->count];
 }
 
+/* Keeps the memory of the documents for the next ones, unless it became much more than a batch: the
+ * largest document may have been in any place. */
+static void shrink(struct batch *b)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < b->cap; i++)
+        bytes += b->items[i].entry.raw.cap + b->items[i].entry.document.text.cap;
+    for (size_t i = 0; i < b->cap && bytes > 4 * BATCH_BYTES; i++) {
+        entry_release(&b->items[i].entry);
+        entry_init(&b->items[i].entry);
+    }
+}
+
 static int read_batch(void *ctx, void *item)
 {
     struct run *r = ctx;
     struct batch *b = item;
+    shrink(b);
     b->count = 0;
     for (size_t bytes = 0; bytes < BATCH_BYTES && b->count < BATCH_DOCUMENTS;) {
         struct flow_item *next = next_item(b);
