@@ -180,6 +180,12 @@ void converter_fix(const struct converter *c, struct buf *out)
         buf_addc(out, MARKUP_FIXED);
 }
 
+void converter_code(const struct converter *c, int closing, struct buf *out)
+{
+    if (c->v && c->v->chosen)
+        buf_addf(out, "%c%c%c", MARKUP_RULE, closing ? '-' : '+', MARKUP_RULE);
+}
+
 /* Appends text that is not converted: each of its lines stands between marks. */
 static void put_fixed(const struct converter *c, struct span s, struct buf *out)
 {
@@ -341,19 +347,20 @@ static void activate(struct converter *c, size_t count)
 void converter_line(struct converter *c, struct buf *line)
 {
     static const char marks[] = { MARKUP_FIXED, MARKUP_RULE, '\0' };
-    int fixed = 0;
+    int fixed = 0, in_code = 0;
     if (!c->v || !c->v->chosen)
         return;
     buf_clear(&c->work);
     for (const char *s = line->data, *end = s + line->len; s < end;) {
         size_t n = strcspn(s, marks);
-        if (fixed || c->is_own)
+        if (fixed || in_code || c->is_own)
             buf_add(&c->work, s, n);
         else
             convert(c, s, s + n, &c->work);
         s += n;
         if (*s == MARKUP_RULE) {
-            activate(c, strtoul(s + 1, NULL, 10));
+            in_code = s[1] == '+' || (in_code && s[1] != '-');
+            activate(c, (size_t)atol(s + 1));
             s += strcspn(s + 1, marks) + 1;
         } else {
             fixed = !fixed;
@@ -370,7 +377,7 @@ void converter_pass(struct converter *c, struct span marked)
         s = memchr(s, MARKUP_RULE, (size_t)(end - s));
         if (!s)
             return;
-        activate(c, strtoul(s + 1, NULL, 10));
+        activate(c, (size_t)atol(s + 1));
         s += strcspn(s + 1, "\x1F") + 2;
     }
 }

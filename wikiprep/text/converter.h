@@ -35,6 +35,9 @@ void converter_keep(const struct converter *c, struct span dropped, struct buf *
 /* Begins or ends text that is not converted, in the output of the first pass. */
 void converter_fix(const struct converter *c, struct buf *out);
 
+/* The same for <code>, in which markup may stand. closing 1: for </code>. */
+void converter_code(const struct converter *c, int closing, struct buf *out);
+
 /* Converts nothing on this page but its markup. */
 void converter_stop(struct converter *c);
 

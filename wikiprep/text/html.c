@@ -267,6 +267,8 @@ static void put_variant(struct html *h, const char *data, int is_hidden)
             add_text(w, js_get(rule, "t"), is_any ? "" : ";");
         }
     size_t skip = strcspn(w->data, "|") + 1;
+    for (size_t i = 0; i < w->len; i++)
+        w->data[i] = (unsigned char)w->data[i] < ' ' ? ' ' : w->data[i];
     if (h->hidden || memchr(w->data, '<', w->len))
         return;
     if (converter_reads(converter))

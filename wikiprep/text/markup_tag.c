@@ -364,7 +364,11 @@ static const char *on_whole_tag(struct markup *m, const char *s, const struct ta
     const char *after;
     switch (tag->kind) {
     case ITEM:
-    case STRIP: markup_put(m, mark_of(m, tag, closing, MARKUP_EMPTY)); return s;
+    case STRIP:
+        markup_put(m, mark_of(m, tag, closing, MARKUP_EMPTY));
+        if (!strcmp(tag->name, "code"))
+            converter_code(m->options->converter, closing, m->out);
+        return s;
     case PRE:
         if (!closing && !empty && !tag_is_wikitext(attributes, s))
             return skip_content(m, s, tag, attributes);
