@@ -192,14 +192,14 @@ static inline size_t emit(uint32_t *to, const struct word *w)
     return w->ids[0] >> COUNT_SHIFT;
 }
 
-/* Writes the ids of an entry whose ids are in the ring to to[]. Returns their number, or 0 if they
- * have been overwritten or belong to another piece. */
+/* Writes the ids of an entry whose ids are in the ring to to[]. Returns their number, or 0 if there
+ * are none yet, or they have been overwritten or belong to another piece. */
 static inline size_t emit_record(uint32_t *to, const struct wordcache *c, const struct word *w,
                                  const char *piece, size_t n)
 {
     const uint32_t *record = c->ring + w->place % RING_UNITS;
     size_t count = w->elsewhere & ID_MASK;
-    if (c->written - w->place > RING_UNITS - FEW_IDS ||
+    if (!count || c->written - w->place > RING_UNITS - FEW_IDS ||
         (n >= KEY_BYTES && !same_bytes((const char *)(record + count), piece, n)))
         return 0;
     copy_blocks(to, record, count);
