@@ -6,6 +6,7 @@
 
 #include "common/base/linked.h"
 #include "common/base/log.h"
+#include "common/base/utf8.h"
 #include "common/files/file.h"
 #include "wikiprep/input/export.h"
 #include "wikiprep/input/html_page.h"
@@ -360,8 +361,8 @@ static int check_first(const struct dump *d, const char *s, size_t n)
         return err_set("'%s' is empty", d->path);
     if (file_check_pointer(d->path, s, n) < 0)
         return -1;
-    if (n >= 3 && !memcmp(s, "\xEF\xBB\xBF", 3))
-        s += 3, n -= 3;
+    const size_t mark = utf8_mark(s, n);
+    s += mark, n -= mark;
     while (n && memchr(" \t\r\n", *s, 4))
         s++, n--;
     static const char *const html[] = { "<!doctype html", "<html" };

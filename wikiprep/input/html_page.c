@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 
+#include "common/base/utf8.h"
 #include "common/formats/js_scan.h"
 #include "wikiprep/site/names.h"
 
@@ -14,8 +15,8 @@ static const char *find(const char *s, size_t n, const char *what)
 int html_page_recognises(const char *s, size_t n)
 {
     enum { HEAD_MAX = 1 << 14 };
-    if (n >= 3 && !memcmp(s, "\xEF\xBB\xBF", 3))
-        s += 3, n -= 3;
+    const size_t mark = utf8_mark(s, n);
+    s += mark, n -= mark;
     while (n && memchr(" \t\r\n", *s, 4))
         s++, n--;
     return n && (*s == '{' || find(s, n < HEAD_MAX ? n : HEAD_MAX, " property=\"mw:pageId\""));

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "common/base/again.h"
+#include "common/base/utf8.h"
 #include "common/files/archived.h"
 #include "common/files/compress.h"
 #include "wikiprep/input/bunzip.h"
@@ -191,7 +192,7 @@ static int recognise(struct unpack *u, int threads)
     for (int64_t got = 1; got && a->end < MAGIC_BYTES; a->end += (size_t)got)
         if ((got = read_file(u, a->bytes + a->end, BLOCK - a->end)) < 0)
             return -1;
-    size_t bom = a->end > 3 && !memcmp(a->bytes, "\xEF\xBB\xBF", 3) ? 3 : 0;
+    const size_t bom = utf8_mark((const char *)a->bytes, a->end);
     u->is_xml = a->end > bom && a->bytes[bom] == '<';
     enum compression how = compress_recognise(a->bytes, a->end);
     if (bunzip_recognises(a->bytes, a->end))
