@@ -217,8 +217,9 @@ static int encode_marked(struct encoder *e, const char *text, size_t n, size_t c
     return got;
 }
 
-/* Does the same as encode_pass, for an encoder with `marks`. So few pieces between added tokens are
- * cut and encoded together with others. */
+/* Does the same as encode_pass, for an encoder with `marks`: cuts the whole text at once, also at
+ * its added tokens. Where these stand close together, this is faster than to encode the text
+ * between two of them at a time. */
 static int encode_all(struct encoder *e, const char *text, size_t n, enum tokenizer_special special,
                       struct ids *out)
 {

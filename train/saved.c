@@ -518,7 +518,7 @@ int saved_close(const struct saved *to, int result)
     return result;
 }
 
-/* Sets crc [files] to the checksums of the files. */
+/* Computes the checksums of the saved files: crc[i] is that of file i. */
 static int take_sums(const struct saving *v, uint32_t *crc)
 {
     SCOPED(buf) name = BUF_INIT;

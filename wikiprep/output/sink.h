@@ -7,8 +7,8 @@
  *
  * A document is never split. A file is closed before a document that would make it larger than the
  * limit. The tree appears when it is complete (output_folder.h), in place of one from an earlier
- * run. Any other folder that is not empty is left unchanged, also a tree into which the user has
- * put a file, and sink_open fails.
+ * run. For any other folder that is not empty, also for a tree into which the user has put a file,
+ * sink_open fails and changes nothing.
  *
  * A file, also a Parquet file, appears under its name when it is complete, too.
  */

@@ -23,17 +23,19 @@ struct variants {
 int variants_has(const char *lang);
 
 /* Returns the variants of the language with the chosen one, or without one (code NULL). Returns
- * NULL with an error if the language has not this variant. */
+ * NULL with an error if the language does not have this variant. */
 struct variants *variants_new(const char *lang, const char *code);
 void variants_free(struct variants *v);
 
-/* Returns the number of a variant, or -1; its code; the number of the variant whose words are taken
- * for one that has none, "fallback" 0 being the first, or -1. */
-int variants_find(const struct variants *v, struct span code);
+int variants_find(const struct variants *v, struct span code); /* the variant's number, or -1 */
 struct span variants_code(const struct variants *v, int variant);
+
+/* Returns the number of a variant whose words are used where `variant` has none: that of its first
+ * choice with fallback 0, of its second with 1, and so on; -1 if it has no more. */
 int variants_fallback(const struct variants *v, int variant, int fallback);
 
-/* Returns the code of the variant whose table the chosen one has, too; an empty span: none. */
+/* Returns the code of the variant whose table also applies to the chosen one; an empty span: none.
+ */
 struct span variants_base(const struct variants *v);
 
 /* Returns the name of a variant, or of a language, "" if it is not known. */

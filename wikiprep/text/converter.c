@@ -8,7 +8,7 @@
 
 enum { ADD = 1, TITLE = 2, RAW = 4, DESCRIBE = 8, REMOVE = 16, HIDE = 32, NAME = 64, SHOW = 128 };
 
-/* Limits of MediaWiki are those of its page; these bound memory and time. */
+/* Bounds of memory and time. MediaWiki bounds a page as a whole instead. */
 enum {
     TEXT_MAX = 1024,     /* bytes of a word's replacement; other words of a page are left out */
     RULES_MAX = 20000,   /* words of a page; further ones are left out */
@@ -18,7 +18,7 @@ enum {
 /* An item of a markup: "zh-cn:text" or "from=>zh-cn:text". */
 struct item {
     int variant;
-    struct span from, to; /* from.s NULL: the text stands for those of the other variants */
+    struct span from, to; /* from.s NULL: `to` replaces the texts of the other variants */
 };
 
 struct converter {
@@ -110,7 +110,8 @@ static void read_items(struct converter *c, struct span rules)
     }
 }
 
-/* Returns the text of a variant, or of one that stands for it; s NULL: none. */
+/* Returns the markup's text for a variant, or else for its first fallback that has a text. Its s is
+ * NULL if there is none. */
 static struct span text_of(const struct converter *c, int variant)
 {
     struct span text = c->both[variant];
@@ -152,8 +153,8 @@ static void add_word(struct converter *c, struct span from, struct span to, unsi
     c->rules[c->count++] = w;
 }
 
-/* Adds the words of the markup to those of the page: each text of another variant stands for that
- * of the chosen one. */
+/* Adds the words of the markup to those of the page: the text of each other variant is replaced by
+ * that of the chosen one. */
 static void add_words(struct converter *c, struct span rules, unsigned flags)
 {
     if (!c->item_count)
@@ -200,7 +201,7 @@ static void put_fixed(const struct converter *c, struct span s, struct buf *out)
     }
 }
 
-/* Returns the flags as the ones that they imply make them. */
+/* Adds the flags that the given ones imply, and removes those that they cancel. */
 static unsigned complete(unsigned flags)
 {
     if (flags & (RAW | NAME | REMOVE))

@@ -25,17 +25,18 @@ void converter_begin(struct converter *c, const struct variants *v);
 /* Returns 1 if "-{" is markup, else 0. */
 int converter_reads(const struct converter *c);
 
-/* Appends what the markup -{inner}- shows, with marks. Appends nothing if it is nothing. nested 1:
- * it stands in another one, so its text is converted at once, without the words of the page. */
+/* Appends the text that the markup -{inner}- shows, with marks. nested 1: it stands in another
+ * markup, so its text is converted at once, without the words of the page. */
 void converter_rule(struct converter *c, struct span inner, int nested, struct buf *out);
 
-/* Appends the mark of all words of the page so far if text that is dropped has such a mark. */
+/* If dropped text has marks of words, appends one mark that makes all words so far hold. */
 void converter_keep(const struct converter *c, struct span dropped, struct buf *out);
 
 /* Begins or ends text that is not converted, in the output of the first pass. */
 void converter_fix(const struct converter *c, struct buf *out);
 
-/* The same for <code>, in which markup may stand. closing 1: for </code>. */
+/* Begins text that is not converted but may have markup, at <code>; with closing 1 ends it, at
+ * </code>. */
 void converter_code(const struct converter *c, int closing, struct buf *out);
 
 /* Converts nothing on this page but its markup. */
@@ -47,5 +48,5 @@ void converter_judge(struct converter *c, struct span marked);
 /* Converts the line, and removes its marks. */
 void converter_line(struct converter *c, struct buf *line);
 
-/* Takes account of the marks in text that is not shown. */
+/* Makes the words hold whose marks are in text that is not shown. */
 void converter_pass(struct converter *c, struct span marked);
