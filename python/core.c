@@ -90,6 +90,7 @@ static PyObject *take_places(struct textmill_tokens *tokens, uint64_t n)
 enum {
     OFFSETS = TEXTMILL_OFFSETS_BYTES | TEXTMILL_OFFSETS_CHARACTERS,
     THREADS = 1 << 16,
+    FLAT = 1 << 17,
     ENCODING = TEXTMILL_SPECIAL | TEXTMILL_WRAP | TEXTMILL_STRICT | OFFSETS,
 };
 
@@ -129,6 +130,7 @@ static int set_named(struct how *how, unsigned allowed, PyObject *name, PyObject
     } flags[] = { { "special", TEXTMILL_SPECIAL },
                   { "wrap", TEXTMILL_WRAP },
                   { "strict", TEXTMILL_STRICT },
+                  { "flat", FLAT },
                   { "skip_special", TEXTMILL_SKIP_SPECIAL } };
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         if (!(flags[i].flag & allowed) || PyUnicode_CompareWithASCIIString(name, flags[i].name))
@@ -189,6 +191,10 @@ static int read_text(struct text *t, PyObject *from)
             t->n = PyBytes_Size(t->kept);
             return 0;
         }
+    } else if (PyBytes_Check(from)) {
+        t->n = PyBytes_Size(from);
+        t->bytes = PyBytes_AsString(from);
+        return 0;
     } else if (!(t->view = calloc(1, sizeof *t->view))) {
         PyErr_NoMemory();
     } else if (PyObject_GetBuffer(from, t->view, PyBUF_SIMPLE) == 0) {
@@ -378,16 +384,30 @@ static int encode(PyObject *self, const char *bytes, const char *const *texts, c
     struct textmill_tokenizer *t = tokenizer_of(self);
     if (!t)
         return -1;
+    const unsigned flags = how->flags & ENCODING;
     PyThreadState *state = count && ends[count - 1] >= LOCKED_BYTES ? PyEval_SaveThread() : NULL;
     int result = texts
-                     ? textmill_encode_texts(t, texts, ends, count, how->flags, how->threads, out,
-                                             &why)
-                     : textmill_encode(t, bytes, ends, count, how->flags, how->threads, out, &why);
+                     ? textmill_encode_texts(t, texts, ends, count, flags, how->threads, out, &why)
+                     : textmill_encode(t, bytes, ends, count, flags, how->threads, out, &why);
     if (state)
         PyEval_RestoreThread(state);
     if (result < 0)
         fail(why.text);
     return result;
+}
+
+/* Returns the ids of all texts, their ends, and the offsets or None. */
+static PyObject *whole_tokens(struct textmill_tokens *tokens, unsigned flags)
+{
+    const uint64_t texts = tokens->texts, count = texts ? tokens->ends[texts - 1] : 0;
+    PyObject *places = flags & OFFSETS ? take_places(tokens, count) : Py_NewRef(Py_None);
+    PyObject *ids = take_array(&tokens->ids, count, sizeof *tokens->ids, the.uint32);
+    PyObject *ends = take_array(&tokens->ends, texts, sizeof *tokens->ends, the.uint64);
+    PyObject *made = places && ids && ends ? PyTuple_Pack(3, ids, ends, places) : NULL;
+    Py_XDECREF(places);
+    Py_XDECREF(ids);
+    Py_XDECREF(ends);
+    return made;
 }
 
 static PyObject *encode_buffer(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names)
@@ -400,16 +420,8 @@ static PyObject *encode_buffer(PyObject *self, PyObject *const *args, Py_ssize_t
     if (read_how(&how, ENCODING | THREADS, 2, args, n, names) == 0 &&
         read_text(&data, args[0]) == 0 && add_numbers(&ends, args[1]) == 0 &&
         check_end(&ends, (size_t)data.n, "data") == 0 &&
-        encode(self, data.bytes, NULL, ends.at, ends.n, &how, &tokens) == 0) {
-        const uint64_t count = ends.n ? tokens.ends[ends.n - 1] : 0;
-        PyObject *places = how.flags & OFFSETS ? take_places(&tokens, count) : Py_NewRef(Py_None);
-        PyObject *ids = take_array(&tokens.ids, count, sizeof *tokens.ids, the.uint32);
-        PyObject *made = take_array(&tokens.ends, ends.n, sizeof *tokens.ends, the.uint64);
-        result = places && ids && made ? PyTuple_Pack(3, ids, made, places) : NULL;
-        Py_XDECREF(places);
-        Py_XDECREF(ids);
-        Py_XDECREF(made);
-    }
+        encode(self, data.bytes, NULL, ends.at, ends.n, &how, &tokens) == 0)
+        result = whole_tokens(&tokens, how.flags);
     textmill_tokens_free(&tokens);
     free(ends.at);
     release_text(&data);
@@ -468,32 +480,39 @@ static PyObject *split_tokens(struct textmill_tokens *tokens, Py_ssize_t count, 
     return pair;
 }
 
+enum { AHEAD = 8 }; /* objects lie apart in memory: one is fetched while those before it are read */
+
 static PyObject *encode_batch(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names)
 {
     struct how how = { 0 };
     struct textmill_tokens tokens = { 0 };
     PyObject *result = NULL, *list = NULL;
-    if (read_how(&how, ENCODING | THREADS, 1, args, n, names) < 0 ||
+    if (read_how(&how, ENCODING | THREADS | FLAT, 1, args, n, names) < 0 ||
         !(list = PySequence_List(args[0])))
         return NULL;
     const Py_ssize_t count = PyList_Size(list);
     SCOPED_MEM struct text *texts = malloc(((size_t)count + 1) * sizeof *texts);
     SCOPED_MEM const char **begins = malloc(((size_t)count + 1) * sizeof *begins);
     SCOPED_MEM uint64_t *ends = malloc(((size_t)count + 1) * sizeof *ends);
-    Py_ssize_t read = 0;
+    Py_ssize_t read = 0, owners = 0; /* texts[0..owners): those that own something */
     if (!texts || !begins || !ends)
         PyErr_NoMemory();
     for (; texts && begins && ends && read < count; read++) {
-        if (read_text(&texts[read], PyList_GetItem(list, read)) < 0)
+        struct text *text = &texts[owners];
+        if (read + AHEAD < count)
+            __builtin_prefetch((char *)PyList_GetItem(list, read + AHEAD) + 64);
+        if (read_text(text, PyList_GetItem(list, read)) < 0)
             break;
-        begins[read] = texts[read].bytes;
-        ends[read] = (read ? ends[read - 1] : 0) + (uint64_t)texts[read].n;
+        begins[read] = text->bytes;
+        ends[read] = (read ? ends[read - 1] : 0) + (uint64_t)text->n;
+        owners += text->kept || text->view;
     }
     if (!PyErr_Occurred() && encode(self, NULL, begins, ends, (uint64_t)count, &how, &tokens) == 0)
-        result = split_tokens(&tokens, count, how.flags);
+        result = how.flags & FLAT ? whole_tokens(&tokens, how.flags)
+                                  : split_tokens(&tokens, count, how.flags);
     textmill_tokens_free(&tokens);
-    while (read)
-        release_text(&texts[--read]);
+    while (owners)
+        release_text(&texts[--owners]);
     Py_DECREF(list);
     return result;
 }
@@ -652,7 +671,7 @@ static PyObject *is_special(PyObject *self, PyObject *object)
     return PyBool_FromLong(textmill_is_special(t, id));
 }
 
-/* chat(form, line, use): returns the ids, and the ends of the spans. */
+/* chat(form, line, use): returns the ids, the ends of the spans, and None. */
 static PyObject *chat(PyObject *self, PyObject *args)
 {
     const char *form, *line;
@@ -670,14 +689,9 @@ static PyObject *chat(PyObject *self, PyObject *args)
     Py_END_ALLOW_THREADS;
     if (failed)
         return fail(why.text);
-    const uint64_t spans = tokens.texts, count = spans ? tokens.ends[spans - 1] : 0;
-    PyObject *ids = take_array(&tokens.ids, count, sizeof *tokens.ids, the.uint32);
-    PyObject *ends = take_array(&tokens.ends, spans, sizeof *tokens.ends, the.uint64);
-    PyObject *pair = ids && ends ? PyTuple_Pack(2, ids, ends) : NULL;
-    Py_XDECREF(ids);
-    Py_XDECREF(ends);
+    PyObject *made = whole_tokens(&tokens, 0);
     textmill_tokens_free(&tokens);
-    return pair;
+    return made;
 }
 
 static PyObject *json(PyObject *self, PyObject *unused)

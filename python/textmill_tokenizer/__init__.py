@@ -69,7 +69,7 @@ class Tokenizer(_core.Tokenizer):
         return_assistant_tokens_mask, returns ids and an array with 1 for each id that the assistant says, and 0 for others."""
         whole = conversation if isinstance(conversation, dict) else {"messages": list(conversation)}
         use = 2 if add_generation_prompt else 0 if return_assistant_tokens_mask else 1
-        ids, ends = self._chat(form.encode(), json.dumps(whole).encode(), use)
+        ids, ends, _ = self._chat(form.encode(), json.dumps(whole).encode(), use)
         kinds = numpy.arange(len(ends), dtype=numpy.uint8) & 1
         return (ids, kinds.repeat(numpy.diff(ends.astype(int), prepend=0))) if return_assistant_tokens_mask else ids
 

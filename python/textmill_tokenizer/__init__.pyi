@@ -55,6 +55,10 @@ class Tokenizer:
     @overload
     def encode_batch(self, texts: Iterable[_Text], *, special: bool = ..., wrap: bool = ..., strict: bool = ..., offsets: _Offsets,
                      threads: int = ...) -> tuple[list[_Array], list[_Array]]: ...
+    @overload
+    def encode_batch(self, texts: Iterable[_Text], *, flat: Literal[True], special: bool = ..., wrap: bool = ..., strict: bool = ...,
+                     offsets: _Offsets | None = ..., threads: int = ...) -> tuple[_Array, _Ends, _Array | None]:
+        """Returns the same as encode_buffer, which takes less time than a list of many short arrays."""
     def encode_padded(self, texts: Iterable[_Text], *, pad: int, length: int | None = ..., side: Literal["right", "left"] = ...,
                       wrap: bool = ..., special: bool = ..., strict: bool = ..., threads: int = ...) -> tuple[_Array, NDArray[numpy.uint8]]:
         """Returns the ids of the texts as the rows of one array, and an array with 1 for each id and 0 for padding. Texts whose ids
@@ -75,7 +79,8 @@ class Tokenizer:
     def encode_buffer(self, data: _Text, ends: _Ids, *, special: bool = ..., wrap: bool = ..., strict: bool = ...,
                       offsets: _Offsets | None = ..., threads: int = ...) -> tuple[_Array, _Ends, _Array | None]:
         """Encodes several texts, which are stored one after the other in `data`. `ends` has the end of each text, as an Arrow column
-        without its first 0. Returns ids, the end of each text's ids, and with `offsets` an array of begins and ends, else None."""
+        without its first 0. Returns the ids of all texts, the end of each text's ids, and with `offsets` an array of begins and ends,
+        else None."""
     def decode(self, ids: _Ids, *, skip_special: bool = ...) -> str:
         """Returns the text of ids. Bytes that are not UTF-8 become U+FFFD."""
     def decode_bytes(self, ids: _Ids, *, skip_special: bool = ...) -> bytes: ...

@@ -94,8 +94,20 @@ ends = numpy.cumsum([len(t.encode()) for t in texts])
 ids, made, _ = ours.encode_buffer(memoryview(data), ends)
 same("buffer", numpy.split(ids, made[:-1].astype(int)), [list(map(int, r)) for r in results[0]])
 
+# One array of all ids, from objects of all kinds.
+kinds = str, str.encode, lambda text: memoryview(text.encode()), lambda text: bytearray(text.encode())
+mixed = [kinds[i % 4](text) for i, text in enumerate(texts)]
+rows, places = ours.encode_batch(mixed, offsets="characters")
+same("mixed", rows, [list(map(int, r)) for r in results[0]])
+flat, made, flat_places = ours.encode_batch(mixed, flat=True, offsets="characters")
+same("flat", numpy.split(flat, made[:-1].astype(int)), [list(map(int, r)) for r in rows])
+assert (flat_places == numpy.concatenate(places)).all() and ours.encode_batch(["The"], flat=True)[2] is None
+whole, rows = "and half a pair: \ud800".encode("utf-8", "replace").decode().replace("?", "\ufffd" * 3), ["a", "and half a pair: \ud800", memoryview(b"b")]
+same("replaced", ours.encode_batch(rows), [list(map(int, ours.encode(text))) for text in ("a", whole, "b")])
+assert [part.size for part in ours.encode_batch([], flat=True)[:2]] == [0, 0]
+
 for bad in (lambda: Tokenizer("nothing"), lambda: Tokenizer(gpt2, pattern="x"), lambda: ours.decode([1 << 30]),
-            lambda: ours.encode(b"\xff", strict=True), lambda: ours.encode_buffer(b"ab", [3]),
+            lambda: ours.encode(b"\xff", strict=True), lambda: ours.encode_batch(["a", b"\xff"], strict=True, flat=True), lambda: ours.encode_buffer(b"ab", [3]),
             lambda: ours.encode_buffer(b"ab", [2, 1]), lambda: ours.encode_padded(["a"], pad=0, length=1, wrap=True),
             lambda: ours.encode_padded(["a"], pad=0, side="up")):
     try:
