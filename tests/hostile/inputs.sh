@@ -325,3 +325,18 @@ case_generated_controls_at_a_terminal() {
     on_terminal "generate -q --no-echo --model $model -n 3 --logit-bias $id=1000 --temperature 0 a" >token || fail "$(cat token)"
     check grep -qF '\x1b\x1b\x1b' token
 }
+
+# ---- pages --------------------------------------------------------------------------------------
+
+# Words for a variant of Chinese, each of which fits the text up to its last letter.
+case_variant_words_that_nearly_fit() {
+    local n a
+    {
+        echo '<mediawiki xml:lang="zh"><page><title>A</title><ns>0</ns><id>1</id><revision><id>1</id><text>'
+        for n in {1..62}; do printf -v a "%${n}s" '' && echo "-{H|${a// /a}b=>zh-tw:c;}-"; done
+        head -c 1000000 /dev/zero | tr '\0' a
+        echo '</text></revision></page></mediawiki>'
+    } >page.xml
+    succeeds wikiprep --variant zh-tw page.xml
+    check test "$(grep -o 'a*' stdout | head -1 | wc -c)" = 1000001
+}

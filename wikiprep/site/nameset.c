@@ -32,9 +32,9 @@ void nameset_free(struct nameset *set)
 }
 
 /* Returns the name's slot in set->places, or the free slot (0) for it. */
-static size_t *find(const struct nameset *set, const char *name, size_t n)
+static size_t *find(const struct nameset *set, const char *name, size_t n, uint64_t hash)
 {
-    size_t mask = set->cap - 1, i = hash_bytes(name, n) & mask;
+    size_t mask = set->cap - 1, i = hash & mask;
     for (; set->places[i]; i = (i + 1) & mask) {
         const char *other = set->names[set->places[i] - 1];
         if (strlen(other) == n && !memcmp(other, name, n))
@@ -49,14 +49,15 @@ static void grow(struct nameset *set)
     set->cap *= 2;
     set->places = mem_zalloc(set->cap, sizeof *set->places);
     for (size_t i = 0; i < set->count; i++)
-        *find(set, set->names[i], strlen(set->names[i])) = i + 1;
+        *find(set, set->names[i], strlen(set->names[i]),
+              hash_bytes(set->names[i], strlen(set->names[i]))) = i + 1;
 }
 
 size_t nameset_add(struct nameset *set, const char *name, size_t n)
 {
     if (2 * (set->count + 1) > set->cap)
         grow(set);
-    size_t *place = find(set, name, n);
+    size_t *place = find(set, name, n, hash_bytes(name, n));
     if (*place)
         return *place - 1;
     mem_grow(set->names, set->names_cap, set->count + 1);
@@ -103,5 +104,10 @@ const char *nameset_at(const struct nameset *set, size_t i)
 
 long nameset_find(const struct nameset *set, const char *name, size_t n)
 {
-    return (long)*find(set, name, n) - 1;
+    return nameset_find_hashed(set, name, n, hash_bytes(name, n));
+}
+
+long nameset_find_hashed(const struct nameset *set, const char *name, size_t n, uint64_t hash)
+{
+    return (long)*find(set, name, n, hash) - 1;
 }

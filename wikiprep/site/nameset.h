@@ -24,5 +24,7 @@ int nameset_each(const char *value, int (*add)(void *ctx, const char *name, size
 size_t nameset_count(const struct nameset *set);
 const char *nameset_at(const struct nameset *set, size_t i); /* in order of addition */
 
-/* Returns the index of a name; -1 if it is not in the set. Thread-safe while no names are added. */
+/* Return the index of a name; -1 if it is not in the set. `hash` is hash_bytes of the name.
+ * Thread-safe while no names are added. */
 long nameset_find(const struct nameset *set, const char *name, size_t n);
+long nameset_find_hashed(const struct nameset *set, const char *name, size_t n, uint64_t hash);

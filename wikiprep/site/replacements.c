@@ -63,11 +63,15 @@ size_t replacements_find(const struct replacements *first, const struct replacem
     uint64_t lengths = (first ? first->lengths[b] : 0) | (second ? second->lengths[b] : 0);
     if (n < WORD_MAX_BYTES)
         lengths &= (UINT64_C(2) << n) - 1;
+    uint64_t hashes[WORD_MAX_BYTES + 1] = { HASH_START }; /* by length; all in one pass */
+    for (size_t i = 0; i < WORD_MAX_BYTES && lengths >> i > 1; i++)
+        hashes[i + 1] = hash_more(hashes[i], s + i, 1);
     while (lengths) {
         size_t len = 63 - (size_t)__builtin_clzll(lengths);
+        const uint64_t hash = hash_fold(hashes[len]);
         for (int i = 0; i < 2; i++) {
             int may = both[i] && both[i]->lengths[b] >> len & 1;
-            long at = may ? nameset_find(both[i]->from, s, len) : -1;
+            long at = may ? nameset_find_hashed(both[i]->from, s, len, hash) : -1;
             if (at >= 0 && both[i]->to[at].s) {
                 *to = both[i]->to[at];
                 return len;
