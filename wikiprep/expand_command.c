@@ -36,11 +36,11 @@ static enum template_choice choose(void *ctx, struct span name)
 static int expand_file(const struct expand *given, struct library *library, const char *path)
 {
     SCOPED(buf) text = BUF_INIT, expanded = BUF_INIT;
-    struct template_page page = { .lang = library_site(library)->lang.data,
+    struct template_page page = { .lang = library_facts(library)->site.lang.data,
                                   .title = given->page_title,
                                   .id = "",
                                   .revid = "",
-                                  .timestamp = library_date(library),
+                                  .timestamp = library_facts(library)->date.data,
                                   .hatnotes = 1 };
     struct expander *x = expander_new(library, &(struct expand_options){ choose, &page });
     int result = file_read_any(path, &text);
@@ -65,7 +65,7 @@ static int run(int argc, char **argv, void *options_given)
     struct library *library = result ? NULL
                                      : library_read(&in, given->language, (int)tool_threads, NULL);
     SCOPED(buf) doubt = BUF_INIT;
-    if (library && language_lacks_data(library_site(library)->lang.data, &doubt))
+    if (library && language_lacks_data(library_facts(library)->site.lang.data, &doubt))
         log_warn("%s", doubt.data);
     result = library ? expand_file(given, library, argc ? argv[0] : "-") : -1;
     library_free(library);

@@ -265,8 +265,7 @@ static void take_tables(const struct run *r, struct site *site)
         log_warn("no table of words for --variant %s: only the words that pages mark are "
                  "converted; a dump with the page MediaWiki:Conversiontable/%.*s has them: name it "
                  "with --templates",
-                 r->given->choice.variant, (int)variants_code(v, v->chosen).n,
-                 variants_code(v, v->chosen).s);
+                 r->given->choice.variant, (int)v->codes[v->chosen].n, v->codes[v->chosen].s);
 }
 
 /* Creates the site of the current export, unless it is of the same wiki as the one before. To be

@@ -49,7 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct variants *variants[2];
     static struct buf text = BUF_INIT, sentences = BUF_INIT, categories = BUF_INIT;
     if (!names) {
-        names = names_new();
+        names = names_new(1);
         model = sentence_model_new("en");
         variants[0] = variants_new("zh", "zh-tw");
         variants[1] = variants_new("sr", "sr-ec");

@@ -1,6 +1,5 @@
 #include "wikiprep/classic/classic.h"
 
-#include "common/base/utf8.h"
 #include "wikiprep/classic/classic_lines.h"
 #include "wikiprep/classic/classic_pass.h"
 #include "wikiprep/site/entity.h"
@@ -8,9 +7,7 @@
 
 void classic_passed(struct classic *c)
 {
-    struct buf keep = c->text;
-    c->text = c->next;
-    c->next = keep;
+    buf_swap(&c->text, &c->next);
     buf_clear(&c->next);
 }
 
@@ -99,28 +96,27 @@ static void replace_all_quotes(struct classic *c)
 
 /* ---- the rest ------------------------------------------------------------------------------ */
 
+static const char *const switches[] = { "NOTOC",
+                                        "FORCETOC",
+                                        "TOC",
+                                        "NEWSECTIONLINK",
+                                        "NONEWSECTIONLINK",
+                                        "NOGALLERY",
+                                        "HIDDENCAT",
+                                        "NOCC",
+                                        "NOCONTENTCONVERT",
+                                        "NOTITLECONVERT",
+                                        "NOTC",
+                                        "START",
+                                        "END",
+                                        "INDEX",
+                                        "NOINDEX",
+                                        "STATICREDIRECT",
+                                        "DISAMBIG",
+                                        "NOEDITSECTION" };
+
 static void drop_switches(struct classic *c)
 {
-    static const char *const switches[] = {
-        "NOTOC",
-        "FORCETOC",
-        "TOC",
-        "NEWSECTIONLINK",
-        "NONEWSECTIONLINK",
-        "NOGALLERY",
-        "HIDDENCAT",
-        "NOCC",
-        "NOCONTENTCONVERT",
-        "NOTITLECONVERT",
-        "NOTC",
-        "START",
-        "END",
-        "INDEX",
-        "NOINDEX",
-        "STATICREDIRECT",
-        "DISAMBIG",
-        "NOEDITSECTION",
-    };
     c->spans.count = 0;
     for (const char *s = c->text.data; (s = strstr(s, "__"));) {
         size_t n = 0;
@@ -134,23 +130,6 @@ static void drop_switches(struct classic *c)
         s += n ? n : 1;
     }
     classic_drop_spans(c);
-}
-
-static void resolve_references(struct classic *c)
-{
-    const char *s = c->text.data, *end = s + c->text.len, *done = s;
-    while ((s = memchr(s, '&', (size_t)(end - s)))) {
-        unsigned code_point;
-        size_t n = entity_read(s, (size_t)(end - s), &code_point);
-        if (n) {
-            buf_add(&c->next, done, (size_t)(s - done));
-            utf8_add(&c->next, code_point);
-            done = s + n;
-        }
-        s += n ? n : 1;
-    }
-    buf_add(&c->next, done, (size_t)(end - done));
-    classic_passed(c);
 }
 
 /* Replaces each element `name` by `word` and a number. Equal elements have the number of the first
@@ -167,11 +146,9 @@ static void number_elements(struct classic *c, const char *name, const char *wor
         size_t n = close.end - open.begin;
         seen = seen ? seen : nameset_new();
         count++;
-        long place = nameset_find(seen, s, n);
-        if (place < 0) {
-            nameset_add(seen, s, n);
-            place = (long)nameset_count(seen) - 1;
-            mem_grow(numbers, cap, (size_t)place + 1);
+        size_t known = nameset_count(seen), place = nameset_add(seen, s, n);
+        if (place == known) {
+            mem_grow(numbers, cap, place + 1);
             numbers[place] = count;
         }
         classic_keep(c, done, open.begin);
@@ -225,7 +202,8 @@ void classic_clean(struct classic *c, const char *title, const char *text, size_
     classic_replace_breaks(c, blocks, 0, '\n');
     classic_drop_tags(c);
     classic_drop_elements(c);
-    resolve_references(c);
+    entity_decode(&c->next, c->text.data, c->text.len);
+    classic_passed(c);
     number_elements(c, "math", "formula");
     number_elements(c, "code", "codice");
     classic_replace(c, "<<", "«");

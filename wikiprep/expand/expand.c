@@ -252,8 +252,8 @@ struct expander *expander_new(struct library *library, const struct expand_optio
 {
     struct expander *x = mem_zalloc(1, sizeof *x);
     x->library = library;
-    x->site = library_site(library);
-    x->magic = library_magic(library);
+    x->facts = library_facts(library);
+    x->site = &x->facts->site;
     x->options = *options;
     x->preprocessor = preprocessor_new(variants_has(x->site->lang.data));
     buf_init(&x->out);

@@ -56,7 +56,7 @@ struct frame {
 struct expander {
     struct library *library;
     const struct dump_site *site;
-    const struct magic *magic;
+    const struct library_facts *facts; /* of the library */
     struct expand_options options;
     struct preprocessor *preprocessor;
     struct arena arena; /* memory that lasts as long as the page */

@@ -1,5 +1,6 @@
 /* The table of parser functions and magic words of functions.h, and the search for a name in it. */
 
+#include "common/base/order.h"
 #include "wikiprep/expand/functions.h"
 #include "wikiprep/values/number.h"
 
@@ -22,8 +23,12 @@ static int function_wiki_count(struct expander *x, const struct function_call *c
 enum word_kind { NO_WORD, WORD_TEXT, WORD_TITLE, WORD_NOW, WORD_REVISION_TIME, WORD_WIKI };
 
 /* A parser function, {{name:first|second}}, or a magic word, {{name}}, or both. The rows are sorted
- * by name. A name in lower case matches in any case; a name in capitals only exactly. */
+ * by name. A name in lower case matches in any case; a name in capitals only exactly. Names that do
+ * the same as one of these are in the section [words] of wikiprep/languages/common. */
 /* clang-format off */
+#define TITLE(name, part)                              \
+    { name, function_title, part, WORD_TITLE, 0 },     \
+    { name "E", function_title, part | TITLE_ENCODED, WORD_TITLE, 0 }
 static const struct row {
     const char *name;
     parser_function *run; /* NULL: not a function */
@@ -31,107 +36,54 @@ static const struct row {
     enum word_kind kind;  /* NO_WORD: not a word */
     const char *text;     /* of the word: the text, or the format of a time */
 } rows[] = {
-    { "!", 0, 0, WORD_TEXT, "|" }, { "#assessment", function_nothing, 0, 0, 0 },
-    { "#babel", function_nothing, 0, 0, 0 }, { "#bcp47", function_bcp47, 0, 0, 0 },
-    { "#categorytree", function_nothing, 0, 0, 0 },
+    { "!", 0, 0, WORD_TEXT, "|" }, { "#bcp47", function_bcp47, 0, 0, 0 },
     { "#contentmodel", function_contentmodel, 0, WORD_TEXT, "wikitext" },
-    { "#coordinates", function_nothing, 0, 0, 0 }, { "#count", function_count, 0, 0, 0 },
-    { "#dateformat", function_formatdate, 0, 0, 0 }, { "#dir", function_dir, 0, 0, 0 },
-    { "#explode", function_explode, 0, 0, 0 },
-    { "#expr", function_expr, 0, 0, 0 }, { "#formatdate", function_formatdate, 0, 0, 0 },
-    { "#if", function_if, 0, 0, 0 }, { "#ifeq", function_ifeq, 0, 0, 0 },
-    { "#iferror", function_iferror, 0, 0, 0 }, { "#ifexist", function_ifexist, 0, 0, 0 },
-    { "#ifexpr", function_ifexpr, 0, 0, 0 }, { "#invoke", function_invoke, 0, 0, 0 },
-    { "#isbn", function_isbn, 0, 0, 0 },
+    { "#count", function_count, 0, 0, 0 }, { "#dir", function_dir, 0, 0, 0 },
+    { "#explode", function_explode, 0, 0, 0 }, { "#expr", function_expr, 0, 0, 0 },
+    { "#formatdate", function_formatdate, 0, 0, 0 }, { "#if", function_if, 0, 0, 0 },
+    { "#ifeq", function_ifeq, 0, 0, 0 }, { "#iferror", function_iferror, 0, 0, 0 },
+    { "#ifexist", function_ifexist, 0, 0, 0 }, { "#ifexpr", function_ifexpr, 0, 0, 0 },
+    { "#invoke", function_invoke, 0, 0, 0 }, { "#isbn", function_isbn, 0, 0, 0 },
     { "#language", function_language, 0, 0, 0 }, { "#len", function_len, 0, 0, 0 },
-    { "#lst", function_lst, 0, 0, 0 }, { "#lsth", function_nothing, 0, 0, 0 },
-    { "#lstx", function_nothing, 0, 0, 0 }, { "#parsoidfragment", function_nothing, 0, 0, 0 },
-    { "#pos", function_pos, 0, 0, 0 }, { "#property", function_nothing, 0, 0, 0 },
-    { "#rel2abs", function_rel2abs, 0, 0, 0 }, { "#replace", function_replace, 0, 0, 0 },
-    { "#rpos", function_rpos, 0, 0, 0 }, { "#section", function_lst, 0, 0, 0 },
-    { "#section-h", function_nothing, 0, 0, 0 }, { "#section-x", function_nothing, 0, 0, 0 },
+    { "#lst", function_lst, 0, 0, 0 }, { "#pos", function_pos, 0, 0, 0 },
+    { "#property", function_nothing, 0, 0, 0 }, { "#rel2abs", function_rel2abs, 0, 0, 0 },
+    { "#replace", function_replace, 0, 0, 0 }, { "#rpos", function_rpos, 0, 0, 0 },
     { "#special", function_special, 0, 0, 0 }, { "#speciale", function_special, 1, 0, 0 },
-    { "#statements", function_nothing, 0, 0, 0 }, { "#sub", function_sub, 0, 0, 0 },
-    { "#switch", function_switch, 0, 0, 0 }, { "#tag", function_tag, 0, 0, 0 },
-    { "#time", function_time, 0, 0, 0 }, { "#timel", function_time, 0, 0, 0 },
+    { "#sub", function_sub, 0, 0, 0 }, { "#switch", function_switch, 0, 0, 0 },
+    { "#tag", function_tag, 0, 0, 0 }, { "#time", function_time, 0, 0, 0 },
     { "#titleparts", function_titleparts, 0, 0, 0 }, { "#urldecode", function_urldecode, 0, 0, 0 },
-    { "=", 0, 0, WORD_TEXT, "=" },
-    { "ARTICLEPAGENAME", function_title, TITLE_SUBJECT, WORD_TITLE, 0 },
-    { "ARTICLEPAGENAMEE", function_title, TITLE_SUBJECT | TITLE_ENCODED, WORD_TITLE, 0 },
-    { "ARTICLESPACE", function_title, TITLE_SUBJECT_SPACE, WORD_TITLE, 0 },
-    { "ARTICLESPACEE", function_title, TITLE_SUBJECT_SPACE | TITLE_ENCODED, WORD_TITLE, 0 },
-    { "BASEPAGENAME", function_title, TITLE_BASE, WORD_TITLE, 0 },
-    { "BASEPAGENAMEE", function_title, TITLE_BASE | TITLE_ENCODED, WORD_TITLE, 0 },
-    { "CASCADINGSOURCES", function_nothing, 0, WORD_TEXT, "" },
-    { "CONTENTLANG", 0, WIKI_LANGUAGE, WORD_WIKI, 0 },
+    { "=", 0, 0, WORD_TEXT, "=" }, TITLE("BASEPAGENAME", TITLE_BASE),
     { "CONTENTLANGUAGE", 0, WIKI_LANGUAGE, WORD_WIKI, 0 }, { "CURRENTDAY", 0, 0, WORD_NOW, "j" },
     { "CURRENTDAY2", 0, 0, WORD_NOW, "d" }, { "CURRENTDAYNAME", 0, 0, WORD_NOW, "l" },
     { "CURRENTDOW", 0, 0, WORD_NOW, "w" }, { "CURRENTHOUR", 0, 0, WORD_NOW, "H" },
     { "CURRENTMONTH", 0, 0, WORD_NOW, "m" }, { "CURRENTMONTH1", 0, 0, WORD_NOW, "n" },
-    { "CURRENTMONTH2", 0, 0, WORD_NOW, "m" }, { "CURRENTMONTHABBREV", 0, 0, WORD_NOW, "M" },
-    { "CURRENTMONTHNAME", 0, 0, WORD_NOW, "F" }, { "CURRENTMONTHNAMEGEN", 0, 0, WORD_NOW, "xg" },
-    { "CURRENTTIME", 0, 0, WORD_NOW, "H:i" }, { "CURRENTTIMESTAMP", 0, 0, WORD_NOW, "xNYmdHis" },
-    { "CURRENTVERSION", 0, 0, WORD_TEXT, "1.39.0" }, { "CURRENTWEEK", 0, 1, WORD_NOW, "W" },
-    { "CURRENTYEAR", 0, 0, WORD_NOW, "Y" }, { "DEFAULTCATEGORYSORT", function_nothing, 0, 0, 0 },
-    { "DEFAULTSORT", function_nothing, 0, 0, 0 }, { "DEFAULTSORTKEY", function_nothing, 0, 0, 0 },
-    { "DIRECTIONMARK", 0, 0, WORD_TEXT, "\xE2\x80\x8E" },
-    { "DIRMARK", 0, 0, WORD_TEXT, "\xE2\x80\x8E" }, { "DISPLAYTITLE", function_nothing, 0, 0, 0 },
-    { "FULLPAGENAME", function_title, TITLE_FULL, WORD_TITLE, 0 },
-    { "FULLPAGENAMEE", function_title, TITLE_FULL | TITLE_ENCODED, WORD_TITLE, 0 },
-    { "LOCALDAY", 0, 0, WORD_NOW, "j" }, { "LOCALDAY2", 0, 0, WORD_NOW, "d" },
-    { "LOCALDAYNAME", 0, 0, WORD_NOW, "l" }, { "LOCALDOW", 0, 0, WORD_NOW, "w" },
-    { "LOCALHOUR", 0, 0, WORD_NOW, "H" }, { "LOCALMONTH", 0, 0, WORD_NOW, "m" },
-    { "LOCALMONTH1", 0, 0, WORD_NOW, "n" }, { "LOCALMONTH2", 0, 0, WORD_NOW, "m" },
-    { "LOCALMONTHABBREV", 0, 0, WORD_NOW, "M" }, { "LOCALMONTHNAME", 0, 0, WORD_NOW, "F" },
-    { "LOCALMONTHNAMEGEN", 0, 0, WORD_NOW, "xg" }, { "LOCALTIME", 0, 0, WORD_NOW, "H:i" },
-    { "LOCALTIMESTAMP", 0, 0, WORD_NOW, "xNYmdHis" }, { "LOCALWEEK", 0, 1, WORD_NOW, "W" },
-    { "LOCALYEAR", 0, 0, WORD_NOW, "Y" },
-    { "NAMESPACE", function_title, TITLE_NAMESPACE, WORD_TITLE, 0 },
-    { "NAMESPACEE", function_title, TITLE_NAMESPACE | TITLE_ENCODED, WORD_TITLE, 0 },
+    { "CURRENTMONTHABBREV", 0, 0, WORD_NOW, "M" }, { "CURRENTMONTHNAME", 0, 0, WORD_NOW, "F" },
+    { "CURRENTMONTHNAMEGEN", 0, 0, WORD_NOW, "xg" }, { "CURRENTTIME", 0, 0, WORD_NOW, "H:i" },
+    { "CURRENTTIMESTAMP", 0, 0, WORD_NOW, "xNYmdHis" }, { "CURRENTVERSION", 0, 0, WORD_TEXT, "1.39.0" },
+    { "CURRENTWEEK", 0, 1, WORD_NOW, "W" }, { "CURRENTYEAR", 0, 0, WORD_NOW, "Y" },
+    { "DEFAULTSORT", function_nothing, 0, 0, 0 }, { "DIRECTIONMARK", 0, 0, WORD_TEXT, "\xE2\x80\x8E" },
+    TITLE("FULLPAGENAME", TITLE_FULL), TITLE("NAMESPACE", TITLE_NAMESPACE),
     { "NAMESPACENUMBER", function_title, TITLE_NAMESPACE_NUMBER, WORD_TITLE, 0 },
-    { "NUMBERINGROUP", function_zero, 0, 0, 0 },
-    { "NUMBEROFACTIVEUSERS", function_zero, 0, WORD_TEXT, "0" },
-    { "NUMBEROFADMINS", function_zero, 0, WORD_TEXT, "0" },
     { "NUMBEROFARTICLES", function_wiki_count, WIKI_ARTICLES, WORD_WIKI, 0 },
     { "NUMBEROFEDITS", function_zero, 0, WORD_TEXT, "0" },
-    { "NUMBEROFFILES", function_zero, 0, WORD_TEXT, "0" },
     { "NUMBEROFPAGES", function_wiki_count, WIKI_PAGES, WORD_WIKI, 0 },
-    { "NUMBEROFUSERS", function_zero, 0, WORD_TEXT, "0" }, { "NUMINGROUP", function_zero, 0, 0, 0 },
-    { "PAGEID", function_zero, PAGE_ID, WORD_WIKI, 0 },
-    { "PAGELANGUAGE", 0, WIKI_LANGUAGE, WORD_WIKI, 0 },
-    { "PAGENAME", function_title, TITLE_PAGE, WORD_TITLE, 0 },
-    { "PAGENAMEE", function_title, TITLE_PAGE | TITLE_ENCODED, WORD_TITLE, 0 },
-    { "PAGESINCAT", function_zero, 0, 0, 0 }, { "PAGESINCATEGORY", function_zero, 0, 0, 0 },
-    { "PAGESINNAMESPACE", function_zero, 0, 0, 0 }, { "PAGESINNS", function_zero, 0, 0, 0 },
-    { "PAGESIZE", function_zero, 0, 0, 0 }, { "PROTECTIONEXPIRY", function_nothing, 0, 0, 0 },
-    { "PROTECTIONLEVEL", function_nothing, 0, 0, 0 },
-    { "REVISIONDAY", 0, 0, WORD_REVISION_TIME, "j" },
+    { "PAGEID", function_zero, PAGE_ID, WORD_WIKI, 0 }, TITLE("PAGENAME", TITLE_PAGE),
+    { "PAGESIZE", function_zero, 0, 0, 0 }, { "REVISIONDAY", 0, 0, WORD_REVISION_TIME, "j" },
     { "REVISIONDAY2", 0, 0, WORD_REVISION_TIME, "d" },
     { "REVISIONID", function_nothing, REVISION_ID, WORD_WIKI, 0 },
     { "REVISIONMONTH", 0, 0, WORD_REVISION_TIME, "m" },
     { "REVISIONMONTH1", 0, 0, WORD_REVISION_TIME, "n" }, { "REVISIONSIZE", 0, 0, WORD_TEXT, "0" },
     { "REVISIONTIMESTAMP", 0, 0, WORD_REVISION_TIME, "YmdHis" },
     { "REVISIONUSER", function_nothing, 0, WORD_TEXT, "" },
-    { "REVISIONYEAR", 0, 0, WORD_REVISION_TIME, "Y" },
-    { "ROOTPAGENAME", function_title, TITLE_ROOT, WORD_TITLE, 0 },
-    { "ROOTPAGENAMEE", function_title, TITLE_ROOT | TITLE_ENCODED, WORD_TITLE, 0 },
-    { "SITENAME", 0, WIKI_NAME, WORD_WIKI, 0 },
-    { "SUBJECTPAGENAME", function_title, TITLE_SUBJECT, WORD_TITLE, 0 },
-    { "SUBJECTPAGENAMEE", function_title, TITLE_SUBJECT | TITLE_ENCODED, WORD_TITLE, 0 },
-    { "SUBJECTSPACE", function_title, TITLE_SUBJECT_SPACE, WORD_TITLE, 0 },
-    { "SUBJECTSPACEE", function_title, TITLE_SUBJECT_SPACE | TITLE_ENCODED, WORD_TITLE, 0 },
-    { "SUBPAGENAME", function_title, TITLE_SUB, WORD_TITLE, 0 },
-    { "SUBPAGENAMEE", function_title, TITLE_SUB | TITLE_ENCODED, WORD_TITLE, 0 },
-    { "TALKPAGENAME", function_title, TITLE_TALK, WORD_TITLE, 0 },
-    { "TALKPAGENAMEE", function_title, TITLE_TALK | TITLE_ENCODED, WORD_TITLE, 0 },
-    { "TALKSPACE", function_title, TITLE_TALK_SPACE, WORD_TITLE, 0 },
-    { "TALKSPACEE", function_title, TITLE_TALK_SPACE | TITLE_ENCODED, WORD_TITLE, 0 },
+    { "REVISIONYEAR", 0, 0, WORD_REVISION_TIME, "Y" }, TITLE("ROOTPAGENAME", TITLE_ROOT),
+    { "SITENAME", 0, WIKI_NAME, WORD_WIKI, 0 }, TITLE("SUBJECTPAGENAME", TITLE_SUBJECT),
+    TITLE("SUBJECTSPACE", TITLE_SUBJECT_SPACE), TITLE("SUBPAGENAME", TITLE_SUB),
+    TITLE("TALKPAGENAME", TITLE_TALK), TITLE("TALKSPACE", TITLE_TALK_SPACE),
     { "anchorencode", function_anchorencode, 0, 0, 0 },
     { "articlepath", 0, 0, WORD_TEXT, "/wiki/$1" }, { "bidi", function_first, 0, 0, 0 },
     { "canonicalurl", function_url, URL_CANONICAL, 0, 0 },
     { "canonicalurle", function_url, URL_CANONICAL | URL_HTML, 0, 0 },
-    { "filepath", function_nothing, 0, 0, 0 }, { "formatnum", function_formatnum, 0, 0, 0 },
-    { "fullurl", function_url, URL_FULL, 0, 0 },
+    { "formatnum", function_formatnum, 0, 0, 0 }, { "fullurl", function_url, URL_FULL, 0, 0 },
     { "fullurle", function_url, URL_FULL | URL_HTML, 0, 0 }, { "gender", function_gender, 0, 0, 0 },
     { "grammar", function_grammar, 0, 0, 0 }, { "int", function_int, 0, 0, 0 },
     { "lc", function_case, TEXT_LOWER, 0, 0 }, { "lcfirst", function_case, TEXT_LOWER_FIRST, 0, 0 },
@@ -145,6 +97,7 @@ static const struct row {
     { "uc", function_case, TEXT_UPPER, 0, 0 }, { "ucfirst", function_case, TEXT_UPPER_FIRST, 0, 0 },
     { "urlencode", function_urlencode, 0, 0, 0 },
 };
+#undef TITLE
 /* clang-format on */
 
 static void put_count(struct expander *x, uint64_t n)
@@ -172,8 +125,8 @@ static void put_wiki(struct expander *x, int which)
     case WIKI_LANGUAGE: expand_puts(x, x->site->lang.data); break;
     case WIKI_SERVER: put_server(x, 1); break;
     case WIKI_HOST: put_server(x, 0); break;
-    case WIKI_ARTICLES: put_count(x, library_articles(x->library)); break;
-    case WIKI_PAGES: put_count(x, library_pages(x->library)); break;
+    case WIKI_ARTICLES: put_count(x, x->facts->articles); break;
+    case WIKI_PAGES: put_count(x, x->facts->pages); break;
     case PAGE_ID:
         x->special++;
         expand_puts(x, x->page->id);
@@ -189,7 +142,7 @@ static void put_wiki(struct expander *x, int which)
 static void put_now(struct expander *x, const struct row *w)
 {
     size_t mark = x->out.len;
-    function_put_time(x, w->text, library_date(x->library));
+    function_put_time(x, w->text, x->facts->date.data);
     if (w->which && x->out.len > mark && x->out.data[mark] == '0') {
         memmove(x->out.data + mark, x->out.data + mark + 1, x->out.len - mark - 1);
         buf_truncate(&x->out, x->out.len - 1);
@@ -199,21 +152,11 @@ static void put_now(struct expander *x, const struct row *w)
 /* {{NUMBEROFARTICLES:R}} */
 static int function_wiki_count(struct expander *x, const struct function_call *c)
 {
-    uint64_t n = c->which == WIKI_PAGES ? library_pages(x->library) : library_articles(x->library);
+    uint64_t n = c->which == WIKI_PAGES ? x->facts->pages : x->facts->articles;
     if (c->first.n == 1 && *c->first.s == 'R')
         buf_addf(&x->out, "%llu", (unsigned long long)n);
     else
         put_count(x, n);
-    return 1;
-}
-
-/* Copies the name to `key`, with a NUL. Returns 1, or 0 if it is empty or too long. */
-static int copy_name(char key[NAME_MAX_BYTES], struct span name)
-{
-    if (!name.n || name.n >= NAME_MAX_BYTES)
-        return 0;
-    memcpy(key, name.s, name.n);
-    key[name.n] = '\0';
     return 1;
 }
 
@@ -224,27 +167,23 @@ static char *lower(char *key)
     return key;
 }
 
-static int compare_row(const void *key, const void *item)
-{
-    return strcmp(key, ((const struct row *)item)->name);
-}
-
 /* Returns the row of an English name if it is a function, or a word, as asked for; else NULL. */
 static const struct row *find_english(const char *key, int is_function)
 {
-    const struct row *r = bsearch(key, rows, sizeof rows / sizeof *rows, sizeof *rows, compare_row);
+    const struct row *r = bsearch(&key, rows, sizeof rows / sizeof *rows, sizeof *rows,
+                                  order_texts);
     return r && (is_function ? r->run != NULL : r->kind != NO_WORD) ? r : NULL;
 }
 
 /* Looks up the name of a function or word. Tries the name itself, then in lower case, then its
- * translation from the wiki's language. */
+ * translation from the wiki's language, or from another English name. */
 static const struct row *find_row(const struct expander *x, struct span name, int is_function)
 {
     char key[NAME_MAX_BYTES];
     const struct row *found = NULL;
-    if (copy_name(key, name) && !(found = find_english(key, is_function)))
+    if (span_copy(name, key, sizeof key) && !(found = find_english(key, is_function)))
         found = find_english(lower(key), is_function);
-    const char *english = found ? NULL : magic_find(x->magic, name.s, name.n);
+    const char *english = found ? NULL : magic_find(x->facts->magic, name.s, name.n);
     return english ? find_english(english, is_function) : found;
 }
 

@@ -113,8 +113,7 @@ void expand_book(struct expander *x, const struct frame *f, struct span attribut
     int is_open = !has_to && (has_from || !a[INCLUDE].n); /* up to the last page that there is */
     if (!span_number(a[STEP], &step) || !step)
         step = 1;
-    if (!library_books(x->library) || !a[INDEX].n || (a[FROM].n && !has_from) ||
-        (a[TO].n && !has_to)) {
+    if (!x->facts->books || !a[INDEX].n || (a[FROM].n && !has_from) || (a[TO].n && !has_to)) {
         expand_hole(x); /* the page of the index, which names its pages, is not read */
         return;
     }
@@ -125,7 +124,7 @@ void expand_book(struct expander *x, const struct frame *f, struct span attribut
          n <= most && gap < GAP_MAX && expand_pay(x, work); n++) {
         SCOPED(buf) name = BUF_INIT;
         int in_range = n >= from && (n <= to || is_open) && (n - from) % step == 0;
-        buf_addf(&name, "%s:%.*s/%d", dump_namespace_name(x->site, library_books(x->library)),
+        buf_addf(&name, "%s:%.*s/%d", dump_namespace_name(x->site, x->facts->books),
                  (int)a[INDEX].n, a[INDEX].s, n);
         int exists = title_read(&x->scratch, x->site, name.data, name.len, 0) &&
                      library_find(x->library, &x->scratch);

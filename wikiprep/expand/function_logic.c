@@ -1,6 +1,5 @@
 /* Parser functions that choose: #if, #ifeq, #ifexist, #iferror, #switch, #expr. */
 
-#include "common/base/utf8.h"
 #include "wikiprep/expand/functions.h"
 #include "wikiprep/site/entity.h"
 #include "wikiprep/values/expression.h"
@@ -17,17 +16,8 @@ static struct span decoded(struct expander *x, struct span s)
     if (!s.n || !memchr(s.s, '&', s.n))
         return s;
     SCOPED(buf) b = BUF_INIT;
-    for (size_t i = 0; i < s.n;) {
-        unsigned c;
-        size_t n = s.s[i] == '&' ? entity_read(s.s + i, s.n - i, &c) : 0;
-        if (n)
-            utf8_add(&b, c);
-        else
-            buf_addc(&b, s.s[i]);
-        i += n ? n : 1;
-    }
-    struct span d = expand_copy(x, (struct span){ b.data, b.len });
-    return span_trim_space(d);
+    entity_decode(&b, s.s, s.n);
+    return span_trim_space(expand_copy(x, (struct span){ b.data, b.len }));
 }
 
 int function_ifeq(struct expander *x, const struct function_call *c)
@@ -111,7 +101,7 @@ static int is_default(const struct expander *x, struct span s)
 {
     if (!s.n || *s.s != '#')
         return 0;
-    const char *english = magic_find(x->magic, s.s, s.n);
+    const char *english = magic_find(x->facts->magic, s.s, s.n);
     return span_is(s, "#default") || (english && !strcmp(english, "#default"));
 }
 

@@ -5,6 +5,7 @@
 #include "unicode/letter_case.h"
 #include "wikiprep/expand/functions.h"
 #include "wikiprep/site/language.h"
+#include "wikiprep/values/knowledge.h"
 #include "wikiprep/values/number.h"
 
 enum { NS_MEDIA = -2, NS_SPECIAL = -1, NS_FILE = 6, NS_MESSAGES = 8 };
@@ -363,37 +364,15 @@ int function_language(struct expander *x, const struct function_call *c)
  * capitals: pt-BR. Some codes of wikis are other codes there. */
 int function_bcp47(struct expander *x, const struct function_call *c)
 {
-    static const char *const others[][2] = {
-        { "als", "gsw" },
-        { "bat-smg", "sgs" },
-        { "be-x-old", "be-tarask" },
-        { "cbk-zam", "cbk" },
-        { "eml", "egl" },
-        { "fiu-vro", "vro" },
-        { "map-bms", "jv-x-bms" },
-        { "mo", "ro-Cyrl-MD" },
-        { "nrm", "nrf" },
-        { "roa-rup", "rup" },
-        { "roa-tara", "nap-x-tara" },
-        { "simple", "en-simple" },
-        { "sr-ec", "sr-Cyrl" },
-        { "sr-el", "sr-Latn" },
-        { "zh-classical", "lzh" },
-        { "zh-cn", "zh-Hans-CN" },
-        { "zh-hk", "zh-Hant-HK" },
-        { "zh-min-nan", "nan" },
-        { "zh-mo", "zh-Hant-MO" },
-        { "zh-my", "zh-Hans-MY" },
-        { "zh-sg", "zh-Hans-SG" },
-        { "zh-tw", "zh-Hant-TW" },
-        { "zh-yue", "yue" },
-    };
+    enum { CODE_MAX = 12 };
+    char key[CODE_MAX + 1];
     struct span code = code_of(x, c), part;
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (span_is(code, others[i][0])) {
-            expand_puts(x, others[i][1]);
-            return 1;
-        }
+    const char *other = span_copy(code, key, sizeof key) ? knowledge_find("web-codes", "", key)
+                                                         : NULL;
+    if (other) {
+        expand_puts(x, other);
+        return 1;
+    }
     int is_private = 0; /* after "-x-" */
     for (size_t i = 0; i < code.n; i += part.n + 1) {
         const char *dash = memchr(code.s + i, '-', code.n - i);
@@ -411,10 +390,7 @@ int function_bcp47(struct expander *x, const struct function_call *c)
 /* {{#dir:code}}: the direction of the language's script */
 int function_dir(struct expander *x, const struct function_call *c)
 {
-    static const char to_the_left[] =
-        "aeb-arab|ajp|apc|acm|ar|arc|ary|arz|azb|bcc|bgn|bqi|ckb|dv|fa|glk|he|hno|khw|kk-arab|kk-cn|"
-        "ks|ks-arab|ku-arab|lki|lrc|luz|ms-arab|mzn|nqo|pnb|ps|sd|sdh|skr|skr-arab|tly-arab|ug|"
-        "ug-arab|ur|yi";
+    const char *to_the_left = knowledge_find("directions", "", "left");
     expand_puts(x, span_in(code_of(x, c), to_the_left) ? "rtl" : "ltr");
     return 1;
 }

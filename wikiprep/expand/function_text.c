@@ -64,7 +64,7 @@ int function_formatnum(struct expander *x, const struct function_call *c)
     struct span how = expand_value(x, c, 1);
     int raw = how.n == 1 && *how.s == 'R';
     if (span_is(how, "NOSEP"))
-        style.group = "", style.point = ".";
+        style.group = span_of(""), style.point = span_of(".");
     for (struct span rest = c->first; rest.n;) {
         struct span mark = expand_next_mark(x, rest);
         struct span plain = { rest.s, (size_t)(mark.s - rest.s) };
@@ -268,19 +268,35 @@ int function_sub(struct expander *x, const struct function_call *c)
     return 1;
 }
 
+size_t function_count_of(struct span s, struct span what)
+{
+    size_t count = 0;
+    for (const char *at = s.s, *end = s.s + s.n;
+         what.n && (at = bytes_find(at, end, what.s, what.n)); at += what.n)
+        count++;
+    return count;
+}
+
 int function_count(struct expander *x, const struct function_call *c)
 {
     struct span s = value(x, c, 0), needle = space_if_empty(value(x, c, 1));
     if (too_long(x, s, needle))
         return 1;
-    unsigned count = 0;
-    for (size_t i = 0; i + needle.n <= s.n;)
-        if (!memcmp(s.s + i, needle.s, needle.n))
-            count++, i += needle.n;
-        else
-            i++;
-    buf_addf(&x->out, "%u", count);
+    buf_addf(&x->out, "%zu", function_count_of(s, needle));
     return 1;
+}
+
+void function_put_replaced(struct expander *x, struct span s, struct span what, struct span with,
+                           int64_t most)
+{
+    for (size_t i = 0; i < s.n;)
+        if (what.n && most && s.n - i >= what.n && !memcmp(s.s + i, what.s, what.n)) {
+            expand_put(x, with);
+            i += what.n;
+            most -= most > 0;
+        } else {
+            buf_addc(&x->out, s.s[i++]);
+        }
 }
 
 int function_replace(struct expander *x, const struct function_call *c)
@@ -288,16 +304,9 @@ int function_replace(struct expander *x, const struct function_call *c)
     struct span s = value(x, c, 0), what = space_if_empty(value(x, c, 1)), with = value(x, c, 2);
     if (too_long(x, s, what) || too_long(x, with, with))
         return 1;
-    int64_t left = c->count > 3 ? number_integer(expand_value(x, c, 3)) : -1;
+    int64_t most = c->count > 3 ? number_integer(expand_value(x, c, 3)) : -1;
     size_t mark = x->out.len;
-    for (size_t i = 0; i < s.n;)
-        if (left && s.n - i >= what.n && !memcmp(s.s + i, what.s, what.n)) {
-            expand_put(x, with);
-            i += what.n;
-            left -= left > 0;
-        } else {
-            buf_addc(&x->out, s.s[i++]);
-        }
+    function_put_replaced(x, s, what, with, most);
     if (utf8_count(x->out.data + mark, x->out.len - mark) >= STRING_MAX) {
         buf_truncate(&x->out, mark);
         too_long_error(x);

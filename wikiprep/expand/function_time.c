@@ -10,16 +10,15 @@
 static struct moment now(const struct expander *x)
 {
     static const struct moment epoch = { 1970, 1, 1, 0, 0, 0 };
-    const char *date = library_date(x->library);
     struct moment m;
-    return moment_read((struct span){ date, strlen(date) }, &epoch, &m) ? m : epoch;
+    return moment_read(span_of(x->facts->date.data), &epoch, &m) ? m : epoch;
 }
 
 void function_put_time(struct expander *x, const char *format, const char *timestamp)
 {
     struct moment today = now(x), m;
-    if (moment_read((struct span){ timestamp, strlen(timestamp) }, &today, &m))
-        moment_format(&m, (struct span){ format, strlen(format) }, x->site->lang.data, &x->out);
+    if (moment_read(span_of(timestamp), &today, &m))
+        moment_format(&m, span_of(format), x->site->lang.data, &x->out);
 }
 
 /* ---- reordering a date --------------------------------------------------------------------- */

@@ -67,6 +67,12 @@ void function_put_escaped(struct expander *x, struct span s);
 enum url_style { URL_QUERY, URL_WIKI, URL_PATH };
 void function_put_encoded(struct expander *x, struct span s, enum url_style style);
 
+/* Appends s with the first `most` occurrences of `what` replaced by `with`, or all if most is < 0.
+ * An empty `what` occurs nowhere. function_count_of returns how often it occurs. */
+void function_put_replaced(struct expander *x, struct span s, struct span what, struct span with,
+                           int64_t most);
+size_t function_count_of(struct span s, struct span what);
+
 /* Appends s with percent-encoding and '+' decoded. */
 void function_put_decoded(struct expander *x, struct span s);
 

@@ -19,9 +19,7 @@ enum {
 };
 
 struct library {
-    struct dump_site site;
-    struct magic *magic;
-    struct buf date;
+    struct library_facts facts;
     struct arena titles;
     struct spill texts;
     struct library_page *pages;
@@ -30,8 +28,6 @@ struct library {
     size_t slot_count;
     uint64_t *known; /* hashes of the titles of all pages, sorted */
     size_t known_count, known_cap;
-    uint64_t articles;
-    int books;            /* library_books */
     uint64_t other_bytes; /* bytes of pages without include tags, kept or not */
     _Atomic uint64_t memo_bytes;
 };
@@ -50,7 +46,7 @@ static struct title own_title(const struct library *l, const struct dump_page *p
     const char *s = p->title.data;
     const char *colon = p->ns ? strchr(s, ':') : NULL;
     s = colon ? colon + 1 : s;
-    if (!title_read(&t, &l->site, s, strlen(s), p->ns) || t.ns != p->ns) {
+    if (!title_read(&t, &l->facts.site, s, strlen(s), p->ns) || t.ns != p->ns) {
         buf_clear(&t.text); /* "Template:Wikipedia:x" */
         buf_adds(&t.text, s);
     }
@@ -89,10 +85,10 @@ static int is_kept(struct library *l, const struct dump_page *p)
 
 static void take_date(struct library *l, const struct buf *date)
 {
-    if (strcmp(date->data, l->date.data) <= 0)
+    if (strcmp(date->data, l->facts.date.data) <= 0)
         return;
-    buf_clear(&l->date);
-    buf_add(&l->date, date->data, date->len);
+    buf_clear(&l->facts.date);
+    buf_add(&l->facts.date, date->data, date->len);
 }
 
 static int add_page(struct library *l, const struct dump_page *p)
@@ -100,10 +96,11 @@ static int add_page(struct library *l, const struct dump_page *p)
     struct title t = own_title(l, p);
     mem_grow(l->known, l->known_cap, l->known_count + 1);
     l->known[l->known_count++] = hash(t.ns, t.text.data, t.text.len);
-    l->articles += p->ns == 0 && !p->redirect;
+    l->facts.pages++;
+    l->facts.articles += p->ns == 0 && !p->redirect;
     take_date(l, &p->timestamp);
     if (dump_page_is_scan(p))
-        l->books = p->ns;
+        l->facts.books = p->ns;
     int result = 0;
     if (is_kept(l, p)) {
         mem_grow(l->pages, l->cap, l->count + 1);
@@ -207,12 +204,12 @@ static int finish(struct library *l)
 static int take_site(struct library *l, const struct dump *d, const char *language,
                      struct output *out)
 {
-    dump_site_copy(&l->site, dump_site(d));
+    dump_site_copy(&l->facts.site, dump_site(d));
     if (language) {
-        buf_clear(&l->site.lang);
-        buf_adds(&l->site.lang, language);
+        buf_clear(&l->facts.site.lang);
+        buf_adds(&l->facts.site.lang, language);
     }
-    return out ? save_begin(out, &l->site) : 0;
+    return out ? save_begin(out, &l->facts.site) : 0;
 }
 
 /* Stores the page in the library if it is one to keep (is_kept). If other pages may call it, also
@@ -252,19 +249,19 @@ struct library *library_read(const struct dump_files *from, const char *language
 {
     struct library *l = mem_zalloc(1, sizeof *l);
     struct output out = { 0 };
-    buf_init(&l->date);
+    buf_init(&l->facts.date);
     spill_init(&l->texts, HELD_MAX);
-    dump_site_release(&l->site); /* makes it empty */
+    dump_site_release(&l->facts.site); /* makes it empty */
     int result = save ? output_open(&out, save) : 0;
     for (size_t i = 0; !result && i < from->count; i++)
         result = read_file(l, from->paths[i], threads, language, !i, save ? &out : NULL);
     if (!result && save)
-        result = save_end(&out, l->date.data);
+        result = save_end(&out, l->facts.date.data);
     if (!result)
         result = finish(l);
     if (save)
         result = output_end(&out, result);
-    l->magic = magic_new(l->site.lang.data);
+    l->facts.magic = magic_new(l->facts.site.lang.data);
     if (!result)
         return l;
     library_free(l);
@@ -281,9 +278,9 @@ void library_free(struct library *l)
             tree_release(tree);
         free((void *)atomic_load(&l->pages[i].memo));
     }
-    dump_site_release(&l->site);
-    magic_free(l->magic);
-    buf_release(&l->date);
+    dump_site_release(&l->facts.site);
+    magic_free(l->facts.magic);
+    buf_release(&l->facts.date);
     arena_release(&l->titles);
     spill_release(&l->texts);
     free(l->pages);
@@ -294,34 +291,9 @@ void library_free(struct library *l)
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-const struct dump_site *library_site(const struct library *l)
+const struct library_facts *library_facts(const struct library *l)
 {
-    return &l->site;
-}
-
-const struct magic *library_magic(const struct library *l)
-{
-    return l->magic;
-}
-
-const char *library_date(const struct library *l)
-{
-    return l->date.data;
-}
-
-uint64_t library_articles(const struct library *l)
-{
-    return l->articles;
-}
-
-uint64_t library_pages(const struct library *l)
-{
-    return l->known_count;
-}
-
-int library_books(const struct library *l)
-{
-    return l->books;
+    return &l->facts;
 }
 
 static struct library_page *find(const struct library *l, const struct title *t)
@@ -354,7 +326,7 @@ static int redirect_target(const struct library *l, const struct library_page *p
         if (strchr("#{}<>|*;'", *c))
             return 0;
     const char *bar = memchr(open, '|', (size_t)(close - open));
-    return title_read(to, &l->site, open + 2, (size_t)((bar ? bar : close) - open - 2), 0);
+    return title_read(to, &l->facts.site, open + 2, (size_t)((bar ? bar : close) - open - 2), 0);
 }
 
 struct library_page *library_find(const struct library *l, const struct title *t)

@@ -49,20 +49,15 @@ struct library *library_read(const struct dump_files *from, const char *language
                              const char *save);
 void library_free(struct library *l);
 
-const struct dump_site *library_site(const struct library *l);
-
-/* Returns the magic words of the wiki's language. */
-const struct magic *library_magic(const struct library *l);
-
-/* Returns the latest timestamp of the wiki's pages, such as "2011-09-05T03:37:03Z". */
-const char *library_date(const struct library *l);
-
-/* Return the number of articles (not redirects), and of all pages in the export, kept or not. */
-uint64_t library_articles(const struct library *l);
-uint64_t library_pages(const struct library *l);
-
-/* Returns the namespace of the pages of scanned books (content model "proofread-page"), or 0. */
-int library_books(const struct library *l);
+/* What the export says of the wiki. */
+struct library_facts {
+    struct dump_site site;
+    struct magic *magic;      /* the magic words of its language */
+    struct buf date;          /* latest timestamp of its pages: "2011-09-05T03:37:03Z" */
+    uint64_t articles, pages; /* articles, without redirects; all pages, kept or not */
+    int books; /* namespace of the pages of scanned books (model "proofread-page"), or 0 */
+};
+const struct library_facts *library_facts(const struct library *l);
 
 /* Returns the page with title t after following up to two redirects; NULL if there is none. */
 struct library_page *library_find(const struct library *l, const struct title *t);

@@ -131,16 +131,7 @@ static int string_replace(struct module_call *m)
     struct span with = argument(m, "replace", &place), count = argument(m, "count", &place);
     if (!span_truth(argument(m, "plain", &place), 1))
         return 0;
-    int64_t left = count.n ? number_integer(count) : -1;
-    for (size_t i = 0; i < s.n;) {
-        if (what.n && left && s.n - i >= what.n && !memcmp(s.s + i, what.s, what.n)) {
-            expand_put(m->x, with);
-            i += what.n;
-            left -= left > 0;
-        } else {
-            buf_addc(&m->x->out, s.s[i++]);
-        }
-    }
+    function_put_replaced(m->x, s, what, with, count.n ? number_integer(count) : -1);
     return 1;
 }
 
@@ -158,16 +149,10 @@ static int string_repeat(struct module_call *m)
 static int string_count(struct module_call *m)
 {
     int place = 1;
-    size_t count = 0;
     struct span s = argument(m, "source", &place), what = argument(m, "pattern", &place);
     if (!span_truth(argument(m, "plain", &place), 1))
         return 0;
-    for (size_t i = 0; what.n && i + what.n <= s.n;)
-        if (!memcmp(s.s + i, what.s, what.n))
-            count++, i += what.n;
-        else
-            i++;
-    put_count(m, count);
+    put_count(m, function_count_of(s, what));
     return 1;
 }
 

@@ -22,8 +22,8 @@ static void read_row(struct replacements *words, const char *s, const char *end)
         return;
     stop = stop ? stop : row.data + row.len;
     const struct word word = {
-        span_trim_space((struct span){ row.data, (size_t)(arrow - row.data) }),
-        span_trim_space((struct span){ arrow + 2, (size_t)(stop - arrow - 2) }),
+        span_trim_space(span_between(row.data, arrow)),
+        span_trim_space(span_between(arrow + 2, stop)),
     };
     if (!replacements_has(words, word.from))
         replacements_put(words, word);
@@ -36,7 +36,7 @@ static int read_page(struct reading *r, const char *title, size_t n, int depth)
     enum { DEPTH_MAX = 8 };
     SCOPED(buf) table = BUF_INIT;
     struct title t = TITLE_INIT;
-    int known = title_read(&t, library_site(r->library), title, n, LIBRARY_MESSAGES);
+    int known = title_read(&t, &library_facts(r->library)->site, title, n, LIBRARY_MESSAGES);
     const struct library_page *page = known ? library_find(r->library, &t) : NULL;
     size_t before = nameset_count(r->done);
     int is_table = page && t.ns == LIBRARY_MESSAGES && depth < DEPTH_MAX &&
@@ -47,17 +47,15 @@ static int read_page(struct reading *r, const char *title, size_t n, int depth)
     const char *end = page->text + page->n, *close;
     for (const char *s = page->text; (s = bytes_find(s, end, "[[", 2)); s += 2) {
         close = bytes_find(s, end, "]]", 2);
-        const char *bar = memchr(s, '|', (size_t)(end - s));
-        bar = !close || (bar && bar < close) ? bar : close;
-        if (bar && bytes_find(s, bar, r->folder.data, r->folder.len))
+        const char *bar = span_until(s, close ? close : end, '|');
+        if (bar < end && bytes_find(s, bar, r->folder.data, r->folder.len))
             read_page(r, s + 2, (size_t)(bar - s - 2), depth + 1);
     }
     for (const char *s = page->text; (s = bytes_find(s, end, "-{", 2)); s = close) {
         close = bytes_find(s, end, "}-", 2);
         close = close ? close : end;
         for (s += 2; s < close; s++) {
-            const char *stop = memchr(s, ';', (size_t)(close - s));
-            stop = stop ? stop : close;
+            const char *stop = span_until(s, close, ';');
             read_row(r->words, s, stop);
             s = stop;
         }
@@ -67,7 +65,7 @@ static int read_page(struct reading *r, const char *title, size_t n, int depth)
 
 int variant_tables_read(struct library *library, struct variants *v)
 {
-    const struct span codes[] = { variants_code(v, v->chosen), variants_base(v) };
+    const struct span codes[] = { v->codes[v->chosen], v->base };
     struct reading r = { library, v->words, nameset_new(), BUF_INIT };
     int found = 0;
     for (int i = 0; i < 2 && codes[i].n; i++) {

@@ -23,8 +23,8 @@ enum {
 
 struct dump {
     char *path;
-    struct unpack *in; /* NULL: `part` is read instead */
-    struct part *part;
+    struct unpack *in;
+    struct part *part;           /* is read of `in`; NULL: all is */
     struct unpack_range *ranges; /* NULL: the whole dump */
     struct export export;        /* builds pages from the parser's events */
     xmlParserCtxtPtr xml;
@@ -52,11 +52,6 @@ struct dump {
 static int64_t read_input(struct dump *d, void *bytes, size_t n)
 {
     return d->part ? part_read(d->part, bytes, n) : unpack_read(d->in, bytes, n);
-}
-
-static int resume_input(struct dump *d)
-{
-    return d->part ? part_resume(d->part) : unpack_resume(d->in);
 }
 
 /* Returns the XML offset after the bytes given to the parser. */
@@ -257,7 +252,7 @@ static void free_parser(struct dump *d)
 static struct dump *open_dump(const char *path, struct unpack *in, struct part *part,
                               size_t max_text_bytes)
 {
-    if (!in && !part)
+    if (!in)
         return NULL;
     struct dump *d = mem_zalloc(1, sizeof *d);
     d->path = mem_strdup(strcmp(path, "-") ? path : "<stdin>");
@@ -295,7 +290,12 @@ struct dump *dump_open_ranges(const char *path, struct unpack_range *ranges, siz
 struct dump *dump_open_part(const char *path, uint64_t begin, uint64_t end, size_t max_text_bytes,
                             int threads)
 {
-    return open_dump(path, NULL, part_open(path, begin, end, threads), max_text_bytes);
+    struct unpack *in = unpack_open(path, 1);
+    struct part *part = in ? part_open(in, begin, end, threads) : NULL;
+    if (part)
+        return open_dump(path, in, part, max_text_bytes);
+    unpack_close(in);
+    return NULL;
 }
 
 void dump_close(struct dump *d)
@@ -304,8 +304,8 @@ void dump_close(struct dump *d)
         return;
     free_parser(d);
     free_entities(d);
-    unpack_close(d->in);
     part_close(d->part);
+    unpack_close(d->in);
     export_release(&d->export);
     buf_release(&d->rest);
     buf_release(&d->html);
@@ -317,12 +317,11 @@ void dump_close(struct dump *d)
 
 int dump_help(struct dump *d)
 {
-    return d->part ? part_help(d->part) : unpack_help(d->in);
+    return unpack_help(d->in);
 }
 
 void dump_start_helpers(struct dump *d)
 {
-    assert(d->in); /* parts have others that help */
     unpack_start_helpers(d->in);
 }
 
@@ -338,7 +337,7 @@ const struct dump_site *dump_site(const struct dump *d)
 
 uint64_t dump_packed_bytes(const struct dump *d)
 {
-    return d->part ? part_packed(d->part) : unpack_packed(d->in);
+    return unpack_packed(d->in);
 }
 
 uint64_t dump_xml_bytes(const struct dump *d)
@@ -632,7 +631,7 @@ static void restart(struct dump *d)
 
 int dump_resume(struct dump *d)
 {
-    if (!d->error || d->damage == FATAL || (d->damage == HOLE && !resume_input(d)))
+    if (!d->error || d->damage == FATAL || (d->damage == HOLE && !unpack_resume(d->in)))
         return 0;
     int in_page = export_part(&d->export) == EXPORT_IN_PAGE, has_end = 0;
     if (d->damage == HOLE) {

@@ -26,58 +26,30 @@ enum place {
     TEXT,
 };
 
+/* Where each element stands, and its name. */
 static const struct {
     enum place in;
     const char *name;
-    enum place to;
 } schema[] = {
-    { ROOT, "mediawiki", MEDIAWIKI },
-    { MEDIAWIKI, "siteinfo", SITEINFO },
-    { MEDIAWIKI, "page", PAGE },
-    { SITEINFO, "sitename", SITENAME },
-    { SITEINFO, "base", BASE },
-    { SITEINFO, "case", CASE },
-    { SITEINFO, "date", DATE },
-    { SITEINFO, "namespaces", NAMESPACES },
-    { NAMESPACES, "namespace", NAMESPACE },
-    { PAGE, "title", TITLE },
-    { PAGE, "ns", NS },
-    { PAGE, "id", ID },
-    { PAGE, "redirect", REDIRECT },
-    { PAGE, "revision", REVISION },
-    { REVISION, "id", REVID },
-    { REVISION, "timestamp", TIMESTAMP },
-    { REVISION, "model", MODEL },
-    { REVISION, "text", TEXT },
+    [MEDIAWIKI] = { ROOT, "mediawiki" },
+    [SITEINFO] = { MEDIAWIKI, "siteinfo" },
+    [SITENAME] = { SITEINFO, "sitename" },
+    [BASE] = { SITEINFO, "base" },
+    [CASE] = { SITEINFO, "case" },
+    [DATE] = { SITEINFO, "date" },
+    [NAMESPACES] = { SITEINFO, "namespaces" },
+    [NAMESPACE] = { NAMESPACES, "namespace" },
+    [PAGE] = { MEDIAWIKI, "page" },
+    [TITLE] = { PAGE, "title" },
+    [NS] = { PAGE, "ns" },
+    [ID] = { PAGE, "id" },
+    [REDIRECT] = { PAGE, "redirect" },
+    [REVISION] = { PAGE, "revision" },
+    [REVID] = { REVISION, "id" },
+    [TIMESTAMP] = { REVISION, "timestamp" },
+    [MODEL] = { REVISION, "model" },
+    [TEXT] = { REVISION, "text" },
 };
-
-static const enum place parent[] = {
-    [MEDIAWIKI] = ROOT,
-    [SITEINFO] = MEDIAWIKI,
-    [SITENAME] = SITEINFO,
-    [BASE] = SITEINFO,
-    [CASE] = SITEINFO,
-    [DATE] = SITEINFO,
-    [NAMESPACES] = SITEINFO,
-    [NAMESPACE] = NAMESPACES,
-    [PAGE] = MEDIAWIKI,
-    [TITLE] = PAGE,
-    [NS] = PAGE,
-    [ID] = PAGE,
-    [REDIRECT] = PAGE,
-    [REVISION] = PAGE,
-    [REVID] = REVISION,
-    [TIMESTAMP] = REVISION,
-    [MODEL] = REVISION,
-    [TEXT] = REVISION,
-};
-
-static void swap(struct buf *a, struct buf *b)
-{
-    struct buf keep = *a;
-    *a = *b;
-    *b = keep;
-}
 
 /* ---- pages ------------------------------------------------------------------------------- */
 
@@ -87,10 +59,10 @@ static void end_revision(struct export *x)
     int better = !x->has_revision ||
                  (!x->text_deleted && strcmp(r->timestamp.data, p->timestamp.data) >= 0);
     if (better) {
-        swap(&p->revid, &r->revid);
-        swap(&p->timestamp, &r->timestamp);
-        swap(&p->model, &r->model);
-        swap(&p->text, &r->text);
+        buf_swap(&p->revid, &r->revid);
+        buf_swap(&p->timestamp, &r->timestamp);
+        buf_swap(&p->model, &r->model);
+        buf_swap(&p->text, &r->text);
         p->too_long = r->too_long;
         x->has_revision = !x->text_deleted;
     }
@@ -179,9 +151,9 @@ int export_enter(struct export *x, const char *name, export_attribute attribute,
         x->skip++;
         return 1;
     }
-    for (size_t i = 0; i < sizeof schema / sizeof *schema; i++)
+    for (int i = ROOT + 1; i < (int)(sizeof schema / sizeof *schema); i++)
         if (schema[i].in == (enum place)x->place && !strcmp(schema[i].name, name)) {
-            x->place = schema[i].to;
+            x->place = i;
             buf_clear(&x->field);
             begin_place(x, attribute, ctx);
             return 1;
@@ -202,26 +174,26 @@ static void end_place(struct export *x)
 {
     struct dump_page *p = &x->page;
     switch (x->place) {
-    case SITENAME: swap(&x->site.name, &x->field); break;
-    case BASE: swap(&x->site.base, &x->field); break;
+    case SITENAME: buf_swap(&x->site.name, &x->field); break;
+    case BASE: buf_swap(&x->site.base, &x->field); break;
     case CASE: x->site.capital = strcmp(x->field.data, "case-sensitive") != 0; break;
-    case DATE: swap(&x->site.date, &x->field); break;
+    case DATE: buf_swap(&x->site.date, &x->field); break;
     case NAMESPACE: add_namespace(x); break;
-    case TITLE: swap(&p->title, &x->field); break;
+    case TITLE: buf_swap(&p->title, &x->field); break;
     case NS:
         p->ns = (int)strtol(x->field.data, NULL, 10);
         x->has_ns = 1;
         break;
-    case ID: swap(&p->id, &x->field); break;
-    case REVID: swap(&x->revision.revid, &x->field); break;
-    case TIMESTAMP: swap(&x->revision.timestamp, &x->field); break;
-    case MODEL: swap(&x->revision.model, &x->field); break;
+    case ID: buf_swap(&p->id, &x->field); break;
+    case REVID: buf_swap(&x->revision.revid, &x->field); break;
+    case TIMESTAMP: buf_swap(&x->revision.timestamp, &x->field); break;
+    case MODEL: buf_swap(&x->revision.model, &x->field); break;
     case REVISION: end_revision(x); break;
     case PAGE: end_page(x); break;
     case MEDIAWIKI: x->is_closed = 1; break;
     default: break;
     }
-    x->place = parent[x->place];
+    x->place = (int)schema[x->place].in;
 }
 
 void export_leave(struct export *x)

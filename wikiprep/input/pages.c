@@ -1,6 +1,5 @@
 #include "wikiprep/input/pages.h"
 
-#include "common/base/utf8.h"
 #include "common/files/file.h"
 #include "wikiprep/site/entity.h"
 #include "wikiprep/site/names.h"
@@ -133,21 +132,6 @@ static int bad_line(const struct index *x, const char *why)
                    why);
 }
 
-/* Sets `out` to the title s with its XML entities replaced. */
-static void unescape(struct buf *out, const char *s)
-{
-    buf_clear(out);
-    while (*s) {
-        unsigned c;
-        size_t n = *s == '&' ? entity_read(s, strlen(s), &c) : 0;
-        if (n)
-            utf8_add(out, c);
-        else
-            buf_addc(out, *s);
-        s += n ? n : 1;
-    }
-}
-
 static int take_line(struct index *x)
 {
     const char *s = x->line.data;
@@ -168,7 +152,8 @@ static int take_line(struct index *x)
         x->open = 0;
     }
     x->offset = offset;
-    unescape(&x->title, title + 1);
+    buf_clear(&x->title);
+    entity_decode(&x->title, title + 1, strlen(title + 1));
     if (mark(x->pages, x->found, &x->key, id + 1, digits, x->title.data, x->title.len))
         add_range(x, offset);
     return 0;

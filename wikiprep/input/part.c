@@ -1,9 +1,6 @@
 #define _GNU_SOURCE /* memmem */
 #include "wikiprep/input/part.h"
 
-#include "common/files/file.h"
-#include "wikiprep/input/unpack.h"
-
 enum {
     CHUNK = UNPACK_PIECE,
     HEAD_MAX = 1 << 22,
@@ -11,7 +8,7 @@ enum {
 };
 
 struct part {
-    struct unpack *in; /* the file; after part_open from the start of the range on */
+    struct unpack *in; /* the file, borrowed; after part_open from the start of the range on */
     enum { HEAD, SKIPPING, READING, DONE } state;
     int is_cut;
     struct buf head, text; /* unread bytes are [used, len) */
@@ -59,19 +56,15 @@ static int read_head(struct part *p)
 
 /* ---- life --------------------------------------------------------------------------------- */
 
-struct part *part_open(const char *path, uint64_t begin, uint64_t end, int threads)
+struct part *part_open(struct unpack *in, uint64_t begin, uint64_t end, int threads)
 {
     struct part *p = mem_zalloc(1, sizeof *p);
+    p->in = in;
     buf_init(&p->head);
     buf_init(&p->text);
-    int result = (p->in = unpack_open(path, 1)) ? 0 : -1;
-    if (!result &&
-        begin) /* the first block is decoded once: to recognise the format, for the head */
-        result = read_head(p);
     p->state = begin ? HEAD : READING;
-    if (!result)
-        result = unpack_start_part(p->in, begin, end, threads);
-    if (!result)
+    /* the first block is decoded once: to recognise the format, for the head */
+    if ((!begin || !read_head(p)) && !unpack_start_part(in, begin, end, threads))
         return p;
     part_close(p);
     return NULL;
@@ -81,20 +74,9 @@ void part_close(struct part *p)
 {
     if (!p)
         return;
-    unpack_close(p->in);
     buf_release(&p->head);
     buf_release(&p->text);
     free(p);
-}
-
-int part_help(struct part *p)
-{
-    return unpack_help(p->in);
-}
-
-uint64_t part_packed(const struct part *p)
-{
-    return unpack_packed(p->in);
 }
 
 int part_is_cut(const struct part *p)
@@ -215,9 +197,4 @@ int64_t part_read(struct part *p, void *bytes, size_t n)
             p->state = READING;
     }
     return p->state == READING ? read_own(p, bytes, n) : 0;
-}
-
-int part_resume(struct part *p)
-{
-    return unpack_resume(p->in);
 }

@@ -12,20 +12,17 @@
  */
 #pragma once
 
-#include "common/base/base.h"
+#include "wikiprep/input/unpack.h"
 
 struct part;
 
-/* Opens the part of the bytes [begin, end) of the file. Returns NULL with the error set. */
-struct part *part_open(const char *path, uint64_t begin, uint64_t end, int threads);
-void part_close(struct part *p); /* no other thread may call part_help any more */
+/* Makes the part of the bytes [begin, end) of the open file `in`, which is borrowed. Returns NULL
+ * with the error set. */
+struct part *part_open(struct unpack *in, uint64_t begin, uint64_t end, int threads);
+void part_close(struct part *p);
 
-/* Do the same as unpack_read, unpack_resume, unpack_help and unpack_packed; part_packed counts only
- * the bytes of the part's range. */
+/* Reads of the part as unpack_read does. */
 int64_t part_read(struct part *p, void *bytes, size_t n);
-int part_resume(struct part *p);
-int part_help(struct part *p);
-uint64_t part_packed(const struct part *p);
 
 /* After part_read returned 0: returns 1 if the part ended before the end of the file, else 0. */
 int part_is_cut(const struct part *p);

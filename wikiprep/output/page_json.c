@@ -4,26 +4,12 @@
 
 enum field { ID, REVID, URL, TITLE, TEXT, TIMESTAMP, NAMESPACE, CATEGORIES, REDIRECT, PARTS };
 
+/* The parts of the page are in the order of enum page_part. */
 static const char *const names[PAGE_JSON_FIELDS_MAX] = {
-    "id",
-    "revid",
-    "url",
-    "title",
-    "text",
-    "timestamp",
-    "namespace",
-    "categories",
-    "redirect",
-    [PARTS + PART_SECTIONS] = "sections",
-    [PARTS + PART_INFOBOXES] = "infoboxes",
-    [PARTS + PART_TABLES] = "tables",
-    [PARTS + PART_LINKS] = "links",
-    [PARTS + PART_EXTERNAL_LINKS] = "external_links",
-    [PARTS + PART_CAPTIONS] = "captions",
-    [PARTS + PART_REFERENCES] = "references",
-    [PARTS + PART_DESCRIPTION] = "description",
-    [PARTS + PART_WIKIDATA] = "wikidata",
-    [PARTS + PART_COORDINATES] = "coordinates",
+    "id",         "revid",       "url",        "title",          "text",
+    "timestamp",  "namespace",   "categories", "redirect",       "sections",
+    "infoboxes",  "tables",      "links",      "external_links", "captions",
+    "references", "description", "wikidata",   "coordinates"
 };
 
 int page_json_layout_parse(struct page_json_layout *layout, const char *list)

@@ -3,20 +3,19 @@
 
 #include "wikiprep/site/names.h"
 #include "wikiprep/values/knowledge.h"
+#include "wikiprep/values/span.h"
 
 enum { NAME_MAX_BYTES = 64 };
 
 static int marks_one(const char *name, size_t n)
 {
     const struct knowledge_row *rows;
+    struct span item;
     size_t count = knowledge_section("disambiguation", NULL, &rows);
     for (size_t i = 0; i < count; i++)
-        for (const char *s = rows[i].value; *s;) {
-            size_t len = strcspn(s, "|");
-            if (names_equal(name, n, s, len))
+        for (const char *s = rows[i].value; span_next(&s, '|', &item);)
+            if (names_equal(name, n, item.s, item.n))
                 return 1;
-            s += len + (s[len] == '|');
-        }
     return 0;
 }
 

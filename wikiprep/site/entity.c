@@ -1,5 +1,8 @@
 #include "wikiprep/site/entity.h"
 
+#include "common/base/utf8.h"
+#include "wikiprep/values/span.h"
+
 static int compare(const void *key, const void *item)
 {
     return strcmp(key, ((const struct entity *)item)->name);
@@ -48,4 +51,18 @@ size_t entity_read(const char *s, size_t n, unsigned *code_point)
         return 0;
     *code_point = found->code_point;
     return len + 2;
+}
+
+void entity_decode(struct buf *out, const char *s, size_t n)
+{
+    for (const char *end = s + n; s < end;) {
+        const char *amp = span_until(s, end, '&');
+        buf_add(out, s, (size_t)(amp - s));
+        if (amp == end)
+            return;
+        unsigned c = '&';
+        size_t len = entity_read(amp, (size_t)(end - amp), &c);
+        utf8_add(out, c);
+        s = amp + (len ? len : 1);
+    }
 }

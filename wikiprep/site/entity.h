@@ -12,6 +12,9 @@
  * it is not a known reference. The ';' is required, as in MediaWiki. */
 size_t entity_read(const char *s, size_t n, unsigned *code_point);
 
+/* Appends s[0..n) with its references replaced by their characters. */
+void entity_decode(struct buf *out, const char *s, size_t n);
+
 /* ---- table, from wikiprep/languages/common -------------------------------------------------- */
 
 enum { ENTITY_MAX_BYTES = 14 };

@@ -4,20 +4,17 @@
 
 enum { CODE_MAX = 12 };
 
-/* Copies the code to `key`, with a NUL. Returns 1, or 0 if it is too long. */
-static int copy_code(char key[CODE_MAX + 1], const char *code, size_t n)
+/* Returns the value of the row of a language's code, or NULL. */
+static const char *row(const char *section, const char *lang, struct span code)
 {
-    if (n > CODE_MAX)
-        return 0;
-    memcpy(key, code, n);
-    key[n] = '\0';
-    return 1;
+    char key[CODE_MAX + 1];
+    return span_copy(code, key, sizeof key) ? knowledge_find(section, lang, key) : NULL;
 }
 
 int language_has_data(const char *code, size_t n)
 {
     char key[CODE_MAX + 1];
-    return copy_code(key, code, n) && knowledge_find("files", key, "");
+    return span_copy((struct span){ code, n }, key, sizeof key) && knowledge_find("files", key, "");
 }
 
 int language_lacks_data(const char *code, struct buf *out)
@@ -42,20 +39,16 @@ int language_lacks_data(const char *code, struct buf *out)
 
 const char *language_own_name(const char *code, size_t n)
 {
-    char key[CODE_MAX + 1];
-    return copy_code(key, code, n) ? knowledge_find("own-names", "", key) : NULL;
+    return row("own-names", "", (struct span){ code, n });
 }
 
 const char *language_name(const char *code, size_t n, const char *wiki)
 {
-    char key[CODE_MAX + 1];
-    const char *dash = memchr(code, '-', n); /* "sr-Latn" */
-    if (!copy_code(key, code, dash ? (size_t)(dash - code) : n))
-        return NULL;
+    const struct span base = span_between(code, span_until(code, code + n, '-')); /* "sr-Latn" */
     if (!strcmp(wiki, "nb") || !strcmp(wiki, "nn"))
         wiki = "no";
-    const char *english = knowledge_find("languages", "en", key);
-    const char *name = english ? knowledge_find("languages", wiki, key) : NULL;
+    const char *english = row("languages", "en", base);
+    const char *name = english ? row("languages", wiki, base) : NULL;
     return name ? name : english;
 }
 
@@ -69,7 +62,6 @@ struct span language_country(struct span code, const char *wiki)
     int place = names ? span_place(code, knowledge_find("countries", "", "codes")) : -1;
     if (place < 0)
         return (struct span){ "", 0 };
-    for (; place; place--)
-        names += strcspn(names, "|") + 1;
-    return (struct span){ names, *names == '-' ? 0 : strcspn(names, "|") };
+    struct span name = span_item(names, place);
+    return (struct span){ name.s, *name.s == '-' ? 0 : name.n };
 }

@@ -4,11 +4,12 @@
 #include "unicode/letter_case.h"
 #include "wikiprep/site/nameset.h"
 #include "wikiprep/values/knowledge.h"
+#include "wikiprep/values/span.h"
 
 enum { WORD_MAX_BYTES = 96 };
 
 struct word {
-    const char *word; /* as the knowledge of the language spells it */
+    const char *word; /* as the knowledge of languages spells it */
     size_t n;
     const char *english;
 };
@@ -44,23 +45,18 @@ static void add(struct magic *m, const char *s, size_t n, const char *english)
     m->words[count] = (struct word){ s, n, english };
 }
 
-static void add_list(struct magic *m, const struct knowledge_row *row)
-{
-    for (const char *s = row->value; *s;) {
-        size_t n = strcspn(s, "|");
-        add(m, s, n, row->key);
-        s += n + (s[n] == '|');
-    }
-}
-
 struct magic *magic_new(const char *lang)
 {
     struct magic *m = mem_zalloc(1, sizeof *m);
     const struct knowledge_row *rows;
-    size_t count = *lang ? knowledge_section("words", lang, &rows) : 0;
+    struct span word;
     m->folded = nameset_new();
-    for (size_t i = 0; i < count; i++)
-        add_list(m, &rows[i]);
+    for (int own = 0; own < 2; own++) {
+        size_t count = knowledge_section("words", own ? lang : "", &rows);
+        for (size_t i = 0; i < count; i++)
+            for (const char *s = rows[i].value; span_next(&s, '|', &word);)
+                add(m, word.s, word.n, rows[i].key);
+    }
     return m;
 }
 

@@ -3,8 +3,9 @@
  * {{NOMPAGE}} is {{PAGENAME}}, and {{#si: …}} is {{#if: …}}.
  *
  * Covers the larger languages and the words that affect text. English words work in every wiki and
- * are not listed. Names of variables (in capitals in English) match exactly; names of functions
- * match in any case, as most do in MediaWiki.
+ * are not listed, except those that do the same as another: {{LOCALDAY}} is {{CURRENTDAY}}. Names
+ * of variables (in capitals in English) match exactly; names of functions match in any case, as
+ * most do in MediaWiki.
  */
 #pragma once
 

@@ -70,10 +70,10 @@ void names_add_title(struct buf *out, const char *s, size_t n, int capital)
 
 /* ---- table ------------------------------------------------------------------------------- */
 
-void names_add(struct names *names, const char *name, enum names_kind kind)
+void names_add(struct names *names, struct span name, enum names_kind kind)
 {
     char key[NAME_MAX_BYTES];
-    size_t n = fold(key, name, strlen(name));
+    size_t n = fold(key, name.s, name.n);
     if (!n)
         return;
     size_t i = nameset_add(names->keys, key, n);
@@ -93,12 +93,8 @@ enum names_kind names_find(const struct names *names, const char *prefix, size_t
 
 static void add_all(struct names *names, const char *list, enum names_kind kind)
 {
-    for (const char *s = list; *s;) {
-        size_t n = strcspn(s, "|");
-        SCOPED_MEM char *name = mem_strndup(s, n);
+    for (struct span name; span_next(&list, '|', &name);)
         names_add(names, name, kind);
-        s += n + (s[n] == '|');
-    }
 }
 
 /* Adds the prefixes of all languages. A later addition of the same name wins. */
@@ -122,18 +118,13 @@ static void add_built_in(struct names *names)
     add_all(names, "file|image", NAMES_FILE);
 }
 
-struct names *names_new(void)
+struct names *names_new(int capital)
 {
     struct names *names = mem_zalloc(1, sizeof *names);
-    names->capital = 1;
+    names->capital = capital;
     names->keys = nameset_new();
     add_built_in(names);
     return names;
-}
-
-void names_set_capital(struct names *names, int capital)
-{
-    names->capital = capital;
 }
 
 int names_capital(const struct names *names)

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "common/base/base.h"
+#include "wikiprep/values/span.h"
 
 enum names_kind {
     NAMES_NONE, /* not a prefix but part of the title: [[Star Trek: Picard]] */
@@ -23,16 +23,13 @@ enum names_kind {
 
 struct names;
 
-struct names *names_new(void);
+/* capital 1: titles begin with a capital letter. */
+struct names *names_new(int capital);
 void names_free(struct names *names);
+int names_capital(const struct names *names);
 
 /* Adds a name, or changes the kind of a known name. */
-void names_add(struct names *names, const char *name, enum names_kind kind);
-
-/* names_set_capital sets whether titles begin with a capital letter (1, the default) or not (0);
- * names_capital returns it. */
-void names_set_capital(struct names *names, int capital);
-int names_capital(const struct names *names);
+void names_add(struct names *names, struct span name, enum names_kind kind);
 
 /* Returns the kind of a prefix, or NAMES_NONE. Thread-safe once no more names are added. */
 enum names_kind names_find(const struct names *names, const char *prefix, size_t n);

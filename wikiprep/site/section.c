@@ -2,6 +2,7 @@
 
 #include "wikiprep/site/names.h"
 #include "wikiprep/values/knowledge.h"
+#include "wikiprep/values/span.h"
 
 struct section_list {
     char *names; /* comma-separated */
@@ -26,15 +27,11 @@ struct section_list *section_list_new(const char *names, const char *lang)
 {
     struct section_list *list = mem_zalloc(1, sizeof *list);
     struct buf all = BUF_INIT;
-    while (*names) {
-        size_t n = strcspn(names, ",");
-        if (n == strlen("default") && !memcmp(names, "default", n))
+    for (struct span name; span_next(&names, ',', &name); buf_addc(&all, ','))
+        if (name.n == strlen("default") && !memcmp(name.s, "default", name.n))
             add_defaults(&all, lang);
         else
-            buf_add(&all, names, n);
-        buf_addc(&all, ',');
-        names += n + (names[n] == ',');
-    }
+            span_put(name, &all);
     list->names = buf_detach(&all);
     return list;
 }
@@ -49,11 +46,9 @@ void section_list_free(struct section_list *list)
 
 int section_listed(const struct section_list *list, const char *heading, size_t n)
 {
-    for (const char *s = list->names; *s;) {
-        size_t len = strcspn(s, ",");
-        if (names_equal(s, len, heading, n))
+    const char *names = list->names;
+    for (struct span name; span_next(&names, ',', &name);)
+        if (names_equal(name.s, name.n, heading, n))
             return 1;
-        s += len + (s[len] == ',');
-    }
     return 0;
 }

@@ -12,9 +12,8 @@ static void name_namespaces(struct names *names, const struct dump_site *dump)
     for (size_t i = 0; i < dump->count; i++) {
         int key = dump->namespaces[i].key;
         enum names_kind kind = key == 6 ? NAMES_FILE : key == 14 ? NAMES_CATEGORY : NAMES_PAGE;
-        names_add(names, dump->namespaces[i].name, kind);
+        names_add(names, span_of(dump->namespaces[i].name), kind);
     }
-    names_set_capital(names, dump->capital);
 }
 
 static int choose_namespaces(struct site *s, const struct dump_site *dump, const char *list)
@@ -94,7 +93,7 @@ struct site *site_new(const struct dump_site *dump, const struct site_choice *ch
     s->base = mem_strndup(dump->base.data, slash ? (size_t)(slash - dump->base.data) : 0);
     s->lang = mem_strdup(choice->language ? choice->language : dump->lang.data);
     s->about = describe(dump, s->lang);
-    s->names = names_new();
+    s->names = names_new(dump->capital);
     name_namespaces(s->names, dump);
     if (choice->sections)
         s->wanted = section_list_new(choice->sections, s->lang);

@@ -18,38 +18,6 @@ int variants_has(const char *lang)
     return knowledge_find("variants", "", lang) != NULL;
 }
 
-/* Returns the item of a list, without the item's other names. */
-static struct span item(const char *list, int place)
-{
-    for (; place; place--)
-        list += strcspn(list, "|") + 1;
-    return (struct span){ list, strcspn(list, "| ") };
-}
-
-struct span variants_code(const struct variants *v, int variant)
-{
-    return item(v->list, variant);
-}
-
-int variants_find(const struct variants *v, struct span code)
-{
-    return code.n ? span_place(code, v->list) : -1;
-}
-
-int variants_fallback(const struct variants *v, int variant, int fallback)
-{
-    const char *s = row("variant-fallbacks", "", "", variants_code(v, variant));
-    for (; s && fallback; fallback--)
-        s = (s = strchr(s, ' ')) ? s + 1 : NULL;
-    return s ? variants_find(v, (struct span){ s, strcspn(s, " ") }) : -1;
-}
-
-struct span variants_base(const struct variants *v)
-{
-    const char *base = row("variant-bases", "", "", variants_code(v, v->chosen));
-    return span_of(base ? base : "");
-}
-
 const char *variants_name(struct span code)
 {
     const char *name = row("variant-names", "", "", code);
@@ -60,18 +28,26 @@ const char *variants_name(struct span code)
 /* Adds the letters that the language's file has for the chosen variant. */
 static void add_letters(struct variants *v, const char *lang)
 {
-    struct span code = variants_code(v, v->chosen);
+    struct span code = v->codes[v->chosen], letter;
     const char *letters = row("variant-letters", lang, "", code);
-    for (const char *s = letters ? letters : ""; *s; s += *s == '|') {
-        size_t from = strcspn(s, " "), n = strcspn(s, "|");
-        replacements_put(v->words, (struct word){ { s, from }, { s + from + 1, n - from - 1 } });
-        s += n;
+    while (letters && span_next(&letters, '|', &letter)) {
+        const char *end = letter.s + letter.n, *gap = span_until(letter.s, end, ' ');
+        replacements_put(v->words,
+                         (struct word){ span_between(letter.s, gap), span_between(gap + 1, end) });
     }
     v->own = row("variant-letters", lang, "own-", code);
     for (int i = 0; v->own && i < v->count; i++) {
-        const char *other = row("variant-letters", lang, "own-", variants_code(v, i));
+        const char *other = row("variant-letters", lang, "own-", v->codes[i]);
         v->alien = other && other != v->own ? other : v->alien;
     }
+}
+
+static void add_fallbacks(const struct variants *v, struct span code, signed char *to)
+{
+    const char *choices = row("variant-fallbacks", "", "", code);
+    for (struct span choice; choices && span_next(&choices, ' ', &choice);)
+        *to++ = (signed char)span_place(choice, v->list);
+    *to = -1;
 }
 
 struct variants *variants_new(const char *lang, const char *code)
@@ -82,22 +58,25 @@ struct variants *variants_new(const char *lang, const char *code)
         return NULL;
     }
     struct variants *v = mem_zalloc(1, sizeof *v);
-    v->list = list;
-    for (v->count = 1; (list = strchr(list, '|')); list++)
-        v->count++;
-    v->words = replacements_new();
-    v->chosen = code ? variants_find(v, span_of(code)) : 0;
-    if (v->chosen >= 0) {
-        add_letters(v, lang);
-        return v;
-    }
     SCOPED(buf) known = BUF_INIT;
-    for (int i = 0; i < v->count; i++)
-        buf_addf(&known, "%s%.*s", i ? ", " : "", (int)variants_code(v, i).n,
-                 variants_code(v, i).s);
-    variants_free(v);
-    err_set("--variant %s: the language '%s' has these variants: %s", code, lang, known.data);
-    return NULL;
+    v->list = list;
+    v->words = replacements_new();
+    for (struct span names; span_next(&list, '|', &names); v->count++) {
+        struct span *own = &v->codes[v->count];
+        *own = span_between(names.s, span_until(names.s, names.s + names.n, ' '));
+        add_fallbacks(v, *own, v->fallbacks[v->count]);
+        buf_addf(&known, "%s%.*s", v->count ? ", " : "", (int)own->n, own->s);
+    }
+    v->chosen = code ? span_place(span_of(code), v->list) : 0;
+    if (v->chosen < 0) {
+        err_set("--variant %s: the language '%s' has these variants: %s", code, lang, known.data);
+        variants_free(v);
+        return NULL;
+    }
+    const char *base = row("variant-bases", "", "", v->codes[v->chosen]);
+    v->base = span_of(base ? base : "");
+    add_letters(v, lang);
+    return v;
 }
 
 void variants_free(struct variants *v)

@@ -137,10 +137,8 @@ static void add_unit(struct buf *out, const struct conversion *c, const struct m
 {
     const struct unit *u = m->unit;
     if (symbol) {
-        if (m->power) {
-            buf_adds(out, "×10");
-            figure_put_superscript(out, m->power->exponent);
-        }
+        if (m->power)
+            figure_put_power(out, m->power->exponent);
         if (*u->symbol != '/')
             buf_addc(out, ' ');
         const char *text = u->symbol;

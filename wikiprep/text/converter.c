@@ -2,7 +2,7 @@
 
 #include <ctype.h>
 
-#include "common/base/mem.h"
+#include "common/base/lines.h"
 #include "common/base/utf8.h"
 #include "wikiprep/values/marks.h"
 
@@ -37,7 +37,12 @@ struct converter {
 
 static struct span trimmed(const char *s, const char *end)
 {
-    return span_trim_space((struct span){ s, (size_t)(end - s) });
+    return span_trim_space(span_between(s, end));
+}
+
+static int variant_of(const struct converter *c, struct span code)
+{
+    return span_place(code, c->v->list);
 }
 
 /* ---- the markup ------------------------------------------------------------------------------ */
@@ -49,16 +54,16 @@ static unsigned read_flags(const struct converter *c, const char *s, const char 
     static const char letters[] = "ATRD-HNS";
     unsigned flags = 0;
     for (const char *stop; s <= end; s = stop + 1) {
-        stop = memchr(s, ';', (size_t)(end - s));
-        stop = stop ? stop : end;
+        stop = span_until(s, end, ';');
         struct span word = trimmed(s, stop);
         const char *letter = word.n == 1 ? strchr(letters, *word.s) : NULL;
         flags |= letter ? 1u << (letter - letters) : 0;
-        int variant = variants_find(c->v, word), same = variant == c->v->chosen;
-        for (int i = 0, k; !same && (k = variants_fallback(c->v, c->v->chosen, i)) >= 0; i++)
-            same = variant == k;
-        if (variant >= 0)
-            *fits = *fits > 0 || same;
+        int variant = variant_of(c, word), same = variant == c->v->chosen;
+        if (variant < 0)
+            continue;
+        for (const signed char *k = c->v->fallbacks[c->v->chosen]; *k >= 0; k++)
+            same |= variant == *k;
+        *fits = *fits > 0 || same;
     }
     return flags;
 }
@@ -67,15 +72,14 @@ static unsigned read_flags(const struct converter *c, const char *s, const char 
 static int at_code(const struct converter *c, const char *s, const char *end)
 {
     const char *colon = memchr(s, ':', (size_t)(end - s));
-    return colon && variants_find(c->v, trimmed(s, colon)) >= 0;
+    return colon && variant_of(c, trimmed(s, colon)) >= 0;
 }
 
 /* Returns the end of the item at s: a semicolon before another item, or before the end. */
 static const char *item_end(const struct converter *c, const char *s, const char *end)
 {
     for (; (s = memchr(s, ';', (size_t)(end - s))); s++) {
-        const char *next = memchr(s + 1, ';', (size_t)(end - s - 1)), *stop = next ? next : end;
-        const char *arrow = bytes_find(s, stop, "=>", 2);
+        const char *stop = span_until(s + 1, end, ';'), *arrow = bytes_find(s, stop, "=>", 2);
         if (at_code(c, s + 1, stop) || (arrow && at_code(c, arrow + 2, stop)) ||
             !trimmed(s + 1, end).n)
             return s;
@@ -93,7 +97,7 @@ static void read_items(struct converter *c, struct span rules)
         if (!colon)
             continue;
         const char *arrow = bytes_find(s, colon, "=>", 2);
-        struct item it = { .variant = variants_find(c->v, trimmed(arrow ? arrow + 2 : s, colon)),
+        struct item it = { .variant = variant_of(c, trimmed(arrow ? arrow + 2 : s, colon)),
                            .from = arrow ? trimmed(s, arrow) : (struct span){ NULL, 0 },
                            .to = trimmed(colon + 1, stop) };
         if (it.variant < 0) {
@@ -115,8 +119,8 @@ static void read_items(struct converter *c, struct span rules)
 static struct span text_of(const struct converter *c, int variant)
 {
     struct span text = c->both[variant];
-    for (int i = 0, k; !text.s && (k = variants_fallback(c->v, variant, i)) >= 0; i++)
-        text = c->both[k];
+    for (const signed char *k = c->v->fallbacks[variant]; !text.s && *k >= 0; k++)
+        text = c->both[*k];
     return text;
 }
 
@@ -135,8 +139,7 @@ static void put_description(const struct converter *c, struct buf *out)
     for (size_t i = 0; i < c->item_count; i++) {
         const struct item *it = &c->items[i];
         span_put(it->from, out);
-        buf_addf(out, "%s%s：", it->from.s ? "⇒" : "",
-                 variants_name(variants_code(c->v, it->variant)));
+        buf_addf(out, "%s%s：", it->from.s ? "⇒" : "", variants_name(c->v->codes[it->variant]));
         span_put(it->to, out);
         buf_adds(out, "；");
     }
@@ -190,14 +193,12 @@ void converter_code(const struct converter *c, int closing, struct buf *out)
 /* Appends text that is not converted: each of its lines stands between marks. */
 static void put_fixed(const struct converter *c, struct span s, struct buf *out)
 {
-    for (const char *end = s.s + s.n, *p = s.s, *stop; p < end; p = stop) {
-        stop = memchr(p, '\n', (size_t)(end - p));
-        stop = stop ? stop + 1 : end;
-        size_t n = (size_t)(stop - p) - (stop[-1] == '\n');
+    struct lines l = LINES_OF(s.s, s.n);
+    while (lines_next(&l)) {
         converter_fix(c, out);
-        buf_add(out, p, n);
+        buf_add(out, l.line, l.len);
         converter_fix(c, out);
-        buf_add(out, "\n", stop[-1] == '\n');
+        buf_add(out, "\n", l.at > l.line + l.len);
     }
 }
 
@@ -215,12 +216,11 @@ static unsigned complete(unsigned flags)
 void converter_rule(struct converter *c, struct span inner, int nested, struct buf *out)
 {
     int fits = -1;
-    const char *pipe = memchr(inner.s, '|', inner.n);
+    const char *end = inner.s + inner.n, *pipe = span_until(inner.s, end, '|');
     unsigned flags = SHOW;
-    if (pipe) {
+    if (pipe < end) {
         flags = read_flags(c, inner.s, pipe, &fits);
-        inner.n -= (size_t)(pipe + 1 - inner.s);
-        inner.s = pipe + 1;
+        inner = span_between(pipe + 1, end);
         if (flags & (RAW | NAME | REMOVE | HIDE))
             fits = -1;
         if (fits > 0) { /* the text is converted */

@@ -1,6 +1,6 @@
 /* HTML and extension tags for markup.h. */
 #define _GNU_SOURCE /* memmem */
-#include "common/base/mem.h"
+#include "common/base/order.h"
 #include "common/base/utf8.h"
 #include "wikiprep/site/entity.h"
 #include "wikiprep/text/converter.h"
@@ -74,16 +74,11 @@ static const struct tag {
 /* clang-format on */
 enum { TAG_COUNT = sizeof tags / sizeof *tags, TAG_NAME_MAX = 16 };
 
-static int compare_tag(const void *key, const void *item)
-{
-    return strcmp(key, ((const struct tag *)item)->name);
-}
-
 /* Returns the tag whose name begins at s, or NULL if it is not in the table. Sets *after to the
  * byte after the name. */
 static const struct tag *find_tag(const struct markup *m, const char *s, const char **after)
 {
-    char name[TAG_NAME_MAX + 1];
+    char text[TAG_NAME_MAX + 1], *name = text;
     size_t n = 0;
     while (s + n < m->end && n < TAG_NAME_MAX && isalnum((unsigned char)s[n]) &&
            !((unsigned char)s[n] & 0x80)) {
@@ -94,7 +89,7 @@ static const struct tag *find_tag(const struct markup *m, const char *s, const c
     *after = s + n;
     if (!n || (s + n < m->end && !strchr(" \t\r\n/>", s[n]) && s[n] != '<'))
         return NULL;
-    return bsearch(name, tags, TAG_COUNT, sizeof *tags, compare_tag);
+    return bsearch(&name, tags, TAG_COUNT, sizeof *tags, order_texts);
 }
 
 static int is_comment(const struct markup *m, const char *s)

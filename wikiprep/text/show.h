@@ -88,8 +88,5 @@ int show_month_of(const struct call *c, struct span s);
 /* show_number.c */
 renderer show_fraction, show_val, show_currency, show_ordinal, show_unit;
 
-/* Appends s in superscript characters: "⁻¹". */
-void show_superscript(struct span s, struct buf *out);
-
 /* Appends s, with its numbers in the format of the page's language: "1,000", "1.000", "1 000". */
 void show_grouped_span(const struct call *c, struct span s, struct buf *out);

@@ -1,24 +1,8 @@
 /* Renderers of numbers, fractions and units for show.h. */
 #include "wikiprep/text/show.h"
 
-#include <ctype.h>
-
+#include "wikiprep/values/figure.h"
 #include "wikiprep/values/number.h"
-
-void show_superscript(struct span s, struct buf *out)
-{
-    static const char *const digits[] = { "⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹" };
-    for (size_t i = 0; i < s.n; i++) {
-        if (isdigit((unsigned char)s.s[i]))
-            buf_adds(out, digits[s.s[i] - '0']);
-        else if (s.s[i] == '-' || s.s[i] == '\x0C')
-            buf_adds(out, "⁻");
-        else if (s.n - i >= 3 && !memcmp(s.s + i, "−", 3))
-            buf_adds(out, "⁻"), i += 2;
-        else
-            buf_addc(out, s.s[i]);
-    }
-}
 
 /* Shows a fraction: "1⁄2", "3+1⁄2". The row's text is the fraction sign. */
 int show_fraction(const struct call *c, struct buf *out)
@@ -67,7 +51,7 @@ int show_val(const struct call *c, struct buf *out)
     }
     if (e.n)
         buf_adds(out, call_at(c, 1).n ? "×10" : "10");
-    show_superscript(e, out);
+    figure_put_raised(out, e);
     span_put(call_any(c, "s"), out);
     if (unit.n) {
         buf_adds(out, span_in(unit, "%|°") ? "" : " ");
@@ -130,7 +114,7 @@ int show_unit(const struct call *c, struct buf *out)
     for (int i = 2; i <= c->a.count; i++) {
         struct span s = call_at(c, i);
         if (i > 2 && is_exponent(s)) {
-            show_superscript(s, out);
+            figure_put_raised(out, s);
         } else if (s.n) {
             buf_adds(out, span_is(s, "°") ? "" : " ");
             span_put(s, out);

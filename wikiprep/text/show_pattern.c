@@ -5,6 +5,7 @@
 #include "wikiprep/text/markup.h"
 #include "wikiprep/text/show.h"
 #include "wikiprep/values/calendar.h"
+#include "wikiprep/values/figure.h"
 
 /* A pattern that is being rendered. No byte of the call is written more than once, so time stays
  * linear for nested calls, whatever the pattern. */
@@ -71,7 +72,7 @@ static int put_changed(struct run *r, struct span s, struct span how)
     if (span_is(how, "number"))
         show_grouped_span(r->c, s, r->out);
     else if (span_is(how, "raise"))
-        show_superscript(s, r->out);
+        figure_put_raised(r->out, s);
     else if (span_is(how, "month"))
         return put_month(r, s);
     else if (span_is(how, "language"))

@@ -20,9 +20,7 @@ struct span calendar_name(const char *lang, enum calendar_kind kind, int index)
     if (!s)
         s = knowledge_find("calendar", lang,
                            keys[kind == CALENDAR_DAY_SHORT ? CALENDAR_DAY : CALENDAR_MONTH]);
-    for (; index > 0; index--)
-        s = strchr(s, '|') + 1;
-    return (struct span){ s, strcspn(s, "|") };
+    return span_item(s, index);
 }
 
 int calendar_has(const char *lang)

@@ -49,25 +49,26 @@ enum operator{
 static const struct {
     const char *name, *synonym;
     int precedence, operands;
+    double (*function)(double); /* NULL: apply_one and apply_two compute it */
 } operators[] = {
-    [OPEN] = { "(", NULL, -1, 0 },       [NEGATIVE] = { "-", NULL, 10, 1 },
-    [POSITIVE] = { "+", NULL, 10, 1 },   [EXPONENT] = { "e", NULL, 10, 2 },
-    [NOT] = { "not", NULL, 9, 1 },       [SIN] = { "sin", NULL, 9, 1 },
-    [COS] = { "cos", NULL, 9, 1 },       [TAN] = { "tan", NULL, 9, 1 },
-    [ASIN] = { "asin", NULL, 9, 1 },     [ACOS] = { "acos", NULL, 9, 1 },
-    [ATAN] = { "atan", NULL, 9, 1 },     [EXP] = { "exp", NULL, 9, 1 },
-    [LN] = { "ln", NULL, 9, 1 },         [ABS] = { "abs", NULL, 9, 1 },
-    [FLOOR] = { "floor", NULL, 9, 1 },   [TRUNC] = { "trunc", NULL, 9, 1 },
-    [CEIL] = { "ceil", NULL, 9, 1 },     [SQRT] = { "sqrt", NULL, 9, 1 },
-    [POWER] = { "^", NULL, 8, 2 },       [TIMES] = { "*", NULL, 7, 2 },
-    [DIVIDE] = { "/", "div", 7, 2 },     [MOD] = { "mod", NULL, 7, 2 },
-    [FMOD] = { "fmod", NULL, 7, 2 },     [PLUS] = { "+", NULL, 6, 2 },
-    [MINUS] = { "-", NULL, 6, 2 },       [ROUND] = { "round", NULL, 5, 2 },
-    [EQUAL] = { "=", NULL, 4, 2 },       [NOT_EQUAL] = { "<>", "!=", 4, 2 },
-    [LESS] = { "<", NULL, 4, 2 },        [GREATER] = { ">", NULL, 4, 2 },
-    [LESS_EQUAL] = { "<=", NULL, 4, 2 }, [GREATER_EQUAL] = { ">=", NULL, 4, 2 },
-    [AND] = { "and", NULL, 3, 2 },       [OR] = { "or", NULL, 2, 2 },
-    [PI] = { "pi", NULL, 0, 0 },
+    [OPEN] = { "(", NULL, -1, 0, NULL },       [NEGATIVE] = { "-", NULL, 10, 1, NULL },
+    [POSITIVE] = { "+", NULL, 10, 1, NULL },   [EXPONENT] = { "e", NULL, 10, 2, NULL },
+    [NOT] = { "not", NULL, 9, 1, NULL },       [SIN] = { "sin", NULL, 9, 1, sin },
+    [COS] = { "cos", NULL, 9, 1, cos },        [TAN] = { "tan", NULL, 9, 1, tan },
+    [ASIN] = { "asin", NULL, 9, 1, asin },     [ACOS] = { "acos", NULL, 9, 1, acos },
+    [ATAN] = { "atan", NULL, 9, 1, atan },     [EXP] = { "exp", NULL, 9, 1, exp },
+    [LN] = { "ln", NULL, 9, 1, log },          [ABS] = { "abs", NULL, 9, 1, fabs },
+    [FLOOR] = { "floor", NULL, 9, 1, floor },  [TRUNC] = { "trunc", NULL, 9, 1, NULL },
+    [CEIL] = { "ceil", NULL, 9, 1, ceil },     [SQRT] = { "sqrt", NULL, 9, 1, sqrt },
+    [POWER] = { "^", NULL, 8, 2, NULL },       [TIMES] = { "*", NULL, 7, 2, NULL },
+    [DIVIDE] = { "/", "div", 7, 2, NULL },     [MOD] = { "mod", NULL, 7, 2, NULL },
+    [FMOD] = { "fmod", NULL, 7, 2, NULL },     [PLUS] = { "+", NULL, 6, 2, NULL },
+    [MINUS] = { "-", NULL, 6, 2, NULL },       [ROUND] = { "round", NULL, 5, 2, NULL },
+    [EQUAL] = { "=", NULL, 4, 2, NULL },       [NOT_EQUAL] = { "<>", "!=", 4, 2, NULL },
+    [LESS] = { "<", NULL, 4, 2, NULL },        [GREATER] = { ">", NULL, 4, 2, NULL },
+    [LESS_EQUAL] = { "<=", NULL, 4, 2, NULL }, [GREATER_EQUAL] = { ">=", NULL, 4, 2, NULL },
+    [AND] = { "and", NULL, 3, 2, NULL },       [OR] = { "or", NULL, 2, 2, NULL },
+    [PI] = { "pi", NULL, 0, 0, NULL },
 };
 enum { OPERATORS = sizeof operators / sizeof *operators };
 
@@ -79,36 +80,25 @@ struct machine {
     struct buf *out;    /* for the error message */
 };
 
-static int fail(struct machine *m, const char *what)
+/* Appends the error message to m->out. Returns -1. */
+static int __attribute__((format(printf, 2, 3))) fail(struct machine *m, const char *why, ...)
 {
-    buf_addf(m->out, "Expression error: %s.", what);
-    return -1;
-}
-
-/* Appends the error message what, name, why and "." to m->out, without "Expression error: " before
- * it. Returns -1. */
-static int fail_value(struct machine *m, const char *what, const char *name, const char *why)
-{
-    buf_addf(m->out, "%s%s%s.", what, name, why);
+    va_list values;
+    va_start(values, why);
+    buf_vaddf(m->out, why, values);
+    va_end(values);
     return -1;
 }
 
 static int fail_operator(struct machine *m, const char *name)
 {
-    buf_addf(m->out, "Expression error: Unexpected %s operator.", name);
-    return -1;
-}
-
-static int fail_quoted(struct machine *m, const char *what, const char *name)
-{
-    buf_addf(m->out, "Expression error: %s \"%s\".", what, name);
-    return -1;
+    return fail(m, "Expression error: Unexpected %s operator.", name);
 }
 
 static int push_value(struct machine *m, double value)
 {
     if (m->value_count > STACK_MAX)
-        return fail(m, "Stack exhausted");
+        return fail(m, "Expression error: Stack exhausted.");
     m->values[m->value_count++] = (struct number){ value, 0 };
     m->wants_operator = 1;
     return 0;
@@ -117,7 +107,7 @@ static int push_value(struct machine *m, double value)
 static int push_operator(struct machine *m, enum operator op)
 {
     if (m->waiting_count > STACK_MAX)
-        return fail(m, "Stack exhausted");
+        return fail(m, "Expression error: Stack exhausted.");
     m->waiting[m->waiting_count++] = op;
     return 0;
 }
@@ -136,42 +126,20 @@ static int64_t to_integer(double v)
 static int apply_one(struct machine *m, enum operator op, struct number *a)
 {
     double v = a->value;
-    int is_integer = 0;
+    int is_integer = a->is_integer && (op == NEGATIVE || op == POSITIVE || op == ABS);
     if ((op == ASIN || op == ACOS) && !(v >= -1 && v <= 1))
-        return fail_value(m, "Invalid argument for ", operators[op].name, ": < -1 or > 1");
+        return fail(m, "Invalid argument for %s: < -1 or > 1.", operators[op].name);
     if (op == LN && v <= 0)
-        return fail_value(m, "Invalid argument for ", "ln", ": <= 0");
+        return fail(m, "Invalid argument for ln: <= 0.");
     if (op == SQRT && v < 0)
-        return fail_value(m, "In ", "sqrt", ": Result is not a number");
-    switch (op) {
-    case NEGATIVE:
-        v = a->is_integer && v == 0 ? 0 : -v;
-        is_integer = a->is_integer;
-        break;
-    case POSITIVE: is_integer = a->is_integer; break;
-    case NOT:
-        v = v == 0;
+        return fail(m, "In sqrt: Result is not a number.");
+    if (operators[op].function) {
+        v = operators[op].function(v);
+    } else if (op == NEGATIVE) {
+        v = is_integer && v == 0 ? 0 : -v;
+    } else if (op == NOT || op == TRUNC) {
+        v = op == NOT ? v == 0 : to_integer(v) + 0.0;
         is_integer = 1;
-        break;
-    case SIN: v = sin(v); break;
-    case COS: v = cos(v); break;
-    case TAN: v = tan(v); break;
-    case ASIN: v = asin(v); break;
-    case ACOS: v = acos(v); break;
-    case ATAN: v = atan(v); break;
-    case EXP: v = exp(v); break;
-    case LN: v = log(v); break;
-    case ABS:
-        v = fabs(v);
-        is_integer = a->is_integer;
-        break;
-    case FLOOR: v = floor(v); break;
-    case CEIL: v = ceil(v); break;
-    case TRUNC:
-        v = to_integer(v) + 0.0;
-        is_integer = 1;
-        break;
-    default: v = sqrt(v); break;
     }
     *a = (struct number){ v, is_integer };
     return 0;
@@ -185,51 +153,21 @@ static int fits_integer(double v)
 
 static int apply_two(struct machine *m, enum operator op, struct number *a, struct number b)
 {
-    double x = a->value, y = b.value;
-    int whole = a->is_integer && b.is_integer, truth = 1;
-    double v;
-    if ((op == DIVIDE || op == FMOD) && y == 0)
-        return fail_value(m, "Division by zero", "", "");
+    double x = a->value, y = b.value, v;
+    int whole = a->is_integer && b.is_integer && op != FMOD && op != ROUND;
+    int64_t left = to_integer(x), right = to_integer(y);
+    if (((op == DIVIDE || op == FMOD) && y == 0) || (op == MOD && !right))
+        return fail(m, "Division by zero.");
     switch (op) {
-    case EXPONENT:
-        v = x * pow(10, y);
-        truth = 0;
-        break;
-    case POWER:
-        v = pow(x, y);
-        truth = 0;
-        break;
-    case TIMES:
-        v = x * y;
-        truth = 0;
-        break;
-    case DIVIDE:
-        v = x / y;
-        truth = 0;
-        break;
-    case MOD: {
-        int64_t left = to_integer(x), right = to_integer(y);
-        if (!right)
-            return fail_value(m, "Division by zero", "", "");
-        v = right == -1 ? 0 : (double)(left % right);
-        break;
-    }
-    case FMOD:
-        v = fmod(x, y);
-        truth = whole = 0;
-        break;
-    case PLUS:
-        v = x + y;
-        truth = 0;
-        break;
-    case MINUS:
-        v = x - y;
-        truth = 0;
-        break;
-    case ROUND:
-        v = number_round(x, fabs(y) < 1000 ? (int)y : y > 0 ? 1000 : -1000);
-        truth = whole = 0;
-        break;
+    case EXPONENT: v = x * pow(10, y); break;
+    case POWER: v = pow(x, y); break;
+    case TIMES: v = x * y; break;
+    case DIVIDE: v = x / y; break;
+    case MOD: v = right == -1 ? 0 : (double)(left % right); break;
+    case FMOD: v = fmod(x, y); break;
+    case PLUS: v = x + y; break;
+    case MINUS: v = x - y; break;
+    case ROUND: v = number_round(x, fabs(y) < 1000 ? (int)y : y > 0 ? 1000 : -1000); break;
     case EQUAL: v = x == y; break;
     case NOT_EQUAL: v = x != y; break;
     case LESS: v = x < y; break;
@@ -239,17 +177,15 @@ static int apply_two(struct machine *m, enum operator op, struct number *a, stru
     case AND: v = x != 0 && y != 0; break;
     default: v = x != 0 || y != 0; break;
     }
-    *a = (struct number){ v, truth || (whole && fits_integer(v)) };
+    *a = (struct number){ v, op == MOD || op >= EQUAL || (whole && fits_integer(v)) };
     return 0;
 }
 
 static int apply(struct machine *m, enum operator op)
 {
     int operands = operators[op].operands;
-    if (m->value_count < operands) {
-        buf_addf(m->out, "Expression error: Missing operand for %s.", operators[op].name);
-        return -1;
-    }
+    if (m->value_count < operands)
+        return fail(m, "Expression error: Missing operand for %s.", operators[op].name);
     struct number *top = &m->values[m->value_count - operands];
     m->value_count -= operands - 1;
     return operands == 1 ? apply_one(m, op, top) : apply_two(m, op, top, top[1]);
@@ -309,9 +245,9 @@ static int on_word(struct machine *m, const char *s, size_t n)
     snprintf(name, sizeof name, "%.*s", (int)(n < 31 ? n : 31), s);
     enum operator op = find_word(s, n);
     if (op == NONE)
-        return fail_quoted(m, "Unrecognized word", name);
+        return fail(m, "Expression error: Unrecognized word \"%s\".", name);
     if (op == PI && m->wants_operator)
-        return fail(m, "Unexpected number");
+        return fail(m, "Expression error: Unexpected number.");
     if (op == PI)
         return push_value(m, M_PI);
     if (op == EXPONENT && !m->wants_operator)
@@ -329,7 +265,7 @@ static int on_close(struct machine *m)
         if (apply(m, m->waiting[--m->waiting_count]) < 0)
             return -1;
     if (!m->waiting_count)
-        return fail(m, "Unexpected closing bracket");
+        return fail(m, "Expression error: Unexpected closing bracket.");
     m->waiting_count--;
     m->wants_operator = 1;
     return 0;
@@ -360,14 +296,14 @@ static int on_sign(struct machine *m, struct span s)
     unsigned c;
     size_t n = utf8_read(s.s, s.n, &c);
     memcpy(sign, s.s, n);
-    return fail_quoted(m, "Unrecognized punctuation character", sign);
+    return fail(m, "Expression error: Unrecognized punctuation character \"%s\".", sign);
 }
 
 static int on_number(struct machine *m, struct span s, size_t n)
 {
     char text[64];
     if (m->wants_operator)
-        return fail(m, "Unexpected number");
+        return fail(m, "Expression error: Unexpected number.");
     size_t used = 0, points = 0;
     for (size_t i = 0; i < n && used + 1 < sizeof text; i++) { /* a second point ends the number */
         points += s.s[i] == '.';
@@ -408,7 +344,7 @@ static int read_all(struct machine *m, struct span s)
     while (m->waiting_count) {
         enum operator op = m->waiting[--m->waiting_count];
         if (op == OPEN)
-            return fail(m, "Unclosed bracket");
+            return fail(m, "Expression error: Unclosed bracket.");
         if (apply(m, op) < 0)
             return -1;
     }

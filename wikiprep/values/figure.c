@@ -3,27 +3,37 @@
 #include <ctype.h>
 #include <math.h>
 
+#include "wikiprep/values/number.h"
+
 enum { POWER_MAX = 99 };
 
-/* Appends digits with commas between thousands. The part after the point is copied unchanged. */
 static void put_grouped(struct buf *out, const char *digits)
 {
-    size_t n = strspn(digits, "0123456789");
-    for (size_t i = 0; i < n; i++) {
-        buf_addc(out, digits[i]);
-        if (n > 3 && i + 1 < n && (n - i - 1) % 3 == 0)
-            buf_addc(out, ',');
-    }
-    buf_adds(out, digits + n);
+    const struct number_style english = number_style("en");
+    number_format(span_of(digits), &english, out);
 }
 
-void figure_put_superscript(struct buf *out, int n)
+void figure_put_raised(struct buf *out, struct span s)
 {
     static const char *const digits[] = { "⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹" };
+    for (size_t i = 0; i < s.n; i++) {
+        if (isdigit((unsigned char)s.s[i]))
+            buf_adds(out, digits[s.s[i] - '0']);
+        else if (s.s[i] == '-' || s.s[i] == '\x0C')
+            buf_adds(out, "⁻");
+        else if (s.n - i >= 3 && !memcmp(s.s + i, "−", 3))
+            buf_adds(out, "⁻"), i += 2;
+        else
+            buf_addc(out, s.s[i]);
+    }
+}
+
+void figure_put_power(struct buf *out, int n)
+{
     char text[FIGURE_MAX];
     snprintf(text, sizeof text, "%d", n);
-    for (const char *s = text; *s; s++)
-        buf_adds(out, *s == '-' ? "⁻" : digits[*s - '0']);
+    buf_adds(out, "×10");
+    figure_put_raised(out, span_of(text));
 }
 
 /* Copies s without its sign and commas to `plain`, and sets *negative to 1 for a minus sign, else
@@ -91,8 +101,7 @@ static int read_decimal(struct figure *x, const char *plain, struct buf *text)
         if (end == e + 1 || labs(power) > POWER_MAX)
             return 0;
         x->decimals -= (int)power;
-        buf_adds(text, "×10");
-        figure_put_superscript(text, (int)power);
+        figure_put_power(text, (int)power);
     }
     return 1;
 }
@@ -132,8 +141,8 @@ void figure_put(struct buf *out, double v, int precision)
     if (v >= 1e9 || (v > 0 && v < 1e-6)) { /* as 1.5×10⁹ */
         int e = (int)floor(log10(v) + 1e-12), digits = precision + e;
         snprintf(text, sizeof text, "%.*f", digits > 0 ? digits : 0, v / pow(10, e));
-        buf_addf(out, "%s×10", text);
-        figure_put_superscript(out, e);
+        buf_adds(out, text);
+        figure_put_power(out, e);
         return;
     }
     snprintf(text, sizeof text, "%.*f", precision > 0 ? precision : 0, v);

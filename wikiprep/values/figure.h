@@ -24,4 +24,6 @@ double figure_round(double v, int precision);
 /* Appends v rounded by figure_round. Values from 1e9 on and below 1e-6 are written as 1.5×10⁹. */
 void figure_put(struct buf *out, double v, int precision);
 
-void figure_put_superscript(struct buf *out, int n);
+/* figure_put_raised appends s in superscript characters, "⁻¹"; figure_put_power appends ×10ⁿ. */
+void figure_put_raised(struct buf *out, struct span s);
+void figure_put_power(struct buf *out, int n);

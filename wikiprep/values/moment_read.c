@@ -35,12 +35,8 @@ static int find_name(const char *const *names, int count, const char *s, size_t 
 /* Returns the month (1 to 12) for a name or a Roman number such as "IV", or 0. */
 static int find_month(const char *s, size_t n)
 {
-    static const char *const romans[] = { "i",   "ii",   "iii", "iv", "v",  "vi",
-                                          "vii", "viii", "ix",  "x",  "xi", "xii" };
-    for (int i = 0; i < 12; i++)
-        if (strlen(romans[i]) == n && !strncasecmp(romans[i], s, n))
-            return i + 1;
-    return find_name(month_names, 12, s, n) + 1;
+    int roman = span_place((struct span){ s, n }, "i|ii|iii|iv|v|vi|vii|viii|ix|x|xi|xii");
+    return (roman >= 0 ? roman : find_name(month_names, 12, s, n)) + 1;
 }
 
 static size_t digits(const struct reader *r, const char *s)
@@ -94,6 +90,25 @@ static int set_date(struct reader *r, int64_t year, int64_t month, int64_t day)
     return r->has_date = 1;
 }
 
+/* Sets the time of day. Returns 1, or 0 if it is none, or was read before. */
+static int set_time(struct reader *r, int64_t hour, int64_t minute, int64_t second)
+{
+    if (hour > 24 || minute > 59 || second > 60 || r->has_time)
+        return 0;
+    r->m.hour = (int)hour;
+    r->m.minute = (int)minute;
+    r->m.second = (int)second;
+    return r->has_time = 1;
+}
+
+/* Moves r->s past the sign c. Returns 1, or 0 if another one is there. */
+static int pass(struct reader *r, char c)
+{
+    int there = r->s < r->end && *r->s == c;
+    r->s += there;
+    return there;
+}
+
 static int64_t whole_year(int64_t year, size_t digits_given)
 {
     return digits_given > 2 ? year : year < 70 ? 2000 + year : 1900 + year;
@@ -104,19 +119,15 @@ static int64_t whole_year(int64_t year, size_t digits_given)
 static int read_time(struct reader *r, int64_t hour)
 {
     int64_t minute = 0, second = 0, fraction;
-    if (r->s < r->end && *r->s == ':') {
-        r->s++;
+    if (pass(r, ':')) {
         if (!take(r, 2, &minute))
             return 0;
-        if (r->s < r->end && *r->s == ':') {
-            r->s++;
+        if (pass(r, ':')) {
             if (!take(r, 2, &second))
                 return 0;
-            if (r->s + 1 < r->end && *r->s == '.' && is_digit_at(r, r->s + 1)) {
-                r->s++;
+            if (is_digit_at(r, r->s + 1) && pass(r, '.'))
                 while (take(r, 9, &fraction))
                     ;
-            }
         }
     }
     skip(r, " ");
@@ -128,12 +139,7 @@ static int read_time(struct reader *r, int64_t hour)
         hour = hour % 12 + ((r->s[0] | 0x20) == 'p' ? 12 : 0);
         r->s += n == 2 ? 2 : 4;
     }
-    if (hour > 24 || minute > 59 || second > 60 || r->has_time)
-        return 0;
-    r->m.hour = (int)hour;
-    r->m.minute = (int)minute;
-    r->m.second = (int)second;
-    return r->has_time = 1;
+    return set_time(r, hour, minute, second);
 }
 
 /* Reads a year after a day and month; at least one of `signs` must come before it. Returns UNSET if
@@ -215,14 +221,9 @@ static int read_time_with_points(struct reader *r, int64_t hour)
 {
     int64_t minute, second;
     const char *before = r->s++;
-    if (take(r, 2, &minute) && r->s < r->end && *r->s == '.' && ++r->s &&
-        take(r, 2, &second) == 2 && !is_digit_at(r, r->s) && hour < 25 && minute < 60 &&
-        second < 61 && !r->has_time) {
-        r->m.hour = (int)hour;
-        r->m.minute = (int)minute;
-        r->m.second = (int)second;
-        return r->has_time = 1;
-    }
+    if (take(r, 2, &minute) && pass(r, '.') && take(r, 2, &second) == 2 && !is_digit_at(r, r->s) &&
+        set_time(r, hour, minute, second))
+        return 1;
     r->s = before;
     return 0;
 }
@@ -264,10 +265,8 @@ static int read_digits_only(struct reader *r, size_t n)
     take(r, 2, &minute);
     skip(r, ":");
     take(r, 2, &second);
-    r->m.hour = (int)hour;
-    r->m.minute = (int)minute;
-    r->m.second = (int)second;
-    return r->has_time = hour < 25 && minute < 60 && second < 61;
+    r->has_time = 0;
+    return set_time(r, hour, minute, second);
 }
 
 /* Handles a number of four digits: a year if a month follows ("2011 April"), else a time ("2011" is
@@ -283,12 +282,8 @@ static int read_four_digits(struct reader *r, int64_t v)
         return set_date(r, v, month, 1);
     }
     r->s = before;
-    if (!r->has_time && v / 100 < 25 && v % 100 < 60) {
-        r->m.hour = (int)(v / 100);
-        r->m.minute = (int)(v % 100);
-        r->m.second = 0;
-        return r->has_time = 1;
-    }
+    if (set_time(r, v / 100, v % 100, 0))
+        return 1;
     if (r->has_year)
         return 0;
     r->m.year = v;
@@ -385,36 +380,28 @@ static int read_offset(struct reader *r)
     return 1;
 }
 
-static int word_is(const char *s, size_t n, const char *word)
-{
-    return strlen(word) == n && !strncasecmp(s, word, n);
-}
-
 static int set_clock(struct reader *r, int64_t days, int hour)
 {
     r->days += days;
-    r->m.hour = hour;
-    r->m.minute = r->m.second = 0;
-    return r->has_time = 1;
+    r->has_time = 0;
+    return set_time(r, hour, 0, 0);
 }
 
-static int read_relative_word(struct reader *r, const char *s, size_t n)
+static int read_relative_word(struct reader *r, struct span word)
 {
-    int step = word_is(s, n, "next")                                ? 1
-               : word_is(s, n, "last") || word_is(s, n, "previous") ? -1
-                                                                    : 0;
-    int edge = word_is(s, n, "first") ? 1 : word_is(s, n, "last") ? 2 : 0;
+    int step = span_is(word, "next") ? 1 : span_in(word, "last|previous") ? -1 : 0;
+    int edge = span_is(word, "first") ? 1 : span_is(word, "last") ? 2 : 0;
     skip(r, " ");
     if (edge && r->end - r->s >= 6 && !strncasecmp(r->s, "day of", 6)) {
         r->edge = edge;
         r->s += 6;
         return 1;
     }
-    return (step || word_is(s, n, "this") || edge) && add_unit(r, edge == 1 ? 1 : step);
+    return (step || span_is(word, "this") || edge) && add_unit(r, edge == 1 ? 1 : step);
 }
 
-/* Sets the time zone from its name s[0..n). Returns 1, or 0 if the name is not known. */
-static int read_zone(struct reader *r, const char *s, size_t n)
+/* Sets the time zone from its name. Returns 1, or 0 if the name is not known. */
+static int read_zone(struct reader *r, struct span name)
 {
     static const struct {
         const char *name;
@@ -425,7 +412,7 @@ static int read_zone(struct reader *r, const char *s, size_t n)
                   { "cet", 60 },   { "cest", 120 }, { "bst", 60 },   { "eet", 120 },
                   { "eest", 180 }, { "msk", 180 },  { "jst", 540 } };
     for (size_t i = 0; i < sizeof zones / sizeof *zones; i++)
-        if (word_is(s, n, zones[i].name)) {
+        if (span_is(name, zones[i].name)) {
             r->zone = zones[i].minutes * 60;
             return 1;
         }
@@ -434,10 +421,10 @@ static int read_zone(struct reader *r, const char *s, size_t n)
 
 static int read_word(struct reader *r)
 {
-    const char *s = r->s;
-    size_t n = letters(r, s);
-    int month = find_name(month_names, 12, s, n), day = find_name(day_names, 7, s, n);
-    r->s += n;
+    const struct span word = { r->s, letters(r, r->s) };
+    int month = find_name(month_names, 12, word.s, word.n);
+    int day = find_name(day_names, 7, word.s, word.n);
+    r->s += word.n;
     if (month >= 0)
         return read_month_first(r, month + 1);
     if (day >= 0) {
@@ -445,24 +432,20 @@ static int read_word(struct reader *r)
         skip(r, ".,");
         return 1;
     }
-    if (word_is(s, n, "now"))
+    if (span_is(word, "now"))
         return r->keeps_time = 1;
-    if (word_is(s, n, "today") || word_is(s, n, "midnight"))
-        return set_clock(r, 0, 0);
-    if (word_is(s, n, "noon"))
-        return set_clock(r, 0, 12);
-    if (word_is(s, n, "tomorrow") || word_is(s, n, "yesterday"))
-        return set_clock(r, (s[0] | 0x20) == 't' ? 1 : -1, 0);
-    if (read_zone(r, s, n))
+    if (span_in(word, "today|midnight|noon"))
+        return set_clock(r, 0, span_is(word, "noon") ? 12 : 0);
+    if (span_in(word, "tomorrow|yesterday"))
+        return set_clock(r, span_is(word, "tomorrow") ? 1 : -1, 0);
+    if (read_zone(r, word) || (span_is(word, "t") && is_digit_at(r, r->s)))
         return 1;
-    if (word_is(s, n, "t") && is_digit_at(r, r->s))
-        return 1;
-    if (word_is(s, n, "ago")) {
+    if (span_is(word, "ago")) {
         r->years = -r->years, r->months = -r->months;
         r->days = -r->days, r->seconds = -r->seconds;
         return 1;
     }
-    return read_relative_word(r, s, n);
+    return read_relative_word(r, word);
 }
 
 static int read_all(struct reader *r)

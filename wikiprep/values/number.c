@@ -196,51 +196,21 @@ double number_round(double value, int digits)
 
 /* ---- languages ---------------------------------------------------------------------------- */
 
-#define NBSP "\xC2\xA0"
-
-/* Number formats of MediaWiki, with the names that wikiprep/languages uses. */
-static const struct named_style {
-    const char *name, *group, *point;
-    int min_grouping, indian;
-    const char *digits;
-} styles[] = {
-    { "space-comma", NBSP, ",", 1, 0, NULL },
-    { "dot-comma", ".", ",", 1, 0, NULL },
-    { "space-comma-long", NBSP, ",", 2, 0, NULL },
-    { "space-dot", NBSP, ".", 1, 0, NULL },
-    { "apostrophe-dot", "’", ".", 1, 0, NULL },
-    { "dot-comma-long", ".", ",", 2, 0, NULL },
-    { "indian", ",", ".", 1, 1, NULL },
-    { "devanagari-indian", ",", ".", 1, 1, "०१२३४५६७८९" },
-    { "devanagari", ",", ".", 1, 0, "०१२३४५६७८९" },
-    { "bengali", ",", ".", 1, 1, "০১২৩৪৫৬৭৮৯" },
-    { "odia", ",", ".", 1, 1, "୦୧୨୩୪୫୬୭୮୯" },
-    { "persian", "٬", "٫", 1, 0, "۰۱۲۳۴۵۶۷۸۹" },
-    { "shahmukhi", ",", ".", 1, 0, "۰۱۲۳۴۵۶۷۸۹" },
-    { "arabic", "٬", "٫", 1, 0, "٠١٢٣٤٥٦٧٨٩" },
-    { "tibetan", ",", ".", 1, 0, "༠༡༢༣༤༥༦༧༨༩" },
-    { "khmer", "", ".", 1, 0, "០១២៣៤៥៦៧៨៩" },
-    { "lao", ".", ",", 1, 0, "໐໑໒໓໔໕໖໗໘໙" },
-    { "burmese", "", ".", 1, 0, "၀၁၂၃၄၅၆၇၈၉" },
-    { "nko", ",", ".", 1, 0, "߀߁߂߃߄߅߆߇߈߉" },
-    { "ol-chiki", ",", ".", 1, 0, "᱐᱑᱒᱓᱔᱕᱖᱗᱘᱙" },
-};
-
 struct number_style number_style(const char *lang)
 {
     const char *name = knowledge_find("numbers", lang, "rule");
-    for (size_t i = 0; name && i < sizeof styles / sizeof *styles; i++)
-        if (!strcmp(name, styles[i].name))
-            return (struct number_style){ styles[i].group, styles[i].point, styles[i].digits,
-                                          styles[i].min_grouping, styles[i].indian };
-    return (struct number_style){ ",", ".", NULL, 1, 0 };
+    const char *row = name ? knowledge_find("number-styles", "", name) : NULL;
+    if (!row)
+        return (struct number_style){ span_of(","), span_of("."), span_of(""), 1, 0 };
+    return (struct number_style){ span_item(row, 0), span_item(row, 1), span_item(row, 4),
+                                  *span_item(row, 2).s - '0', *span_item(row, 3).s == '1' };
 }
 
 static void put_digit(char c, const struct number_style *style, struct buf *out)
 {
-    size_t n = style->digits ? strlen(style->digits) / 10 : 0;
+    size_t n = style->digits.n / 10;
     if (n)
-        buf_add(out, style->digits + n * (size_t)(c - '0'), n);
+        buf_add(out, style->digits.s + n * (size_t)(c - '0'), n);
     else
         buf_addc(out, c);
 }
@@ -262,7 +232,7 @@ static void put_grouped(const char *s, size_t n, const struct number_style *styl
         size_t left = n - i;
         int boundary = style->indian && left > 3 ? left % 2 == 1 : left % 3 == 0;
         if (i && grouped && boundary)
-            buf_adds(out, style->group);
+            span_put(style->group, out);
         put_digit(s[i], style, out);
     }
 }
@@ -294,7 +264,7 @@ static void format_plain(struct span s, size_t n, const struct number_style *sty
     put_grouped(s.s + i, whole, style, out);
     for (i += whole; i < n; i++)
         if (s.s[i] == '.')
-            buf_adds(out, style->point);
+            span_put(style->point, out);
         else
             put_digit(s.s[i], style, out);
 }
@@ -347,9 +317,9 @@ void number_format(struct span s, const struct number_style *style, struct buf *
 /* Returns the value (0 to 9) of the style's digit at s; -1 if there is no such digit. */
 static int digit_at(struct span s, const struct number_style *style)
 {
-    size_t n = style->digits ? strlen(style->digits) / 10 : 0;
+    size_t n = style->digits.n / 10;
     for (int d = 0; n && d < 10; d++)
-        if (s.n >= n && !memcmp(s.s, style->digits + n * (size_t)d, n))
+        if (s.n >= n && !memcmp(s.s, style->digits.s + n * (size_t)d, n))
             return d;
     return -1;
 }
@@ -357,16 +327,17 @@ static int digit_at(struct span s, const struct number_style *style)
 void number_unformat(struct span s, const struct number_style *style, struct buf *out)
 {
     const struct {
-        const char *from, *to;
-    } signs[] = { { style->group, "" }, { style->point, "." }, { "−", "-" } };
+        struct span from;
+        const char *to;
+    } signs[] = { { style->group, "" }, { style->point, "." }, { span_of("−"), "-" } };
     while (s.n) {
         int digit = digit_at(s, style);
-        size_t skip = digit >= 0 ? strlen(style->digits) / 10 : 0;
+        size_t skip = digit >= 0 ? style->digits.n / 10 : 0;
         if (skip)
             buf_addc(out, '0' + digit);
         for (size_t i = 0; !skip && i < sizeof signs / sizeof *signs; i++) {
-            size_t n = strlen(signs[i].from);
-            if (n && s.n >= n && !memcmp(s.s, signs[i].from, n)) {
+            size_t n = signs[i].from.n;
+            if (n && s.n >= n && !memcmp(s.s, signs[i].from.s, n)) {
                 buf_adds(out, signs[i].to);
                 skip = n;
             }

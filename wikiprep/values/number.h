@@ -31,8 +31,8 @@ double number_round(double value, int digits);
 
 /* How a language writes numbers. */
 struct number_style {
-    const char *group, *point;
-    const char *digits; /* ten digits of equal byte length; NULL: ASCII */
+    struct span group, point;
+    struct span digits; /* ten digits of equal byte length; empty: ASCII */
     int min_grouping;   /* fewest digits before the first separator */
     int indian;         /* 1: groups of two before the last three digits, 12,34,567 */
 };

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* strchrnul */
 #include "wikiprep/values/span.h"
 
 #include <strings.h>
@@ -66,6 +67,34 @@ int span_place(struct span s, const char *list)
         place += *w == '|';
     }
     return -1;
+}
+
+int span_next(const char **list, char separator, struct span *item)
+{
+    const char *s = *list;
+    if (!*s)
+        return 0;
+    const char *end = strchrnul(s, separator);
+    *item = span_between(s, end);
+    *list = end + (*end == separator);
+    return 1;
+}
+
+struct span span_item(const char *list, int place)
+{
+    for (struct span item; span_next(&list, '|', &item); place--)
+        if (!place)
+            return item;
+    return (struct span){ "", 0 };
+}
+
+int span_copy(struct span s, char *to, size_t size)
+{
+    if (s.n >= size)
+        return 0;
+    memcpy(to, s.s, s.n);
+    to[s.n] = '\0';
+    return 1;
 }
 
 int span_truth(struct span s, int otherwise)

@@ -10,7 +10,19 @@ struct span {
     size_t n;
 };
 
-struct span span_of(const char *s);         /* a NUL-terminated string */
+struct span span_of(const char *s); /* a NUL-terminated string */
+static inline struct span span_between(const char *s, const char *end)
+{
+    return (struct span){ s, (size_t)(end - s) };
+}
+
+/* Returns the first byte c of [s, end), or `end`. */
+static inline const char *span_until(const char *s, const char *end, char c)
+{
+    const char *found = memchr(s, c, (size_t)(end - s));
+    return found ? found : end;
+}
+
 struct span span_trim(struct span s);       /* drops spaces and marks.h bytes at both ends */
 struct span span_trim_space(struct span s); /* drops what PHP's trim() does at both ends */
 
@@ -24,6 +36,14 @@ int span_in(struct span s, const char *words);
 /* Returns the place (from 0) of the item of the list "A|B C|D" that has the word s, or -1. The case
  * of ASCII letters does not count. */
 int span_place(struct span s, const char *list);
+
+/* Sets *item to the first item of *list, "A|B|C", and moves *list after it. Returns 1, or 0 at the
+ * end of the list. span_item returns the item with this place, from 0, or an empty span. */
+int span_next(const char **list, char separator, struct span *item);
+struct span span_item(const char *list, int place);
+
+/* Copies s with a NUL to `to`. Returns 1, or 0 if it does not fit. */
+int span_copy(struct span s, char *to, size_t size);
 
 /* Returns 1 for "yes", "y", "true", "1" and "on"; 0 for "no", "n", "false", "0" and "off", in any
  * case of letters; `otherwise` for anything else. */

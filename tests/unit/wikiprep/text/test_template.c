@@ -15,7 +15,7 @@ static struct buf out = BUF_INIT;
 static const char *clean(const char *text)
 {
     const struct wikitext_options how = { .render = template_render, .render_ctx = &page };
-    struct names *names = names_new();
+    struct names *names = names_new(1);
     struct wikitext *w = wikitext_new(names, &how);
     if (!page.lang)
         page = (struct template_page){ .lang = "en", .title = "Moon", .timestamp = "" };

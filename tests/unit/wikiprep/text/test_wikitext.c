@@ -19,9 +19,9 @@ static struct buf out = BUF_INIT;
 
 static const char *clean_bytes(const char *text, size_t n)
 {
-    struct names *names = names_new();
-    names_add(names, "Fails", NAMES_FILE);
-    names_add(names, "Portal", NAMES_PAGE);
+    struct names *names = names_new(1);
+    names_add(names, span_of("Fails"), NAMES_FILE);
+    names_add(names, span_of("Portal"), NAMES_PAGE);
     struct wikitext *w = wikitext_new(names, &how);
     wikitext_set_sections(w, wanted, unwanted);
     wikitext_clean(w, text, n, &out);
@@ -633,9 +633,9 @@ Test(names, titles_begin_with_a_capital_of_any_script)
 
 Test(names, the_wikis_own_names_win)
 {
-    struct names *names = names_new();
+    struct names *names = names_new(1);
     cr_expect_eq(names_find(names, "wikipedia", 9), NAMES_PROJECT);
-    names_add(names, "Wikipedia", NAMES_PAGE);
+    names_add(names, span_of("Wikipedia"), NAMES_PAGE);
     cr_expect_eq(names_find(names, "wikipedia", 9), NAMES_PAGE);
     cr_expect_eq(names_find(names, "FILE", 4), NAMES_FILE);
     cr_expect_eq(names_find(names, "Star Trek", 9), NAMES_NONE);
