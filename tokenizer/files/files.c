@@ -217,7 +217,8 @@ static int load_file(struct vocabulary *v, const char *path, const struct tokeni
         return tokenizer_json_parse(v, text->data, text->len, path);
     if (file_ends_with(path, ".spm") && refuse_marian(path, "vocab.json") < 0)
         return -1;
-    if (file_ends_with(path, ".model") || file_ends_with(path, ".spm"))
+    if (file_ends_with(path, ".model") || strstr(file_name(path), ".model.v") ||
+        file_ends_with(path, ".spm"))
         return sentencepiece_parse(v, text->data, text->len, path);
     if (is_vocab_txt(text))
         return vocab_txt_parse(v, text->data, text->len, path);
