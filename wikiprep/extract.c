@@ -26,7 +26,7 @@ struct extract *extract_new(const struct extract_options *how)
                                         .categories = &x->categories,
                                         .parts = &x->parts };
     x->how = how;
-    page_parts_init(&x->parts);
+    page_parts_each(&x->parts, buf_init);
     if (how->form == EXTRACT_JSON || how->form == EXTRACT_ROW)
         x->wanted = page_json_parts(&how->layout);
     options.wanted = how->library ? x->wanted & ~PARTS_OF_SOURCE : x->wanted;
@@ -58,7 +58,7 @@ void extract_free(struct extract *x)
     document_release(&x->document);
     wikitext_free(x->cleaner);
     wikitext_free(x->source);
-    page_parts_release(&x->parts);
+    page_parts_each(&x->parts, buf_release);
     classic_free(x->classic);
     expander_free(x->expander);
     buf_release(&x->bytes);
@@ -109,8 +109,7 @@ static void clean(struct extract *x, const struct site *site, const struct buf *
 {
     if (!x->cleaner)
         return;
-    wikitext_set_names(x->cleaner, site->names);
-    wikitext_set_sections(x->cleaner, site->wanted, site->unwanted);
+    wikitext_set_site(x->cleaner, site->names, site->wanted, site->unwanted);
     if (is_html)
         wikitext_clean_html(x->cleaner, source->data, source->len, text);
     else
@@ -138,12 +137,12 @@ static enum extract_result extract_text(struct extract *x, const struct site *si
                                       .ns = p->ns,
                                       .hatnotes = how->hatnotes,
                                       .markdown = how->markdown };
-    page_parts_clear(&x->parts);
+    page_parts_each(&x->parts, buf_clear);
     x->page.parts = x->source || !how->library ? &x->parts : NULL;
     if (p->wikidata.len)
         js_quote(&x->parts.json[PART_WIKIDATA], p->wikidata.data, p->wikidata.len);
     if (x->source && !is_html) {
-        wikitext_set_names(x->source, site->names);
+        wikitext_set_site(x->source, site->names, NULL, NULL);
         wikitext_clean(x->source, p->text.data, p->text.len, text);
         x->page.parts = NULL;
     }

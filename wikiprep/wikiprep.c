@@ -211,13 +211,6 @@ static int next_dump(struct run *r)
     return r->dump ? 1 : err_in("'%s' is not the index of '%s'", how->index_path, path);
 }
 
-static int check_pages_found(const struct run *r)
-{
-    if (!r->wanted_pages)
-        return 0;
-    return pages_check_found(r->wanted_pages, r->in.paths[r->in.count - 1]);
-}
-
 static int leave_out(uint64_t *count)
 {
     ++*count;
@@ -317,8 +310,10 @@ static int read_page(void *ctx, void *slot)
         if (!got) {
             if ((got = next_dump(r)) < 0)
                 return -1;
+            if (!got && r->wanted_pages)
+                return pages_check_found(r->wanted_pages, r->in.paths[r->in.count - 1]);
             if (!got)
-                return check_pages_found(r);
+                return 0;
             continue;
         }
         if ((!r->site || r->exports != dump_exports(r->dump)) && add_site(r) < 0)
@@ -451,13 +446,6 @@ static int read_library(struct run *r)
     return r->library ? 0 : -1;
 }
 
-/* Rejects options that --wikiextractor does not allow. Returns 0, or -1 with a usage error. */
-static int check_wikiextractor(const struct wikiprep *given)
-{
-    const char *choice = given->how.classic ? tool_misplaced(0) : NULL;
-    return choice ? err_usage("--wikiextractor cannot be used with --%s", choice) : 0;
-}
-
 /* Checks that existing output may be replaced. Returns 0, or -1 with an error. */
 static int check_output(const struct wikiprep *given)
 {
@@ -520,17 +508,6 @@ static int check_part(struct run *r, struct wikiprep *given)
     return 0;
 }
 
-/* Parses --fields, whose default depends on the form of the output. Returns 0, or -1 with an
- * error. */
-static int check_fields(struct wikiprep *given)
-{
-    if (given->rows && !tool_given("fields"))
-        given->field_list = PAGE_ROWS_FIELDS;
-    if (page_json_layout_parse(&given->how.layout, given->field_list) < 0)
-        return -1;
-    return 0;
-}
-
 /* Markdown has tables, code and formulas, unless they are dropped by an option. */
 static int check_format(struct wikiprep *given)
 {
@@ -575,10 +552,17 @@ static int check_options(struct run *r, struct wikiprep *given)
         given->choice.namespaces = NULL;
     if (check_stdin(r) < 0 || check_names(&given->page_names, "pages") < 0 ||
         check_names(&given->templates, "templates") < 0 ||
-        check_names(&given->choice.categories, "filter-category") < 0 || check_part(r, given) < 0 ||
-        check_wikiextractor(given) < 0 || check_output(given) < 0)
+        check_names(&given->choice.categories, "filter-category") < 0 || check_part(r, given) < 0)
         return -1;
-    return check_fields(given) < 0 ? -1 : check_format(given);
+    const char *misplaced = given->how.classic ? tool_misplaced(0) : NULL;
+    if (misplaced)
+        return err_usage("--wikiextractor cannot be used with --%s", misplaced);
+    if (given->rows && !tool_given("fields"))
+        given->field_list = PAGE_ROWS_FIELDS;
+    if (check_output(given) < 0 ||
+        page_json_layout_parse(&given->how.layout, given->field_list) < 0)
+        return -1;
+    return check_format(given);
 }
 
 static int finish(struct run *r, int result)

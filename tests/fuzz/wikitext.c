@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                                                       .render = template_render,
                                                                       .page = &page,
                                                                       .render_ctx = &page });
-        page_parts_init(&parts);
+        page_parts_each(&parts, buf_init);
         page.parts = &parts;
         cleaners[2] = wikitext_new(names, &(struct wikitext_options){ .tables = 1,
                                                                       .formulas = 1,
@@ -72,7 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                                                       .render = template_render,
                                                                       .render_ctx = &page });
     }
-    page_parts_clear(&parts);
+    page_parts_each(&parts, buf_clear);
     page.variants = variants[size % 2];
     page.lang = langs[size % (sizeof langs / sizeof *langs)];
     for (int i = 0; i < 3; i++) {

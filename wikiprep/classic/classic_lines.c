@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 
+#include "common/base/lines.h"
 #include "common/base/utf8.h"
 #include "common/formats/document.h"
 
@@ -169,30 +170,30 @@ struct heading {
     int is_there;
 };
 
-struct lines {
+struct writer {
     struct buf *out;
     struct heading headings[LEVELS + 1]; /* headings of sections without text so far, by level */
     int waiting;                         /* some headings are pending */
     int begun;                           /* a line was written */
 };
 
-static void put_line(struct lines *l, const char *s, size_t n)
+static void put_line(struct writer *w, const char *s, size_t n)
 {
-    if (l->begun)
-        buf_addc(l->out, '\n');
-    l->begun = 1;
-    document_escape(l->out, s, n, 0);
+    if (w->begun)
+        buf_addc(w->out, '\n');
+    w->begun = 1;
+    document_escape(w->out, s, n, 0);
 }
 
-static void put_title(struct lines *l, const char *s, size_t n)
+static void put_title(struct writer *w, const char *s, size_t n)
 {
-    put_line(l, s, n);
+    put_line(w, s, n);
     if (n && s[n - 1] != '!' && s[n - 1] != '?')
-        buf_addc(l->out, '.');
+        buf_addc(w->out, '.');
 }
 
 /* Handles the line if it begins with "== Title ==". Returns 1 if it is such a heading, else 0. */
-static int add_heading(struct lines *l, const char *s, const char *end)
+static int add_heading(struct writer *w, const char *s, const char *end)
 {
     size_t most = strspn(s, "=");
     for (size_t level = most < LEVELS ? most : LEVELS; level >= 2; level--) {
@@ -204,23 +205,23 @@ static int add_heading(struct lines *l, const char *s, const char *end)
         if ((size_t)(end - p) < level)
             continue;
         size_t n = (size_t)(classic_trim_end(title, p) - title);
-        l->headings[level] = (struct heading){ title, n, 1 };
+        w->headings[level] = (struct heading){ title, n, 1 };
         for (size_t i = level + 1; i <= LEVELS; i++)
-            l->headings[i].is_there = 0;
-        l->waiting = 1;
+            w->headings[i].is_there = 0;
+        w->waiting = 1;
         return 1;
     }
     return 0;
 }
 
-static void put_headings(struct lines *l)
+static void put_headings(struct writer *w)
 {
-    for (int i = 0; i <= LEVELS && l->waiting; i++) {
-        if (l->headings[i].is_there)
-            put_title(l, l->headings[i].title, l->headings[i].n);
-        l->headings[i].is_there = 0;
+    for (int i = 0; i <= LEVELS && w->waiting; i++) {
+        if (w->headings[i].is_there)
+            put_title(w, w->headings[i].title, w->headings[i].n);
+        w->headings[i].is_there = 0;
     }
-    l->waiting = 0;
+    w->waiting = 0;
 }
 
 /* Returns 1 if the line is a remnant of a table, is entirely in parentheses, or has only dots and
@@ -233,30 +234,28 @@ static int is_remains(const char *s, const char *end)
     return *s == '{' || *s == '|' || end[-1] == '}' || (*s == '(' && end[-1] == ')') || p == end;
 }
 
-static void add_line(struct lines *l, const char *s, const char *end)
+static void add_line(struct writer *w, const char *s, const char *end)
 {
-    if (classic_trim_end(s, end) == s || add_heading(l, s, end))
+    if (classic_trim_end(s, end) == s || add_heading(w, s, end))
         return;
     if (end - s >= 2 && s[0] == '+' && s[1] == '+') {
         if (end - s > 4)
-            put_title(l, s + 2, (size_t)(end - s) - 4);
+            put_title(w, s + 2, (size_t)(end - s) - 4);
     } else if (*s == ':') {
         while (s < end && *s == ':')
             s++;
-        put_line(l, s, (size_t)(end - s));
+        put_line(w, s, (size_t)(end - s));
     } else if (!strchr("*#;", *s) && !is_remains(s, end)) {
-        put_headings(l);
-        put_line(l, s, (size_t)(end - s));
+        put_headings(w);
+        put_line(w, s, (size_t)(end - s));
     }
 }
 
 void classic_write_lines(const struct buf *text, struct buf *out)
 {
-    struct lines l = { .out = out };
+    struct writer w = { .out = out };
     buf_clear(out);
-    for (const char *s = text->data, *end = s + text->len; s < end;) {
-        const char *lf = memchr(s, '\n', (size_t)(end - s)), *line_end = lf ? lf : end;
-        add_line(&l, s, line_end);
-        s = line_end + 1;
-    }
+    struct lines lines = LINES_OF(text->data, text->len);
+    while (lines_next(&lines))
+        add_line(&w, lines.line, lines.line + lines.len);
 }

@@ -9,14 +9,9 @@ enum { MORE_MAX = INCLUDED_MAX + 5000000 };
 
 /* ---- the stack ------------------------------------------------------------------------------- */
 
-static struct span from(const struct expander *x, size_t mark)
-{
-    return (struct span){ x->out.data + mark, x->out.len - mark };
-}
-
 struct span expand_take(struct expander *x, size_t mark)
 {
-    struct span s = expand_copy(x, from(x, mark));
+    struct span s = expand_copy(x, expand_since(x, mark));
     buf_truncate(&x->out, mark);
     return s;
 }
@@ -240,7 +235,7 @@ int expand_text(struct expander *x, const struct template_page *page, const char
     x->is_cut = x->tree.is_cut;
     x->depth = -1; /* expand_nodes counts the page itself, too; its depth is 0 */
     expand_nodes(x, &f, &x->tree, x->tree.nodes[0].child);
-    if (!expand_put_back(x, from(x, 0), n + MORE_MAX, out))
+    if (!expand_put_back(x, expand_since(x, 0), n + MORE_MAX, out))
         x->is_cut = 1;
     if (x->out.cap > n + MORE_MAX)
         buf_release(&x->out);

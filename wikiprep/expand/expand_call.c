@@ -15,10 +15,9 @@ enum { GROWTH_MAX = 6 }; /* most output bytes per input byte: '"' becomes "&quot
  * separate arguments. */
 static void put_argument_text(struct expander *x, size_t begin)
 {
-    struct span s = { x->out.data + begin, x->out.len - begin };
-    if (!memchr(s.s, '|', s.n))
+    if (!memchr(x->out.data + begin, '|', x->out.len - begin))
         return;
-    s = expand_take(x, begin);
+    struct span s = expand_take(x, begin);
     int depth = 0;
     for (size_t i = 0; i < s.n; i++) {
         int twice = i + 1 < s.n && s.s[i] == s.s[i + 1];
@@ -301,12 +300,16 @@ static void put_call(struct expander *x, const struct frame *f, const struct tre
     expand_puts(x, "}}");
 }
 
+struct library_page *expand_find_page(struct expander *x, struct span name, int ns)
+{
+    int is_title = title_read(&x->scratch, x->site, name.s, name.n, ns) && x->scratch.text.len;
+    return is_title ? library_find(x->library, &x->scratch) : NULL;
+}
+
 /* Expands {{msgnw:page}}: appends the page's source, escaped so that it is not markup. */
 static void call_source(struct expander *x, const struct frame *f, struct span name)
 {
-    struct library_page *page = NULL;
-    if (title_read(&x->scratch, x->site, name.s, name.n, LIBRARY_TEMPLATES) && x->scratch.text.len)
-        page = library_find(x->library, &x->scratch);
+    struct library_page *page = expand_find_page(x, name, LIBRARY_TEMPLATES);
     if (!page)
         expand_fail(x, f);
     else if (expand_pay(x, GROWTH_MAX * page->n))

@@ -105,9 +105,19 @@ void expand_part(struct expander *x, const struct frame *f, const struct tree *t
 void expand_call(struct expander *x, const struct frame *f, const struct tree *t,
                  const struct node *call);
 
+/* Returns the page with this title, which is in namespace `ns` if it has no prefix; NULL if there
+ * is none. Sets x->scratch to the title. */
+struct library_page *expand_find_page(struct expander *x, struct span name, int ns);
+
 /* Appends the pages of a scanned book that the tag <pages ATTRIBUTES/> names. In function_book.c.
  */
 void expand_book(struct expander *x, const struct frame *f, struct span attributes);
+
+/* Returns the bytes of x->out from `mark` on. */
+static inline struct span expand_since(const struct expander *x, size_t mark)
+{
+    return (struct span){ x->out.data + mark, x->out.len - mark };
+}
 
 /* Moves the bytes of x->out from `mark` on into the arena and returns them. */
 struct span expand_take(struct expander *x, size_t mark);

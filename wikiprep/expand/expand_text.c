@@ -47,7 +47,7 @@ void expand_puts(struct expander *x, const char *s)
 
 size_t expand_trim(struct expander *x, size_t mark)
 {
-    struct span s = span_trim_space((struct span){ x->out.data + mark, x->out.len - mark });
+    struct span s = span_trim_space(expand_since(x, mark));
     char *begin = x->out.data + mark;
     if (s.s != begin)
         memmove(begin, s.s, s.n);
@@ -148,7 +148,7 @@ int expand_put_back(const struct expander *x, struct span s, size_t room, struct
 
 void expand_keep_expanded(struct expander *x, size_t mark)
 {
-    struct span s = { x->out.data + mark, x->out.len - mark };
+    struct span s = expand_since(x, mark);
     SCOPED(buf) whole = BUF_INIT;
     if (!expand_put_back(x, s, WORK_MAX - x->work, &whole))
         expand_stop(x);

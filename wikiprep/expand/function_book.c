@@ -26,9 +26,7 @@ static const char *find_edge(const char *s, const char *end, const char *edge, s
 int function_lst(struct expander *x, const struct function_call *c)
 {
     struct span name = expand_value(x, c, 1), last = expand_value(x, c, 2);
-    struct library_page *page = NULL;
-    if (title_read(&x->scratch, x->site, c->first.s, c->first.n, 0) && x->scratch.text.len)
-        page = library_find(x->library, &x->scratch);
+    struct library_page *page = expand_find_page(x, c->first, 0);
     x->special++;
     if (!page || (c->frame->within & page->bit) || c->frame->depth >= DEPTH_MAX ||
         !expand_pay(x, page->n))
@@ -63,12 +61,10 @@ static int in_list(struct span list, int n, int *most)
     int found = 0;
     for (const char *s = list.s, *end = s + list.n, *next; s < end; s = next + 1) {
         int first, last;
-        next = memchr(s, ',', (size_t)(end - s));
-        next = next ? next : end;
-        const char *dash = memchr(s, '-', (size_t)(next - s)), *to = dash ? dash + 1 : s;
-        struct span from = { s, (size_t)((dash ? dash : next) - s) };
-        if (!span_number(span_trim(from), &first) ||
-            !span_number(span_trim((struct span){ to, (size_t)(next - to) }), &last))
+        next = span_until(s, end, ',');
+        const char *dash = span_until(s, next, '-'), *to = dash < next ? dash + 1 : s;
+        if (!span_number(span_trim(span_between(s, dash)), &first) ||
+            !span_number(span_trim(span_between(to, next)), &last))
             continue;
         found |= n >= first && n <= last;
         *most = last > *most ? last : *most;

@@ -121,8 +121,7 @@ int function_switch(struct expander *x, const struct function_call *c)
             if (!found) {
                 expand_nodes(x, c->frame, c->tree, part->begin);
                 expand_trim(x, mark);
-                struct span test = { x->out.data + mark, x->out.len - mark };
-                test = decoded(x, test);
+                struct span test = decoded(x, expand_since(x, mark));
                 found = number_equal(test, value);
                 if (!found && (found_default || is_default(x, test))) {
                     otherwise = part->child;

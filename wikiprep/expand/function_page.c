@@ -8,7 +8,7 @@
 #include "wikiprep/values/knowledge.h"
 #include "wikiprep/values/number.h"
 
-enum { NS_MEDIA = -2, NS_SPECIAL = -1, NS_FILE = 6, NS_MESSAGES = 8 };
+enum { NS_MEDIA = -2, NS_SPECIAL = -1, NS_FILE = 6 };
 
 /* ---- parts of a title ----------------------------------------------------------------------- */
 
@@ -416,14 +416,10 @@ int function_isbn(struct expander *x, const struct function_call *c)
  * 1, or 0 if the call names no message. */
 int function_int(struct expander *x, const struct function_call *c)
 {
-    struct title *t = &x->scratch;
-    struct library_page *page = NULL;
     if (!c->first.n)
         return 0;
-    if (title_read(t, x->site, c->first.s, c->first.n, NS_MESSAGES) && t->ns == NS_MESSAGES &&
-        t->text.len)
-        page = library_find(x->library, t);
-    if (!page) {
+    struct library_page *page = expand_find_page(x, c->first, LIBRARY_MESSAGES);
+    if (!page || x->scratch.ns != LIBRARY_MESSAGES) {
         expand_puts(x, "⧼");
         expand_put(x, c->first);
         expand_puts(x, "⧽");

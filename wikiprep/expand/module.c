@@ -19,6 +19,7 @@ struct module_call {
     struct frame own;           /* the arguments of the #invoke call */
     const struct frame *caller; /* the calling template, with its arguments */
     struct span function;
+    const char *text; /* from the table row of the module: what separates the entries */
 };
 
 /* A module. Appends its result to x->out and returns 1, or returns 0 if the function is unknown. */
@@ -286,26 +287,14 @@ static void join(struct module_call *m, const char *before, const char *after,
 
 static int separated(struct module_call *m)
 {
-    struct span separator = { "", 0 };
-    if (span_is(m->function, "br"))
-        separator = span_of("<br />");
-    else if (span_is(m->function, "comma"))
-        separator = span_of(", ");
-    else
+    const char *text = *m->text                        ? m->text
+                       : span_is(m->function, "br")    ? "<br />"
+                       : span_is(m->function, "comma") ? ", "
+                                                       : "";
+    struct span separator = span_of(text);
+    if (!separator.n)
         own(m, "separator", &separator);
     join(m, "", "", separator);
-    return 1;
-}
-
-static int separated_br(struct module_call *m)
-{
-    join(m, "", "", span_of("<br />"));
-    return 1;
-}
-
-static int separated_comma(struct module_call *m)
-{
-    join(m, "", "", span_of(", "));
     return 1;
 }
 
@@ -356,17 +345,18 @@ static int letters(struct module_call *m)
 static const struct {
     const char *name;
     module run;
+    const char *text; /* module_call.text */
 } modules[] = {
-    { "string", string },
-    { "math", math },
-    { "if empty", if_empty },
-    { "separated entries", separated },
-    { "br separated entries", separated_br },
-    { "comma separated entries", separated_comma },
-    { "unbulleted list", unbulleted },
-    { "string2", letters },
-    { "ustring", letters },
-    { "trim", letters },
+    { "string", string, "" },
+    { "math", math, "" },
+    { "if empty", if_empty, "" },
+    { "separated entries", separated, "" },
+    { "br separated entries", separated, "<br />" },
+    { "comma separated entries", separated, ", " },
+    { "unbulleted list", unbulleted, "" },
+    { "string2", letters, "" },
+    { "ustring", letters, "" },
+    { "trim", letters, "" },
 };
 
 static void put_script_error(struct expander *x, const char *why)
@@ -440,6 +430,7 @@ int function_invoke(struct expander *x, const struct function_call *c)
         if (!span_is(name, modules[i].name))
             continue;
         is_there = 1;
+        m.text = modules[i].text;
         if (modules[i].run(&m))
             return 1;
     }
@@ -448,10 +439,7 @@ int function_invoke(struct expander *x, const struct function_call *c)
         return 1;
     if (leave_module(&m, c, name))
         return 1;
-    struct title *t = &x->scratch;
-    is_there |= title_read(t, x->site, name.s, name.n, LIBRARY_MODULES) && t->text.len &&
-                library_find(x->library, t);
-    if (is_there)
+    if (is_there || expand_find_page(x, name, LIBRARY_MODULES))
         expand_fail(x, c->frame);
     else if (!expand_give_up(x, c->frame))
         put_no_module(x, name);

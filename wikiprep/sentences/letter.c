@@ -49,71 +49,50 @@ static unsigned lower_of(unsigned c)
     return 0;
 }
 
+/* Marks beyond ASCII, by code point: of Latin, Greek (0x37E), Armenian (0x589), Arabic, Urdu
+ * (0x6D4), Devanagari (0x964), Tibetan (0xF0D), Burmese (0x104B), Ethiopic (0x1362), Khmer
+ * (0x17D4), Mongolian (0x1803), Chinese and Japanese (0x3001 on). */
+/* clang-format off */
+static const struct {
+    unsigned first, last;
+    enum letter_kind kind;
+} marks[] = {
+    { 0xA0, 0xA0, LETTER_SPACE }, { 0xA1, 0xA1, LETTER_OPEN }, { 0xAB, 0xAB, LETTER_OPEN },
+    { 0xB7, 0xB7, LETTER_DASH }, { 0xBB, 0xBB, LETTER_CLOSE }, { 0xBF, 0xBF, LETTER_OPEN },
+    { 0x37E, 0x37E, LETTER_END }, { 0x589, 0x589, LETTER_FULL_END }, { 0x60C, 0x60C, LETTER_DASH },
+    { 0x61B, 0x61B, LETTER_DASH }, { 0x61F, 0x61F, LETTER_END }, { 0x660, 0x669, LETTER_DIGIT },
+    { 0x6D4, 0x6D4, LETTER_END }, { 0x6F0, 0x6F9, LETTER_DIGIT }, { 0x964, 0x965, LETTER_FULL_END },
+    { 0x966, 0x96F, LETTER_DIGIT }, { 0xF0D, 0xF0E, LETTER_END }, { 0x104B, 0x104B, LETTER_FULL_END },
+    { 0x1362, 0x1362, LETTER_FULL_END }, { 0x1367, 0x1368, LETTER_FULL_END }, { 0x17D4, 0x17D5, LETTER_FULL_END },
+    { 0x1803, 0x1803, LETTER_FULL_END }, { 0x1809, 0x1809, LETTER_FULL_END }, { 0x2002, 0x200A, LETTER_SPACE },
+    { 0x2010, 0x2015, LETTER_DASH }, { 0x2018, 0x2018, LETTER_OPEN }, { 0x2019, 0x2019, LETTER_CLOSE },
+    { 0x201A, 0x201A, LETTER_OPEN }, { 0x201C, 0x201C, LETTER_OPEN }, { 0x201D, 0x201D, LETTER_CLOSE },
+    { 0x201E, 0x201E, LETTER_OPEN }, { 0x2026, 0x2026, LETTER_END }, { 0x202F, 0x202F, LETTER_SPACE },
+    { 0x2039, 0x2039, LETTER_OPEN }, { 0x203A, 0x203A, LETTER_CLOSE }, { 0x203C, 0x203D, LETTER_END },
+    { 0x2047, 0x2049, LETTER_END }, { 0x205F, 0x205F, LETTER_SPACE }, { 0x2212, 0x2212, LETTER_DASH },
+    { 0x3000, 0x3000, LETTER_SPACE }, { 0x3001, 0x3001, LETTER_DASH }, { 0x3002, 0x3002, LETTER_FULL_END },
+    { 0x3008, 0x3008, LETTER_OPEN }, { 0x3009, 0x3009, LETTER_CLOSE }, { 0x300A, 0x300A, LETTER_OPEN },
+    { 0x300B, 0x300B, LETTER_CLOSE }, { 0x300C, 0x300C, LETTER_OPEN }, { 0x300D, 0x300D, LETTER_CLOSE },
+    { 0x300E, 0x300E, LETTER_OPEN }, { 0x300F, 0x300F, LETTER_CLOSE }, { 0x3010, 0x3010, LETTER_OPEN },
+    { 0x3011, 0x3011, LETTER_CLOSE }, { 0xFF01, 0xFF01, LETTER_FULL_END }, { 0xFF08, 0xFF08, LETTER_OPEN },
+    { 0xFF09, 0xFF09, LETTER_CLOSE }, { 0xFF0C, 0xFF0C, LETTER_DASH }, { 0xFF1B, 0xFF1B, LETTER_DASH },
+    { 0xFF1F, 0xFF1F, LETTER_FULL_END }, { 0xFF61, 0xFF61, LETTER_FULL_END },
+};
+/* clang-format on */
+
 /* Returns the kind of a mark beyond ASCII, or LETTER_OTHER. */
 static enum letter_kind mark_kind(unsigned c)
 {
-    switch (c) {
-    case 0xA0:
-    case 0x2002 ... 0x200A:
-    case 0x202F:
-    case 0x205F:
-    case 0x3000: return LETTER_SPACE;
-    case 0xA1:
-    case 0xAB:
-    case 0xBF:
-    case 0x2018:
-    case 0x201A:
-    case 0x201C:
-    case 0x201E:
-    case 0x2039:
-    case 0x3008:
-    case 0x300A:
-    case 0x300C:
-    case 0x300E:
-    case 0x3010:
-    case 0xFF08: return LETTER_OPEN;
-    case 0xBB:
-    case 0x2019:
-    case 0x201D:
-    case 0x203A:
-    case 0x3009:
-    case 0x300B:
-    case 0x300D:
-    case 0x300F:
-    case 0x3011:
-    case 0xFF09: return LETTER_CLOSE;
-    case 0xB7:
-    case 0x60C:
-    case 0x61B:
-    case 0x2010 ... 0x2015:
-    case 0x2212:
-    case 0x3001:
-    case 0xFF0C:
-    case 0xFF1B: return LETTER_DASH;
-    case 0x37E:           /* Greek */
-    case 0x61F:           /* Arabic */
-    case 0x6D4:           /* Urdu */
-    case 0xF0D ... 0xF0E: /* Tibetan */
-    case 0x2026:
-    case 0x203C ... 0x203D:
-    case 0x2047 ... 0x2049: return LETTER_END;
-    case 0x589:           /* Armenian */
-    case 0x964 ... 0x965: /* Devanagari */
-    case 0x104B:          /* Burmese */
-    case 0x1362:
-    case 0x1367 ... 0x1368: /* Ethiopic */
-    case 0x17D4 ... 0x17D5: /* Khmer */
-    case 0x1803:
-    case 0x1809: /* Mongolian */
-    case 0x3002:
-    case 0xFF01:
-    case 0xFF1F:
-    case 0xFF61: /* Chinese and Japanese */ return LETTER_FULL_END;
-    case 0x660 ... 0x669:
-    case 0x6F0 ... 0x6F9:
-    case 0x966 ... 0x96F: /* Arabic, Persian, Devanagari */ return LETTER_DIGIT;
-    default: return LETTER_OTHER;
+    size_t low = 0, high = sizeof marks / sizeof *marks;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (c > marks[middle].last)
+            low = middle + 1;
+        else
+            high = middle;
     }
+    int found = low < sizeof marks / sizeof *marks && c >= marks[low].first;
+    return found ? marks[low].kind : LETTER_OTHER;
 }
 
 static enum letter_kind kind_of(unsigned c)

@@ -16,9 +16,7 @@ struct sentence_model {
     struct buf words; /* the words, without separators */
     struct slot *slots;
     size_t count, cap; /* cap: a power of two */
-    int ordinals;
-    unsigned char ends[128], pauses[128]; /* 1: the ASCII character is a mark of the language */
-    unsigned char first_bytes[256];       /* 1: first byte of a mark that ends sentences */
+    struct sentence_marks marks;
 };
 
 /* By byte: 1 for the first bytes of LETTER_END and LETTER_FULL_END marks (letter.h). */
@@ -71,24 +69,9 @@ unsigned sentence_model_word(const struct sentence_model *m, const char *word, s
     return s->place ? s->kinds : 0;
 }
 
-int sentence_model_has_ordinals(const struct sentence_model *m)
+const struct sentence_marks *sentence_model_marks(const struct sentence_model *m)
 {
-    return m->ordinals;
-}
-
-int sentence_model_ends(const struct sentence_model *m, unsigned code)
-{
-    return code < sizeof m->ends && m->ends[code];
-}
-
-int sentence_model_pauses(const struct sentence_model *m, unsigned code)
-{
-    return code < sizeof m->pauses && m->pauses[code];
-}
-
-const unsigned char *sentence_model_first_bytes(const struct sentence_model *m)
-{
-    return m->first_bytes;
+    return &m->marks;
 }
 
 /* ---- text ----------------------------------------------------------------------------------- */
@@ -143,15 +126,8 @@ static int add_mark(struct sentence_model *m, unsigned char *marks, const char *
     if (next_word(&s, end, &mark) != 1 || next_word(&s, end, &more) || (unsigned char)*mark >= 128)
         return -1;
     marks[(unsigned char)*mark] = 1;
-    m->first_bytes[(unsigned char)*mark] = 1;
+    m->marks.first_bytes[(unsigned char)*mark] = 1;
     return 0;
-}
-
-static int add_ordinals(struct sentence_model *m, const char *s, const char *end)
-{
-    const char *more;
-    m->ordinals = 1;
-    return next_word(&s, end, &more) ? -1 : 0;
 }
 
 static int is_word(const char *s, size_t n, const char *word)
@@ -178,13 +154,15 @@ static int add_line(struct sentence_model *m, const char *s, const char *end, co
             return add_words(m, kinds[i].kind, s, end, name, line);
     if (is_word(word, n, "pair"))
         return add_pair(m, s, end, name, line);
-    if (is_word(word, n, "ordinals"))
-        return add_ordinals(m, s, end)
-                   ? err_set("'%s': line %zu: 'ordinals' must stand alone", name, line)
-                   : 0;
+    if (is_word(word, n, "ordinals")) {
+        m->marks.ordinals = 1;
+        return !next_word(&s, end, &word)
+                   ? 0
+                   : err_set("'%s': line %zu: 'ordinals' must stand alone", name, line);
+    }
     int pause = is_word(word, n, "pause");
     if (pause || is_word(word, n, "end") || is_word(word, n, "question"))
-        return add_mark(m, pause ? m->pauses : m->ends, s, end)
+        return add_mark(m, pause ? m->marks.pauses : m->marks.ends, s, end)
                    ? err_set("'%s': line %zu: '%.*s' needs one ASCII character", name, line, (int)n,
                              word)
                    : 0;
@@ -229,7 +207,7 @@ struct sentence_model *sentence_model_new(const char *lang)
     struct sentence_model *m = mem_zalloc(1, sizeof *m);
     buf_init(&m->words);
     grow(m);
-    memcpy(m->first_bytes, common_first_bytes, sizeof m->first_bytes);
+    memcpy(m->marks.first_bytes, common_first_bytes, sizeof m->marks.first_bytes);
     add_built_in(m, "", 0);
     if (*lang)
         add_built_in(m, lang, strcspn(lang, "-"));

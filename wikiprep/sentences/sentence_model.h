@@ -51,15 +51,14 @@ int sentence_model_parse(struct sentence_model *m, const char *s, size_t n, cons
  * known. */
 unsigned sentence_model_word(const struct sentence_model *m, const char *word, size_t n);
 
-int sentence_model_has_ordinals(const struct sentence_model *m);
-
-/* Return 1 if the character is one of the language's own marks: one that ends sentences, or one
- * that does not. */
-int sentence_model_ends(const struct sentence_model *m, unsigned code);
-int sentence_model_pauses(const struct sentence_model *m, unsigned code);
-
-/* Returns a table by byte value: 1 if the byte can be the first of a mark that ends sentences. */
-const unsigned char *sentence_model_first_bytes(const struct sentence_model *m);
+/* The marks of the language. */
+struct sentence_marks {
+    int ordinals; /* "3." is an ordinal */
+    /* 1 for ASCII characters of its own that end sentences, and for those that do not end them. */
+    unsigned char ends[128], pauses[128];
+    unsigned char first_bytes[256]; /* 1 for a byte that can be the first of a mark */
+};
+const struct sentence_marks *sentence_model_marks(const struct sentence_model *m);
 
 /* The built-in models, generated from wikiprep/languages: model texts, sorted by language code. The
  * code "" has the words of all languages. */

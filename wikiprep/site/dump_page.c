@@ -4,28 +4,23 @@
 
 #include "wikiprep/site/names.h"
 
+/* Does buf_release or buf_clear with each text of the page. */
+static void change_each(struct dump_page *p, void (*change)(struct buf *))
+{
+    struct buf *const texts[] = { &p->title, &p->id,   &p->revid,  &p->timestamp,
+                                  &p->model, &p->text, &p->target, &p->wikidata };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        change(texts[i]);
+}
+
 void dump_page_release(struct dump_page *p)
 {
-    buf_release(&p->title);
-    buf_release(&p->id);
-    buf_release(&p->revid);
-    buf_release(&p->timestamp);
-    buf_release(&p->model);
-    buf_release(&p->text);
-    buf_release(&p->target);
-    buf_release(&p->wikidata);
+    change_each(p, buf_release);
 }
 
 void dump_page_clear(struct dump_page *p)
 {
-    buf_clear(&p->title);
-    buf_clear(&p->id);
-    buf_clear(&p->revid);
-    buf_clear(&p->timestamp);
-    buf_clear(&p->model);
-    buf_clear(&p->text);
-    buf_clear(&p->target);
-    buf_clear(&p->wikidata);
+    change_each(p, buf_clear);
     p->ns = p->redirect = p->too_long = 0;
 }
 

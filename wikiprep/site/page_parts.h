@@ -42,20 +42,9 @@ struct page_parts {
                                     the page has none */
 };
 
-static inline void page_parts_init(struct page_parts *p)
+/* Does buf_init, buf_clear or buf_release with each part. */
+static inline void page_parts_each(struct page_parts *p, void (*change)(struct buf *))
 {
     for (int i = 0; i < PAGE_PARTS; i++)
-        buf_init(&p->json[i]);
-}
-
-static inline void page_parts_clear(struct page_parts *p)
-{
-    for (int i = 0; i < PAGE_PARTS; i++)
-        buf_clear(&p->json[i]);
-}
-
-static inline void page_parts_release(struct page_parts *p)
-{
-    for (int i = 0; i < PAGE_PARTS; i++)
-        buf_release(&p->json[i]);
+        change(&p->json[i]);
 }

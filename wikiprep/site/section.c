@@ -4,10 +4,6 @@
 #include "wikiprep/values/knowledge.h"
 #include "wikiprep/values/span.h"
 
-struct section_list {
-    char *names; /* comma-separated */
-};
-
 /* Returns the names of the default sections, separated by '|'. */
 static const char *default_names(const char *lang)
 {
@@ -17,37 +13,21 @@ static const char *default_names(const char *lang)
     return names ? names : knowledge_find("sections", "en", "default");
 }
 
-static void add_defaults(struct buf *out, const char *lang)
+char *section_list_new(const char *names, const char *lang)
 {
-    for (const char *s = default_names(lang); *s; s++)
-        buf_addc(out, *s == '|' ? ',' : *s);
-}
-
-struct section_list *section_list_new(const char *names, const char *lang)
-{
-    struct section_list *list = mem_zalloc(1, sizeof *list);
+    const char *defaults = default_names(lang);
     struct buf all = BUF_INIT;
     for (struct span name; span_next(&names, ',', &name); buf_addc(&all, ','))
         if (name.n == strlen("default") && !memcmp(name.s, "default", name.n))
-            add_defaults(&all, lang);
+            buf_add_replaced(&all, defaults, strlen(defaults), "|", 1, ",", 1);
         else
             span_put(name, &all);
-    list->names = buf_detach(&all);
-    return list;
+    return buf_detach(&all);
 }
 
-void section_list_free(struct section_list *list)
+int section_listed(const char *list, const char *heading, size_t n)
 {
-    if (!list)
-        return;
-    free(list->names);
-    free(list);
-}
-
-int section_listed(const struct section_list *list, const char *heading, size_t n)
-{
-    const char *names = list->names;
-    for (struct span name; span_next(&names, ',', &name);)
+    for (struct span name; span_next(&list, ',', &name);)
         if (names_equal(name.s, name.n, heading, n))
             return 1;
     return 0;

@@ -11,11 +11,9 @@
 
 #define SECTION_LEAD "lead" /* name of the text before the first heading */
 
-struct section_list;
-
-/* Makes a list from comma-separated names, for a wiki in the language `lang`. */
-struct section_list *section_list_new(const char *names, const char *lang);
-void section_list_free(struct section_list *list);
+/* Makes a list from comma-separated names, for a wiki in the language `lang`. The caller frees
+ * it. */
+char *section_list_new(const char *names, const char *lang);
 
 /* Returns 1 if the heading is in the list, ignoring case, else 0. Thread-safe. */
-int section_listed(const struct section_list *list, const char *heading, size_t n);
+int section_listed(const char *list, const char *heading, size_t n);

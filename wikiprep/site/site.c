@@ -123,8 +123,8 @@ void site_free(struct site *s)
     free(s->lang);
     free(s->base);
     free(s->about);
-    section_list_free(s->wanted);
-    section_list_free(s->unwanted);
+    free(s->wanted);
+    free(s->unwanted);
     sentence_model_free(s->model);
     variants_free(s->variants);
     free(s->namespaces);

@@ -22,13 +22,13 @@ struct site_choice {
 };
 
 struct site {
-    struct names *names;                    /* kinds of link prefixes */
-    char *lang;                             /* language code */
-    char *base;                             /* common start of its page addresses */
-    char *about;                            /* description for the manifest */
-    struct section_list *wanted, *unwanted; /* sections; NULL: keep all, exclude none */
-    struct variants *variants;              /* NULL: its language has none */
-    struct sentence_model *model;           /* NULL: do not split into sentences */
+    struct names *names;          /* kinds of link prefixes */
+    char *lang;                   /* language code */
+    char *base;                   /* common start of its page addresses */
+    char *about;                  /* description for the manifest */
+    char *wanted, *unwanted;      /* section_list_new; NULL: keep all, exclude none */
+    struct variants *variants;    /* NULL: its language has none */
+    struct sentence_model *model; /* NULL: do not split into sentences */
 
     int *namespaces; /* namespaces to keep; NULL: all */
     size_t namespace_count, namespaces_cap;

@@ -23,6 +23,7 @@ struct wikitext_call {
 typedef int (*wikitext_render)(void *ctx, const struct wikitext_call *call, struct buf *out);
 
 struct converter;
+struct names;
 
 struct wikitext_options {
     int no_lists, no_headings;
@@ -33,6 +34,7 @@ struct wikitext_options {
     void *render_ctx;
     const struct template_page *page; /* borrowed; NULL: "[[../Other]]" is shown as it is */
     struct converter *converter;      /* set by wikitext_new */
+    const struct names *names;        /* of the wiki; set by wikitext_new and wikitext_set_site */
     int markdown;             /* 1: write Markdown (markdown.h); tables and formulas are kept */
     struct buf *categories;   /* output: categories, one per line; NULL: not wanted; borrowed */
     struct page_parts *parts; /* output: parts of the page are added; borrowed */

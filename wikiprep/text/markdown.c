@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 
+#include "common/base/lines.h"
 #include "wikiprep/values/marks.h"
 
 enum { QUOTES_MAX = 8, BULLET_WIDTH = 2, NUMBER_WIDTH = 3 };
@@ -180,12 +181,11 @@ static void put_block(struct markdown *m, const char *s, int indent)
     put_many(m->out, ticks, '`');
     for (size_t i = 0; i < language.n && !strchr(" `\t\n", language.s[i]); i++)
         buf_addc(m->out, language.s[i]);
-    for (const char *at = code.s, *end = at + code.n; at < end;) {
-        const char *lf = memchr(at, '\n', (size_t)(end - at)), *stop = lf ? lf : end;
+    struct lines l = LINES_OF(code.s, code.n);
+    while (lines_next(&l)) {
         buf_addc(m->out, '\n');
         put_start(m, indent);
-        buf_add(m->out, at, (size_t)(stop - at));
-        at = stop + 1;
+        buf_add(m->out, l.line, l.len);
     }
     buf_addc(m->out, '\n');
     put_start(m, indent);
@@ -264,11 +264,10 @@ static void put_cell(struct markdown *m, const char *s, const char *end)
 {
     buf_addc(m->out, ' ');
     m->in_table = 1;
-    while (s < end) {
-        const char *lf = memchr(s, '\n', (size_t)(end - s)), *stop = lf ? lf : end;
-        put_escaped(m, s, stop, 0);
+    struct lines l = LINES_OF(s, end - s);
+    while (lines_next(&l)) {
+        put_escaped(m, l.line, l.line + l.len, 0);
         buf_addc(m->out, ' ');
-        s = stop + 1;
     }
     buf_addc(m->out, '|');
     m->in_table = 0;

@@ -1,7 +1,6 @@
 #include "wikiprep/text/markup.h"
 
 #include <ctype.h>
-#include <strings.h>
 
 #include "common/base/utf8.h"
 #include "wikiprep/site/entity.h"
@@ -168,13 +167,9 @@ static const char *on_underscore(struct markup *m, const char *s)
         if (!(c == '_' || isupper(c) || islower(c) || c >= 0x80))
             goto literal;
     }
-    size_t n = (size_t)(p - s) - 2;
-    int known = lower && ((n == 5 && !strncasecmp(s + 2, "notoc", n)) ||
-                          (n == 8 && !strncasecmp(s + 2, "forcetoc", n)) ||
-                          (n == 3 && !strncasecmp(s + 2, "toc", n)) ||
-                          (n == 9 && !strncasecmp(s + 2, "nogallery", n)) ||
-                          (n == 13 && !strncasecmp(s + 2, "noeditsection", n)));
-    if (n < 17 && span_in((struct span){ s + 2, n }, "nocontentconvert|nocc"))
+    const struct span word = span_between(s + 2, p);
+    int known = lower && span_in(word, "notoc|forcetoc|toc|nogallery|noeditsection");
+    if (span_in(word, "nocontentconvert|nocc"))
         converter_stop(m->options->converter);
     if (p + 1 < m->end && p[0] == '_' && p[1] == '_' && ((upper > 1 && !lower) || known)) {
         markup_put(m, MARKUP_HOLE);
@@ -260,10 +255,9 @@ void markup_strip(struct markup *m, const char *text, size_t n, struct buf *out)
     finish(m);
 }
 
-struct markup *markup_new(const struct names *names, const struct wikitext_options *options)
+struct markup *markup_new(const struct wikitext_options *options)
 {
     struct markup *m = mem_zalloc(1, sizeof *m);
-    m->names = names;
     m->options = options;
     m->no_close = mem_zalloc(markup_tag_count(), 1);
     buf_init(&m->rendered);
@@ -281,11 +275,6 @@ const struct span *markup_references(const struct markup *m, size_t *count)
 const struct buf *markup_codes(const struct markup *m)
 {
     return &m->codes;
-}
-
-void markup_set_names(struct markup *m, const struct names *names)
-{
-    m->names = names;
 }
 
 void markup_free(struct markup *m)

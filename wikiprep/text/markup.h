@@ -16,9 +16,8 @@
 
 struct markup;
 
-/* `names` and `options` are borrowed. A struct markup is for one thread at a time. */
-struct markup *markup_new(const struct names *names, const struct wikitext_options *options);
-void markup_set_names(struct markup *m, const struct names *names); /* names is borrowed */
+/* `options` is borrowed. A struct markup is for one thread at a time. */
+struct markup *markup_new(const struct wikitext_options *options);
 void markup_free(struct markup *m);
 
 /* Does the first pass, described at the top of this file, on text[0..n). Replaces the content of

@@ -12,17 +12,12 @@ enum { URL_NAME_MAX = 12 }; /* "mailto:", "https://", ... */
 
 static int looks_like_file(const char *s, size_t n)
 {
-    static const char *const ends[] = { "jpg",  "jpeg", "png", "svg",  "gif", "ogg",  "ogv",  "oga",
-                                        "tif",  "tiff", "pdf", "djvu", "mid", "webm", "webp", "wav",
-                                        "flac", "stl",  "xcf", "mp3",  "mpg", "opus" };
+    static const char ends[] = "jpg|jpeg|png|svg|gif|ogg|ogv|oga|tif|tiff|pdf|djvu|mid|webm|webp|"
+                               "wav|flac|stl|xcf|mp3|mpg|opus";
     while (n && (s[n - 1] == ' ' || s[n - 1] == '\n'))
         n--;
     const char *dot = memrchr(s, '.', n);
-    size_t len = dot ? (size_t)(s + n - dot - 1) : 0;
-    for (size_t i = 0; len && i < sizeof ends / sizeof *ends; i++)
-        if (strlen(ends[i]) == len && !strncasecmp(ends[i], dot + 1, len))
-            return 1;
-    return 0;
+    return dot && span_in(span_between(dot + 1, s + n), ends);
 }
 
 /* Returns the kind of page that a link's target s[0..n) leads to. A leading colon makes any link a
@@ -34,7 +29,7 @@ static enum names_kind classify(const struct markup *m, const char *s, size_t n)
     const char *colon = n && *s != ':' ? memchr(s, ':', n) : NULL;
     if (!colon)
         return NAMES_NONE;
-    enum names_kind kind = names_find(m->names, s, (size_t)(colon - s));
+    enum names_kind kind = names_find(m->options->names, s, (size_t)(colon - s));
     if (kind == NAMES_ALIAS)
         return looks_like_file(s, n) ? NAMES_FILE : NAMES_NONE;
     return kind;
@@ -178,7 +173,7 @@ static void add_category(struct markup *m, size_t from)
     for (size_t i = 0; i < n; i++)
         if ((unsigned char)s[i] < ' ')
             s[i] = markup_plain[(unsigned char)s[i]] ? markup_plain[(unsigned char)s[i]] : ' ';
-    names_add_title(to, s, n, names_capital(m->names));
+    names_add_title(to, s, n, names_capital(m->options->names));
     if (to->len > begin)
         buf_addc(to, '\n');
 }

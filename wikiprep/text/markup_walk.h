@@ -31,7 +31,6 @@ struct element {
 };
 
 struct markup {
-    const struct names *names;
     const struct wikitext_options *options;
     const char *text, *end; /* the source */
     struct buf *out;

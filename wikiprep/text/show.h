@@ -60,8 +60,8 @@ renderer show_pattern;
 
 /* show_text.c: plain arguments, lists, symbols, places, ships, quotations, notes */
 renderer show_nth, show_last, show_line, show_list, show_numbers, show_equals, show_sic,
-    show_bandiera, show_unichar, show_music, show_coord, show_description, show_ship,
-    show_ship_of_type, show_quote, show_hatnote, show_convert, show_cvt;
+    show_bandiera, show_unichar, show_music, show_coord, show_description, show_ship, show_quote,
+    show_hatnote, show_convert;
 
 /* Appends s unchanged. Returns 1 if s is not empty, else 0. */
 int show_span(struct span s, struct buf *out);
@@ -71,8 +71,8 @@ int show_span(struct span s, struct buf *out);
 int show_join(const struct call *c, const char *between, struct buf *out);
 
 /* show_language.c: foreign words and pronunciations */
-renderer show_langx, show_lang_family, show_nihongo, show_nihongo3, show_chinese, show_ipa,
-    show_ipa_family, show_ipa_ja, show_ipac, show_respell;
+renderer show_langx, show_nihongo, show_nihongo3, show_chinese, show_ipa, show_ipa_ja, show_ipac,
+    show_respell;
 
 /* Appends the name of the language with this code, in the page's language. Returns 1, or 0 if it is
  * not known. */

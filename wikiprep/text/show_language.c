@@ -41,15 +41,10 @@ static int put_named(const struct call *c, struct span code, int from, struct bu
     return 1;
 }
 
+/* Shows {{langx|ru|водка}}, or {{lang-ru|водка}}, as "Russian: водка". */
 int show_langx(const struct call *c, struct buf *out)
 {
-    return put_named(c, call_any(c, "1|code"), 2, out);
-}
-
-/* Shows {{lang-ru|водка}} as "Russian: водка". */
-int show_lang_family(const struct call *c, struct buf *out)
-{
-    return put_named(c, c->star, 1, out);
+    return c->star.n ? put_named(c, c->star, 1, out) : put_named(c, call_any(c, "1|code"), 2, out);
 }
 
 /* Shows {{nihongo}} as "English (漢字, rōmaji, note) end". */
@@ -154,17 +149,14 @@ static int put_pronounced(const struct call *c, struct span code, int place, str
     return 1;
 }
 
+/* Shows {{IPA|de|bɛʁ}}, or {{IPA-de|bɛʁ}}. */
 int show_ipa(const struct call *c, struct buf *out)
 {
+    if (c->star.n)
+        return put_pronounced(c, c->star, 1, out);
     if (!call_at(c, 2).n || !language_name(call_at(c, 1).s, call_at(c, 1).n, ""))
         return show_span(call_at(c, 1), out);
     return put_pronounced(c, call_at(c, 1), 2, out);
-}
-
-/* Shows {{IPA-de|bɛʁ}}: the language is in the template's name. */
-int show_ipa_family(const struct call *c, struct buf *out)
-{
-    return put_pronounced(c, c->star, 1, out);
 }
 
 /* Shows the sound in brackets for {{IPA}} and in slashes for {{ipa}}, as Japanese Wikipedia

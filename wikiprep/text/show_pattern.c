@@ -56,8 +56,8 @@ static int is_capitals(struct span s)
 static int put_country(struct run *r, struct span s)
 {
     char code[8] = "";
-    if (s.n < sizeof code && is_capitals(s))
-        memcpy(code, s.s, s.n);
+    if (is_capitals(s))
+        span_copy(s, code, sizeof code);
     const struct show_entry *e = show_find(r->c->page->lang, code);
     if (e && e->render == show_pattern && !strpbrk(e->text, "$[\\"))
         return show_span(span_of(e->text), r->out);
@@ -95,13 +95,11 @@ static int put_changed(struct run *r, struct span s, struct span how)
 static int put_mapped(struct run *r, struct span s, struct span map)
 {
     for (const char *p = map.s, *end = map.s + map.n; p < end;) {
-        const char *comma = memchr(p, ',', (size_t)(end - p));
-        const char *stop = comma ? comma : end;
-        const char *equals = memchr(p, '=', (size_t)(stop - p));
-        struct span word = { p, (size_t)((equals ? equals : stop) - p) };
+        const char *stop = span_until(p, end, ','), *equals = span_until(p, stop, '=');
+        struct span word = span_between(p, equals);
         int any = word.n == 1 && *word.s == '*';
-        if (equals && (any || (word.n == s.n && !memcmp(word.s, s.s, s.n)))) {
-            buf_add(r->out, equals + 1, (size_t)(stop - equals - 1));
+        if (equals < stop && (any || (word.n == s.n && !memcmp(word.s, s.s, s.n)))) {
+            span_put(span_between(equals + 1, stop), r->out);
             return 1;
         }
         p = stop + 1;
@@ -113,10 +111,8 @@ static int put_mapped(struct run *r, struct span s, struct span map)
 static struct span value_of(const struct call *c, struct span keys)
 {
     char text[64];
-    if (keys.n >= sizeof text)
+    if (!span_copy(keys, text, sizeof text))
         return (struct span){ "", 0 };
-    memcpy(text, keys.s, keys.n);
-    text[keys.n] = '\0';
     if (!strcmp(text, "*"))
         return c->star;
     if (!strcmp(text, "0"))
@@ -130,10 +126,9 @@ static struct span value_of(const struct call *c, struct span keys)
 static int put_all(struct run *r, int from, struct span between)
 {
     const size_t begin = r->out->len;
-    const char *bang = memchr(between.s, '!', between.n);
-    struct span how = { bang ? bang + 1 : "",
-                        bang ? between.n - (size_t)(bang + 1 - between.s) : 0 };
-    between.n = bang ? (size_t)(bang - between.s) : between.n;
+    const char *end = between.s + between.n, *bang = span_until(between.s, end, '!');
+    struct span how = span_between(bang + (bang < end), end);
+    between = span_between(between.s, bang);
     for (int i = from; i <= r->c->a.count; i++) {
         struct span s = call_at(r->c, i);
         if (!s.n || s.n > r->left)

@@ -232,12 +232,12 @@ int show_description(const struct call *c, struct buf *)
     return 0;
 }
 
-/* Shows a ship. The argument after the name and the id selects the parts: 1 the id, 2 no id, 3 no
- * prefix, 6 the name alone. The prefix is the first argument if has_prefix is 1
- * ({{ship|USS|Hornet|CV-12}}), else the template's name. Returns 1, or 0 if there is no name. */
-static int put_ship(const struct call *c, int has_prefix, struct buf *out)
+/* Shows a ship: {{USS|Hornet|CV-12|6}}, or {{ship|USS|Hornet|CV-12|6}} if the row's number is 1.
+ * The argument after the name and the id selects the parts: 1 the id, 2 no id, 3 no prefix, 6 the
+ * name alone. */
+int show_ship(const struct call *c, struct buf *out)
 {
-    int from = has_prefix ? 2 : 1, format = 0;
+    int from = c->n + 1, format = 0;
     struct span name = call_at(c, from), id = call_at(c, from + 1);
     if (!name.n)
         return 0;
@@ -245,9 +245,9 @@ static int put_ship(const struct call *c, int has_prefix, struct buf *out)
     if (format == 1 && id.n)
         return show_span(id, out);
     if (format != 3 && format != 6) {
-        if (has_prefix)
+        if (c->n)
             span_put(call_at(c, 1), out);
-        for (const char *s = has_prefix ? "" : c->name; *s; s++)
+        for (const char *s = c->n ? "" : c->name; *s; s++)
             buf_addc(out, toupper((unsigned char)*s));
         buf_addc(out, ' ');
     }
@@ -258,18 +258,6 @@ static int put_ship(const struct call *c, int has_prefix, struct buf *out)
         buf_addc(out, ')');
     }
     return 1;
-}
-
-/* Shows {{USS|Hornet|CV-12|6}}: the prefix is the template's name. */
-int show_ship(const struct call *c, struct buf *out)
-{
-    return put_ship(c, 0, out);
-}
-
-/* Shows {{ship|USS|Hornet|CV-12|6}}: the prefix is the first argument. */
-int show_ship_of_type(const struct call *c, struct buf *out)
-{
-    return put_ship(c, 1, out);
 }
 
 /* ---- quotations, notes --------------------------------------------------------------------- */
@@ -322,14 +310,9 @@ int show_hatnote(const struct call *c, struct buf *out)
     return 1;
 }
 
+/* Shows {{convert}}. If the row's number is 1, {{cvt}}, with symbols of units: "5 km". */
 int show_convert(const struct call *c, struct buf *out)
 {
     int english = !strcmp(c->page->lang, "en") || !strcmp(c->page->lang, "simple");
-    return convert_render(&c->a, !english, out); /* unit names exist only in English */
-}
-
-/* Shows {{cvt}}: as {{convert}}, with symbols of units, "5 km". */
-int show_cvt(const struct call *c, struct buf *out)
-{
-    return convert_render(&c->a, 1, out);
+    return convert_render(&c->a, c->n || !english, out); /* unit names exist only in English */
 }

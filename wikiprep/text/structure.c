@@ -1,5 +1,6 @@
 #include "wikiprep/text/structure.h"
 
+#include "common/base/lines.h"
 #include "common/formats/js.h"
 #include "wikiprep/text/paragraph.h"
 
@@ -14,14 +15,14 @@ void structure_item(struct buf *list)
 void structure_plain(struct buf *out, struct span marked)
 {
     SCOPED(buf) line = BUF_INIT;
-    for (const char *s = marked.s, *end = s + marked.n; s < end;) {
-        const char *lf = memchr(s, '\n', (size_t)(end - s)), *stop = lf ? lf : end;
-        while (s < stop && strchr("*#:; ", *s))
+    struct lines l = LINES_OF(marked.s, marked.n);
+    while (lines_next(&l)) {
+        const char *s = l.line, *end = s + l.len;
+        while (s < end && strchr("*#:; ", *s))
             s++;
         buf_clear(&line);
-        paragraph_unquote(&line, s, stop);
+        paragraph_unquote(&line, s, end);
         paragraph_write(out, line.data, line.data + line.len, PARAGRAPH_ALL);
-        s = stop + 1;
     }
     buf_rtrim(out);
 }

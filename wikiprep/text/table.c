@@ -1,5 +1,6 @@
 #include "wikiprep/text/table.h"
 
+#include "common/base/lines.h"
 #include "wikiprep/text/paragraph.h"
 #include "wikiprep/values/marks.h"
 
@@ -50,14 +51,13 @@ void table_find(const struct buf *text, struct table_extents *wiki, struct table
     clear_extents(wiki);
     clear_extents(html);
     if (bytes_find(base, end, "{|", 2)) {
-        for (const char *s = base; s < end;) {
-            const char *lf = memchr(s, '\n', (size_t)(end - s));
-            const char *line_end = lf ? lf : end, *p = s + table_indent(s, line_end);
+        struct lines l = LINES_OF(base, text->len);
+        while (lines_next(&l)) {
+            const char *line_end = l.line + l.len, *p = l.line + table_indent(l.line, line_end);
             if (begins_with(p, line_end, "{|"))
                 open_extent(wiki, (size_t)(p - base));
             else if (begins_with(p, line_end, "|}"))
                 close_extent(wiki, (size_t)(p + 2 - base));
-            s = line_end + 1;
         }
     }
     if (!memchr(base, MARKUP_TABLE, text->len))
@@ -212,10 +212,8 @@ void table_flatten(struct buf *out, const char *s, size_t n)
 {
     struct flat f = { .out = out };
     buf_clear(out);
-    for (const char *end = s + n; s < end;) {
-        const char *lf = memchr(s, '\n', (size_t)(end - s)), *line_end = lf ? lf : end;
-        put_line(&f, s, line_end);
-        s = line_end + 1;
-    }
+    struct lines l = LINES_OF(s, n);
+    while (lines_next(&l))
+        put_line(&f, l.line, l.line + l.len);
     end_row(&f);
 }

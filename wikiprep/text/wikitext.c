@@ -26,7 +26,6 @@ struct wikitext {
     struct wikitext *inner;      /* for references; NULL: they are not wanted */
     struct buf templates;        /* the calls in a reference, as JSON */
     struct page_parts inside;    /* other parts of a reference */
-    const struct names *names;   /* borrowed */
     struct html *html;           /* for pages in HTML; NULL: there was none */
     struct wikitext *boxes;      /* for infoboxes that HTML names; NULL: none are wanted */
     struct buf marked;           /* output of the first pass */
@@ -36,11 +35,11 @@ struct wikitext {
     struct table_extents tables, html_tables;
     struct buf rows, cells, grid; /* of the current table: its rows, a row, all cells */
     struct buf *out;
-    const struct section_list *wanted, *unwanted;
-    int wanted_level;    /* heading level of the wanted section; 0: outside */
-    int unwanted_level;  /* heading level of the unwanted section; 0: outside */
-    int has_calls;       /* the page has calls, and one of them may begin a table */
-    int in_broken_table; /* 1: in an unclosed table; 2: after a blank line in it */
+    const char *wanted, *unwanted; /* section_list_new */
+    int wanted_level;              /* heading level of the wanted section; 0: outside */
+    int unwanted_level;            /* heading level of the unwanted section; 0: outside */
+    int has_calls;                 /* the page has calls, and one of them may begin a table */
+    int in_broken_table;           /* 1: in an unclosed table; 2: after a blank line in it */
 };
 
 /* Renders a call in a reference. Keeps one that shows no text, such as {{cite book}}, as JSON. */
@@ -54,25 +53,29 @@ static int render_in_reference(void *ctx, const struct wikitext_call *call, stru
     return 0;
 }
 
+/* Does buf_init or buf_release with each buffer. */
+static void change_each(struct wikitext *w, void (*change)(struct buf *))
+{
+    struct buf *const all[] = { &w->marked, &w->line, &w->written, &w->rows,
+                                &w->cells,  &w->grid, &w->section, &w->templates };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        change(all[i]);
+    for (int i = 0; i <= LEVELS; i++)
+        change(&w->headings[i]);
+    page_parts_each(&w->inside, change);
+}
+
 struct wikitext *wikitext_new(const struct names *names, const struct wikitext_options *options)
 {
     struct wikitext *w = mem_zalloc(1, sizeof *w);
     w->options = *options;
     w->shows_tables = options->tables;
-    w->names = names;
+    w->options.names = names;
     w->options.tables |= options->wanted >> PART_TABLES & 1;
     w->converter = options->converter ? NULL : converter_new();
     w->options.converter = w->converter ? w->converter : options->converter;
-    w->markup = markup_new(names, &w->options);
-    buf_init(&w->marked);
-    buf_init(&w->line);
-    buf_init(&w->written);
-    buf_init(&w->rows);
-    buf_init(&w->cells);
-    buf_init(&w->grid);
-    buf_init(&w->section);
-    buf_init(&w->templates);
-    page_parts_init(&w->inside);
+    w->markup = markup_new(&w->options);
+    change_each(w, buf_init);
     if (options->wanted >> PART_REFERENCES & 1) {
         const struct wikitext_options inside = { .render = render_in_reference,
                                                  .render_ctx = w,
@@ -83,8 +86,6 @@ struct wikitext *wikitext_new(const struct names *names, const struct wikitext_o
                                                  .wanted = 1 << PART_EXTERNAL_LINKS };
         w->inner = wikitext_new(names, &inside);
     }
-    for (int i = 0; i <= LEVELS; i++)
-        buf_init(&w->headings[i]);
     return w;
 }
 
@@ -93,19 +94,9 @@ void wikitext_free(struct wikitext *w)
     if (!w)
         return;
     markup_free(w->markup);
-    buf_release(&w->marked);
-    buf_release(&w->line);
-    buf_release(&w->written);
-    for (int i = 0; i <= LEVELS; i++)
-        buf_release(&w->headings[i]);
+    change_each(w, buf_release);
     table_extents_release(&w->tables);
     table_extents_release(&w->html_tables);
-    buf_release(&w->rows);
-    buf_release(&w->cells);
-    buf_release(&w->grid);
-    buf_release(&w->section);
-    buf_release(&w->templates);
-    page_parts_release(&w->inside);
     wikitext_free(w->inner);
     wikitext_free(w->boxes);
     html_free(w->html);
@@ -113,19 +104,14 @@ void wikitext_free(struct wikitext *w)
     free(w);
 }
 
-void wikitext_set_names(struct wikitext *w, const struct names *names)
+void wikitext_set_site(struct wikitext *w, const struct names *names, const char *wanted,
+                       const char *unwanted)
 {
-    markup_set_names(w->markup, names);
-    if (w->inner)
-        wikitext_set_names(w->inner, names);
-    w->names = names;
-}
-
-void wikitext_set_sections(struct wikitext *w, const struct section_list *wanted,
-                           const struct section_list *unwanted)
-{
+    w->options.names = names;
     w->wanted = wanted;
     w->unwanted = unwanted;
+    if (w->inner)
+        wikitext_set_site(w->inner, names, NULL, NULL);
 }
 
 /* ---- paragraphs and headings --------------------------------------------------------------- */
@@ -363,12 +349,11 @@ static void on_line(struct wikitext *w, const char *s, const char *end, int at_s
  * its end. */
 static const char *first_cell(const char *s, const char *end, const char **stop)
 {
-    const char *next = memchr(s, MARKUP_CELL_END, (size_t)(end - s));
-    if (next && !table_has_text(s, (size_t)(next - s))) {
-        s = next + 1;
-        next = memchr(s, MARKUP_CELL_END, (size_t)(end - s));
-    }
-    *stop = next ? next : end;
+    *stop = span_until(s, end, MARKUP_CELL_END);
+    if (*stop == end || table_has_text(s, (size_t)(*stop - s)))
+        return s;
+    s = *stop + 1;
+    *stop = span_until(s, end, MARKUP_CELL_END);
     return s;
 }
 
@@ -376,8 +361,7 @@ static const char *next_cell(const char *stop, const char *end, const char **nex
 {
     if (stop == end)
         return NULL;
-    const char *found = memchr(stop + 1, MARKUP_CELL_END, (size_t)(end - stop - 1));
-    *next = found ? found : end;
+    *next = span_until(stop + 1, end, MARKUP_CELL_END);
     return stop + 1;
 }
 
@@ -487,8 +471,7 @@ static void walk(struct wikitext *w)
             converter_pass(w->options.converter, (struct span){ passed, (size_t)(s - passed) });
             passed = s;
         }
-        const char *lf = memchr(s, '\n', (size_t)(end - s));
-        const char *line_end = lf ? lf : end;
+        const char *line_end = span_until(s, end, '\n');
         const char *p = at_start ? s + table_indent(s, line_end) : s;
         const struct table_extent *table = at_start ? table_at(&w->tables, (size_t)(p - base))
                                                     : NULL;
@@ -501,7 +484,7 @@ static void walk(struct wikitext *w)
         if (table) {
             end_paragraph(w);
             w->in_broken_table = 1;
-            s = line_end + (lf != NULL);
+            s = line_end + (line_end < end);
             continue;
         }
         s = on_piece(w, s, line_end, &at_start);
@@ -528,7 +511,7 @@ static void add_references(struct wikitext *w)
     size_t count;
     const struct span *r = markup_references(w->markup, &count);
     for (; w->inner && count; count--, r += 2) {
-        page_parts_clear(&w->inside);
+        page_parts_each(&w->inside, buf_clear);
         buf_clear(&w->templates);
         wikitext_clean(w->inner, r[1].s, r[1].n, &w->written);
         add_reference(w, tag_attribute(r[0].s, r[0].s + r[0].n, "name"),
@@ -610,7 +593,7 @@ void wikitext_clean_html(struct wikitext *w, const char *html, size_t n, struct 
     if (!w->html)
         begin_html(w);
     if (w->boxes)
-        wikitext_set_names(w->boxes, w->names);
+        wikitext_set_site(w->boxes, w->options.names, NULL, NULL);
     begin_text(w, out, html_codes(w->html));
     buf_clear(&w->templates);
     html_strip(w->html, html, n, &w->marked);

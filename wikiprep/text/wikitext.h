@@ -22,13 +22,11 @@ struct wikitext;
 struct wikitext *wikitext_new(const struct names *names, const struct wikitext_options *options);
 void wikitext_free(struct wikitext *w);
 
-/* Replaces the names, for pages of another wiki. `names` is borrowed. */
-void wikitext_set_names(struct wikitext *w, const struct names *names);
-
-/* Sets the sections to keep and to leave out, for all later pages. NULL: keep all, leave out none.
- * The lists are borrowed. A section includes its subsections. */
-void wikitext_set_sections(struct wikitext *w, const struct section_list *wanted,
-                           const struct section_list *unwanted);
+/* Sets the names of the pages' wiki and, for all later pages, the sections to keep and to leave
+ * out: lists of section.h. NULL: keep all, leave out none. A section includes its subsections. All
+ * is borrowed. */
+void wikitext_set_site(struct wikitext *w, const struct names *names, const char *wanted,
+                       const char *unwanted);
 
 /* Replaces `out` with the lines of text, separated by LF, without a final LF. Never fails. Time is
  * linear in n for any text. Invalid UTF-8 bytes are kept. */

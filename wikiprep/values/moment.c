@@ -92,11 +92,6 @@ static void put_name(struct formatter *f, enum calendar_kind kind, int index)
     span_put(calendar_name(f->lang, kind, index), f->out);
 }
 
-static int day_of_year(const struct formatter *f)
-{
-    return (int)(f->days - moment_days(f->m->year, 1));
-}
-
 /* Returns the ISO 8601 week number, and sets *year to the year that the week belongs to. */
 static int week(const struct formatter *f, int64_t *year)
 {
@@ -108,36 +103,33 @@ static int week(const struct formatter *f, int64_t *year)
     return (int)((thursday - moment_days(t.year, 1)) / 7) + 1;
 }
 
-static void put_date_code(struct formatter *f, char code)
+/* Writes what a code of one letter stands for; other characters stand for themselves. */
+static void put_code(struct formatter *f, char code)
 {
     const struct moment *m = f->m;
+    const int weekday = moment_weekday(f->days);
     int64_t year;
-    int number = week(f, &year);
     switch (code) {
     case 'd': put_number(f, m->day, 2); break;
     case 'j': put_number(f, m->day, 1); break;
-    case 'D': put_name(f, CALENDAR_DAY_SHORT, moment_weekday(f->days)); break;
-    case 'l': put_name(f, CALENDAR_DAY, moment_weekday(f->days)); break;
+    case 'D': put_name(f, CALENDAR_DAY_SHORT, weekday); break;
+    case 'l': put_name(f, CALENDAR_DAY, weekday); break;
     case 'F': put_name(f, CALENDAR_MONTH, m->month - 1); break;
     case 'M': put_name(f, CALENDAR_MONTH_SHORT, m->month - 1); break;
     case 'm': put_number(f, m->month, 2); break;
     case 'n': put_number(f, m->month, 1); break;
     case 'Y': put_number(f, m->year, 4); break;
     case 'y': put_number(f, m->year % 100, 2); break;
-    case 'N': put_number(f, (moment_weekday(f->days) + 6) % 7 + 1, 1); break;
-    case 'w': put_number(f, moment_weekday(f->days), 1); break;
-    case 'z': put_number(f, day_of_year(f), 1); break;
-    case 'W': put_number(f, number, 2); break;
-    case 'o': put_number(f, year, 4); break;
+    case 'N': put_number(f, (weekday + 6) % 7 + 1, 1); break;
+    case 'w': put_number(f, weekday, 1); break;
+    case 'z': put_number(f, f->days - moment_days(m->year, 1), 1); break;
+    case 'W': put_number(f, week(f, &year), 2); break;
+    case 'o':
+        week(f, &year);
+        put_number(f, year, 4);
+        break;
     case 't': put_number(f, moment_days_in_month(m->year, m->month), 1); break;
-    default: put_number(f, moment_days_in_month(m->year, 2) == 29, 1); break;
-    }
-}
-
-static void put_time_code(struct formatter *f, char code)
-{
-    const struct moment *m = f->m;
-    switch (code) {
+    case 'L': put_number(f, moment_days_in_month(m->year, 2) == 29, 1); break;
     case 'a': buf_adds(f->out, m->hour < 12 ? "am" : "pm"); break;
     case 'A': buf_adds(f->out, m->hour < 12 ? "AM" : "PM"); break;
     case 'g': put_number(f, (m->hour + 11) % 12 + 1, 1); break;
@@ -154,7 +146,8 @@ static void put_time_code(struct formatter *f, char code)
     case 'Z':
     case 'I': buf_adds(f->out, "0"); break;
     case 'c': moment_format(m, span_of("Y-m-d\"T\"H:i:s+00:00"), "en", f->out); break;
-    default: moment_format(m, span_of("D, d M Y H:i:s +0000"), "en", f->out); break;
+    case 'r': moment_format(m, span_of("D, d M Y H:i:s +0000"), "en", f->out); break;
+    default: buf_addc(f->out, code); break;
     }
 }
 
@@ -193,10 +186,6 @@ void moment_format(const struct moment *m, struct span s, const char *lang, stru
         const char *quote;
         if (*s.s == 'x') {
             n = put_x_code(&f, s);
-        } else if (strchr("djDlFMmnYyNwzWotL", *s.s)) {
-            put_date_code(&f, *s.s);
-        } else if (strchr("aAghGHisUeTOPZIcr", *s.s)) {
-            put_time_code(&f, *s.s);
         } else if (*s.s == '\\' && s.n > 1) {
             buf_addc(out, s.s[1]);
             n = 2;
@@ -204,7 +193,7 @@ void moment_format(const struct moment *m, struct span s, const char *lang, stru
             n = (size_t)(quote - s.s) + 1;
             buf_add(out, s.s + 1, n - 2);
         } else {
-            buf_addc(out, *s.s);
+            put_code(&f, *s.s);
         }
         s.s += n, s.n -= n;
     }

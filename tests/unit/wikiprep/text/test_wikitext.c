@@ -14,7 +14,7 @@
 #include "wikiprep/text/wikitext.h"
 
 static struct wikitext_options how;
-static struct section_list *wanted, *unwanted;
+static char *wanted, *unwanted;
 static struct buf out = BUF_INIT;
 
 static const char *clean_bytes(const char *text, size_t n)
@@ -23,7 +23,7 @@ static const char *clean_bytes(const char *text, size_t n)
     names_add(names, span_of("Fails"), NAMES_FILE);
     names_add(names, span_of("Portal"), NAMES_PAGE);
     struct wikitext *w = wikitext_new(names, &how);
-    wikitext_set_sections(w, wanted, unwanted);
+    wikitext_set_site(w, names, wanted, unwanted);
     wikitext_clean(w, text, n, &out);
     wikitext_free(w);
     names_free(names);
@@ -434,7 +434,7 @@ Test(wikitext, headings_in_html)
     CHECK("<h2>=a=</h2>\nb {{c|<h2>d}} e</h2> f", "=a=\nb e\nf");
     unwanted = section_list_new("B", "en");
     CHECK("<h2>A</h2>\na\n<h2>B</h2>\nb", "A\na");
-    section_list_free(unwanted);
+    free(unwanted);
     unwanted = NULL;
     how.tables = 1;
     CHECK("{|\n|\n== A ==\nb\n| <h2>c</h2>\n|}", "A b | c");
@@ -475,13 +475,13 @@ Test(wikitext, unwanted_sections)
 {
     unwanted = section_list_new("d,default", "en");
     CHECK(sections, "A.\nB\nb\nC\nc\nG\ng");
-    section_list_free(unwanted);
+    free(unwanted);
     unwanted = section_list_new("lead,C,G", "en");
     CHECK(sections, "B\nb\nD\nd\nE\ne\nReferences\nr\nF\nf");
-    section_list_free(unwanted);
+    free(unwanted);
     unwanted = section_list_new("default", "it");
     CHECK("== Note ==\na\n== References ==\nb", "References\nb");
-    section_list_free(unwanted);
+    free(unwanted);
     unwanted = NULL;
 }
 
@@ -489,15 +489,15 @@ Test(wikitext, wanted_sections)
 {
     wanted = section_list_new("lead,b", "en");
     CHECK(sections, "A.\nB\nb\nC\nc");
-    section_list_free(wanted);
+    free(wanted);
     wanted = section_list_new("E", "en");
     unwanted = section_list_new("C", "en");
     CHECK(sections, "E\ne");
-    section_list_free(wanted);
+    free(wanted);
     wanted = section_list_new("B", "en");
     CHECK(sections, "B\nb");
-    section_list_free(wanted);
-    section_list_free(unwanted);
+    free(wanted);
+    free(unwanted);
     wanted = unwanted = NULL;
 }
 
