@@ -1,5 +1,6 @@
-"""Conversations: ids and labels beside transformers' apply_chat_template with return_assistant_tokens_mask, and beside nanochat's rules for
-a conversation (its pieces are encoded one by one; what the assistant says and its end are labels). Then 20 updates of a GPT-2 and of a
+"""Conversations: ids and labels beside transformers' apply_chat_template with return_assistant_tokens_mask, beside nanochat's rules for
+a conversation (its pieces are encoded one by one; what the assistant says and its end are labels), and beside Megatron-LM's (all that the
+template makes of an assistant's turn is a label, but its prefix, of so many tokens). Then 20 updates of a GPT-2 and of a
 Llama on rows of conversations here and in PyTorch, with a masked loss: losses and gradient norms agree, and so does `evaluate`."""
 import json
 import math
@@ -39,6 +40,7 @@ FORMS = {  # special tokens; template; begin and end of text
                "<|begin_of_text|>", "<|eot_id|>"),
     "nanochat": (NANO, None, "<|bos|>", "<|bos|>"),
 }
+PREFIXES = {"phi4": "<|im_start|>assistant<|im_sep|>", "llama3": "<|start_header_id|>assistant<|end_header_id|>\n\n"}
 PIECES = ["one", " two", " three's", "\n", "\n\n", " ", "  ", "\t", "7", "1234", "é", "e\u0301", "漢字", "😀", "<b>", "<|im", "I'll", "...", "\u00a0",
           "\r\n", "user", "\u200b", "{{ x }}", "\\n", '"', "ﬁ"]
 
@@ -82,6 +84,17 @@ def nanochat(fast, messages):
     return ids, mask
 
 
+def megatron(fast, messages, prefix):
+    """The mask that Megatron-LM's SFTTokenizer makes, turn by turn."""
+    mask = []
+    for turn in messages:
+        own = fast.apply_chat_template([turn], return_dict=True)["input_ids"]
+        own = own[1:] if mask and own[0] == fast.bos_token_id else own  # only one begin of text
+        unlearned = prefix if turn["role"] == "assistant" else len(own)
+        mask += [0] * unlearned + [1] * (len(own) - unlearned)
+    return mask
+
+
 def write_lines(path, conversations):
     with open(path, "w", encoding="utf-8") as f:
         f.writelines(json.dumps({"messages": m, "id": i}, ensure_ascii=i % 2 == 0) + "\n" for i, m in enumerate(conversations))
@@ -99,6 +112,8 @@ def compare_ids(name, form, fast):
         else:
             out = fast.apply_chat_template(m, return_dict=True, return_assistant_tokens_mask=True)
             ids, mask = out["input_ids"], out["assistant_masks"]
+            if form in PREFIXES:
+                assert megatron(fast, m, len(fast(PREFIXES[form], add_special_tokens=False).input_ids)) == mask, m
         wrong += line != {"ids": ids, "mask": mask}
         if line != {"ids": ids, "mask": mask} and wrong < 3:
             print(m, line, ids, mask, sep="\n")

@@ -1,5 +1,8 @@
 """python/ beside transformers: conversations, with which ids are the assistant's and with the beginning of an answer; and as_hf(), whose ids
-are those of transformers' own fast tokenizer for texts that are padded, cut, collated, pickled, saved and loaded again."""
+are those of transformers' own fast tokenizer for texts that are padded, cut, collated, pickled, saved and loaded again, and in a
+script that trains."""
+import contextlib
+import io
 import os
 import pickle
 import random
@@ -49,8 +52,7 @@ def check_chat(name, form, normalizer, cut):
         if form == "nanochat":
             want = chat.nanochat(fast, question)[0] + [fast.convert_tokens_to_ids("<|assistant_start|>")]
         else:
-            begin = {"chatml": "<|im_start|>assistant\n", "phi4": "<|im_start|>assistant<|im_sep|>",
-                     "llama3": "<|start_header_id|>assistant<|end_header_id|>\n\n"}[form]
+            begin = {"chatml": "<|im_start|>assistant\n", **chat.PREFIXES}[form]
             template = fast.chat_template + "{% if add_generation_prompt %}" + f"{{{{ {begin!r} }}}}" + "{% endif %}"
             want = fast.apply_chat_template(question, chat_template=template, add_generation_prompt=True, return_dict=True)["input_ids"]
         assert ours.apply_chat_template(question, add_generation_prompt=True).tolist() == want, (name, question)
@@ -101,6 +103,35 @@ def check_hf(path, texts, options, settings):
     assert hf("one<new>") == theirs("one<new>") and hf.sep_token_id in hf("one<new>")["input_ids"]
 
 
+SCRIPT = """
+import datasets
+import torch
+from transformers import AutoTokenizer, DataCollatorForLanguageModeling, GPT2Config, GPT2LMHeadModel, Trainer, TrainingArguments
+torch.manual_seed(1)
+tokenizer = AutoTokenizer.from_pretrained("qwen")
+tokenizer.pad_token = tokenizer.eos_token
+rows = datasets.Dataset.from_dict({"text": texts}).map(lambda rows: tokenizer(rows["text"]), batched=True, remove_columns="text")
+model = GPT2LMHeadModel(GPT2Config(vocab_size=len(tokenizer), n_positions=512, n_embd=16, n_layer=1, n_head=2))
+settings = TrainingArguments("out", max_steps=5, per_device_train_batch_size=4, logging_steps=1, report_to=[], use_cpu=True,
+                             disable_tqdm=True)
+trainer = Trainer(model, settings, DataCollatorForLanguageModeling(tokenizer, mlm=False), rows, processing_class=tokenizer)
+trainer.train()
+losses = [step["loss"] for step in trainer.state.log_history if "loss" in step]
+"""
+
+
+def check_script(texts):
+    """A script of transformers that trains has the same losses when one line of it is another."""
+    made = []
+    for line in 'AutoTokenizer.from_pretrained("qwen")', 'Tokenizer("qwen").as_hf()':
+        names = {"texts": texts, "Tokenizer": Tokenizer}
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(SCRIPT.replace('AutoTokenizer.from_pretrained("qwen")', line), names)
+        assert hasattr(names["tokenizer"], "textmill") == ("as_hf" in line)
+        made.append(names["losses"])
+    assert made[0] == made[1] and len(set(made[0])) == 5, made
+
+
 def main():
     bytes_only = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     split = tokenizers.pre_tokenizers.Sequence([tokenizers.pre_tokenizers.Split(tokenizers.Regex(chat.LLAMA3), "isolated"), bytes_only])
@@ -117,6 +148,7 @@ def main():
         labels = sum(check_chat(*case) for case in (("qwen", "chatml", tokenizers.normalizers.NFC(), split), ("phi4", "phi4", None, split),
                                                     ("llama3", "llama3", None, split), ("nanochat", "nanochat", None, split)))
         check_hf("qwen", texts, {}, {"pad_token": "<|endoftext|>"})
+        check_script([text[:100] for text in texts if text])
     print(f"python_hf: four chat forms, {labels} labels; as_hf for five vocabularies, {len(texts)} texts")
 
 
