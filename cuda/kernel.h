@@ -335,10 +335,9 @@ BOTH int64_t least(int64_t a, int64_t b)
 }
 
 /* Returns the number of rows that a block adds, where columns are summed: few rows for many blocks,
- * but not so few that adding the blocks' sums takes long. It depends on the number of rows alone.
- */
-static inline int64_t rows_of_block(int64_t rows)
+ * but not so few that adding the sums of more than `most` blocks takes long. */
+static inline int64_t rows_of_block(int64_t rows, int64_t most)
 {
-    const int64_t fewest = 64, most_blocks = 128, each = div_up(rows, most_blocks);
+    const int64_t fewest = 64, each = div_up(rows, most);
     return each < fewest ? fewest : each;
 }

@@ -1,8 +1,7 @@
-/* norm.cu - layer norm and RMSNorm. A warp computes a row; it reads the row again from the cache.
- */
+/* norm.cu - layer norm and RMSNorm. Rows are read for a second time from the cache. */
 #include "cuda/kernel.h"
 
-enum { THREADS = 256, WARPS = THREADS / WARP, EACH = 8, COLUMNS = 8 * WARP };
+enum { THREADS = 256, WARPS = THREADS / WARP, EACH = 8, PARTS = 256 };
 
 struct norm {
     struct view y, x, dy, gain, bias, dx;
@@ -10,6 +9,8 @@ struct norm {
     float *parts;            /* [count, 2, C] sums for the gradients of gain and bias */
     float *sums;             /* [2, N] sums over the columns of each row; NULL: not kept */
     int64_t N, C, all, each; /* each: rows of a part */
+    int64_t pieces;          /* eight columns each */
+    int groups;              /* of threads that have other rows */
     double epsilon;
     int rms, add;
     int known; /* 1: the moments of the rows, or the sums, are known */
@@ -28,7 +29,8 @@ static inline struct norm norm_of(struct ops_array x, struct ops_moments kept,
     s.N = l->N;
     s.C = l->C;
     s.all = l->all ? l->all : l->C;
-    s.each = 0;
+    s.each = rows_of_block(l->N, PARTS);
+    s.pieces = s.groups = 0;
     s.epsilon = l->epsilon;
     s.rms = l->rms;
     s.add = s.known = 0;
@@ -114,92 +116,126 @@ EXTERN_C void cuda_norm_apply(struct ops *o, struct ops_array y, struct ops_mome
     LAUNCH(o, norm_fwd, div_up(l->N, WARPS), 1, THREADS, 0, s);
 }
 
-/* With n = (x - mean) rstd and g = dy gain: dx = rstd (g - mean(g) - n mean(g n)). RMSNorm has no
- * mean(g). */
-KERNEL(norm_bwd_rows, norm, THREADS)
+/* What the gradients of a row need. sum, products: the means of g and of g n (norm_bwd). */
+struct row {
+    float mean, rstd, sum, products;
+};
+
+/* Computes this for a row together with the other threads of the warp. */
+DEVICE struct row sums_of(const struct norm *a, int64_t row)
 {
-    const int64_t C = a.C, row = ROW, at = row * C;
-    if (row >= a.N)
-        return;
-    const float mean = a.rms ? 0 : a.mean[row], rstd = a.rstd[row];
-    float sum = a.known ? a.sums[row] : 0, products = a.known ? a.sums[a.N + row] : 0;
-    for (int64_t i = FIRST; i < C && !a.known; i += EACH * WARP) {
-        struct eight x = get8(a.x, at + i, C - i), d = get8(a.dy, at + i, C - i);
-        struct eight gain = get8(a.gain, i, C - i);
+    const int64_t C = a->C, at = row * C;
+    struct row s = { a->rms ? 0 : a->mean[row], a->rstd[row], 0, 0 };
+    UNROLL_BY(2)
+    for (int64_t i = FIRST; i < C && !a->known; i += EACH * WARP) {
+        struct eight x = get8(a->x, at + i, C - i), d = get8(a->dy, at + i, C - i);
+        struct eight gain = get8(a->gain, i, C - i);
         for (int j = 0; j < EACH; j++) { /* d is 0 for columns that do not exist */
-            sum += d.v[j] * gain.v[j];
-            products += d.v[j] * gain.v[j] * ((x.v[j] - mean) * rstd);
+            s.sum += d.v[j] * gain.v[j];
+            s.products += d.v[j] * gain.v[j] * ((x.v[j] - s.mean) * s.rstd);
         }
     }
-    if (!a.known) {
-        sum = a.rms ? 0 : warp_sum(sum);
-        products = warp_sum(products);
+    s.sum = a->known ? a->sums[row] : a->rms ? 0 : warp_sum(s.sum);
+    s.products = a->known ? a->sums[a->N + row] : warp_sum(s.products);
+    if (!a->known && a->sums && threadIdx.x % WARP == 0) {
+        a->sums[row] = s.sum;
+        a->sums[a->N + row] = s.products;
     }
-    if (!a.known && a.sums && threadIdx.x % WARP == 0) {
-        a.sums[row] = sum;
-        a.sums[a.N + row] = products;
-    }
-    sum /= (float)a.all;
-    products /= (float)a.all;
-    for (int64_t i = FIRST; i < C && a.dx.at; i += EACH * WARP) {
-        struct eight x = get8(a.x, at + i, C - i), d = get8(a.dy, at + i, C - i);
-        struct eight gain = get8(a.gain, i, C - i);
-        for (int j = 0; j < EACH; j++)
-            d.v[j] = (d.v[j] * gain.v[j] - sum - (x.v[j] - mean) * rstd * products) * rstd;
-        if (a.add) {
-            struct eight before = get8(a.dx, at + i, C - i);
+    s.sum /= (float)a->all;
+    s.products /= (float)a->all;
+    return s;
+}
+
+/* Computes columns i .. i + 7 of dx, of every a->groups-th of `count` rows from `row` on. Adds the
+ * sums over these rows of dy n and of dy to totals[2, EACH, a->pieces]. */
+DEVICE void columns_of(const struct norm *a, const struct row *rows, int64_t row, int count,
+                       int64_t i, float *totals)
+{
+    const int64_t C = a->C;
+    const struct eight gain = get8(a->gain, i, C - i);
+    float dgain[EACH] = { 0 }, dbias[EACH] = { 0 };
+    UNROLL_BY(2)
+    for (int r = 0; r < count; r += a->groups) {
+        const struct row s = rows[r];
+        const int64_t at = (row + r) * C + i;
+        struct eight x = get8(a->x, at, C - i), d = get8(a->dy, at, C - i);
+        for (int j = 0; j < EACH; j++) {
+            const float n = (x.v[j] - s.mean) * s.rstd;
+            dgain[j] += d.v[j] * n;
+            dbias[j] += d.v[j];
+            d.v[j] = (d.v[j] * gain.v[j] - s.sum - n * s.products) * s.rstd;
+        }
+        if (a->add) {
+            struct eight before = get8(a->dx, at, C - i);
             for (int j = 0; j < EACH; j++)
                 d.v[j] += before.v[j];
         }
-        put8(a.dx, at + i, C - i, d);
+        if (a->dx.at)
+            put8(a->dx, at, C - i, d);
+    }
+    for (int j = 0; j < EACH; j++) {
+        totals[j * a->pieces + i / EACH] += dgain[j];
+        totals[(EACH + j) * a->pieces + i / EACH] += dbias[j];
     }
 }
 
-/* Sums over a.each rows. Each lane has eight columns, and the rows are distributed over the warps.
- * The sums of the warps are added in order. */
-KERNEL(norm_bwd_part, norm, THREADS)
+/* With n = (x - mean) rstd and g = dy gain: dx = rstd (g - mean(g) - n mean(g n)). RMSNorm has no
+ * mean(g). The gradients of gain and bias are the sums of dy n and of dy over the rows.
+ *
+ * A block has a.each rows, and takes WARPS at a time: each warp sums over a row, and then each
+ * thread computes eight columns of some rows, which it reads from the cache. Groups of threads have
+ * the same columns and other rows. */
+KERNEL(norm_bwd, norm, THREADS)
 {
-    SHARED(float, sums); /* [2, WARPS, COLUMNS] */
-    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    const int64_t C = a.C, i = (int64_t)blockIdx.x * COLUMNS + lane * EACH;
-    const int64_t first = (int64_t)blockIdx.y * a.each, end = least(first + a.each, a.N);
-    float dgain[EACH] = { 0 }, dbias[EACH] = { 0 };
-    for (int64_t r = first + warp; r < end && i < C; r += WARPS) {
-        const float mean = a.rms ? 0 : a.mean[r], rstd = a.rstd[r];
-        struct eight x = get8(a.x, r * C + i, C - i), d = get8(a.dy, r * C + i, C - i);
-        for (int j = 0; j < EACH; j++) {
-            dgain[j] += d.v[j] * ((x.v[j] - mean) * rstd);
-            dbias[j] += d.v[j];
-        }
+    SHARED(struct row, rows);                /* [WARPS] */
+    float *totals = (float *)(rows + WARPS); /* [groups, 2, EACH, pieces] */
+    const int64_t first = blockIdx.x * a.each, end = least(first + a.each, a.N);
+    const int across = (int)least(a.pieces, THREADS), group = threadIdx.x / across;
+    const int64_t begin = group < a.groups ? threadIdx.x % across * EACH : a.C,
+                  all = 2 * EACH * a.pieces;
+    const int warp = threadIdx.x / WARP;
+    for (int64_t i = threadIdx.x; i < a.groups * all; i += THREADS)
+        totals[i] = 0;
+    for (int64_t row = first; row < end; row += WARPS) {
+        BLOCK_BARRIER(); /* the previous rows' sums have been read */
+        if (row + warp < end)
+            rows[warp] = sums_of(&a, row + warp);
+        BLOCK_BARRIER(); /* these are there */
+        for (int64_t i = begin; i < a.C; i += across * EACH)
+            columns_of(&a, rows + group, row + group, (int)least(end - row, WARPS) - group, i,
+                       totals + group * all);
     }
-    for (int j = 0; j < EACH; j++) {
-        sums[warp * COLUMNS + lane * EACH + j] = dgain[j];
-        sums[(WARPS + warp) * COLUMNS + lane * EACH + j] = dbias[j];
-    }
-    BLOCK_BARRIER();
-    const int64_t column = (int64_t)blockIdx.x * COLUMNS + threadIdx.x;
-    for (int k = 0; k < 2 && column < C; k++) {
+    BLOCK_BARRIER(); /* the totals are there */
+    for (int64_t i = threadIdx.x; i < all && a.parts; i += THREADS) {
+        const int64_t column = i % a.pieces * EACH + i / a.pieces % EACH;
         float total = 0;
-        for (int w = 0; w < WARPS; w++)
-            total += sums[(k * WARPS + w) * COLUMNS + threadIdx.x];
-        a.parts[(blockIdx.y * 2 + k) * C + column] = total;
+        for (int g = 0; g < a.groups; g++)
+            total += totals[g * all + i];
+        if (column < a.C)
+            a.parts[(blockIdx.x * 2 + i / (EACH * a.pieces)) * a.C + column] = total;
     }
+}
+
+static inline int64_t launch_bwd(struct ops *o, struct norm s)
+{
+    const int64_t count = div_up(s.N, s.each);
+    s.pieces = div_up(s.C, EACH);
+    s.groups = s.pieces < THREADS ? (int)least(THREADS / s.pieces, WARPS) : 1;
+    LAUNCH(o, norm_bwd, count, 1, THREADS,
+           WARPS * sizeof(struct row) + 2 * EACH * s.pieces * s.groups * sizeof(float), s);
+    return count;
 }
 
 /* Runs the backward of `s`, which has no columns' sums yet. */
 static inline void run_bwd(struct ops *o, struct norm s, struct ops_gradient dgain,
                            struct ops_gradient dbias)
 {
-    s.each = rows_of_block(s.N);
-    const int64_t C = s.C, count = div_up(s.N, s.each);
-    struct ops_array parts = cuda_room(o, ROOM_SUMS, OPS_F32, 2 * count * C);
+    struct ops_array parts = cuda_room(o, ROOM_SUMS, OPS_F32, 2 * div_up(s.N, s.each) * s.C);
     s.parts = floats(view_of(parts));
-    LAUNCH(o, norm_bwd_part, div_up(C, COLUMNS), count, THREADS,
-           2 * WARPS * COLUMNS * sizeof(float), s);
-    cuda_add_parts(o, dgain, parts, 2 * C, count, C);
+    const int64_t count = launch_bwd(o, s);
+    cuda_add_parts(o, dgain, parts, 2 * s.C, count, s.C);
     if (!ops_is_none(dbias.to))
-        cuda_add_parts(o, dbias, ops_part(parts, C), 2 * C, count, C);
-    LAUNCH(o, norm_bwd_rows, div_up(s.N, WARPS), 1, THREADS, 0, s);
+        cuda_add_parts(o, dbias, ops_part(parts, s.C), 2 * s.C, count, s.C);
 }
 
 EXTERN_C void cuda_norm_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dgain,
@@ -233,5 +269,5 @@ EXTERN_C void cuda_norm_dx(struct ops *o, struct ops_gradient dx, struct ops_arr
     s.add = dx.add;
     s.sums = floats(view_of(sums));
     s.known = 1;
-    LAUNCH(o, norm_bwd_rows, div_up(l->N, WARPS), 1, THREADS, 0, s);
+    launch_bwd(o, s);
 }

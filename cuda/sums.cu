@@ -9,6 +9,7 @@ enum {
     EACH = 8,         /* numbers that a thread loads at once */
     RUNS = 32,        /* most runs of a launch */
     COLUMNS = 8 * 32, /* columns per block: eight per thread */
+    PARTS = 128,      /* most parts of the rows */
 };
 
 /* ---- of all elements, in f64 -------------------------------------------------------------- */
@@ -197,7 +198,7 @@ EXTERN_C void cuda_add_parts(struct ops *o, struct ops_gradient to, struct ops_a
 EXTERN_C void cuda_column_sums(struct ops *o, struct ops_gradient to, struct ops_array x,
                                int64_t ld, int64_t rows, int64_t n)
 {
-    const int64_t each = rows_of_block(rows), count = div_up(rows, each);
+    const int64_t each = rows_of_block(rows, PARTS), count = div_up(rows, each);
     struct ops_array parts = cuda_room(o, ROOM_SUMS, OPS_F32, count * n);
     struct columns c;
     c.x = view_rows(x, ld);
