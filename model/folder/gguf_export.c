@@ -6,8 +6,14 @@
 #include "model/folder/gguf_model.h"
 #include "model/folder/parameters.h"
 
-/* Values of general.file_type in llama.cpp: the type of most tensors of the file. */
-enum { ALL_F32 = 0, MOSTLY_F16 = 1, MOSTLY_Q8_0 = 7, MOSTLY_IQ4_NL = 25, MOSTLY_BF16 = 32 };
+/* llama.cpp's numbers of the types: of a tensor; of most tensors of a file (general.file_type). */
+static const struct {
+    uint32_t tensor, file;
+} numbers[] = { [OPS_F32] = { GGUF_TENSOR_F32, 0 },
+                [OPS_F16] = { GGUF_TENSOR_F16, 1 },
+                [OPS_BF16] = { GGUF_TENSOR_BF16, 32 },
+                [OPS_Q8] = { GGUF_TENSOR_Q8_0, 7 },
+                [OPS_IQ4_NL] = { GGUF_TENSOR_IQ4_NL, 25 } };
 
 struct exporting {
     struct model m;
@@ -21,24 +27,6 @@ struct exporting {
     int (*add)(void *ctx, struct gguf_writer *w, int64_t vocabulary);
     void *ctx;
 };
-
-static uint32_t tensor_type(enum ops_type type)
-{
-    return type == OPS_Q8       ? GGUF_TENSOR_Q8_0
-           : type == OPS_IQ4_NL ? GGUF_TENSOR_IQ4_NL
-           : type == OPS_F16    ? GGUF_TENSOR_F16
-           : type == OPS_BF16   ? GGUF_TENSOR_BF16
-                                : GGUF_TENSOR_F32;
-}
-
-static uint32_t file_type(enum ops_type type)
-{
-    return type == OPS_Q8       ? MOSTLY_Q8_0
-           : type == OPS_IQ4_NL ? MOSTLY_IQ4_NL
-           : type == OPS_F16    ? MOSTLY_F16
-           : type == OPS_BF16   ? MOSTLY_BF16
-                                : ALL_F32;
-}
 
 static enum ops_type type_of(const struct exporting *e, size_t row)
 {
@@ -74,7 +62,7 @@ static void declare(struct exporting *e, const char *name, size_t row, int group
     if (grouped)
         gguf_add_tensor(&e->w, name, GGUF_TENSOR_I8, 2, groups);
     else
-        gguf_add_tensor(&e->w, name, tensor_type(type), t->rank, shape);
+        gguf_add_tensor(&e->w, name, numbers[type].tensor, t->rank, shape);
 }
 
 static int begin(struct exporting *e)
@@ -82,7 +70,7 @@ static int begin(struct exporting *e)
     const struct model *m = &e->m;
     if (gguf_model_keys(&e->w, m) < 0)
         return -1;
-    gguf_add_u32(&e->w, "general.file_type", file_type(e->weights));
+    gguf_add_u32(&e->w, "general.file_type", numbers[e->weights].file);
     gguf_add_u32(&e->w, "general.quantization_version", 2);
     if (e->ours)
         gguf_add_u32(&e->w, "textmill.layout", GGUF_MODEL_LAYOUT);

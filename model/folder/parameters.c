@@ -26,7 +26,7 @@ enum ops_type parameters_type(const struct model *m, size_t row, enum ops_type w
     const int decoder = model_is_decoder(m, row);
     if ((!model_is_map(m, row) || outputs_of(m, row) < FEW_OUTPUTS) && !decoder)
         return OPS_F32;
-    if (decoder && weights == OPS_IQ4_NL)
+    if (weights == OPS_IQ4_NL && (decoder || m->tensors.rows[row].precious))
         weights = OPS_Q8;
     return stored_fits(weights, inputs_of(m, row)) ? weights : OPS_F32;
 }

@@ -42,6 +42,6 @@ int parameters_load(struct parameters *p, struct model *m, struct ops *o, const 
 void parameters_release(struct parameters *p, struct model *m, struct ops *o);
 
 /* Returns the type in which the tensor of row `row` of the table is kept if `weights` is the wanted
- * type: F32 for tensors that cannot have that type. With IQ4_NL it is Q8 for the decoder: the
- * largest part of the error of 4 bits would be the decoder's. */
+ * type: F32 for tensors that cannot have that type. With IQ4_NL it is Q8 for the decoder and for
+ * tensors that are precious (tensor.h): most of the error of 4 bits would be theirs. */
 enum ops_type parameters_type(const struct model *m, size_t row, enum ops_type weights);

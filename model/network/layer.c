@@ -125,6 +125,16 @@ static int is_biased(const struct model_config *c, const struct layer_row *row)
     return row->kind == LAYER_RESIDUAL && row->in[0] == AT_HEADS ? c->out_bias : c->mlp_bias;
 }
 
+/* Returns 1 if rounding weight i of the row costs much quality: the MLP's last map, and the maps of
+ * keys and values, each of which several heads of queries read. */
+static int is_precious(const struct model_config *c, const struct layer_row *row, int i)
+{
+    if (row->kind == LAYER_RESIDUAL)
+        return row->in[0] == AT_ACTIVE;
+    return !row->joined && arrays[row->out + (enum layer_array)i].width == OF_KEYS &&
+           c->kv_heads < c->heads;
+}
+
 static void add_weight(struct model *m, const struct layer_row *row, int i, int64_t layer)
 {
     const struct model_config *c = &m->config;
@@ -148,6 +158,7 @@ static void add_weight(struct model *m, const struct layer_row *row, int i, int6
     for (int k = 0; k <= biased; k++) {
         struct tensor *t = &m->tensors.rows[m->tensors.count - 1 - (size_t)k];
         t->maps = row->joined ? row->joined : 1;
+        t->precious = is_precious(c, row, i);
         t->transposed = t->transposed && !a->untransposed;
     }
 }

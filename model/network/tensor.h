@@ -26,6 +26,7 @@ struct tensor {
                      * values; else 1 */
     int across;     /* the axis of the residual stream's channels (split.h); -1: none */
     int biased;     /* 1: the next row is its bias, with the same name except for the end ".bias" */
+    int precious;   /* 1: rounding it costs more quality than rounding others (layer.c) */
     int transposed; /* 1: files hold the transpose, [shape[1],shape[0]] */
     int block;
     int64_t offset; /* in floats, from the start of the block */

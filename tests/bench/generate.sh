@@ -35,8 +35,8 @@ prompt_rate() {
 }
 # step_bytes FORM N: the bytes that a step of N texts reads.
 step_bytes() {
-    awk -v bits="${bits[$1]}" -v last="${bits[${1/int4/int8}]}" -v maps="$maps" -v output="$output" -v texts="$2" \
-        -v kept=$((layers * kept * 4 * (length / 2 + 3))) 'BEGIN { printf "%.0f", (maps * bits + output * last) / 8 + texts * kept }'
+    awk -v bits="${bits[$1]}" -v last="${bits[${1/int4/int8}]}" -v maps="$maps" -v output="$output" -v fine="$fine" -v texts="$2" \
+        -v kept=$((layers * kept * 4 * (length / 2 + 3))) 'BEGIN { printf "%.0f", (maps * bits + fine * (last - bits) + output * last) / 8 + texts * kept }'
 }
 # bounds BYTES GB_PER_S PROMPT_RATE N: the tokens per second that memory and products allow: the lower one first, and its name.
 bounds() {
@@ -111,7 +111,7 @@ thread_rows() {
 }
 [ $# -gt 1 ] || set -- "$rounds" gpt2-small gpt2-xl llama-1b
 for model in "${@:2}"; do
-    read -r maps output layers kept <<<"$("$python" "$ROOT/tests/bench/random_model.py" "$model" "$model")"
+    read -r maps output layers kept fine <<<"$("$python" "$ROOT/tests/bench/random_model.py" "$model" "$model")"
     [ "$maps" ] || exit 1
     for form in f32 bf16 f16 int8 int4; do
         llama $form

@@ -1,7 +1,7 @@
 """random_model.py gpt2-small|gpt2-xl|llama-1b FOLDER: writes a model folder with random bf16 weights, for benchmarks of
-speed. Prints four numbers: the weights of the layers, the weights of the output layer, the number of layers, and the
-numbers that the keys and values of one position have in one layer. All tensors repeat the same random numbers,
-because that is quick."""
+speed. Prints five numbers: the weights of the layers, the weights of the output layer, the number of layers, the
+numbers that the keys and values of one position have in one layer, and how many weights of the layers `--weights int4`
+keeps in 8 bits. All tensors repeat the same random numbers, because that is quick."""
 import array
 import json
 import math
@@ -77,8 +77,9 @@ def main():
     with open(os.path.join(folder, "config.json"), "w", encoding="utf-8") as out:
         json.dump(config, out)
     write(os.path.join(folder, "model.safetensors"), shapes)
-    maps = sum(math.prod(s) for n, s in shapes.items() if len(s) == 2 and (".h." in n or ".layers." in n))
-    print(maps, VOCABULARY * config.get("n_embd", config.get("hidden_size")), layers, kept)
+    maps = {n: math.prod(s) for n, s in shapes.items() if len(s) == 2 and (".h." in n or ".layers." in n)}
+    fine = sum(maps[n] for n in maps if any(end in n for end in ("mlp.c_proj", "k_proj", "v_proj", "down_proj")))
+    print(sum(maps.values()), VOCABULARY * config.get("n_embd", config.get("hidden_size")), layers, kept, fine)
 
 
 main()

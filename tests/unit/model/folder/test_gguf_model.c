@@ -22,6 +22,7 @@
 #include "model/folder/parameters.h"
 #include "model/network/architecture.h"
 #include "model/network/bert.h"
+#include "model/network/block.h"
 #include "model/network/forward.h"
 #include "tests/unit/arrays.h"
 #include "tests/unit/save_model.h"
@@ -390,6 +391,50 @@ Test(gguf, bert_pretraining_with_small_weights)
         }
     }
     ops_free(o);
+}
+
+/* Saves the model, exports it, and compares: the tensors whose names end with one of words[] are Q8
+ * in a folder that is loaded as IQ4_NL, and in the file; `plain` others are IQ4_NL. */
+static void check_precious(const struct model_config *config, const char *const words[], int plain)
+{
+    struct ops *o = ops_new(2);
+    struct parameters p;
+    struct model m;
+    struct gguf g;
+    save_folder(o, config);
+    cr_assert_eq(export(in_dir("model.gguf"), OPS_IQ4_NL, 0), 0, "%s", err_get());
+    cr_assert_eq(gguf_open(&g, in_dir("model.gguf")), 0, "%s", err_get());
+    cr_assert_eq(parameters_load(&p, &m, o, dir, HEAD_NEXT, OPS_IQ4_NL), 0, "%s", err_get());
+    for (size_t i = 0; i < m.tensors.count; i++) {
+        const struct tensor *t = &m.tensors.rows[i];
+        const enum ops_type type = block_tensor(&m, p.blocks[t->block], i).type;
+        char name[TENSOR_NAME];
+        int precious = 0;
+        gguf_model_name(name, &m, i);
+        for (int w = 0; words[w]; w++)
+            precious += strstr(name, words[w]) != NULL;
+        if (!model_is_map(&m, i))
+            continue;
+        cr_expect_eq(type, precious ? OPS_Q8 : OPS_IQ4_NL, "%s has type %d", name, type);
+        cr_expect_eq(gguf_tensor(&g, name)->type,
+                     (uint32_t)(precious ? GGUF_TENSOR_Q8_0 : GGUF_TENSOR_IQ4_NL), "%s", name);
+        plain -= !precious;
+    }
+    cr_expect_eq(plain, 0);
+    cr_expect_eq(block_tied(&m, p.blocks[0]).type, OPS_Q8);
+    gguf_close(&g);
+    parameters_release(&p, &m, o);
+    ops_free(o);
+}
+
+Test(gguf, matrices_that_int4_keeps_in_8_bits)
+{
+    struct model_config c = llama;
+    const char *const shared[] = { "attn_k.weight", "attn_v.weight", "ffn_down.weight", NULL };
+    check_precious(&c, shared, 2 * 4);
+    c.kv_heads = 4;
+    check_precious(&c, shared + 2, 2 * 6);
+    check_precious(&gpt, shared + 2, 2 * 3);
 }
 
 Test(gguf, distilbert)
