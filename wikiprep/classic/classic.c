@@ -209,7 +209,10 @@ void classic_clean(struct classic *c, const char *title, const char *text, size_
     classic_replace(c, "<<", "«");
     classic_replace(c, ">>", "»");
     classic_tidy(&c->text, &c->next);
-    classic_write_lines(&c->next, out);
+    classic_passed(c);
+    classic_replace(c, ",,", ",");
+    classic_replace(c, ",.", ".");
+    classic_write_lines(&c->text, out);
 }
 
 /* ---- documents ----------------------------------------------------------------------------- */

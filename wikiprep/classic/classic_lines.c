@@ -138,28 +138,14 @@ static void put_lines_with_words(struct buf *out, const struct buf *text)
     buf_add(out, done, (size_t)(end - done));
 }
 
-/* Appends the text to `out` with each pair of commas replaced by one. */
-static void put_fewer_commas(struct buf *out, const struct buf *text)
-{
-    buf_add_replaced(out, text->data, text->len, ",,", 2, ",", 1);
-}
-
-static void put_no_comma_before_stop(struct buf *out, const struct buf *text)
-{
-    buf_add_replaced(out, text->data, text->len, ",.", 2, ".", 1);
-}
-
 void classic_tidy(struct buf *text, struct buf *out)
 {
-    typedef void pass(struct buf *, const struct buf *);
-    static pass *const passes[] = { put_squeezed, put_closed_up, put_lines_with_words,
-                                    put_fewer_commas, put_no_comma_before_stop };
     buf_clear(out);
-    for (size_t i = 0; i < sizeof passes / sizeof *passes; i++) {
-        struct buf *from = i % 2 ? out : text, *to = i % 2 ? text : out;
-        buf_clear(to);
-        passes[i](to, from);
-    }
+    put_squeezed(out, text);
+    buf_clear(text);
+    put_closed_up(text, out);
+    buf_clear(out);
+    put_lines_with_words(out, text);
 }
 
 /* ---- lines --------------------------------------------------------------------------------- */

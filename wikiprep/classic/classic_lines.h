@@ -16,8 +16,8 @@ int classic_space_before(const char *begin, const char *s);
 /* Returns the end of the text [s, end) without the spaces at its end. */
 const char *classic_trim_end(const char *s, const char *end);
 
-/* Collapses repeated spaces, removes spaces next to punctuation, repeated dots or commas, and lines
- * without letters. Replaces `out` and destroys `text`. */
+/* Collapses repeated spaces, removes spaces next to punctuation, repeated dots, and lines without
+ * letters. Replaces `out` and destroys `text`. */
 void classic_tidy(struct buf *text, struct buf *out);
 
 /* Replaces `out` with the lines of `text` that are kept, and the headings that have text after

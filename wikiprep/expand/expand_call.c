@@ -199,7 +199,7 @@ static void put_loop_error(struct expander *x, const struct library_page *page)
     expand_puts(x, "<span class=\"error\">Template ");
     if (page) {
         expand_puts(x, "loop detected: [[");
-        title_put_namespace(x->site, page->ns, &x->out);
+        buf_adds(&x->out, dump_namespace_name(x->site, page->ns));
         expand_puts(x, page->ns ? ":" : "");
         expand_put(x, page_name(page));
         expand_puts(x, "]]");
@@ -224,9 +224,8 @@ static void count_included(struct expander *x, size_t mark)
         expand_stop(x);
 }
 
-/* Expands a call of `page`. Appends an error message if it is nested too deeply or is a loop. */
-static void call_page(struct expander *x, const struct frame *f, const struct tree *t,
-                      const struct node *call, struct library_page *page)
+void expand_included(struct expander *x, const struct frame *f, const struct tree *t,
+                     uint32_t first, struct library_page *page)
 {
     size_t mark = x->out.len;
     if (f->depth >= DEPTH_MAX || is_within(f, page)) {
@@ -241,7 +240,7 @@ static void call_page(struct expander *x, const struct frame *f, const struct tr
                              .page = page,
                              .depth = f->depth + 1,
                              .within = f->within | page->bit };
-    expand_set_arguments(x, inner, t->nodes[call->child].next);
+    expand_set_arguments(x, inner, first);
     if (!x->failed)
         expand_page(x, inner);
     if (x->failed == inner) {
@@ -341,7 +340,7 @@ static void call_template(struct expander *x, const struct frame *f, const struc
     if (page && choice <= TEMPLATE_GUESSED && choose(x, page_name(page)) == TEMPLATE_RENDERED) {
         expand_leave(x, f, t, page_name(page), first, NULL);
     } else if (page) {
-        call_page(x, f, t, call, page);
+        expand_included(x, f, t, first, page);
     } else if (choice > TEMPLATE_GUESSED) {
         struct span known = { title->text.data, title->text.len };
         expand_leave(x, f, t, expand_copy(x, known), first, NULL);
@@ -414,8 +413,11 @@ struct span expand_part_value(struct expander *x, const struct function_call *c,
     return expand_take(x, mark);
 }
 
-static void insert_line_end(struct expander *x, size_t mark)
+void expand_begin_line(struct expander *x, size_t mark)
 {
+    const char *s = x->out.data + mark;
+    if (x->out.len == mark || !(strchr(":;#*", *s) || (s[0] == '{' && s[1] == '|')))
+        return;
     buf_addc(&x->out, 0);
     memmove(x->out.data + mark + 1, x->out.data + mark, x->out.len - 1 - mark);
     x->out.data[mark] = '\n';
@@ -463,9 +465,6 @@ void expand_call(struct expander *x, const struct frame *f, const struct tree *t
         else if (!call_function(x, f, t, call, name))
             call_template(x, f, t, call, name, spaced);
     }
-    if (!(call->flags & NODE_LINE_START) && x->out.len > mark) {
-        const char *s = x->out.data + mark;
-        if (strchr(":;#*", *s) || (s[0] == '{' && s[1] == '|'))
-            insert_line_end(x, mark);
-    }
+    if (!(call->flags & NODE_LINE_START))
+        expand_begin_line(x, mark);
 }

@@ -109,6 +109,14 @@ void expand_call(struct expander *x, const struct frame *f, const struct tree *t
  * is none. Sets x->scratch to the title. */
 struct library_page *expand_find_page(struct expander *x, struct span name, int ns);
 
+/* Appends a page as {{page|…}} does, with the arguments that begin at node `first` of t (0: none);
+ * an error message if calls are nested too deeply or are a loop. */
+void expand_included(struct expander *x, const struct frame *f, const struct tree *t,
+                     uint32_t first, struct library_page *page);
+
+/* Begins a line before the text of x->out from `mark` on, if it begins with a sign of a line. */
+void expand_begin_line(struct expander *x, size_t mark);
+
 /* Appends the pages of a scanned book that the tag <pages ATTRIBUTES/> names. In function_book.c.
  */
 void expand_book(struct expander *x, const struct frame *f, struct span attributes);

@@ -23,32 +23,38 @@ static const char *find_edge(const char *s, const char *end, const char *edge, s
     return NULL;
 }
 
+/* Appends the sections of the page from each beginning of `name` to the end of `last`. */
+static void put_sections(struct expander *x, const struct frame *caller, struct library_page *page,
+                         struct span name, struct span last)
+{
+    x->special++;
+    if ((caller->within & page->bit) || caller->depth >= DEPTH_MAX || !expand_pay(x, page->n))
+        return;
+    size_t mark = x->out.len;
+    const char *end = page->text + page->n, *after;
+    for (const char *s = page->text; (s = find_edge(s, end, "begin", name, &after)); s = after) {
+        const char *inner = after, *stop = find_edge(inner, end, "end", last, &after);
+        if (!stop)
+            stop = after = end;
+        expand_put(x, span_between(inner, stop));
+    }
+    struct span text = expand_take(x, mark);
+    struct frame f = { .caller = caller,
+                       .page = page,
+                       .depth = caller->depth + 1,
+                       .within = caller->within | page->bit };
+    SCOPED(tree) tree = { 0 };
+    preprocess(x->preprocessor, &tree, text.s, text.n, PREPROCESS_INCLUDED);
+    expand_nodes(x, &f, &tree, tree.nodes[0].child);
+}
+
 int function_lst(struct expander *x, const struct function_call *c)
 {
     struct span name = expand_value(x, c, 1), last = expand_value(x, c, 2);
     struct library_page *page = expand_find_page(x, c->first, 0);
     x->special++;
-    if (!page || (c->frame->within & page->bit) || c->frame->depth >= DEPTH_MAX ||
-        !expand_pay(x, page->n))
-        return 1;
-    size_t mark = x->out.len;
-    const char *end = page->text + page->n, *after;
-    for (const char *s = page->text; (s = find_edge(s, end, "begin", name, &after)); s = after) {
-        const char *inner = after,
-                   *stop = find_edge(inner, end, "end", last.n ? last : name, &after);
-        if (!stop)
-            stop = after = end;
-        expand_put(x, (struct span){ inner, (size_t)(stop - inner) });
-    }
-    struct span text = expand_take(x, mark);
-    struct frame f = { .caller = c->frame,
-                       .caller_tree = c->tree,
-                       .page = page,
-                       .depth = c->frame->depth + 1,
-                       .within = c->frame->within | page->bit };
-    SCOPED(tree) tree = { 0 };
-    preprocess(x->preprocessor, &tree, text.s, text.n, PREPROCESS_INCLUDED);
-    expand_nodes(x, &f, &tree, tree.nodes[0].child);
+    if (page)
+        put_sections(x, c->frame, page, name, last.n ? last : name);
     return 1;
 }
 
@@ -74,22 +80,20 @@ static int in_list(struct span list, int n, int *most)
 
 /* Appends a page of the book, or its section, after what is there: words that a hyphen divides at
  * the page's end become one. */
-static void put_page(struct expander *x, const struct frame *f, size_t mark, struct span section)
+static void put_page(struct expander *x, const struct frame *f, size_t mark,
+                     struct library_page *page, struct span section)
 {
-    SCOPED(buf) call = BUF_INIT;
-    SCOPED(tree) tree = { 0 };
     int last = x->out.len > mark ? x->out.data[x->out.len - 1] : '\n';
     if (last == '-')
         buf_truncate(&x->out, x->out.len - 1);
-    buf_adds(&call, last == '-' || last == '\n' ? "" : " ");
-    buf_adds(&call, section.n ? "{{#lst:" : "{{:");
-    title_put(x->site, &x->scratch, &call);
+    else if (last != '\n')
+        expand_puts(x, " ");
+    size_t begin = x->out.len;
     if (section.n)
-        buf_addf(&call, "|%.*s", (int)section.n, section.s);
-    buf_adds(&call, "}}");
-    struct span text = expand_copy(x, (struct span){ call.data, call.len });
-    preprocess(x->preprocessor, &tree, text.s, text.n, PREPROCESS_PAGE);
-    expand_nodes(x, f, &tree, tree.nodes[0].child);
+        put_sections(x, f, page, section, section);
+    else
+        expand_included(x, f, NULL, 0, page);
+    expand_begin_line(x, begin);
 }
 
 void expand_book(struct expander *x, const struct frame *f, struct span attributes)
@@ -122,11 +126,10 @@ void expand_book(struct expander *x, const struct frame *f, struct span attribut
         int in_range = n >= from && (n <= to || is_open) && (n - from) % step == 0;
         buf_addf(&name, "%s:%.*s/%d", dump_namespace_name(x->site, x->facts->books),
                  (int)a[INDEX].n, a[INDEX].s, n);
-        int exists = title_read(&x->scratch, x->site, name.data, name.len, 0) &&
-                     library_find(x->library, &x->scratch);
-        gap = exists ? 0 : gap + 1;
+        struct library_page *page = expand_find_page(x, span_of(name.data), 0);
+        gap = page ? 0 : gap + 1;
         int which = a[ONLY].n ? ONLY : n == from ? FROM_SECTION : n == to ? TO_SECTION : COUNT;
-        if (exists && (in_range || in_list(a[INCLUDE], n, &any)) && !in_list(a[EXCLUDE], n, &any))
-            put_page(x, f, mark, a[which]);
+        if (page && (in_range || in_list(a[INCLUDE], n, &any)) && !in_list(a[EXCLUDE], n, &any))
+            put_page(x, f, mark, page, a[which]);
     }
 }

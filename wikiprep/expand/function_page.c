@@ -22,14 +22,6 @@ static int talk(int ns)
     return ns >= 0 ? ns | 1 : ns;
 }
 
-static void add_title(struct buf *out, const struct dump_site *site, int ns, struct span text)
-{
-    title_put_namespace(site, ns, out);
-    if (ns)
-        buf_addc(out, ':');
-    span_put(text, out);
-}
-
 static struct span base(struct span text)
 {
     const char *slash = memrchr(text.s, '/', text.n);
@@ -42,7 +34,7 @@ static void add_part(struct buf *out, const struct dump_site *site, const struct
     struct span tops = title_has_subpages(t->ns) ? base(text) : text;
     const char *slash = title_has_subpages(t->ns) ? memchr(text.s, '/', text.n) : NULL;
     switch (part) {
-    case TITLE_FULL: add_title(out, site, t->ns, text); break;
+    case TITLE_FULL: title_put(site, t, out); break;
     case TITLE_BASE: span_put(tops, out); break;
     case TITLE_ROOT: buf_add(out, text.s, slash ? (size_t)(slash - text.s) : text.n); break;
     case TITLE_SUB: {
@@ -52,16 +44,18 @@ static void add_part(struct buf *out, const struct dump_site *site, const struct
     }
     case TITLE_TALK:
         if (t->ns >= 0)
-            add_title(out, site, talk(t->ns), text);
+            title_put(site, &(struct title){ .ns = talk(t->ns), .text = t->text }, out);
         break;
-    case TITLE_SUBJECT: add_title(out, site, subject(t->ns), text); break;
-    case TITLE_NAMESPACE: title_put_namespace(site, t->ns, out); break;
+    case TITLE_SUBJECT:
+        title_put(site, &(struct title){ .ns = subject(t->ns), .text = t->text }, out);
+        break;
+    case TITLE_NAMESPACE: buf_adds(out, dump_namespace_name(site, t->ns)); break;
     case TITLE_NAMESPACE_NUMBER: buf_addf(out, "%d", t->ns); break;
     case TITLE_TALK_SPACE:
         if (t->ns >= 0)
-            title_put_namespace(site, talk(t->ns), out);
+            buf_adds(out, dump_namespace_name(site, talk(t->ns)));
         break;
-    case TITLE_SUBJECT_SPACE: title_put_namespace(site, subject(t->ns), out); break;
+    case TITLE_SUBJECT_SPACE: buf_adds(out, dump_namespace_name(site, subject(t->ns))); break;
     default: span_put(text, out); break;
     }
 }
@@ -143,7 +137,7 @@ int function_ns(struct expander *x, const struct function_call *c)
     else if (!number_read(c->first, &n) && c->first.n &&
              !dump_namespace(x->site, c->first.s, c->first.n, &key))
         return 0;
-    title_put_namespace(x->site, key, &name);
+    buf_adds(&name, dump_namespace_name(x->site, key));
     if (c->which)
         function_put_encoded(x, (struct span){ name.data, name.len }, URL_WIKI);
     else
@@ -187,13 +181,6 @@ static void put_url_title(struct expander *x, const struct title *t)
     function_put_encoded(x, (struct span){ b.data, b.len }, URL_WIKI);
 }
 
-/* Appends "#Some section" as an anchor. */
-static void put_section(struct expander *x, struct span s)
-{
-    for (size_t i = 0; i < s.n; i++)
-        buf_addc(&x->out, s.s[i] == ' ' ? '_' : s.s[i]);
-}
-
 /* Appends the URL of the page t, with `query` unless that is empty. `which`: URL_LOCAL without
  * scheme and host, URL_FULL without scheme, else complete. Changes t if it is a media title. */
 static void put_url(struct expander *x, struct title *t, struct span query, int which)
@@ -220,15 +207,11 @@ static void put_url(struct expander *x, struct title *t, struct span query, int 
 
 static void put_html_but_apostrophes(struct expander *x, struct span s)
 {
-    for (const char *end = s.s + s.n, *at; s.n; s = (struct span){ at, (size_t)(end - at) }) {
-        at = *s.s == '\'' ? s.s + 1 : memchr(s.s, '\'', s.n);
-        at = at ? at : end;
-        struct span part = { s.s, (size_t)(at - s.s) };
-        if (*s.s == '\'')
-            expand_put(x, part);
+    for (struct span c = { s.s, 1 }; c.s < s.s + s.n; c.s++)
+        if (*c.s == '\'')
+            expand_put(x, c);
         else
-            expand_put_html(x, part);
-    }
+            expand_put_html(x, c);
 }
 
 int function_url(struct expander *x, const struct function_call *c)
@@ -243,9 +226,10 @@ int function_url(struct expander *x, const struct function_call *c)
     size_t mark = x->out.len;
     put_url(x, t, query, form);
     const char *section = form == URL_LOCAL ? NULL : memchr(c->first.s, '#', c->first.n);
-    if (section)
-        put_section(
-            x, span_trim((struct span){ section, (size_t)(c->first.s + c->first.n - section) }));
+    if (section) { /* "#Some_section" */
+        struct span s = span_trim(span_between(section, c->first.s + c->first.n));
+        buf_add_replaced(&x->out, s.s, s.n, " ", 1, "_", 1);
+    }
     if (c->which & URL_HTML)
         put_html_but_apostrophes(x, expand_take(x, mark));
     return 1;

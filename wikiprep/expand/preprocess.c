@@ -6,7 +6,7 @@
 
 #include "wikiprep/text/tag.h"
 
-/* Tags whose content is not parsed. */
+/* Tags whose content is not parsed; then those that select the text to show or to include. */
 static const char *const tag_names[] = {
     "ref",          "nowiki",         "pre",
     "math",         "references",     "gallery",
@@ -18,6 +18,7 @@ static const char *const tag_names[] = {
     "categorytree", "charinsert",     "indicator",
     "section",      "phonos",         "dynamicpagelist",
     "langconvert",  "chart",          "pages",
+    "noinclude",    "includeonly",    "onlyinclude",
 };
 enum {
     TAG_REF = 0,
@@ -25,10 +26,8 @@ enum {
     TAG_POEM = 6,
     TAG_SECTION = 24,
     TAG_PAGES = 29,
-    TAG_COUNT = sizeof tag_names / sizeof *tag_names,
-    /* Tags that select the text to show or to include. In a template, their end tag may be missing.
-     */
-    TAG_NOINCLUDE = TAG_COUNT,
+    /* In a template, the end tags of these may be missing. */
+    TAG_NOINCLUDE,
     TAG_INCLUDEONLY,
     TAG_ONLYINCLUDE,
     TAG_ALL,
@@ -162,11 +161,6 @@ static void break_top(struct preprocessor *p, uint32_t signs)
     }
 }
 
-static uint32_t signs_length(const struct open *o)
-{
-    return o->sign == '\n' ? 0 : o->count;
-}
-
 /* ---- headings ---------------------------------------------------------------------------- */
 
 static size_t spaces_before(const struct preprocessor *p, size_t at)
@@ -205,16 +199,10 @@ static int name_is(const struct preprocessor *p, size_t at, const char *name)
                          (p->s[at] == '/' && at + 1 < p->n && p->s[at + 1] == '>'));
 }
 
-static const char *name_of(int tag)
-{
-    static const char *const includes[] = { "noinclude", "includeonly", "onlyinclude" };
-    return tag < TAG_COUNT ? tag_names[tag] : includes[tag - TAG_COUNT];
-}
-
 static int find_tag(const struct preprocessor *p, size_t at)
 {
     for (int i = 0; i < TAG_ALL; i++)
-        if ((name_of(i)[0] | 0x20) == (p->s[at] | 0x20) && name_is(p, at, name_of(i)))
+        if ((tag_names[i][0] | 0x20) == (p->s[at] | 0x20) && name_is(p, at, tag_names[i]))
             return i;
     return -1;
 }
@@ -226,7 +214,7 @@ static size_t find_close(struct preprocessor *p, int tag, size_t at, size_t *aft
     const char *end = p->s + p->n, *behind;
     if (p->no_close[tag])
         return 0;
-    const char *close = tag_find_close(p->s + at, end, name_of(tag), &behind);
+    const char *close = tag_find_close(p->s + at, end, tag_names[tag], &behind);
     p->no_close[tag] = !close && behind == end;
     *after = (size_t)(behind - p->s);
     return close ? (size_t)(close - p->s) : 0;
@@ -288,7 +276,7 @@ static void add_tag(struct preprocessor *p, int tag, size_t begin, size_t inner,
 static void on_known_tag(struct preprocessor *p, int tag, int closing)
 {
     int included = p->mode == PREPROCESS_INCLUDED;
-    size_t begin = p->i, name_end = begin + 1 + (size_t)closing + strlen(name_of(tag)), after;
+    size_t begin = p->i, name_end = begin + 1 + (size_t)closing + strlen(tag_names[tag]), after;
     const char *end = p->s + p->n, *gt = tag_end(p->s + name_end, end);
     int is_mark = included ? tag == TAG_INCLUDEONLY
                            : tag == TAG_NOINCLUDE || tag == TAG_ONLYINCLUDE;
@@ -305,7 +293,7 @@ static void on_known_tag(struct preprocessor *p, int tag, int closing)
     int hidden = tag == (included ? TAG_NOINCLUDE : TAG_INCLUDEONLY);
     if (gt[-1] != '/') {
         inner_end = find_close(p, tag, open_end, &after);
-        if (!inner_end && (tag < TAG_COUNT || !included)) {
+        if (!inner_end && (tag < TAG_NOINCLUDE || !included)) {
             add_text(p, begin, open_end);
             return;
         }
@@ -556,7 +544,7 @@ static void walk(struct preprocessor *p)
             on_sign(p);
     }
     while (p->depth)
-        break_top(p, signs_length(top(p)));
+        break_top(p, top(p)->sign == '\n' ? 0 : top(p)->count);
     const char *rest = p->s + p->i, *dropped = memchr(rest, PREPROCESS_DROPPED, p->n - p->i);
     p->tree->is_cut = p->i < p->n;
     add_text(p, p->i, dropped ? (size_t)(dropped - p->s) : p->n);

@@ -123,17 +123,14 @@ static int64_t give_packed(void *ctx, const void **bytes)
     return hand_out(a, a->begin == a->end ? read_file(u, a->bytes, BLOCK) : 0, bytes);
 }
 
-static int64_t read_stream(struct unpack *u, void *bytes, size_t n)
-{
-    int64_t got = compress_read(u->stream, bytes, n);
-    return got < 0 ? err_in("cannot unpack '%s'", u->name) : got;
-}
-
 /* ---- inside of bzip2, gzip and zstd ---------------------------------------------------------- */
 
 static int64_t read_inside(struct unpack *u, void *bytes, size_t n)
 {
-    return u->stream ? read_stream(u, bytes, n) : bunzip_read(u->bunzip, bytes, n);
+    if (!u->stream)
+        return bunzip_read(u->bunzip, bytes, n);
+    int64_t got = compress_read(u->stream, bytes, n);
+    return got < 0 ? err_in("cannot unpack '%s'", u->name) : got;
 }
 
 static int64_t pull_plain(struct unpack *u, void *bytes, size_t n)

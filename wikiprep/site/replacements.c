@@ -63,7 +63,8 @@ size_t replacements_find(const struct replacements *first, const struct replacem
     uint64_t lengths = (first ? first->lengths[b] : 0) | (second ? second->lengths[b] : 0);
     if (n < WORD_MAX_BYTES)
         lengths &= (UINT64_C(2) << n) - 1;
-    uint64_t hashes[WORD_MAX_BYTES + 1] = { HASH_START }; /* by length; all in one pass */
+    uint64_t hashes[WORD_MAX_BYTES + 1]; /* by length; all in one pass */
+    hashes[0] = HASH_START;
     for (size_t i = 0; i < WORD_MAX_BYTES && lengths >> i > 1; i++)
         hashes[i + 1] = hash_more(hashes[i], s + i, 1);
     while (lengths) {

@@ -127,15 +127,9 @@ int title_has_subpages(int ns)
     return ns > 0 && ns != 6 && ns != 14; /* not articles, files, categories */
 }
 
-void title_put_namespace(const struct dump_site *site, int ns, struct buf *out)
-{
-    const char *name = dump_namespace_name(site, ns);
-    buf_adds(out, name);
-}
-
 void title_put(const struct dump_site *site, const struct title *t, struct buf *out)
 {
-    title_put_namespace(site, t->ns, out);
+    buf_adds(out, dump_namespace_name(site, t->ns));
     if (t->ns)
         buf_addc(out, ':');
     buf_add(out, t->text.data, t->text.len);

@@ -24,6 +24,5 @@ int title_read(struct title *t, const struct dump_site *site, const char *s, siz
 /* Returns 1 if pages of the namespace have subpages, by MediaWiki's defaults, else 0. */
 int title_has_subpages(int ns);
 
-/* Append the name of a namespace in this wiki ("" for articles), and a whole title. */
-void title_put_namespace(const struct dump_site *site, int ns, struct buf *out);
+/* Appends the whole title. */
 void title_put(const struct dump_site *site, const struct title *t, struct buf *out);

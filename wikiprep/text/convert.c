@@ -83,11 +83,10 @@ static const struct range *find_range(struct span s)
 static void add_us(struct buf *out, const char *name, size_t n, int american)
 {
     for (size_t i = 0; i < n; i++) {
-        if (american && n - i >= 5 && !memcmp(name + i, "metre", 5)) {
-            buf_adds(out, "meter");
-            i += 4;
-        } else if (american && n - i >= 5 && !memcmp(name + i, "litre", 5)) {
-            buf_adds(out, "liter");
+        if (american && n - i >= 5 &&
+            (!memcmp(name + i, "metre", 5) || !memcmp(name + i, "litre", 5))) {
+            buf_add(out, name + i, 3);
+            buf_adds(out, "er");
             i += 4;
         } else {
             buf_addc(out, name[i]);

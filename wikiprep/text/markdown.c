@@ -7,11 +7,6 @@
 
 enum { QUOTES_MAX = 8, BULLET_WIDTH = 2, NUMBER_WIDTH = 3 };
 
-void markdown_begin(struct markdown *m, struct buf *out, const struct buf *codes)
-{
-    *m = (struct markdown){ .out = out, .codes = codes };
-}
-
 /* ---- text ---------------------------------------------------------------------------------- */
 
 /* Returns the length of the longest run of backticks. */

@@ -18,6 +18,7 @@
 
 enum { MARKDOWN_DEPTH = 12 }; /* deepest list; deeper items stand at this depth */
 
+/* The state of a page; all but the first two members are 0 at its begin. */
 struct markdown {
     struct buf *out;           /* borrowed */
     const struct buf *codes;   /* markup_codes; borrowed */
@@ -26,9 +27,6 @@ struct markdown {
     int depth;                 /* of the item before; 0: the block before was no item */
     int widths[MARKDOWN_DEPTH];
 };
-
-/* Begins a page, which is written to `out`. */
-void markdown_begin(struct markdown *m, struct buf *out, const struct buf *codes);
 
 /* Writes a heading, the plain text [s, s + n). */
 void markdown_heading(struct markdown *m, int level, const char *s, size_t n);

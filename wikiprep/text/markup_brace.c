@@ -113,11 +113,6 @@ static void put_pipe(struct markup *m, size_t from)
         markup_put(m, '|');
 }
 
-static int is_pipe(const struct markup *m, size_t from)
-{
-    return m->out->len == from + 1 && m->out->data[from] == '!';
-}
-
 /* Closes two braces (a call) or three (a parameter) of the element on top. Returns the number of
  * closed braces. */
 static size_t close_braces(struct markup *m, size_t closing)
@@ -132,7 +127,7 @@ static size_t close_braces(struct markup *m, size_t closing)
         f = NULL;
     }
     size_t first_pipe = f ? f->pipes : m->stack[m->depth].pipes;
-    int pipe = matched == 2 && is_pipe(m, from);
+    int pipe = matched == 2 && m->out->len == from + 1 && m->out->data[from] == '!'; /* {{!}} */
     if (!pipe && matched == 2 && m->options->render && m->braces <= RENDER_MAX)
         render(m, from, first_pipe);
     else if (!pipe)

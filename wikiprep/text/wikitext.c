@@ -529,7 +529,7 @@ static void begin_text(struct wikitext *w, struct buf *out, const struct buf *co
     w->out = out;
     w->in_broken_table = 0;
     w->section_level = -1;
-    markdown_begin(&w->markdown, out, codes);
+    w->markdown = (struct markdown){ .out = out, .codes = codes };
     if (w->converter)
         converter_begin(w->converter, w->options.page ? w->options.page->variants : NULL);
     begin_page(w);

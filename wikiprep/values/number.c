@@ -15,39 +15,45 @@ static int is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
+/* Returns the place after the digits at s.s[i]. */
+static size_t skip_digits(struct span s, size_t i)
+{
+    while (i < s.n && is_digit(s.s[i]))
+        i++;
+    return i;
+}
+
+static size_t skip_sign(struct span s, size_t i)
+{
+    return i + (i < s.n && (s.s[i] == '-' || s.s[i] == '+'));
+}
+
+/* Returns the place after the exponent at s.s[i], "e-5", or i if there is none. */
+static size_t skip_exponent(struct span s, size_t i)
+{
+    if (i >= s.n || (s.s[i] | 0x20) != 'e')
+        return i;
+    size_t digits = skip_sign(s, i + 1), end = skip_digits(s, digits);
+    return end > digits ? end : i;
+}
+
 /* Returns the length of the number at the start of s, or 0. *is_integer is set to 1 if it has no
  * point and no exponent. */
 static size_t number_length(struct span s, int *is_integer)
 {
-    size_t i = 0, digits = 0;
+    size_t begin = skip_sign(s, 0), i = skip_digits(s, begin), digits = i - begin;
     *is_integer = 1;
-    if (i < s.n && (s.s[i] == '-' || s.s[i] == '+'))
-        i++;
-    for (; i < s.n && is_digit(s.s[i]); i++)
-        digits++;
     if (i < s.n && s.s[i] == '.') {
-        size_t point = i++;
-        for (; i < s.n && is_digit(s.s[i]); i++)
-            digits++;
+        size_t end = skip_digits(s, i + 1);
+        digits += end - i - 1;
+        i = digits ? end : i;
         *is_integer = 0;
-        if (!digits)
-            i = point;
     }
     if (!digits)
         return 0;
-    size_t e = i;
-    if (e < s.n && (s.s[e] | 0x20) == 'e') {
-        e++;
-        if (e < s.n && (s.s[e] == '-' || s.s[e] == '+'))
-            e++;
-        if (e < s.n && is_digit(s.s[e])) {
-            while (e < s.n && is_digit(s.s[e]))
-                e++;
-            *is_integer = 0;
-            i = e;
-        }
-    }
-    return i;
+    size_t end = skip_exponent(s, i);
+    *is_integer &= end == i;
+    return end;
 }
 
 static struct number convert(const char *s, size_t n, int is_integer)
@@ -240,27 +246,17 @@ static void put_grouped(const char *s, size_t n, const struct number_style *styl
 /* Returns the length of the number without exponent at s, or 0. */
 static size_t plain_number(struct span s)
 {
-    size_t i = *s.s == '-', digits = i;
-    while (i < s.n && is_digit(s.s[i]))
-        i++;
-    int has_digits = i > digits;
-    if (i < s.n && s.s[i] == '.' && (has_digits || (i + 1 < s.n && is_digit(s.s[i + 1])))) {
-        i++;
-        while (i < s.n && is_digit(s.s[i]))
-            i++;
-        has_digits = 1;
-    }
-    return has_digits ? i : 0;
+    size_t begin = *s.s == '-', i = skip_digits(s, begin), whole = i - begin;
+    size_t end = i < s.n && s.s[i] == '.' ? skip_digits(s, i + 1) : i;
+    return whole || end > i + 1 ? end : 0;
 }
 
 /* Appends the number s[0..n), which has no exponent, in the style. */
 static void format_plain(struct span s, size_t n, const struct number_style *style, struct buf *out)
 {
-    size_t i = *s.s == '-', whole = 0;
+    size_t i = *s.s == '-', whole = skip_digits((struct span){ s.s, n }, i) - i;
     if (i)
         buf_adds(out, "−");
-    while (i + whole < n && is_digit(s.s[i + whole]))
-        whole++;
     put_grouped(s.s + i, whole, style, out);
     for (i += whole; i < n; i++)
         if (s.s[i] == '.')
@@ -291,26 +287,17 @@ void number_format(struct span s, const struct number_style *style, struct buf *
     if (s.n && *s.s == '+' && number_read(s, &whole))
         s.s++, s.n--;
     while (s.n) {
-        size_t n = plain_number(s), e = n + 1;
-        if (n && e < s.n && (s.s[n] | 0x20) == 'e') {
-            e += s.s[e] == '-' || s.s[e] == '+';
-            if (e < s.n && is_digit(s.s[e])) {
-                while (e < s.n && is_digit(s.s[e]))
-                    e++;
-                buf_clear(&plain);
-                write_out((struct span){ s.s, e }, &plain);
-                struct span p = { plain.data, plain.len };
-                format_plain(p, p.n, style, out);
-                s.s += e, s.n -= e;
-                continue;
-            }
-        }
-        if (n)
+        size_t n = plain_number(s), end = n ? skip_exponent(s, n) : 1;
+        if (end > n && n) {
+            buf_clear(&plain);
+            write_out((struct span){ s.s, end }, &plain);
+            format_plain((struct span){ plain.data, plain.len }, plain.len, style, out);
+        } else if (n) {
             format_plain(s, n, style, out);
-        else
+        } else {
             buf_addc(out, *s.s);
-        n += !n;
-        s.s += n, s.n -= n;
+        }
+        s.s += end, s.n -= end;
     }
 }
 
