@@ -13,6 +13,8 @@ struct map {
     struct mask mask;
     uint64_t first;
     int64_t columns, stride; /* for dropout: see struct ops_dropout */
+    float *parts;            /* for sums of columns: [parts,columns], each of `each` rows */
+    int64_t rows, each;
 };
 
 static inline int64_t blocks_of(int64_t n)
@@ -38,7 +40,8 @@ static inline struct map map_of(struct ops_array y, struct ops_array x, int64_t 
     m.y_scale = m.x_scale = 1;
     m.mask = mask_of((struct ops_dropout){ 0, 0, 0, 0, 0 });
     m.first = 0;
-    m.columns = m.stride = 0;
+    m.columns = m.stride = m.rows = m.each = 0;
+    m.parts = 0;
     return m;
 }
 
@@ -193,6 +196,52 @@ EXTERN_C void cuda_activation_bwd(struct ops *o, enum ops_activation f, struct o
     m.dx = view_of(dx);
     m.dy = view_of(dy);
     RUN(o, activation_bwd, m);
+}
+
+/* The same with the sums of the columns of dx, as it is stored. */
+DEVICE void activate_sums(const struct map *a, const int f)
+{
+    SHARED(float, warps);
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    const int64_t begin = (int64_t)blockIdx.x * COLUMN_BLOCK, i = begin + lane * EACH;
+    const int64_t n = a->columns - i, first = (int64_t)blockIdx.y * a->each;
+    const int64_t end = least(first + a->each, a->rows);
+    float sum[EACH] = { 0 };
+    for (int64_t r = first + warp; r < end && n > 0; r += COLUMN_BLOCK / WARP) {
+        const int64_t at = r * a->columns + i;
+        struct eight x = get8(a->x, at, n), d = get8(a->dy, at, n);
+        for (int j = 0; j < EACH; j++) {
+            float slope;
+            x.v[j] = activation(f, x.v[j], &slope);
+            d.v[j] *= slope;
+            sum[j] += a->dx.type == OPS_BF16 ? from_bf16(nearest_bf16(d.v[j])) : d.v[j];
+        }
+        put8(a->y, at, n, x);
+        put8(a->dx, at, n, d);
+    }
+    put_columns(a->parts + blockIdx.y * a->columns, begin, a->columns, sum, warps);
+}
+
+WITH_ACTIVATION(activation_sums, activate_sums)
+
+EXTERN_C void cuda_activation_sums(struct ops *o, enum ops_activation f, struct ops_array dx,
+                                   struct ops_array y, struct ops_gradient sums,
+                                   struct ops_array dy, struct ops_array x, int64_t N, int64_t I)
+{
+    struct map m = map_of(OPS_NONE, OPS_NONE, N * I);
+    m.f = f;
+    m.x = view_rows(x, I);
+    m.y = view_rows(y, I);
+    m.dx = view_rows(dx, I);
+    m.dy = view_rows(dy, I);
+    m.columns = I;
+    m.rows = N;
+    m.each = rows_of_block(N, COLUMN_PARTS);
+    const int64_t count = div_up(N, m.each);
+    struct ops_array parts = cuda_room(o, ROOM_SUMS, OPS_F32, count * I);
+    m.parts = floats(view_of(parts));
+    LAUNCH(o, activation_sums, div_up(I, COLUMN_BLOCK), count, COLUMN_BLOCK, COLUMN_SHARED, m);
+    cuda_add_parts(o, sums, parts, I, count, I);
 }
 
 DEVICE void gate_fwd(const struct map *a, const int f)

@@ -341,3 +341,23 @@ static inline int64_t rows_of_block(int64_t rows, int64_t most)
     const int64_t fewest = 64, each = div_up(rows, most);
     return each < fewest ? fewest : each;
 }
+
+/* Kernels that sum columns: blocks of 256 threads for 256 columns, eight for each lane. The rows of
+ * a part are distributed over the warps, and there are at most COLUMN_PARTS parts. */
+enum { COLUMN_BLOCK = 256, COLUMN_PARTS = 128 };
+#define COLUMN_SHARED (8 * COLUMN_BLOCK * sizeof(float))
+
+/* Puts the sums of the block's columns to[begin..], n in all, which are the warps' sums added in
+ * order. `warps`: COLUMN_SHARED bytes of shared memory. */
+DEVICE void put_columns(float *to, int64_t begin, int64_t n, const float *sum, float *warps)
+{
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    for (int j = 0; j < 8; j++)
+        warps[warp * COLUMN_BLOCK + lane * 8 + j] = sum[j];
+    BLOCK_BARRIER(); /* all warps' sums are there */
+    float total = 0;
+    for (int w = 0; w < COLUMN_BLOCK / WARP; w++)
+        total += warps[w * COLUMN_BLOCK + threadIdx.x];
+    if (begin + threadIdx.x < n)
+        to[begin + threadIdx.x] = total;
+}

@@ -6,10 +6,8 @@
 
 enum {
     THREADS = 256,
-    EACH = 8,         /* numbers that a thread loads at once */
-    RUNS = 32,        /* most runs of a launch */
-    COLUMNS = 8 * 32, /* columns per block: eight per thread */
-    PARTS = 128,      /* most parts of the rows */
+    EACH = 8,  /* numbers that a thread loads at once */
+    RUNS = 32, /* most runs of a launch */
 };
 
 /* ---- of all elements, in f64 -------------------------------------------------------------- */
@@ -135,30 +133,19 @@ struct columns {
     int add;
 };
 
-/* Each lane has eight columns, and the rows are distributed over the warps. The sums of the warps
- * are added in order. */
-KERNEL(column_part, columns, THREADS)
+KERNEL(column_part, columns, COLUMN_BLOCK)
 {
-    SHARED(float, warps); /* [warps,COLUMNS] */
+    SHARED(float, warps);
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    const int64_t i = (int64_t)blockIdx.x * COLUMNS + lane * 8;
+    const int64_t begin = (int64_t)blockIdx.x * COLUMN_BLOCK, i = begin + lane * 8;
     const int64_t first = (int64_t)blockIdx.y * a.each, end = least(first + a.each, a.rows);
     float sum[8] = { 0 };
-    for (int64_t r = first + warp; r < end && i < a.n; r += THREADS / WARP) {
+    for (int64_t r = first + warp; r < end && i < a.n; r += COLUMN_BLOCK / WARP) {
         struct eight x = get8(a.x, r * a.ld + i, a.n - i);
         for (int j = 0; j < 8; j++)
             sum[j] += x.v[j];
     }
-    for (int j = 0; j < 8; j++)
-        warps[warp * COLUMNS + lane * 8 + j] = sum[j];
-    BLOCK_BARRIER();
-    const int64_t column = (int64_t)blockIdx.x * COLUMNS + threadIdx.x;
-    if (column < a.n) {
-        float total = 0;
-        for (int w = 0; w < THREADS / WARP; w++)
-            total += warps[w * COLUMNS + threadIdx.x];
-        a.parts[blockIdx.y * a.n + column] = total;
-    }
+    put_columns(a.parts + blockIdx.y * a.n, begin, a.n, sum, warps);
 }
 
 /* Each lane has a column, and the parts are distributed over the warps in order. */
@@ -198,7 +185,7 @@ EXTERN_C void cuda_add_parts(struct ops *o, struct ops_gradient to, struct ops_a
 EXTERN_C void cuda_column_sums(struct ops *o, struct ops_gradient to, struct ops_array x,
                                int64_t ld, int64_t rows, int64_t n)
 {
-    const int64_t each = rows_of_block(rows, PARTS), count = div_up(rows, each);
+    const int64_t each = rows_of_block(rows, COLUMN_PARTS), count = div_up(rows, each);
     struct ops_array parts = cuda_room(o, ROOM_SUMS, OPS_F32, count * n);
     struct columns c;
     c.x = view_rows(x, ld);
@@ -211,8 +198,7 @@ EXTERN_C void cuda_column_sums(struct ops *o, struct ops_gradient to, struct ops
     c.count = count;
     c.add = 0;
     if (rows > 0)
-        LAUNCH(o, column_part, div_up(n, COLUMNS), count, THREADS,
-               THREADS / WARP * COLUMNS * sizeof(float), c);
+        LAUNCH(o, column_part, div_up(n, COLUMN_BLOCK), count, COLUMN_BLOCK, COLUMN_SHARED, c);
     cuda_add_parts(o, to, parts, n, count, n);
 }
 

@@ -240,6 +240,14 @@ void cpu_activation_bwd(struct ops *o, enum ops_activation f, struct ops_array d
     pool_for(o->pool, n, GRAIN, activation_bwd_part, &m);
 }
 
+void cpu_activation_sums(struct ops *o, enum ops_activation f, struct ops_array dx,
+                         struct ops_array y, struct ops_gradient sums, struct ops_array dy,
+                         struct ops_array x, int64_t N, int64_t I)
+{
+    cpu_activation_bwd(o, f, dx, y, dy, x, N * I);
+    cpu_column_sums(o, sums, dx, I, N, I);
+}
+
 struct gated {
     const struct kernels *k;
     struct ops_gate g;

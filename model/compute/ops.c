@@ -420,6 +420,15 @@ void ops_activation_bwd(struct ops *o, enum ops_activation f, struct ops_array d
     o->b->activation_bwd(o, f, dx, y, dy, x, n);
 }
 
+void ops_activation_sums(struct ops *o, enum ops_activation f, struct ops_array dx,
+                         struct ops_array y, struct ops_gradient sums, struct ops_array dy,
+                         struct ops_array x, int64_t N, int64_t I)
+{
+    const double n = (double)(N * I);
+    TRACE_KERNEL(0, bytes(dx, n) + bytes(y, n) + bytes(dy, n) + bytes(x, n));
+    o->b->activation_sums(o, f, dx, y, sums, dy, x, N, I);
+}
+
 void ops_gated_fwd(struct ops *o, const struct ops_gate *g, struct ops_array y,
                    struct ops_array gate, struct ops_array up)
 {

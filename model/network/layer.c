@@ -374,6 +374,19 @@ static void maps_fwd(struct run *r, const struct layer_row *row)
     split_linear_fwd(r->m, r->o, r->x[row->out].at, all_rows(r, row), maps, weights_of(row));
 }
 
+/* Returns 1 if the activation of the map's output makes the gradient of its bias, too: on a GPU,
+ * whose products would read the array once more. */
+static int is_bias_made(const struct run *r, const struct layer_row *map)
+{
+    const struct layer_row *row = map;
+    if (map->kind != LAYER_MAPS || outputs_of(map) > 1 || !is_biased(&r->m->config, map) ||
+        ops_on_host(r->o))
+        return 0;
+    while (row->kind && (row->kind != LAYER_ACTIVATE || row->in[0] != map->out))
+        row++;
+    return row->kind == LAYER_ACTIVATE;
+}
+
 /* If the gradient of the maps' input is there already, each rank has its rows of the sum over the
  * ranks, to which the maps add; else the maps begin it, and the row before sums it. */
 static void maps_bwd(struct run *r, const struct layer_row *row)
@@ -386,8 +399,14 @@ static void maps_bwd(struct run *r, const struct layer_row *row)
         d = split_gradient_begin(r->m, r->o, d, r->N, C);
     for (int i = 0; i < weights_of(row); i++) {
         const struct ops_linear map = map_of(r, row, i);
-        block_linear_bwd(r->m, r->o, (struct ops_gradient){ d, i || r->begun[in] }, r->dw,
-                         tensor_of(r, row, i), r->d[row->out + (enum layer_array)i].at, x, &map);
+        const struct ops_gradient dx = { d, i || r->begun[in] };
+        const struct ops_array dy = r->d[row->out + (enum layer_array)i].at;
+        const size_t tensor = tensor_of(r, row, i);
+        if (is_bias_made(r, row))
+            ops_linear_bwd(r->o, dx, block_gradient(r->m, r->dw, tensor), no_gradient(), dy, x,
+                           &map);
+        else
+            block_linear_bwd(r->m, r->o, dx, r->dw, tensor, dy, x, &map);
     }
     if (sum_now) {
         split_gradient_end(r->m, r->o, d, r->N, C);
@@ -459,8 +478,15 @@ static void activate_fwd(struct run *r, const struct layer_row *row)
 
 static void activate_bwd(struct run *r, const struct layer_row *row)
 {
-    ops_activation_bwd(r->o, r->m->config.activation, r->d[row->in[0]].at, r->x[row->out].at,
-                       r->d[row->out].at, r->x[row->in[0]].at, r->N * r->m->config.inner);
+    const struct ops_array dx = r->d[row->in[0]].at, y = r->x[row->out].at, dy = r->d[row->out].at,
+                           x = r->x[row->in[0]].at;
+    const enum ops_activation f = r->m->config.activation;
+    const struct layer_row *map = writer_of(r->rows, row->in[0]);
+    if (is_bias_made(r, map))
+        ops_activation_sums(r->o, f, dx, y, block_gradient(r->m, r->dw, tensor_of(r, map, 0) + 1),
+                            dy, x, r->N, r->m->config.inner);
+    else
+        ops_activation_bwd(r->o, f, dx, y, dy, x, r->N * r->m->config.inner);
 }
 
 static struct ops_gate gate_of(const struct run *r, const struct layer_row *row)
