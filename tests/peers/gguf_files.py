@@ -46,7 +46,8 @@ def check(path, folder, weights):
             ours = ours.T
         found = dequantize(t.data, t.tensor_type).reshape(ours.shape)
         error = np.abs(found - ours).max() / np.abs(ours).max()
-        assert error <= STEPS[weights] * 1.01, (weights, name, error)
+        # int4 keeps the last map of each MLP in 8 bits.
+        assert error <= STEPS["int8" if weights == "int4" and "mlp.c_proj" in name else weights] * 1.01, (weights, name, error)
         assert weights == "f32" or ours.ndim == 1 or not name.endswith("c_fc.weight") or error > 0, name
     tokens = reader.fields["tokenizer.ggml.tokens"].contents()
     assert len(tokens) == tensors["token_embd.weight"].shape[1] and len(set(tokens)) == len(tokens)
