@@ -30,9 +30,9 @@ struct window {
 
 /* Returns an empty slot of `bytes` bytes. If there is none, and no room for another one, takes out
  * arrays that cost at most `most`: those that cost least, and of these the one that was used
- * longest ago. Frees their slots if they have another size. To free memory, it waits for all work;
- * there are few sizes, so this happens only in the first step. Returns NULL if that makes too
- * little room. */
+ * longest ago. Frees their slots if they have another size, and waits for all work before that:
+ * in every step, if arrays of several sizes take turns. Returns NULL if that makes too little room.
+ */
 struct slot *window_take(struct window *w, uint64_t bytes, int most);
 struct slot *window_new_slot(struct window *w, uint64_t bytes); /* even if there is no room */
 void window_release(struct window *w);                          /* fine on a zeroed struct */
