@@ -146,7 +146,7 @@ DEVICE struct row sums_of(const struct norm *a, int64_t row)
     return s;
 }
 
-/* Computes columns i .. i + 7 of dx, of every a->groups-th of `count` rows from `row` on. Adds the
+/* Computes columns i to i + 7 of dx for rows row, row + a->groups, ... below row + count. Adds the
  * sums over these rows of dy n and of dy to totals[2, EACH, a->pieces]. */
 DEVICE void columns_of(const struct norm *a, const struct row *rows, int64_t row, int count,
                        int64_t i, float *totals)

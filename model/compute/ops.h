@@ -227,7 +227,7 @@ void ops_activation_fwd(struct ops *o, enum ops_activation f, struct ops_array y
  * dy, y may be x. */
 void ops_activation_bwd(struct ops *o, enum ops_activation f, struct ops_array dx,
                         struct ops_array y, struct ops_array dy, struct ops_array x, int64_t n);
-/* Does this for x[N,I], and computes the sums [I] of the columns of dx: the gradient of a bias. */
+/* The same for x[N,I]. Also adds up the columns of dx: sums[I], the gradient of a bias before f. */
 void ops_activation_sums(struct ops *o, enum ops_activation f, struct ops_array dx,
                          struct ops_array y, struct ops_gradient sums, struct ops_array dy,
                          struct ops_array x, int64_t N, int64_t I);

@@ -49,7 +49,7 @@ struct library *library_read(const struct dump_files *from, const char *language
                              const char *save);
 void library_free(struct library *l);
 
-/* What the export says of the wiki. */
+/* Facts about the wiki, from its export. */
 struct library_facts {
     struct dump_site site;
     struct magic *magic;      /* the magic words of its language */

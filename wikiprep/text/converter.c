@@ -8,7 +8,7 @@
 
 enum { ADD = 1, TITLE = 2, RAW = 4, DESCRIBE = 8, REMOVE = 16, HIDE = 32, NAME = 64, SHOW = 128 };
 
-/* Bounds of memory and time. MediaWiki bounds a page as a whole instead. */
+/* Limits of memory and time for a page. MediaWiki has no such limits: it limits the whole page. */
 enum {
     TEXT_MAX = 1024,     /* bytes of a word's replacement; other words of a page are left out */
     RULES_MAX = 20000,   /* words of a page; further ones are left out */

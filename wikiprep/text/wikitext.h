@@ -22,9 +22,9 @@ struct wikitext;
 struct wikitext *wikitext_new(const struct names *names, const struct wikitext_options *options);
 void wikitext_free(struct wikitext *w);
 
-/* Sets the names of the pages' wiki and, for all later pages, the sections to keep and to leave
- * out: lists of section.h. NULL: keep all, leave out none. A section includes its subsections. All
- * is borrowed. */
+/* Sets, for all later pages, the names of their wiki and the sections to keep (`wanted`) and to
+ * leave out (`unwanted`): lists as in section.h. NULL: keep all, leave out none. A section includes
+ * its subsections. The arguments must outlive their use. */
 void wikitext_set_site(struct wikitext *w, const struct names *names, const char *wanted,
                        const char *unwanted);
 

@@ -393,8 +393,8 @@ Test(gguf, bert_pretraining_with_small_weights)
     ops_free(o);
 }
 
-/* Saves the model, exports it, and compares: the tensors whose names end with one of words[] are Q8
- * in a folder that is loaded as IQ4_NL, and in the file; `plain` others are IQ4_NL. */
+/* Saves a model, loads it with IQ4_NL, and exports it with IQ4_NL. Checks the types in memory and
+ * in the file: Q8_0 for tensors whose names end with one of words[], IQ4_NL for `plain` others. */
 static void check_precious(const struct model_config *config, const char *const words[], int plain)
 {
     struct ops *o = ops_new(2);
