@@ -32,8 +32,8 @@ static const char SUFFIX[] = ".textmill-"; /* in temporary names and in the name
 
 static int remove_at(int at, const char *name);
 
-/* Removes the entries of an open folder in one pass, except marks if `marks` is 0. Returns the
- * number removed, or -1 if one could not be removed or the folder not be read. */
+/* Removes an open folder's entries in one pass, marks only if `marks` is 1. Returns the number
+ * removed, or -1 with errno. An entry that another thread moves away meanwhile is no failure. */
 static int remove_entries(int fd, int marks)
 {
     _Alignas(struct entry) char list[4096];
@@ -47,10 +47,10 @@ static int remove_entries(int fd, int marks)
             if (!strcmp(e->name, ".") || !strcmp(e->name, "..") ||
                 (!marks && !strncmp(e->name, SUFFIX, sizeof SUFFIX - 1)))
                 continue;
-            if (remove_at(fd, e->name) < 0)
-                failed = 1;
-            else
+            if (remove_at(fd, e->name) == 0)
                 gone++;
+            else if (errno != ENOENT)
+                failed = 1;
         }
     return n < 0 || failed ? -1 : gone;
 }
@@ -109,8 +109,8 @@ static void remove_all(enum temp_end most)
     atomic_store(&ending, 1);
     for (struct temp *t = atomic_load(&all); t; t = t->next)
         for (int tries = 100; atomic_load(&t->alive) && t->end <= most && tries > 0; tries--)
-            /* ENOTEMPTY: another thread was creating a file */
-            if (temp_remove(t->path) == 0 || errno != ENOTEMPTY)
+            /* it fails as long as another thread creates files inside */
+            if (temp_remove(t->path) == 0 || errno == ENOENT)
                 break;
 }
 

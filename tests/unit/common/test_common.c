@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <criterion/redirect.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -650,6 +651,37 @@ Test(temp, goes_at_exit_on_signals_and_with_the_next_run)
     file_names_release(&left);
     temp_remove(dir);
     buf_release(&path);
+}
+
+/* Moves the files that are left of 0 to MOVED - 1 out of the folder "t" of `arg`. */
+enum { MOVED = 3000 };
+static void *move_out(void *arg)
+{
+    char from[100], to[100];
+    for (int i = 0; i < MOVED; i++) {
+        snprintf(from, sizeof from, "%s/t/%d", (char *)arg, i);
+        snprintf(to, sizeof to, "%s/%d", (char *)arg, i);
+        rename(from, to);
+    }
+    return NULL;
+}
+
+Test(temp, goes_while_another_thread_moves_its_files_out)
+{
+    char dir[] = "/tmp/textmill-temp-XXXXXX", folder[100], file[120];
+    pthread_t thread;
+    cr_assert(mkdtemp(dir));
+    snprintf(folder, sizeof folder, "%s/t", dir);
+    cr_assert_eq(file_mkdirs(folder), 0);
+    for (int i = 0; i < MOVED; i++) {
+        snprintf(file, sizeof file, "%s/%d", folder, i);
+        close(open(file, O_WRONLY | O_CREAT, 0666));
+    }
+    cr_assert_eq(pthread_create(&thread, NULL, move_out, dir), 0);
+    cr_expect_eq(temp_remove(folder), 0);
+    pthread_join(thread, NULL);
+    cr_expect_eq(look(folder), FILE_NONE);
+    temp_remove(dir);
 }
 
 /* What looks like a temporary, but for one thing, is somebody's own. */
