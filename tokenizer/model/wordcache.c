@@ -10,7 +10,9 @@ enum {
     KEY_BYTES = 16,
     INLINE_IDS = 4,
     WAYS = 4,
-    BUCKETS_LOG = 16,
+    LEAST_LOG = 12, /* of the number of buckets */
+    MOST_LOG = 16,
+    GROWTH_LOG = 2,
     RING_UNITS = 1 << 20, /* of four bytes */
     PIECE_BYTES_MAX = 255,
     PIECE_IDS_MAX = 255,
@@ -39,6 +41,8 @@ struct word {
 
 struct wordcache {
     struct word (*buckets)[WAYS];
+    int log;      /* there are 1 << log buckets */
+    size_t taken; /* entries that were taken, also those that others have taken since */
     uint32_t *ring;
     uint64_t written; /* units written in total; the ring has the last RING_UNITS of them */
     wordcache_encode_fn *encode;
@@ -93,7 +97,7 @@ static const uint64_t low_factor = 0x9E3779B97F4A7C15u, high_factor = 0xC2B2AE3D
 static inline struct word *bucket_of(const struct wordcache *c, struct key k)
 {
     uint64_t h = k.low * low_factor + k.high * high_factor;
-    return c->buckets[h >> (64 - BUCKETS_LOG)];
+    return c->buckets[h >> (64 - c->log)];
 }
 
 static inline int has_key(const struct word *w, struct key k)
@@ -239,11 +243,37 @@ struct group {
     const uint32_t *given; /* the ids of the empty pieces that are still to come */
 };
 
+/* An entry that nothing has taken; no piece has its key. */
+static const struct key unused = { UINT64_MAX, UINT64_MAX };
+
+static void make_buckets(struct wordcache *c, int log)
+{
+    const size_t bytes = sizeof *c->buckets << log;
+    c->buckets = memset(mem_huge(1, bytes), 0xFF, bytes);
+    c->log = log;
+}
+
+/* Makes a table that is half full larger, until it has its largest size: a short text does not pay
+ * for memory that it does not need. Each bucket's entries are spread over new ones, in order. */
+static void grow(struct wordcache *c)
+{
+    const size_t count = (size_t)1 << c->log;
+    if (c->log == MOST_LOG || c->taken < count * WAYS / 2)
+        return;
+    struct word(*old)[WAYS] = c->buckets;
+    make_buckets(c, c->log + GROWTH_LOG);
+    for (const struct word *w = *old; w < old[count]; w++) {
+        const struct key k = { w->key[0], w->key[1] };
+        if (!has_key(w, unused))
+            bucket_of(c, k)[find_way(bucket_of(c, k), unused)] = *w;
+    }
+    free(old);
+}
+
 struct wordcache *wordcache_new(wordcache_encode_fn *encode, void *ctx)
 {
     struct wordcache *c = mem_zalloc(1, sizeof *c);
-    size_t bytes = sizeof *c->buckets << BUCKETS_LOG;
-    c->buckets = memset(mem_huge(1, bytes), 0xFF, bytes); /* no piece's key */
+    make_buckets(c, LEAST_LOG);
     c->ring = mem_alloc((RING_UNITS + FEW_IDS) * sizeof *c->ring);
     c->encode = encode;
     c->ctx = ctx;
@@ -356,7 +386,7 @@ ALWAYS __m512i eight_buckets(const struct wordcache *c, __m512i keys, __m512i mo
                                      _mm512_set1_epi64((long long)low_factor));
     __m512i high = _mm512_mullo_epi64(_mm512_unpackhi_epi64(keys, more),
                                       _mm512_set1_epi64((long long)high_factor));
-    __m512i hash = _mm512_srli_epi64(_mm512_add_epi64(low, high), 64 - BUCKETS_LOG);
+    __m512i hash = _mm512_srl_epi64(_mm512_add_epi64(low, high), _mm_cvtsi32_si128(64 - c->log));
     __m512i at = _mm512_slli_epi64(hash, __builtin_ctz(sizeof *c->buckets));
     return _mm512_permutexvar_epi64(
         order, _mm512_add_epi64(at, _mm512_set1_epi64((long long)(uintptr_t)c->buckets)));
@@ -470,8 +500,10 @@ static size_t add_missing(const struct group *g, struct missing *m, const struct
     if (known && is_waiting(w) && is_missing(g, m, w, i))
         return w->missing;
     if (size_of(&g->p, i) <= PIECE_BYTES_MAX) {
-        if (!known)
+        if (!known) {
             push_down(w, WAYS - 1);
+            g->c->taken++;
+        }
         w->key[0] = l->key.low;
         w->key[1] = l->key.high;
         w->elsewhere = (uint32_t)ELSEWHERE << COUNT_SHIFT;
@@ -601,6 +633,7 @@ int wordcache_encode(struct wordcache *c, const struct pieces *p, struct ids *ou
             *failed += done;
             return -1;
         }
+        grow(c);
     }
     if (c->fresh.cap > FRESH_KEPT)
         ids_release(&c->fresh);

@@ -5,9 +5,9 @@
  * holds a piece of less than 16 bytes, padded with zeroes, the piece's length in the last byte,
  * and up to four ids. More ids, and the bytes of longer pieces, are stored in a ring buffer, where
  * new records overwrite the oldest. The entry then holds the position in the ring. For a longer
- * piece, it holds a hash instead of the bytes, and the ring holds the bytes after the ids. Table
- * and ring have a fixed size. A piece that is not found is encoded again, so the ids do not depend
- * on the state of the cache.
+ * piece, it holds a hash instead of the bytes, and the ring holds the bytes after the ids. The
+ * table grows with the number of pieces, up to a limit; the ring has a fixed size. A piece that is
+ * not found is encoded again, so the ids do not depend on the state of the cache.
  *
  * Pieces are looked up in groups. Pieces that are not in the first half of their bucket wait until
  * the others are done; meanwhile the second half is fetched from memory. Those that are not there

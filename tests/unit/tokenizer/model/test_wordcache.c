@@ -95,6 +95,23 @@ Test(wordcache, a_new_piece_that_occurs_often_is_encoded_once)
     }
 }
 
+/* The table grows twice below; few of the pieces before that are lost. */
+Test(wordcache, pieces_stay_known_when_the_table_grows)
+{
+    enum { PIECES = 50000, BYTES = 8 };
+    struct oracle o = { 0 };
+    struct wordcache *c = wordcache_new(encode, &o);
+    const size_t bounds[2] = { 0, BYTES };
+    char text[BYTES + 1];
+    for (int round = 0; round < 2; round++)
+        for (int i = 0; i < PIECES; i++) {
+            snprintf(text, sizeof text, "%08d", i);
+            expect(c, text, bounds, 1, BYTES);
+        }
+    cr_expect_lt(o.calls, PIECES + PIECES / 8);
+    wordcache_free(c);
+}
+
 /* Encodes the same `pieces` pieces of n bytes twice. Their ids are more than the cache has room
  * for. */
 static void overwrite(uint32_t pieces, size_t n)
