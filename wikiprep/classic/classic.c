@@ -1,9 +1,9 @@
 #include "wikiprep/classic/classic.h"
 
+#include "common/files/nameset.h"
 #include "wikiprep/classic/classic_lines.h"
 #include "wikiprep/classic/classic_pass.h"
 #include "wikiprep/site/entity.h"
-#include "wikiprep/site/nameset.h"
 
 void classic_passed(struct classic *c)
 {

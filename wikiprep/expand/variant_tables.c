@@ -1,6 +1,6 @@
 #include "wikiprep/expand/variant_tables.h"
 
-#include "wikiprep/site/nameset.h"
+#include "common/files/nameset.h"
 
 struct reading {
     struct library *library;

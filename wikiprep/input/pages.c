@@ -1,9 +1,9 @@
 #include "wikiprep/input/pages.h"
 
 #include "common/files/file.h"
+#include "common/files/nameset.h"
 #include "wikiprep/site/entity.h"
 #include "wikiprep/site/names.h"
-#include "wikiprep/site/nameset.h"
 
 enum { READ = 1 << 16, LINE_MAX_BYTES = 1 << 16 };
 

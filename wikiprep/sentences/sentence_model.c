@@ -1,21 +1,15 @@
 #include "wikiprep/sentences/sentence_model.h"
 
-#include "common/base/hash.h"
 #include "common/base/lines.h"
 #include "common/files/file.h"
+#include "common/files/nameset.h"
 
 static const char FIRST_LINE[] = "textmill sentences 1";
 
-struct slot {
-    uint32_t place; /* 1 + offset of the word in `words`; 0: empty */
-    uint16_t len;
-    uint16_t kinds;
-};
-
 struct sentence_model {
-    struct buf words; /* the words, without separators */
-    struct slot *slots;
-    size_t count, cap; /* cap: a power of two */
+    struct nameset *words;
+    uint16_t *kinds; /* of each word */
+    size_t kinds_cap;
     struct sentence_marks marks;
 };
 
@@ -25,48 +19,19 @@ static const unsigned char common_first_bytes[256] = {
     [0xDB] = 1, [0xE0] = 1, [0xE1] = 1, [0xE2] = 1, [0xE3] = 1, [0xEF] = 1,
 };
 
-/* ---- a table of words ----------------------------------------------------------------------- */
-
-static struct slot *find(const struct sentence_model *m, const char *word, size_t n)
-{
-    size_t i = hash_bytes(word, n) & (m->cap - 1);
-    while (m->slots[i].place &&
-           (m->slots[i].len != n || memcmp(m->words.data + m->slots[i].place - 1, word, n) != 0))
-        i = (i + 1) & (m->cap - 1);
-    return &m->slots[i];
-}
-
-static void grow(struct sentence_model *m)
-{
-    SCOPED_MEM struct slot *old = m->slots;
-    size_t old_cap = m->cap;
-    m->cap = old_cap ? 2 * old_cap : 1024;
-    m->slots = mem_zalloc(m->cap, sizeof *m->slots);
-    for (size_t i = 0; i < old_cap; i++)
-        if (old[i].place)
-            *find(m, m->words.data + old[i].place - 1, old[i].len) = old[i];
-}
+/* ---- words ---------------------------------------------------------------------------------- */
 
 static void add(struct sentence_model *m, const char *word, size_t n, unsigned kind)
 {
-    if (2 * m->count >= m->cap)
-        grow(m);
-    struct slot *s = find(m, word, n);
-    if (!s->place) {
-        s->place = (uint32_t)m->words.len + 1;
-        s->len = (uint16_t)n;
-        buf_add(&m->words, word, n);
-        m->count++;
-    }
-    s->kinds |= (uint16_t)kind;
+    size_t before = nameset_count(m->words), i = nameset_add(m->words, word, n);
+    mem_grow(m->kinds, m->kinds_cap, i + 1);
+    m->kinds[i] = (uint16_t)(i == before ? kind : m->kinds[i] | kind);
 }
 
 unsigned sentence_model_word(const struct sentence_model *m, const char *word, size_t n)
 {
-    if (!n || n > SENTENCE_WORD_MAX_BYTES)
-        return 0;
-    const struct slot *s = find(m, word, n);
-    return s->place ? s->kinds : 0;
+    long i = n && n <= SENTENCE_WORD_MAX_BYTES ? nameset_find(m->words, word, n) : -1;
+    return i >= 0 ? m->kinds[i] : 0;
 }
 
 const struct sentence_marks *sentence_model_marks(const struct sentence_model *m)
@@ -205,8 +170,7 @@ static void add_built_in(struct sentence_model *m, const char *lang, size_t n)
 struct sentence_model *sentence_model_new(const char *lang)
 {
     struct sentence_model *m = mem_zalloc(1, sizeof *m);
-    buf_init(&m->words);
-    grow(m);
+    m->words = nameset_new();
     memcpy(m->marks.first_bytes, common_first_bytes, sizeof m->marks.first_bytes);
     add_built_in(m, "", 0);
     if (*lang)
@@ -218,7 +182,7 @@ void sentence_model_free(struct sentence_model *m)
 {
     if (!m)
         return;
-    buf_release(&m->words);
-    free(m->slots);
+    nameset_free(m->words);
+    free(m->kinds);
     free(m);
 }

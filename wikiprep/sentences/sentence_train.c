@@ -3,9 +3,9 @@
 
 #include <math.h>
 
-#include "common/base/hash.h"
 #include "common/base/lines.h"
 #include "common/files/file.h"
+#include "common/files/nameset.h"
 #include "wikiprep/sentences/letter.h"
 #include "wikiprep/sentences/sentence_model.h"
 
@@ -24,12 +24,10 @@ enum {
     PLAIN_MIN = 5,       /* fewest letters of words that cannot be abbreviations */
     WORDS_MIN = 1000,    /* fewest words to learn from */
     LINE_BYTES = 96,     /* longest line of the model */
-    TYPES_MAX = 1 << 22, /* most words in the table; beyond it, words seen once are dropped */
+    TYPES_MAX = 1 << 22, /* most words in memory; beyond it, words seen once are dropped */
 };
 
 struct type {
-    uint32_t place; /* 1 + offset in `words`; 0: empty */
-    uint16_t len;
     uint32_t count, periods; /* occurrences; those with a period */
     uint32_t numbered;       /* those with a period and then a number */
     uint32_t begins;         /* capitalized, after a plain word with a period */
@@ -43,75 +41,50 @@ struct type {
 enum before { AT_BEGIN, MIDDLE, ENDED, MARKED, SMALL_NUMBER };
 
 struct sentence_trainer {
-    struct buf words;
-    struct type *types;
-    size_t type_count, cap;  /* cap: a power of two */
+    struct nameset *words;
+    struct type *types;      /* of each word */
+    size_t cap, most;        /* most: words in memory before those seen once are dropped */
     uint64_t count, periods; /* words; words with a period */
     uint64_t ends;           /* plain words with a period */
     uint64_t ordinals, small_numbers;
 };
 
-/* ---- a table of words ------------------------------------------------------------------------ */
+/* ---- words ----------------------------------------------------------------------------------- */
 
-static struct type *find(const struct sentence_trainer *t, const char *word, size_t n)
+/* Returns the entry of a word in lower case, until the next is added. Adds the word if it is new.
+ */
+static struct type *add(struct sentence_trainer *t, const char *word, size_t n)
 {
-    size_t i = hash_bytes(word, n) & (t->cap - 1);
-    while (t->types[i].place &&
-           (t->types[i].len != n || memcmp(t->words.data + t->types[i].place - 1, word, n) != 0))
-        i = (i + 1) & (t->cap - 1);
+    size_t before = nameset_count(t->words), i = nameset_add(t->words, word, n);
+    mem_grow(t->types, t->cap, i + 1);
+    if (i == before)
+        t->types[i] = (struct type){ 0 };
     return &t->types[i];
 }
 
-/* Moves the words seen at least `min` times to a new table, which is at most a quarter full. */
-static void rebuild(struct sentence_trainer *t, uint32_t min)
+/* Drops the words seen once. */
+static void drop_rare(struct sentence_trainer *t)
 {
     struct sentence_trainer old = *t;
-    t->type_count = 0;
-    for (size_t i = 0; i < old.cap; i++)
-        t->type_count += old.types[i].place && old.types[i].count >= min;
-    for (t->cap = 1 << 12; t->cap < 4 * t->type_count; t->cap *= 2)
-        ;
-    t->types = mem_zalloc(t->cap, sizeof *t->types);
-    buf_init(&t->words);
-    for (size_t i = 0; i < old.cap; i++) {
-        struct type *was = &old.types[i];
-        if (!was->place || was->count < min)
-            continue;
-        const char *word = old.words.data + was->place - 1;
-        struct type *is = find(t, word, was->len);
-        *is = *was;
-        is->place = (uint32_t)t->words.len + 1;
-        buf_add(&t->words, word, was->len);
-    }
-    buf_release(&old.words);
+    t->words = nameset_new();
+    t->types = NULL;
+    t->cap = 0;
+    for (size_t i = 0; i < nameset_count(old.words); i++)
+        if (old.types[i].count > 1) {
+            const char *word = nameset_at(old.words, i);
+            *add(t, word, strlen(word)) = old.types[i];
+        }
+    while (t->most < 2 * nameset_count(t->words))
+        t->most *= 2;
+    nameset_free(old.words);
     free(old.types);
-}
-
-/* Counts the word in lower case and returns its entry, or NULL if the word is too long. */
-static struct type *count(struct sentence_trainer *t, const char *word, size_t n)
-{
-    char lower[SENTENCE_WORD_MAX_BYTES];
-    if (n > sizeof lower)
-        return NULL;
-    n = letter_lower(lower, word, n);
-    if (2 * t->type_count >= t->cap)
-        rebuild(t, t->type_count >= TYPES_MAX ? 2 : 1);
-    struct type *type = find(t, lower, n);
-    if (!type->place) {
-        type->place = (uint32_t)t->words.len + 1;
-        type->len = (uint16_t)n;
-        buf_add(&t->words, lower, n);
-        t->type_count++;
-    }
-    type->count++;
-    return type;
 }
 
 struct sentence_trainer *sentence_trainer_new(void)
 {
     struct sentence_trainer *t = mem_zalloc(1, sizeof *t);
-    buf_init(&t->words);
-    rebuild(t, 1);
+    t->words = nameset_new();
+    t->most = TYPES_MAX;
     return t;
 }
 
@@ -119,7 +92,7 @@ void sentence_trainer_free(struct sentence_trainer *t)
 {
     if (!t)
         return;
-    buf_release(&t->words);
+    nameset_free(t->words);
     free(t->types);
     free(t);
 }
@@ -185,17 +158,17 @@ static enum before judge(const struct token *k)
 
 static void count_number(struct sentence_trainer *t, const char *word, size_t n)
 {
-    struct type *type = find(t, word, n);
-    if (type->place) /* else rebuild() dropped it */
-        type->numbered++;
+    long i = nameset_find(t->words, word, n);
+    if (i >= 0) /* else drop_rare() dropped it */
+        t->types[i].numbered++;
 }
 
 static void add_paragraph(struct sentence_trainer *t, const char *s, const char *end)
 {
     enum before before = AT_BEGIN;
-    int period = 0; /* 1: the last word has a period and then a space */
-    char last[SENTENCE_WORD_MAX_BYTES];
-    size_t last_len = 0; /* length of the last word in `last`; 0: not a word */
+    int period = 0;                     /* 1: the last word has a period and then a space */
+    char last[SENTENCE_WORD_MAX_BYTES]; /* the last word in lower case */
+    size_t last_len = 0;                /* its length; 0: not a word */
     for (struct token k; read_token(s, end, &k); s = k.after) {
         int upper = k.first == LETTER_UPPER;
         if (period && last_len && k.first == LETTER_DIGIT)
@@ -204,14 +177,16 @@ static void add_paragraph(struct sentence_trainer *t, const char *s, const char 
         t->small_numbers += before == SMALL_NUMBER;
         last_len = 0;
         int initial = k.letters == 1 && upper;
-        struct type *type = k.letters && !k.digits && !initial ? count(t, k.s, k.n) : NULL;
-        if (type) {
+        if (k.letters && !k.digits && !initial && k.n <= sizeof last) {
+            last_len = letter_lower(last, k.s, k.n);
+            if (nameset_count(t->words) >= t->most)
+                drop_rare(t);
+            struct type *type = add(t, last, last_len);
+            type->count++;
             type->periods += (uint32_t)k.period;
             type->begins += upper && before == ENDED;
             type->elsewhere += upper && before == MIDDLE;
             type->small += !upper;
-            last_len = type->len;
-            memcpy(last, t->words.data + type->place - 1, last_len);
         }
         t->count++;
         t->periods += (uint64_t)k.period;
@@ -232,7 +207,7 @@ void sentence_trainer_add(struct sentence_trainer *t, const char *s, size_t n)
 
 static const char *word_of(const struct sentence_trainer *t, const struct type *type)
 {
-    return t->words.data + type->place - 1;
+    return nameset_at(t->words, (size_t)(type - t->types));
 }
 
 /* Returns log(p^hits * (1-p)^(n-hits)). */
@@ -249,7 +224,7 @@ static int is_abbreviation(const struct sentence_trainer *t, const struct type *
 {
     const char *word = word_of(t, type);
     double letters = 0, periods = 0;
-    for (const char *s = word, *end = word + type->len; s < end;) {
+    for (const char *s = word, *end = word + strlen(word); s < end;) {
         struct letter c = letter_at(s, end);
         letters += letter_is_alphabetic(c.kind);
         periods += c.code == '.';
@@ -283,10 +258,8 @@ static int is_opener(const struct sentence_trainer *t, const struct type *type)
 
 static int compare(const void *a, const void *b, void *trainer)
 {
-    const struct type *x = *(const struct type *const *)a, *y = *(const struct type *const *)b;
-    size_t n = x->len < y->len ? x->len : y->len;
-    int order = memcmp(word_of(trainer, x), word_of(trainer, y), n);
-    return order ? order : (int)x->len - (int)y->len;
+    return strcmp(word_of(trainer, *(const struct type *const *)a),
+                  word_of(trainer, *(const struct type *const *)b));
 }
 
 static unsigned kind_of(const struct sentence_trainer *t, const struct type *type)
@@ -304,14 +277,15 @@ static void put_words(const struct sentence_trainer *t, struct buf *out, const s
     for (size_t i = 0; i < n; i++) {
         if (kind_of(t, types[i]) != kind)
             continue;
-        if (!begin || out->len - begin + types[i]->len >= LINE_BYTES) {
+        const char *word = word_of(t, types[i]);
+        if (!begin || out->len - begin + strlen(word) >= LINE_BYTES) {
             if (begin)
                 buf_addc(out, '\n');
             begin = out->len;
             buf_adds(out, name);
         }
         buf_addc(out, ' ');
-        buf_add(out, word_of(t, types[i]), types[i]->len);
+        buf_adds(out, word);
     }
     if (begin)
         buf_addc(out, '\n');
@@ -322,10 +296,11 @@ int sentence_trainer_finish(const struct sentence_trainer *t, struct buf *out)
     if (t->count < WORDS_MIN)
         return err_set("cannot learn where sentences end from %llu words: at least %d are needed",
                        (unsigned long long)t->count, WORDS_MIN);
-    SCOPED_MEM const struct type **types = mem_zalloc(t->type_count, sizeof *types);
+    const size_t count = nameset_count(t->words);
+    SCOPED_MEM const struct type **types = mem_zalloc(count, sizeof *types);
     size_t n = 0;
-    for (size_t i = 0; i < t->cap; i++)
-        if (t->types[i].place && kind_of(t, &t->types[i]))
+    for (size_t i = 0; i < count; i++)
+        if (kind_of(t, &t->types[i]))
             types[n++] = &t->types[i];
     qsort_r(types, n, sizeof *types, compare, (void *)(uintptr_t)t);
     buf_addf(out, "textmill sentences 1\n# learned from %llu words\n",

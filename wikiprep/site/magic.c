@@ -1,8 +1,8 @@
 #include "wikiprep/site/magic.h"
 
 #include "common/base/utf8.h"
+#include "common/files/nameset.h"
 #include "unicode/letter_case.h"
-#include "wikiprep/site/nameset.h"
 #include "wikiprep/values/knowledge.h"
 #include "wikiprep/values/span.h"
 

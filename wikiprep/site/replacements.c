@@ -2,7 +2,7 @@
 
 #include "common/base/hash.h"
 #include "common/base/utf8.h"
-#include "wikiprep/site/nameset.h"
+#include "common/files/nameset.h"
 
 enum { BUCKETS = 4096 };
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <limits.h>
 
-#include "wikiprep/site/nameset.h"
+#include "common/files/nameset.h"
 
 /* ---- namespaces -------------------------------------------------------------------------- */
 

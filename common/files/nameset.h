@@ -22,7 +22,8 @@ size_t nameset_add(struct nameset *set, const char *name, size_t n);
 int nameset_each(const char *value, int (*add)(void *ctx, const char *name, size_t n), void *ctx);
 
 size_t nameset_count(const struct nameset *set);
-const char *nameset_at(const struct nameset *set, size_t i); /* in order of addition */
+/* Returns name i, in order of addition, until the next one is added. */
+const char *nameset_at(const struct nameset *set, size_t i);
 
 /* Return the index of a name; -1 if it is not in the set. `hash` is hash_bytes of the name.
  * Thread-safe while no names are added. */

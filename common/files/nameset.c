@@ -1,20 +1,24 @@
-#include "wikiprep/site/nameset.h"
+#include "common/files/nameset.h"
 
 #include "common/base/hash.h"
 #include "common/base/utf8.h"
 #include "common/files/file.h"
 
 struct nameset {
-    char **names;
+    struct buf text; /* the names, each followed by a NUL */
+    struct name {
+        size_t at, n; /* in `text` */
+    } * names;
     size_t count, names_cap;
-    size_t *places; /* hash table with open addressing: 1 + index in `names`, or 0; cap is a power
-                       of two */
+    uint32_t *places; /* hash table with open addressing: 1 + index in `names`, or 0; cap is a
+                         power of two */
     size_t cap;
 };
 
 struct nameset *nameset_new(void)
 {
     struct nameset *set = mem_zalloc(1, sizeof *set);
+    buf_init(&set->text);
     set->cap = 16;
     set->places = mem_zalloc(set->cap, sizeof *set->places);
     return set;
@@ -24,20 +28,19 @@ void nameset_free(struct nameset *set)
 {
     if (!set)
         return;
-    for (size_t i = 0; i < set->count; i++)
-        free(set->names[i]);
+    buf_release(&set->text);
     free(set->names);
     free(set->places);
     free(set);
 }
 
 /* Returns the name's slot in set->places, or the free slot (0) for it. */
-static size_t *find(const struct nameset *set, const char *name, size_t n, uint64_t hash)
+static uint32_t *find(const struct nameset *set, const char *name, size_t n, uint64_t hash)
 {
     size_t mask = set->cap - 1, i = hash & mask;
     for (; set->places[i]; i = (i + 1) & mask) {
-        const char *other = set->names[set->places[i] - 1];
-        if (strlen(other) == n && !memcmp(other, name, n))
+        const struct name *other = &set->names[set->places[i] - 1];
+        if (other->n == n && !memcmp(set->text.data + other->at, name, n))
             break;
     }
     return &set->places[i];
@@ -48,21 +51,24 @@ static void grow(struct nameset *set)
     free(set->places);
     set->cap *= 2;
     set->places = mem_zalloc(set->cap, sizeof *set->places);
-    for (size_t i = 0; i < set->count; i++)
-        *find(set, set->names[i], strlen(set->names[i]),
-              hash_bytes(set->names[i], strlen(set->names[i]))) = i + 1;
+    for (size_t i = 0; i < set->count; i++) {
+        const char *name = nameset_at(set, i);
+        *find(set, name, set->names[i].n, hash_bytes(name, set->names[i].n)) = (uint32_t)i + 1;
+    }
 }
 
 size_t nameset_add(struct nameset *set, const char *name, size_t n)
 {
     if (2 * (set->count + 1) > set->cap)
         grow(set);
-    size_t *place = find(set, name, n, hash_bytes(name, n));
+    uint32_t *place = find(set, name, n, hash_bytes(name, n));
     if (*place)
         return *place - 1;
     mem_grow(set->names, set->names_cap, set->count + 1);
-    set->names[set->count++] = mem_strndup(name, n);
-    *place = set->count;
+    set->names[set->count++] = (struct name){ set->text.len, n };
+    buf_add(&set->text, name, n);
+    buf_addc(&set->text, '\0');
+    *place = (uint32_t)set->count;
     return set->count - 1;
 }
 
@@ -99,7 +105,7 @@ size_t nameset_count(const struct nameset *set)
 
 const char *nameset_at(const struct nameset *set, size_t i)
 {
-    return set->names[i];
+    return set->text.data + set->names[i].at;
 }
 
 long nameset_find(const struct nameset *set, const char *name, size_t n)
