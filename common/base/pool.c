@@ -285,9 +285,9 @@ static void read_and_work(struct flow *f)
     }
     f->slots[s] = SLOT_TAKEN;
     f->read++;
-    announce(f);
     int failed = got < 0; /* an error takes its place in item order, after the items read before */
-    if (!failed) {
+    if (!failed && f->p->work) {
+        announce(f);
         pthread_mutex_unlock(&f->lock);
         failed = f->p->work(f->p->ctx, f->p->items[s]) < 0;
         pthread_mutex_lock(&f->lock);

@@ -43,7 +43,7 @@ void pool_each(struct pool *p, int64_t n, void (*fn)(void *ctx, int64_t i, int t
  * read. Several threads may run `help` at once, also while one runs `read`. */
 struct pipeline {
     int (*read)(void *ctx, void *item);
-    int (*work)(void *ctx, void *item);
+    int (*work)(void *ctx, void *item); /* may be NULL */
     int (*write)(void *ctx, void *item);
     void *ctx;
     /* the items, which the caller owns; at least one. With two or more per thread all threads are

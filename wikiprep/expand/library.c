@@ -4,6 +4,7 @@
 #include "common/base/hash.h"
 #include "common/base/log.h"
 #include "common/base/order.h"
+#include "common/base/pool.h"
 #include "common/files/file.h"
 #include "common/files/spill.h"
 #include "common/formats/document.h"
@@ -198,49 +199,74 @@ static int finish(struct library *l)
     return 0;
 }
 
-/* Copies the site data of the dump into the library. Call it after the first page was read. If
- * `out` is not NULL, also writes the first lines of the file of --save-templates to it. Returns 0,
- * or -1 with an error. */
-static int take_site(struct library *l, const struct dump *d, const char *language,
-                     struct output *out)
+/* What the pages of all files are read into. */
+struct reading {
+    struct library *l;
+    const char *language; /* instead of the export's; NULL: that */
+    struct output *save;  /* the file of --save-templates; NULL: none */
+    int has_site;         /* the library has the site data of the first export */
+    struct dump *dump;    /* the current file */
+};
+
+/* Copies the site data of the dump into the library, and writes the first lines of the file of
+ * --save-templates. Call it after the first page was read. Returns 0, or -1 with an error. */
+static int take_site(struct reading *r)
 {
-    dump_site_copy(&l->facts.site, dump_site(d));
-    if (language) {
-        buf_clear(&l->facts.site.lang);
-        buf_adds(&l->facts.site.lang, language);
+    struct dump_site *site = &r->l->facts.site;
+    r->has_site = 1;
+    dump_site_copy(site, dump_site(r->dump));
+    if (r->language) {
+        buf_clear(&site->lang);
+        buf_adds(&site->lang, r->language);
     }
-    return out ? save_begin(out, &l->facts.site) : 0;
+    return r->save ? save_begin(r->save, site) : 0;
+}
+
+static int read_page(void *ctx, void *page)
+{
+    return dump_read(((struct reading *)ctx)->dump, page);
 }
 
 /* Stores the page in the library if it is one to keep (is_kept). If other pages may call it, also
- * writes it to `out`, unless that is NULL. Returns 0, or -1 with an error. */
-static int take_page(struct library *l, const struct dump *d, const struct dump_page *page,
-                     struct output *out)
+ * writes it to the file of --save-templates. Returns 0, or -1 with an error. */
+static int take_page(void *ctx, void *item)
 {
-    progress_to(dump_packed_bytes(d));
+    struct reading *r = ctx;
+    const struct dump_page *page = item;
+    if (!r->has_site && take_site(r) < 0)
+        return -1;
+    progress_to(dump_packed_bytes(r->dump));
     if (page->too_long)
         return 0;
-    if (out && is_callable(page) && save_page(out, page) < 0)
+    if (r->save && is_callable(page) && save_page(r->save, page) < 0)
         return -1;
-    return add_page(l, page);
+    return add_page(r->l, page);
 }
 
-/* Adds the pages of one file to the library. The first file's site is the library's. Returns 0, or
- * -1 with an error. */
-static int read_file(struct library *l, const char *path, int threads, const char *language,
-                     int is_first, struct output *out)
+static int unpack_ahead(void *ctx)
+{
+    return dump_help(((struct reading *)ctx)->dump);
+}
+
+/* Adds the pages of one file to the library. Returns 0, or -1 with an error. */
+static int read_file(struct reading *r, const char *path, int threads)
 {
     SCOPED(dump_page) page = DUMP_PAGE_INIT;
-    struct dump *d = dump_open(path, PAGE_MAX_BYTES, threads);
-    if (d)
-        dump_start_helpers(d);
-    int got = d ? dump_read(d, &page) : -1;
-    int result = got < 0 ? -1 : is_first ? take_site(l, d, language, out) : 0;
-    for (; !result && got; got = result ? 0 : dump_read(d, &page))
-        result = got < 0 ? -1 : take_page(l, d, &page, out);
-    if (d)
-        take_date(l, &dump_site(d)->date);
-    dump_close(d);
+    void *items[] = { &page };
+    const struct pipeline p = { .read = read_page,
+                                .write = take_page,
+                                .help = unpack_ahead,
+                                .ctx = r,
+                                .items = items,
+                                .item_count = 1 };
+    r->dump = dump_open(path, PAGE_MAX_BYTES, threads);
+    if (!r->dump)
+        return -1;
+    int result = pipeline_run(&p, threads);
+    if (!result && !r->has_site)
+        result = take_site(r);
+    take_date(r->l, &dump_site(r->dump)->date);
+    dump_close(r->dump);
     return result;
 }
 
@@ -249,12 +275,13 @@ struct library *library_read(const struct dump_files *from, const char *language
 {
     struct library *l = mem_zalloc(1, sizeof *l);
     struct output out = { 0 };
+    struct reading r = { .l = l, .language = language, .save = save ? &out : NULL };
     buf_init(&l->facts.date);
     spill_init(&l->texts, HELD_MAX);
     dump_site_release(&l->facts.site); /* makes it empty */
     int result = save ? output_open(&out, save) : 0;
     for (size_t i = 0; !result && i < from->count; i++)
-        result = read_file(l, from->paths[i], threads, language, !i, save ? &out : NULL);
+        result = read_file(&r, from->paths[i], threads);
     if (!result && save)
         result = save_end(&out, l->facts.date.data);
     if (!result)

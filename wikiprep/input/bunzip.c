@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 
-#include "common/base/pool.h"
 #include "wikiprep/input/bzpiece.h"
 #include "wikiprep/input/bzrun.h"
 
@@ -29,9 +28,6 @@ struct bunzip {
     struct bzcutter cutter;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    int threads;
-    pthread_t *helpers; /* threads started by bunzip_start_helpers */
-    int helper_count, quit;
     struct bzblock_tables **spare; /* unused tables, at most one per thread */
     int spare_count;
     struct bzpiece *ring;            /* piece i is ring[i mod ring_count] */
@@ -63,28 +59,16 @@ static int has_job(const struct bunzip *b, int wanted)
            (wanted || b->cutter.begin < b->mark);
 }
 
-static struct bzblock_tables *take_tables(struct bunzip *b)
-{
-    return b->spare_count ? b->spare[--b->spare_count] : bzblock_tables_new();
-}
-
-static void give_tables(struct bunzip *b, struct bzblock_tables *tables)
-{
-    if (b->spare_count < b->threads)
-        b->spare[b->spare_count++] = tables;
-    else
-        bzblock_tables_free(tables);
-}
-
 /* Decodes a block. To be called without the lock held. */
 static void decode(struct bunzip *b, struct bzblock *block)
 {
     pthread_mutex_lock(&b->lock);
-    struct bzblock_tables *tables = take_tables(b);
+    struct bzblock_tables *tables = b->spare_count ? b->spare[--b->spare_count]
+                                                   : bzblock_tables_new();
     pthread_mutex_unlock(&b->lock);
     bzblock_decode(tables, block);
     pthread_mutex_lock(&b->lock);
-    give_tables(b, tables);
+    b->spare[b->spare_count++] = tables;
     pthread_mutex_unlock(&b->lock);
 }
 
@@ -109,20 +93,6 @@ static void do_job(struct bunzip *b)
     }
     p->done = 1;
     pthread_cond_broadcast(&b->changed);
-}
-
-static void *help(void *arg)
-{
-    struct bunzip *b = arg;
-    pthread_mutex_lock(&b->lock);
-    while (!b->quit && !b->ended) {
-        if (has_job(b, 0))
-            do_job(b);
-        else
-            pthread_cond_wait(&b->changed, &b->lock);
-    }
-    pthread_mutex_unlock(&b->lock);
-    return NULL;
 }
 
 int bunzip_help(struct bunzip *b)
@@ -170,29 +140,20 @@ static int fail_cut_short(struct bunzip *b)
     return fail_at(b, b->piece.end, "truncated bzip2 input");
 }
 
-/* Makes the next piece the current one. Returns 1, or 0 at the end of the file. */
-static int next_piece(struct bunzip *b)
+/* Makes the next piece the current one or, with `join` 1, joins it to that. Returns 1, or 0 at the
+ * end of the file. */
+static int next_piece(struct bunzip *b, int join)
 {
     pthread_mutex_lock(&b->lock);
     struct bzpiece *next = await_piece(b);
     if (next) {
         struct bzpiece keep = b->piece;
-        b->piece = *next;
-        *next = keep;
-        b->taken++;
-        pthread_cond_broadcast(&b->changed);
-    }
-    pthread_mutex_unlock(&b->lock);
-    return next != NULL;
-}
-
-/* Joins the next piece to the current one. Returns 1, or 0 at the end of the file. */
-static int join_piece(struct bunzip *b)
-{
-    pthread_mutex_lock(&b->lock);
-    struct bzpiece *next = await_piece(b);
-    if (next) {
-        bzpiece_join(&b->piece, next);
+        if (join) {
+            bzpiece_join(&b->piece, next);
+        } else {
+            b->piece = *next;
+            *next = keep;
+        }
         b->taken++;
         pthread_cond_broadcast(&b->changed);
     }
@@ -204,7 +165,7 @@ static int join_piece(struct bunzip *b)
 static int has_bits(struct bunzip *b, uint64_t n)
 {
     while (b->piece.end - b->at < n)
-        if (!join_piece(b))
+        if (!next_piece(b, 1))
             return 0;
     return 1;
 }
@@ -245,7 +206,7 @@ static uint64_t find_block(struct bunzip *b)
 {
     const struct bzpiece *p = &b->piece;
     uint64_t at = whole_block(b, b->damage);
-    while (at == UINT64_MAX && next_piece(b))
+    while (at == UINT64_MAX && next_piece(b, 0))
         if (p->kind == BZPIECE_BLOCK && p->block.state == BZBLOCK_GOOD)
             at = p->begin;
     return at;
@@ -255,24 +216,25 @@ static uint64_t find_block(struct bunzip *b)
  * or -1 with the error set. */
 static int read_header(struct bunzip *b)
 {
+    static const char no_stream[] = "neither a bzip2 stream nor the end of the file";
     uint64_t begin;
     uint32_t byte;
     do {
-        if (b->at == b->piece.end && !next_piece(b))
+        if (b->at == b->piece.end && !next_piece(b, 0))
             return b->cutter.error ? fail_cut_short(b) : 0;
         begin = b->at;
         if (!has_bits(b, 8))
             return fail_cut_short(b);
     } while (!(byte = get(b, 8)));
-    for (int i = 0; i < 4; i++) {
-        int fits = i < 3 ? byte == (uint8_t) "BZh"[i] : byte >= '1' && byte <= '9';
-        if (!fits)
-            return fail_at(b, begin, "neither a bzip2 stream nor the end of the file");
-        if (i < 3 && !has_bits(b, 8))
+    for (const char *s = "BZh"; *s; s++) {
+        if (byte != (uint8_t)*s)
+            return fail_at(b, begin, no_stream);
+        if (!has_bits(b, 8))
             return fail_cut_short(b);
-        if (i < 3)
-            byte = get(b, 8);
+        byte = get(b, 8);
     }
+    if (byte < '1' || byte > '9')
+        return fail_at(b, begin, no_stream);
     b->level = (int)byte - '0';
     b->in_stream = 1;
     b->resumed = 0;
@@ -365,7 +327,7 @@ static int start_in_piece(struct bunzip *b)
 static int start(struct bunzip *b)
 {
     int found = 0;
-    while (!found && next_piece(b))
+    while (!found && next_piece(b, 0))
         found = start_in_piece(b);
     b->starting = !found;
     b->in_stream = b->resumed = 1;
@@ -383,7 +345,7 @@ static int next_block(struct bunzip *b)
         int in_stream = b->in_stream ? 1 : read_header(b);
         if (in_stream <= 0)
             return in_stream;
-        if ((b->at == b->piece.end && !next_piece(b)) || !has_bits(b, 48))
+        if ((b->at == b->piece.end && !next_piece(b, 0)) || !has_bits(b, 48))
             return fail_cut_short(b);
         uint64_t begin = b->at, magic = (uint64_t)get(b, 24) << 24;
         magic |= get(b, 24);
@@ -493,7 +455,6 @@ struct bunzip *bunzip_new(const char *name, int64_t (*pull)(void *ctx, void *byt
     struct bunzip *b = mem_zalloc(1, sizeof *b);
     b->name = name;
     b->cutter = (struct bzcutter){ .pull = pull, .ctx = ctx };
-    b->threads = threads;
     b->mark = b->given_to_mark = UINT64_MAX;
     b->spare = mem_zalloc((size_t)threads, sizeof *b->spare);
     b->ring_count = 1 + (uint64_t)PIECES_A_THREAD * (uint64_t)(threads - 1);
@@ -501,13 +462,6 @@ struct bunzip *bunzip_new(const char *name, int64_t (*pull)(void *ctx, void *byt
     pthread_mutex_init(&b->lock, NULL);
     pthread_cond_init(&b->changed, NULL);
     return b;
-}
-
-void bunzip_start_helpers(struct bunzip *b)
-{
-    b->helpers = mem_zalloc((size_t)b->threads, sizeof *b->helpers);
-    for (; b->helper_count < b->threads - 1; b->helper_count++)
-        pool_start_thread(&b->helpers[b->helper_count], help, b);
 }
 
 void bunzip_set_places(struct bunzip *b, uint64_t (*place)(void *ctx, uint64_t offset))
@@ -519,12 +473,6 @@ void bunzip_free(struct bunzip *b)
 {
     if (!b)
         return;
-    pthread_mutex_lock(&b->lock);
-    b->quit = 1;
-    pthread_cond_broadcast(&b->changed);
-    pthread_mutex_unlock(&b->lock);
-    for (int i = 0; i < b->helper_count; i++)
-        pthread_join(b->helpers[i], NULL);
     pthread_mutex_destroy(&b->lock);
     pthread_cond_destroy(&b->changed);
     for (uint64_t i = 0; i < b->ring_count; i++)
@@ -536,6 +484,5 @@ void bunzip_free(struct bunzip *b)
     bzcutter_release(&b->cutter);
     free(b->error);
     free(b->ring);
-    free(b->helpers);
     free(b);
 }

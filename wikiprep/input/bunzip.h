@@ -39,10 +39,6 @@ void bunzip_free(struct bunzip *b); /* no other thread may call bunzip_help any 
  * to do now. */
 int bunzip_help(struct bunzip *b);
 
-/* Starts helper threads that call bunzip_help, one less than the `threads` of bunzip_new. For a
- * caller that has no threads of its own. Call it at most once. */
-void bunzip_start_helpers(struct bunzip *b);
-
 /* Sets the function that converts an offset in the pulled bytes to an offset in the file, for error
  * messages. Needed only if the two differ. */
 void bunzip_set_places(struct bunzip *b, uint64_t (*place)(void *ctx, uint64_t offset));

@@ -320,11 +320,6 @@ int dump_help(struct dump *d)
     return unpack_help(d->in);
 }
 
-void dump_start_helpers(struct dump *d)
-{
-    unpack_start_helpers(d->in);
-}
-
 int dump_exports(const struct dump *d)
 {
     return d->exports;

@@ -28,9 +28,6 @@ void dump_close(struct dump *d); /* no other thread may call dump_help any more 
  * now. */
 int dump_help(struct dump *d);
 
-/* Starts helper threads that call dump_help. For a caller that has no threads of its own. */
-void dump_start_helpers(struct dump *d);
-
 /* Opens some streams of a multistream dump: the first, which has <siteinfo>, and streams of pages,
  * as pages_locate returns them. Takes over `ranges`, also if it fails. Returns NULL with an error.
  */

@@ -359,12 +359,6 @@ int unpack_help(struct unpack *u)
     return u->bunzip && !u->is_stepwise && bunzip_help(u->bunzip);
 }
 
-void unpack_start_helpers(struct unpack *u)
-{
-    if (u->bunzip)
-        bunzip_start_helpers(u->bunzip);
-}
-
 int unpack_resume(struct unpack *u)
 {
     return u->bunzip && !u->archive && bunzip_resume(u->bunzip);

@@ -21,9 +21,6 @@ void unpack_close(struct unpack *u); /* no other thread may call unpack_help any
  * now. */
 int unpack_help(struct unpack *u);
 
-/* Starts helper threads that call unpack_help. For a caller that has no threads of its own. */
-void unpack_start_helpers(struct unpack *u);
-
 /* Opens some streams of a bzip2 file as if the file held only these. Each range [begin, end) covers
  * whole streams; the ranges are in rising order. `ranges` is borrowed. */
 struct unpack_range {

@@ -1,5 +1,7 @@
 #include <bzlib.h>
 #include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,18 +33,52 @@ static int64_t pull(void *ctx, void *bytes, size_t n)
     return (int64_t)n;
 }
 
+/* Threads that unpack ahead, one less than `threads`. */
+struct helpers {
+    struct bunzip *b;
+    pthread_t ids[2];
+    int count;
+    atomic_int stop;
+};
+
+static void *help(void *arg)
+{
+    struct helpers *h = arg;
+    while (!h->stop)
+        if (!bunzip_help(h->b))
+            sched_yield();
+    return NULL;
+}
+
+static void helpers_start(struct helpers *h, struct bunzip *b, int threads)
+{
+    *h = (struct helpers){ .b = b };
+    for (; h->count < threads - 1; h->count++)
+        cr_assert_eq(pthread_create(&h->ids[h->count], NULL, help, h), 0);
+}
+
+/* Stops them and frees what they work on. */
+static void helpers_stop(struct helpers *h)
+{
+    h->stop = 1;
+    while (h->count)
+        pthread_join(h->ids[--h->count], NULL);
+    bunzip_free(h->b);
+}
+
 /* Unpacks everything to `out`. Returns 0, or -1 with an error. */
 static int unpack(struct buf *out, const struct buf *packed, size_t step, int threads)
 {
     struct source source = { packed, 0, step };
     struct bunzip *b = bunzip_new("test.bz2", pull, &source, threads);
-    bunzip_start_helpers(b);
+    struct helpers helpers;
     char bytes[999];
     int64_t n;
     buf_clear(out);
+    helpers_start(&helpers, b, threads);
     while ((n = bunzip_read(b, bytes, sizeof bytes)) > 0)
         buf_add(out, bytes, (size_t)n);
-    bunzip_free(b);
+    helpers_stop(&helpers);
     return (int)n;
 }
 
@@ -142,18 +178,19 @@ static int unpack_around(struct buf *out, const struct buf *packed, int threads)
 {
     struct source source = { packed, 0, 9999 };
     struct bunzip *b = bunzip_new("test.bz2", pull, &source, threads);
-    bunzip_start_helpers(b);
+    struct helpers helpers;
     char bytes[999];
     int64_t n;
     int errors = 0;
     buf_clear(out);
+    helpers_start(&helpers, b, threads);
     do {
         while ((n = bunzip_read(b, bytes, sizeof bytes)) > 0)
             buf_add(out, bytes, (size_t)n);
         errors += n < 0;
     } while (n < 0 && bunzip_resume(b));
     cr_expect_not(bunzip_resume(b), "there is nothing more");
-    bunzip_free(b);
+    helpers_stop(&helpers);
     return errors;
 }
 
