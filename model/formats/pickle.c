@@ -344,7 +344,7 @@ static int sizes_fit(const struct machine *m, const struct value *sizes)
     for (size_t i = 0; i < sizes->count; i++)
         if (member(m, sizes, i)->kind != INTEGER || member(m, sizes, i)->integer < 0)
             return 0;
-    return sizes->count <= PICKLE_RANK;
+    return sizes->count <= SAFETENSORS_RANK;
 }
 
 static int is_view(const struct machine *m, const struct value *v)
@@ -438,31 +438,31 @@ static int run(struct machine *m)
 
 /* ---- the result ------------------------------------------------------------------------------ */
 
-static void add_tensor(struct pickle *p, const struct machine *m, const struct value *name,
-                       const struct value *v)
+typedef int adder(void *ctx, const struct pickle_tensor *t);
+
+static int give_tensor(const struct machine *m, const struct value *name, const struct value *v,
+                       adder *add, void *ctx)
 {
     const struct value *storage = member(m, v, 0), *type = member(m, storage, 1);
     const struct value *key = member(m, storage, 2), *shape = member(m, v, 2);
     size_t begin = sizeof storage_begin - 1;
-    mem_grow(p->tensors, p->cap, p->count + 1);
-    struct pickle_tensor *t = &p->tensors[p->count++];
-    *t = (struct pickle_tensor){
-        .name = mem_strndup(name->text, name->length),
-        .type = mem_strndup(type->text + begin, type->length - begin),
-        .key = mem_strndup(key->text, key->length),
-        .storage_elements = member(m, storage, 4)->integer,
-        .offset = member(m, v, 1)->integer,
-        .rank = (int)shape->count,
-        .at = v->at,
-    };
-    for (int i = 0; i < t->rank; i++) {
-        t->shape[i] = member(m, shape, (size_t)i)->integer;
-        t->stride[i] = member(m, member(m, v, 3), (size_t)i)->integer;
+    SCOPED_MEM char *own_name = mem_strndup(name->text, name->length);
+    SCOPED_MEM char *own_type = mem_strndup(type->text + begin, type->length - begin);
+    SCOPED_MEM char *own_key = mem_strndup(key->text, key->length);
+    struct pickle_tensor t = { .view = { .name = own_name, .rank = (int)shape->count },
+                               .offset = member(m, v, 1)->integer,
+                               .type = own_type,
+                               .key = own_key,
+                               .storage_elements = member(m, storage, 4)->integer };
+    for (size_t i = 0; i < shape->count; i++) {
+        t.view.shape[i] = member(m, shape, i)->integer;
+        t.view.stride[i] = member(m, member(m, v, 3), i)->integer;
     }
+    return add(ctx, &t);
 }
 
-/* Adds the members of the dictionary that is left on the stack to p->tensors. */
-static int collect(struct pickle *p, struct machine *m)
+/* Gives the members of the dictionary that is left on the stack. */
+static int give(struct machine *m, adder *add, void *ctx)
 {
     if (m->values[m->stack[0]].kind != DICT)
         return bad(m, "makes no dictionary");
@@ -479,33 +479,20 @@ static int collect(struct pickle *p, struct machine *m)
             return err_set("%s: byte %llu: '%.*s' is not a tensor", m->name,
                            (unsigned long long)m->at, (int)(key->length < 100 ? key->length : 100),
                            key->text);
-        add_tensor(p, m, key, v);
+        if (give_tensor(m, key, v, add, ctx) < 0)
+            return -1;
     }
     return 0;
 }
 
-int pickle_read(struct pickle *p, const void *bytes, uint64_t n, const char *name)
+int pickle_read(const void *bytes, uint64_t n, const char *name, adder *add, void *ctx)
 {
     struct machine m = { .data = bytes, .bytes = n, .name = name };
-    *p = (struct pickle){ 0 };
-    int failed = run(&m) < 0 || collect(p, &m) < 0;
-    if (failed)
-        pickle_free(p);
+    int failed = run(&m) < 0 || give(&m, add, ctx) < 0;
     free(m.values);
     free(m.cells);
     free(m.stack);
     free(m.memo);
     free(m.pairs);
     return failed ? -1 : 0;
-}
-
-void pickle_free(struct pickle *p)
-{
-    for (size_t i = 0; i < p->count; i++) {
-        free(p->tensors[i].name);
-        free(p->tensors[i].type);
-        free(p->tensors[i].key);
-    }
-    free(p->tensors);
-    *p = (struct pickle){ 0 };
 }

@@ -17,27 +17,19 @@
  */
 #pragma once
 
-#include "common/base/base.h"
+#include "model/formats/safetensors.h"
 
-enum { PICKLE_RANK = 8 };
-
+/* A tensor of the dictionary: a view of a storage. */
 struct pickle_tensor {
-    char *name;
-    char *type; /* the storage's class, for example "FloatStorage" */
-    char *key;  /* the storage's name */
+    struct safetensor view; /* its name, rank and shape, and its strides, which are at least 0 */
+    int64_t offset;         /* where it begins in the storage, in elements; at least 0 */
+    const char *type;       /* the storage's class, for example "FloatStorage" */
+    const char *key;        /* the storage's name */
     int64_t storage_elements;
-    int64_t offset; /* offset and strides are in elements and at least 0 */
-    int rank;
-    int64_t shape[PICKLE_RANK], stride[PICKLE_RANK];
-    uint64_t at; /* position of the byte in the pickle that made the tensor */
 };
 
-struct pickle {
-    struct pickle_tensor *tensors; /* in the dictionary's order */
-    size_t count, cap;
-};
-
-/* Reads a dictionary of tensors from bytes[n], which must hold one pickle. Error messages begin
- * with `name`. Returns 0, or -1 with an error; then there is nothing to free. */
-int pickle_read(struct pickle *p, const void *bytes, uint64_t n, const char *name);
-void pickle_free(struct pickle *p);
+/* Reads a dictionary of tensors from bytes[n], which must hold one pickle. Calls add(ctx, t) for
+ * each tensor, in the dictionary's order; the texts of t are valid until it returns. Error messages
+ * begin with `name`. Returns 0; or -1 with an error, which may be that of `add`. */
+int pickle_read(const void *bytes, uint64_t n, const char *name,
+                int (*add)(void *ctx, const struct pickle_tensor *t), void *ctx);

@@ -4,8 +4,6 @@
 #include "model/formats/pickle.h"
 #include "model/formats/zip.h"
 
-_Static_assert((int)SAFETENSORS_RANK == (int)PICKLE_RANK, "a tensor's shape is taken as it is");
-
 /* The storage classes of torch, with the names of their types in safetensors and the bytes of a
  * number. */
 static const struct {
@@ -16,6 +14,12 @@ static const struct {
     { "DoubleStorage", "F64", 8 }, { "LongStorage", "I64", 8 }, { "IntStorage", "I32", 4 },
     { "ShortStorage", "I16", 2 },  { "CharStorage", "I8", 1 },  { "ByteStorage", "U8", 1 },
     { "BoolStorage", "BOOL", 1 },
+};
+
+struct archive {
+    struct safetensors *s;
+    struct zip zip;
+    char *root; /* the folder prefix of all entries */
 };
 
 /* ---- tensors --------------------------------------------------------------------------------- */
@@ -34,22 +38,23 @@ static int set_dtype(struct safetensor *t, const struct pickle_tensor *from, con
 }
 
 /* Computes t->elements, sets t->strided if the view is not contiguous in row-major order, and sets
- * *end to the end of the view in its storage, in elements. Returns 0, or -1 on overflow. */
-static int measure(struct safetensor *t, const struct pickle_tensor *from, int64_t *end)
+ * *end to the end of the view in its storage, where it begins at `offset`; both in elements.
+ * Returns 0, or -1 on overflow. */
+static int measure(struct safetensor *t, int64_t offset, int64_t *end)
 {
     int64_t dense = 1;
-    *end = from->offset;
+    *end = offset;
     t->elements = 1;
-    for (int i = 0; i < from->rank; i++)
-        if (__builtin_mul_overflow(t->elements, from->shape[i], &t->elements))
+    for (int i = 0; i < t->rank; i++)
+        if (__builtin_mul_overflow(t->elements, t->shape[i], &t->elements))
             return -1;
-    for (int i = from->rank; i-- > 0 && t->elements;) {
+    for (int i = t->rank; i-- > 0 && t->elements;) {
         int64_t last;
-        if (__builtin_mul_overflow(from->shape[i] - 1, from->stride[i], &last) ||
+        if (__builtin_mul_overflow(t->shape[i] - 1, t->stride[i], &last) ||
             __builtin_add_overflow(*end, last, end))
             return -1;
-        t->strided |= from->shape[i] > 1 && from->stride[i] != dense;
-        dense *= from->shape[i];
+        t->strided |= t->shape[i] > 1 && t->stride[i] != dense;
+        dense *= t->shape[i];
     }
     return t->elements && __builtin_add_overflow(*end, 1, end) ? -1 : 0;
 }
@@ -68,7 +73,7 @@ static int place(struct safetensor *t, const struct pickle_tensor *from,
             "%s: tensor '%s' needs a storage of %lld numbers of %d bytes, but '%s' has %llu bytes",
             path, t->name, (long long)all, bytes, storage->name,
             (unsigned long long)storage->bytes);
-    if (measure(t, from, &end) < 0 || end > all)
+    if (measure(t, from->offset, &end) < 0 || end > all)
         return err_set("%s: tensor '%s' goes beyond the %lld elements of its storage", path,
                        t->name, (long long)all);
     if (t->elements > all)
@@ -80,32 +85,22 @@ static int place(struct safetensor *t, const struct pickle_tensor *from,
     return 0;
 }
 
-/* Adds a tensor with its numbers in `storage`. Returns -1 if storage is NULL; the caller sets that
- * error. */
-static int add_tensor(struct safetensors *s, const struct pickle_tensor *from,
-                      const struct zip_entry *storage)
+/* Adds a tensor. Its storage is an entry of the archive, ctx. Returns 0, or -1 with an error. */
+static int add_tensor(void *ctx, const struct pickle_tensor *from)
 {
+    const struct archive *a = ctx;
+    struct safetensors *s = a->s;
+    SCOPED(buf) entry = BUF_INIT;
     mem_grow(s->tensors, s->cap, s->count + 1);
     struct safetensor *t = &s->tensors[s->count++];
-    *t = (struct safetensor){ .name = mem_strdup(from->name), .rank = from->rank };
-    memcpy(t->shape, from->shape, sizeof t->shape);
-    memcpy(t->stride, from->stride, sizeof t->stride);
-    return storage ? place(t, from, storage, s->path) : -1;
-}
-
-/* Returns the archive entry with the tensor's storage, or NULL with an error. root is the folder
- * prefix of all entries. */
-static const struct zip_entry *find_storage(const struct safetensors *s,
-                                            const struct pickle_tensor *from, const struct zip *zip,
-                                            const char *root)
-{
-    SCOPED(buf) entry = BUF_INIT;
-    buf_addf(&entry, "%sdata/%s", root, from->key);
-    const struct zip_entry *storage = zip_find(zip, entry.data);
+    *t = from->view;
+    t->name = mem_strdup(t->name);
+    buf_addf(&entry, "%sdata/%s", a->root, from->key);
+    const struct zip_entry *storage = zip_find(&a->zip, entry.data);
     if (!storage)
-        err_set("%s: no entry '%s', which should hold tensor '%s'", s->path, entry.data,
-                from->name);
-    return storage;
+        return err_set("%s: no entry '%s', which should hold tensor '%s'", s->path, entry.data,
+                       t->name);
+    return place(t, from, storage, s->path);
 }
 
 static int check_names(struct safetensors *s)
@@ -135,45 +130,43 @@ static const struct zip_entry *find_list(const struct zip *zip, size_t *n)
     return NULL;
 }
 
-static int check_archive(const struct safetensors *s, const struct zip *zip, const char *root)
+static int check_archive(const struct archive *a)
 {
-    for (size_t i = 0; i < zip->count; i++)
-        if (zip_check(&zip->entries[i], s->map.data, s->path) < 0)
+    const unsigned char *data = a->s->map.data;
+    SCOPED(buf) name = BUF_INIT;
+    for (size_t i = 0; i < a->zip.count; i++)
+        if (zip_check(&a->zip.entries[i], data, a->s->path) < 0)
             return -1;
-    struct buf name = BUF_INIT;
-    buf_addf(&name, "%sbyteorder", root);
-    const struct zip_entry *order = zip_find(zip, name.data);
-    buf_release(&name);
-    if (order && (order->bytes != 6 || memcmp(s->map.data + order->offset, "little", 6)))
+    buf_addf(&name, "%sbyteorder", a->root);
+    const struct zip_entry *order = zip_find(&a->zip, name.data);
+    if (order && (order->bytes != 6 || memcmp(data + order->offset, "little", 6)))
         return err_set("%s: '%s' is not 'little': only little-endian numbers are supported",
-                       s->path, order->name);
+                       a->s->path, order->name);
     return 0;
 }
 
-static int read_list(struct safetensors *s, const struct zip *zip, const struct zip_entry *list,
-                     const char *root)
+static int read_list(struct archive *a, const struct zip_entry *list)
 {
+    struct safetensors *s = a->s;
     SCOPED(buf) name = BUF_INIT;
-    SCOPED_BY(pickle_free) struct pickle pickle = { 0 };
     buf_addf(&name, "%s: %s", s->path, list->name);
-    int failed = pickle_read(&pickle, s->map.data + list->offset, list->bytes, name.data);
-    if (failed)
+    if (pickle_read(s->map.data + list->offset, list->bytes, name.data, add_tensor, a) < 0)
         return -1;
-    for (size_t i = 0; i < pickle.count && !failed; i++)
-        failed = add_tensor(s, &pickle.tensors[i], find_storage(s, &pickle.tensors[i], zip, root));
-    return failed ? -1 : check_names(s);
+    return check_names(s);
 }
 
 static int read_zip(struct safetensors *s)
 {
-    SCOPED_BY(zip_close) struct zip zip = { 0 };
+    struct archive a = { .s = s };
     size_t n;
-    if (zip_open(&zip, s->map.data, s->map.bytes, s->path) < 0)
+    if (zip_open(&a.zip, s->map.data, s->map.bytes, s->path) < 0)
         return -1;
-    const struct zip_entry *list = find_list(&zip, &n);
-    SCOPED_MEM char *root = list ? mem_strndup(list->name, n) : NULL;
+    const struct zip_entry *list = find_list(&a.zip, &n);
+    a.root = list ? mem_strndup(list->name, n) : NULL;
     int failed = !list ? err_set("%s: no entry data.pkl, which torch.save writes", s->path)
-                       : check_archive(s, &zip, root) < 0 || read_list(s, &zip, list, root) < 0;
+                       : check_archive(&a) < 0 || read_list(&a, list) < 0;
+    free(a.root);
+    zip_close(&a.zip);
     return failed ? -1 : 0;
 }
 

@@ -5,17 +5,16 @@
 
 #include "model/formats/pickle.h"
 
+static int check(void *ctx, const struct pickle_tensor *t)
+{
+    if (t->view.rank > SAFETENSORS_RANK || t->offset < 0 || t->storage_elements < 0 ||
+        strlen(t->view.name) + strlen(t->type) + strlen(t->key) > 3 * *(size_t *)ctx)
+        __builtin_trap();
+    return 0;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct pickle p;
-    if (pickle_read(&p, data, size, "fuzz") < 0)
-        return 0;
-    for (size_t i = 0; i < p.count; i++) {
-        const struct pickle_tensor *t = &p.tensors[i];
-        if (t->rank > PICKLE_RANK || t->offset < 0 || t->storage_elements < 0 ||
-            strlen(t->name) + strlen(t->type) + strlen(t->key) > 3 * size)
-            __builtin_trap();
-    }
-    pickle_free(&p);
+    pickle_read(data, size, "fuzz", check, &size);
     return 0;
 }
