@@ -10,7 +10,8 @@ static int has_level(enum simd_level level)
                __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi") &&
                __builtin_cpu_supports("avx512vbmi2");
     if (level == SIMD_AVX2)
-        return __builtin_cpu_supports("avx2");
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
+               __builtin_cpu_supports("pclmul");
 #endif
     return level == SIMD_PLAIN;
 }

@@ -4,8 +4,8 @@
 #pragma once
 
 enum simd_level {
-    SIMD_PLAIN, /* instructions that every processor of this architecture has */
-    SIMD_AVX2,
+    SIMD_PLAIN,  /* instructions that every processor of this architecture has */
+    SIMD_AVX2,   /* also BMI 1 and 2, and products without carry */
     SIMD_AVX512, /* F, BW, DQ, VL, VBMI and VBMI2 */
     SIMD_LEVELS,
 };

@@ -1,7 +1,5 @@
 #include "wikiprep/input/bzblock.h"
 
-#include <pthread.h>
-
 #include "wikiprep/input/bzbits.h"
 #include "wikiprep/input/bzchain.h"
 #include "wikiprep/input/bzcolumn.h"
@@ -18,9 +16,9 @@ uint32_t bzblock_bits(const uint8_t *packed, uint64_t at, int n)
  * the two bytes after that byte. Bit s of second[x] & third[y] (bit 8 + s for the end-of-stream
  * marker) is set if x and y can be these two bytes. */
 static uint16_t second[256], third[256];
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static void make_tables(void)
+/* Runs before main, so that threads find the tables complete. */
+__attribute__((constructor)) static void make_tables(void)
 {
     const uint64_t magics[2] = { BZBLOCK_BEGIN, BZBLOCK_STREAM_END };
     for (int m = 0; m < 2; m++)
@@ -33,7 +31,6 @@ static void make_tables(void)
 
 uint64_t bzblock_find(const uint8_t *packed, uint64_t from, uint64_t to, uint64_t *magic)
 {
-    pthread_once(&once, make_tables);
     for (uint64_t i = from / 8; 8 * i + 48 <= to; i++) {
         unsigned fits = second[packed[i + 1]] & third[packed[i + 2]];
         for (; fits; fits &= fits - 1) {
@@ -56,7 +53,6 @@ struct bzblock_tables {
 
 struct bzblock_tables *bzblock_tables_new(void)
 {
-    pthread_once(&once, make_tables);
     struct bzblock_tables *t = mem_alloc(sizeof *t);
     t->chain = bzchain_new();
     return t;

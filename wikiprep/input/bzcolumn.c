@@ -4,6 +4,8 @@
 #include <immintrin.h>
 #endif
 
+#include "common/base/simd.h"
+
 #define INLINE static inline __attribute__((always_inline))
 
 enum {
@@ -115,8 +117,8 @@ INLINE uint64_t to_front(struct list *l, uint64_t near, unsigned place)
     return above | (near & below) << 8 | byte;
 }
 
-INLINE uint8_t *put_portable(uint8_t near_bytes[16], struct list *l, const uint64_t *token,
-                             int count, uint8_t *out, const uint8_t *end, uint32_t *occurs)
+INLINE uint8_t *put_plain(uint8_t near_bytes[16], struct list *l, const uint64_t *token, int count,
+                          uint8_t *out, const uint8_t *end, uint32_t *occurs)
 {
     uint64_t near = 0;
     for (int i = NEAR; i-- > 0;)
@@ -187,25 +189,18 @@ INLINE const char *read_column(struct bzcolumn *c, struct bzbits *in, int near_c
     return why[found];
 }
 
-const char *bzcolumn_read_portable(struct bzcolumn *c, struct bzbits *in)
-{
-    return read_column(c, in, NEAR, put_portable);
-}
-
 #ifdef __x86_64__
 #define AVX2 __attribute__((target("avx2,bmi,bmi2")))
 
 /* turn[p] is the shuffle that moves the byte at position p to the front. */
-#define BELOW(p, i) ((i) == 0 ? (p) : (i) <= (p) ? (i)-1 : (i))
-#define TURN(p)                                                                                    \
-    {                                                                                              \
-        BELOW(p, 0), BELOW(p, 1), BELOW(p, 2), BELOW(p, 3), BELOW(p, 4), BELOW(p, 5), BELOW(p, 6), \
-            BELOW(p, 7), BELOW(p, 8), BELOW(p, 9), BELOW(p, 10), BELOW(p, 11), BELOW(p, 12),       \
-            BELOW(p, 13), BELOW(p, 14), BELOW(p, 15)                                               \
-    }
-static const uint8_t turn[16][16] = { TURN(0),  TURN(1),  TURN(2),  TURN(3), TURN(4),  TURN(5),
-                                      TURN(6),  TURN(7),  TURN(8),  TURN(9), TURN(10), TURN(11),
-                                      TURN(12), TURN(13), TURN(14), TURN(15) };
+static uint8_t turn[16][16];
+
+__attribute__((constructor)) static void make_turns(void)
+{
+    for (int p = 0; p < 16; p++)
+        for (int i = 0; i < 16; i++)
+            turn[p][i] = (uint8_t)(!i ? p : i <= p ? i - 1 : i);
+}
 
 AVX2 INLINE uint8_t *put_avx2(uint8_t near_bytes[16], struct list *l, const uint64_t *token,
                               int count, uint8_t *out, const uint8_t *end, uint32_t *occurs)
@@ -240,18 +235,11 @@ AVX2 static const char *read_avx2(struct bzcolumn *c, struct bzbits *in)
 }
 #endif
 
-static const char *(*read_best)(struct bzcolumn *c, struct bzbits *in) = bzcolumn_read_portable;
-
-#ifdef __x86_64__
-__attribute__((constructor)) static void prepare(void)
-{
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2"))
-        read_best = read_avx2;
-}
-#endif
-
 const char *bzcolumn_read(struct bzcolumn *c, struct bzbits *in)
 {
-    return read_best(c, in);
+#ifdef __x86_64__
+    if (simd_level() >= SIMD_AVX2)
+        return read_avx2(c, in);
+#endif
+    return read_column(c, in, NEAR, put_plain);
 }

@@ -39,6 +39,3 @@ struct bzcolumn {
 
 /* Reads symbols up to the end mark. Returns NULL, or a sentence that says what is wrong. */
 const char *bzcolumn_read(struct bzcolumn *c, struct bzbits *in);
-
-/* The same function, without the instructions that only some processors have. */
-const char *bzcolumn_read_portable(struct bzcolumn *c, struct bzbits *in);

@@ -4,6 +4,7 @@
 #include <immintrin.h>
 #endif
 
+#include "common/base/simd.h"
 #include "wikiprep/input/bzbits.h"
 
 /* ---- runs ---------------------------------------------------------------------------------- */
@@ -56,8 +57,6 @@ static uint32_t by_table(uint32_t crc, const uint8_t *p, size_t n)
     return crc;
 }
 
-static uint32_t (*engine)(uint32_t crc, const uint8_t *p, size_t n) = by_table;
-
 #ifdef __x86_64__
 #define PCLMUL __attribute__((target("pclmul,ssse3")))
 
@@ -90,12 +89,10 @@ PCLMUL static __m128i move_row(__m128i r, __m128i powers)
                          _mm_clmulepi64_si128(r, powers, 0x00));
 }
 
-/* Returns the CRC, computed with carry-less multiplication. Four rows are processed at a time and
- * are combined at the end into one row with the same remainder. */
+/* Returns the CRC, computed with carry-less multiplication; n >= 64. Four rows are processed at a
+ * time and are combined at the end into one row with the same remainder. */
 PCLMUL static uint32_t by_rows(uint32_t crc, const uint8_t *p, size_t n)
 {
-    if (n < 64)
-        return by_table(crc, p, n);
     const __m128i far = _mm_loadu_si128((const __m128i *)move_512);
     const __m128i near = _mm_loadu_si128((const __m128i *)move_128);
     __m128i rows[4];
@@ -132,18 +129,14 @@ __attribute__((constructor)) static void prepare(void)
         move_512[high] = power_of_x(512 + 64 * (unsigned)high);
         move_128[high] = power_of_x(128 + 64 * (unsigned)high);
     }
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("pclmul") && __builtin_cpu_supports("ssse3"))
-        engine = by_rows;
 #endif
 }
 
 uint32_t bzrun_crc(uint32_t crc, const uint8_t *bytes, size_t n)
 {
-    return engine(crc, bytes, n);
-}
-
-uint32_t bzrun_crc_portable(uint32_t crc, const uint8_t *bytes, size_t n)
-{
+#ifdef __x86_64__
+    if (n >= 64 && simd_level() >= SIMD_AVX2)
+        return by_rows(crc, bytes, n);
+#endif
     return by_table(crc, bytes, n);
 }

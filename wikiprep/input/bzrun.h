@@ -14,6 +14,3 @@ size_t bzrun_next(const uint8_t *bytes, size_t from, size_t count);
 /* Returns the CRC updated with n more bytes (polynomial 0x04C11DB7, highest bit first). The caller
  * starts with all ones and inverts the result. */
 uint32_t bzrun_crc(uint32_t crc, const uint8_t *bytes, size_t n);
-
-/* The same function, without the instructions that only some processors have. */
-uint32_t bzrun_crc_portable(uint32_t crc, const uint8_t *bytes, size_t n);

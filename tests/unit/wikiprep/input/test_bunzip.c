@@ -9,6 +9,7 @@
 #include "common/base/buf.h"
 #include "common/base/err.h"
 #include "common/base/mem.h"
+#include "common/base/simd.h"
 #include "wikiprep/input/bunzip.h"
 #include "wikiprep/input/bzblock.h"
 #include "wikiprep/input/bzchain.h"
@@ -64,6 +65,15 @@ static void helpers_stop(struct helpers *h)
     while (h->count)
         pthread_join(h->ids[--h->count], NULL);
     bunzip_free(h->b);
+}
+
+/* Chooses the best instructions of the processor, or with `plain` 1 those that all have. */
+static void choose(int plain)
+{
+    if (plain)
+        simd_use(SIMD_PLAIN);
+    else
+        simd_find();
 }
 
 /* Unpacks everything to `out`. Returns 0, or -1 with an error. */
@@ -547,7 +557,8 @@ Test(bzcolumn, both_paths_read_the_same)
         for (int path = 0; path < 2; path++) {
             c[path] = random_column(n, slope, groups);
             in[path] = (struct bzbits){ p, p + 999, 0, 0, 0 };
-            why[path] = path ? bzcolumn_read_portable(c[1], &in[1]) : bzcolumn_read(c[0], &in[0]);
+            choose(path);
+            why[path] = bzcolumn_read(c[path], &in[path]);
         }
         cr_assert_eq(why[0], why[1], "case %d: %s, %s", i, why[0], why[1]);
         cr_assert_eq(bzbits_position(&in[0], p), bzbits_position(&in[1], p));
@@ -641,8 +652,10 @@ Test(bzrun, both_checksums_are_the_definition)
             uint32_t bit = p[n % 17 + i / 8] >> (7 - i % 8) & 1;
             want = want << 1 ^ ((want >> 31 ^ bit) ? 0x04C11DB7 : 0);
         }
-        cr_assert_eq(bzrun_crc(begin, p + n % 17, n), want, "%zu bytes", n);
-        cr_assert_eq(bzrun_crc_portable(begin, p + n % 17, n), want, "%zu bytes", n);
+        for (int path = 0; path < 2; path++) {
+            choose(path);
+            cr_assert_eq(bzrun_crc(begin, p + n % 17, n), want, "%zu bytes", n);
+        }
     }
     buf_release(&noise);
 }
