@@ -31,7 +31,7 @@ static const struct {
                               { READ(W), READ(X), MAKE(Y), MAKE(ATTENTION), MAKE(REST),
                                 MAKE(SUMS) } },
     [PHASE_HEAD] = { "head",
-                     { READ(W), CHANGE(DW), READ(TIED), CHANGE(DTIED), READ(X), MAKE(DX) } },
+                     { READ(W), READ(TIED), CHANGE(DTIED), CHANGE(DW), READ(X), MAKE(DX) } },
     [PHASE_ATTENTION_AGAIN] = { "attention again",
                                 { READ(W), READ(X), MAKE(ATTENTION), CHANGE(SUMS) } },
     [PHASE_LAYER_AGAIN] = { "layer again",

@@ -412,8 +412,9 @@ static uint64_t count_in(struct window *w, int kind, int block)
     if (*in)
         return 0;
     *in = 1;
-    return (uint64_t)layout_bounds(w->layout, (enum store_kind)kind, block)[w->layout->ranks] *
-           ops_type_bytes(w->layout->type[kind]);
+    return layout_whole_bytes(
+        layout_bounds(w->layout, (enum store_kind)kind, block)[w->layout->ranks],
+        w->layout->type[kind]);
 }
 
 /* Returns the bytes of the arrays that are in the window during phase n. */

@@ -88,6 +88,14 @@ struct layout {
     uint64_t stage_bytes; /* of the host's memory between the file and the GPU (offload.h) */
 };
 
+/* Returns the bytes that a whole array of n elements takes in the window of shared arrays, where
+ * each begins as well aligned as an array of its own. */
+static inline uint64_t layout_whole_bytes(int64_t n, enum ops_type type)
+{
+    enum { ALIGN = 256 };
+    return ((uint64_t)n * ops_type_bytes(type) + ALIGN - 1) / ALIGN * ALIGN;
+}
+
 /* Arrays that fit in the stages between the file and a GPU: two that are copied to or from the GPU,
  * and two that are read or written. */
 enum { LAYOUT_STAGES = 4 };

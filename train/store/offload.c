@@ -3,8 +3,20 @@
 #include <time.h>
 
 #include "common/base/log.h"
+#include "model/compute/ops_exchange.h"
 #include "train/store/layout.h"
-#include "train/store/window.h"
+
+/* Memory in the window that arrays of its size use in turn. */
+struct slot {
+    struct slot *next;
+    struct ops_array memory; /* U8 */
+    uint64_t bytes;
+    int array;               /* the array in the slot; -1: none */
+    uint64_t used;           /* time of the last use (offload.clock) */
+    struct ops_mark arrived; /* a copy in has ended */
+    struct ops_mark done;    /* the arithmetic with the array has ended */
+    struct ops_mark left;    /* a copy out has ended */
+};
 
 struct array {
     struct ops_array host; /* U8; OPS_NONE: the array is in the file */
@@ -36,9 +48,82 @@ struct offload {
     int next_stage;
     struct array *arrays;
     int count;
-    struct window window;
+    struct slot *slots;
+    uint64_t limit_bytes, taken_bytes, clock;
     struct mapped_traffic traffic;
 };
+
+/* ---- slots ---------------------------------------------------------------------------------- */
+
+static struct slot *new_slot(struct offload *m, uint64_t bytes)
+{
+    struct slot *s = mem_zalloc(1, sizeof *s);
+    s->memory = ops_buffer(m->ops, OPS_U8, (int64_t)bytes);
+    s->bytes = bytes;
+    s->array = -1;
+    s->next = m->slots;
+    m->taken_bytes += bytes;
+    return m->slots = s;
+}
+
+static void free_slot(struct offload *m, struct slot *s)
+{
+    struct slot **at = &m->slots;
+    while (*at != s)
+        at = &(*at)->next;
+    *at = s->next;
+    ops_finish(m->ops);
+    ops_mark_free(m->ops, &s->arrived);
+    ops_mark_free(m->ops, &s->done);
+    ops_mark_free(m->ops, &s->left);
+    ops_buffer_free(m->ops, s->memory, (int64_t)s->bytes);
+    m->taken_bytes -= s->bytes;
+    free(s);
+}
+
+static void evict(struct offload *m, int array)
+{
+    m->arrays[array].slot->array = -1;
+    m->arrays[array].slot = NULL;
+}
+
+/* Returns the slot that is given up next, for an array of `bytes` bytes, or NULL: if possible one
+ * of that size, and of these the one that was used longest ago. */
+static struct slot *next_slot(const struct offload *m, uint64_t bytes)
+{
+    struct slot *found = NULL;
+    for (struct slot *s = m->slots; s; s = s->next) {
+        const struct array *a = s->array < 0 ? NULL : &m->arrays[s->array];
+        if (a && (a->users || a->expected))
+            continue;
+        const int alike = s->bytes == bytes, before = found && found->bytes == bytes;
+        if (!found || alike > before || (alike == before && s->used < found->used))
+            found = s;
+    }
+    return found;
+}
+
+/* Returns an empty slot of `bytes` bytes, NULL if there is too little room. Frees slots of other
+ * sizes if it must, and waits for all work before that: in every step, if arrays of several sizes
+ * take turns. */
+static struct slot *take_slot(struct offload *m, uint64_t bytes)
+{
+    struct slot *s = m->slots;
+    while (s && (s->array >= 0 || s->bytes != bytes))
+        s = s->next;
+    while (!s && m->taken_bytes + bytes > m->limit_bytes) {
+        s = next_slot(m, bytes);
+        if (!s)
+            return NULL;
+        if (s->array >= 0)
+            evict(m, s->array);
+        if (s->bytes != bytes) {
+            free_slot(m, s);
+            s = NULL;
+        }
+    }
+    return s ? s : new_slot(m, bytes);
+}
 
 /* ---- life cycle ----------------------------------------------------------------------------- */
 
@@ -58,7 +143,8 @@ void offload_free(struct offload *m)
     if (!m)
         return;
     ops_finish(m->ops);
-    window_release(&m->window);
+    while (m->slots)
+        free_slot(m, m->slots);
     for (int i = 0; i < m->count; i++) {
         ops_mark_free(m->ops, &m->arrays[i].left);
         ops_host_buffer_free(m->ops, m->arrays[i].host, (int64_t)m->arrays[i].bytes);
@@ -138,29 +224,12 @@ static void write_arrived(struct offload *m)
 
 /* ---- the window ----------------------------------------------------------------------------- */
 
-enum { ALIKE = 1, OTHER };
-
-static int cost(void *owner, const struct slot *s, uint64_t bytes)
-{
-    const struct offload *m = owner;
-    if (s->array >= 0 && (m->arrays[s->array].users || m->arrays[s->array].expected))
-        return 0;
-    return s->bytes == bytes ? ALIKE : OTHER;
-}
-
-static void evict(void *owner, int array)
-{
-    struct offload *m = owner;
-    m->arrays[array].slot->array = -1;
-    m->arrays[array].slot = NULL;
-}
-
 /* Takes a slot for array i and begins to fill it, as soon as computations with the slot's old
  * contents and copies out of it are done. Returns 1, or 0 if there is no slot. */
 static int bring(struct offload *m, int i, enum use_mode use)
 {
     struct array *a = &m->arrays[i];
-    struct slot *s = window_take(&m->window, a->bytes, OTHER);
+    struct slot *s = take_slot(m, a->bytes);
     if (!s)
         return 0;
     const enum ops_queue writer = use == MODE_MAKE ? OPS_COMPUTE : OPS_IN;
@@ -200,7 +269,7 @@ static struct ops_array fetch(struct home *h, int i, enum use_mode use)
     }
     a->arriving = a->expected = 0;
     a->users++;
-    a->slot->used = ++m->window.clock;
+    a->slot->used = ++m->clock;
     return a->slot->memory;
 }
 
@@ -252,9 +321,7 @@ struct offload *offload_new(struct ops *o, const uint64_t *bytes, const uint64_t
     m->ops = o;
     m->count = count;
     m->file = file;
-    m->window = (struct window){
-        .ops = o, .limit_bytes = window_bytes, .owner = m, .cost = cost, .evict = evict
-    };
+    m->limit_bytes = window_bytes;
     m->arrays = mem_zalloc((size_t)count + 1, sizeof *m->arrays);
     for (int i = 0; i < count; i++) {
         struct array *a = &m->arrays[i];

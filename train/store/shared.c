@@ -1,16 +1,19 @@
 #include "train/store/shared.h"
 
-#include "train/store/window.h"
+#include "train/store/layout.h"
 
-enum place { OUT, COMING, IN, SUMMED };
+enum state { OUT, COMING, IN, SUMMED };
 
 struct array {
     const struct spot *own; /* this rank's share */
     const int64_t *bounds;
     const char *name;
     int block;
-    struct slot *slot;
-    enum place place;
+    enum state state;
+    uint64_t first, bytes;     /* where it lies in the window, unless it is OUT */
+    struct ops_array own_room; /* memory beside the window, if it had no room; else OPS_NONE */
+    uint64_t used;             /* time of the last use (shared.clock) */
+    int from_end;              /* 1: it is placed from the window's end */
     int users, made;
     struct comm_work *work; /* the operation, if COMING or SUMMED */
     int to, stride, merges; /* for SUMMED: see shared_sum */
@@ -22,17 +25,18 @@ struct shared {
     struct comm *comm;
     struct array *arrays;
     size_t count, cap;
-    struct window window;
+    struct ops_array window; /* U8 */
+    uint64_t bytes, clock;
 };
 
 /* ---- life cycle ----------------------------------------------------------------------------- */
 
 int shared_add(struct shared *m, const struct spot *own, const int64_t *bounds, const char *name,
-               int block)
+               int block, int from_end)
 {
     mem_grow(m->arrays, m->cap, m->count + 1);
     m->arrays[m->count] = (struct array){
-        .own = own, .bounds = bounds, .name = name, .block = block
+        .own = own, .bounds = bounds, .name = name, .block = block, .from_end = from_end
     };
     return (int)m->count++;
 }
@@ -48,7 +52,7 @@ void shared_free(struct shared *m)
         return;
     for (size_t i = 0; i < m->count; i++)
         comm_end(m->comm, m->arrays[i].work);
-    window_release(&m->window);
+    ops_buffer_free(m->ops, m->window, (int64_t)m->bytes);
     free(m->arrays);
     free(m);
 }
@@ -61,31 +65,25 @@ static int64_t own_elements(const struct shared *m, const struct array *a)
     return a->bounds[rank + 1] - a->bounds[rank];
 }
 
-static struct ops_array whole(const struct array *a)
+static struct ops_array whole(const struct shared *m, const struct array *a)
 {
-    struct ops_array x = a->slot->memory;
+    struct ops_array x = ops_is_none(a->own_room) ? ops_part(m->window, (int64_t)a->first)
+                                                  : a->own_room;
     x.type = a->own->array.type;
     return x;
 }
 
 static struct ops_array own_part(const struct shared *m, const struct array *a)
 {
-    return ops_part(whole(a), a->bounds[m->comm->rank[COMM_DATA]]);
+    return ops_part(whole(m, a), a->bounds[m->comm->rank[COMM_DATA]]);
 }
 
-/* Returns the bytes of the whole array, at least 1, so that there is a buffer. */
-static uint64_t bytes_of(const struct shared *m, const struct array *a)
+/* Removes the array from the window. */
+static void drop(struct shared *m, struct array *a)
 {
-    const int64_t n = a->bounds[m->comm->size[COMM_DATA]];
-    return n ? (uint64_t)n * ops_type_bytes(a->own->array.type) : 1;
-}
-
-/* Removes the array from its slot. */
-static void drop(struct array *a)
-{
-    a->slot->array = -1;
-    a->slot = NULL;
-    a->place = OUT;
+    ops_buffer_free(m->ops, a->own_room, (int64_t)a->bytes);
+    a->own_room = OPS_NONE;
+    a->state = OUT;
     a->made = 0;
 }
 
@@ -104,66 +102,116 @@ static void finish_sum(struct shared *m, struct array *a)
         sum = below;
     }
     spot_release(m->arrays[to].own, THEN_LEAVES);
-    drop(a);
+    drop(m, a);
 }
 
 static void forget(struct shared *m, struct array *a)
 {
-    if (a->place == SUMMED) {
+    if (a->state == SUMMED) {
         finish_sum(m, a);
-    } else if (a->place != OUT) {
+    } else if (a->state != OUT) {
         comm_end_of(m->comm, &a->work);
-        drop(a);
+        drop(m, a);
     }
 }
 
 /* ---- the window ----------------------------------------------------------------------------- */
 
 /* What it costs to remove an array. EASY: no waiting. */
-enum { NEXT_SUM = 1, READ_ALIKE, EMPTY, READ, EASY = READ, SUM_ALIKE, SUM, GATHER, ANY = GATHER };
+enum { NEXT_SUM = 1, READ, EASY = READ, SUM, GATHER, ANY = GATHER, NEVER };
 
-static int count_sums(const struct shared *m, uint64_t bytes)
+/* Returns 1 if a sum of an array that was used later is in progress, else 0. */
+static int is_followed(const struct shared *m, const struct array *a)
 {
-    int count = 0;
-    for (const struct slot *s = m->window.slots; s; s = s->next)
-        count += s->array >= 0 && m->arrays[s->array].place == SUMMED && s->bytes == bytes;
-    return count;
+    size_t i = 0;
+    while (i < m->count && (m->arrays[i].state != SUMMED || m->arrays[i].used <= a->used))
+        i++;
+    return i < m->count;
 }
 
-/* A sum costs least if another one of the same size follows it. */
-static int cost(void *owner, const struct slot *s, uint64_t bytes)
+static uint64_t cost(const struct shared *m, const struct array *a)
 {
-    const struct shared *m = owner;
-    const int alike = s->bytes == bytes;
-    if (s->array < 0)
-        return EMPTY;
-    const struct array *a = &m->arrays[s->array];
-    if (a->users || (a->place == IN && a->made))
-        return 0;
-    switch (a->place) {
-    case SUMMED: return !alike ? SUM : count_sums(m, bytes) > 1 ? NEXT_SUM : SUM_ALIKE;
-    case IN: return alike ? READ_ALIKE : READ;
-    case COMING: return GATHER;
-    default: return 0;
+    if (a->users || (a->state == IN && a->made))
+        return NEVER;
+    switch (a->state) {
+    case SUMMED: return is_followed(m, a) ? NEXT_SUM : SUM;
+    case IN: return READ;
+    default: return GATHER;
     }
 }
 
-static void evict(void *owner, int array)
+/* Room in the window. */
+struct room {
+    uint64_t first;
+    uint64_t cost; /* of the array there that costs most to remove; 0: the room is empty */
+    uint64_t used; /* when one of them was used last */
+    uint64_t far;  /* from the end of the window to which the array belongs */
+};
+
+static int is_better(const struct room *r, const struct room *than)
 {
-    struct shared *m = owner;
-    forget(m, &m->arrays[array]);
+    if (r->cost != than->cost)
+        return r->cost < than->cost;
+    return r->used != than->used ? r->used < than->used : r->far < than->far;
 }
 
-static int enter(struct shared *m, int i, int most)
+static int is_in(const struct array *a)
 {
-    struct array *a = &m->arrays[i];
-    const uint64_t bytes = bytes_of(m, a);
-    a->slot = window_take(&m->window, bytes, most);
-    if (!a->slot && most == ANY)
-        a->slot = window_new_slot(&m->window, bytes);
-    if (a->slot)
-        a->slot->array = i;
-    return a->slot != NULL;
+    return a->state != OUT && ops_is_none(a->own_room);
+}
+
+static int overlaps(const struct array *a, uint64_t first, uint64_t bytes)
+{
+    return is_in(a) && a->first < first + bytes && first < a->first + a->bytes;
+}
+
+/* Replaces *best by the room for `a` at `first` if that is better. */
+static void weigh(const struct shared *m, const struct array *a, struct room *best, uint64_t first)
+{
+    struct room r = { .first = first, .far = a->from_end ? m->bytes - first : first };
+    if (first > m->bytes || m->bytes - first < a->bytes)
+        return;
+    for (size_t i = 0; i < m->count; i++) {
+        const struct array *b = &m->arrays[i];
+        if (!overlaps(b, first, a->bytes))
+            continue;
+        r.cost = cost(m, b) > r.cost ? cost(m, b) : r.cost;
+        r.used = b->used > r.used ? b->used : r.used;
+    }
+    if (is_better(&r, best))
+        *best = r;
+}
+
+/* Returns the best room for an array. Arrays lie close together: parameters from the beginning of
+ * the window, and gradients, of which some stay for long, from its end. So the room that others
+ * leave is in one piece. */
+static struct room find_room(const struct shared *m, const struct array *a)
+{
+    struct room best = { .cost = NEVER };
+    weigh(m, a, &best, a->from_end ? m->bytes - a->bytes : 0);
+    for (size_t i = 0; i < m->count; i++) {
+        const struct array *b = &m->arrays[i];
+        if (is_in(b))
+            weigh(m, a, &best, a->from_end ? b->first - a->bytes : b->first + b->bytes);
+    }
+    return best;
+}
+
+/* Finds room for an array, and removes the arrays there. Returns 1, or 0 if that costs more than
+ * `most`. */
+static int enter(struct shared *m, struct array *a, uint64_t most)
+{
+    a->bytes = layout_whole_bytes(a->bounds[m->comm->size[COMM_DATA]], a->own->array.type);
+    const struct room r = find_room(m, a);
+    if (r.cost > most && most < ANY)
+        return 0;
+    if (r.cost == NEVER)
+        a->own_room = ops_buffer(m->ops, OPS_U8, (int64_t)a->bytes);
+    for (size_t i = 0; i < m->count && r.cost < NEVER; i++)
+        if (overlaps(&m->arrays[i], r.first, a->bytes))
+            forget(m, &m->arrays[i]);
+    a->first = r.first;
+    return 1;
 }
 
 static void begin_gather(struct shared *m, struct array *a)
@@ -172,8 +220,8 @@ static void begin_gather(struct shared *m, struct array *a)
     snprintf(what, sizeof what, "%s of block %d", a->name, a->block);
     ops_copy(m->ops, own_part(m, a), spot_fetch(a->own, MODE_READ), own_elements(m, a));
     spot_release(a->own, THEN_LEAVES);
-    a->work = comm_gather_begin(m->comm, m->ops, whole(a), a->bounds, what);
-    a->place = COMING;
+    a->work = comm_gather_begin(m->comm, m->ops, whole(m, a), a->bounds, what);
+    a->state = COMING;
 }
 
 /* ---- use ------------------------------------------------------------------------------------ */
@@ -182,20 +230,20 @@ static struct ops_array fetch(struct home *h, int i, enum use_mode use)
 {
     struct shared *m = (struct shared *)h;
     struct array *a = &m->arrays[i];
-    if (a->place == SUMMED)
+    if (a->state == SUMMED)
         finish_sum(m, a);
     assert(use != MODE_WRITE || a->made);
-    if (a->place == OUT) {
-        enter(m, i, ANY);
+    if (a->state == OUT) {
+        enter(m, a, ANY);
         if (use == MODE_READ)
             begin_gather(m, a);
     }
     comm_end_of(m->comm, &a->work);
-    a->place = IN;
+    a->state = IN;
     a->made |= use != MODE_READ;
     a->users++;
-    a->slot->used = ++m->window.clock;
-    return whole(a);
+    a->used = ++m->clock;
+    return whole(m, a);
 }
 
 static void release(struct home *h, int i, enum use_then)
@@ -209,9 +257,9 @@ static void expect(struct home *h, int i, enum use_mode use)
 {
     struct shared *m = (struct shared *)h;
     struct array *a = &m->arrays[i];
-    if (use == MODE_READ && a->place == OUT && enter(m, i, EASY)) {
+    if (use == MODE_READ && a->state == OUT && enter(m, a, EASY)) {
         begin_gather(m, a);
-        a->slot->used = ++m->window.clock;
+        a->used = ++m->clock;
     }
 }
 
@@ -225,10 +273,10 @@ void shared_sum(struct shared *m, int i, int to, int stride, int merges)
 {
     struct array *a = &m->arrays[i];
     char what[64];
-    assert(a->place == IN && a->made);
+    assert(a->state == IN && a->made);
     snprintf(what, sizeof what, "%s of block %d", a->name, a->block);
-    a->work = comm_scatter_begin(m->comm, m->ops, whole(a), a->bounds, what);
-    a->place = SUMMED;
+    a->work = comm_scatter_begin(m->comm, m->ops, whole(m, a), a->bounds, what);
+    a->state = SUMMED;
     a->to = to;
     a->stride = stride;
     a->merges = merges;
@@ -237,7 +285,7 @@ void shared_sum(struct shared *m, int i, int to, int stride, int merges)
 void shared_end_sums(struct shared *m)
 {
     for (size_t i = 0; i < m->count; i++)
-        if (m->arrays[i].place == SUMMED)
+        if (m->arrays[i].state == SUMMED)
             finish_sum(m, &m->arrays[i]);
 }
 
@@ -246,9 +294,8 @@ struct shared *shared_new(struct ops *o, uint64_t window_bytes)
     struct shared *m = mem_zalloc(1, sizeof *m);
     m->home = (struct home){ fetch, release, expect };
     m->ops = o;
-    m->window = (struct window){
-        .ops = o, .limit_bytes = window_bytes, .owner = m, .cost = cost, .evict = evict
-    };
+    m->window = ops_buffer(o, OPS_U8, (int64_t)window_bytes);
+    m->bytes = window_bytes;
     return m;
 }
 

@@ -18,15 +18,17 @@
 
 struct shared;
 
-/* Makes an empty window of at most window_bytes. */
+/* Makes an empty window of window_bytes. An array that finds no room in it, because the rest is in
+ * use or in pieces, gets memory of its own until it leaves. */
 struct shared *shared_new(struct ops *o, uint64_t window_bytes);
 void shared_free(struct shared *m); /* fine on NULL */
 
 /* Adds an array and returns its number, from 0 on. `own` says where this rank's share of it
  * is. `bounds` [ranks+1] says where the shares begin in the whole array (reduce.h). Both are
- * borrowed. `name` and `block` name the array in messages, such as "gradients" of block 5. */
+ * borrowed. `name` and `block` name the array in messages, such as "gradients" of block 5. Arrays
+ * with from_end 1 are placed from the window's end, others from its beginning. */
 int shared_add(struct shared *m, const struct spot *own, const int64_t *bounds, const char *name,
-               int block);
+               int block, int from_end);
 
 /* Sets the ranks, which are borrowed. Call it before the first fetch. */
 void shared_join(struct shared *m, struct comm *c);

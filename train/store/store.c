@@ -169,7 +169,8 @@ static void add_shared(struct store *s)
             s->gathered[kind][i] = (struct spot){
                 .home = shared_home(s->shared),
                 .number = shared_add(s->shared, &s->spots[kind][i],
-                                     layout_bounds(l, (enum store_kind)kind, block), name, block),
+                                     layout_bounds(l, (enum store_kind)kind, block), name, block,
+                                     kind == STORE_GRADIENTS),
                 .array.type = l->type[kind]
             };
         }

@@ -10,7 +10,7 @@
 #include "train/store/layout.h"
 #include "train/store/shared.h"
 
-enum { N = 1000, ARRAYS = 5, WINDOW = 2 };
+enum { N = 1024, ARRAYS = 5, WINDOW = 2 };
 
 /* The number of errors that all ranks have found. The ranks are threads. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -42,7 +42,7 @@ static void rig_open(struct rig *r, struct comm *c)
     r->shared = shared_new(r->ops, WINDOW * N * sizeof(float));
     for (int i = 0; i < ARRAYS; i++) {
         r->own[i] = (struct spot){ .array = ops_buffer(r->ops, OPS_F32, r->count) };
-        expect(shared_add(r->shared, &r->own[i], r->bounds, "numbers", i) == i);
+        expect(shared_add(r->shared, &r->own[i], r->bounds, "numbers", i, i == ARRAYS - 1) == i);
     }
     r->home = shared_home(r->shared);
     shared_join(r->shared, c);
