@@ -271,3 +271,42 @@ EXTERN_C void cuda_norm_dx(struct ops *o, struct ops_gradient dx, struct ops_arr
     s.known = 1;
     launch_bwd(o, s);
 }
+
+/* ---- parts of rows ------------------------------------------------------------------------ */
+
+struct joined {
+    const float *parts; /* [ranks, 2, N]; without mean [ranks, N] */
+    float *mean, *rstd; /* mean: NULL for RMSNorm */
+    int64_t N;
+    int ranks;
+};
+
+KERNEL(norm_join, joined, THREADS)
+{
+    const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x, each = a.mean ? 2 * a.N : a.N;
+    double mean = 0, squares = 0;
+    if (i >= a.N)
+        return;
+    for (int q = 0; q < a.ranks && a.mean; q++)
+        mean += (double)a.parts[q * each + a.N + i] / a.ranks;
+    for (int q = 0; q < a.ranks; q++) {
+        const double r = a.parts[q * each + i];
+        const double d = a.mean ? a.parts[q * each + a.N + i] - mean : 0;
+        squares += (1 / (r * r) + d * d) / a.ranks;
+    }
+    a.rstd[i] = (float)(1 / sqrt(squares));
+    if (a.mean)
+        a.mean[i] = (float)mean;
+}
+
+EXTERN_C void cuda_norm_join(struct ops *o, struct ops_moments kept, struct ops_array parts,
+                             int ranks, const struct ops_norm *l)
+{
+    struct joined s;
+    s.parts = floats(view_of(parts));
+    s.mean = l->rms ? 0 : floats(view_of(kept.mean));
+    s.rstd = floats(view_of(kept.rstd));
+    s.N = l->N;
+    s.ranks = ranks;
+    LAUNCH(o, norm_join, div_up(l->N, THREADS), 1, THREADS, 0, s);
+}

@@ -49,7 +49,7 @@ enum { OPS_LAYOUT = 17 };
 #define OPS_OPERATIONS(IS) \
     IS(matmul) IS(linear_fwd) IS(linear_bwd) IS(residual_fwd) \
     IS(embedding_fwd) IS(embedding_bwd) IS(rotate) IS(gather_rows) IS(scatter_rows) \
-    IS(norm_fwd) IS(norm_apply) IS(norm_bwd) IS(norm_sums) IS(norm_dx) \
+    IS(norm_fwd) IS(norm_apply) IS(norm_bwd) IS(norm_sums) IS(norm_dx) IS(norm_join) \
     IS(activation_fwd) IS(activation_bwd) IS(activation_sums) IS(gated_fwd) IS(gated_bwd) IS(tanh_fwd) IS(tanh_bwd) \
     IS(dropout) IS(zero) IS(add) IS(copy) IS(blend) \
     IS(attention_fwd) IS(attention_bwd) IS(attention_cached) \

@@ -470,6 +470,25 @@ void cpu_norm_dx(struct ops *o, struct ops_gradient dx, struct ops_array sums, s
     pool_for(o->pool, l->N, cpu_row_grain(l->C), norm_dx_rows, &s);
 }
 
+void cpu_norm_join(struct ops *, struct ops_moments kept, struct ops_array parts, int ranks,
+                   const struct ops_norm *l)
+{
+    const int64_t N = l->N, each = l->rms ? N : 2 * N;
+    const float *from = cpu_floats(parts);
+    for (int64_t i = 0; i < N; i++) {
+        double mean = 0, squares = 0;
+        for (int q = 0; q < ranks && !l->rms; q++)
+            mean += (double)from[q * each + N + i] / ranks;
+        for (int q = 0; q < ranks; q++) {
+            const double r = from[q * each + i], d = l->rms ? 0 : from[q * each + N + i] - mean;
+            squares += (1 / (r * r) + d * d) / ranks;
+        }
+        cpu_floats(kept.rstd)[i] = (float)(1 / sqrt(squares));
+        if (!l->rms)
+            cpu_floats(kept.mean)[i] = (float)mean;
+    }
+}
+
 /* ---- sums --------------------------------------------------------------------------------- */
 
 struct squares {

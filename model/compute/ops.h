@@ -220,6 +220,13 @@ void ops_norm_sums(struct ops *o, struct ops_array sums, struct ops_gradient dga
 void ops_norm_dx(struct ops *o, struct ops_gradient dx, struct ops_array sums, struct ops_array dy,
                  struct ops_array x, struct ops_moments kept, const struct ops_norm *l);
 
+/* Sets `kept` to the moments of whole rows, from the moments of the parts that ranks have of them:
+ * parts[ranks,2,N], F32, rstd before mean (RMSNorm: [ranks,1,N]). The parts have equal numbers of
+ * columns, so the variance of a row is the mean of the parts' variances and of the squared
+ * distances of their means from the row's mean. */
+void ops_norm_join(struct ops *o, struct ops_moments kept, struct ops_array parts, int ranks,
+                   const struct ops_norm *l);
+
 /* Computes y = f(x). y may be x. */
 void ops_activation_fwd(struct ops *o, enum ops_activation f, struct ops_array y,
                         struct ops_array x, int64_t n);

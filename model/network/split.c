@@ -1,7 +1,5 @@
 #include "model/network/split.h"
 
-#include <math.h>
-
 #include "model/network/architecture.h"
 
 struct split_part split_part(int64_t n, int ranks, int rank)
@@ -282,34 +280,6 @@ void split_embedding_bwd(const struct model *m, struct ops *o, const struct ops_
 
 /* ---- norms -------------------------------------------------------------------------------- */
 
-/* Sets kept[n] to the moments of whole rows, from the moments of the parts that the ranks have of
- * them: parts[ranks,2,n], rstd before mean (RMSNorm: [ranks,1,n]). The parts have equal numbers of
- * columns, so the variance of a row is the mean of the parts' variances and of the squared
- * distances of their means from the row's mean. */
-static void join_moments(struct ops *o, struct ops_moments kept, struct ops_array parts,
-                         const struct ops_norm *l, int ranks)
-{
-    const int64_t n = l->N, each = l->rms ? n : 2 * n;
-    const float *from = ops_map(o, parts, ranks * each);
-    float *rstd = ops_fill(o, kept.rstd, n), *mean = l->rms ? NULL : ops_fill(o, kept.mean, n);
-    for (int64_t i = 0; i < n; i++) {
-        double middle = 0, squares = 0;
-        for (int q = 0; q < ranks && mean; q++)
-            middle += (double)from[q * each + n + i] / ranks;
-        for (int q = 0; q < ranks; q++) {
-            const double r = from[q * each + i], d = mean ? from[q * each + n + i] - middle : 0;
-            squares += (1 / (r * r) + d * d) / ranks;
-        }
-        rstd[i] = (float)(1 / sqrt(squares));
-        if (mean)
-            mean[i] = (float)middle;
-    }
-    if (mean)
-        ops_unmap(o, kept.mean, n, mean);
-    ops_unmap(o, kept.rstd, n, rstd);
-    ops_unmap(o, parts, ranks * each, (void *)(uintptr_t)from);
-}
-
 /* Computes the moments of rows whose columns are divided. Returns them: `kept` or, if they are not
  * kept, scratch memory. */
 static struct ops_moments moments_of(const struct model *m, struct ops *o, struct ops_moments kept,
@@ -325,7 +295,7 @@ static struct ops_moments moments_of(const struct model *m, struct ops *o, struc
                                      ops_scratch(o, OPS_F32, n) };
     ops_norm_fwd(o, OPS_NONE, of_part, x, l);
     m->split->gather(m->split->ctx, SPLIT_WIDTH, o, parts, ranks, each, "moments of rows");
-    join_moments(o, kept, parts, l, ranks);
+    ops_norm_join(o, kept, parts, ranks, l);
     return kept;
 }
 

@@ -270,6 +270,10 @@ static void norms(struct run *r)
     leave(r, "norm_sums dbias", dbias, C, 1e-5);
     ops_norm_dx(r->o, (struct ops_gradient){ dx, !add }, sums, dy, x, kept, &l);
     leave(r, "norm_dx", dx, N * C, 1e-5);
+    ops_norm_join(r->o, kept, numbers(r, OPS_F32, 3 * 2 * N, 1), 3, &l);
+    leave(r, "norm_join rstd", kept.rstd, N, 1e-6);
+    if (!l.rms)
+        leave(r, "norm_join mean", kept.mean, N, 1e-6);
 }
 
 /* way: 0 positions by number; 1 places and segments; 2 words alone. Has many tokens and few
