@@ -161,7 +161,8 @@ PASS_BACK(int, group_identify, (struct ops *o, char id[OPS_GROUP_ID]), (o, id))
 PASS_BACK(int, group_takes, (const struct ops *o, struct ops_array x), (o, x))
 PASS_BACK(int, group_gather, (struct ops *o, struct ops_group *g, struct ops_array x, const int64_t *bounds), (o, g, x, bounds))
 PASS_BACK(int, group_check, (const struct ops *o, struct ops_group *g), (o, g))
-PASS_ON(norm_join, (struct ops *o, struct ops_moments kept, struct ops_array parts, int ranks, const struct ops_norm *l), (o, kept, parts, ranks, l))
+PASS_ON(norm_join, (struct ops *o, struct ops_moments kept, struct ops_array parts, int ranks, const struct ops_norm *l),
+        (o, kept, parts, ranks, l))
 PASS_ON(tanh_fwd, (struct ops *o, struct ops_array x, int64_t n), (o, x, n))
 PASS_ON(tanh_bwd, (struct ops *o, struct ops_array d, struct ops_array y, int64_t n), (o, d, y, n))
 /* clang-format on */

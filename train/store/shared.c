@@ -183,7 +183,7 @@ static void weigh(const struct shared *m, const struct array *a, struct room *be
 }
 
 /* Returns the best room for an array. Arrays lie close together: parameters from the beginning of
- * the window, and gradients, of which some stay for long, from its end. So the room that others
+ * the window, and gradients, some of which stay longer, from its end. So the room that others
  * leave is in one piece. */
 static struct room find_room(const struct shared *m, const struct array *a)
 {
