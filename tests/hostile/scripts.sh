@@ -188,7 +188,17 @@ case_hold_out() {
         case $name in /dev/*) check cmp told 'a\nb' ;; *) check grep -q . "./$name" ;; esac
     done
     [ ! -e ran ] || fail 'a file name was run'
-    for n in 0 x -1 ''; do refuses 'hold-out' "$ROOT/scripts/hold-out" "$n" file; done
+    for n in 0 x -1 ''; do
+        refuses 'hold-out' "$ROOT/scripts/hold-out" "$n" file
+        refuses 'hold-out' "$ROOT/scripts/hold-out" 10 file "$n"
+    done
+    # Documents that are cut keep all their lines; the end mark counts them.
+    wikiprep -q "$SAMPLE" | "$ROOT/scripts/hold-out" 10 whole >long
+    wikiprep -q "$SAMPLE" | "$ROOT/scripts/hold-out" 10 held 1000 >cut
+    check cmp whole held
+    check cmp <(grep -v '^<\|^$' long | sort -u) <(grep -v '^<\|^$' cut | sort -u)
+    check test "$(grep -c '^<doc ' cut)" -gt "$(grep -c '^<doc ' long)"
+    check grep -q "^<!-- end documents=$(grep -c '^<doc ' cut) -->" cut
 }
 case_make_dump() {
     mkdir 'a $(touch ran)' && cp "$ROOT/tests/data/encyclopedia/"*.wiki 'a $(touch ran)'
