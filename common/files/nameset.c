@@ -10,14 +10,17 @@ struct nameset {
         size_t at, n; /* in `text` */
     } * names;
     size_t count, names_cap;
+    char *values; /* of each name `bytes` */
+    size_t bytes;
     uint32_t *places; /* hash table with open addressing: 1 + index in `names`, or 0; cap is a
                          power of two */
     size_t cap;
 };
 
-struct nameset *nameset_new(void)
+struct nameset *nameset_new(size_t bytes)
 {
     struct nameset *set = mem_zalloc(1, sizeof *set);
+    set->bytes = bytes;
     buf_init(&set->text);
     set->cap = 16;
     set->places = mem_zalloc(set->cap, sizeof *set->places);
@@ -30,6 +33,7 @@ void nameset_free(struct nameset *set)
         return;
     buf_release(&set->text);
     free(set->names);
+    free(set->values);
     free(set->places);
     free(set);
 }
@@ -64,12 +68,27 @@ size_t nameset_add(struct nameset *set, const char *name, size_t n)
     uint32_t *place = find(set, name, n, hash_bytes(name, n));
     if (*place)
         return *place - 1;
+    if (set->count == set->names_cap && set->bytes)
+        set->values = mem_resize(set->values, 2 * set->count + 1, set->bytes);
+    if (set->bytes)
+        memset(set->values + set->count * set->bytes, 0, set->bytes);
     mem_grow(set->names, set->names_cap, set->count + 1);
     set->names[set->count++] = (struct name){ set->text.len, n };
     buf_add(&set->text, name, n);
     buf_addc(&set->text, '\0');
     *place = (uint32_t)set->count;
     return set->count - 1;
+}
+
+void *nameset_put(struct nameset *set, const char *name, size_t n)
+{
+    return nameset_value(set, nameset_add(set, name, n));
+}
+
+void *nameset_get(const struct nameset *set, const char *name, size_t n)
+{
+    long i = nameset_find(set, name, n);
+    return i >= 0 ? nameset_value(set, (size_t)i) : NULL;
 }
 
 int nameset_each(const char *value, int (*add)(void *ctx, const char *name, size_t n), void *ctx)
@@ -106,6 +125,11 @@ size_t nameset_count(const struct nameset *set)
 const char *nameset_at(const struct nameset *set, size_t i)
 {
     return set->text.data + set->names[i].at;
+}
+
+void *nameset_value(const struct nameset *set, size_t i)
+{
+    return set->values + i * set->bytes;
 }
 
 long nameset_find(const struct nameset *set, const char *name, size_t n)

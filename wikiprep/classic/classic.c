@@ -144,7 +144,7 @@ static void number_elements(struct classic *c, const char *name, const char *wor
             break;
         const char *s = c->text.data + open.begin;
         size_t n = close.end - open.begin;
-        seen = seen ? seen : nameset_new();
+        seen = seen ? seen : nameset_new(0);
         count++;
         size_t known = nameset_count(seen), place = nameset_add(seen, s, n);
         if (place == known) {

@@ -6,9 +6,9 @@
 #include "common/base/order.h"
 #include "common/base/pool.h"
 #include "common/files/file.h"
+#include "common/files/nameset.h"
 #include "common/files/spill.h"
 #include "common/formats/document.h"
-#include "wikiprep/expand/arena.h"
 
 enum {
     HELD_MAX = 16 << 20,   /* bytes of templates in memory */
@@ -21,12 +21,8 @@ enum {
 
 struct library {
     struct library_facts facts;
-    struct arena titles;
+    struct nameset *pages; /* struct library_page by its key */
     struct spill texts;
-    struct library_page *pages;
-    size_t count, cap;
-    uint32_t *slots; /* hash table of pages: index + 1; its size is a power of two */
-    size_t slot_count;
     uint64_t *known; /* hashes of the titles of all pages, sorted */
     size_t known_count, known_cap;
     uint64_t other_bytes; /* bytes of pages without include tags, kept or not */
@@ -36,6 +32,19 @@ struct library {
 static uint64_t hash(int ns, const char *s, size_t n)
 {
     return hash_fold(hash_more(HASH_START ^ (unsigned)ns, s, n));
+}
+
+/* Sets *key to the bytes of the title's namespace and the rest of the title. */
+static void set_key(struct buf *key, const struct title *t)
+{
+    buf_clear(key);
+    buf_add(key, &t->ns, sizeof t->ns);
+    buf_add(key, t->text.data, t->text.len);
+}
+
+static struct library_page *page_at(const struct library *l, size_t i)
+{
+    return nameset_value(l->pages, i);
 }
 
 /* ---- pages as they are read -------------------------------------------------------------- */
@@ -104,11 +113,11 @@ static int add_page(struct library *l, const struct dump_page *p)
         l->facts.books = p->ns;
     int result = 0;
     if (is_kept(l, p)) {
-        mem_grow(l->pages, l->cap, l->count + 1);
-        struct library_page *page = &l->pages[l->count++];
-        memset(page, 0, sizeof *page);
-        page->ns = p->ns;
-        page->title = arena_copy(&l->titles, t.text.data, t.text.len);
+        SCOPED(buf) key = BUF_INIT;
+        set_key(&key, &t);
+        struct library_page *page = nameset_put(l->pages, key.data, key.len);
+        page->ns = p->ns; /* a later page with a title replaces an earlier one */
+        page->at = l->texts.bytes;
         page->n = p->text.len;
         page->bit = UINT64_C(1) << (hash(t.ns, t.text.data, t.text.len) & 63);
         result = spill_add(&l->texts, p->text.data, p->text.len);
@@ -168,31 +177,13 @@ static int save_page(struct output *out, const struct dump_page *p)
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-static void insert(struct library *l, size_t index)
-{
-    const struct library_page *page = &l->pages[index];
-    size_t mask = l->slot_count - 1, i = hash(page->ns, page->title, strlen(page->title)) & mask;
-    while (l->slots[i]) {
-        const struct library_page *other = &l->pages[l->slots[i] - 1];
-        if (other->ns == page->ns && !strcmp(other->title, page->title))
-            break; /* the later page replaces it */
-        i = (i + 1) & mask;
-    }
-    l->slots[i] = (uint32_t)index + 1;
-}
-
 static int finish(struct library *l)
 {
     if (spill_finish(&l->texts) < 0)
         return -1;
-    for (l->slot_count = 16; l->slot_count < l->count * 2;)
-        l->slot_count *= 2;
-    l->slots = mem_zalloc(l->slot_count, sizeof *l->slots);
-    const char *text = l->texts.data;
-    for (size_t i = 0; i < l->count; i++) {
-        l->pages[i].text = text;
-        text += l->pages[i].n;
-        insert(l, i);
+    for (size_t i = 0; i < nameset_count(l->pages); i++) {
+        page_at(l, i)->title = nameset_at(l->pages, i) + sizeof page_at(l, i)->ns;
+        page_at(l, i)->text = l->texts.data + page_at(l, i)->at;
     }
     if (l->known_count)
         qsort(l->known, l->known_count, sizeof *l->known, order_numbers);
@@ -277,6 +268,7 @@ struct library *library_read(const struct dump_files *from, const char *language
     struct output out = { 0 };
     struct reading r = { .l = l, .language = language, .save = save ? &out : NULL };
     buf_init(&l->facts.date);
+    l->pages = nameset_new(sizeof(struct library_page));
     spill_init(&l->texts, HELD_MAX);
     dump_site_release(&l->facts.site); /* makes it empty */
     int result = save ? output_open(&out, save) : 0;
@@ -299,19 +291,17 @@ void library_free(struct library *l)
 {
     if (!l)
         return;
-    for (size_t i = 0; i < l->count; i++) {
-        SCOPED_MEM struct tree *tree = (struct tree *)atomic_load(&l->pages[i].tree);
+    for (size_t i = 0; i < nameset_count(l->pages); i++) {
+        SCOPED_MEM struct tree *tree = (struct tree *)atomic_load(&page_at(l, i)->tree);
         if (tree)
             tree_release(tree);
-        free((void *)atomic_load(&l->pages[i].memo));
+        free((void *)atomic_load(&page_at(l, i)->memo));
     }
     dump_site_release(&l->facts.site);
     magic_free(l->facts.magic);
     buf_release(&l->facts.date);
-    arena_release(&l->titles);
     spill_release(&l->texts);
-    free(l->pages);
-    free(l->slots);
+    nameset_free(l->pages);
     free(l->known);
     free(l);
 }
@@ -325,13 +315,9 @@ const struct library_facts *library_facts(const struct library *l)
 
 static struct library_page *find(const struct library *l, const struct title *t)
 {
-    size_t mask = l->slot_count - 1, i = hash(t->ns, t->text.data, t->text.len) & mask;
-    for (; l->slots[i]; i = (i + 1) & mask) {
-        struct library_page *page = &l->pages[l->slots[i] - 1];
-        if (page->ns == t->ns && !strcmp(page->title, t->text.data))
-            return page;
-    }
-    return NULL;
+    SCOPED(buf) key = BUF_INIT;
+    set_key(&key, t);
+    return nameset_get(l->pages, key.data, key.len);
 }
 
 /* Sets *to to the target of "#REDIRECT [[Target]]", in any language. Returns 1, or 0 if the page is

@@ -33,6 +33,7 @@ struct library_page {
     int ns;
     const char *title; /* without the namespace */
     const char *text;
+    uint64_t at; /* offset of `text` in the texts of all pages */
     size_t n;
     uint64_t bit; /* one bit set, by a hash of the title */
     _Atomic(const struct tree *) tree;

@@ -66,7 +66,7 @@ static int read_page(struct reading *r, const char *title, size_t n, int depth)
 int variant_tables_read(struct library *library, struct variants *v)
 {
     const struct span codes[] = { v->codes[v->chosen], v->base };
-    struct reading r = { library, v->words, nameset_new(), BUF_INIT };
+    struct reading r = { library, v->words, nameset_new(0), BUF_INIT };
     int found = 0;
     for (int i = 0; i < 2 && codes[i].n; i++) {
         buf_clear(&r.folder);

@@ -36,7 +36,7 @@ static int add_page(void *ctx, const char *name, size_t n)
 struct pages *pages_new(const struct opt_list *values)
 {
     struct pages *p = mem_zalloc(1, sizeof *p);
-    p->keys = nameset_new();
+    p->keys = nameset_new(0);
     buf_init(&p->key);
     for (size_t i = 0; i < values->count; i++)
         if (nameset_each(values->items[i], add_page, p) < 0) {

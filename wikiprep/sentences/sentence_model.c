@@ -7,9 +7,7 @@
 static const char FIRST_LINE[] = "textmill sentences 1";
 
 struct sentence_model {
-    struct nameset *words;
-    uint16_t *kinds; /* of each word */
-    size_t kinds_cap;
+    struct nameset *words; /* the values are unsigned: their kinds */
     struct sentence_marks marks;
 };
 
@@ -23,15 +21,14 @@ static const unsigned char common_first_bytes[256] = {
 
 static void add(struct sentence_model *m, const char *word, size_t n, unsigned kind)
 {
-    size_t before = nameset_count(m->words), i = nameset_add(m->words, word, n);
-    mem_grow(m->kinds, m->kinds_cap, i + 1);
-    m->kinds[i] = (uint16_t)(i == before ? kind : m->kinds[i] | kind);
+    *(unsigned *)nameset_put(m->words, word, n) |= kind;
 }
 
 unsigned sentence_model_word(const struct sentence_model *m, const char *word, size_t n)
 {
-    long i = n && n <= SENTENCE_WORD_MAX_BYTES ? nameset_find(m->words, word, n) : -1;
-    return i >= 0 ? m->kinds[i] : 0;
+    int may = n && n <= SENTENCE_WORD_MAX_BYTES;
+    const unsigned *kinds = may ? nameset_get(m->words, word, n) : NULL;
+    return kinds ? *kinds : 0;
 }
 
 const struct sentence_marks *sentence_model_marks(const struct sentence_model *m)
@@ -170,7 +167,7 @@ static void add_built_in(struct sentence_model *m, const char *lang, size_t n)
 struct sentence_model *sentence_model_new(const char *lang)
 {
     struct sentence_model *m = mem_zalloc(1, sizeof *m);
-    m->words = nameset_new();
+    m->words = nameset_new(sizeof(unsigned));
     memcpy(m->marks.first_bytes, common_first_bytes, sizeof m->marks.first_bytes);
     add_built_in(m, "", 0);
     if (*lang)
@@ -183,6 +180,5 @@ void sentence_model_free(struct sentence_model *m)
     if (!m)
         return;
     nameset_free(m->words);
-    free(m->kinds);
     free(m);
 }

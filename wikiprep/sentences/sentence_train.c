@@ -41,9 +41,8 @@ struct type {
 enum before { AT_BEGIN, MIDDLE, ENDED, MARKED, SMALL_NUMBER };
 
 struct sentence_trainer {
-    struct nameset *words;
-    struct type *types;      /* of each word */
-    size_t cap, most;        /* most: words in memory before those seen once are dropped */
+    struct nameset *words;   /* the values are struct type */
+    size_t most;             /* words in memory before those seen once are dropped */
     uint64_t count, periods; /* words; words with a period */
     uint64_t ends;           /* plain words with a period */
     uint64_t ordinals, small_numbers;
@@ -51,39 +50,30 @@ struct sentence_trainer {
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-/* Returns the entry of a word in lower case, until the next is added. Adds the word if it is new.
- */
-static struct type *add(struct sentence_trainer *t, const char *word, size_t n)
+static struct type *type_at(const struct sentence_trainer *t, size_t i)
 {
-    size_t before = nameset_count(t->words), i = nameset_add(t->words, word, n);
-    mem_grow(t->types, t->cap, i + 1);
-    if (i == before)
-        t->types[i] = (struct type){ 0 };
-    return &t->types[i];
+    return nameset_value(t->words, i);
 }
 
 /* Drops the words seen once. */
 static void drop_rare(struct sentence_trainer *t)
 {
     struct sentence_trainer old = *t;
-    t->words = nameset_new();
-    t->types = NULL;
-    t->cap = 0;
+    t->words = nameset_new(sizeof(struct type));
     for (size_t i = 0; i < nameset_count(old.words); i++)
-        if (old.types[i].count > 1) {
+        if (type_at(&old, i)->count > 1) {
             const char *word = nameset_at(old.words, i);
-            *add(t, word, strlen(word)) = old.types[i];
+            *(struct type *)nameset_put(t->words, word, strlen(word)) = *type_at(&old, i);
         }
     while (t->most < 2 * nameset_count(t->words))
         t->most *= 2;
     nameset_free(old.words);
-    free(old.types);
 }
 
 struct sentence_trainer *sentence_trainer_new(void)
 {
     struct sentence_trainer *t = mem_zalloc(1, sizeof *t);
-    t->words = nameset_new();
+    t->words = nameset_new(sizeof(struct type));
     t->most = TYPES_MAX;
     return t;
 }
@@ -93,7 +83,6 @@ void sentence_trainer_free(struct sentence_trainer *t)
     if (!t)
         return;
     nameset_free(t->words);
-    free(t->types);
     free(t);
 }
 
@@ -158,9 +147,9 @@ static enum before judge(const struct token *k)
 
 static void count_number(struct sentence_trainer *t, const char *word, size_t n)
 {
-    long i = nameset_find(t->words, word, n);
-    if (i >= 0) /* else drop_rare() dropped it */
-        t->types[i].numbered++;
+    struct type *type = nameset_get(t->words, word, n);
+    if (type) /* else drop_rare() dropped it */
+        type->numbered++;
 }
 
 static void add_paragraph(struct sentence_trainer *t, const char *s, const char *end)
@@ -181,7 +170,7 @@ static void add_paragraph(struct sentence_trainer *t, const char *s, const char 
             last_len = letter_lower(last, k.s, k.n);
             if (nameset_count(t->words) >= t->most)
                 drop_rare(t);
-            struct type *type = add(t, last, last_len);
+            struct type *type = nameset_put(t->words, last, last_len);
             type->count++;
             type->periods += (uint32_t)k.period;
             type->begins += upper && before == ENDED;
@@ -207,7 +196,7 @@ void sentence_trainer_add(struct sentence_trainer *t, const char *s, size_t n)
 
 static const char *word_of(const struct sentence_trainer *t, const struct type *type)
 {
-    return nameset_at(t->words, (size_t)(type - t->types));
+    return nameset_at(t->words, (size_t)(type - type_at(t, 0)));
 }
 
 /* Returns log(p^hits * (1-p)^(n-hits)). */
@@ -300,8 +289,8 @@ int sentence_trainer_finish(const struct sentence_trainer *t, struct buf *out)
     SCOPED_MEM const struct type **types = mem_zalloc(count, sizeof *types);
     size_t n = 0;
     for (size_t i = 0; i < count; i++)
-        if (kind_of(t, &t->types[i]))
-            types[n++] = &t->types[i];
+        if (kind_of(t, type_at(t, i)))
+            types[n++] = type_at(t, i);
     qsort_r(types, n, sizeof *types, compare, (void *)(uintptr_t)t);
     buf_addf(out, "textmill sentences 1\n# learned from %llu words\n",
              (unsigned long long)t->count);

@@ -15,9 +15,7 @@ struct word {
 };
 
 struct magic {
-    struct nameset *folded; /* the words in lower case; word i of them is words[i] */
-    struct word *words;
-    size_t cap;
+    struct nameset *folded; /* the words in lower case; the values are struct word */
 };
 
 /* Writes s in lower case to `out`. Returns the length, or 0 if it is empty or too long. */
@@ -38,11 +36,10 @@ static size_t fold(char out[WORD_MAX_BYTES], const char *s, size_t n)
 static void add(struct magic *m, const char *s, size_t n, const char *english)
 {
     char folded[WORD_MAX_BYTES];
-    size_t len = fold(folded, s, n), count = nameset_count(m->folded);
-    if (!len || nameset_add(m->folded, folded, len) < count)
-        return;
-    mem_grow(m->words, m->cap, count + 1);
-    m->words[count] = (struct word){ s, n, english };
+    size_t len = fold(folded, s, n);
+    struct word *w = len ? nameset_put(m->folded, folded, len) : NULL;
+    if (w && !w->word)
+        *w = (struct word){ s, n, english };
 }
 
 struct magic *magic_new(const char *lang)
@@ -50,7 +47,7 @@ struct magic *magic_new(const char *lang)
     struct magic *m = mem_zalloc(1, sizeof *m);
     const struct knowledge_row *rows;
     struct span word;
-    m->folded = nameset_new();
+    m->folded = nameset_new(sizeof(struct word));
     for (int own = 0; own < 2; own++) {
         size_t count = knowledge_section("words", own ? lang : "", &rows);
         for (size_t i = 0; i < count; i++)
@@ -65,7 +62,6 @@ void magic_free(struct magic *m)
     if (!m)
         return;
     nameset_free(m->folded);
-    free(m->words);
     free(m);
 }
 
@@ -73,10 +69,9 @@ const char *magic_find(const struct magic *m, const char *s, size_t n)
 {
     char folded[WORD_MAX_BYTES];
     size_t len = fold(folded, s, n);
-    long i = len ? nameset_find(m->folded, folded, len) : -1;
-    if (i < 0)
+    const struct word *w = len ? nameset_get(m->folded, folded, len) : NULL;
+    if (!w)
         return NULL;
-    const struct word *w = &m->words[i];
     int is_exact = w->n == n && !memcmp(w->word, s, n);
     return is_exact || *w->english < 'A' || *w->english > 'Z' ? w->english : NULL;
 }

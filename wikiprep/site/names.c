@@ -8,9 +8,7 @@
 enum { NAME_MAX_BYTES = 96 }; /* no namespace name is longer */
 
 struct names {
-    struct nameset *keys;   /* normalized names */
-    enum names_kind *kinds; /* of each key */
-    size_t cap;
+    struct nameset *keys; /* normalized names; the values are enum names_kind */
     int capital;
 };
 
@@ -74,19 +72,16 @@ void names_add(struct names *names, struct span name, enum names_kind kind)
 {
     char key[NAME_MAX_BYTES];
     size_t n = fold(key, name.s, name.n);
-    if (!n)
-        return;
-    size_t i = nameset_add(names->keys, key, n);
-    mem_grow(names->kinds, names->cap, i + 1);
-    names->kinds[i] = kind;
+    if (n)
+        *(enum names_kind *)nameset_put(names->keys, key, n) = kind;
 }
 
 enum names_kind names_find(const struct names *names, const char *prefix, size_t n)
 {
     char key[NAME_MAX_BYTES];
     size_t len = fold(key, prefix, n);
-    long i = len ? nameset_find(names->keys, key, len) : -1;
-    return i < 0 ? NAMES_NONE : names->kinds[i];
+    const enum names_kind *kind = len ? nameset_get(names->keys, key, len) : NULL;
+    return kind ? *kind : NAMES_NONE;
 }
 
 /* ---- built-in names ---------------------------------------------------------------------- */
@@ -122,7 +117,7 @@ struct names *names_new(int capital)
 {
     struct names *names = mem_zalloc(1, sizeof *names);
     names->capital = capital;
-    names->keys = nameset_new();
+    names->keys = nameset_new(sizeof(enum names_kind));
     add_built_in(names);
     return names;
 }
@@ -137,7 +132,6 @@ void names_free(struct names *names)
     if (!names)
         return;
     nameset_free(names->keys);
-    free(names->kinds);
     free(names);
 }
 

@@ -7,16 +7,14 @@
 enum { BUCKETS = 4096 };
 
 struct replacements {
-    struct nameset *from;
-    struct span *to; /* by the number of the word; owned */
-    size_t cap;
+    struct nameset *from;      /* the values are struct span, owned: what replaces the word */
     uint64_t lengths[BUCKETS]; /* by a hash of the first character: bit N for a word of N bytes */
 };
 
 struct replacements *replacements_new(void)
 {
     struct replacements *w = mem_zalloc(1, sizeof *w);
-    w->from = nameset_new();
+    w->from = nameset_new(sizeof(struct span));
     return w;
 }
 
@@ -25,9 +23,8 @@ void replacements_free(struct replacements *w)
     if (!w)
         return;
     for (size_t i = 0; i < nameset_count(w->from); i++)
-        free((char *)w->to[i].s);
+        free((char *)((struct span *)nameset_value(w->from, i))->s);
     nameset_free(w->from);
-    free(w->to);
     free(w);
 }
 
@@ -39,14 +36,12 @@ static size_t bucket(const char *s, size_t n)
 
 void replacements_put(struct replacements *w, struct word word)
 {
-    const size_t n = word.from.n, before = nameset_count(w->from);
+    const size_t n = word.from.n;
     if (!n || n > WORD_MAX_BYTES || memchr(word.from.s, '\0', n))
         return;
-    size_t i = nameset_add(w->from, word.from.s, n);
-    mem_grow(w->to, w->cap, i + 1);
-    if (i < before)
-        free((char *)w->to[i].s);
-    w->to[i] = (struct span){ word.to.s ? mem_strndup(word.to.s, word.to.n) : NULL, word.to.n };
+    struct span *to = nameset_put(w->from, word.from.s, n);
+    free((char *)to->s);
+    *to = (struct span){ word.to.s ? mem_strndup(word.to.s, word.to.n) : NULL, word.to.n };
     w->lengths[bucket(word.from.s, n)] |= UINT64_C(1) << n;
 }
 
@@ -73,12 +68,12 @@ size_t replacements_find(const struct replacements *first, const struct replacem
         for (int i = 0; i < 2; i++) {
             int may = both[i] && both[i]->lengths[b] >> len & 1;
             long at = may ? nameset_find_hashed(both[i]->from, s, len, hash) : -1;
-            if (at >= 0 && both[i]->to[at].s) {
-                *to = both[i]->to[at];
+            if (at < 0)
+                continue;
+            *to = *(const struct span *)nameset_value(both[i]->from, (size_t)at);
+            if (to->s)
                 return len;
-            }
-            if (at >= 0)
-                break;
+            break;
         }
         lengths ^= UINT64_C(1) << len;
     }

@@ -53,7 +53,7 @@ static int add_category(void *ctx, const char *name, size_t n)
     if (colon && names_find(s->names, name + skip, (size_t)(colon - name) - skip) == NAMES_CATEGORY)
         skip = (size_t)(colon + 1 - name);
     if (!*set)
-        *set = nameset_new();
+        *set = nameset_new(0);
     SCOPED(buf) title = BUF_INIT;
     names_add_title(&title, name + skip, n - skip, names_capital(s->names));
     nameset_add(*set, title.data, title.len);
