@@ -111,8 +111,9 @@ void device_zero(struct ops *o, char *address, size_t bytes);
 void device_upload(struct ops *o, char *to, const void *from, size_t bytes);
 void device_download(struct ops *o, void *to, const char *from, size_t bytes);
 /* device_borrow returns host memory that belongs to the device, for the caller to fill. device_send
- * uploads it and takes it back, without waiting for the copy. */
+ * uploads it and takes it back, without waiting for the copy; device_return only takes it back. */
 void *device_borrow(struct ops *o, size_t bytes);
+void device_return(struct ops *o, void *borrowed);
 void device_send(struct ops *o, char *to, void *borrowed, size_t bytes);
 /* Described in ops.h. The functions above also accept host buffers made here. */
 char *device_host_alloc(struct ops *o, size_t bytes);

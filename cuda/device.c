@@ -347,15 +347,24 @@ void *device_borrow(struct ops *o, size_t bytes)
     return p->at;
 }
 
-void device_send(struct ops *o, char *to, void *borrowed, size_t bytes)
+static struct pinned *take_back(struct ops *o, const void *borrowed)
 {
-    struct device *d = o->device;
-    struct pinned *p = d->pinned;
+    struct pinned *p = ((struct device *)o->device)->pinned;
     while (p->at != borrowed)
         p = p->next;
-    begin_upload(o, to, borrowed, bytes);
-    check("an event", cudaEventRecord(p->sent, d->stream));
     p->out = 0;
+    return p;
+}
+
+void device_return(struct ops *o, void *borrowed)
+{
+    take_back(o, borrowed);
+}
+
+void device_send(struct ops *o, char *to, void *borrowed, size_t bytes)
+{
+    begin_upload(o, to, borrowed, bytes);
+    check("an event", cudaEventRecord(take_back(o, borrowed)->sent, stream(o)));
 }
 
 void device_launched(struct ops *o, const char *kernel)

@@ -204,6 +204,25 @@ static void unmap(struct ops *o, struct ops_array a, int64_t n, void *mapped)
         device_send(o, a.address, mapped, bytes_of(a.type, n));
 }
 
+/* The copy has a queue of its own, so the arithmetic goes on. */
+static void *map_later(struct ops *o, struct ops_array a, int64_t n, struct ops_mark *arrived)
+{
+    if (device_is_host(o, a.address))
+        return map(o, a, n);
+    void *host = device_borrow(o, bytes_of(a.type, n));
+    device_mark(o, OPS_COMPUTE, arrived);
+    device_after(o, OPS_OUT, arrived);
+    device_move(o, OPS_OUT, host, a.address, bytes_of(a.type, n));
+    device_mark(o, OPS_OUT, arrived);
+    return host;
+}
+
+static void unmap_unchanged(struct ops *o, struct ops_array a, void *mapped)
+{
+    if (mapped != a.address)
+        device_return(o, mapped);
+}
+
 static struct ops_array host_buffer(struct ops *o, int64_t bytes)
 {
     return (struct ops_array){ device_host_alloc(o, (size_t)bytes), OPS_U8 };
@@ -461,6 +480,8 @@ static const struct ops_backend table = {
     .map = map,
     .fill = fill,
     .unmap = unmap,
+    .map_later = map_later,
+    .unmap_unchanged = unmap_unchanged,
     .host_buffer = host_buffer,
     .host_buffer_free = host_buffer_free,
     .mark = device_mark,

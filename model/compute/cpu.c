@@ -133,6 +133,15 @@ static void cpu_move(struct ops *, enum ops_queue, struct ops_array to, struct o
     memcpy(to.address, from.address, (size_t)n);
 }
 
+static void *cpu_map_later(struct ops *, struct ops_array a, int64_t, struct ops_mark *)
+{
+    return a.address;
+}
+
+static void cpu_unmap_unchanged(struct ops *, struct ops_array, void *)
+{
+}
+
 static int cpu_reached(struct ops *, const struct ops_mark *)
 {
     return 1;
@@ -568,6 +577,8 @@ const struct ops_backend ops_cpu = {
     .unmap = cpu_unmap,
     .host_buffer = cpu_host_buffer,
     .host_buffer_free = cpu_buffer_free,
+    .map_later = cpu_map_later,
+    .unmap_unchanged = cpu_unmap_unchanged,
     .mark = cpu_mark,
     .mark_free = cpu_mark_free,
     .after = cpu_after,

@@ -157,6 +157,9 @@ PASS_ON(unmap, (struct ops *o, struct ops_array a, int64_t n, void *mapped), (o,
 PASS_BACK(struct ops_array, host_buffer, (struct ops *o, int64_t bytes), (o, bytes))
 PASS_ON(mark, (struct ops *o, enum ops_queue q, struct ops_mark *m), (o, q, m))
 PASS_ON(finish, (struct ops *o), (o))
+PASS_BACK(void *, map_later, (struct ops *o, struct ops_array a, int64_t n, struct ops_mark *arrived),
+        (o, a, n, arrived))
+PASS_ON(unmap_unchanged, (struct ops *o, struct ops_array a, void *mapped), (o, a, mapped))
 PASS_BACK(int, group_identify, (struct ops *o, char id[OPS_GROUP_ID]), (o, id))
 PASS_BACK(int, group_takes, (const struct ops *o, struct ops_array x), (o, x))
 PASS_BACK(int, group_gather, (struct ops *o, struct ops_group *g, struct ops_array x, const int64_t *bounds), (o, g, x, bounds))

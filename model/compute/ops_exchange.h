@@ -32,6 +32,12 @@ int ops_reached(struct ops *o, const struct ops_mark *m);
 void ops_move(struct ops *o, enum ops_queue q, struct ops_array to, struct ops_array from,
               int64_t n);
 
+/* Returns the array's n elements in host memory, as ops_map does, but does not wait: they are there
+ * when *arrived is reached. The array must not change before that. ops_unmap or, if nothing was
+ * changed, ops_unmap_unchanged follows. */
+void *ops_map_later(struct ops *o, struct ops_array a, int64_t n, struct ops_mark *arrived);
+void ops_unmap_unchanged(struct ops *o, struct ops_array a, void *mapped);
+
 /* ---- levels ------------------------------------------------------------------------------- */
 
 /* The members of a group, on one host after the other, `local` on each. An array has a share for

@@ -573,6 +573,7 @@ cudaError_t cudaFree(void *at)
     cudaError_t error = enter_alone();
     if (error)
         return leave(error);
+    m.waits++;
     await_all();
     struct array *a = take_out(&m.arrays, at);
     if (!a)

@@ -38,7 +38,7 @@ struct comm_work {
     struct ops *ops;
     struct ops_array x;
     int64_t n;
-    void *data;            /* x in the host's memory; WORK_COLLECT: the array `all` */
+    void *data; /* x in the host's memory, once `mark` is reached; WORK_COLLECT: the array `all` */
     const int64_t *bounds; /* borrowed, or equal to `own` */
     int64_t *own;
     const void *mine; /* for WORK_COLLECT */
@@ -49,12 +49,12 @@ struct comm_work {
     struct comm_work *of; /* WORK_WAIT: the work that it waits for */
     double seconds;
     int done;
+    struct ops_mark mark;
 
     /* of WORK_WATCH: */
     struct ops_group *devices; /* NULL while they join */
-    struct ops_mark mark;      /* its end, once `issued` is 1 */
-    int issued;                /* 1: given to the device; -1: that failed, with `error` */
-    int ended;                 /* 1: comm_end was called, so the thread frees the work */
+    int issued; /* 1: given to the device, `mark` is its end; -1: that failed, with `error` */
+    int ended;  /* 1: comm_end was called, so the thread frees the work */
     struct err error;
 };
 
@@ -141,10 +141,18 @@ static int watch_devices(struct comm_thread *t, struct comm_work *w)
     return link_watch(&t->link, g->members, g->size, is_reached, &watch);
 }
 
+static int has_arrived(void *ctx)
+{
+    struct comm_work *w = ctx;
+    return ops_reached(w->ops, &w->mark);
+}
+
 static int do_work(struct comm_thread *t, struct comm_work *w)
 {
     const struct reduce_group *g = &t->groups[w->group];
     int result = 0;
+    if (w->kind != WORK_WATCH && link_watch(&t->link, NULL, 0, has_arrived, w) < 0)
+        return -1;
     if (is_transfer(w))
         return begin_transfer(t, w);
     if (w->kind == WORK_WAIT)
@@ -304,7 +312,7 @@ struct comm_work *comm_transfer_begin(struct comm *c, enum comm_group group, int
     w->peer = peer;
     w->tag = tag;
     w->bytes = (size_t)n * ops_type_bytes(x.type);
-    w->data = sends ? ops_map(o, x, n) : ops_fill(o, x, n);
+    w->data = sends ? ops_map_later(o, x, n, &w->mark) : ops_fill(o, x, n);
     c->counts[group].operations++;
     c->counts[group].bytes += sends ? w->bytes : 0;
     begin(c, w, group, what);
@@ -363,7 +371,7 @@ static struct comm_work *begin_array(struct comm *c, enum comm_group group, enum
         c->counts[group].direct += (uint64_t)sent * ops_type_bytes(x.type);
         begin_devices(c, w, what);
     } else {
-        w->data = ops_map(o, x, w->n);
+        w->data = ops_map_later(o, x, w->n, &w->mark);
         begin(c, w, group, what);
     }
     return w;
@@ -470,7 +478,10 @@ void comm_end(struct comm *c, struct comm_work *w)
     }
     c->counts[w->group].waited += log_seconds() - began;
     c->counts[w->group].seconds += w->seconds;
-    ops_unmap(w->ops, w->x, w->n, w->data);
+    if (w->kind == WORK_SEND)
+        ops_unmap_unchanged(w->ops, w->x, w->data);
+    else
+        ops_unmap(w->ops, w->x, w->n, w->data);
     free_work(w);
 }
 

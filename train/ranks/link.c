@@ -214,9 +214,10 @@ static int wait_for(struct link *l, const struct waiting *w)
         moved_at = moved ? now : moved_at;
         if (now - l->served > SERVE_SECONDS && link_serve(l) < 0)
             return -1;
-        if (l->timeout > 0 && now - moved_at > l->timeout)
+        if (w->n && l->timeout > 0 && now - moved_at > l->timeout)
             return report(l, w->requests, w->n, now - moved_at);
-        say_stopped(l, w->requests, w->n, &stopped);
+        if (w->n)
+            say_stopped(l, w->requests, w->n, &stopped);
         pause_after(now - moved_at);
     }
     return open;

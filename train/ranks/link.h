@@ -71,7 +71,8 @@ void link_keep(struct link *l, void *memory);
 
 /* Waits until reached(ctx) returns 1; 0 is not yet, -1 an error. Answers questions and keeps to the
  * time limit, as link_wait does, for work that ranks do together without the transport. The ranks
- * peers[n] are named if it takes too long. Returns 0, or -1 with an error. */
+ * peers[n] are named if it takes too long; without peers there is no limit. Returns 0, or -1 with
+ * an error. */
 int link_watch(struct link *l, const int *peers, int n, int (*reached)(void *ctx), void *ctx);
 
 /* Answers the other ranks that have asked what this rank is doing, if any. Returns 0, or -1 with an
