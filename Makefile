@@ -313,6 +313,7 @@ check-backends: all $(B)/bin/check-backends $(B)/bin/check-group $(EMULATED) $(E
 	tests/backends/train
 	tests/backends/faults
 	tests/backends/ranks
+	tests/backends/waits
 
 check-golden: all $(SAMPLE) ## compare the programs' output with the expected output, with 1 and 4 threads
 	tests/golden/run
