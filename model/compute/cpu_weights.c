@@ -173,10 +173,8 @@ static void multiply_blocks(const struct product *p, const struct outputs *to)
     const char *w = to->map->w.address +
                     to->begin / OUTPUTS * (int64_t)stored_group_bytes(type, to->map->I);
     for (int64_t n = 0; n < p->N; n += most) {
-        const struct kernel_blocks x = { band_of(p, n), smaller(most, p->N - n), blocks,
-                                         stored_values(type) };
-        (type == OPS_Q8 ? p->k->multiply_q8 : p->k->multiply_q4)(to->y + n * to->ld, to->ld, &x, w,
-                                                                 to->n);
+        const struct kernel_blocks x = { band_of(p, n), smaller(most, p->N - n), blocks, type };
+        p->k->multiply_blocks(to->y + n * to->ld, to->ld, &x, w, to->n);
     }
 }
 

@@ -17,17 +17,17 @@
 #include "model/compute/stored.h"
 
 enum {
-    KERNEL_LANES = 64,                     /* partial sums of a sum */
-    KERNEL_KEYS = 128,                     /* columns of A in multiply_rows: a group of keys */
-    KERNEL_AHEAD = 3,                      /* regions that a product prefetches */
-    KERNEL_OUTPUTS = STORED_GROUP,         /* outputs in a group of weights in blocks */
-    KERNEL_BAND = 16,                      /* rows in a band of struct kernel_blocks */
-    KERNEL_BLOCK_BYTES = 8 + STORED_BLOCK, /* bytes of a row and block there */
-    KERNEL_FEW = 16,                       /* numbers of a block in panels of few rows */
-    KERNEL_LINES = 24,                     /* outputs that stream_rows multiplies at a time */
-    KERNEL_STEP = 32,                      /* numbers of a row in a step of multiply_split */
-    KERNEL_PARTS = 3,                      /* parts of a number in split rows */
-    KERNEL_SPLIT_ROWS = 256,               /* most rows of multiply_split */
+    KERNEL_LANES = 64,                      /* partial sums of a sum */
+    KERNEL_KEYS = 128,                      /* columns of A in multiply_rows: a group of keys */
+    KERNEL_AHEAD = 3,                       /* regions that a product prefetches */
+    KERNEL_OUTPUTS = STORED_GROUP,          /* outputs in a group of weights in blocks */
+    KERNEL_BAND = 16,                       /* rows in a band of struct kernel_blocks */
+    KERNEL_BLOCK_BYTES = 12 + STORED_BLOCK, /* bytes of a row and block there */
+    KERNEL_FEW = 16,                        /* numbers of a block in panels of few rows */
+    KERNEL_LINES = 24,                      /* outputs that stream_rows multiplies at a time */
+    KERNEL_STEP = 32,                       /* numbers of a row in a step of multiply_split */
+    KERNEL_PARTS = 3,                       /* parts of a number in split rows */
+    KERNEL_SPLIT_ROWS = 256,                /* most rows of multiply_split */
 };
 
 /* A dropout mask as the kernels use it. Element i is kept if the i-th 32-bit number of the sequence
@@ -115,12 +115,13 @@ struct kernel_products {
 
 /* Rows of numbers, rounded to blocks of 32 8-bit integers: number i of a block is q[i] * scale.
  * Rows lie in bands of KERNEL_BAND; the last band may have fewer. For each block a band of n rows
- * has n scales (float), n integers -128 * sum(q) (int32_t), and n times 32 integers q (int8_t).
- * Products begin their sums with -128 * sum(q) if they add 128 to the weights. */
+ * has n scales (float), n integers -128 * sum(q) (int32_t), n integers -128 * the sum of the first
+ * 16 q, and n times 32 integers q (int8_t). Products begin their sums with -128 * sum(q) if they
+ * add 128 to the weights. */
 struct kernel_blocks {
     const char *bands;
     int64_t rows, blocks;
-    const signed char *values; /* of 4-bit weights (stored_values) */
+    enum ops_type type; /* of the weights that are multiplied */
 };
 
 /* Returns the layers of a panel for a sum over K. */
@@ -229,10 +230,8 @@ struct kernels {
     void (*to_blocks)(char *band, int64_t row, int64_t rows, struct ops_array x, int64_t blocks);
     /* y[r,o] = the product of row r of x and output o < outputs of the weights, whose groups lie
      * one after the other in the layout of stored.h. */
-    void (*multiply_q8)(float *y, int64_t ldy, const struct kernel_blocks *x, const char *groups,
-                        int64_t outputs);
-    void (*multiply_q4)(float *y, int64_t ldy, const struct kernel_blocks *x, const char *groups,
-                        int64_t outputs);
+    void (*multiply_blocks)(float *y, int64_t ldy, const struct kernel_blocks *x,
+                            const char *groups, int64_t outputs);
 
     /* Does one step of the online softmax (Milakov and Gimelshein 2018; Dao et al. 2022), in base-2
      * logarithms, and writes 2^(score - max), with dropout, to s->panel; a key that the query does

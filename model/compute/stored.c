@@ -16,7 +16,7 @@ enum ops_type stored_type(int word)
 
 int stored_grouped(enum ops_type type)
 {
-    return type == OPS_Q8 || stored_values(type);
+    return type == OPS_Q8 || stored_values(type) || stored_large_bits(type);
 }
 
 int stored_only_read(enum ops_type type)
@@ -309,7 +309,8 @@ static void read_numbers(enum ops_type type, float *out, const unsigned char *in
 
 void stored_make(enum ops_type type, void *out, const float *x, int64_t n)
 {
-    assert(stored_fits(type, n) && !stored_only_read(type) && type != OPS_Q4);
+    assert(stored_fits(type, n) && !stored_only_read(type) && type != OPS_Q4 &&
+           !stored_large_bits(type));
     (stored_grouped(type) ? make_fast : make_numbers)(type, out, x, n);
 }
 
@@ -371,7 +372,10 @@ enum { SCALE_BYTES = 2, FOUR = 4 /* bytes of an output that lie side by side */ 
 
 uint64_t stored_group_bytes(enum ops_type type, int64_t I)
 {
-    return STORED_GROUP * stored_bytes(type, I);
+    const int bits = stored_large_bits(type);
+    return STORED_GROUP *
+           (bits ? (uint64_t)(I / STORED_LARGE * (STORED_LARGE_SCALES + STORED_LARGE / 8 * bits))
+                 : stored_bytes(type, I));
 }
 
 /* Positions in a group: scale_at returns that of the scale of block b of output o, integers_at that
@@ -387,8 +391,55 @@ static int64_t integers_at(int64_t blocks, int64_t bytes, int64_t b, int64_t j, 
     return scale_at(blocks, 0) + (b * bytes + j) * STORED_GROUP + o * FOUR;
 }
 
+/* Puts the 32 integers q of an output at the first of its four bytes of a block. Four bytes are
+ * treated at once. */
+static void put_integers(char *to, const unsigned char *q, int bits)
+{
+    const uint32_t low = 0x0F0F0F0F;
+    const int high = bits - 4;
+    uint32_t four[STORED_BLOCK / FOUR], line;
+    memcpy(four, q, sizeof four);
+    for (int j = 0; j < 4; j++, to += STORED_GROUP * FOUR) {
+        line = (four[j] & low) | (four[j + 4] & low) << 4;
+        memcpy(to, &line, sizeof line);
+    }
+    for (int j = 0; j < high; j++, to += STORED_GROUP * FOUR) {
+        line = 0;
+        for (int i = j; i < 8; i += high)
+            line |= (four[i] >> 4 & low) << (i / high * high);
+        memcpy(to, &line, sizeof line);
+    }
+}
+
+static void put_large(enum ops_type type, char *group, int64_t o, const unsigned char *row,
+                      int64_t I)
+{
+    const int64_t count = I / STORED_LARGE, bytes = stored_blocks(type)->bytes;
+    const int bits = stored_large_bits(type);
+    unsigned char *scales = (unsigned char *)group + o * SCALE_BYTES;
+    char *integers = group + count * STORED_LARGE_SCALES * STORED_GROUP + o * FOUR;
+    struct stored_large x;
+    for (int64_t n = 0; n < count; n++, row += bytes) {
+        stored_unpack(type, &x, row);
+        le_put_u16(scales, x.d);
+        le_put_u16(scales += STORED_GROUP * SCALE_BYTES, x.m);
+        scales += STORED_GROUP * SCALE_BYTES;
+        for (int j = 0; j < STORED_LARGE / STORED_BLOCK;
+             j++, scales += STORED_GROUP * SCALE_BYTES) {
+            scales[0] = (unsigned char)x.a[j];
+            scales[1] = (unsigned char)x.b[j];
+            put_integers(integers, x.q + STORED_BLOCK * j, bits);
+            integers += bits * STORED_GROUP * FOUR;
+        }
+    }
+}
+
 void stored_group_put(enum ops_type type, void *group, int64_t o, const void *row, int64_t I)
 {
+    if (stored_large_bits(type)) {
+        put_large(type, group, o, row, I);
+        return;
+    }
     const int64_t blocks = I / STORED_BLOCK, bytes = stored_blocks(type)->bytes - SCALE_BYTES;
     char *to = group;
     const char *from = row;

@@ -15,12 +15,25 @@
  * Products read matrices [O,I] of Q8, Q4 and IQ4_NL in groups of STORED_GROUP outputs. A group has
  * the f16 scales [blocks][STORED_GROUP], then the integers [blocks][j][STORED_GROUP][4]: for each
  * block, the j-th four bytes of each output; j < 8 in Q8, else j < 4. Zeros fill the last group.
+ *
+ * Matrices of Q4_K, Q5_K and Q6_K are in groups, too (struct stored_large). In place of the scales
+ * are, for each 8 blocks of 32, the f16 numbers d[STORED_GROUP] and m[STORED_GROUP], then, for each
+ * block, the bytes a and b of each output. The integers of a block are its low 4 bits with j < 4 as
+ * in IQ4_NL, then its high bits, H = 1 in Q5_K and 2 in Q6_K, with j < H: the bits of the numbers
+ * 4i to 4i + 3 are in the line i mod H, from bit i / H * H of each byte on.
  */
 #pragma once
 
 #include "model/compute/ops_array.h"
 
-enum { STORED_BLOCK = 32, STORED_Q8_BYTES = 34, STORED_Q4_BYTES = 18, STORED_GROUP = 16 };
+enum {
+    STORED_BLOCK = 32,
+    STORED_Q8_BYTES = 34,
+    STORED_Q4_BYTES = 18,
+    STORED_LARGE = 256,
+    STORED_LARGE_SCALES = 20, /* bytes of d, m, a and b of an output */
+    STORED_GROUP = 16,
+};
 
 /* The values of the option --weights. stored_type returns the type of value number `word`. "auto"
  * is STORED_AUTO: the types of a GGUF file, and F32 for other files. */
@@ -37,11 +50,28 @@ struct stored_blocks {
 };
 const struct stored_blocks *stored_blocks(enum ops_type type);
 
+/* A block of Q4_K, Q5_K or Q6_K, unpacked. Block j of 32 numbers is d a[j] q - m b[j] in Q4_K and
+ * Q5_K; in Q6_K its first half is d a[j] (q - 32), its other half m b[j] (q - 32), with m = d. d
+ * and m are f16. */
+struct stored_large {
+    uint16_t d, m;
+    signed char a[STORED_LARGE / STORED_BLOCK], b[STORED_LARGE / STORED_BLOCK];
+    unsigned char q[STORED_LARGE];
+};
+void stored_unpack(enum ops_type type, struct stored_large *to, const unsigned char *in);
+
+/* Returns the bits of an integer of Q4_K, Q5_K or Q6_K; 0 for other types. */
+static inline int stored_large_bits(enum ops_type type)
+{
+    return type == OPS_Q4_K ? 4 : type == OPS_Q5_K ? 5 : type == OPS_Q6_K ? 6 : 0;
+}
+
 /* Returns the bytes of a row of n numbers, which are whole blocks. */
 uint64_t stored_bytes(enum ops_type type, int64_t n);
 /* Returns 1 if rows of n numbers are whole blocks of that type, or if it has no blocks, else 0. */
 int stored_fits(enum ops_type type, int64_t n);
-/* Returns 1 for Q8, Q4 and IQ4_NL, whose matrices are read by products in groups, else 0. */
+/* Returns 1 for Q8, Q4, IQ4_NL, Q4_K, Q5_K and Q6_K, whose matrices products read in groups, else
+ * 0. */
 int stored_grouped(enum ops_type type);
 /* Returns the values of the 16 integers of Q4 or IQ4_NL; NULL for other types. */
 const signed char *stored_values(enum ops_type type);
@@ -64,9 +94,9 @@ int64_t stored_bad(enum ops_type type, const void *in, int64_t n);
 /* Returns the bytes of a group of a matrix with I inputs. */
 uint64_t stored_group_bytes(enum ops_type type, int64_t I);
 /* stored_group_put copies a row of I numbers in blocks to the place of output o < STORED_GROUP in a
- * group; stored_group_get copies it back. */
+ * group; stored_group_get copies it back, if it is Q8, Q4 or IQ4_NL. */
 void stored_group_put(enum ops_type type, void *group, int64_t o, const void *row, int64_t I);
 void stored_group_get(enum ops_type type, void *row, const void *group, int64_t o, int64_t I);
-/* Returns the position in bytes of the first scale in a group that is infinite or NaN, or -1 if
- * there is none. */
+/* Returns the position in bytes of the first scale in a group of Q8, Q4 or IQ4_NL that is infinite
+ * or NaN, or -1 if there is none. */
 int64_t stored_group_bad(const void *group, int64_t I);

@@ -99,7 +99,7 @@ static void read_nvfp4(float *out, const unsigned char *in)
 
 /* ---- blocks of 256 ------------------------------------------------------------------------ */
 
-enum { LARGE = 256 };
+enum { LARGE = STORED_LARGE };
 
 /* Returns number i of 64 bytes with four numbers each, which are 32 apart. */
 static int two_bits(const unsigned char *in, int i)
@@ -131,50 +131,81 @@ static void read_q3_k(float *out, const unsigned char *in)
     }
 }
 
-/* d and m; 8 pairs of a 6-bit scale s and a 6-bit minimum o, packed in 12 bytes; Q5_K: 32 bytes
+/* d and m; 8 pairs of a 6-bit scale a and a 6-bit minimum b, packed in 12 bytes; Q5_K: 32 bytes
  * with the fifth bits; 128 bytes of 4-bit numbers q. Each 32 bytes give first 32 low halves, then
- * 32 high halves. x = d s q - m o. */
-static void read_pairs(float *out, const unsigned char *in, const unsigned char *fifth,
-                       const unsigned char *q)
+ * 32 high halves. */
+static void unpack_pairs(struct stored_large *to, const unsigned char *in,
+                         const unsigned char *fifth, const unsigned char *q)
 {
-    const float d = half_read(le_u16(in)), m = half_read(le_u16(in + 2));
     const unsigned char *packed = in + 4;
+    to->d = le_u16(in);
+    to->m = le_u16(in + 2);
     for (int j = 0; j < 8; j++) {
-        int s = packed[j % 4] & 63, o = packed[j % 4 + 4] & 63;
+        int a = packed[j % 4] & 63, b = packed[j % 4 + 4] & 63;
         if (j >= 4) {
-            s = (packed[j + 4] & 15) | packed[j - 4] >> 6 << 4;
-            o = packed[j + 4] >> 4 | packed[j] >> 6 << 4;
+            a = (packed[j + 4] & 15) | packed[j - 4] >> 6 << 4;
+            b = packed[j + 4] >> 4 | packed[j] >> 6 << 4;
         }
+        to->a[j] = (signed char)a;
+        to->b[j] = (signed char)b;
         for (int i = 0; i < 32; i++) {
-            int both = q[j / 2 * 32 + i], high = fifth ? fifth[i] >> j & 1 : 0;
-            both = (j % 2 ? both >> 4 : both & 15) | high << 4;
-            *out++ = d * (float)s * (float)both - m * (float)o;
+            const int both = q[j / 2 * 32 + i], high = fifth ? fifth[i] >> j & 1 : 0;
+            to->q[32 * j + i] = (unsigned char)((both >> (j % 2 * 4) & 15) | high << 4);
         }
+    }
+}
+
+/* 128 bytes of the numbers' low 4 bits, 64 of their high 2 bits, 16 signed scales, d. Each 64 bytes
+ * of low bits give first 64 low halves, then 64 high halves. */
+static void unpack_q6_k(struct stored_large *to, const unsigned char *in)
+{
+    enum { LOW = 128, HIGH = 64, RUN = 32 };
+    to->d = to->m = le_u16(in + LOW + HIGH + 16);
+    for (int j = 0; j < LARGE / RUN; j++) {
+        const unsigned char *low = in + j / 4 * 64 + j % 2 * RUN, *high = in + LOW + j / 4 * RUN;
+        to->a[j] = (signed char)in[LOW + HIGH + 2 * j];
+        to->b[j] = (signed char)in[LOW + HIGH + 2 * j + 1];
+        for (int i = 0; i < RUN; i++)
+            to->q[RUN * j + i] = (unsigned char)((low[i] >> (j / 2 % 2 * 4) & 15) |
+                                                 (high[i] >> (j % 4 * 2) & 3) << 4);
+    }
+}
+
+void stored_unpack(enum ops_type type, struct stored_large *to, const unsigned char *in)
+{
+    if (type == OPS_Q6_K)
+        unpack_q6_k(to, in);
+    else if (type == OPS_Q5_K)
+        unpack_pairs(to, in, in + 16, in + 48);
+    else
+        unpack_pairs(to, in, NULL, in + 16);
+}
+
+static void read_large(enum ops_type type, float *out, const unsigned char *in)
+{
+    struct stored_large x;
+    stored_unpack(type, &x, in);
+    const float d = half_read(x.d), m = half_read(x.m);
+    for (int i = 0; i < LARGE; i++) {
+        const float a = d * (float)x.a[i / 32], b = m * (float)x.b[i / 32];
+        out[i] = type != OPS_Q6_K ? a * (float)x.q[i] - b
+                                  : (i % 32 < 16 ? a : b) * (float)(x.q[i] - 32);
     }
 }
 
 static void read_q4_k(float *out, const unsigned char *in)
 {
-    read_pairs(out, in, NULL, in + 16);
+    read_large(OPS_Q4_K, out, in);
 }
 
 static void read_q5_k(float *out, const unsigned char *in)
 {
-    read_pairs(out, in, in + 16, in + 48);
+    read_large(OPS_Q5_K, out, in);
 }
 
-/* 128 bytes of the numbers' low 4 bits, 64 of their high 2 bits, 16 signed scales s, d. Each 64
- * bytes of low bits give first 64 low halves, then 64 high halves. x = d s (q - 32). */
 static void read_q6_k(float *out, const unsigned char *in)
 {
-    enum { LOW = 128, HIGH = 64, RUN = 32 };
-    const float d = half_read(le_u16(in + LOW + HIGH + 16));
-    for (int i = 0; i < LARGE; i++) {
-        const int part = i / 128, run = i % 128 / RUN, l = i % RUN;
-        const int low = in[64 * part + run % 2 * RUN + l] >> (run / 2 * 4) & 15;
-        const int high = two_bits(in + LOW, i);
-        out[i] = d * (float)(int8_t)in[LOW + HIGH + i / 16] * (float)((low | high << 4) - 32);
-    }
+    read_large(OPS_Q6_K, out, in);
 }
 
 /* d; the high 2 bits of 8 scales s, then their low 4 bits; 8 times 16 bytes as in IQ4_NL. */

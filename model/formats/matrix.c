@@ -111,20 +111,22 @@ static int make_row(const struct making *s, const struct lines *mine, char *to, 
 static void make_lines(struct making *s, const struct lines *mine, int64_t first, int64_t n)
 {
     const struct matrix *m = s->m;
-    const uint64_t bytes = stored_bytes(s->type, m->I);
+    const uint64_t bytes = stored_bytes(s->type, m->I), group = stored_group_bytes(s->type, m->I);
     char *to = s->to + (uint64_t)first * bytes;
+    if (s->grouped)
+        to = s->to + (uint64_t)(first / STORED_GROUP) * group;
     if (m->turned)
         read_turned(m, mine->floats, first, n);
     if (s->grouped && n % STORED_GROUP)
-        memset(to, 0, (uint64_t)((n + STORED_GROUP - 1) / STORED_GROUP * STORED_GROUP) * bytes);
+        memset(to, 0, (uint64_t)((n + STORED_GROUP - 1) / STORED_GROUP) * group);
     for (int64_t l = 0; l < n; l++) {
         char *here = s->grouped ? mine->made : to + (uint64_t)l * bytes;
         float *line = mine->floats + (m->turned ? l * (m->I + PAD) : 0);
         if (make_row(s, mine, here, first + l, line) < 0)
             atomic_store(&s->bad, 1);
         else if (s->grouped)
-            stored_group_put(s->type, to + (uint64_t)(l / STORED_GROUP * STORED_GROUP) * bytes,
-                             l % STORED_GROUP, mine->made, m->I);
+            stored_group_put(s->type, to + (uint64_t)(l / STORED_GROUP) * group, l % STORED_GROUP,
+                             mine->made, m->I);
     }
 }
 
@@ -145,9 +147,9 @@ static void make_chunk(void *ctx, int64_t chunk, int)
 
 char *matrix_make(const struct matrix *m, enum ops_type type, int grouped, struct pool *pool)
 {
-    const int64_t whole = (m->O + STORED_GROUP - 1) / STORED_GROUP * STORED_GROUP;
     struct making s = { .m = m, .type = type, .grouped = grouped };
-    s.to = mem_huge((size_t)(grouped ? whole : m->O), stored_bytes(type, m->I));
+    s.to = grouped ? mem_huge((size_t)groups_of(m), stored_group_bytes(type, m->I))
+                   : mem_huge((size_t)m->O, stored_bytes(type, m->I));
     pool_each(pool, (m->O + LINES - 1) / LINES, make_chunk, &s);
     if (!s.bad)
         return s.to;

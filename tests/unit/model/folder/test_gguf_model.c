@@ -15,6 +15,7 @@
 #include "common/files/file.h"
 #include "common/files/temp.h"
 #include "common/formats/gguf.h"
+#include "model/compute/half.h"
 #include "model/compute/stored.h"
 #include "model/folder/folder.h"
 #include "model/folder/gguf_export.h"
@@ -435,6 +436,74 @@ Test(gguf, matrices_that_int4_keeps_in_8_bits)
     c.kv_heads = 4;
     check_precious(&c, shared + 2, 2 * 6);
     check_precious(&gpt, shared + 2, 2 * 3);
+}
+
+/* Writes n numbers of Q4_K, Q5_K or Q6_K with random bytes and small scales. */
+static void write_large(struct gguf_writer *w, enum ops_type type, int64_t n, struct rng *r)
+{
+    const struct stored_blocks *b = stored_blocks(type);
+    const uint16_t small = half_make(5e-5f);
+    unsigned char block[210];
+    for (; n > 0; n -= b->numbers) {
+        for (int64_t i = 0; i < b->bytes; i++)
+            block[i] = (unsigned char)(rng_next(r) >> 40);
+        for (int s = 0; s < b->scales; s++)
+            memcpy(block + b->scales_at + 2 * s, &small, sizeof small);
+        cr_assert_eq(gguf_write(w, block, (uint64_t)b->bytes), 0);
+    }
+}
+
+/* Writes the model again, its matrices with rows of 256 in turn as Q4_K, Q5_K and Q6_K. */
+static void export_large(const char *path, struct ops *o)
+{
+    static const enum ops_type types[] = { OPS_Q4_K, OPS_Q5_K, OPS_Q6_K };
+    static const uint32_t numbers[] = { GGUF_TENSOR_Q4_K, GGUF_TENSOR_Q5_K, GGUF_TENSOR_Q6_K };
+    struct parameters p;
+    struct model m;
+    struct gguf_writer w;
+    struct rng r = { 7, 0 };
+    char name[TENSOR_NAME];
+    cr_assert_eq(parameters_load(&p, &m, o, in_dir("f32.gguf"), HEAD_NEXT, OPS_F32), 0);
+    cr_assert_eq(gguf_model_keys(&w, &m), 0, "%s", err_get());
+    for (size_t i = 0; i < m.tensors.count; i++) {
+        gguf_model_name(name, &m, i);
+        const struct gguf_tensor *t = gguf_tensor(&p.file, name);
+        gguf_add_tensor(&w, name, t->rank == 2 ? numbers[i % 3] : t->type, t->rank, t->shape);
+    }
+    cr_assert_eq(gguf_create(&w, path), 0, "%s", err_get());
+    for (size_t i = 0; i < m.tensors.count; i++) {
+        gguf_model_name(name, &m, i);
+        const struct gguf_tensor *t = gguf_tensor(&p.file, name);
+        if (t->rank == 2)
+            write_large(&w, types[i % 3], t->shape[0] * t->shape[1], &r);
+        else
+            cr_assert_eq(gguf_write(&w, p.file.map.data + t->offset, 4 * t->elements), 0);
+        cr_assert_eq(gguf_end_tensor(&w), 0);
+    }
+    cr_assert_eq(gguf_finish(&w), 0, "%s", err_get());
+    parameters_release(&p, &m, o);
+}
+
+/* Q4_K, Q5_K and Q6_K are computed as they are. The rows that they multiply are rounded to 8 bits,
+ * which is all that differs from their numbers in f32. */
+Test(gguf, large_blocks)
+{
+    struct model_config c = llama;
+    struct ops *o = ops_new(2);
+    float wanted[T * 80] = { 0 }, got[T * 80] = { 0 };
+    const char *path = in_dir("model.gguf");
+    c.width = c.inner = 256;
+    c.head_width = 64;
+    save_folder(o, &c);
+    cr_assert_eq(export(in_dir("f32.gguf"), OPS_F32, 0), 0, "%s", err_get());
+    path = in_dir("model.gguf");
+    export_large(path, o);
+    logits_of(wanted, o, path, OPS_F32);
+    logits_of(got, o, path, STORED_AUTO);
+    const double most = farthest(wanted, (float[T * 80]){ 0 }, T * 80);
+    const double apart = farthest(wanted, got, T * 80);
+    cr_assert(apart > 1e-5 * most && apart < 0.02 * most, "%g of %g", apart, most);
+    ops_free(o);
 }
 
 Test(gguf, distilbert)

@@ -394,6 +394,21 @@ static double rounded(const float *x, int64_t i, enum ops_type type)
     return most ? rintf(x[i] * (127 / most)) * (double)(most / 127) : 0;
 }
 
+/* Sets a row of n numbers of Q4_K, Q5_K or Q6_K to random bytes with small scales. */
+static void large_row(enum ops_type type, unsigned char *row, int64_t n, uint64_t seed)
+{
+    const struct stored_blocks *b = stored_blocks(type);
+    for (int64_t i = 0; i < n / b->numbers * b->bytes; i++)
+        row[i] = (unsigned char)(rng_at(12 + seed, (uint64_t)i) >> 40);
+    for (int64_t k = 0; k < n / b->numbers; k++)
+        for (int s = 0; s < b->scales; s++) {
+            const int sign = type == OPS_Q6_K &&
+                             k % 2; /* the scales of numbers may be below zero */
+            const uint16_t half = half_make((sign ? -0.001f : 0.002f) * (float)(k % 3 + s + 1));
+            memcpy(row + k * b->bytes + b->scales_at + 2 * s, &half, 2);
+        }
+}
+
 /* Rows of Q4, which are not made, are those of IQ4_NL with other values. */
 static struct map map(enum ops_type type, int64_t N, int64_t I, int64_t O)
 {
@@ -406,7 +421,10 @@ static struct map map(enum ops_type type, int64_t N, int64_t I, int64_t O)
     m.y = mem_alloc((size_t)(N * O) * sizeof *m.y);
     for (int64_t o = 0; o < O; o++) {
         char *row = m.rows + (uint64_t)o * stored_bytes(type, I);
-        stored_make(type == OPS_Q4 ? OPS_IQ4_NL : type, row, w + o * I, I);
+        if (stored_large_bits(type))
+            large_row(type, (unsigned char *)row, I, (uint64_t)o);
+        else
+            stored_make(type == OPS_Q4 ? OPS_IQ4_NL : type, row, w + o * I, I);
         stored_read(type, w + o * I, row, I);
     }
     for (int64_t n = 0; n < N; n++)
@@ -498,7 +516,9 @@ static void check_type(enum ops_type type)
                                  { 19, 224, 48 },  { 29, 1056, 39 }, { 70, 96, 33 },
                                  { 300, 288, 300 } };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        check_size(type, sizes[i][0], sizes[i][1], sizes[i][2]);
+        check_size(type, sizes[i][0],
+                   stored_large_bits(type) ? (sizes[i][1] + 255) / 256 * 256 : sizes[i][1],
+                   sizes[i][2]);
     if (!stored_grouped(type))
         check_size(type, 45, 203, 50); /* the last numbers of a row do not fill a tile */
 }
@@ -527,6 +547,37 @@ Test(weights, int4)
 {
     check_type(OPS_IQ4_NL);
     check_type(OPS_Q4);
+}
+
+Test(weights, large_blocks)
+{
+    check_type(OPS_Q4_K);
+    check_type(OPS_Q5_K);
+    check_type(OPS_Q6_K);
+}
+
+/* Adds to *total the two sums of block b, each times its scale (struct stored_large). */
+static void add_large(float *total, const struct map *m, int64_t n, int64_t o, int64_t b, int fused)
+{
+    const char *row = m->rows + (uint64_t)o * stored_bytes(m->type, m->I);
+    const float *x = m->x + n * m->I + b * STORED_BLOCK;
+    struct stored_large w;
+    float most = 0;
+    int sum[2] = { 0 };
+    stored_unpack(m->type, &w, (const unsigned char *)row + stored_bytes(m->type, b / 8 * 256));
+    for (int i = 0; i < STORED_BLOCK; i++)
+        most = fmaxf(most, fabsf(x[i]));
+    for (int i = 0; i < STORED_BLOCK; i++) {
+        const int q = w.q[b % 8 * STORED_BLOCK + i], whole = (int)rintf(x[i] * (127 / most));
+        sum[m->type == OPS_Q6_K && i >= 16] += (m->type == OPS_Q6_K ? q - 32 : q) * whole;
+        sum[1] -= m->type == OPS_Q6_K ? 0 : whole;
+    }
+    for (int k = 0; k < 2; k++) {
+        const float d = half_read(k ? w.m : w.d) * (float)(k ? w.b : w.a)[b % 8];
+        const float scale = d * (most / 127), count = (float)sum[k];
+        const volatile float product = count * scale; /* rounded */
+        *total = fused ? fmaf(count, scale, *total) : product + *total;
+    }
 }
 
 /* Returns the product of two blocks' integers: 32 numbers of row n, rounded to 8 bits, and of
@@ -559,6 +610,10 @@ static void exact_products(float *y, const struct map *m, int fused)
         for (int64_t o = 0; o < m->O; o++) {
             float total = 0, scale;
             for (int64_t b = 0; b < m->I / STORED_BLOCK; b++) {
+                if (stored_large_bits(m->type)) {
+                    add_large(&total, m, n, o, b, fused);
+                    continue;
+                }
                 const float sum = (float)block_product(m, n, o, b, &scale);
                 const volatile float product = sum * scale; /* rounded */
                 total = fused ? fmaf(sum, scale, total) : product + total;
@@ -571,7 +626,8 @@ static void exact_products(float *y, const struct map *m, int fused)
  * kernels. Only the portable ones may round products before they add them. */
 static void check_bits(enum ops_type type)
 {
-    enum { ROWS = 40, I = 96, O = 37 };
+    enum { ROWS = 40, O = 37 };
+    const int64_t I = stored_large_bits(type) ? 512 : 96;
     static float fused[ROWS * O], rounded_first[ROWS * O], y[ROWS * O];
     struct map m = map(type, ROWS, I, O);
     exact_products(fused, &m, 1);
@@ -599,6 +655,13 @@ Test(weights, bits_of_int8)
     check_bits(OPS_Q8);
 }
 
+Test(weights, bits_of_large_blocks)
+{
+    check_bits(OPS_Q4_K);
+    check_bits(OPS_Q5_K);
+    check_bits(OPS_Q6_K);
+}
+
 Test(weights, bits_of_int4)
 {
     check_bits(OPS_IQ4_NL);
@@ -609,11 +672,12 @@ Test(weights, bits_of_int4)
  * model would write nonsense. */
 static void check_bad_number(struct ops *o, enum ops_type type, int64_t N, float bad)
 {
-    struct map m = map(type, N, 96, 16);
-    struct ops_linear l = { f32(NULL), OPS_NONE, N, 96, 16, 1 };
+    const int64_t I = stored_large_bits(type) ? 256 : 96;
+    struct map m = map(type, N, I, 16);
+    struct ops_linear l = { f32(NULL), OPS_NONE, N, I, 16, 1 };
     float *y = mem_alloc((size_t)N * 16 * sizeof *y), *last = y + (N - 1) * 16;
     l.w = product_of(o, &m);
-    m.x[(N - 1) * 96 + 41] = bad;
+    m.x[(N - 1) * I + 41] = bad;
     ops_linear_fwd(o, f32(y), f32(m.x), &l, 1);
     HOLDS(!isfinite(last[0]) && !isfinite(last[15]), "%s, type %d: %g became %g", o->k->name, type,
           bad, last[0]);
@@ -630,7 +694,8 @@ Test(weights, what_is_no_number)
     const uint32_t low_bit =
         0x7F800001; /* a NaN that looks like an infinity if it is cut to bf16 */
     float bad[] = { NAN, INFINITY, -INFINITY, 0 };
-    const enum ops_type types[] = { OPS_F32, OPS_BF16, OPS_F16, OPS_Q8, OPS_IQ4_NL };
+    const enum ops_type types[] = { OPS_F32,    OPS_BF16, OPS_F16, OPS_Q8,
+                                    OPS_IQ4_NL, OPS_Q4_K, OPS_Q6_K };
     memcpy(&bad[3], &low_bit, sizeof low_bit);
     struct ops *o = ops_new(1);
     for (int i = 0; kernels_set(i); i++)
