@@ -363,9 +363,7 @@ int file_map(struct file_map *map, const char *path)
 
 enum { PIECE = 1 << 20 }; /* bytes whose pages file_map_sum has in memory at a time */
 
-/* Tells the system that these bytes need not stay in memory, nor those around them, since an access
- * also maps neighbouring pages. They are read from the file again when accessed. */
-static void leave_pages(const struct file_map *map, uint64_t first, uint64_t bytes)
+void file_map_leave(const struct file_map *map, uint64_t first, uint64_t bytes)
 {
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     const uint64_t begin = (first > PIECE ? first - PIECE : 0) / page * page;
@@ -381,7 +379,7 @@ static uint32_t sum_on(uint32_t crc, const struct file_map *map, uint64_t first,
     for (uint64_t i = 0; i < bytes; i += PIECE) {
         const uint64_t n = bytes - i < PIECE ? bytes - i : PIECE;
         crc = crc32c(crc, map->data + first + i, n);
-        leave_pages(map, first + i, n);
+        file_map_leave(map, first + i, n);
     }
     return crc;
 }

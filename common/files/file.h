@@ -77,6 +77,9 @@ void file_unmap(struct file_map *map);                /* fine on a zeroed struct
 /* Returns the CRC32C of the `bytes` bytes from `first` on. Tells the system that they need not stay
  * in memory. */
 uint32_t file_map_sum(const struct file_map *map, uint64_t first, uint64_t bytes);
+/* Tells the system that these bytes need not stay in memory, nor those around them, since an access
+ * also maps neighbouring pages. They are read from the file again when accessed. */
+void file_map_leave(const struct file_map *map, uint64_t first, uint64_t bytes);
 /* Checks a file against the checksum that output_begin_summed put at byte `at`. Returns 0, or -1
  * with an error that says both checksums and nothing of the file. */
 int file_map_check(const struct file_map *map, uint64_t at);

@@ -143,9 +143,9 @@ struct ops_matmul {
 void ops_matmul(struct ops *o, const struct ops_matmul *p);
 
 /* A linear map of N rows: y[N,O] = x[N,I] w[I,O] + bias[O]. bias may be OPS_NONE. `turned` 1: w is
- * [O,I], in groups if its type is Q8 or Q4 (stored.h), and ops_linear_bwd must not be called.
- * Products with Q8 and Q4 weights round x to blocks of 8-bit integers. On a GPU, products with
- * turned BF16 weights round x to bf16 in any precision. */
+ * [O,I], in groups if its type has them (stored.h), and ops_linear_bwd must not be called. Products
+ * with weights in groups round x to blocks of 8-bit integers. On a GPU, products with turned BF16
+ * weights round x to bf16 in any precision. */
 struct ops_linear {
     struct ops_array w, bias;
     int64_t N, I, O;
@@ -415,8 +415,8 @@ struct ops_shares {
 };
 
 /* A decoder: logits[N,V] = x[N,C] table[V,C]^T + bias[V]. bias may be OPS_NONE. `stored` 1: the
- * table is a weight like that of a turned map: it may be Q8 or Q4 in groups, and on a GPU its
- * products in BF16 round x. */
+ * table is a weight like that of a turned map: it may be in groups, and on a GPU its products in
+ * BF16 round x. */
 struct ops_decoder {
     struct ops_array table, bias;
     int64_t V, C;

@@ -110,6 +110,8 @@ static int put(const struct loading *k, size_t item, const struct matrix *x, uns
         free(copy);
     if (!numbers)
         return -1;
+    if (made && k->gguf)
+        file_map_leave(&k->p->file.map, x->offset, stored_bytes(x->type, x->O * x->I));
     if (ops_on_host(k->o)) {
         k->p->items[item] = ops_host_array(numbers, type);
         k->p->own[item] = own;
