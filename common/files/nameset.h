@@ -18,9 +18,8 @@ void nameset_free(struct nameset *set);
 /* Adds a name if it is not in the set. Returns its index. */
 size_t nameset_add(struct nameset *set, const char *name, size_t n);
 
-/* Do the same, or do not add the name; return its value, valid until the next name is added.
- * nameset_get returns NULL if the name is not in the set; it is thread-safe while no names are
- * added. */
+/* Return the value of a name, valid until the next name is added. nameset_put adds a name that is
+ * not in the set; nameset_get returns NULL for it, and is thread-safe while no names are added. */
 void *nameset_put(struct nameset *set, const char *name, size_t n);
 void *nameset_get(const struct nameset *set, const char *name, size_t n);
 
