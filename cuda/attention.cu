@@ -40,7 +40,7 @@ EXTERN_C struct attention cuda_attention_of(struct ops *o, struct ops_qkv x,
     s.k = view_rows(x.k, x.ldk);
     s.v = view_rows(x.v, x.ldk);
     s.y = s.dy = s.dq = s.dk = s.dv = view_of(OPS_NONE);
-    s.lse = s.dots = 0;
+    s.lse = s.dots = s.parts = 0;
     s.sequences = (const int64_t *)view_of(cuda_sequences(o, &a->rows)).at;
     s.ldq = x.ldq;
     s.ldk = x.ldk;
@@ -264,9 +264,45 @@ KERNEL(attend_bwd_keys, attention, THREADS)
     }
 }
 
-EXTERN_C void cuda_attention_bwd(struct ops *o, struct ops_qkv dx, struct ops_array dy,
-                                 struct ops_qkv x, struct ops_array y, struct ops_array lse,
-                                 const struct ops_attention *p)
+/* Sums the columns of the gradients d of `rows` rows with C queries and K keys: in one go if they
+ * lie side by side, and their sums, too. */
+static void sum_columns(struct ops *o, const struct ops_gradient *sums, struct ops_qkv d,
+                        int64_t rows, int64_t C, int64_t K)
+{
+    const int joined = d.ldq == d.ldk && ops_part(d.q, C).address == d.k.address &&
+                       ops_part(d.k, K).address == d.v.address &&
+                       ops_part(sums[0].to, C).address == sums[1].to.address &&
+                       ops_part(sums[1].to, K).address == sums[2].to.address;
+    cuda_column_sums(o, sums[0], d.q, d.ldq, rows, joined ? C + 2 * K : C);
+    if (joined)
+        return;
+    cuda_column_sums(o, sums[1], d.k, d.ldk, rows, K);
+    cuda_column_sums(o, sums[2], d.v, d.ldk, rows, K);
+}
+
+/* As attention_bwd on tensor cores, whose blocks sum the columns of their rows. */
+static int run_bwd_mma(struct ops *o, struct attention a, const struct ops_gradient *sums, int some)
+{
+    const int64_t C = a.NH * a.HS, K = a.KV * a.HS, ld = C + 2 * K;
+    const int64_t rows = a.B * div_up(a.longest, MMA_ROWS);
+    struct ops_array parts = OPS_NONE;
+    if (sums) {
+        parts = cuda_room(o, ROOM_WORK, OPS_F32, rows * ld);
+        if (some)
+            cuda_zero(o, parts, rows * ld);
+        a.parts = floats(view_of(parts));
+    }
+    const struct ops_qkv all = { parts, ops_part(parts, C), ops_part(parts, C + K), ld, ld };
+    if (!cuda_attention_bwd_mma(o, &a))
+        return 0;
+    if (sums)
+        sum_columns(o, sums, all, rows, C, K);
+    return 1;
+}
+
+EXTERN_C void cuda_attention_bwd(struct ops *o, struct ops_qkv dx, const struct ops_gradient *sums,
+                                 struct ops_array dy, struct ops_qkv x, struct ops_array y,
+                                 struct ops_array lse, const struct ops_attention *p)
 {
     struct attention a = cuda_attention_of(o, x, p);
     const int64_t rows = ops_rows_count(&p->rows);
@@ -278,11 +314,13 @@ EXTERN_C void cuda_attention_bwd(struct ops *o, struct ops_qkv dx, struct ops_ar
     a.lse = floats(view_of(lse));
     a.dots = floats(view_of(cuda_room(o, ROOM_SUMS, OPS_F32, rows * a.NH)));
     const int64_t blocks = div_up(a.longest, WARPS);
-    if (o->precision == OPS_BF16 && cuda_attention_bwd_mma(o, &a))
+    if (o->precision == OPS_BF16 && run_bwd_mma(o, a, sums, p->rows.lengths != NULL))
         return;
     LAUNCH_HEADS(o, attend_dots, blocks, a.B * a.NH, 0, a);
     LAUNCH_HEADS(o, attend_bwd_queries, blocks, a.B * a.NH, shared_bytes(&a), a);
     LAUNCH_HEADS(o, attend_bwd_keys, blocks, a.B * a.KV, shared_bytes(&a), a);
+    if (sums)
+        sum_columns(o, sums, dx, rows, a.NH * a.HS, a.KV * a.HS);
 }
 
 /* ---- with a cache ------------------------------------------------------------------------- */

@@ -5,11 +5,16 @@
 
 #include "cuda/kernel.h"
 
+enum { MMA_ROWS = 64 }; /* queries or keys of a block of attention_mma.cu */
+
 struct attention {
     struct view q, k, v, y, dy, dq, dk, dv; /* rows begin ldq, ldk or ldy apart */
     /* [N*NH], one sequence after another: the log of each softmax's sum, and the dot products of
      * the rows of dy and y */
     float *lse, *dots;
+    /* [B * blocks of a sequence, (NH + 2 KV) * HS], or NULL: sums of the columns of dq, dk and dv
+     * over the rows of a block. Those of blocks behind the end of a sequence are not set. */
+    float *parts;
     const int64_t *sequences;          /* [B,2]: first row and number of rows of each
                                         * sequence */
     int64_t ldq, ldk, ldy, B, longest; /* longest: number of rows of the longest sequence */
@@ -61,6 +66,13 @@ DEVICE struct head head_of(const struct attention *a, int64_t number)
     if (a->apart)
         h.mask.key = rng_key(a->mask.key, (uint64_t)b);
     return h;
+}
+
+/* Returns where the sums of the block's rows go, for head number `head` of sequence b. The heads
+ * are those of dq, dk and dv. */
+DEVICE float *part_of(const struct attention *a, int64_t b, int64_t head)
+{
+    return a->parts + ((b * gridDim.x + blockIdx.x) * (a->NH + 2 * a->KV) + head) * a->HS;
 }
 
 /* Returns the number of keys that query q sees; 0 for q after the last query. */

@@ -19,7 +19,7 @@
 #include "cuda/attention.h"
 #include "cuda/mma.h"
 
-enum { THREADS = 128, ROWS = 64 };
+enum { THREADS = 128, ROWS = MMA_ROWS };
 
 #define HEAD       16
 #define NAME(name) name##_16

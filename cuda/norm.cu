@@ -6,7 +6,8 @@ enum { THREADS = 256, WARPS = THREADS / WARP, EACH = 8, PARTS = 256 };
 struct norm {
     struct view y, x, dy, gain, bias, dx;
     float *mean, *rstd;
-    float *parts;            /* [count, 2, C] sums for the gradients of gain and bias */
+    float *parts;            /* [count, kinds, C] sums of columns */
+    int kinds;               /* for the gradients of gain and bias and, if 3, of dx before */
     float *sums;             /* [2, N] sums over the columns of each row; NULL: not kept */
     int64_t N, C, all, each; /* each: rows of a part */
     int64_t pieces;          /* eight columns each */
@@ -31,6 +32,7 @@ static inline struct norm norm_of(struct ops_array x, struct ops_moments kept,
     s.all = l->all ? l->all : l->C;
     s.each = rows_of_block(l->N, PARTS);
     s.pieces = s.groups = 0;
+    s.kinds = 2;
     s.epsilon = l->epsilon;
     s.rms = l->rms;
     s.add = s.known = 0;
@@ -147,13 +149,13 @@ DEVICE struct row sums_of(const struct norm *a, int64_t row)
 }
 
 /* Computes columns i to i + 7 of dx for rows row, row + a->groups, ... below row + count. Adds the
- * sums over these rows of dy n and of dy to totals[2, EACH, a->pieces]. */
+ * sums over these rows of dy n, of dy and of dx before to totals[a->kinds, EACH, a->pieces]. */
 DEVICE void columns_of(const struct norm *a, const struct row *rows, int64_t row, int count,
                        int64_t i, float *totals)
 {
     const int64_t C = a->C;
     const struct eight gain = get8(a->gain, i, C - i);
-    float dgain[EACH] = { 0 }, dbias[EACH] = { 0 };
+    float dgain[EACH] = { 0 }, dbias[EACH] = { 0 }, old[EACH] = { 0 };
     UNROLL_BY(2)
     for (int r = 0; r < count; r += a->groups) {
         const struct row s = rows[r];
@@ -167,8 +169,10 @@ DEVICE void columns_of(const struct norm *a, const struct row *rows, int64_t row
         }
         if (a->add) {
             struct eight before = get8(a->dx, at, C - i);
-            for (int j = 0; j < EACH; j++)
+            for (int j = 0; j < EACH; j++) {
                 d.v[j] += before.v[j];
+                old[j] += before.v[j];
+            }
         }
         if (a->dx.at)
             put8(a->dx, at, C - i, d);
@@ -176,6 +180,8 @@ DEVICE void columns_of(const struct norm *a, const struct row *rows, int64_t row
     for (int j = 0; j < EACH; j++) {
         totals[j * a->pieces + i / EACH] += dgain[j];
         totals[(EACH + j) * a->pieces + i / EACH] += dbias[j];
+        if (a->kinds > 2)
+            totals[(2 * EACH + j) * a->pieces + i / EACH] += old[j];
     }
 }
 
@@ -188,11 +194,11 @@ DEVICE void columns_of(const struct norm *a, const struct row *rows, int64_t row
 KERNEL(norm_bwd, norm, THREADS)
 {
     SHARED(struct row, rows);                /* [WARPS] */
-    float *totals = (float *)(rows + WARPS); /* [groups, 2, EACH, pieces] */
+    float *totals = (float *)(rows + WARPS); /* [groups, kinds, EACH, pieces] */
     const int64_t first = blockIdx.x * a.each, end = least(first + a.each, a.N);
     const int across = (int)least(a.pieces, THREADS), group = threadIdx.x / across;
     const int64_t begin = group < a.groups ? threadIdx.x % across * EACH : a.C,
-                  all = 2 * EACH * a.pieces;
+                  all = a.kinds * EACH * a.pieces;
     const int warp = threadIdx.x / WARP;
     for (int64_t i = threadIdx.x; i < a.groups * all; i += THREADS)
         totals[i] = 0;
@@ -212,7 +218,7 @@ KERNEL(norm_bwd, norm, THREADS)
         for (int g = 0; g < a.groups; g++)
             total += totals[g * all + i];
         if (column < a.C)
-            a.parts[(blockIdx.x * 2 + i / (EACH * a.pieces)) * a.C + column] = total;
+            a.parts[(blockIdx.x * a.kinds + i / (EACH * a.pieces)) * a.C + column] = total;
     }
 }
 
@@ -222,31 +228,34 @@ static inline int64_t launch_bwd(struct ops *o, struct norm s)
     s.pieces = div_up(s.C, EACH);
     s.groups = s.pieces < THREADS ? (int)least(THREADS / s.pieces, WARPS) : 1;
     LAUNCH(o, norm_bwd, count, 1, THREADS,
-           WARPS * sizeof(struct row) + 2 * EACH * s.pieces * s.groups * sizeof(float), s);
+           WARPS * sizeof(struct row) + s.kinds * EACH * s.pieces * s.groups * sizeof(float), s);
     return count;
 }
 
 /* Runs the backward of `s`, which has no columns' sums yet. */
 static inline void run_bwd(struct ops *o, struct norm s, struct ops_gradient dgain,
-                           struct ops_gradient dbias)
+                           struct ops_gradient dbias, struct ops_gradient before)
 {
-    struct ops_array parts = cuda_room(o, ROOM_SUMS, OPS_F32, 2 * div_up(s.N, s.each) * s.C);
+    const struct ops_gradient sums[] = { dgain, dbias, before };
+    s.kinds = ops_is_none(before.to) ? 2 : 3;
+    struct ops_array parts = cuda_room(o, ROOM_SUMS, OPS_F32, s.kinds * div_up(s.N, s.each) * s.C);
     s.parts = floats(view_of(parts));
     const int64_t count = launch_bwd(o, s);
-    cuda_add_parts(o, dgain, parts, 2 * s.C, count, s.C);
-    if (!ops_is_none(dbias.to))
-        cuda_add_parts(o, dbias, ops_part(parts, s.C), 2 * s.C, count, s.C);
+    for (int k = 0; k < s.kinds; k++)
+        if (!ops_is_none(sums[k].to))
+            cuda_add_parts(o, sums[k], ops_part(parts, k * s.C), s.kinds * s.C, count, s.C);
 }
 
 EXTERN_C void cuda_norm_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dgain,
-                            struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
-                            struct ops_moments kept, const struct ops_norm *l)
+                            struct ops_gradient dbias, struct ops_gradient before,
+                            struct ops_array dy, struct ops_array x, struct ops_moments kept,
+                            const struct ops_norm *l)
 {
     struct norm s = norm_of(x, kept, l);
     s.dy = view_rows(dy, l->C);
     s.dx = view_rows(dx.to, l->C);
     s.add = dx.add;
-    run_bwd(o, s, dgain, dbias);
+    run_bwd(o, s, dgain, dbias, before);
 }
 
 EXTERN_C void cuda_norm_sums(struct ops *o, struct ops_array sums, struct ops_gradient dgain,
@@ -256,7 +265,7 @@ EXTERN_C void cuda_norm_sums(struct ops *o, struct ops_array sums, struct ops_gr
     struct norm s = norm_of(x, kept, l);
     s.dy = view_rows(dy, l->C);
     s.sums = floats(view_of(sums));
-    run_bwd(o, s, dgain, dbias);
+    run_bwd(o, s, dgain, dbias, ops_set(OPS_NONE));
 }
 
 EXTERN_C void cuda_norm_dx(struct ops *o, struct ops_gradient dx, struct ops_array sums,

@@ -702,9 +702,11 @@ void cpu_attention_fwd(struct ops *o, struct ops_array y, struct ops_array lse, 
     run(o, &s, a, s.NH, attend_head);
 }
 
-void cpu_attention_bwd(struct ops *o, struct ops_qkv dx, struct ops_array dy, struct ops_qkv x,
-                       struct ops_array y, struct ops_array lse, const struct ops_attention *a)
+void cpu_attention_bwd(struct ops *o, struct ops_qkv dx, const struct ops_gradient *sums,
+                       struct ops_array dy, struct ops_qkv x, struct ops_array y,
+                       struct ops_array lse, const struct ops_attention *a)
 {
+    const int64_t N = ops_rows_count(&a->rows);
     struct attention s = attention_of(o, x, a);
     s.dq = dx.q;
     s.dkeys = dx.k;
@@ -715,6 +717,11 @@ void cpu_attention_bwd(struct ops *o, struct ops_qkv dx, struct ops_array dy, st
     s.lse_in = cpu_floats(lse);
     assert(dx.ldq == x.ldq && dx.ldk == x.ldk);
     run(o, &s, a, s.KV, attend_heads_bwd);
+    if (sums) {
+        cpu_column_sums(o, sums[0], dx.q, dx.ldq, N, s.NH * s.HS);
+        cpu_column_sums(o, sums[1], dx.k, dx.ldk, N, s.KV * s.HS);
+        cpu_column_sums(o, sums[2], dx.v, dx.ldk, N, s.KV * s.HS);
+    }
 }
 
 /* ---- with a cache ------------------------------------------------------------------------- */

@@ -388,11 +388,12 @@ void ops_norm_apply(struct ops *o, struct ops_array y, struct ops_moments kept, 
 }
 
 void ops_norm_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dgain,
-                  struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
-                  struct ops_moments kept, const struct ops_norm *l)
+                  struct ops_gradient dbias, struct ops_gradient before, struct ops_array dy,
+                  struct ops_array x, struct ops_moments kept, const struct ops_norm *l)
 {
     TRACE_KERNEL(0, 16.0 * l->N * l->C);
-    o->b->norm_bwd(o, dx, dgain, dbias, dy, x, kept, l);
+    assert(dx.add || ops_is_none(before.to));
+    o->b->norm_bwd(o, dx, dgain, dbias, before, dy, x, kept, l);
 }
 
 void ops_norm_sums(struct ops *o, struct ops_array sums, struct ops_gradient dgain,
@@ -577,12 +578,13 @@ void ops_attention_fwd(struct ops *o, struct ops_array y, struct ops_array lse, 
     o->b->attention_fwd(o, y, lse, x, a);
 }
 
-void ops_attention_bwd(struct ops *o, struct ops_qkv dx, struct ops_array dy, struct ops_qkv x,
-                       struct ops_array y, struct ops_array lse, const struct ops_attention *a)
+void ops_attention_bwd(struct ops *o, struct ops_qkv dx, const struct ops_gradient *sums,
+                       struct ops_array dy, struct ops_qkv x, struct ops_array y,
+                       struct ops_array lse, const struct ops_attention *a)
 {
     TRACE_KERNEL(10.0 * pairs(a) * a->HS, 9 * bytes(x.q, row_numbers(a)));
     assert(!a->KV || a->NH % a->KV == 0);
-    o->b->attention_bwd(o, dx, dy, x, y, lse, a);
+    o->b->attention_bwd(o, dx, sums, dy, x, y, lse, a);
 }
 
 /* Returns the number of positions that the sequences see, cached and new ones. */

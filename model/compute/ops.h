@@ -206,10 +206,12 @@ void ops_norm_fwd(struct ops *o, struct ops_array y, struct ops_moments kept, st
 void ops_norm_apply(struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x,
                     const struct ops_norm *l);
 
-/* Computes the gradients of x, gain and bias; `kept` has the moments of the forward pass. */
+/* Computes the gradients of x, gain and bias; `kept` has the moments of the forward pass. If dx is
+ * added, also adds up the columns of what was there before: before[C], the gradient of a bias whose
+ * map has added to x; its target may be OPS_NONE. */
 void ops_norm_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dgain,
-                  struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
-                  struct ops_moments kept, const struct ops_norm *l);
+                  struct ops_gradient dbias, struct ops_gradient before, struct ops_array dy,
+                  struct ops_array x, struct ops_moments kept, const struct ops_norm *l);
 /* ops_norm_sums and ops_norm_dx do what ops_norm_bwd does in two steps, for ranks that share the
  * columns. With n = (x - mean) * rstd, ops_norm_sums computes the gradients of the parameters and
  * sets sums[2,N], F32, to the sums of dy * gain and of dy * gain * n over the C columns. The caller
@@ -357,11 +359,14 @@ static inline struct ops_qkv ops_side_by_side(struct ops_array qkv, int64_t C)
     return (struct ops_qkv){ qkv, ops_part(qkv, C), ops_part(qkv, 2 * C), 3 * C, 3 * C };
 }
 
-/* Computes y[N,NH*HS]. lse may be OPS_NONE. On the CPU, dy is F32. */
+/* Computes y[N,NH*HS]. lse may be OPS_NONE. */
 void ops_attention_fwd(struct ops *o, struct ops_array y, struct ops_array lse, struct ops_qkv x,
                        const struct ops_attention *a);
-void ops_attention_bwd(struct ops *o, struct ops_qkv dx, struct ops_array dy, struct ops_qkv x,
-                       struct ops_array y, struct ops_array lse, const struct ops_attention *a);
+/* Computes the gradients dx, and the sums of the columns of dx.q, dx.k and dx.v, the gradients of
+ * biases: sums[3]; NULL: not these. On the CPU, dy is F32. */
+void ops_attention_bwd(struct ops *o, struct ops_qkv dx, const struct ops_gradient *sums,
+                       struct ops_array dy, struct ops_qkv x, struct ops_array y,
+                       struct ops_array lse, const struct ops_attention *a);
 
 /* Keys and values of the earlier positions of one sequence in all layers, [layers,room,KV*HS], for
  * generation. `used` of the `room` positions are filled. */

@@ -110,11 +110,12 @@ static void transform_bwd(const struct model *m, struct ops *o, struct ops_array
         return;
     const struct ops_linear map = map_of(m, w, TRANSFORM, n);
     const struct ops_norm norm = block_norm(m, w, word_row(m, TRANSFORM_GAIN), n);
-    ops_norm_bwd(
-        o, ops_set(t->normed), block_gradient(m, dw, word_row(m, TRANSFORM_GAIN)),
-        m->config.architecture->unbiased ? no_gradient()
-                                         : block_gradient(m, dw, word_row(m, TRANSFORM_SHIFT)),
-        split_all_columns(m, o, d, n, "gradients of the decoder"), t->active, t->kept, &norm);
+    ops_norm_bwd(o, ops_set(t->normed), block_gradient(m, dw, word_row(m, TRANSFORM_GAIN)),
+                 m->config.architecture->unbiased
+                     ? no_gradient()
+                     : block_gradient(m, dw, word_row(m, TRANSFORM_SHIFT)),
+                 no_gradient(), split_all_columns(m, o, d, n, "gradients of the decoder"),
+                 t->active, t->kept, &norm);
     ops_activation_bwd(o, activation(m), t->normed, t->dense, t->normed, t->dense, n * norm.C);
     block_linear_bwd(m, o, ops_set(d), dw, word_row(m, TRANSFORM), t->normed, t->x, &map);
 }

@@ -106,6 +106,15 @@ static int is_operand(const struct layer_row *row, enum layer_array a)
     return !others;
 }
 
+/* Returns the first row after this one that reads the array, or the list's end. */
+static const struct layer_row *reader_after(const struct layer_row *row, enum layer_array a)
+{
+    do
+        row++;
+    while (row->kind && row->in[0] != a && row->in[1] != a && row->in[2] != a);
+    return row;
+}
+
 /* Returns the number of norms that a row of the list computes: one for each of the rank's own rows
  * or, for queries and keys, for each head of all N rows. */
 static int64_t norms_of(const struct model_config *c, const struct layer_row *row, int64_t own,
@@ -345,15 +354,58 @@ static void norm_fwd(struct run *r, const struct layer_row *row)
         split_norm_fwd(r->m, r->o, y, r->moments[row->out], x, &l, r->N);
 }
 
+/* Returns the row that makes the gradients of a map's biases in its backward; NULL: the map's own
+ * row. On a GPU, whose products would read the array once more, others make them: an activation or
+ * attention that reads the map's output, and the norm to whose gradient that of a residual is
+ * passed on. */
+static const struct layer_row *maker_of(const struct run *r, const struct layer_row *map)
+{
+    if (!is_biased(&r->m->config, map) || ops_on_host(r->o))
+        return NULL;
+    if (map->kind == LAYER_MAPS) {
+        const struct layer_row *reader = reader_after(map, map->out);
+        return reader->kind == LAYER_ACTIVATE || reader->kind == LAYER_ATTEND ? reader : NULL;
+    }
+    if (r->m->split || block_residual_dropout(r->m, r->layer, map->drop, r->in).rate > 0)
+        return NULL;
+    for (const struct layer_row *row = r->rows; row < map; row++)
+        if (row->kind == LAYER_NORM && row->in[0] == map->in[1] &&
+            reader_after(row, map->in[1]) == map)
+            return row;
+    return NULL;
+}
+
+/* Returns the gradient of the biases of a row's map number i. */
+static struct ops_gradient bias_of(const struct run *r, const struct layer_row *map, int i)
+{
+    return block_gradient(r->m, r->dw, tensor_of(r, map, i) + 1);
+}
+
+/* Computes the gradients dx of the input and those of the parameters of a row's map number i. */
+static void map_bwd(const struct run *r, const struct layer_row *row, int i, struct ops_gradient dx,
+                    struct ops_array dy, struct ops_array x)
+{
+    const struct ops_linear map = map_of(r, row, i);
+    const size_t tensor = tensor_of(r, row, i);
+    if (maker_of(r, row))
+        ops_linear_bwd(r->o, dx, block_gradient(r->m, r->dw, tensor), no_gradient(), dy, x, &map);
+    else
+        block_linear_bwd(r->m, r->o, dx, r->dw, tensor, dy, x, &map);
+}
+
 static void norm_bwd(struct run *r, const struct layer_row *row)
 {
     const struct ops_norm l = norm_of(r, row);
     const enum layer_array in = row->in[0];
+    const struct layer_row *next = reader_after(row, in);
+    const struct ops_gradient before = next->kind == LAYER_RESIDUAL && maker_of(r, next) == row
+                                           ? bias_of(r, next, 0)
+                                           : no_gradient();
     struct ops_array dy = r->d[row->out].at;
     if (r->partial[row->out])
         dy = split_gradient_end(r->m, r->o, dy, r->N, l.C);
     block_norm_bwd(r->m, r->o, (struct ops_gradient){ r->d[in].at, r->begun[in] }, r->dw,
-                   tensor_of(r, row, 0), dy, r->x[in].at, r->moments[row->out], &l);
+                   tensor_of(r, row, 0), before, dy, r->x[in].at, r->moments[row->out], &l);
 }
 
 /* Returns all rows of the array that the maps read. */
@@ -374,19 +426,6 @@ static void maps_fwd(struct run *r, const struct layer_row *row)
     split_linear_fwd(r->m, r->o, r->x[row->out].at, all_rows(r, row), maps, weights_of(row));
 }
 
-/* Returns 1 if the activation of the map's output makes the gradient of its bias, too: on a GPU,
- * whose products would read the array once more. */
-static int is_bias_made(const struct run *r, const struct layer_row *map)
-{
-    const struct layer_row *row = map;
-    if (map->kind != LAYER_MAPS || outputs_of(map) > 1 || !is_biased(&r->m->config, map) ||
-        ops_on_host(r->o))
-        return 0;
-    while (row->kind && (row->kind != LAYER_ACTIVATE || row->in[0] != map->out))
-        row++;
-    return row->kind == LAYER_ACTIVATE;
-}
-
 /* If the gradient of the maps' input is there already, each rank has its rows of the sum over the
  * ranks, to which the maps add; else the maps begin it, and the row before sums it. */
 static void maps_bwd(struct run *r, const struct layer_row *row)
@@ -397,17 +436,9 @@ static void maps_bwd(struct run *r, const struct layer_row *row)
     struct ops_array x = all_rows(r, row), d = r->d[in].at;
     if (sum_now)
         d = split_gradient_begin(r->m, r->o, d, r->N, C);
-    for (int i = 0; i < weights_of(row); i++) {
-        const struct ops_linear map = map_of(r, row, i);
-        const struct ops_gradient dx = { d, i || r->begun[in] };
-        const struct ops_array dy = r->d[row->out + (enum layer_array)i].at;
-        const size_t tensor = tensor_of(r, row, i);
-        if (is_bias_made(r, row))
-            ops_linear_bwd(r->o, dx, block_gradient(r->m, r->dw, tensor), no_gradient(), dy, x,
-                           &map);
-        else
-            block_linear_bwd(r->m, r->o, dx, r->dw, tensor, dy, x, &map);
-    }
+    for (int i = 0; i < weights_of(row); i++)
+        map_bwd(r, row, i, (struct ops_gradient){ d, i || r->begun[in] },
+                r->d[row->out + (enum layer_array)i].at, x);
     if (sum_now) {
         split_gradient_end(r->m, r->o, d, r->N, C);
         split_own_rows(r->m, r->o, r->d[in].at, d, r->N, C);
@@ -466,8 +497,16 @@ static void attend_fwd(struct run *r, const struct layer_row *row)
 static void attend_bwd(struct run *r, const struct layer_row *row)
 {
     const struct ops_attention a = block_attention(r->m, r->layer, r->in);
-    ops_attention_bwd(r->o, qkv_of(r, row, r->d), r->d[row->out].at, qkv_of(r, row, r->x),
-                      r->x[row->out].at, r->lse, &a);
+    const struct layer_row *map = writer_of(r->rows, row->in[0]);
+    const int made = maker_of(r, map) == row;
+    struct ops_gradient sums[LAYER_READS];
+    int64_t at = 0;
+    for (int i = 0; i < LAYER_READS && made; i++) {
+        sums[i] = map->joined ? ops_gradient_part(bias_of(r, map, 0), at) : bias_of(r, map, i);
+        at += width_of(&r->m->config, row->in[i]);
+    }
+    ops_attention_bwd(r->o, qkv_of(r, row, r->d), made ? sums : NULL, r->d[row->out].at,
+                      qkv_of(r, row, r->x), r->x[row->out].at, r->lse, &a);
 }
 
 static void activate_fwd(struct run *r, const struct layer_row *row)
@@ -482,9 +521,8 @@ static void activate_bwd(struct run *r, const struct layer_row *row)
                            x = r->x[row->in[0]].at;
     const enum ops_activation f = r->m->config.activation;
     const struct layer_row *map = writer_of(r->rows, row->in[0]);
-    if (is_bias_made(r, map))
-        ops_activation_sums(r->o, f, dx, y, block_gradient(r->m, r->dw, tensor_of(r, map, 0) + 1),
-                            dy, x, r->N, r->m->config.inner);
+    if (maker_of(r, map) == row)
+        ops_activation_sums(r->o, f, dx, y, bias_of(r, map, 0), dy, x, r->N, r->m->config.inner);
     else
         ops_activation_bwd(r->o, f, dx, y, dy, x, r->N * r->m->config.inner);
 }
@@ -700,11 +738,8 @@ static void finish_late(struct run *r)
     const struct layer_row *row = r->late;
     if (!row || !r->x[row->in[0]].there)
         return;
-    if (r->o) {
-        const struct ops_linear map = map_of(r, row, 0);
-        block_linear_bwd(r->m, r->o, no_gradient(), r->dw, tensor_of(r, row, 0), r->late_dy,
-                         r->x[row->in[0]].at, &map);
-    }
+    if (r->o)
+        map_bwd(r, row, 0, no_gradient(), r->late_dy, r->x[row->in[0]].at);
     give(r, &r->masked);
     r->late = NULL;
 }

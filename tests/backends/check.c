@@ -244,6 +244,7 @@ static void norms(struct run *r)
     struct ops_moments kept = { numbers(r, OPS_F32, N, 1), numbers(r, OPS_F32, N, 1) };
     struct ops_array dy = numbers(r, r->other, N * C, 1), dx = numbers(r, r->type, N * C, 1);
     struct ops_array dgain = numbers(r, OPS_F32, C, 1), dbias = numbers(r, OPS_F32, C, 1);
+    struct ops_array before = numbers(r, OPS_F32, C, 1);
     int add = (r->way + l.rms) % 2;
     ops_norm_fwd(r->o, y, kept, x, &l);
     leave(r, "norm_fwd", y, N * C, 2e-6);
@@ -251,11 +252,12 @@ static void norms(struct run *r)
         leave(r, "norm_fwd mean", kept.mean, N, 1e-6);
     leave(r, "norm_fwd rstd", kept.rstd, N, 1e-6);
     ops_norm_bwd(r->o, (struct ops_gradient){ dx, add }, (struct ops_gradient){ dgain, !add },
-                 l.rms ? (struct ops_gradient){ 0 } : (struct ops_gradient){ dbias, add }, dy, x,
-                 kept, &l);
+                 l.rms ? (struct ops_gradient){ 0 } : (struct ops_gradient){ dbias, add },
+                 (struct ops_gradient){ add ? before : OPS_NONE, r->type }, dy, x, kept, &l);
     leave(r, "norm_bwd dx", dx, N * C, 1e-5);
     leave(r, "norm_bwd dgain", dgain, C, 1e-5);
     leave(r, "norm_bwd dbias", dbias, C, 1e-5);
+    leave(r, "norm_bwd before", before, C, 1e-5);
     l.all = 2 * C;
     struct ops_array sums = numbers(r, OPS_F32, 2 * N, 1);
     ops_norm_fwd(r->o, OPS_NONE, kept, x, &l);
@@ -458,17 +460,17 @@ static void stored(struct run *r)
 
 static void attentions(struct run *r)
 {
-    static const int64_t lengths[] = { 7, 40, 1, 33 };
+    static const int64_t lengths[] = { 7, 70, 1, 33 };
     static const struct {
         int64_t B, T, NH, KV, HS;
         int causal, rows;
         double rate;
     } cases[] = {
         { 2, 37, 2, 0, 16, 1, 0, 0 },    { 1, 70, 4, 2, 24, 1, 0, 0.1 },
-        { 4, 40, 2, 0, 16, 0, 1, 0.2 },  { 2, 33, 2, 1, 32, 0, 0, 0 },
+        { 4, 70, 2, 0, 16, 0, 1, 0.2 },  { 2, 33, 2, 1, 32, 0, 0, 0 },
         { 1, 150, 1, 0, 64, 1, 0, 0.1 }, { 1, 5, 2, 0, 130, 1, 0, 0 },
         { 2, 80, 3, 0, 80, 1, 0, 0 },    { 1, 66, 2, 1, 128, 1, 0, 0.1 },
-        { 4, 40, 2, 0, 96, 0, 1, 0.1 },
+        { 4, 70, 2, 0, 96, 0, 1, 0.1 },
     };
     struct ops_attention a = { .NH = cases[r->way].NH, .HS = cases[r->way].HS };
     a.rows = (struct ops_rows){ cases[r->way].B, cases[r->way].T,
@@ -485,6 +487,11 @@ static void attentions(struct run *r)
     struct ops_array dqkv = ops_part(numbers(r, r->type, N * ld + odd, 1), odd);
     struct ops_array y = numbers(r, r->other, N * C, 1), dy = numbers(r, r->other, N * C, 1);
     struct ops_array lse = numbers(r, OPS_F32, N * a.NH, 1), same = numbers(r, OPS_F32, N * C, 1);
+    struct ops_array biases = numbers(r, OPS_F32, ld + 1, 1);
+    const int apart = r->way % 3 == 2, added = r->way % 2; /* apart: sums of values lie elsewhere */
+    const struct ops_gradient sums[] = { { biases, added },
+                                         { ops_part(biases, C), added },
+                                         { ops_part(biases, C + K + apart), added } };
     ops_copy(r->o, same, dy, N * C);
     if (ops_on_host(r->o)) /* takes F32 only */
         dy = same;
@@ -493,10 +500,15 @@ static void attentions(struct run *r)
     ops_attention_fwd(r->o, y, lse, x, &a);
     leave(r, "attention_fwd", y, N * C, of_products());
     leave(r, "attention_fwd lse", lse, N * a.NH, of_products());
-    ops_attention_bwd(r->o, dx, dy, x, y, lse, &a);
+    const struct ops_gradient none = { 0 };
+    const struct ops_linear map = { .N = N, .I = 1, .O = C };
+    ops_linear_bwd(r->o, none, none, none, same, OPS_NONE, &map); /* leaves numbers in scratch */
+    ops_attention_bwd(r->o, dx, sums, dy, x, y, lse, &a);
     /* of y in bf16 a number may be rounded the other way */
-    leave(r, "attention_bwd", dqkv, N * ld,
-          r->other == OPS_BF16 ? fmax(5e-4, of_products()) : of_products());
+    const double most = r->other == OPS_BF16 ? fmax(5e-4, of_products()) : of_products();
+    leave(r, "attention_bwd", dqkv, N * ld, most);
+    leave(r, "attention_bwd sums", biases, ld + 1,
+          r->type == OPS_BF16 ? fmax(5e-4, of_products()) : most);
 }
 
 /* More heads than the emulated GPU allows in the second dimension of a grid. */
@@ -511,8 +523,12 @@ static void many_heads(struct run *r)
     const struct ops_qkv dx = { dqkv, ops_part(dqkv, C), ops_part(dqkv, 2 * C), LD, LD };
     ops_attention_fwd(r->o, y, lse, x, &a);
     leave(r, "attention_fwd", y, N * C, of_products());
-    ops_attention_bwd(r->o, dx, dy, x, y, lse, &a);
+    struct ops_array biases = numbers(r, OPS_F32, LD, 1);
+    const struct ops_gradient sums[] = { ops_set(biases), ops_set(ops_part(biases, C)),
+                                         ops_set(ops_part(biases, 2 * C)) };
+    ops_attention_bwd(r->o, dx, sums, dy, x, y, lse, &a);
     leave(r, "attention_bwd", dqkv, N * LD, of_products());
+    leave(r, "attention_bwd sums", biases, LD, of_products());
 }
 
 static void caches(struct run *r)

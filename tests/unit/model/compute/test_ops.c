@@ -698,6 +698,7 @@ static void check_norm(struct ops *o, struct norm *l)
 {
     struct numbers y = numbers(l->N * l->C, 5, 1), dx = numbers(l->N * l->C, 6, 1);
     struct numbers dgain = numbers(l->C, 7, 0), dbias = numbers(l->C, 8, 0);
+    struct numbers before = numbers(l->C, 11, 1);
     struct numbers mean = numbers(l->N, 9, 1), rstd = numbers(l->N, 9, 1);
     const struct ops_norm norm = { .gain = f32(l->gain.f),
                                    .bias = l->rms ? OPS_NONE : f32(l->bias.f),
@@ -714,22 +715,25 @@ static void check_norm(struct ops *o, struct norm *l)
     check("norm_fwd, operands", y.f, y.d, y.n, tolerance(o, 2e-6));
     ops_norm_fwd(o, f32(y.f), kept, f32(l->x.f), &norm);
     check("norm_fwd", y.f, y.d, y.n, 2e-6);
-    ops_norm_bwd(o, ops_set(f32(dx.f)), ops_added(f32(dgain.f)), ops_added(gb), f32(l->dy.f),
-                 f32(l->x.f), kept, &norm);
+    ops_norm_bwd(o, ops_set(f32(dx.f)), ops_added(f32(dgain.f)), ops_added(gb),
+                 (struct ops_gradient){ 0 }, f32(l->dy.f), f32(l->x.f), kept, &norm);
     check_gradient("layernorm dx", dx.f, &l->x, norm_loss, l);
     check_gradient("layernorm dgain", dgain.f, &l->gain, norm_loss, l);
     if (!l->rms)
         check_gradient("layernorm dbias", dbias.f, &l->bias, norm_loss, l);
     for (int64_t i = 0; i < dx.n; i++) /* once more, onto a base */
         dx.d[i] = (double)dx.f[i] + y.f[i];
-    ops_norm_bwd(o, ops_added(f32(y.f)), ops_added(f32(dgain.f)), ops_added(gb), f32(l->dy.f),
-                 f32(l->x.f), kept, &norm);
+    for (int64_t i = 0; i < y.n; i++)
+        before.d[i % l->C] = (i < l->C ? before.f[i] : before.d[i % l->C]) + y.f[i];
+    ops_norm_bwd(o, ops_added(f32(y.f)), ops_added(f32(dgain.f)), ops_added(gb),
+                 ops_added(f32(before.f)), f32(l->dy.f), f32(l->x.f), kept, &norm);
     check("layernorm dx onto base", y.f, dx.d, dx.n, 1e-6);
+    check("layernorm base", before.f, before.d, before.n, 2e-6);
     for (int64_t i = 0; i < dgain.n; i++)
         dgain.f[i] /= 2;
     check_gradient("layernorm dgain added", dgain.f, &l->gain, norm_loss, l);
-    ops_norm_bwd(o, ops_set(f32(dx.f)), ops_set(f32(dgain.f)), ops_set(gb), f32(l->dy.f),
-                 f32(l->x.f), kept, &norm);
+    ops_norm_bwd(o, ops_set(f32(dx.f)), ops_set(f32(dgain.f)), ops_set(gb),
+                 (struct ops_gradient){ 0 }, f32(l->dy.f), f32(l->x.f), kept, &norm);
     check_gradient("layernorm dgain set", dgain.f, &l->gain, norm_loss, l);
     if (!l->rms)
         check_gradient("layernorm dbias set", dbias.f, &l->bias, norm_loss, l);
@@ -737,6 +741,7 @@ static void check_norm(struct ops *o, struct norm *l)
     drop(&dx);
     drop(&dgain);
     drop(&dbias);
+    drop(&before);
     drop(&mean);
     drop(&rstd);
 }
@@ -1467,7 +1472,7 @@ static void attention_of(struct ops *o, struct attention_case a, int backward)
     check("attention lse", lse.f, lse.d, lse.n, tolerance(o, 1e-6));
     if (backward) {
         struct ops_array dqkv = ops_buffer(o, ops_operand(o), d.n);
-        ops_attention_bwd(o, ops_side_by_side(dqkv, C), f32(a.dy.f),
+        ops_attention_bwd(o, ops_side_by_side(dqkv, C), NULL, f32(a.dy.f),
                           ops_side_by_side(f32(a.qkv.f), C), f32(y.f), f32(lse.f), &form);
         take(o, d.f, dqkv, d.n);
         check_gradient_to(tolerance(o, 1e-4), "attention dqkv", d.f, &a.qkv, attention_loss, &a);
@@ -1518,7 +1523,7 @@ static void attention_direction_of(struct ops *o, struct attention_case a)
     const struct ops_qkv qkv = ops_side_by_side(f32(a.qkv.f), a.HS);
     struct ops_array dqkv = ops_buffer(o, ops_operand(o), n);
     ops_attention_fwd(o, f32(y.f), f32(lse.f), qkv, &form);
-    ops_attention_bwd(o, ops_side_by_side(dqkv, a.HS), f32(a.dy.f), qkv, f32(y.f), f32(lse.f),
+    ops_attention_bwd(o, ops_side_by_side(dqkv, a.HS), NULL, f32(a.dy.f), qkv, f32(y.f), f32(lse.f),
                       &form);
     take(o, d.f, dqkv, n);
     double slope = 0, h = 1e-5;
@@ -1683,8 +1688,19 @@ static void attention_rows_of(struct ops *o, struct rows_case a)
     const struct ops_qkv qkv = { f32(a.q.f), f32(a.k.f), f32(a.v.f), C, C };
     ops_attention_fwd(o, f32(y.f), f32(lse.f), qkv, &form);
     check("attention of rows, fwd", y.f, y.d, y.n, 3e-6);
-    ops_attention_bwd(o, (struct ops_qkv){ f32(d[0].f), f32(d[1].f), f32(d[2].f), C, C },
+    struct numbers columns = numbers(3 * C, 10, 1);
+    struct ops_gradient sums[3];
+    for (int i = 0; i < 3; i++)
+        sums[i] = (struct ops_gradient){ f32(columns.f + i * C), i == 1 };
+    ops_attention_bwd(o, (struct ops_qkv){ f32(d[0].f), f32(d[1].f), f32(d[2].f), C, C }, sums,
                       f32(a.dy.f), qkv, f32(y.f), f32(lse.f), &form);
+    for (int64_t i = 0; i < 3 * C; i++) {
+        columns.d[i] = i / C == 1 ? columns.d[i] : 0;
+        for (int64_t n = 0; n < N; n++)
+            columns.d[i] += d[i / C].f[n * C + i % C];
+    }
+    check("attention of rows, sums", columns.f, columns.d, columns.n, 3e-6);
+    drop(&columns);
     for (int i = 0; i < 3; i++) {
         double slope = 0;
         for (int64_t e = 0; e < N * C; e++)
@@ -1763,7 +1779,7 @@ static void attention_rows_bf16_of(struct ops *o, int causal)
         ops_set_precision(o, type);
         const struct ops_qkv qkv = { in[0], in[1], in[2], C, C };
         ops_attention_fwd(o, out[3], f32(lse.f), qkv, &form);
-        ops_attention_bwd(o, (struct ops_qkv){ out[0], out[1], out[2], C, C }, f32(dy.f), qkv,
+        ops_attention_bwd(o, (struct ops_qkv){ out[0], out[1], out[2], C, C }, NULL, f32(dy.f), qkv,
                           out[3], f32(lse.f), &form);
         ops_buffer_free(o, out[3], N * C);
         for (int i = 0; i < 3; i++) {
@@ -1842,8 +1858,8 @@ static void grouped_of(struct ops *o, struct grouped g)
     repeat_heads(v2.f, v.f, N, &g);
     const struct ops_qkv many = { f32(Q.f), f32(k2.f), f32(v2.f), C, C };
     ops_attention_fwd(o, f32(y.f), f32(lse.f), many, &form);
-    ops_attention_bwd(o, (struct ops_qkv){ f32(dq.f), f32(dk2.f), f32(dv2.f), C, C }, f32(dy.f),
-                      many, f32(y.f), f32(lse.f), &form);
+    ops_attention_bwd(o, (struct ops_qkv){ f32(dq.f), f32(dk2.f), f32(dv2.f), C, C }, NULL,
+                      f32(dy.f), many, f32(y.f), f32(lse.f), &form);
     for (int64_t i = 0; i < N * C; i++) {
         y.d[i] = y.f[i];
         dq.d[i] = dq.f[i] * factor;
@@ -1855,8 +1871,8 @@ static void grouped_of(struct ops *o, struct grouped g)
     const struct ops_qkv few = { f32(q.f), f32(k.f), f32(v.f), C, K };
     ops_attention_fwd(o, f32(y.f), f32(lse.f), few, &form);
     check("grouped y", y.f, y.d, N * C, tolerance(o, 2e-6));
-    ops_attention_bwd(o, (struct ops_qkv){ f32(dq.f), f32(dk.f), f32(dv.f), C, K }, f32(dy.f), few,
-                      f32(y.f), f32(lse.f), &form);
+    ops_attention_bwd(o, (struct ops_qkv){ f32(dq.f), f32(dk.f), f32(dv.f), C, K }, NULL, f32(dy.f),
+                      few, f32(y.f), f32(lse.f), &form);
     check("grouped dq", dq.f, dq.d, N * C, tolerance(o, 1e-5));
     check("grouped dk", dk.f, dk.d, N * K, tolerance(o, 1e-5));
     check("grouped dv", dv.f, dv.d, N * K, tolerance(o, 1e-5));
