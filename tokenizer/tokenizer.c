@@ -164,6 +164,12 @@ int64_t tokenizer_end_of_text(const struct tokenizer *t)
     return t->v.end_of_text;
 }
 
+void tokenizer_want_end_of_text(struct tokenizer *t, int64_t id)
+{
+    if (t->v.end_of_text < 0)
+        t->v.end_of_text = id;
+}
+
 uint64_t tokenizer_checksum(const struct tokenizer *t)
 {
     return t->checksum;

@@ -54,7 +54,11 @@ static int take_tokenizer_of_data(struct plan *p)
     if (p->tokenizer || !p->data || !p->data->tokenizer)
         return 0;
     log_info("vocabulary: %s", p->data->tokenizer);
-    return load_tokenizer(p, p->data->tokenizer);
+    if (load_tokenizer(p, p->data->tokenizer) < 0)
+        return -1;
+    tokenizer_want_end_of_text(p->tokenizer,
+                               p->data->end_of_text); /* a tokenizer.json may not say it */
+    return 0;
 }
 
 static int is_generated(const struct settings *s)

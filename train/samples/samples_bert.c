@@ -128,6 +128,7 @@ struct samples *samples_open_bert(const struct samples_config *c, const struct o
                                    .T = shape.sequence_length,
                                    .mask_tokens = shape.mask_tokens,
                                    .tokenizer = dataset_tokenizer(d),
+                                   .end_of_text = dataset_end_of_text(d),
                                    .tokens = dataset_count(d) * shape.sequence_length,
                                    .checksum = dataset_checksum(d),
                                    .vocabulary = dataset_vocabulary(d),

@@ -99,7 +99,10 @@ static int add_source(struct blend_samples *b, size_t i)
     all->most = one->most > all->most ? one->most : all->most;
     all->vocabulary = one->vocabulary > all->vocabulary ? one->vocabulary : all->vocabulary;
     all->checksum = all->checksum ? all->checksum : one->checksum;
-    all->tokenizer = all->tokenizer ? all->tokenizer : one->tokenizer;
+    if (!all->tokenizer) {
+        all->tokenizer = one->tokenizer;
+        all->end_of_text = one->end_of_text;
+    }
     return 0;
 }
 

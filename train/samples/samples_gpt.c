@@ -105,6 +105,7 @@ struct samples *samples_open_gpt(const struct samples_config *c, const struct op
                                    .most = 1,
                                    .T = T,
                                    .tokenizer = dataset_tokenizer(d),
+                                   .end_of_text = dataset_end_of_text(d),
                                    .tokens = dataset_tokens(d),
                                    .checksum = dataset_checksum(d),
                                    .vocabulary = dataset_vocabulary(d),
