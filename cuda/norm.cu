@@ -148,13 +148,15 @@ DEVICE struct row sums_of(const struct norm *a, int64_t row)
     return s;
 }
 
-/* Computes columns i to i + 7 of dx for rows row, row + a->groups, ... below row + count. Adds the
- * sums over these rows of dy n, of dy and of dx before to totals[a->kinds, EACH, a->pieces]. */
+/* Computes columns i to i + 7 of dx and, if it is wanted, of y for rows row, row + a->groups, ...
+ * below row + count. Adds the sums over these rows of dy n, of dy and of dx before to
+ * totals[a->kinds, EACH, a->pieces]. */
 DEVICE void columns_of(const struct norm *a, const struct row *rows, int64_t row, int count,
                        int64_t i, float *totals)
 {
     const int64_t C = a->C;
-    const struct eight gain = get8(a->gain, i, C - i);
+    const struct eight gain = get8(a->gain, i, C - i),
+                       bias = get8(a->bias, i, a->bias.at ? C - i : 0);
     float dgain[EACH] = { 0 }, dbias[EACH] = { 0 }, old[EACH] = { 0 };
     UNROLL_BY(2)
     for (int r = 0; r < count; r += a->groups) {
@@ -166,7 +168,10 @@ DEVICE void columns_of(const struct norm *a, const struct row *rows, int64_t row
             dgain[j] += d.v[j] * n;
             dbias[j] += d.v[j];
             d.v[j] = (d.v[j] * gain.v[j] - s.sum - n * s.products) * s.rstd;
+            x.v[j] = n * gain.v[j] + bias.v[j];
         }
+        if (a->y.at)
+            put8(a->y, at, C - i, x);
         if (a->add) {
             struct eight before = get8(a->dx, at, C - i);
             for (int j = 0; j < EACH; j++) {
@@ -247,7 +252,7 @@ static inline void run_bwd(struct ops *o, struct norm s, struct ops_gradient dga
 }
 
 EXTERN_C void cuda_norm_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dgain,
-                            struct ops_gradient dbias, struct ops_gradient before,
+                            struct ops_gradient dbias, struct ops_norm_extra extra,
                             struct ops_array dy, struct ops_array x, struct ops_moments kept,
                             const struct ops_norm *l)
 {
@@ -255,7 +260,9 @@ EXTERN_C void cuda_norm_bwd(struct ops *o, struct ops_gradient dx, struct ops_gr
     s.dy = view_rows(dy, l->C);
     s.dx = view_rows(dx.to, l->C);
     s.add = dx.add;
-    run_bwd(o, s, dgain, dbias, before);
+    s.y = view_rows(extra.y, l->C);
+    s.bias = view_of(l->bias);
+    run_bwd(o, s, dgain, dbias, extra.before);
 }
 
 EXTERN_C void cuda_norm_sums(struct ops *o, struct ops_array sums, struct ops_gradient dgain,

@@ -455,12 +455,14 @@ static void norm_bwd_of(struct ops *o, struct norm *s, struct ops_gradient dgain
 }
 
 void cpu_norm_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dgain,
-                  struct ops_gradient dbias, struct ops_gradient before, struct ops_array dy,
+                  struct ops_gradient dbias, struct ops_norm_extra extra, struct ops_array dy,
                   struct ops_array x, struct ops_moments kept, const struct ops_norm *l)
 {
     struct norm s = { .k = o->k, .l = l, .x = x, .dy = dy, .kept = kept, .dx = dx };
-    if (!ops_is_none(before.to))
-        cpu_column_sums(o, before, dx.to, l->C, l->N, l->C);
+    if (!ops_is_none(extra.y))
+        cpu_norm_apply(o, extra.y, kept, x, l);
+    if (!ops_is_none(extra.before.to))
+        cpu_column_sums(o, extra.before, dx.to, l->C, l->N, l->C);
     norm_bwd_of(o, &s, dgain, dbias);
 }
 

@@ -388,12 +388,12 @@ void ops_norm_apply(struct ops *o, struct ops_array y, struct ops_moments kept, 
 }
 
 void ops_norm_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dgain,
-                  struct ops_gradient dbias, struct ops_gradient before, struct ops_array dy,
+                  struct ops_gradient dbias, struct ops_norm_extra extra, struct ops_array dy,
                   struct ops_array x, struct ops_moments kept, const struct ops_norm *l)
 {
     TRACE_KERNEL(0, 16.0 * l->N * l->C);
-    assert(dx.add || ops_is_none(before.to));
-    o->b->norm_bwd(o, dx, dgain, dbias, before, dy, x, kept, l);
+    assert(dx.add || ops_is_none(extra.before.to));
+    o->b->norm_bwd(o, dx, dgain, dbias, extra, dy, x, kept, l);
 }
 
 void ops_norm_sums(struct ops *o, struct ops_array sums, struct ops_gradient dgain,

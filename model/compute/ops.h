@@ -206,11 +206,16 @@ void ops_norm_fwd(struct ops *o, struct ops_array y, struct ops_moments kept, st
 void ops_norm_apply(struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x,
                     const struct ops_norm *l);
 
-/* Computes the gradients of x, gain and bias; `kept` has the moments of the forward pass. If dx is
- * added, also adds up the columns of what was there before: before[C], the gradient of a bias whose
- * map has added to x; its target may be OPS_NONE. */
+/* What ops_norm_bwd computes besides gradients, from arrays that it reads. `before`: if dx is
+ * added, the sums of the columns of what was there before, [C]: the gradient of a bias whose map
+ * has added to x. y: the norm again. OPS_NONE: not this. */
+struct ops_norm_extra {
+    struct ops_gradient before;
+    struct ops_array y;
+};
+/* Computes the gradients of x, gain and bias; `kept` has the moments of the forward pass. */
 void ops_norm_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dgain,
-                  struct ops_gradient dbias, struct ops_gradient before, struct ops_array dy,
+                  struct ops_gradient dbias, struct ops_norm_extra extra, struct ops_array dy,
                   struct ops_array x, struct ops_moments kept, const struct ops_norm *l);
 /* ops_norm_sums and ops_norm_dx do what ops_norm_bwd does in two steps, for ranks that share the
  * columns. With n = (x - mean) * rstd, ops_norm_sums computes the gradients of the parameters and

@@ -114,8 +114,8 @@ static void transform_bwd(const struct model *m, struct ops *o, struct ops_array
                  m->config.architecture->unbiased
                      ? no_gradient()
                      : block_gradient(m, dw, word_row(m, TRANSFORM_SHIFT)),
-                 no_gradient(), split_all_columns(m, o, d, n, "gradients of the decoder"),
-                 t->active, t->kept, &norm);
+                 no_extra, split_all_columns(m, o, d, n, "gradients of the decoder"), t->active,
+                 t->kept, &norm);
     ops_activation_bwd(o, activation(m), t->normed, t->dense, t->normed, t->dense, n * norm.C);
     block_linear_bwd(m, o, ops_set(d), dw, word_row(m, TRANSFORM), t->normed, t->x, &map);
 }

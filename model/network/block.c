@@ -110,14 +110,14 @@ static void put_gradient(struct ops *o, struct ops_gradient d, struct ops_array 
 }
 
 void block_norm_bwd(const struct model *m, struct ops *o, struct ops_gradient dx,
-                    struct ops_gradient dw, size_t row, struct ops_gradient before,
+                    struct ops_gradient dw, size_t row, struct ops_norm_extra extra,
                     struct ops_array dy, struct ops_array x, struct ops_moments kept,
                     const struct ops_norm *l)
 {
     struct ops_gradient dgain = block_gradient(m, dw, row), dbias = bias_gradient(m, dw, row);
     const int of_heads = m->tensors.rows[row].across < 0;
     if (!m->split) {
-        ops_norm_bwd(o, dx, dgain, dbias, before, dy, x, kept, l);
+        ops_norm_bwd(o, dx, dgain, dbias, extra, dy, x, kept, l);
         return;
     }
     if (of_heads ? split_ranks(m, SPLIT_HEADS) == 1 : !split_sequence(m)) {

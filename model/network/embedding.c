@@ -102,7 +102,7 @@ static struct ops_array norm_bwd(const struct model *m, struct ops *o, struct op
     struct ops_moments kept = { ops_scratch(o, OPS_F32, N), ops_scratch(o, OPS_F32, N) };
     add_up(m, o, sum, w, in);
     split_norm_of_rows(m, o, dsum, kept, sum, &norm); /* recomputes only `kept` */
-    block_norm_bwd(m, o, ops_set(dsum), dw, row_of(m, TABLES), no_gradient(), dx, sum, kept, &norm);
+    block_norm_bwd(m, o, ops_set(dsum), dw, row_of(m, TABLES), no_extra, dx, sum, kept, &norm);
     return dsum;
 }
 

@@ -205,6 +205,8 @@ struct run {
     int begun[LAYER_ARRAYS], partial[LAYER_ARRAYS];
     const struct layer_row *late;
     struct ops_array late_dy;
+    /* The same for maps: the backward of the norm before them computes their input again. */
+    const struct layer_row *late_maps;
 
     /* Scratch memory. A slot is used again when its array is not needed any more. STREAM_SLOT is
      * the caller's dx, for gradients of the residual stream. */
@@ -398,14 +400,14 @@ static void norm_bwd(struct run *r, const struct layer_row *row)
     const struct ops_norm l = norm_of(r, row);
     const enum layer_array in = row->in[0];
     const struct layer_row *next = reader_after(row, in);
-    const struct ops_gradient before = next->kind == LAYER_RESIDUAL && maker_of(r, next) == row
-                                           ? bias_of(r, next, 0)
-                                           : no_gradient();
+    struct ops_norm_extra extra = { .y = r->late_maps ? r->x[row->out].at : OPS_NONE };
+    if (next->kind == LAYER_RESIDUAL && maker_of(r, next) == row)
+        extra.before = bias_of(r, next, 0);
     struct ops_array dy = r->d[row->out].at;
     if (r->partial[row->out])
         dy = split_gradient_end(r->m, r->o, dy, r->N, l.C);
     block_norm_bwd(r->m, r->o, (struct ops_gradient){ r->d[in].at, r->begun[in] }, r->dw,
-                   tensor_of(r, row, 0), before, dy, r->x[in].at, r->moments[row->out], &l);
+                   tensor_of(r, row, 0), extra, dy, r->x[in].at, r->moments[row->out], &l);
 }
 
 /* Returns all rows of the array that the maps read. */
@@ -436,9 +438,15 @@ static void maps_bwd(struct run *r, const struct layer_row *row)
     struct ops_array x = all_rows(r, row), d = r->d[in].at;
     if (sum_now)
         d = split_gradient_begin(r->m, r->o, d, r->N, C);
-    for (int i = 0; i < weights_of(row); i++)
-        map_bwd(r, row, i, (struct ops_gradient){ d, i || r->begun[in] },
-                r->d[row->out + (enum layer_array)i].at, x);
+    for (int i = 0; i < weights_of(row); i++) {
+        const struct ops_gradient dx = { d, i || r->begun[in] };
+        const struct ops_array dy = r->d[row->out + (enum layer_array)i].at;
+        const struct ops_linear map = map_of(r, row, i);
+        if (r->late_maps == row)
+            ops_linear_bwd(r->o, dx, no_gradient(), no_gradient(), dy, OPS_NONE, &map);
+        else
+            map_bwd(r, row, i, dx, dy, x);
+    }
     if (sum_now) {
         split_gradient_end(r->m, r->o, d, r->N, C);
         split_own_rows(r->m, r->o, r->d[in].at, d, r->N, C);
@@ -698,11 +706,18 @@ static struct place take_gradient(struct run *r, const struct layer_row *row, in
                                   : branch_type(r));
 }
 
+/* Takes a place for the output of a norm again. */
+static void take_again(struct run *r, const struct layer_row *row)
+{
+    const enum layer_array a = row->out;
+    r->x[a] = take(r, width_of(&r->m->config, a), is_operand(r->rows, a) ? r->operand : OPS_F32);
+}
+
 /* Computes the output of a norm again. */
 static void norm_again(struct run *r, const struct layer_row *row)
 {
     const enum layer_array a = row->out;
-    r->x[a] = take(r, width_of(&r->m->config, a), is_operand(r->rows, a) ? r->operand : OPS_F32);
+    take_again(r, row);
     if (!r->o)
         return;
     const struct ops_norm l = norm_of(r, row);
@@ -728,7 +743,13 @@ static void prepare(struct run *r, const struct layer_row *row)
         r->x[row->out] = replaces ? (struct place){ x->at, 1, NO_SLOT }
                                   : take(r, r->m->config.inner, r->operand);
     } else if (row->kind == LAYER_MAPS && !x->there) {
-        norm_again(r, writer_of(r->rows, row->in[0]));
+        const struct layer_row *norm = writer_of(r->rows, row->in[0]);
+        if (!r->m->split && norm == row - 1)
+            r->late_maps = row;
+        else
+            norm_again(r, norm);
+    } else if (r->late_maps) {
+        take_again(r, row);
     }
 }
 
@@ -744,18 +765,37 @@ static void finish_late(struct run *r)
     r->late = NULL;
 }
 
+static void give_outputs(struct run *r, const struct layer_row *row)
+{
+    for (int i = 0; i < outputs_of(row); i++) {
+        give(r, &r->x[row->out + (enum layer_array)i]);
+        give(r, &r->d[row->out + (enum layer_array)i]);
+    }
+}
+
+/* Computes the gradients of the late maps' weights. */
+static void finish_maps(struct run *r)
+{
+    const struct layer_row *row = r->late_maps;
+    for (int i = 0; i < weights_of(row) && r->o; i++)
+        map_bwd(r, row, i, no_gradient(), r->d[row->out + (enum layer_array)i].at,
+                r->x[row->in[0]].at);
+    give_outputs(r, row);
+    r->late_maps = NULL;
+}
+
 static void backward_row(struct run *r, const struct layer_row *row)
 {
     prepare(r, row);
     if (r->o)
         kinds[row->kind].bwd(r, row);
     finish_late(r);
+    if (r->late_maps && r->late_maps != row)
+        finish_maps(r);
     for (int i = 0; i < LAYER_READS; i++)
         r->begun[row->in[i]] = 1;
-    for (int i = 0; i < outputs_of(row); i++) {
-        give(r, &r->x[row->out + (enum layer_array)i]);
-        give(r, &r->d[row->out + (enum layer_array)i]);
-    }
+    if (r->late_maps != row)
+        give_outputs(r, row);
 }
 
 /* Reads the list upwards. The gradient of the output is in the stream slot, and so is that of the

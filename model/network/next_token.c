@@ -44,7 +44,7 @@ static void head_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores
     struct ops_moments kept = { ops_scratch(o, OPS_F32, N), ops_scratch(o, OPS_F32, N) };
     split_norm_fwd(m, o, normed, kept, x, &norm, N);
     ops_loss_fwd_bwd(o, out, dnormed, dtable, no_gradient(), normed, N, scale, &in->targets[0], &d);
-    block_norm_bwd(m, o, ops_set(dx), dw, m->first_head_row, no_gradient(),
+    block_norm_bwd(m, o, ops_set(dx), dw, m->first_head_row, no_extra,
                    ops_part(dnormed, rows.first * C), x, kept, &norm);
 }
 

@@ -329,7 +329,7 @@ void split_norm_bwd(const struct model *m, struct ops *o, struct ops_gradient dx
                     struct ops_array x, struct ops_moments kept, const struct ops_norm *l)
 {
     if (l->all <= l->C) {
-        ops_norm_bwd(o, dx, dgain, dbias, ops_set(OPS_NONE), dy, x, kept, l);
+        ops_norm_bwd(o, dx, dgain, dbias, (struct ops_norm_extra){ 0 }, dy, x, kept, l);
         return;
     }
     struct ops_array sums = ops_scratch(o, OPS_F32, 2 * l->N);

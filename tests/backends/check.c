@@ -244,7 +244,7 @@ static void norms(struct run *r)
     struct ops_moments kept = { numbers(r, OPS_F32, N, 1), numbers(r, OPS_F32, N, 1) };
     struct ops_array dy = numbers(r, r->other, N * C, 1), dx = numbers(r, r->type, N * C, 1);
     struct ops_array dgain = numbers(r, OPS_F32, C, 1), dbias = numbers(r, OPS_F32, C, 1);
-    struct ops_array before = numbers(r, OPS_F32, C, 1);
+    struct ops_array before = numbers(r, OPS_F32, C, 1), again = numbers(r, r->other, N * C, 1);
     int add = (r->way + l.rms) % 2;
     ops_norm_fwd(r->o, y, kept, x, &l);
     leave(r, "norm_fwd", y, N * C, 2e-6);
@@ -253,11 +253,14 @@ static void norms(struct run *r)
     leave(r, "norm_fwd rstd", kept.rstd, N, 1e-6);
     ops_norm_bwd(r->o, (struct ops_gradient){ dx, add }, (struct ops_gradient){ dgain, !add },
                  l.rms ? (struct ops_gradient){ 0 } : (struct ops_gradient){ dbias, add },
-                 (struct ops_gradient){ add ? before : OPS_NONE, r->type }, dy, x, kept, &l);
+                 (struct ops_norm_extra){ { add ? before : OPS_NONE, r->type },
+                                          r->other ? again : OPS_NONE },
+                 dy, x, kept, &l);
     leave(r, "norm_bwd dx", dx, N * C, 1e-5);
     leave(r, "norm_bwd dgain", dgain, C, 1e-5);
     leave(r, "norm_bwd dbias", dbias, C, 1e-5);
     leave(r, "norm_bwd before", before, C, 1e-5);
+    leave(r, "norm_bwd again", again, N * C, 2e-6);
     l.all = 2 * C;
     struct ops_array sums = numbers(r, OPS_F32, 2 * N, 1);
     ops_norm_fwd(r->o, OPS_NONE, kept, x, &l);

@@ -54,17 +54,19 @@ def counts(options):
 
 
 def instructions():
-    """Returns the cycles per product of each attention kernel: instructions that only its inner loops have."""
+    """Returns the cycles per product of each attention kernel: instructions that only its inner loops have, from the first product to the
+    last one."""
     with tempfile.TemporaryDirectory() as work:
         sh(f"PATH=$PATH:/usr/local/cuda/bin; nvcc -std=c++17 -O3 -I. -arch=sm_90 -cubin cuda/attention_mma.cu -o {work}/a.cubin &&"
            f" ${{CUOBJDUMP:-cuobjdump}} -sass {work}/a.cubin >{work}/sass", cwd=ROOT)
-        found, name = collections.defaultdict(collections.Counter), ""
+        found, name = collections.defaultdict(list), ""
         for line in open(f"{work}/sass"):
             if function := re.search(r"Function : _Z\d+(\w+?)9attention$", line):
                 name = function[1]
             elif op := re.search(r"/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+ +)?([A-Z0-9]+)", line):
-                found[name][op[1]] += 1
-    return {name: sum(CYCLES.get(op, 0) * n for op, n in ops.items()) / ops["HMMA"] for name, ops in found.items() if ops["HMMA"]}
+                found[name].append(op[1])
+    loops = {name: ops[ops.index("HMMA"):len(ops) - ops[::-1].index("HMMA")] for name, ops in found.items() if "HMMA" in ops}
+    return {name: sum(CYCLES.get(op, 0) for op in ops) / ops.count("HMMA") for name, ops in loops.items()}
 
 
 def main():

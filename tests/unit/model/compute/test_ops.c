@@ -698,7 +698,7 @@ static void check_norm(struct ops *o, struct norm *l)
 {
     struct numbers y = numbers(l->N * l->C, 5, 1), dx = numbers(l->N * l->C, 6, 1);
     struct numbers dgain = numbers(l->C, 7, 0), dbias = numbers(l->C, 8, 0);
-    struct numbers before = numbers(l->C, 11, 1);
+    struct numbers before = numbers(l->C, 11, 1), again = numbers(l->N * l->C, 12, 1);
     struct numbers mean = numbers(l->N, 9, 1), rstd = numbers(l->N, 9, 1);
     const struct ops_norm norm = { .gain = f32(l->gain.f),
                                    .bias = l->rms ? OPS_NONE : f32(l->bias.f),
@@ -716,24 +716,27 @@ static void check_norm(struct ops *o, struct norm *l)
     ops_norm_fwd(o, f32(y.f), kept, f32(l->x.f), &norm);
     check("norm_fwd", y.f, y.d, y.n, 2e-6);
     ops_norm_bwd(o, ops_set(f32(dx.f)), ops_added(f32(dgain.f)), ops_added(gb),
-                 (struct ops_gradient){ 0 }, f32(l->dy.f), f32(l->x.f), kept, &norm);
+                 (struct ops_norm_extra){ 0 }, f32(l->dy.f), f32(l->x.f), kept, &norm);
     check_gradient("layernorm dx", dx.f, &l->x, norm_loss, l);
     check_gradient("layernorm dgain", dgain.f, &l->gain, norm_loss, l);
     if (!l->rms)
         check_gradient("layernorm dbias", dbias.f, &l->bias, norm_loss, l);
+    memcpy(again.d, y.d, (size_t)y.n * sizeof *y.d);
     for (int64_t i = 0; i < dx.n; i++) /* once more, onto a base */
         dx.d[i] = (double)dx.f[i] + y.f[i];
     for (int64_t i = 0; i < y.n; i++)
         before.d[i % l->C] = (i < l->C ? before.f[i] : before.d[i % l->C]) + y.f[i];
     ops_norm_bwd(o, ops_added(f32(y.f)), ops_added(f32(dgain.f)), ops_added(gb),
-                 ops_added(f32(before.f)), f32(l->dy.f), f32(l->x.f), kept, &norm);
+                 (struct ops_norm_extra){ ops_added(f32(before.f)), f32(again.f) }, f32(l->dy.f),
+                 f32(l->x.f), kept, &norm);
     check("layernorm dx onto base", y.f, dx.d, dx.n, 1e-6);
     check("layernorm base", before.f, before.d, before.n, 2e-6);
+    check("layernorm again", again.f, again.d, again.n, 2e-6);
     for (int64_t i = 0; i < dgain.n; i++)
         dgain.f[i] /= 2;
     check_gradient("layernorm dgain added", dgain.f, &l->gain, norm_loss, l);
     ops_norm_bwd(o, ops_set(f32(dx.f)), ops_set(f32(dgain.f)), ops_set(gb),
-                 (struct ops_gradient){ 0 }, f32(l->dy.f), f32(l->x.f), kept, &norm);
+                 (struct ops_norm_extra){ 0 }, f32(l->dy.f), f32(l->x.f), kept, &norm);
     check_gradient("layernorm dgain set", dgain.f, &l->gain, norm_loss, l);
     if (!l->rms)
         check_gradient("layernorm dbias set", dbias.f, &l->bias, norm_loss, l);
@@ -742,6 +745,7 @@ static void check_norm(struct ops *o, struct norm *l)
     drop(&dgain);
     drop(&dbias);
     drop(&before);
+    drop(&again);
     drop(&mean);
     drop(&rstd);
 }
