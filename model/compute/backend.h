@@ -10,6 +10,9 @@
 #include "model/compute/ops.h"
 #include "model/compute/ops_exchange.h"
 #include "model/compute/ops_update.h"
+#ifndef __cplusplus
+#include "common/program/trace.h"
+#endif
 
 enum {
     OPS_SCRATCH_BLOCKS = 64,
@@ -109,3 +112,17 @@ struct ops_backend {
 /* clang-format on */
 
 extern const struct ops_backend ops_cpu;
+
+#ifndef __cplusplus
+/* Makes the rest of a function with `struct ops *o` a span. While spans are measured, the host
+ * waits for a device before and after: operations return before their work is done. */
+#define TRACE_OPERATION(flops, bytes)                                                              \
+    ops_wait_traced(&o);                                                                           \
+    TRACE_KERNEL(flops, bytes);                                                                    \
+    struct ops *traced __attribute__((cleanup(ops_wait_traced), unused)) = o
+static inline void ops_wait_traced(struct ops **o)
+{
+    if (trace_on)
+        ops_finish(*o);
+}
+#endif

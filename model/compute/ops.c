@@ -315,18 +315,28 @@ static double bytes(struct ops_array a, double n)
 
 void ops_matmul(struct ops *o, const struct ops_matmul *p)
 {
-    TRACE_KERNEL(2.0 * p->M * p->N * p->K, bytes(p->A.x, (double)p->M * p->K) +
-                                               bytes(p->B.x, (double)p->K * p->N) +
-                                               bytes(p->C.x, (double)p->M * p->N));
+    TRACE_OPERATION(2.0 * p->M * p->N * p->K, bytes(p->A.x, (double)p->M * p->K) +
+                                                  bytes(p->B.x, (double)p->K * p->N) +
+                                                  bytes(p->C.x, (double)p->M * p->N));
     assert(p->M > 0 && p->N > 0 && p->K > 0);
     assert(!p->C.transposed && (ops_is_none(p->sums) || !p->B.transposed));
     o->b->matmul(o, p);
 }
 
+/* Returns the operations of so many products with each of the maps, for the trace. The CPU makes
+ * them by ops_matmul, whose spans have them. */
+static double of_maps(const struct ops *o, const struct ops_linear *l, int count, int products)
+{
+    double sum = 0;
+    for (int i = 0; i < count && !ops_on_host(o); i++)
+        sum += 2.0 * products * (double)(l[i].N * l[i].I * l[i].O);
+    return sum;
+}
+
 void ops_linear_fwd(struct ops *o, struct ops_array y, struct ops_array x,
                     const struct ops_linear *l, int count)
 {
-    TRACE_KERNEL(0, 0);
+    TRACE_OPERATION(of_maps(o, l, count, 1), 0);
     for (int i = 0, end; i < count; i = end) {
         int64_t outputs = 0;
         for (end = i; end < count && l[end].w.type == l[i].w.type; end++) {
@@ -342,14 +352,14 @@ void ops_linear_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient d
                     struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
                     const struct ops_linear *l)
 {
-    TRACE_KERNEL(0, 0);
+    TRACE_OPERATION(of_maps(o, l, 1, !ops_is_none(dx.to) + !ops_is_none(dw.to)), 0);
     o->b->linear_bwd(o, dx, dw, dbias, dy, x, l);
 }
 
 void ops_residual_fwd(struct ops *o, struct ops_array y, struct ops_array base, struct ops_array x,
                       const struct ops_linear *l, struct ops_dropout drop)
 {
-    TRACE_KERNEL(0, 0);
+    TRACE_OPERATION(of_maps(o, l, 1, 1), 0);
     assert(y.address != base.address);
     o->b->residual_fwd(o, y, base, x, l, drop);
 }
@@ -359,14 +369,14 @@ void ops_residual_fwd(struct ops *o, struct ops_array y, struct ops_array base, 
 void ops_embedding_fwd(struct ops *o, struct ops_array x, const struct ops_tokens *t,
                        const struct ops_embedding *e)
 {
-    TRACE_KERNEL(0, 12.0 * t->N * e->C);
+    TRACE_OPERATION(0, 12.0 * t->N * e->C);
     o->b->embedding_fwd(o, x, t, e);
 }
 
 void ops_embedding_bwd(struct ops *o, const struct ops_embedding *d, struct ops_array dx,
                        const struct ops_tokens *t)
 {
-    TRACE_KERNEL(0, 12.0 * t->N * d->C);
+    TRACE_OPERATION(0, 12.0 * t->N * d->C);
     o->b->embedding_bwd(o, d, dx, t);
 }
 
@@ -375,15 +385,15 @@ void ops_embedding_bwd(struct ops *o, const struct ops_embedding *d, struct ops_
 void ops_norm_fwd(struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x,
                   const struct ops_norm *l)
 {
-    TRACE_KERNEL(0, bytes(x, (double)l->N * l->C) +
-                        (ops_is_none(y) ? 0 : bytes(y, (double)l->N * l->C)));
+    TRACE_OPERATION(0, bytes(x, (double)l->N * l->C) +
+                           (ops_is_none(y) ? 0 : bytes(y, (double)l->N * l->C)));
     o->b->norm_fwd(o, y, kept, x, l);
 }
 
 void ops_norm_apply(struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x,
                     const struct ops_norm *l)
 {
-    TRACE_KERNEL(0, bytes(x, (double)l->N * l->C) + bytes(y, (double)l->N * l->C));
+    TRACE_OPERATION(0, bytes(x, (double)l->N * l->C) + bytes(y, (double)l->N * l->C));
     o->b->norm_apply(o, y, kept, x, l);
 }
 
@@ -391,7 +401,7 @@ void ops_norm_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dga
                   struct ops_gradient dbias, struct ops_norm_extra extra, struct ops_array dy,
                   struct ops_array x, struct ops_moments kept, const struct ops_norm *l)
 {
-    TRACE_KERNEL(0, 16.0 * l->N * l->C);
+    TRACE_OPERATION(0, 16.0 * l->N * l->C);
     assert(dx.add || ops_is_none(extra.before.to));
     o->b->norm_bwd(o, dx, dgain, dbias, extra, dy, x, kept, l);
 }
@@ -400,29 +410,29 @@ void ops_norm_sums(struct ops *o, struct ops_array sums, struct ops_gradient dga
                    struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
                    struct ops_moments kept, const struct ops_norm *l)
 {
-    TRACE_KERNEL(0, 8.0 * l->N * l->C);
+    TRACE_OPERATION(0, 8.0 * l->N * l->C);
     o->b->norm_sums(o, sums, dgain, dbias, dy, x, kept, l);
 }
 
 void ops_norm_dx(struct ops *o, struct ops_gradient dx, struct ops_array sums, struct ops_array dy,
                  struct ops_array x, struct ops_moments kept, const struct ops_norm *l)
 {
-    TRACE_KERNEL(0, 12.0 * l->N * l->C);
+    TRACE_OPERATION(0, 12.0 * l->N * l->C);
     o->b->norm_dx(o, dx, sums, dy, x, kept, l);
 }
 
 void ops_activation_fwd(struct ops *o, enum ops_activation f, struct ops_array y,
                         struct ops_array x, int64_t n)
 {
-    TRACE_KERNEL(0, bytes(x, (double)n) + bytes(y, (double)n));
+    TRACE_OPERATION(0, bytes(x, (double)n) + bytes(y, (double)n));
     o->b->activation_fwd(o, f, y, x, n);
 }
 
 void ops_activation_bwd(struct ops *o, enum ops_activation f, struct ops_array dx,
                         struct ops_array y, struct ops_array dy, struct ops_array x, int64_t n)
 {
-    TRACE_KERNEL(0, bytes(dx, (double)n) + bytes(y, (double)n) + bytes(dy, (double)n) +
-                        bytes(x, (double)n));
+    TRACE_OPERATION(0, bytes(dx, (double)n) + bytes(y, (double)n) + bytes(dy, (double)n) +
+                           bytes(x, (double)n));
     o->b->activation_bwd(o, f, dx, y, dy, x, n);
 }
 
@@ -431,7 +441,7 @@ void ops_activation_sums(struct ops *o, enum ops_activation f, struct ops_array 
                          struct ops_array x, int64_t N, int64_t I)
 {
     const double n = (double)(N * I);
-    TRACE_KERNEL(0, bytes(dx, n) + bytes(y, n) + bytes(dy, n) + bytes(x, n));
+    TRACE_OPERATION(0, bytes(dx, n) + bytes(y, n) + bytes(dy, n) + bytes(x, n));
     o->b->activation_sums(o, f, dx, y, sums, dy, x, N, I);
 }
 
@@ -439,7 +449,7 @@ void ops_gated_fwd(struct ops *o, const struct ops_gate *g, struct ops_array y,
                    struct ops_array gate, struct ops_array up)
 {
     const double n = (double)(g->N * g->I);
-    TRACE_KERNEL(0, bytes(y, n) + 2 * bytes(gate, n));
+    TRACE_OPERATION(0, bytes(y, n) + 2 * bytes(gate, n));
     o->b->gated_fwd(o, g, y, gate, up);
 }
 
@@ -448,7 +458,7 @@ void ops_gated_bwd(struct ops *o, const struct ops_gate *g, struct ops_array dga
                    struct ops_array gate, struct ops_array up)
 {
     const double n = (double)(g->N * g->I);
-    TRACE_KERNEL(0, 3 * bytes(dgate, n) + 3 * bytes(gate, n));
+    TRACE_OPERATION(0, 3 * bytes(dgate, n) + 3 * bytes(gate, n));
     o->b->gated_bwd(o, g, dgate, dup, y, dy, gate, up);
 }
 
@@ -496,7 +506,7 @@ double ops_rotary_frequency(const struct ops_rotary *r, int64_t i)
 void ops_rotate(struct ops *o, struct ops_array x, const struct ops_tokens *t,
                 const struct ops_rotary *r)
 {
-    TRACE_KERNEL(0, 2 * bytes(x, (double)(t->N * r->heads * r->HS)));
+    TRACE_OPERATION(0, 2 * bytes(x, (double)(t->N * r->heads * r->HS)));
     assert(r->HS % 2 == 0 && r->base > 0);
     o->b->rotate(o, x, t, r);
 }
@@ -504,7 +514,7 @@ void ops_rotate(struct ops *o, struct ops_array x, const struct ops_tokens *t,
 void ops_dropout(struct ops *o, struct ops_array y, struct ops_array x, int64_t n,
                  struct ops_dropout drop)
 {
-    TRACE_KERNEL(0, drop.rate > 0 ? 8.0 * n : 0);
+    TRACE_OPERATION(0, drop.rate > 0 ? 8.0 * n : 0);
     assert(drop.rate >= 0 && drop.rate < 1);
     if (drop.rate > 0 || y.address != x.address)
         o->b->dropout(o, y, x, n, drop);
@@ -512,19 +522,19 @@ void ops_dropout(struct ops *o, struct ops_array y, struct ops_array x, int64_t 
 
 void ops_zero(struct ops *o, struct ops_array x, int64_t n)
 {
-    TRACE_KERNEL(0, bytes(x, (double)n));
+    TRACE_OPERATION(0, bytes(x, (double)n));
     o->b->zero(o, x, n);
 }
 
 void ops_add(struct ops *o, struct ops_array y, struct ops_array x, int64_t n)
 {
-    TRACE_KERNEL(n, 12.0 * n);
+    TRACE_OPERATION(n, 12.0 * n);
     o->b->add(o, y, x, n);
 }
 
 void ops_copy(struct ops *o, struct ops_array y, struct ops_array x, int64_t n)
 {
-    TRACE_KERNEL(0, bytes(x, (double)n) + bytes(y, (double)n));
+    TRACE_OPERATION(0, bytes(x, (double)n) + bytes(y, (double)n));
     if (y.address != x.address)
         o->b->copy(o, y, x, n);
 }
@@ -532,21 +542,21 @@ void ops_copy(struct ops *o, struct ops_array y, struct ops_array x, int64_t n)
 void ops_blend(struct ops *o, struct ops_array y, double y_scale, struct ops_array x,
                double x_scale, int64_t n)
 {
-    TRACE_KERNEL(0, 12.0 * n);
+    TRACE_OPERATION(0, 12.0 * n);
     o->b->blend(o, y, y_scale, x, x_scale, n);
 }
 
 void ops_gather_rows(struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows,
                      int64_t n, int64_t C)
 {
-    TRACE_KERNEL(0, 8.0 * n * C);
+    TRACE_OPERATION(0, 8.0 * n * C);
     o->b->gather_rows(o, y, x, rows, n, C);
 }
 
 void ops_scatter_rows(struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows,
                       int64_t n, int64_t C)
 {
-    TRACE_KERNEL(0, 12.0 * n * C);
+    TRACE_OPERATION(0, 12.0 * n * C);
     o->b->scatter_rows(o, y, x, rows, n, C);
 }
 
@@ -573,7 +583,7 @@ static double row_numbers(const struct ops_attention *a)
 void ops_attention_fwd(struct ops *o, struct ops_array y, struct ops_array lse, struct ops_qkv x,
                        const struct ops_attention *a)
 {
-    TRACE_KERNEL(4.0 * pairs(a) * a->HS, 4 * bytes(x.q, row_numbers(a)));
+    TRACE_OPERATION(4.0 * pairs(a) * a->HS, 4 * bytes(x.q, row_numbers(a)));
     assert(!a->KV || a->NH % a->KV == 0);
     o->b->attention_fwd(o, y, lse, x, a);
 }
@@ -582,7 +592,7 @@ void ops_attention_bwd(struct ops *o, struct ops_qkv dx, const struct ops_gradie
                        struct ops_array dy, struct ops_qkv x, struct ops_array y,
                        struct ops_array lse, const struct ops_attention *a)
 {
-    TRACE_KERNEL(10.0 * pairs(a) * a->HS, 9 * bytes(x.q, row_numbers(a)));
+    TRACE_OPERATION(10.0 * pairs(a) * a->HS, 9 * bytes(x.q, row_numbers(a)));
     assert(!a->KV || a->NH % a->KV == 0);
     o->b->attention_bwd(o, dx, sums, dy, x, y, lse, a);
 }
@@ -599,8 +609,8 @@ static double seen(const struct ops_past *past, const struct ops_rows *rows)
 void ops_attention_cached(struct ops *o, struct ops_array y, const struct ops_past *past,
                           int64_t layer, struct ops_qkv x, const struct ops_attention *a)
 {
-    TRACE_KERNEL(4.0 * a->rows.T * seen(past, &a->rows) * a->NH * a->HS,
-                 2 * bytes(past->keys, seen(past, &a->rows) * a->NH * a->HS));
+    TRACE_OPERATION(4.0 * a->rows.T * seen(past, &a->rows) * a->NH * a->HS,
+                    2 * bytes(past->keys, seen(past, &a->rows) * a->NH * a->HS));
     assert(!a->rows.lengths && a->drop.rate == 0);
     o->b->attention_cached(o, y, past, layer, x, a);
 }
@@ -619,7 +629,7 @@ void ops_repeat(struct ops *o, const struct ops_past *past, int64_t B, void (*st
 void ops_logits(struct ops *o, struct ops_array logits, struct ops_array x, int64_t N,
                 const struct ops_decoder *d)
 {
-    TRACE_KERNEL(0, 0);
+    TRACE_OPERATION(0, 0);
     o->b->logits(o, logits, d->V, x, N, d, 0);
 }
 
@@ -632,20 +642,20 @@ void ops_cross_entropy(struct ops *o, struct ops_scores out, struct ops_array lo
 
 void ops_columns_most(struct ops *o, const struct ops_columns *c)
 {
-    TRACE_KERNEL(0, 4.0 * c->n * c->V);
+    TRACE_OPERATION(0, 4.0 * c->n * c->V);
     o->b->columns_most(o, c);
 }
 
 void ops_columns_sums(struct ops *o, const struct ops_columns *c)
 {
-    TRACE_KERNEL(0, 8.0 * c->n * c->V);
+    TRACE_OPERATION(0, 8.0 * c->n * c->V);
     o->b->columns_sums(o, c);
 }
 
 void ops_columns_loss(struct ops *o, struct ops_scores out, const struct ops_columns *c,
                       int gradient, double scale)
 {
-    TRACE_KERNEL(0, gradient ? 8.0 * c->n * c->V : 0);
+    TRACE_OPERATION(0, gradient ? 8.0 * c->n * c->V : 0);
     o->b->columns_loss(o, out, c, gradient, scale);
 }
 
@@ -665,7 +675,7 @@ void ops_sum_squares(struct ops *o, struct ops_array sums, struct ops_array x,
     int64_t n = 0;
     for (int i = 0; i < count; i++)
         n += runs[i].n;
-    TRACE_KERNEL(2.0 * n, 4.0 * n);
+    TRACE_OPERATION(2.0 * n, 4.0 * n);
     assert(sums.type == OPS_F64 && x.type == OPS_F32);
     o->b->sum_squares(o, sums, x, runs, count);
 }
@@ -680,7 +690,7 @@ void ops_add_sum(struct ops *o, struct ops_array sum, struct ops_array x, int64_
 
 void ops_round(struct ops *o, struct ops_state y, struct ops_array x, int64_t n, uint64_t first)
 {
-    TRACE_KERNEL(0, 6.0 * n);
+    TRACE_OPERATION(0, 6.0 * n);
     assert(y.at.type == OPS_BF16 && x.type == OPS_F32 && first % 4 == 0);
     o->b->round(o, y, x, n, first);
 }
@@ -691,28 +701,28 @@ void ops_adamw(struct ops *o, const struct ops_state state[OPS_STATES], struct o
     double each = 4;
     for (int i = 0; i < OPS_STATES; i++)
         each += 2 * (double)ops_type_bytes(state[i].at.type);
-    TRACE_KERNEL(0, each * n);
+    TRACE_OPERATION(0, each * n);
     o->b->adamw(o, state, gradient, n, h);
 }
 
 void ops_adam(struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v,
               struct ops_array gradient, int64_t n, const struct ops_adamw *h)
 {
-    TRACE_KERNEL(0, 28.0 * n);
+    TRACE_OPERATION(0, 28.0 * n);
     o->b->adam(o, w, m, v, gradient, n, h);
 }
 
 void ops_lamb_begin(struct ops *o, struct ops_array squares, struct ops_array w, struct ops_array m,
                     struct ops_array v, struct ops_array gradient, const struct ops_lamb *h)
 {
-    TRACE_KERNEL(0, 36.0 * h->R * h->C);
+    TRACE_OPERATION(0, 36.0 * h->R * h->C);
     o->b->lamb_begin(o, squares, w, m, v, gradient, h);
 }
 
 void ops_lamb_end(struct ops *o, struct ops_array w, struct ops_array x, struct ops_array squares,
                   const struct ops_lamb *h)
 {
-    TRACE_KERNEL(0, 12.0 * h->R * h->C);
+    TRACE_OPERATION(0, 12.0 * h->R * h->C);
     o->b->lamb_end(o, w, x, squares, h);
 }
 
@@ -720,19 +730,19 @@ void ops_schedule_free(struct ops *o, struct ops_array w, struct ops_array z, st
                        struct ops_array gradient, int64_t n, const struct ops_adamw *h,
                        double share)
 {
-    TRACE_KERNEL(0, 28.0 * n);
+    TRACE_OPERATION(0, 28.0 * n);
     o->b->schedule_free(o, w, z, v, gradient, n, h, share);
 }
 
 void ops_sgd(struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient,
              int64_t n, const struct ops_sgd *h)
 {
-    TRACE_KERNEL(0, ops_is_none(a) ? 12.0 * n : 20.0 * n);
+    TRACE_OPERATION(0, ops_is_none(a) ? 12.0 * n : 20.0 * n);
     o->b->sgd(o, w, a, gradient, n, h);
 }
 
 void ops_normalise(struct ops *o, struct ops_array x, int64_t n)
 {
-    TRACE_KERNEL(0, 12.0 * n);
+    TRACE_OPERATION(0, 12.0 * n);
     o->b->normalise(o, x, n);
 }

@@ -159,7 +159,7 @@ static void run_chunks(struct loss *s)
 void ops_loss_fwd(struct ops *o, struct ops_scores out, struct ops_array x,
                   const struct ops_labels *l, const struct ops_decoder *d)
 {
-    TRACE_KERNEL(0, 0);
+    TRACE_OPERATION(0, 0);
     if (l->n)
         run_chunks(&(struct loss){ .o = o, .out = out, .l = l, .d = *d, .x = x });
 }
@@ -178,7 +178,7 @@ void ops_loss_fwd_bwd(struct ops *o, struct ops_scores out, struct ops_array dx,
                       .dtable = dtable,
                       .dbias = dbias,
                       .scale = scale };
-    TRACE_KERNEL(0, 0);
+    TRACE_OPERATION(0, 0);
     assert(l->n == N || !ops_is_none(l->rows) || !l->n);
     if (!ops_is_none(l->rows) || !l->n)
         ops_zero(o, dx, N * d->C);

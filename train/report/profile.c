@@ -3,22 +3,30 @@
 #include "common/base/log.h"
 #include "common/program/trace.h"
 
-enum { SIDE = 1024, ROUNDS = 20, FAR = 1 << 26 }; /* FAR: floats, more than any cache holds */
+enum { SIDE = 1024, ROUNDS = 20 };
+static const int64_t FAR = 1 << 26,
+                     MEMORY = (int64_t)2 << 30; /* FAR: floats, more than any cache holds */
 
 /* Seconds after which a measurement is not repeated. On a busy machine, or one without bf16
  * products, the repetitions took longer than the training. */
 static const double ENOUGH = 0.2;
+
+/* A product that takes less time is too small to show what a device can do. */
+static const double SHORT = 1e-3;
 
 struct limits {
     double products; /* FLOP/s in the precision of the run */
     double bytes;    /* bytes per second */
 };
 
-static double best_product(struct ops *o, enum ops_type precision, struct ops_array a)
+/* a: `count` floats. Operands have the type that products in this precision round to. */
+static double best_product(struct ops *o, enum ops_type precision, struct ops_array a,
+                           int64_t count)
 {
-    const int64_t n = SIDE;
+    int64_t n = SIDE;
     double best = 0, start = log_seconds();
     ops_set_precision(o, precision);
+    a.type = ops_operand(o);
     for (int i = 0; i < ROUNDS && (!i || log_seconds() - start < ENOUGH); i++) {
         double began = log_seconds();
         ops_matmul(o, &(struct ops_matmul){ .C = { a, n },
@@ -27,8 +35,11 @@ static double best_product(struct ops *o, enum ops_type precision, struct ops_ar
                                             .M = n,
                                             .N = n,
                                             .K = n });
-        double rate = 2.0 * (double)(n * n * n) / (log_seconds() - began);
+        ops_finish(o);
+        const double seconds = log_seconds() - began, rate = 2.0 * (double)(n * n * n) / seconds;
         best = rate > best ? rate : best;
+        if (seconds < SHORT && 12 * n * n <= count)
+            n *= 2;
     }
     return best;
 }
@@ -36,16 +47,18 @@ static double best_product(struct ops *o, enum ops_type precision, struct ops_ar
 static struct limits measure(struct ops *o, enum ops_type precision)
 {
     struct limits l = { .bytes = 0 };
-    struct ops_array a = ops_buffer(o, OPS_F32, FAR);
-    l.products = best_product(o, precision, a);
+    const int64_t n = ops_on_host(o) || ops_free_bytes(o) < MEMORY ? FAR : 4 * FAR;
+    struct ops_array a = ops_buffer(o, OPS_F32, n);
+    l.products = best_product(o, precision, a, n);
     double start = log_seconds();
     for (int i = 0; i < ROUNDS && (!i || log_seconds() - start < ENOUGH); i++) {
         double began = log_seconds();
-        ops_add(o, a, ops_part(a, FAR / 2), FAR / 2);
-        double rate = 12.0 * (FAR / 2) / (log_seconds() - began);
+        ops_add(o, a, ops_part(a, n / 2), n / 2);
+        ops_finish(o);
+        double rate = 12.0 * (double)(n / 2) / (log_seconds() - began);
         l.bytes = rate > l.bytes ? rate : l.bytes;
     }
-    ops_buffer_free(o, a, FAR);
+    ops_buffer_free(o, a, n);
     return l;
 }
 
