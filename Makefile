@@ -70,7 +70,7 @@ PLUGINS = $(if $(STATIC)$(filter fuzz,$(MODE)),,$(if $(MPICC),$(B)/lib/textmill/
           $(if $(PARQUET)$(ARROW_PACKAGE),$(B)/lib/textmill/libtextmill-parquet.so)) \
           $(if $(CUDA),$(B)/lib/textmill/libtextmill-cuda.so)
 
-.PHONY: all links sample demo test check-unit check-backends check-golden check-docs check-fuzz check-hostile check-faults check-learning \
+.PHONY: all links sample demo test check-unit check-amx check-backends check-golden check-docs check-fuzz check-hostile check-faults check-learning \
         check-parallel check-ranks check-peers tokenizer-library python-extension wheel check-arm64 fuzz bench lint format install install-programs install-library uninstall dist deb release clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -301,6 +301,19 @@ $(B)/bin/check-unit: $(UNIT_OBJECTS) $(LIB) | $(B)/bin
 
 check-unit: $(B)/bin/check-unit $(SAMPLE) $(EMULATED) ## run the unit tests (Criterion)
 	$< -j2
+
+# The unit tests with AMX's registers in plain C, which needs a processor with AVX-512 BF16.
+AMX_OBJECTS = $(B)/emulated/amx/kernels.o $(B)/emulated/amx/kernels_avx512_bf16.o
+$(B)/emulated/amx/%.o: model/compute/%.c tests/emulate/amx.h $(B)/flags
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -include tests/emulate/amx.h -MMD -MP -c $< -o $@
+$(B)/bin/check-amx: $(UNIT_OBJECTS) $(AMX_OBJECTS) $(LIB) | $(B)/bin
+	$(CC) $(ALL_LDFLAGS) $^ $(LIBS) $(if $(CRITERION),,-lcriterion) -lbz2 -o $@
+-include $(AMX_OBJECTS:.o=.d)
+
+check-amx: all ## run the unit tests of the kernels with AMX's registers emulated
+	@if grep -qs avx512_bf16 /proc/cpuinfo; then $(MAKE) -s $(B)/bin/check-amx && $(B)/bin/check-amx -j2 --filter 'ops/*'; \
+	 else echo 'check-amx: SKIP: the processor has no AVX-512 BF16' && echo '0 passed, 0 failed, 1 skipped'; fi
 
 $(B)/bin/check-backends: $(B)/obj/tests/backends/check.o $(LIB) | $(B)/bin
 	$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
