@@ -16,7 +16,7 @@ enum ops_type stored_type(int word)
 
 int stored_grouped(enum ops_type type)
 {
-    return type == OPS_Q8 || stored_values(type) || stored_large_bits(type);
+    return type == OPS_Q8 || stored_values(type) || stored_unsigned_bits(type);
 }
 
 int stored_only_read(enum ops_type type)
@@ -310,7 +310,7 @@ static void read_numbers(enum ops_type type, float *out, const unsigned char *in
 void stored_make(enum ops_type type, void *out, const float *x, int64_t n)
 {
     assert(stored_fits(type, n) && !stored_only_read(type) && type != OPS_Q4 &&
-           !stored_large_bits(type));
+           !stored_unsigned_bits(type));
     (stored_grouped(type) ? make_fast : make_numbers)(type, out, x, n);
 }
 
@@ -372,10 +372,11 @@ enum { SCALE_BYTES = 2, FOUR = 4 /* bytes of an output that lie side by side */ 
 
 uint64_t stored_group_bytes(enum ops_type type, int64_t I)
 {
-    const int bits = stored_large_bits(type);
-    return STORED_GROUP *
-           (bits ? (uint64_t)(I / STORED_LARGE * (STORED_LARGE_SCALES + STORED_LARGE / 8 * bits))
-                 : stored_bytes(type, I));
+    const int64_t blocks = I / STORED_BLOCK;
+    return STORED_GROUP * (stored_is_large(type)
+                               ? (uint64_t)(stored_scales_bytes(type, blocks) +
+                                            blocks * FOUR * stored_unsigned_bits(type))
+                               : stored_bytes(type, I));
 }
 
 /* Positions in a group: scale_at returns that of the scale of block b of output o, integers_at that
@@ -411,23 +412,28 @@ static void put_integers(char *to, const unsigned char *q, int bits)
     }
 }
 
-static void put_large(enum ops_type type, char *group, int64_t o, const unsigned char *row,
-                      int64_t I)
+static void put_unpacked(enum ops_type type, char *group, int64_t o, const unsigned char *row,
+                         int64_t I)
 {
-    const int64_t count = I / STORED_LARGE, bytes = stored_blocks(type)->bytes;
-    const int bits = stored_large_bits(type);
+    const struct stored_blocks *b = stored_blocks(type);
+    const int bits = stored_unsigned_bits(type), large = stored_is_large(type);
     unsigned char *scales = (unsigned char *)group + o * SCALE_BYTES;
-    char *integers = group + count * STORED_LARGE_SCALES * STORED_GROUP + o * FOUR;
-    struct stored_large x;
-    for (int64_t n = 0; n < count; n++, row += bytes) {
+    char *integers = group + stored_scales_bytes(type, I / STORED_BLOCK) * STORED_GROUP + o * FOUR;
+    struct stored_unpacked x;
+    for (int64_t n = 0; n < I; n += b->numbers, row += b->bytes) {
         stored_unpack(type, &x, row);
         le_put_u16(scales, x.d);
-        le_put_u16(scales += STORED_GROUP * SCALE_BYTES, x.m);
         scales += STORED_GROUP * SCALE_BYTES;
-        for (int j = 0; j < STORED_LARGE / STORED_BLOCK;
-             j++, scales += STORED_GROUP * SCALE_BYTES) {
-            scales[0] = (unsigned char)x.a[j];
-            scales[1] = (unsigned char)x.b[j];
+        if (type != OPS_Q5_0) {
+            le_put_u16(scales, x.m);
+            scales += STORED_GROUP * SCALE_BYTES;
+        }
+        for (int j = 0; j < b->numbers / STORED_BLOCK; j++) {
+            if (large) {
+                scales[0] = (unsigned char)x.a[j];
+                scales[1] = (unsigned char)x.b[j];
+                scales += STORED_GROUP * SCALE_BYTES;
+            }
             put_integers(integers, x.q + STORED_BLOCK * j, bits);
             integers += bits * STORED_GROUP * FOUR;
         }
@@ -436,8 +442,8 @@ static void put_large(enum ops_type type, char *group, int64_t o, const unsigned
 
 void stored_group_put(enum ops_type type, void *group, int64_t o, const void *row, int64_t I)
 {
-    if (stored_large_bits(type)) {
-        put_large(type, group, o, row, I);
+    if (stored_unsigned_bits(type)) {
+        put_unpacked(type, group, o, row, I);
         return;
     }
     const int64_t blocks = I / STORED_BLOCK, bytes = stored_blocks(type)->bytes - SCALE_BYTES;

@@ -16,11 +16,12 @@
  * the f16 scales [blocks][STORED_GROUP], then the integers [blocks][j][STORED_GROUP][4]: for each
  * block, the j-th four bytes of each output; j < 8 in Q8, else j < 4. Zeros fill the last group.
  *
- * Matrices of Q4_K, Q5_K and Q6_K are in groups, too (struct stored_large). In place of the scales
- * are, for each 8 blocks of 32, the f16 numbers d[STORED_GROUP] and m[STORED_GROUP], then, for each
- * block, the bytes a and b of each output. The integers of a block are its low 4 bits with j < 4 as
- * in IQ4_NL, then its high bits, H = 1 in Q5_K and 2 in Q6_K, with j < H: the bits of the numbers
- * 4i to 4i + 3 are in the line i mod H, from bit i / H * H of each byte on.
+ * Matrices of Q4_1, Q5_0, Q5_1, Q4_K, Q5_K and Q6_K are in groups, too (struct stored_unpacked).
+ * Each block of Q4_1 and Q5_1 has the scales d[STORED_GROUP] and the minima m[STORED_GROUP]. Those
+ * of K types are, for each 8 blocks, the f16 numbers d[STORED_GROUP] and m[STORED_GROUP], then, for
+ * each block, the bytes a and b of each output. The integers of a block are its low 4 bits with j <
+ * 4 as in IQ4_NL, then its H high bits with j < H: the bits of the numbers 4i to 4i + 3 are in the
+ * line i mod H, from bit i / H * H of each byte on.
  */
 #pragma once
 
@@ -50,28 +51,45 @@ struct stored_blocks {
 };
 const struct stored_blocks *stored_blocks(enum ops_type type);
 
-/* A block of Q4_K, Q5_K or Q6_K, unpacked. Block j of 32 numbers is d a[j] q - m b[j] in Q4_K and
- * Q5_K; in Q6_K its first half is d a[j] (q - 32), its other half m b[j] (q - 32), with m = d. d
- * and m are f16. */
-struct stored_large {
+/* A block of a type whose integers q are 0 or more, unpacked. Its numbers, 32 with the same j, are
+ * d a[j] q - m b[j]; in Q5_0 and Q6_K, with n = 16 and 32, the first 16 are d a[j] (q - n), the
+ * others m b[j] (q - n), where m = d. In Q4_1, Q5_0 and Q5_1 a is 1, and b is 1 or -1. d and m are
+ * f16. */
+struct stored_unpacked {
     uint16_t d, m;
     signed char a[STORED_LARGE / STORED_BLOCK], b[STORED_LARGE / STORED_BLOCK];
     unsigned char q[STORED_LARGE];
 };
-void stored_unpack(enum ops_type type, struct stored_large *to, const unsigned char *in);
+void stored_unpack(enum ops_type type, struct stored_unpacked *to, const unsigned char *in);
 
-/* Returns the bits of an integer of Q4_K, Q5_K or Q6_K; 0 for other types. */
-static inline int stored_large_bits(enum ops_type type)
+/* Returns the bits of an integer of these types; 0 for other types. */
+static inline int stored_unsigned_bits(enum ops_type type)
 {
-    return type == OPS_Q4_K ? 4 : type == OPS_Q5_K ? 5 : type == OPS_Q6_K ? 6 : 0;
+    return type == OPS_Q4_1 || type == OPS_Q4_K                       ? 4
+           : type == OPS_Q5_0 || type == OPS_Q5_1 || type == OPS_Q5_K ? 5
+           : type == OPS_Q6_K                                         ? 6
+                                                                      : 0;
+}
+
+/* Returns 1 for Q4_K, Q5_K and Q6_K, whose blocks have STORED_LARGE numbers, else 0. */
+static inline int stored_is_large(enum ops_type type)
+{
+    return type == OPS_Q4_K || type == OPS_Q5_K || type == OPS_Q6_K;
+}
+
+/* Returns the bytes of an output in a group before its integers, of `blocks` blocks of 32. */
+static inline int64_t stored_scales_bytes(enum ops_type type, int64_t blocks)
+{
+    const int halves = type == OPS_Q4_1 || type == OPS_Q5_1 ? 2 : 1;
+    return stored_is_large(type) ? blocks / (STORED_LARGE / STORED_BLOCK) * STORED_LARGE_SCALES
+                                 : blocks * halves * 2;
 }
 
 /* Returns the bytes of a row of n numbers, which are whole blocks. */
 uint64_t stored_bytes(enum ops_type type, int64_t n);
 /* Returns 1 if rows of n numbers are whole blocks of that type, or if it has no blocks, else 0. */
 int stored_fits(enum ops_type type, int64_t n);
-/* Returns 1 for Q8, Q4, IQ4_NL, Q4_K, Q5_K and Q6_K, whose matrices products read in groups, else
- * 0. */
+/* Returns 1 for the types whose matrices products read in groups, else 0. */
 int stored_grouped(enum ops_type type);
 /* Returns the values of the 16 integers of Q4 or IQ4_NL; NULL for other types. */
 const signed char *stored_values(enum ops_type type);

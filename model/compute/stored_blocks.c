@@ -22,31 +22,18 @@ static int nibble(const unsigned char *in, int i)
     return in[i % 16] >> (i / 16 * 4) & 15;
 }
 
-static void read_q4_1(float *out, const unsigned char *in)
+/* d; in Q4_1 and Q5_1 also m; 4 bytes with the fifth bits, if there are; 16 bytes as in Q4. */
+static void unpack_small(enum ops_type type, struct stored_unpacked *to, const unsigned char *in)
 {
-    const float d = half_read(le_u16(in)), m = half_read(le_u16(in + 2));
+    const int centred = type == OPS_Q5_0;
+    const uint32_t fifth = type == OPS_Q4_1 ? 0 : le_u32(in + (centred ? 2 : 4));
+    const unsigned char *q = in + stored_blocks(type)->bytes - STORED_BLOCK / 2;
+    to->d = le_u16(in);
+    to->m = centred ? to->d : le_u16(in + 2);
+    to->a[0] = 1;
+    to->b[0] = centred ? 1 : -1;
     for (int i = 0; i < STORED_BLOCK; i++)
-        out[i] = d * (float)nibble(in + 4, i) + m;
-}
-
-/* The fifth bits are 4 bytes before the other ones. */
-static int five_bits(const unsigned char *in, int i)
-{
-    return nibble(in + 4, i) | (int)(le_u32(in) >> i & 1) << 4;
-}
-
-static void read_q5_0(float *out, const unsigned char *in)
-{
-    const float d = half_read(le_u16(in));
-    for (int i = 0; i < STORED_BLOCK; i++)
-        out[i] = d * (float)(five_bits(in + 2, i) - 16);
-}
-
-static void read_q5_1(float *out, const unsigned char *in)
-{
-    const float d = half_read(le_u16(in)), m = half_read(le_u16(in + 2));
-    for (int i = 0; i < STORED_BLOCK; i++)
-        out[i] = d * (float)five_bits(in + 4, i) + m;
+        to->q[i] = (unsigned char)(nibble(q, i) | (int)(fifth >> i & 1) << 4);
 }
 
 static const signed char even[16] = { -8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7 };
@@ -134,7 +121,7 @@ static void read_q3_k(float *out, const unsigned char *in)
 /* d and m; 8 pairs of a 6-bit scale a and a 6-bit minimum b, packed in 12 bytes; Q5_K: 32 bytes
  * with the fifth bits; 128 bytes of 4-bit numbers q. Each 32 bytes give first 32 low halves, then
  * 32 high halves. */
-static void unpack_pairs(struct stored_large *to, const unsigned char *in,
+static void unpack_pairs(struct stored_unpacked *to, const unsigned char *in,
                          const unsigned char *fifth, const unsigned char *q)
 {
     const unsigned char *packed = in + 4;
@@ -157,7 +144,7 @@ static void unpack_pairs(struct stored_large *to, const unsigned char *in,
 
 /* 128 bytes of the numbers' low 4 bits, 64 of their high 2 bits, 16 signed scales, d. Each 64 bytes
  * of low bits give first 64 low halves, then 64 high halves. */
-static void unpack_q6_k(struct stored_large *to, const unsigned char *in)
+static void unpack_q6_k(struct stored_unpacked *to, const unsigned char *in)
 {
     enum { LOW = 128, HIGH = 64, RUN = 32 };
     to->d = to->m = le_u16(in + LOW + HIGH + 16);
@@ -171,9 +158,11 @@ static void unpack_q6_k(struct stored_large *to, const unsigned char *in)
     }
 }
 
-void stored_unpack(enum ops_type type, struct stored_large *to, const unsigned char *in)
+void stored_unpack(enum ops_type type, struct stored_unpacked *to, const unsigned char *in)
 {
-    if (type == OPS_Q6_K)
+    if (!stored_is_large(type))
+        unpack_small(type, to, in);
+    else if (type == OPS_Q6_K)
         unpack_q6_k(to, in);
     else if (type == OPS_Q5_K)
         unpack_pairs(to, in, in + 16, in + 48);
@@ -181,32 +170,29 @@ void stored_unpack(enum ops_type type, struct stored_large *to, const unsigned c
         unpack_pairs(to, in, NULL, in + 16);
 }
 
-static void read_large(enum ops_type type, float *out, const unsigned char *in)
+static void read_unpacked(enum ops_type type, float *out, const unsigned char *in)
 {
-    struct stored_large x;
+    const int less = type == OPS_Q6_K ? 32 : type == OPS_Q5_0 ? 16 : 0;
+    struct stored_unpacked x;
     stored_unpack(type, &x, in);
     const float d = half_read(x.d), m = half_read(x.m);
-    for (int i = 0; i < LARGE; i++) {
+    for (int i = 0; i < stored_blocks(type)->numbers; i++) {
         const float a = d * (float)x.a[i / 32], b = m * (float)x.b[i / 32];
-        out[i] = type != OPS_Q6_K ? a * (float)x.q[i] - b
-                                  : (i % 32 < 16 ? a : b) * (float)(x.q[i] - 32);
+        out[i] = less ? (i % 32 < 16 ? a : b) * (float)(x.q[i] - less) : a * (float)x.q[i] - b;
     }
 }
 
-static void read_q4_k(float *out, const unsigned char *in)
-{
-    read_large(OPS_Q4_K, out, in);
-}
-
-static void read_q5_k(float *out, const unsigned char *in)
-{
-    read_large(OPS_Q5_K, out, in);
-}
-
-static void read_q6_k(float *out, const unsigned char *in)
-{
-    read_large(OPS_Q6_K, out, in);
-}
+#define READER(name, type)                                                                         \
+    static void name(float *out, const unsigned char *in)                                          \
+    {                                                                                              \
+        read_unpacked(type, out, in);                                                              \
+    }
+READER(read_q4_1, OPS_Q4_1)
+READER(read_q5_0, OPS_Q5_0)
+READER(read_q5_1, OPS_Q5_1)
+READER(read_q4_k, OPS_Q4_K)
+READER(read_q5_k, OPS_Q5_K)
+READER(read_q6_k, OPS_Q6_K)
 
 /* d; the high 2 bits of 8 scales s, then their low 4 bits; 8 times 16 bytes as in IQ4_NL. */
 static void read_iq4_xs(float *out, const unsigned char *in)

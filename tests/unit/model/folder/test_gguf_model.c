@@ -438,8 +438,8 @@ Test(gguf, matrices_that_int4_keeps_in_8_bits)
     check_precious(&gpt, shared + 2, 2 * 3);
 }
 
-/* Writes n numbers of Q4_K, Q5_K or Q6_K with random bytes and small scales. */
-static void write_large(struct gguf_writer *w, enum ops_type type, int64_t n, struct rng *r)
+/* Writes n numbers in blocks with random bytes and small scales. */
+static void write_blocks(struct gguf_writer *w, enum ops_type type, int64_t n, struct rng *r)
 {
     const struct stored_blocks *b = stored_blocks(type);
     const uint16_t small = half_make(5e-5f);
@@ -453,14 +453,19 @@ static void write_large(struct gguf_writer *w, enum ops_type type, int64_t n, st
     }
 }
 
-/* Writes the model again, its matrices with rows of 256 in turn as Q4_K, Q5_K and Q6_K. */
-static void export_large(const char *path, struct ops *o)
+/* Writes the model again, its matrices in turn as Q4_1, Q5_0 and Q5_1 or, if `large` is 1, as Q4_K,
+ * Q5_K and Q6_K. */
+static void export_blocks(const char *path, struct ops *o, int large)
 {
-    static const enum ops_type types[] = { OPS_Q4_K, OPS_Q5_K, OPS_Q6_K };
-    static const uint32_t numbers[] = { GGUF_TENSOR_Q4_K, GGUF_TENSOR_Q5_K, GGUF_TENSOR_Q6_K };
+    static const enum ops_type types[][3] = { { OPS_Q4_1, OPS_Q5_0, OPS_Q5_1 },
+                                              { OPS_Q4_K, OPS_Q5_K, OPS_Q6_K } };
+    static const uint32_t numbers[][3] = {
+        { GGUF_TENSOR_Q4_1, GGUF_TENSOR_Q5_0, GGUF_TENSOR_Q5_1 },
+        { GGUF_TENSOR_Q4_K, GGUF_TENSOR_Q5_K, GGUF_TENSOR_Q6_K },
+    };
     struct parameters p;
     struct model m;
-    struct gguf_writer w;
+    struct gguf_writer w = { 0 };
     struct rng r = { 7, 0 };
     char name[TENSOR_NAME];
     cr_assert_eq(parameters_load(&p, &m, o, in_dir("f32.gguf"), HEAD_NEXT, OPS_F32), 0);
@@ -468,14 +473,15 @@ static void export_large(const char *path, struct ops *o)
     for (size_t i = 0; i < m.tensors.count; i++) {
         gguf_model_name(name, &m, i);
         const struct gguf_tensor *t = gguf_tensor(&p.file, name);
-        gguf_add_tensor(&w, name, t->rank == 2 ? numbers[i % 3] : t->type, t->rank, t->shape);
+        gguf_add_tensor(&w, name, t->rank == 2 ? numbers[large][i % 3] : t->type, t->rank,
+                        t->shape);
     }
     cr_assert_eq(gguf_create(&w, path), 0, "%s", err_get());
     for (size_t i = 0; i < m.tensors.count; i++) {
         gguf_model_name(name, &m, i);
         const struct gguf_tensor *t = gguf_tensor(&p.file, name);
         if (t->rank == 2)
-            write_large(&w, types[i % 3], t->shape[0] * t->shape[1], &r);
+            write_blocks(&w, types[large][i % 3], t->shape[0] * t->shape[1], &r);
         else
             cr_assert_eq(gguf_write(&w, p.file.map.data + t->offset, 4 * t->elements), 0);
         cr_assert_eq(gguf_end_tensor(&w), 0);
@@ -484,26 +490,32 @@ static void export_large(const char *path, struct ops *o)
     parameters_release(&p, &m, o);
 }
 
-/* Q4_K, Q5_K and Q6_K are computed as they are. The rows that they multiply are rounded to 8 bits,
- * which is all that differs from their numbers in f32. */
-Test(gguf, large_blocks)
+/* These types are computed as they are. The rows that they multiply are rounded to 8 bits, which is
+ * all that differs from their numbers in f32. */
+static void check_blocks(int large)
 {
     struct model_config c = llama;
     struct ops *o = ops_new(2);
     float wanted[T * 80] = { 0 }, got[T * 80] = { 0 };
     const char *path = in_dir("model.gguf");
-    c.width = c.inner = 256;
-    c.head_width = 64;
+    c.width = c.inner = large ? 256 : 64;
+    c.head_width = c.width / 4;
     save_folder(o, &c);
     cr_assert_eq(export(in_dir("f32.gguf"), OPS_F32, 0), 0, "%s", err_get());
     path = in_dir("model.gguf");
-    export_large(path, o);
+    export_blocks(path, o, large);
     logits_of(wanted, o, path, OPS_F32);
     logits_of(got, o, path, STORED_AUTO);
     const double most = farthest(wanted, (float[T * 80]){ 0 }, T * 80);
     const double apart = farthest(wanted, got, T * 80);
     cr_assert(apart > 1e-5 * most && apart < 0.02 * most, "%g of %g", apart, most);
     ops_free(o);
+}
+
+Test(gguf, blocks_of_unsigned_integers)
+{
+    check_blocks(0);
+    check_blocks(1);
 }
 
 Test(gguf, distilbert)

@@ -394,16 +394,16 @@ static double rounded(const float *x, int64_t i, enum ops_type type)
     return most ? rintf(x[i] * (127 / most)) * (double)(most / 127) : 0;
 }
 
-/* Sets a row of n numbers of Q4_K, Q5_K or Q6_K to random bytes with small scales. */
-static void large_row(enum ops_type type, unsigned char *row, int64_t n, uint64_t seed)
+/* Sets a row of n numbers of a type that is not made to random bytes with small scales. */
+static void random_row(enum ops_type type, unsigned char *row, int64_t n, uint64_t seed)
 {
     const struct stored_blocks *b = stored_blocks(type);
     for (int64_t i = 0; i < n / b->numbers * b->bytes; i++)
         row[i] = (unsigned char)(rng_at(12 + seed, (uint64_t)i) >> 40);
     for (int64_t k = 0; k < n / b->numbers; k++)
         for (int s = 0; s < b->scales; s++) {
-            const int sign = type == OPS_Q6_K &&
-                             k % 2; /* the scales of numbers may be below zero */
+            const int sign = (type == OPS_Q6_K || !stored_is_large(type)) &&
+                             (k + s) % 2; /* the scales of numbers may be below zero */
             const uint16_t half = half_make((sign ? -0.001f : 0.002f) * (float)(k % 3 + s + 1));
             memcpy(row + k * b->bytes + b->scales_at + 2 * s, &half, 2);
         }
@@ -421,8 +421,8 @@ static struct map map(enum ops_type type, int64_t N, int64_t I, int64_t O)
     m.y = mem_alloc((size_t)(N * O) * sizeof *m.y);
     for (int64_t o = 0; o < O; o++) {
         char *row = m.rows + (uint64_t)o * stored_bytes(type, I);
-        if (stored_large_bits(type))
-            large_row(type, (unsigned char *)row, I, (uint64_t)o);
+        if (stored_unsigned_bits(type))
+            random_row(type, (unsigned char *)row, I, (uint64_t)o);
         else
             stored_make(type == OPS_Q4 ? OPS_IQ4_NL : type, row, w + o * I, I);
         stored_read(type, w + o * I, row, I);
@@ -517,7 +517,7 @@ static void check_type(enum ops_type type)
                                  { 300, 288, 300 } };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         check_size(type, sizes[i][0],
-                   stored_large_bits(type) ? (sizes[i][1] + 255) / 256 * 256 : sizes[i][1],
+                   stored_is_large(type) ? (sizes[i][1] + 255) / 256 * 256 : sizes[i][1],
                    sizes[i][2]);
     if (!stored_grouped(type))
         check_size(type, 45, 203, 50); /* the last numbers of a row do not fill a tile */
@@ -549,31 +549,39 @@ Test(weights, int4)
     check_type(OPS_Q4);
 }
 
-Test(weights, large_blocks)
+Test(weights, unpacked_blocks)
 {
+    check_type(OPS_Q4_1);
+    check_type(OPS_Q5_0);
+    check_type(OPS_Q5_1);
     check_type(OPS_Q4_K);
     check_type(OPS_Q5_K);
     check_type(OPS_Q6_K);
 }
 
-/* Adds to *total the two sums of block b, each times its scale (struct stored_large). */
-static void add_large(float *total, const struct map *m, int64_t n, int64_t o, int64_t b, int fused)
+/* Adds to *total the sums of block b, each times its scale (struct stored_unpacked). */
+static void add_unpacked(float *total, const struct map *m, int64_t n, int64_t o, int64_t b,
+                         int fused)
 {
-    const char *row = m->rows + (uint64_t)o * stored_bytes(m->type, m->I);
+    const unsigned char *row = (const unsigned char *)m->rows +
+                               (uint64_t)o * stored_bytes(m->type, m->I);
     const float *x = m->x + n * m->I + b * STORED_BLOCK;
-    struct stored_large w;
+    const int halves = m->type == OPS_Q6_K;
+    const int64_t numbers = stored_blocks(m->type)->numbers, first = b * STORED_BLOCK % numbers;
+    const int less = halves ? 32 : m->type == OPS_Q5_0 ? 16 : 0;
+    struct stored_unpacked w;
     float most = 0;
     int sum[2] = { 0 };
-    stored_unpack(m->type, &w, (const unsigned char *)row + stored_bytes(m->type, b / 8 * 256));
+    stored_unpack(m->type, &w, row + stored_bytes(m->type, b * STORED_BLOCK - first));
     for (int i = 0; i < STORED_BLOCK; i++)
         most = fmaxf(most, fabsf(x[i]));
     for (int i = 0; i < STORED_BLOCK; i++) {
-        const int q = w.q[b % 8 * STORED_BLOCK + i], whole = (int)rintf(x[i] * (127 / most));
-        sum[m->type == OPS_Q6_K && i >= 16] += (m->type == OPS_Q6_K ? q - 32 : q) * whole;
-        sum[1] -= m->type == OPS_Q6_K ? 0 : whole;
+        const int q = w.q[first + i], whole = (int)rintf(x[i] * (127 / most));
+        sum[halves && i >= 16] += (q - less) * whole;
+        sum[1] -= halves ? 0 : whole;
     }
-    for (int k = 0; k < 2; k++) {
-        const float d = half_read(k ? w.m : w.d) * (float)(k ? w.b : w.a)[b % 8];
+    for (int k = 0; k < (m->type == OPS_Q5_0 ? 1 : 2); k++) {
+        const float d = half_read(k ? w.m : w.d) * (float)(k ? w.b : w.a)[first / STORED_BLOCK];
         const float scale = d * (most / 127), count = (float)sum[k];
         const volatile float product = count * scale; /* rounded */
         *total = fused ? fmaf(count, scale, *total) : product + *total;
@@ -610,8 +618,8 @@ static void exact_products(float *y, const struct map *m, int fused)
         for (int64_t o = 0; o < m->O; o++) {
             float total = 0, scale;
             for (int64_t b = 0; b < m->I / STORED_BLOCK; b++) {
-                if (stored_large_bits(m->type)) {
-                    add_large(&total, m, n, o, b, fused);
+                if (stored_unsigned_bits(m->type)) {
+                    add_unpacked(&total, m, n, o, b, fused);
                     continue;
                 }
                 const float sum = (float)block_product(m, n, o, b, &scale);
@@ -627,7 +635,7 @@ static void exact_products(float *y, const struct map *m, int fused)
 static void check_bits(enum ops_type type)
 {
     enum { ROWS = 40, O = 37 };
-    const int64_t I = stored_large_bits(type) ? 512 : 96;
+    const int64_t I = stored_is_large(type) ? 512 : 96;
     static float fused[ROWS * O], rounded_first[ROWS * O], y[ROWS * O];
     struct map m = map(type, ROWS, I, O);
     exact_products(fused, &m, 1);
@@ -655,8 +663,11 @@ Test(weights, bits_of_int8)
     check_bits(OPS_Q8);
 }
 
-Test(weights, bits_of_large_blocks)
+Test(weights, bits_of_unpacked_blocks)
 {
+    check_bits(OPS_Q4_1);
+    check_bits(OPS_Q5_0);
+    check_bits(OPS_Q5_1);
     check_bits(OPS_Q4_K);
     check_bits(OPS_Q5_K);
     check_bits(OPS_Q6_K);
@@ -672,7 +683,7 @@ Test(weights, bits_of_int4)
  * model would write nonsense. */
 static void check_bad_number(struct ops *o, enum ops_type type, int64_t N, float bad)
 {
-    const int64_t I = stored_large_bits(type) ? 256 : 96;
+    const int64_t I = stored_is_large(type) ? 256 : 96;
     struct map m = map(type, N, I, 16);
     struct ops_linear l = { f32(NULL), OPS_NONE, N, I, 16, 1 };
     float *y = mem_alloc((size_t)N * 16 * sizeof *y), *last = y + (N - 1) * 16;
@@ -694,8 +705,8 @@ Test(weights, what_is_no_number)
     const uint32_t low_bit =
         0x7F800001; /* a NaN that looks like an infinity if it is cut to bf16 */
     float bad[] = { NAN, INFINITY, -INFINITY, 0 };
-    const enum ops_type types[] = { OPS_F32,    OPS_BF16, OPS_F16, OPS_Q8,
-                                    OPS_IQ4_NL, OPS_Q4_K, OPS_Q6_K };
+    const enum ops_type types[] = { OPS_F32,    OPS_BF16, OPS_F16,  OPS_Q8,
+                                    OPS_IQ4_NL, OPS_Q4_K, OPS_Q6_K, OPS_Q5_1 };
     memcpy(&bad[3], &low_bit, sizeof low_bit);
     struct ops *o = ops_new(1);
     for (int i = 0; kernels_set(i); i++)
@@ -839,7 +850,7 @@ static void check_several_maps(struct ops *o, enum ops_type type, enum ops_type 
 
 Test(weights, several_maps)
 {
-    const enum ops_type types[] = { OPS_F32, OPS_BF16, OPS_F16, OPS_Q8, OPS_IQ4_NL };
+    const enum ops_type types[] = { OPS_F32, OPS_BF16, OPS_F16, OPS_Q8, OPS_Q5_0 };
     const int64_t rows[] = { 1, 5, 40 };
     struct ops *o = ops_new(3);
     for (int i = 0; (o->k = kernels_set(i)); i++)
