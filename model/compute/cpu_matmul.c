@@ -293,6 +293,7 @@ static void lay_out(struct ops *o, struct block *b, int64_t lines)
     layers = pieces(layers, slices);
     b->slice = layers * b->p->steps;
     b->slice_floats = lines * layers;
+    b->chunks.most = larger(b->chunks.most, b->p->kept_floats / (b->chunks.tile * layers));
     int64_t fit = SHARED_FLOATS / b->slice_floats;
     b->slices = smaller(slices, fit > 0 ? fit : 1);
     b->own_floats = pieces(b->chunks.most * b->chunks.tile * layers, 16) * 16;

@@ -111,6 +111,9 @@ struct kernel_products {
      * steps floats after row i-1, and a float holds `steps` values of k. Reads rows
      * up to the next multiple of tile_rows. */
     void (*multiply_rows)(const struct kernel_product *p);
+    /* Floats of the panels that a thread keeps while all panels of the other operand pass, from the
+     * last-level cache. The faster the products, the more it must be; 0: a few panels do. */
+    int64_t kept_floats;
 };
 
 /* Rows of numbers, rounded to blocks of 32 8-bit integers: number i of a block is q[i] * scale.
