@@ -46,6 +46,7 @@ struct product {
     struct ops_array y;       /* of the first map; those of the next maps follow it */
     int64_t ldy;              /* numbers from a row of y to the next; 0: O */
     float *rows;              /* x as the form's kernel reads it */
+    int parts;                /* that it has of each row */
     int64_t first, N;         /* the rows that are multiplied at this time */
     int64_t chunk;            /* outputs of a chunk */
 };
@@ -131,12 +132,13 @@ static void run(struct ops *o, struct product *p)
                   steps = pieces(p->maps->I, f->step);
     int64_t chunks = 0;
     p->k = o->k;
+    p->parts = cpu_in_blocks(p->maps->w) && p->maps->fine ? 2 : 1;
     p->N = smaller(some, all);
     p->chunk = chunk_of(p, o->threads);
     for (int i = 0; i < p->count; i++)
         chunks += pieces(p->maps[i].O, p->chunk);
     if (f->prepare)
-        p->rows = cpu_at_least(o, &o->operands, p->N * steps * f->step_floats);
+        p->rows = cpu_at_least(o, &o->operands, p->N * p->parts * steps * f->step_floats);
     for (; p->first < all; p->first += some) {
         p->N = smaller(some, all - p->first);
         if (f->prepare)
@@ -155,10 +157,11 @@ static char *band_of(const struct product *p, int64_t n)
 
 static void prepare_blocks(const struct product *p, int64_t begin, int64_t end)
 {
-    for (int64_t n = 0; n < p->N; n++) {
-        const int64_t row = n % KERNEL_BAND, rows = smaller(KERNEL_BAND, p->N - (n - row));
-        p->k->to_blocks(band_of(p, n) + begin * rows * KERNEL_BLOCK_BYTES, row, rows,
-                        ops_part(row_of(p, n), begin * STORED_BLOCK), end - begin);
+    const int64_t all = p->N * p->parts;
+    for (int64_t n = 0; n < all; n += p->parts) {
+        const int64_t row = n % KERNEL_BAND, rows = smaller(KERNEL_BAND, all - (n - row));
+        p->k->to_blocks(band_of(p, n) + begin * rows * KERNEL_BLOCK_BYTES, row, rows, p->parts,
+                        ops_part(row_of(p, n / p->parts), begin * STORED_BLOCK), end - begin);
     }
 }
 
@@ -168,13 +171,14 @@ static void multiply_blocks(const struct product *p, const struct outputs *to)
 {
     const int64_t blocks = p->maps->I / STORED_BLOCK, row_bytes = blocks * KERNEL_BLOCK_BYTES;
     const int64_t fit = ROWS_BYTES / row_bytes / KERNEL_BAND * KERNEL_BAND,
-                  most = fit > KERNEL_BAND ? fit : KERNEL_BAND;
+                  most = fit > KERNEL_BAND ? fit : KERNEL_BAND, all = p->N * p->parts;
     const enum ops_type type = to->map->w.type;
     const char *w = to->map->w.address +
                     to->begin / OUTPUTS * (int64_t)stored_group_bytes(type, to->map->I);
-    for (int64_t n = 0; n < p->N; n += most) {
-        const struct kernel_blocks x = { band_of(p, n), smaller(most, p->N - n), blocks, type };
-        p->k->multiply_blocks(to->y + n * to->ld, to->ld, &x, w, to->n);
+    for (int64_t n = 0; n < all; n += most) {
+        const struct kernel_blocks x = { band_of(p, n), smaller(most, all - n), blocks, type,
+                                         p->parts };
+        p->k->multiply_blocks(to->y + n / p->parts * to->ld, to->ld, &x, w, to->n);
     }
 }
 
@@ -342,7 +346,9 @@ void cpu_turned_fwd(struct ops *o, struct ops_array y, struct ops_array base, st
 void cpu_logits(struct ops *o, struct ops_array logits, int64_t ld, struct ops_array x, int64_t N,
                 const struct ops_decoder *d, int training)
 {
-    const struct ops_linear l = { .w = d->table, .N = N, .I = d->C, .O = d->V, .turned = 1 };
+    const struct ops_linear l = {
+        .w = d->table, .N = N, .I = d->C, .O = d->V, .turned = 1, .fine = 1
+    };
     struct sum s = { o->k, logits, OPS_NONE, d->bias, d->V, ld };
     multiply(o, logits, ld, x, &l, training);
     if (!ops_is_none(d->bias))

@@ -23,6 +23,7 @@ enum {
     KERNEL_OUTPUTS = STORED_GROUP,          /* outputs in a group of weights in blocks */
     KERNEL_BAND = 16,                       /* rows in a band of struct kernel_blocks */
     KERNEL_BLOCK_BYTES = 12 + STORED_BLOCK, /* bytes of a row and block there */
+    KERNEL_EVEN = 43010,                    /* squares of a block that needs no second part */
     KERNEL_FEW = 16,                        /* numbers of a block in panels of few rows */
     KERNEL_LINES = 24,                      /* outputs that stream_rows multiplies at a time */
     KERNEL_STEP = 32,                       /* numbers of a row in a step of multiply_split */
@@ -117,14 +118,18 @@ struct kernel_products {
 };
 
 /* Rows of numbers, rounded to blocks of 32 8-bit integers: number i of a block is q[i] * scale.
- * Rows lie in bands of KERNEL_BAND; the last band may have fewer. For each block a band of n rows
- * has n scales (float), n integers -128 * sum(q) (int32_t), n integers -128 * the sum of the first
- * 16 q, and n times 32 integers q (int8_t). Products begin their sums with -128 * sum(q) if they
- * add 128 to the weights. */
+ * With two parts, each row is followed by one with what rounding took from it, rounded in the same
+ * way; the products of both are added. It has zeros for a block whose sum of q^2 is KERNEL_EVEN or
+ * more: no number there is much larger than the others, and 8 bits are enough. Rows lie in bands of
+ * KERNEL_BAND; the last band may have fewer. For each block a band of n rows has n scales (float),
+ * n integers -128 * sum(q) (int32_t), n integers -128 * the sum of the first 16 q, and n times 32
+ * integers q (int8_t). Products begin their sums with -128 * sum(q) if they add 128 to the weights.
+ */
 struct kernel_blocks {
     const char *bands;
-    int64_t rows, blocks;
-    enum ops_type type; /* of the weights that are multiplied */
+    int64_t rows, blocks; /* rows: of all parts */
+    enum ops_type type;   /* of the weights that are multiplied */
+    int parts;            /* of a row: 1 or 2 */
 };
 
 /* Returns the layers of a panel for a sum over K. */
@@ -228,11 +233,12 @@ struct kernels {
 
     /* Converts n numbers of an F16 array to floats. */
     void (*from_f16)(float *y, struct ops_array x, int64_t n);
-    /* Converts x, 32 * blocks numbers, to row `row` of a band of `rows` rows (struct
-     * kernel_blocks). */
-    void (*to_blocks)(char *band, int64_t row, int64_t rows, struct ops_array x, int64_t blocks);
-    /* y[r,o] = the product of row r of x and output o < outputs of the weights, whose groups lie
-     * one after the other in the layout of stored.h. */
+    /* Converts x, 32 * blocks numbers, to `parts` rows, from `row` on, of a band of `rows` rows
+     * (struct kernel_blocks). */
+    void (*to_blocks)(char *band, int64_t row, int64_t rows, int parts, struct ops_array x,
+                      int64_t blocks);
+    /* y[r,o] = the product of row r of x, with its parts, and output o < outputs of the weights,
+     * whose groups lie one after the other in the layout of stored.h. */
     void (*multiply_blocks)(float *y, int64_t ldy, const struct kernel_blocks *x,
                             const char *groups, int64_t outputs);
 

@@ -144,12 +144,13 @@ void ops_matmul(struct ops *o, const struct ops_matmul *p);
 
 /* A linear map of N rows: y[N,O] = x[N,I] w[I,O] + bias[O]. bias may be OPS_NONE. `turned` 1: w is
  * [O,I], in groups if its type has them (stored.h), and ops_linear_bwd must not be called. Products
- * with weights in groups round x to blocks of 8-bit integers. On a GPU, products with turned BF16
- * weights round x to bf16 in any precision. */
+ * with weights in groups round x to blocks of 8-bit integers and, if `fine` is 1, add the product
+ * of what that takes from x where it is much (struct kernel_blocks). On a GPU, products with turned
+ * BF16 weights round x to bf16 in any precision. */
 struct ops_linear {
     struct ops_array w, bias;
     int64_t N, I, O;
-    int turned;
+    int turned, fine;
 };
 /* Computes `count` maps of the same rows x, which differ in w, bias and O alone. Their outputs y
  * lie one after the other. */

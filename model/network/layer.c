@@ -420,11 +420,14 @@ static struct ops_array all_rows(const struct run *r, const struct layer_row *ro
                           "rows of a layer");
 }
 
+/* A few channels of the residual stream are much larger than the others. */
 static void maps_fwd(struct run *r, const struct layer_row *row)
 {
     struct ops_linear maps[LAYER_READS];
-    for (int i = 0; i < weights_of(row); i++)
+    for (int i = 0; i < weights_of(row); i++) {
         maps[i] = map_of(r, row, i);
+        maps[i].fine = 1;
+    }
     split_linear_fwd(r->m, r->o, r->x[row->out].at, all_rows(r, row), maps, weights_of(row));
 }
 

@@ -465,7 +465,7 @@ static double linear_loss(void *ctx)
 static struct ops_linear map_of(const struct linear *l, int bias)
 {
     return (
-        struct ops_linear){ f32(l->w.f), bias ? f32(l->bias.f) : OPS_NONE, l->N, l->I, l->O, 0 };
+        struct ops_linear){ f32(l->w.f), bias ? f32(l->bias.f) : OPS_NONE, l->N, l->I, l->O, 0, 0 };
 }
 
 static void check_linear_fwd(struct ops *o, struct linear *l)
@@ -542,7 +542,7 @@ static void few_rows_in(struct ops *o)
     for (int64_t N = 2; N <= OPS_FEW_ROWS; N += 3) {
         struct numbers x = numbers(N * I, 1, 1), w = numbers(I * O, 2, 1), y = numbers(N * O, 3, 1);
         struct numbers bias = numbers(O, 4, 1), one = numbers(O, 5, 1);
-        struct ops_linear l = { f32(w.f), f32(bias.f), N, I, O, 0 };
+        struct ops_linear l = { f32(w.f), f32(bias.f), N, I, O, 0, 0 };
         for (int type = OPS_F32; type <= OPS_BF16; type++) {
             l.w = copy_as(o, (enum ops_type)type, w.f, w.n);
             l.N = N;
@@ -574,7 +574,7 @@ static void linear_operands_in(struct ops *o)
     enum { N = 40, I = 41, O = 70 }; /* more than OPS_FEW_ROWS */
     struct numbers x = numbers(N * I, 1, 1), dy = numbers(N * O, 2, 1), w = numbers(I * O, 3, 1);
     struct numbers y[2], dx[2], dw[2];
-    const struct ops_linear map = { f32(w.f), OPS_NONE, N, I, O, 0 };
+    const struct ops_linear map = { f32(w.f), OPS_NONE, N, I, O, 0, 0 };
     for (int made = 0; made < 2; made++) {
         enum ops_type type = made ? ops_operand(o) : OPS_F32;
         y[made] = numbers(N * O, 4, 1);
