@@ -17,6 +17,7 @@ struct archived {
     char *name;
     struct archived_source from;
     struct archive *archive;
+    struct archive_entry *header;
     uint64_t taken;   /* offset of the end of the packed bytes that libarchive has got */
     uint64_t given;   /* bytes unpacked */
     struct buf piece; /* of xz: the last packed bytes that libarchive has got, for xz_end */
@@ -86,21 +87,25 @@ static int fail(struct archived *a)
                    a->given, why);
 }
 
-/* Enables filters and formats one by one. "all" would also take plain text for an mtree list, and
- * start programs to unpack rare formats. */
-static void allow_formats(struct archive *a, enum archived_kind kind)
+/* Makes a reader. Enables filters and formats one by one. "all" would also take plain text for an
+ * mtree list, and start programs to unpack rare formats. libarchive's own entry is not used: it
+ * crashes if there was no memory for that. */
+static int make_reader(struct archived *a, enum archived_kind kind)
 {
-    archive_read_support_filter_bzip2(a);
-    archive_read_support_filter_xz(a);
-    archive_read_support_filter_lzma(a);
-    archive_read_support_filter_lz4(a);
-    if (kind == ARCHIVED_ANY) {
-        archive_read_support_format_7zip(a);
-        archive_read_support_format_zip(a);
-        archive_read_support_format_tar(a);
-    }
-    archive_read_support_format_empty(a);
-    archive_read_support_format_raw(a); /* lowest priority: chosen if the data is no archive */
+    struct archive *r = a->archive = archive_read_new();
+    a->header = archive_entry_new();
+    if (!r || !a->header || archive_read_support_filter_bzip2(r) < ARCHIVE_WARN ||
+        archive_read_support_filter_xz(r) < ARCHIVE_WARN ||
+        archive_read_support_filter_lzma(r) < ARCHIVE_WARN ||
+        archive_read_support_filter_lz4(r) < ARCHIVE_WARN ||
+        (kind == ARCHIVED_ANY && (archive_read_support_format_7zip(r) < ARCHIVE_WARN ||
+                                  archive_read_support_format_zip(r) < ARCHIVE_WARN ||
+                                  archive_read_support_format_tar(r) < ARCHIVE_WARN)) ||
+        archive_read_support_format_empty(r) < ARCHIVE_WARN ||
+        /* lowest priority: chosen if the data is no archive */
+        archive_read_support_format_raw(r) < ARCHIVE_WARN)
+        return err_set("cannot read '%s': out of memory", a->name);
+    return 0;
 }
 
 static int begins(const char *path, const char *begin)
@@ -113,13 +118,12 @@ static int begins(const char *path, const char *begin)
  * 1, 0 if there is none, or -1 with an error. */
 static int next_file(struct archived *a)
 {
-    struct archive_entry *entry;
-    for (int got; (got = archive_read_next_header(a->archive, &entry)) != ARCHIVE_EOF;) {
+    for (int got; (got = archive_read_next_header2(a->archive, a->header)) != ARCHIVE_EOF;) {
         if (got < ARCHIVE_WARN)
             return fail(a);
-        if (archive_entry_filetype(entry) != AE_IFREG)
+        if (archive_entry_filetype(a->header) != AE_IFREG)
             continue;
-        a->entry = archive_entry_pathname_utf8(entry);
+        a->entry = archive_entry_pathname_utf8(a->header);
         if (!a->wanted || begins(a->entry, a->wanted))
             return 1;
     }
@@ -197,14 +201,13 @@ static la_int64_t seek(struct archive *, void *ctx, la_int64_t offset, int whenc
 
 static int begin(struct archived *a, enum archived_kind kind)
 {
-    if (!(a->archive = archive_read_new()))
-        return err_set("cannot read '%s': out of memory", a->name);
-    allow_formats(a->archive, kind);
+    if (make_reader(a, kind) < 0)
+        return -1;
     archive_read_set_read_callback(a->archive, give);
     if (a->from.seek)
         archive_read_set_seek_callback(a->archive, seek);
-    archive_read_set_callback_data(a->archive, a);
-    if (archive_read_open1(a->archive) != ARCHIVE_OK)
+    if (archive_read_set_callback_data(a->archive, a) != ARCHIVE_OK ||
+        archive_read_open1(a->archive) != ARCHIVE_OK)
         return fail(a);
     int more = next_file(a), format = archive_format(a->archive);
     a->ended = !more;
@@ -225,12 +228,17 @@ struct archived *archived_open(const char *name, const struct archived_source *f
     return NULL;
 }
 
+static void free_reader(struct archived *a)
+{
+    archive_read_free(a->archive); /* of NULL, too */
+    archive_entry_free(a->header);
+}
+
 void archived_close(struct archived *a)
 {
     if (!a)
         return;
-    if (a->archive)
-        archive_read_free(a->archive);
+    free_reader(a);
     buf_release(&a->piece);
     free(a->broken);
     free(a->name);
@@ -283,13 +291,8 @@ int archived_extract(const char *path, const char *begin, struct buf *name, stru
 {
     struct archived a = { .name = mem_strdup(path), .wanted = begin };
     buf_clear(name);
-    a.archive = archive_read_new();
-    if (a.archive)
-        allow_formats(a.archive, ARCHIVED_ANY);
-    int result = a.archive ? extract(&a, name, out)
-                           : err_set("cannot read '%s': out of memory", path);
-    if (a.archive)
-        archive_read_free(a.archive);
+    int result = make_reader(&a, ARCHIVED_ANY) < 0 ? -1 : extract(&a, name, out);
+    free_reader(&a);
     free(a.name);
     return result;
 }

@@ -153,6 +153,14 @@ static int check_link(const char *path)
     return result;
 }
 
+int file_rmdir(const char *path)
+{
+    return rmdir(path) == 0 || errno == ENOENT || errno == ENOTDIR || errno == ENOTEMPTY ||
+                   errno == EEXIST
+               ? 0
+               : err_set("cannot remove folder '%s': %s", path, strerror(errno));
+}
+
 void file_rmdirs(const char *path, int made)
 {
     SCOPED_MEM char *copy = mem_strdup(path);

@@ -33,10 +33,12 @@ int file_size(const char *path, uint64_t *bytes);
 /* file_mkdirs makes a folder and its parent folders if they are missing. Returns 0, or -1 with an
  * error; then it leaves none that it made. file_mkdirs_count also sets *made to their number.
  * file_rmdirs removes that many folders at the end of `path`, as far as they are empty or already
- * removed. */
+ * removed. file_rmdir removes one folder; one that is not there or not empty is no error. Returns
+ * 0, or -1 with an error. */
 int file_mkdirs(const char *path);
 int file_mkdirs_count(const char *path, int *made);
 void file_rmdirs(const char *path, int made);
+int file_rmdir(const char *path);
 
 void file_join(struct buf *out, const char *dir, const char *name); /* replaces *out */
 int file_ends_with(const char *name, const char *suffix);           /* 1 or 0 */

@@ -171,19 +171,19 @@ static int map(struct walk *w, const yaml_node_t *node, const char *prefix, int 
     return result;
 }
 
-static int open_parser(yaml_parser_t *parser, const char *text, size_t n, const char *name)
-{
-    if (!yaml_parser_initialize(parser))
-        return err_set("%s: cannot start the YAML parser", name);
-    yaml_parser_set_input_string(parser, (const unsigned char *)text, n);
-    return 0;
-}
-
 static int bad_yaml(const yaml_parser_t *parser, const char *name)
 {
     if (parser->error == YAML_MEMORY_ERROR || !parser->problem)
         return err_set("%s: memory ran out while this YAML was read", name);
     return err_set("%s:%zu: bad YAML: %s", name, parser->problem_mark.line + 1, parser->problem);
+}
+
+static int open_parser(yaml_parser_t *parser, const char *text, size_t n, const char *name)
+{
+    if (!yaml_parser_initialize(parser))
+        return bad_yaml(parser, name);
+    yaml_parser_set_input_string(parser, (const unsigned char *)text, n);
+    return 0;
 }
 
 /* Checks one event and counts the depth, and the anchors and aliases. */

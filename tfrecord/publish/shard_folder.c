@@ -214,12 +214,13 @@ static int publish(struct stage *stage, const char *held, int two)
     if (stage_forget(stage, "", "manifest") < 0 ||
         stage_forget(stage, "validation", "manifest") < 0)
         return -1;
-    file_rmdirs(held, 1); /* fails if it does not exist or has the user's files */
+    const int stays = file_rmdir(held) < 0 && !two;
+    struct err why = err_keep();
     if (two && stage_publish(stage, "validation", "manifest") < 0)
         return -1;
     if (stage_publish(stage, "", "manifest") == 0)
-        return 0;
-    struct err why = err_keep();
+        return stays ? err_restore(&why) : 0;
+    why = err_keep();
     stage_forget(stage, "validation", "manifest");
     file_rmdirs(held, 1);
     return err_restore(&why);

@@ -168,8 +168,8 @@ static void on_entity(void *ctx, const xmlChar *name, int type, const xmlChar *,
     mem_grow(d->entities, d->entities_cap, d->entity_count + 1);
     struct entity *e = mem_zalloc(1, sizeof *e);
     d->entities[d->entity_count++] = e;
-    e->name = xmlStrdup(name);
-    e->content = xmlStrdup(content);
+    e->name = (xmlChar *)mem_strdup((const char *)name);
+    e->content = (xmlChar *)mem_strdup((const char *)content);
     /* declared as a predefined entity, which the parser treats as plain text */
     e->xml = (xmlEntity){ .type = XML_ENTITY_DECL,
                           .etype = XML_INTERNAL_PREDEFINED_ENTITY,
@@ -190,8 +190,8 @@ static xmlEntityPtr find_entity(void *ctx, const xmlChar *name)
 static void free_entities(struct dump *d)
 {
     for (size_t i = 0; i < d->entity_count; i++) {
-        xmlFree(d->entities[i]->name);
-        xmlFree(d->entities[i]->content);
+        free(d->entities[i]->name);
+        free(d->entities[i]->content);
         xmlFree((void *)(uintptr_t)d->entities[i]->xml.orig); /* the parser's copy */
         free(d->entities[i]);
     }
@@ -221,6 +221,17 @@ static void on_message(void *ctx, const char *format, ...)
 
 /* ---- life -------------------------------------------------------------------------------- */
 
+/* libxml2 keeps its settings per thread, and any thread may feed the parser. Before version 2.12,
+ * libxml2 crashes where it has no memory for them. */
+static void silence_thread(void)
+{
+#if LIBXML_VERSION < 21200
+    if (!xmlGetGlobalState())
+        log_fatal("out of memory for the XML parser");
+#endif
+    xmlSetGenericErrorFunc(NULL, on_message);
+}
+
 static xmlParserCtxtPtr new_parser(struct dump *d)
 {
     xmlSAXHandler events = {
@@ -235,16 +246,16 @@ static xmlParserCtxtPtr new_parser(struct dump *d)
         .reference = on_unknown_entity,
         .serror = on_problem,
     };
+    silence_thread();
     xmlParserCtxtPtr xml = xmlCreatePushParserCtxt(&events, d, NULL, 0, NULL);
-    if (xml)
-        xmlCtxtUseOptions(xml, XML_PARSE_HUGE | XML_PARSE_NONET | XML_PARSE_NOENT);
+    if (!xml)
+        log_fatal("out of memory for the XML parser");
+    xmlCtxtUseOptions(xml, XML_PARSE_HUGE | XML_PARSE_NONET | XML_PARSE_NOENT);
     return xml;
 }
 
 static void free_parser(struct dump *d)
 {
-    if (!d->xml)
-        return;
     xmlFreeDoc(d->xml->myDoc); /* made for declarations */
     xmlFreeParserCtxt(d->xml);
 }
@@ -262,11 +273,6 @@ static struct dump *open_dump(const char *path, struct unpack *in, struct part *
     d->in = in;
     d->part = part;
     d->xml = new_parser(d);
-    if (!d->xml) {
-        err_set("cannot start the XML parser");
-        dump_close(d);
-        return NULL;
-    }
     return d;
 }
 
@@ -380,10 +386,10 @@ static int check_parser(struct dump *d)
     where(d, &in);
     int result = 0;
     xmlErrorPtr e = xmlCtxtGetLastError(d->xml);
-    if ((d->xml->disableSAX && !(e && e->message)) || d->xml->errNo == XML_ERR_NO_MEMORY) {
-        /* the parser may not say so: it has no memory for its message */
-        result = err_set("'%s': memory ran out in the XML parser", d->path);
-    } else if (!d->xml->wellFormed || d->xml->disableSAX) {
+    /* the parser may not say so: it has no memory for its message */
+    if ((d->xml->disableSAX && !(e && e->message)) || d->xml->errNo == XML_ERR_NO_MEMORY)
+        log_fatal("out of memory for the XML parser");
+    if (!d->xml->wellFormed || d->xml->disableSAX) {
         SCOPED(buf) why = BUF_INIT;
         buf_adds(&why, e && e->message ? e->message : "it is not well-formed");
         buf_rtrim(&why);
@@ -446,25 +452,13 @@ static int begin_export(struct dump *d, char first, uint64_t offset)
         return err_set("'%s': bad XML at byte %" PRIu64 ": text after </mediawiki>", d->path,
                        offset);
     free_parser(d);
-    if (!(d->xml = new_parser(d)))
-        return err_set("cannot start the XML parser");
+    d->xml = new_parser(d);
     d->origin = (int64_t)offset;
     d->silence = 0;
     d->is_between = 0;
     d->exports++;
     export_next(&d->export);
     return 0;
-}
-
-/* libxml2 keeps its settings per thread, and any thread may feed the parser. Before version 2.12,
- * libxml2 crashes where it has no memory for them. */
-static void silence_thread(void)
-{
-#if LIBXML_VERSION < 21200
-    if (!xmlGetGlobalState())
-        log_fatal("out of memory for the XML parser");
-#endif
-    xmlSetGenericErrorFunc(NULL, on_message);
 }
 
 /* Adds the page in HTML that s[0..n) holds. */
@@ -617,11 +611,8 @@ static void restart(struct dump *d)
     d->origin = (int64_t)given(d) - (int64_t)strlen(root);
     d->silence = 0;
     d->is_between = 0;
-    d->ended = !d->xml;
-    if (d->xml)
-        xmlParseChunk(d->xml, root, (int)strlen(root), 0);
-    else
-        d->error = mem_strdup("cannot start the XML parser");
+    d->ended = 0;
+    xmlParseChunk(d->xml, root, (int)strlen(root), 0);
 }
 
 int dump_resume(struct dump *d)
