@@ -54,8 +54,8 @@ static const char OLDER[] =
 
 /* Removes the set of a manifest. The manifest leaves `dir` first, so that the rest is no finished
  * data set. It stays in the work folder until all is removed, since the next run removes the rest
- * if this one is killed. Returns 0, or -1 with an error. */
-static int forget(const char *dir, const char *work, const char *manifest)
+ * if this one is killed. *torn is 1 meanwhile. Returns 0, or -1 with an error. */
+static int forget(const char *dir, const char *work, const char *manifest, int *torn)
 {
     SCOPED(buf) path = BUF_INIT, kept = BUF_INIT;
     SCOPED(manifest) m = { 0 };
@@ -65,19 +65,23 @@ static int forget(const char *dir, const char *work, const char *manifest)
     const int there = manifest_load(&m, path.data);
     if (there <= 0)
         return there;
-    if (file_mkdirs(work) < 0 || file_rename(path.data, kept.data) < 0 ||
-        file_sync_dir(kept.data) < 0 || file_sync_dir(path.data) < 0 ||
-        each_file(&m, dir, dir, act_remove) < 0 || file_sync_dir(path.data) < 0)
+    if (file_mkdirs(work) < 0 || file_rename(path.data, kept.data) < 0)
         return -1;
-    return file_remove(kept.data);
+    *torn = 1;
+    if (file_sync_dir(kept.data) < 0 || file_sync_dir(path.data) < 0 ||
+        each_file(&m, dir, dir, act_remove) < 0 || file_sync_dir(path.data) < 0 ||
+        file_remove(kept.data) < 0)
+        return -1;
+    *torn = 0;
+    return 0;
 }
 
-int stage_forget(const struct stage *s, const char *folder, const char *manifest)
+int stage_forget(struct stage *s, const char *folder, const char *manifest)
 {
     SCOPED(buf) dir = BUF_INIT, work = BUF_INIT;
     file_join(&dir, s->dir, folder);
     file_join(&work, s->work, folder);
-    return forget(dir.data, work.data, manifest);
+    return forget(dir.data, work.data, manifest, &s->torn);
 }
 
 /* ---- runs that died ----------------------------------------------------------------------- */
@@ -103,7 +107,9 @@ static int forget_moved(const char *dir, const char *work, const char *manifest)
         return -1;
     file_join(&path, dir, "validation");
     file_join(&part, work, "validation");
-    return older || !kv_get(&m.kv, "validation") ? 0 : forget(path.data, part.data, "manifest");
+    return older || !kv_get(&m.kv, "validation")
+               ? 0
+               : forget(path.data, part.data, "manifest", &(int){ 0 });
 }
 
 /* Does so for all manifests in the work folder of an ended run. */
@@ -140,15 +146,22 @@ static int take(const struct stage *s, const char *work, int *lock)
                : err_set("cannot open folder '%s': %s", work, strerror(errno));
 }
 
+/* Removes a work folder, and what its run moved into `dir` or had begun to remove there. If that
+ * fails, the folder stays: the next run needs it to do so. Closes the lock. Returns 0, or -1 with
+ * an error. */
+static int clear(const char *dir, const char *work, int lock)
+{
+    if (forget_all(dir, work) == 0)
+        return temp_drop(work, lock);
+    temp_forget(work);
+    close(lock);
+    return -1;
+}
+
 static int clear_dead(const struct stage *s, const char *work)
 {
     int lock, taken = take(s, work, &lock);
-    if (taken <= 0)
-        return taken;
-    if (forget_all(s->dir, work) == 0)
-        return temp_drop(work, lock);
-    close(lock);
-    return -1;
+    return taken <= 0 ? taken : clear(s->dir, work, lock);
 }
 
 /* ---- going on ----------------------------------------------------------------------------- */
@@ -393,7 +406,7 @@ int stage_publish(struct stage *s, const char *folder, const char *manifest)
     enum file_kind there;
     if (file_look(to.data, &there) < 0 || manifest_load(&m, a.data) <= 0)
         return -1;
-    if (file_mkdirs(to.data) == 0 && forget(to.data, from.data, manifest) == 0 &&
+    if (file_mkdirs(to.data) == 0 && forget(to.data, from.data, manifest, &s->torn) == 0 &&
         /* what the next run needs if this one is cut off */
         file_sync_dir(a.data) == 0 && file_sync_dir(s->work) == 0 &&
         each_file(&m, from.data, to.data, file_rename) == 0 &&
@@ -424,7 +437,7 @@ void stage_close(struct stage *s, int failed)
 {
     struct err why = err_keep();
     if (s->work && s->lock >= 0 && !(failed && s->resume && is_begun(s->work) != 0))
-        temp_drop(s->work, s->lock);
+        s->torn ? clear(s->dir, s->work, s->lock) : temp_drop(s->work, s->lock);
     else if (s->lock >= 0)
         close(s->lock);
     if (failed && s->dir)

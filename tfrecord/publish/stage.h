@@ -28,6 +28,7 @@ struct stage {
     int lock;   /* descriptor of the work folder, locked */
     int made;   /* number of folders, the last ones of `dir`, that did not exist before */
     int resume; /* 1: opened by stage_resume */
+    int torn;   /* 1: a part of an older set was removed, and its manifest is in `work` */
 };
 
 /* Creates `dir` and a work folder for `name` in it, and removes the work folders of runs that have
@@ -54,12 +55,13 @@ int stage_publish(struct stage *s, const char *folder, const char *manifest);
 
 /* Removes the manifest <dir>/<folder>/<manifest> and the files that it lists. A missing manifest is
  * no error. Returns 0, or -1 with an error. */
-int stage_forget(const struct stage *s, const char *folder, const char *manifest);
+int stage_forget(struct stage *s, const char *folder, const char *manifest);
 
 /* For readers of a folder without a manifest. Returns 0, or -1 with an error if a work folder in
  * `dir` shows that the files beside it are incomplete. */
 int stage_check_finished(const char *dir);
 
-/* Removes the work folder, unless it is kept for resuming. With `failed` 1 (the run had an error)
+/* Removes the work folder, unless it is kept for resuming, or an older set could not be removed:
+ * then the next run needs it to do so. With `failed` 1 (the run had an error)
  * also removes `dir`, if stage_open created it and it is empty. */
 void stage_close(struct stage *s, int failed);

@@ -172,7 +172,9 @@ static int64_t seek_packed(void *ctx, int64_t offset, int whence)
 static int open_archive(struct unpack *u)
 {
     int inside = u->bunzip || u->stream;
-    int seeks = !inside && (lseek(u->fd, 0, SEEK_CUR) >= 0 || errno != ESPIPE);
+    int seeks = !inside && lseek(u->fd, 0, SEEK_CUR) >= 0;
+    if (!inside && !seeks && errno != ESPIPE)
+        return err_set("cannot seek in '%s': %s", u->name, strerror(errno));
     const struct archived_source from = { inside ? give_plain : give_packed,
                                           seeks ? seek_packed : NULL, u };
     u->archive = archived_open(u->name, &from, ARCHIVED_ANY);
