@@ -420,7 +420,8 @@ static struct ops_array all_rows(const struct run *r, const struct layer_row *ro
                           "rows of a layer");
 }
 
-/* A few channels of the residual stream are much larger than the others. */
+/* The maps read a norm of the residual stream, a few channels of which are much larger than the
+ * others. So they are fine (struct ops_linear). */
 static void maps_fwd(struct run *r, const struct layer_row *row)
 {
     struct ops_linear maps[LAYER_READS];
