@@ -56,7 +56,8 @@ void tokenizer_print(const struct tokenizer *t, struct buf *out);
 uint32_t tokenizer_size(const struct tokenizer *t);       /* number of ids; all ids are below it */
 int64_t tokenizer_end_of_text(const struct tokenizer *t); /* -1: none */
 
-/* Makes `id` the end of text, unless the vocabulary has one. -1: nothing changes. */
+/* Sets the id of the end-of-text token, if the vocabulary's files name none. -1: changes nothing.
+ */
 void tokenizer_want_end_of_text(struct tokenizer *t, int64_t id);
 
 /* Returns a checksum of the lengths and bytes of all tokens, in the order of ids. */

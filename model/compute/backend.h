@@ -114,8 +114,9 @@ struct ops_backend {
 extern const struct ops_backend ops_cpu;
 
 #ifndef __cplusplus
-/* Makes the rest of a function with `struct ops *o` a span. While spans are measured, the host
- * waits for a device before and after: operations return before their work is done. */
+/* Measures the rest of a function, which has a parameter `struct ops *o`, as one span of the trace
+ * (trace.h). A device works on after an operation returns, so while a trace is taken the host waits
+ * for it before and after. */
 #define TRACE_OPERATION(flops, bytes)                                                              \
     ops_wait_traced(&o);                                                                           \
     TRACE_KERNEL(flops, bytes);                                                                    \

@@ -119,11 +119,12 @@ struct kernel_products {
 
 /* Rows of numbers, rounded to blocks of 32 8-bit integers: number i of a block is q[i] * scale.
  * With two parts, each row is followed by one with what rounding took from it, rounded in the same
- * way; the products of both are added. It has zeros for a block whose sum of q^2 is KERNEL_EVEN or
- * more: no number there is much larger than the others, and 8 bits are enough. Rows lie in bands of
- * KERNEL_BAND; the last band may have fewer. For each block a band of n rows has n scales (float),
- * n integers -128 * sum(q) (int32_t), n integers -128 * the sum of the first 16 q, and n times 32
- * integers q (int8_t). Products begin their sums with -128 * sum(q) if they add 128 to the weights.
+ * way; the products of both are added. If the sum of q^2 over a block is KERNEL_EVEN or more, no
+ * number of the block is much larger than the others, 8 bits are enough, and the second row is 0.
+ * Rows lie in bands of KERNEL_BAND; the last band may have fewer. For each block a band of n rows
+ * has n scales (float), n integers -128 * sum(q) (int32_t), n integers -128 * the sum of the first
+ * 16 q, and n times 32 integers q (int8_t). Products begin their sums with -128 * sum(q) if they
+ * add 128 to the weights.
  */
 struct kernel_blocks {
     const char *bands;

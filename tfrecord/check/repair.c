@@ -73,8 +73,8 @@ int repair_file(struct repair *r, const char *path, const char *to)
         result = err_set("'%s' has no good record: is it a TFRecord file?", path);
     if (!whole && !r->bad)
         r->bad = 1; /* a damaged stream has lost at least one */
-    /* The records may replace the file that they were read from: so they are whole at each moment,
-     * and the index that does not fit goes before. */
+    /* The output may replace the input. So the input stays until the whole output takes its name;
+     * its index, which would not fit the output, is removed first. */
     if (!result)
         result = file_remove(name.data) < 0 ? -1 : file_sync_dir(name.data);
     result = output_end(&outs[0], result);

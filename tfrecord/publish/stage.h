@@ -61,7 +61,7 @@ int stage_forget(struct stage *s, const char *folder, const char *manifest);
  * `dir` shows that the files beside it are incomplete. */
 int stage_check_finished(const char *dir);
 
-/* Removes the work folder, unless it is kept for resuming, or an older set could not be removed:
- * then the next run needs it to do so. With `failed` 1 (the run had an error)
- * also removes `dir`, if stage_open created it and it is empty. */
+/* Removes the work folder. It stays if a run can resume from it, or if an older set could be
+ * removed only in part: the next run reads there what is left to remove. With `failed` 1 (the run
+ * had an error) also removes `dir`, if stage_open created it and it is empty. */
 void stage_close(struct stage *s, int failed);

@@ -4,8 +4,8 @@
 #include "common/program/trace.h"
 
 enum { SIDE = 1024, ROUNDS = 20 };
-static const int64_t FAR = 1 << 26,
-                     MEMORY = (int64_t)2 << 30; /* FAR: floats, more than any cache holds */
+static const int64_t FAR = 1 << 26, /* floats, more than any cache of a processor holds */
+    MEMORY = (int64_t)2 << 30;      /* free bytes of a device that can hold 4 * FAR floats */
 
 /* Seconds after which a measurement is not repeated. On a busy machine, or one without bf16
  * products, the repetitions took longer than the training. */

@@ -423,7 +423,7 @@ static void rounded(double *to, const float *x, int64_t n, const struct map *m)
     }
 }
 
-/* Sets a row of n numbers of a type that is not made to random bytes with small scales. */
+/* Fills a row of n numbers with random bytes and small scales, for types that are only read. */
 static void random_row(enum ops_type type, unsigned char *row, int64_t n, uint64_t seed)
 {
     const struct stored_blocks *b = stored_blocks(type);
