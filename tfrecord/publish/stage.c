@@ -52,36 +52,31 @@ static int act_forget(const char *path, const char *from)
 static const char OLDER[] =
     "older-"; /* begins the name of an older set's manifest in a work folder */
 
-/* Removes the set of a manifest. The manifest leaves `dir` first, so that the rest is no finished
- * data set. It stays in the work folder until all is removed, since the next run removes the rest
- * if this one is killed. *torn is 1 meanwhile. Returns 0, or -1 with an error. */
-static int forget(const char *dir, const char *work, const char *manifest, int *torn)
+/* The manifest leaves s->dir first, so that the rest is no finished data set. It stays in the work
+ * folder until all is removed, since the next run removes the rest if this one ends before. s->torn
+ * is 1 meanwhile. */
+int stage_forget(struct stage *s, const char *folder, const char *manifest)
 {
-    SCOPED(buf) path = BUF_INIT, kept = BUF_INIT;
+    SCOPED(buf) dir = BUF_INIT, work = BUF_INIT, path = BUF_INIT, kept = BUF_INIT;
     SCOPED(manifest) m = { 0 };
-    file_join(&path, dir, manifest);
-    file_join(&kept, work, OLDER);
+    file_join(&dir, s->dir, folder);
+    file_join(&work, s->work, folder);
+    file_join(&path, dir.data, manifest);
+    file_join(&kept, work.data, OLDER);
     buf_adds(&kept, manifest);
     const int there = manifest_load(&m, path.data);
     if (there <= 0)
         return there;
-    if (file_mkdirs(work) < 0 || file_rename(path.data, kept.data) < 0)
+    temp_forget(s->work); /* it is not removed if memory runs out */
+    if (file_mkdirs(work.data) < 0 || file_rename(path.data, kept.data) < 0)
         return -1;
-    *torn = 1;
+    s->torn = 1;
     if (file_sync_dir(kept.data) < 0 || file_sync_dir(path.data) < 0 ||
-        each_file(&m, dir, dir, act_remove) < 0 || file_sync_dir(path.data) < 0 ||
+        each_file(&m, dir.data, dir.data, act_remove) < 0 || file_sync_dir(path.data) < 0 ||
         file_remove(kept.data) < 0)
         return -1;
-    *torn = 0;
+    s->torn = 0;
     return 0;
-}
-
-int stage_forget(struct stage *s, const char *folder, const char *manifest)
-{
-    SCOPED(buf) dir = BUF_INIT, work = BUF_INIT;
-    file_join(&dir, s->dir, folder);
-    file_join(&work, s->work, folder);
-    return forget(dir.data, work.data, manifest, &s->torn);
 }
 
 /* ---- runs that died ----------------------------------------------------------------------- */
@@ -93,7 +88,7 @@ int stage_forget(struct stage *s, const char *folder, const char *manifest)
 static int forget_moved(const char *dir, const char *work, const char *manifest)
 {
     const size_t older = strncmp(manifest, OLDER, sizeof OLDER - 1) ? 0 : sizeof OLDER - 1;
-    SCOPED(buf) path = BUF_INIT, part = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT;
     SCOPED(manifest) m = { 0 };
     enum file_kind published;
     file_join(&path, dir, manifest + older);
@@ -105,11 +100,9 @@ static int forget_moved(const char *dir, const char *work, const char *manifest)
         return there;
     if (each_file(&m, dir, work, older ? act_remove : act_forget) < 0)
         return -1;
-    file_join(&path, dir, "validation");
-    file_join(&part, work, "validation");
-    return older || !kv_get(&m.kv, "validation")
-               ? 0
-               : forget(path.data, part.data, "manifest", &(int){ 0 });
+    struct stage ended = { .dir = (char *)dir, .work = (char *)work };
+    return older || !kv_get(&m.kv, "validation") ? 0
+                                                 : stage_forget(&ended, "validation", "manifest");
 }
 
 /* Does so for all manifests in the work folder of an ended run. */
@@ -406,7 +399,7 @@ int stage_publish(struct stage *s, const char *folder, const char *manifest)
     enum file_kind there;
     if (file_look(to.data, &there) < 0 || manifest_load(&m, a.data) <= 0)
         return -1;
-    if (file_mkdirs(to.data) == 0 && forget(to.data, from.data, manifest, &s->torn) == 0 &&
+    if (file_mkdirs(to.data) == 0 && stage_forget(s, folder, manifest) == 0 &&
         /* what the next run needs if this one is cut off */
         file_sync_dir(a.data) == 0 && file_sync_dir(s->work) == 0 &&
         each_file(&m, from.data, to.data, file_rename) == 0 &&

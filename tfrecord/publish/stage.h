@@ -54,7 +54,8 @@ int stage_plan(struct stage *s, const char *folder, const struct kv *plan);
 int stage_publish(struct stage *s, const char *folder, const char *manifest);
 
 /* Removes the manifest <dir>/<folder>/<manifest> and the files that it lists. A missing manifest is
- * no error. Returns 0, or -1 with an error. */
+ * no error. If there is one, the work folder from then on stays if memory runs out, for the next
+ * run to clear. Returns 0, or -1 with an error. */
 int stage_forget(struct stage *s, const char *folder, const char *manifest);
 
 /* For readers of a folder without a manifest. Returns 0, or -1 with an error if a work folder in

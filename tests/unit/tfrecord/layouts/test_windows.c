@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/base/buf.h"
@@ -620,6 +621,39 @@ Test(stage, an_older_set_of_which_a_dead_run_removed_a_part_goes)
     stage_close(&b, 0);
     stage_close(&a, 0);
     buf_release(&kept);
+}
+
+/* A process publishes a set, and ends while it removes it, as when there is no more memory. */
+static void end_amid_removal(void)
+{
+    struct stage s;
+    const pid_t child = fork();
+    for (int again = 0; !child && again < 2; again++) {
+        cr_assert_eq(stage_open(&s, dir, "tfwrite"), 0);
+        put_set(&s);
+        if (again) {
+            rename(in_dir("x.tfrecord"), in_dir("aside"));
+            file_mkdirs(in_dir("x.tfrecord/in the way"));
+            exit(stage_forget(&s, "", "manifest") < 0 ? 1 : 0);
+        }
+        cr_assert_eq(stage_publish(&s, "", "manifest"), 0);
+        stage_close(&s, 0);
+    }
+    int status;
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+}
+
+Test(stage, an_older_set_of_which_a_run_without_memory_removed_a_part_goes)
+{
+    struct stage s;
+    end_amid_removal();
+    cr_expect(!there("manifest") && !there("x.index"));
+    cr_assert_eq(temp_remove(in_dir("x.tfrecord")), 0);
+    cr_assert_eq(rename(in_dir("aside"), in_dir("x.tfrecord")), 0);
+    cr_assert_eq(stage_open(&s, dir, "tfwrite"), 0, "%s", err_get());
+    cr_expect_not(there("x.tfrecord"));
+    stage_close(&s, 0);
 }
 
 /* ---- a Megatron pair ------------------------------------------------------------------------- */
