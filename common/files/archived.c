@@ -73,8 +73,8 @@ static int fail(struct archived *a)
     int64_t at = archive_filter_bytes(a->archive, -1), end = xz_end(a);
     if (end >= 0)
         return no_stream(a, end);
-    if (!why)
-        why = "unknown reason";
+    if (!why) /* libarchive does not say that it has no memory */
+        why = errno == ENOMEM ? strerror(ENOMEM) : "unknown reason";
     if (strstr(why, "No progress is possible")) /* liblzma needs more input, and there is none */
         why = "cut short";
     /* before anything is unpacked, libarchive does not say where it is */
