@@ -14,7 +14,7 @@ int main(int argc, char **argv)
 {
     struct buf text = BUF_INIT, out = BUF_INIT;
     double seconds[RUNS];
-    if (argc != 2 || file_read("-", &text) < 0) {
+    if (argc != 2 || file_read_any("-", &text) < 0) {
         fprintf(stderr, "sentences: %s\n", argc == 2 ? err_get() : "which language?");
         return 1;
     }
