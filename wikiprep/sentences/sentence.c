@@ -8,6 +8,7 @@
 enum {
     SEGMENT_MAX = 3,    /* most letters between periods in an abbreviation: "Ph.D." */
     WHOLE_WORD_MIN = 4, /* fewest letters of a word that cannot be an abbreviation */
+    REACH_MAX = 400,    /* most bytes in which the other end of quotes or brackets is looked for */
 };
 
 /* ---- words ---------------------------------------------------------------------------------- */
@@ -165,6 +166,15 @@ static int is_whole(const struct sentence_mark *p, const struct word *w, const c
 
 enum verdict { GOES_ON, ENDS, ASK_NEXT };
 
+/* Returns 1 if the letter w is the last of several: "the cases A and B". Else returns 0. */
+static int is_listed(const struct sentence_mark *p, const struct word *w)
+{
+    struct word and = word_before(p->begin, w->s - w->before.len);
+    struct word other = word_before(p->begin, and.s - and.before.len);
+    return and.n && and.letters <= SEGMENT_MAX && !is_capitalized(p, &and) && other.letters == 1 &&
+           !other.periods && !other.digits && is_capitalized(p, &other);
+}
+
 /* Decides for a single letter w before a period whether the sentence ends; ASK_NEXT leaves this to
  * the word after it. The letter's case matters: "v." is an abbreviation, "V." an initial. */
 static enum verdict judge_letter(const struct sentence_mark *p, const struct word *w,
@@ -173,7 +183,8 @@ static enum verdict judge_letter(const struct sentence_mark *p, const struct wor
     struct letter outer = letter_before(p->begin, w->s - w->before.len);
     int in_acronym = (w->before.code == '"' || w->before.code == 0x5F4) && /* Hebrew: AB"C */
                      letter_is_alphabetic(outer.kind);
-    if (w->before.code == '\'' || w->before.code == 0x2019 || in_acronym) /* "Newton's." */
+    int clipped = w->before.code == '\'' || w->before.code == 0x2019; /* "Newton's." */
+    if (clipped || in_acronym || is_listed(p, w))
         return ENDS;
     unsigned kinds = sentence_model_word(p->model, w->s, w->n);
     if (kinds & SENTENCE_TITLE || (kinds & SENTENCE_NUMBER && is_number(next, p->end)))
@@ -261,12 +272,14 @@ static int question_ends(const struct sentence_mark *p, const char *s, int dashe
 }
 
 /* Returns 1 if an ellipsis ends a sentence before the word or number at s, else 0. It does directly
- * after a word in lower case. In titles, and where the ellipsis replaces words, it does only before
- * an opener. */
+ * after a word in lower case, or a name. In titles, "I Am... Anna", and where the ellipsis replaces
+ * words, it does only before an opener. */
 static int ellipsis_ends(const struct sentence_mark *p, const char *s, enum letter_kind next)
 {
     struct word w = word_before(p->begin, p->mark);
-    int title = is_capitalized(p, &w) && w.s > sentence_mark_skip_open(p->begin, p->end);
+    struct word last = word_before(p->begin, w.s - w.before.len);
+    int title = is_capitalized(p, &w) && w.s > sentence_mark_skip_open(p->begin, p->end) &&
+                (next == LETTER_DIGIT || is_capitalized(p, &last));
     int joined = w.letters > 1 || (!w.n && w.before.kind == LETTER_CLOSE);
     if (joined && !title && !p->spaced)
         return 1;
@@ -294,6 +307,16 @@ static const char *skip_dash(const char *s, const char *end)
          (c = letter_at(s, end)).code == '-' || (c.code >= 0x2010 && c.code <= 0x2015);)
         s += c.len;
     return sentence_mark_skip_spaces(s, end);
+}
+
+/* Returns 1 if a round bracket is open after the mark, "(… next year. — The editor)", else 0. */
+static int is_inside_bracket(const struct sentence_mark *p)
+{
+    const char *begin = p->after - p->begin > REACH_MAX ? p->after - REACH_MAX : p->begin;
+    for (const char *s = p->after; s > begin; s--)
+        if (s[-1] == '(' || s[-1] == ')')
+            return s[-1] == '(';
+    return 0;
 }
 
 /* Returns 1 if the word at s, after a dash, is a place or an initial, else 0. Bibliographies have
@@ -402,9 +425,25 @@ static int is_capitalized_at(const struct sentence_mark *p, const char *s, struc
     return letter_at(s + c.len + gap, p->end).kind == LETTER_UPPER;
 }
 
+/* Returns 1 if the mark is inside « » and a word in lower case continues the sentence after them:
+ * «I came. I saw» was all he wrote. Else returns 0. */
+static int is_inside_quotes(const struct sentence_mark *p)
+{
+    const char *s = p->next, *end = p->end - s > REACH_MAX ? s + REACH_MAX : p->end;
+    for (int open = p->guillemets; open > 0 && (s = memchr(s, 0xC2, (size_t)(end - s)));) {
+        struct letter c = letter_at(s, end);
+        s += c.len;
+        open += (c.code == 0xAB) - (c.code == 0xBB);
+        if (!open)
+            return s < end && *s == ' ' &&
+                   letter_at(sentence_mark_skip_spaces(s, end), end).kind == LETTER_LOWER;
+    }
+    return 0;
+}
+
 static int ends(const struct sentence_mark *p)
 {
-    if (p->next == p->end || reports_speech(p))
+    if (p->next == p->end || reports_speech(p) || is_inside_quotes(p))
         return 0;
     if (p->full)
         return !is_particle(p);
@@ -416,7 +455,7 @@ static int ends(const struct sentence_mark *p)
     struct letter c = letter_at(s, p->end);
     if (is_capitalized_at(p, s, c))
         c.kind = LETTER_UPPER;
-    if (dashed && is_imprint(s, p->end))
+    if (dashed && (is_imprint(s, p->end) || is_inside_bracket(p)))
         return 0;
     if (c.kind == LETTER_UPPER ||
         (!dashed && (c.kind == LETTER_CASELESS || c.kind == LETTER_DIGIT)))
@@ -461,6 +500,7 @@ static void split(const struct sentence_model *m, struct buf *out, const char *s
         }
         struct letter c = letter_at(s, end);
         if (!is_mark(m, s, c, end)) {
+            p.guillemets += (c.code == 0xAB) - (c.code == 0xBB);
             s += c.len;
             continue;
         }
@@ -468,9 +508,11 @@ static void split(const struct sentence_model *m, struct buf *out, const char *s
         sentence_mark_read(&p);
         take_number(&p);
         s = p.after;
+        p.guillemets = p.quoted ? 0 : p.guillemets;
         if (ends(&p)) {
             add_sentence(out, p.begin, p.after);
             p.begin = s = p.next;
+            p.guillemets = 0;
         }
     }
     add_sentence(out, p.begin, p.end);

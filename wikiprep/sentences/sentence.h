@@ -7,9 +7,10 @@
  *     . ! ? …    if a space and then a possible beginning of a sentence follow
  *     。！？።։።  always
  *
- * together with the quotes, brackets and reference marks ("[12]") that follow the mark. A sentence
- * can begin with a capital letter, a number or a letter of a script without case, and with quotes
- * and brackets before it. Before a capital letter it can also have a dash, as in dialogues.
+ * together with the quotes, brackets, reference marks ("[12]") and emoticons that follow the mark,
+ * unless a quotation in « » goes on, and then the sentence in lower case. A sentence can begin with
+ * a capital letter, a number or a letter of a script without case, and with quotes and brackets
+ * before it. Before a capital letter it can also have a dash, as in dialogues.
  *
  * A period does not end a sentence after an abbreviation that is always followed by another word
  * ("Dr.", "e.g."), in a number or in an address. After an abbreviation that may end a sentence

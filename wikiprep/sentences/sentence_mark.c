@@ -94,6 +94,18 @@ static size_t spaced_note_bytes(const char *s, const char *end)
                                                                                                : 0;
 }
 
+/* Returns the length of the emoticon at s, ":)", ";-)" or ":D"; 0 if there is none. */
+static size_t emoticon_bytes(const char *s, const char *end)
+{
+    if (end - s < 2 || (*s != ':' && *s != ';' && *s != '='))
+        return 0;
+    const char *mouth = s + (s[1] == '-' ? 2 : 1), *p = mouth;
+    while (p < end && *p == *mouth)
+        p++;
+    int found = p > mouth && memchr(")(DPp", *mouth, 5) && is_alone(p, end);
+    return found ? (size_t)(p - s) : 0;
+}
+
 /* ---- the mark ------------------------------------------------------------------------------- */
 
 /* Returns 2 for " ." in a spaced ellipsis " . . ."; 0 if a word follows the period directly, or for
@@ -116,7 +128,7 @@ static size_t take_spaced(struct sentence_mark *p, const char *space)
 {
     const char *s = sentence_mark_skip_spaces(space, p->end);
     struct letter c = letter_at(s, p->end);
-    size_t note = c.code == '[' ? spaced_note_bytes(s, p->end) : 0;
+    size_t note = c.code == '[' ? spaced_note_bytes(s, p->end) : emoticon_bytes(s, p->end);
     if (s == space || (!note && !is_alone(s + c.len, p->end)))
         return 0;
     if (note)

@@ -1,6 +1,6 @@
 /*
- * sentence_mark.h - a mark that may end a sentence, with the marks, quotes, brackets and reference
- * marks that belong to it: `.`, `?!"`, `. [12]`.
+ * sentence_mark.h - a mark that may end a sentence, with the marks, quotes, brackets, reference
+ * marks and emoticons that belong to it: `.`, `?!"`, `. [12]`, `! :)`.
  *
  * Some quotes look the same at both ends, and some open in one language and close in another
  * (English “a”, German „a“, French « a », Danish »a«). The spaces around them decide whether they
@@ -16,6 +16,7 @@ struct sentence_mark {
     const struct sentence_model *model; /* borrowed */
     const char *text, *end;             /* the paragraph */
     const char *begin;                  /* start of the sentence */
+    int guillemets; /* number of « without a » in the sentence before the mark */
     const char *mark;
     const char *after;   /* end of everything that belongs to the mark */
     const char *next;    /* after the spaces that follow */
@@ -26,7 +27,7 @@ struct sentence_mark {
     int quoted;          /* 1: followed by a closing quote */
     int bracketed;       /* 1: followed by ")" or "）" */
     int squared;         /* 1: followed by "]" */
-    int noted;           /* 1: followed by a reference mark, "[12]" */
+    int noted;           /* 1: followed by a reference mark or emoticon: "[12]", ":)" */
     const char *counted; /* end of the text whose `"` were counted */
     int open_quotes;     /* number of `"` before `counted` */
 };

@@ -97,6 +97,7 @@ Test(sentence, abbreviations)
     check("In 480 BC.|The Greeks won.|The history of art.|Museums show it.");
     check("It weighs 5 kg.|The price is high.");
     check("The case Marbury v. Madison of 1803.|It was the first.");
+    check("The cases A, B and C.|Case D is rare, said W. A. and B. Hill.");
     check("Most of vitamin D.|Not all of it.|He asked H. G. Wells.");
     check("The force is 6.4 MS.|Ms. Bell measured it.");
     check("It was Newton's.|Bell's came later.");
@@ -150,6 +151,7 @@ Test(sentence, begins_with_a_dash)
     check("Directors: Airplane! – Jim Abrahams, Help! – Richard Lester");
     check_in("de", "Die Bahn in der Welt. – Wien: Gerold, 1854");
     check_in("ru", "Сочинения. — М. : Наука, 1985. — 320 с.");
+    check_in("uk", "Буде 5 % (наступного року. — Ред.).|Це (багато?).|— Ні.");
 }
 
 Test(sentence, ellipses)
@@ -159,6 +161,7 @@ Test(sentence, ellipses)
     check("The album \"I Am... Anna\" sold.|It read 1... 2... 3... and on.");
     check("So be it...|Anna left.|He waited ... Anna left.|Never....|They left.");
     check_in("vi", "Họ đi rồi...|Trời mưa.");
+    check_in("uk", "Це бабуся Оля...|Жінка встала.|Навчалася у Львові... 21 рік.");
 }
 
 Test(sentence, quotes_of_other_languages)
@@ -167,6 +170,8 @@ Test(sentence, quotes_of_other_languages)
     check_in("de", "Es war spät.|»Wir gehen«, sagte er.|„Gut“, sagte sie.");
     check_in("fr", "Il dit : « Oui. »|Puis il part.|« Non ! »|Elle reste.|« Bien », dit-il.");
     check_in("sv", "Det var sent.|”Vi går”, sa han.|”Bra.”|Hon gick.");
+    check_in("uk", "Він сказав: «Не хочу. Втомився» тощо.|Тоді пішов.|«Так.|Хто?»|І пішов.");
+    check_in("ru", "Он писал: «Прочёл «Войну и мир». Устал» и ушёл.|«Да.|Нет», — сказал он.");
     check("He knew.|``We stay'', he said.|`No', she said.");
     check("\" I am here . \"|He left .|\" You are not . \"|She stayed ."); /* tokenized */
 }
@@ -183,6 +188,12 @@ Test(sentence, reference_marks_stay)
     check(
         "Of Ref. 12 and Eqn. 4.|See J. Phys. Chem. A and Suppl. Fig. 2.|A ref. is in Proc. Natl. Acad. Sci. USA.");
     check("The Etude Op. 10 No. 5 is hard.");
+}
+
+Test(sentence, emoticons)
+{
+    check("It was good. :)|We liked it! ;-)|All of it... :D");
+    check("It was good. :( and short.|The rest: no. ;)x");
 }
 
 Test(sentence, signs_and_years)
@@ -248,9 +259,9 @@ Test(sentence, paragraphs)
 Test(sentence, hostile_text_takes_linear_time)
 {
     static const char *const pieces[] = {
-        ".",   ". ",    "A.",   "a. A ", "(",   "\"",       "! ",     "x",
-        "。",  "1. ",   "...A", " .",    "[.",  "1. A 2. ", "• ",     "• a. A ",
-        "a.b", ". \" ", ". » ", ". - ",  ". -", ". 1 The ", ". [1] ", "a. a "
+        ".",    ". ",   "A.",  "a. A ",    "(",        "\"",    "! ",      "x",     "。",
+        "1. ",  "...A", " .",  "[.",       "1. A 2. ", "• ",    "• a. A ", "a.b",   ". \" ",
+        ". » ", ". - ", ". -", ". 1 The ", ". [1] ",   "a. a ", "«. A ",   ". :) ", "A a A. "
     };
     speak("en");
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
