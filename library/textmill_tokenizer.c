@@ -244,10 +244,8 @@ static int make_units(struct job *j)
             return err_set("text %" PRIu64 " ends before it begins", i);
         if ((j->ends[i] - begin_of(j, from)) * j->bytes_each < most && i + 1 < j->texts)
             continue;
-        mem_grow(j->units, cap, j->unit_count + 1);
-        j->units[j->unit_count++] = (struct unit){ .first = from,
-                                                   .count = i + 1 - from,
-                                                   .text = BUF_INIT };
+        mem_next(j->units, j->unit_count,
+                 cap) = (struct unit){ .first = from, .count = i + 1 - from, .text = BUF_INIT };
         from = i + 1;
     }
     j->made = mem_zalloc(j->texts + 1, sizeof *j->made);

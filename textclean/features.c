@@ -143,9 +143,9 @@ void features_lines(struct features *f)
     for (const char *at = f->text, *end = f->text + f->n, *lf; at; at = lf ? lf + 1 : NULL) {
         lf = memchr(at, '\n', (size_t)(end - at));
         size_t n = (size_t)((lf ? lf : end) - at);
-        mem_grow(f->lines, f->lines_cap, f->line_count + 1);
-        f->lines[f->line_count++] = (struct text_line){ (uint32_t)(at - f->text), (uint32_t)n,
-                                                        xxh64(at, n, 0) };
+        mem_next(f->lines, f->line_count,
+                 f->lines_cap) = (struct text_line){ (uint32_t)(at - f->text), (uint32_t)n,
+                                                     xxh64(at, n, 0) };
     }
     f->has_lines = 1;
 }

@@ -160,8 +160,7 @@ static int judge_quality(void *ctx, void *tools, struct flow_item *item)
 static int add_score(void *ctx, struct flow_item *item)
 {
     struct scoring *s = ctx;
-    mem_grow(s->scores, s->cap, s->count + 1);
-    s->scores[s->count++] = *(double *)item->result;
+    mem_next(s->scores, s->count, s->cap) = *(double *)item->result;
     return 0;
 }
 

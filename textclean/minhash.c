@@ -243,8 +243,7 @@ static size_t character_shingles(const struct minhash *m, struct minhash_tools *
     if (utf8_count(text->data, text->len) < m->shingle)
         return 0;
     for (size_t at = 0;; at += utf8_offset(text->data + at, text->len - at, 1)) {
-        mem_grow(t->shingles, t->shingles_cap, count + 1);
-        t->shingles[count++] = xxh64(text->data + at, end - at, 0);
+        mem_next(t->shingles, count, t->shingles_cap) = xxh64(text->data + at, end - at, 0);
         if (end == text->len)
             return count;
         end += utf8_offset(text->data + end, text->len - end, 1);

@@ -231,8 +231,7 @@ static void add_chunk(struct words *w, const char *text, size_t at, size_t end)
         if (tail && special_at(w, text + at, n - tail))
             head = 0;
         if (tail) {
-            mem_grow(w->tails, w->tails_cap, tails + 1);
-            w->tails[tails++] = (uint32_t)tail;
+            mem_next(w->tails, tails, w->tails_cap) = (uint32_t)tail;
             end -= tail;
         }
         if (head) {

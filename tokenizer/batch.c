@@ -103,7 +103,6 @@ void *idle_take(struct idle *i)
 void idle_give(struct idle *i, void *item)
 {
     pthread_mutex_lock(&i->lock);
-    mem_grow(i->items, i->cap, i->count + 1);
-    i->items[i->count++] = (struct idle_item){ item, pthread_self() };
+    mem_next(i->items, i->count, i->cap) = (struct idle_item){ item, pthread_self() };
     pthread_mutex_unlock(&i->lock);
 }

@@ -279,8 +279,7 @@ static int add_site(struct run *r)
         return -1;
     take_tables(r, site);
     doubt_language(site, r->site_count ? r->sites[r->site_count - 1] : NULL);
-    mem_grow(r->sites, r->sites_cap, r->site_count + 1);
-    r->sites[r->site_count++] = site;
+    mem_next(r->sites, r->site_count, r->sites_cap) = site;
     r->site = site;
     return 0;
 }

@@ -15,8 +15,7 @@ struct ids {
 
 static inline void ids_add(struct ids *ids, uint32_t id)
 {
-    mem_grow(ids->data, ids->cap, ids->count + 1);
-    ids->data[ids->count++] = id;
+    mem_next(ids->data, ids->count, ids->cap) = id;
 }
 
 static inline void ids_append(struct ids *ids, const uint32_t *from, size_t n)

@@ -34,3 +34,11 @@ void mem_escape(jmp_buf *to);
             (capacity) = grown_;                                                                   \
         }                                                                                          \
     } while (0)
+
+/* Adds an element to the array, which grows if it must. The value is the new element, to be set:
+ *     mem_next(list->items, list->count, list->cap) = item; */
+#define mem_next(array, count, capacity)                                                           \
+    (*({                                                                                           \
+        mem_grow(array, capacity, (count) + 1);                                                    \
+        &(array)[(count)++];                                                                       \
+    }))

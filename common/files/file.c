@@ -255,8 +255,7 @@ int file_ends_with(const char *s, const char *suffix)
 
 void file_names_add(struct file_names *out, const char *name)
 {
-    mem_grow(out->names, out->cap, out->count + 1);
-    out->names[out->count++] = mem_strdup(name);
+    mem_next(out->names, out->count, out->cap) = mem_strdup(name);
 }
 
 static int list_names(struct file_names *out, const char *dir, const char *suffix, int hidden)

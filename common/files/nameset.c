@@ -72,8 +72,7 @@ size_t nameset_add(struct nameset *set, const char *name, size_t n)
         set->values = mem_resize(set->values, 2 * set->count + 1, set->bytes);
     if (set->bytes)
         memset(set->values + set->count * set->bytes, 0, set->bytes);
-    mem_grow(set->names, set->names_cap, set->count + 1);
-    set->names[set->count++] = (struct name){ set->text.len, n };
+    mem_next(set->names, set->count, set->names_cap) = (struct name){ set->text.len, n };
     buf_add(&set->text, name, n);
     buf_addc(&set->text, '\0');
     *place = (uint32_t)set->count;

@@ -379,8 +379,7 @@ static void look_into(const char *folder)
     DIR *d = opendir(folder);
     for (struct dirent *e; d && (e = readdir(d));)
         if (temp_base(e->d_name)) {
-            mem_grow(seen.names, seen.cap, seen.count + 1);
-            seen.names[seen.count++] = mem_strdup(e->d_name);
+            mem_next(seen.names, seen.count, seen.cap) = mem_strdup(e->d_name);
         }
     if (d)
         closedir(d);

@@ -275,14 +275,13 @@ static int read_map(struct gguf *g)
         struct gguf_key k = { 0 };
         if (take_key(&p, &k) < 0)
             return -1;
-        mem_grow(g->keys, g->key_cap, g->key_count + 1);
-        g->keys[g->key_count++] = k;
+        mem_next(g->keys, g->key_count, g->key_cap) = k;
     }
     for (uint64_t i = 0; i < tensors; i++) {
         struct gguf_tensor t = { 0 };
         int failed = take_tensor(&p, &t);
-        mem_grow(g->tensors, g->tensor_cap, g->tensor_count + 1);
-        g->tensors[g->tensor_count++] = t; /* from now on gguf_close frees its name */
+        mem_next(g->tensors, g->tensor_count,
+                 g->tensor_cap) = t; /* from now on gguf_close frees its name */
         if (failed)
             return -1;
     }

@@ -16,8 +16,7 @@ void kv_release(struct kv *kv)
 
 static void add(struct kv *kv, char *key, char *value)
 {
-    mem_grow(kv->pairs, kv->cap, kv->count + 1);
-    kv->pairs[kv->count++] = (struct kv_pair){ key, value };
+    mem_next(kv->pairs, kv->count, kv->cap) = (struct kv_pair){ key, value };
 }
 
 void kv_add(struct kv *kv, const char *key, const char *value)

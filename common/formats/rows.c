@@ -25,8 +25,7 @@ static int open_columns(struct rows *r, enum columns_kind kind, const struct col
     size_t cap = 0;
     for (char *name = names; name;) {
         char *comma = strchr(name, ',');
-        mem_grow(parts, cap, r->count + 1);
-        parts[r->count++] = name;
+        mem_next(parts, r->count, cap) = name;
         if (comma)
             *comma = '\0';
         name = comma ? comma + 1 : NULL;

@@ -58,8 +58,8 @@ static int put(struct walk *w, const char *key, const char *value, int line, int
 {
     if (find(w->out, key))
         return merged ? 0 : err_set("%s:%d: key '%s' is given twice", w->name, line, key);
-    mem_grow(w->out->items, w->out->cap, w->out->count + 1);
-    w->out->items[w->out->count++] = (struct yaml_item){ mem_strdup(key), mem_strdup(value), line };
+    mem_next(w->out->items, w->out->count,
+             w->out->cap) = (struct yaml_item){ mem_strdup(key), mem_strdup(value), line };
     return 0;
 }
 

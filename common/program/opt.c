@@ -105,8 +105,7 @@ static int set_flag(const struct opt_bound *p, const char *value)
 
 void opt_list_add(struct opt_list *list, const char *value)
 {
-    mem_grow(list->items, list->cap, list->count + 1);
-    list->items[list->count++] = value;
+    mem_next(list->items, list->count, list->cap) = value;
 }
 
 /* Returns the word that a number option also accepts, or NULL. */

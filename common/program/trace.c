@@ -62,9 +62,9 @@ static void add_event(const struct trace_span *s, double seconds)
         trace.dropped++;
         return;
     }
-    mem_grow(trace.events, trace.cap, trace.count + 1);
-    trace.events[trace.count++] = (struct event){ s->name, s->kind,  s->number, s->began,
-                                                  seconds, s->flops, s->bytes,  (int)gettid() };
+    mem_next(trace.events, trace.count,
+             trace.cap) = (struct event){ s->name, s->kind,  s->number, s->began,
+                                          seconds, s->flops, s->bytes,  (int)gettid() };
 }
 
 static void add_sum(const struct trace_span *s, double seconds)

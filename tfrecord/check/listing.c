@@ -106,8 +106,7 @@ int listing_example(struct buf *out, const void *data, size_t n)
     size_t count = 0, cap = 0, before = out->len;
     int result;
     for (example_open(&r, data, n); (result = example_next(&r, &v)) > 0;) {
-        mem_grow(views, cap, count + 1);
-        views[count++] = v;
+        mem_next(views, count, cap) = v;
     }
     if (count)
         qsort(views, count, sizeof *views, by_name);

@@ -230,8 +230,7 @@ int megatron_add_raw(struct megatron_writer *w, const void *bytes, size_t n)
 {
     if (n > INT32_MAX)
         return err_set("sequence of %zu tokens is too long for a Megatron index", n);
-    mem_grow(w->sizes, w->sizes_cap, w->sequences + 1);
-    w->sizes[w->sequences++] = (uint32_t)n;
+    mem_next(w->sizes, w->sequences, w->sizes_cap) = (uint32_t)n;
     return shard_write(&w->bin, bytes, n * (size_t)w->width);
 }
 
@@ -251,8 +250,7 @@ int megatron_add(struct megatron_writer *w, const uint32_t *ids, size_t n)
 
 void megatron_end_document(struct megatron_writer *w)
 {
-    mem_grow(w->documents, w->documents_cap, w->count + 1);
-    w->documents[w->count++] = w->sequences;
+    mem_next(w->documents, w->count, w->documents_cap) = w->sequences;
 }
 
 static int put_u64(struct megatron_writer *w, uint64_t v)

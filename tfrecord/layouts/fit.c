@@ -22,8 +22,7 @@ void fit_add(struct fit *f, size_t at, size_t n, uint32_t N)
     f->cut += n >= N;
     while (n) {
         const uint32_t tokens = n < N ? (uint32_t)n : N;
-        mem_grow(f->items, f->cap, f->count + 1);
-        f->items[f->count++] = (struct fit_item){ at, tokens };
+        mem_next(f->items, f->count, f->cap) = (struct fit_item){ at, tokens };
         f->filled += tokens + (tokens < N); /* the end-of-text behind it is a label, too */
         at += tokens;
         n -= tokens;

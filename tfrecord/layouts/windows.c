@@ -104,8 +104,7 @@ static int add_document(struct documents *d, const struct intake *s)
 {
     s->ids[s->count] = s->end;
     d->tokens += s->count + 1;
-    mem_grow(d->ends, d->ends_cap, d->count + 1);
-    d->ends[d->count++] = d->tokens;
+    mem_next(d->ends, d->count, d->ends_cap) = d->tokens;
     return spill_add(&d->ids, s->ids, (s->count + 1) * sizeof *s->ids);
 }
 

@@ -20,8 +20,7 @@ struct puts {
 
 static void add(struct puts *p, uint32_t point, int32_t change)
 {
-    mem_grow(p->items, p->cap, p->count + 1);
-    p->items[p->count++] = (struct put){ point, change };
+    mem_next(p->items, p->count, p->cap) = (struct put){ point, change };
 }
 
 /* Notes that the next character of the text is removed: with the character that was written last,

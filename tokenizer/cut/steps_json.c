@@ -11,8 +11,7 @@
 
 static struct step *add(struct steps *s, struct step step)
 {
-    mem_grow(s->items, s->cap, s->count + 1);
-    s->items[s->count++] = step;
+    mem_next(s->items, s->count, s->cap) = step;
     return &s->items[s->count - 1];
 }
 

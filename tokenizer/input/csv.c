@@ -26,8 +26,7 @@ static int bad(const struct csv *c, const char *what)
 
 static void end_cell(struct csv *c)
 {
-    mem_grow(c->ends, c->cap, c->count + 1);
-    c->ends[c->count++] = c->cells.len;
+    mem_next(c->ends, c->count, c->cap) = c->cells.len;
 }
 
 /* Appends the part of a quoted cell on this line, from *at on. Returns 1 and moves *at behind the

@@ -140,8 +140,7 @@ static void count_pair(struct learner *l, uint32_t left, uint32_t right, uint32_
     if (change < 0)
         return;
     if (!p->fresh.count) {
-        mem_grow(l->touched, l->touched_cap, l->touched_count + 1);
-        l->touched[l->touched_count++] = k;
+        mem_next(l->touched, l->touched_count, l->touched_cap) = k;
     }
     if (p->fresh.count && p->fresh.words[p->fresh.count - 1] == word)
         return;
@@ -310,8 +309,7 @@ static void limit_alphabet(struct alphabet *a, size_t limit)
     for (uint32_t c = 0; c < a->limit; c++) {
         if (!a->counts[c])
             continue;
-        mem_grow(units, cap, count + 1);
-        units[count++] = (struct ranked_unit){ a->counts[c], c };
+        mem_next(units, count, cap) = (struct ranked_unit){ a->counts[c], c };
     }
     if (count)
         qsort(units, count, sizeof *units, compare_units);

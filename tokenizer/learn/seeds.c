@@ -200,16 +200,14 @@ static void choose(void *ctx, const struct node *n)
 {
     struct choice *c = ctx;
     if (n->length == 1) {
-        mem_grow(c->characters, c->characters_cap, c->character_count + 1);
-        c->characters[c->character_count++] = *n;
+        mem_next(c->characters, c->character_count, c->characters_cap) = *n;
         return;
     }
     if (n->frequency < 2)
         return;
     if (c->count == 2 * c->most + 1)
         drop_worst(c);
-    mem_grow(c->best, c->cap, c->count + 1);
-    c->best[c->count++] = *n;
+    mem_next(c->best, c->count, c->cap) = *n;
 }
 
 /* Adds the characters to the chosen substrings, c->best, and sorts all in alphabetical order. */

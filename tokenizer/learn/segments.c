@@ -51,8 +51,7 @@ static unsigned char *choose_alphabet(struct segments *s, const struct counted_w
     for (uint32_t c = 1; c < UNICODE_LIMIT; c++) {
         if (!counts[c])
             continue;
-        mem_grow(all, cap, count + 1);
-        all[count++] = (struct character){ counts[c], c };
+        mem_next(all, count, cap) = (struct character){ counts[c], c };
         total += counts[c];
     }
     if (count)
@@ -120,8 +119,8 @@ static int put_segment(void *ctx, const char *bytes, size_t n, uint64_t count)
     mem_grow(s->text, p->text_cap, at + n + 1);
     for (size_t i = 0; i < n; i += len)
         s->text[s->length++] = utf8_get((const unsigned char *)bytes + i, &len);
-    mem_grow(s->items, p->items_cap, s->count + 1);
-    s->items[s->count++] = (struct segment){ (uint32_t)at, (uint32_t)(s->length - at), count };
+    mem_next(s->items, s->count,
+             p->items_cap) = (struct segment){ (uint32_t)at, (uint32_t)(s->length - at), count };
     s->text[s->length++] = 0;
     return 0;
 }

@@ -49,8 +49,8 @@ void counted_words_release(struct counted_words *l)
 static void list_put(struct counted_words *l, const char *word, size_t n, uint32_t hash,
                      uint64_t count)
 {
-    mem_grow(l->words, l->cap, l->count + 1);
-    l->words[l->count++] = (struct counted_word){ l->bytes.len, (uint32_t)n, hash, count };
+    mem_next(l->words, l->count, l->cap) = (struct counted_word){ l->bytes.len, (uint32_t)n, hash,
+                                                                  count };
     buf_add(&l->bytes, word, n);
 }
 
@@ -210,8 +210,7 @@ static int spill(struct word_counts *w)
     struct run_writer run = { file_nameless(w->folder), BUF_INIT };
     if (run.fd < 0)
         return -1;
-    mem_grow(w->runs, w->runs_cap, w->run_count + 1);
-    w->runs[w->run_count++] = run.fd;
+    mem_next(w->runs, w->run_count, w->runs_cap) = run.fd;
     int result = put_sorted(w, run_put, &run);
     if (!result)
         result = write_all(run.fd, &run.pending);
@@ -523,8 +522,7 @@ static int put_runs(struct word_counts **tables, size_t count, word_put *put, vo
         if (spill(w) < 0)
             return -1;
         for (size_t k = 0; k < w->run_count && i; k++) {
-            mem_grow(all->runs, all->runs_cap, all->run_count + 1);
-            all->runs[all->run_count++] = w->runs[k];
+            mem_next(all->runs, all->run_count, all->runs_cap) = w->runs[k];
         }
         w->run_count = i ? 0 : w->run_count;
     }

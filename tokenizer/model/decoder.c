@@ -43,8 +43,7 @@ void strings_release(struct strings *s)
 /* Ends the string whose text was added to s->text. */
 static void strings_end(struct strings *s)
 {
-    mem_grow(s->ends, s->cap, s->count + 1);
-    s->ends[s->count++] = s->text.len;
+    mem_next(s->ends, s->count, s->cap) = s->text.len;
 }
 
 void strings_add(struct strings *s, const char *text, size_t n)
@@ -343,8 +342,7 @@ static void put_bytes(struct buf *bytes, struct strings *to)
         return;
     put_row(bytes, &to->text);
     for (size_t i = 1; i <= count; i++) {
-        mem_grow(to->ends, to->cap, to->count + 1);
-        to->ends[to->count++] = begin + (to->text.len - begin) / count * i;
+        mem_next(to->ends, to->count, to->cap) = begin + (to->text.len - begin) / count * i;
     }
 }
 

@@ -193,8 +193,7 @@ void vocabulary_score(struct vocabulary *v, uint32_t id, double score)
 
 void vocabulary_merge(struct vocabulary *v, uint32_t left, uint32_t right, uint32_t id)
 {
-    mem_grow(v->merges, v->merges_cap, v->merge_count + 1);
-    v->merges[v->merge_count++] = (struct bpe_merge){ left, right, id, 0 };
+    mem_next(v->merges, v->merge_count, v->merges_cap) = (struct bpe_merge){ left, right, id, 0 };
 }
 
 void vocabulary_add(struct vocabulary *v, const struct added_token *a)

@@ -148,8 +148,7 @@ static void link_node(struct wordpiece *w, uint32_t u, unsigned char byte, uint3
     struct cell *cell = &w->cells[v];
     cell->pops = (uint32_t)w->pool_count;
     if (cell->id != NONE) {
-        mem_grow(w->pool, w->pool_cap, w->pool_count + 1);
-        w->pool[w->pool_count++] = cell->id;
+        mem_next(w->pool, w->pool_count, w->pool_cap) = cell->id;
         cell->link = w->suffix;
     } else {
         uint32_t z = w->cells[u].link, next = NONE;

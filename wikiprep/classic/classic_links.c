@@ -108,8 +108,8 @@ void classic_drop_templates(struct classic *c)
         if (n >= 2 && brace == '{') {
             int outer = !c->brace_count;
             size_t count = outer && n > 3 ? 3 : n;
-            mem_grow(c->braces, c->braces_cap, c->brace_count + 1);
-            c->braces[c->brace_count++] = (struct range){ at + (n - count), count };
+            mem_next(c->braces, c->brace_count, c->braces_cap) = (struct range){ at + (n - count),
+                                                                                 count };
         } else if (n >= 2 && c->brace_count) {
             size_t begin, end = at + n;
             if (close_braces(c, n, &begin, &end)) {
@@ -252,8 +252,7 @@ void classic_replace_links(struct classic *c)
     c->spans.count = 0;
     for (const char *s = base; (s = next_brackets(s, end)); s += 2) {
         if (*s == '[') {
-            mem_grow(c->links, c->links_cap, open + 1);
-            c->links[open++] = (size_t)(s - base);
+            mem_next(c->links, open, c->links_cap) = (size_t)(s - base);
         } else if (open) { /* replaces the spans of the links inside */
             size_t begin = c->links[--open];
             while (c->spans.count && c->spans.items[c->spans.count - 1].begin > begin)

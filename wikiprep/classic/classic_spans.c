@@ -87,8 +87,7 @@ int span_find_close(const struct buf *text, size_t from, const char *what, struc
 
 void spans_add(struct ranges *s, size_t begin, size_t end)
 {
-    mem_grow(s->items, s->cap, s->count + 1);
-    s->items[s->count++] = (struct range){ begin, end };
+    mem_next(s->items, s->count, s->cap) = (struct range){ begin, end };
 }
 
 void spans_drop(const struct ranges *s, const struct buf *text, struct buf *out)

@@ -104,8 +104,7 @@ static void take_date(struct library *l, const struct buf *date)
 static int add_page(struct library *l, const struct dump_page *p)
 {
     struct title t = own_title(l, p);
-    mem_grow(l->known, l->known_cap, l->known_count + 1);
-    l->known[l->known_count++] = hash(t.ns, t.text.data, t.text.len);
+    mem_next(l->known, l->known_count, l->known_cap) = hash(t.ns, t.text.data, t.text.len);
     l->facts.pages++;
     l->facts.articles += p->ns == 0 && !p->redirect;
     take_date(l, &p->timestamp);

@@ -81,8 +81,7 @@ static struct part *part(struct preprocessor *p)
 
 static void push_part(struct preprocessor *p, size_t pipe)
 {
-    mem_grow(p->parts, p->parts_cap, p->part_count + 1);
-    p->parts[p->part_count++] = (struct part){ .pipe = (uint32_t)pipe };
+    mem_next(p->parts, p->part_count, p->parts_cap) = (struct part){ .pipe = (uint32_t)pipe };
 }
 
 static uint32_t new_node(struct preprocessor *p, enum node_kind kind, size_t begin, size_t end)

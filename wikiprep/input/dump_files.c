@@ -13,8 +13,7 @@ static int by_number(const void *a, const void *b)
 /* Takes over `path`. */
 static void add_file(struct dump_files *in, char *path)
 {
-    mem_grow(in->paths, in->cap, in->count + 1);
-    in->paths[in->count++] = path;
+    mem_next(in->paths, in->count, in->cap) = path;
 }
 
 static int is_dump(const char *name)

@@ -165,9 +165,8 @@ int export_enter(struct export *x, const char *name, export_attribute attribute,
 static void add_namespace(struct export *x)
 {
     struct dump_site *s = &x->site;
-    mem_grow(s->namespaces, s->cap, s->count + 1);
-    s->namespaces[s->count++] = (struct dump_namespace){ x->namespace_key,
-                                                         mem_strdup(x->field.data) };
+    mem_next(s->namespaces, s->count,
+             s->cap) = (struct dump_namespace){ x->namespace_key, mem_strdup(x->field.data) };
 }
 
 static void end_place(struct export *x)

@@ -121,8 +121,7 @@ static void add_range(struct index *x, uint64_t begin)
 {
     if (x->count && x->ranges[x->count - 1].begin == begin)
         return; /* another page of the same stream */
-    mem_grow(x->ranges, x->cap, x->count + 1);
-    x->ranges[x->count++] = (struct unpack_range){ .begin = begin };
+    mem_next(x->ranges, x->count, x->cap) = (struct unpack_range){ .begin = begin };
     x->open = 1;
 }
 

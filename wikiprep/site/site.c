@@ -27,8 +27,7 @@ static int choose_namespaces(struct site *s, const struct dump_site *dump, const
         int key = is_number ? (int)number : 0;
         if (!is_number && !dump_namespace(dump, word, n, &key))
             return err_set("--namespaces: the wiki has no namespace '%.*s'", (int)n, word);
-        mem_grow(s->namespaces, s->namespaces_cap, s->namespace_count + 1);
-        s->namespaces[s->namespace_count++] = key;
+        mem_next(s->namespaces, s->namespace_count, s->namespaces_cap) = key;
         word = word[n] ? word + n + 1 : NULL;
     }
     return 0;

@@ -107,8 +107,7 @@ static void read_items(struct converter *c, struct span rules)
         }
         if (arrow ? !it.from.n : !it.to.n)
             continue;
-        mem_grow(c->items, c->items_cap, c->item_count + 1);
-        c->items[c->item_count++] = it;
+        mem_next(c->items, c->item_count, c->items_cap) = it;
         if (!arrow)
             c->both[it.variant] = it.to;
     }
@@ -152,8 +151,7 @@ static void add_word(struct converter *c, struct span from, struct span to, unsi
     struct word w = { { mem_strndup(from.s, from.n), from.n }, { NULL, to.n } };
     if (!(flags & REMOVE))
         w.to.s = mem_strndup(to.s, to.n);
-    mem_grow(c->rules, c->cap, c->count + 1);
-    c->rules[c->count++] = w;
+    mem_next(c->rules, c->count, c->cap) = w;
 }
 
 /* Adds the words of the markup to those of the page: the text of each other variant is replaced by

@@ -516,8 +516,7 @@ static void on_start(void *ctx, const xmlChar *element, const xmlChar **list)
     enum name is = name_of(name);
     struct attributes a;
     read_attributes(&a, list);
-    mem_grow(h->open, h->cap, h->depth + 1);
-    h->open[h->depth++] = (struct element){ .kind = NOTHING, .target = BUF_INIT };
+    mem_next(h->open, h->depth, h->cap) = (struct element){ .kind = NOTHING, .target = BUF_INIT };
     if (*a.rel && !strcmp(name, "link") && has_word(a.rel, "mw:PageProp/Category"))
         add_category(h, a.href);
     if (wants(h, PART_CAPTIONS) && (*a.resource || strstr(a.href, ":"))) {

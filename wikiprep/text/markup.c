@@ -69,8 +69,7 @@ static const char *on_pipe(struct markup *m, const char *s)
         return s + 1;
     }
     if (m->options->render && markup_top_is(m, BRACES)) {
-        mem_grow(m->pipes, m->pipes_cap, m->pipe_count + 1);
-        m->pipes[m->pipe_count++] = m->out->len;
+        mem_next(m->pipes, m->pipe_count, m->pipes_cap) = m->out->len;
     }
     int is_text = markup_in_label(m) || (markup_top_is(m, URL) && m->depth == 1 && s[-1] == ' ');
     markup_put(m, is_text ? MARKUP_PIPE : '|');
