@@ -24,7 +24,7 @@ int bert_roles(struct vocabulary *v)
 
 /* ---- vocab.txt ------------------------------------------------------------------------------- */
 
-static int is_role(const char *token, size_t n)
+int bert_is_role(const char *token, size_t n)
 {
     for (int i = 0; i < TOKENIZER_ROLES; i++)
         if (n == strlen(bert_role_names[i]) && !memcmp(token, bert_role_names[i], n))
@@ -72,7 +72,7 @@ int vocab_txt_parse(struct vocabulary *v, const char *text, size_t n, const char
         int64_t id = (int64_t)l.number - 1;
         if (!l.len)
             return err_set("%s: line %" PRIu64 " is empty: each line is a token", name, l.number);
-        int special = is_role(l.line, l.len);
+        int special = bert_is_role(l.line, l.len);
         if (vocabulary_put(v, id, l.line, l.len, special ? TOKEN_ADDED : TOKEN_MODEL) < 0)
             return err_in("%s: line %" PRIu64, name, l.number);
         if (special)

@@ -128,29 +128,25 @@ static int load_pair(struct vocabulary *v, const char *path, const struct tokeni
     enum file_kind kind = FILE_NONE;
     beside(&other, path, "vocab.json", "tokenizer.json");
     int result = o->pattern ? 0 : file_look(other.data, &kind);
-    if (!result && kind) {
-        result = read_text(file_read, other.data, text) < 0
-                     ? -1
-                     : tokenizer_json_parse(v, text->data, text->len, other.data);
-        return result;
-    }
+    if (!result && kind)
+        return read_text(file_read, other.data, text) < 0
+                   ? -1
+                   : tokenizer_json_parse(v, text->data, text->len, other.data);
     beside(&other, path, "vocab.json", "merges.txt");
     if (!result)
         result = file_look(other.data, &kind);
     if (!result && !kind && (result = refuse_marian(path, "source.spm")) == 0)
         result = err_set("'%s' has no '%s' beside it", path, other.data);
     SCOPED(buf) merges = BUF_INIT;
-    if (!result &&
-        (read_text(file_read, path, text) < 0 || read_text(file_read, other.data, &merges) < 0))
-        result = -1;
-    if (!result && !o->pattern && clip_is(text->data, text->len))
-        result = read_clip(v, path, text, &merges);
-    else if (!result && vocab_json_parse(v, text->data, text->len, path) == 0 &&
-             merges_parse(v, merges.data, merges.len, other.data) == 0)
-        result = settle_pattern(v, path, o, 0);
-    else
-        result = -1;
-    return result;
+    if (result < 0 || read_text(file_read, path, text) < 0 ||
+        read_text(file_read, other.data, &merges) < 0)
+        return -1;
+    if (!o->pattern && clip_is(text->data, text->len))
+        return read_clip(v, path, text, &merges);
+    if (vocab_json_parse(v, text->data, text->len, path) < 0 ||
+        merges_parse(v, merges.data, merges.len, other.data) < 0)
+        return -1;
+    return settle_pattern(v, path, o, 0);
 }
 
 /* Returns 1 if the text begins with a line of a token in base64 and its rank, else 0. */

@@ -112,6 +112,7 @@ void bert_templates(struct vocabulary *v);
 int post_processor_read(struct vocabulary *v, const struct js *post);
 void templates_print(const struct vocabulary *v, struct buf *out);
 extern const char *const bert_role_names[TOKENIZER_ROLES];
+int bert_is_role(const char *token, size_t n); /* 1: it is one of these names */
 void vocab_txt_print(const struct vocabulary *v, struct buf *out);
 
 /* WordPiece's model in a tokenizer.json. wordpiece_json_read returns 0, or -1 with an error;
@@ -121,11 +122,17 @@ void wordpiece_json_print_model(const struct vocabulary *v, struct buf *out);
 
 /* A merge that files spell as two names. Call merge_left with the left name, then merge_right with
  * the right name, which adds the merge. Both return 0, or -1 with an error if a name is not a
- * token; merge_right also if the joined name is not a token. */
+ * token; merge_right also if the joined name is not a token. merge_joined is for both names with a
+ * space between them. */
 struct named_merge {
-    struct buf bytes; /* the caller sets it to BUF_INIT and releases it at the end */
+    struct buf bytes; /* the caller sets it to BUF_INIT */
     int64_t left;
 };
+static inline void named_merge_release(struct named_merge *m)
+{
+    buf_release(&m->bytes);
+}
+int merge_joined(struct vocabulary *v, struct named_merge *m, const char *names, size_t n);
 int merge_left(const struct vocabulary *v, struct named_merge *m, const char *name, size_t n);
 int merge_right(struct vocabulary *v, struct named_merge *m, const char *name, size_t n);
 

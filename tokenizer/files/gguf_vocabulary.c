@@ -212,17 +212,16 @@ static void put_begin(struct buf *out, const struct vocabulary *v, int64_t id)
 
 static const struct pre *find_pre(const struct gguf *g)
 {
-    const struct pre *found = NULL;
     SCOPED(buf) text = BUF_INIT;
-    int failed = read_text(g, "tokenizer.ggml.pre", &text);
-    for (int i = 0; i < PRES && !failed && !found; i++)
+    if (read_text(g, "tokenizer.ggml.pre", &text) < 0)
+        return NULL;
+    for (int i = 0; i < PRES; i++)
         if (!strcmp(text.data, pres[i].name))
-            found = &pres[i];
-    if (!failed && !found)
-        err_set("%s: unsupported tokenizer.ggml.pre '%s', only gpt-2, llama-bpe, qwen2 and smollm: "
-                "give --vocab",
-                g->path, text.data);
-    return found;
+            return &pres[i];
+    err_set("%s: unsupported tokenizer.ggml.pre '%s', only gpt-2, llama-bpe, qwen2 and smollm: "
+            "give --vocab",
+            g->path, text.data);
+    return NULL;
 }
 
 /* `bytes` is working memory. */
@@ -239,30 +238,19 @@ static int put_byte_level(struct vocabulary *v, const struct item *t, void *byte
     return vocabulary_put(v, t->id, b->data, b->len, TOKEN_MODEL);
 }
 
-static int put_merge(struct vocabulary *v, struct named_merge *m, const char *s, size_t n)
-{
-    const char *space = n ? memchr(s, ' ', n) : NULL;
-    const size_t left = space ? (size_t)(space - s) : 0;
-    if (!left || left + 1 == n)
-        return err_set("not a pair of tokens");
-    return merge_left(v, m, s, left) < 0 ? -1 : merge_right(v, m, space + 1, n - left - 1);
-}
-
 static int read_merges(struct vocabulary *v, const struct gguf *g)
 {
     const struct gguf_key *merges = list_of(g, "tokenizer.ggml.merges", GGUF_TEXT);
     const unsigned char *at = merges ? merges->value : NULL;
-    struct named_merge m = { .bytes = BUF_INIT };
-    int failed = merges ? 0 : -1;
-    for (uint64_t i = 0; !failed && i < merges->count; i++) {
+    SCOPED(named_merge) m = { .bytes = BUF_INIT };
+    for (uint64_t i = 0; merges && i < merges->count; i++) {
         size_t n;
         const char *s = gguf_item_text(&at, &n);
-        if (put_merge(v, &m, s, n) < 0)
-            failed = err_in("%s: merge %llu, at byte %llu", g->path, (unsigned long long)i,
-                            byte_of(g, s));
+        if (merge_joined(v, &m, s, n) < 0)
+            return err_in("%s: merge %llu, at byte %llu", g->path, (unsigned long long)i,
+                          byte_of(g, s));
     }
-    buf_release(&m.bytes);
-    return failed;
+    return merges ? 0 : -1;
 }
 
 static int frame_byte_level(struct vocabulary *v, const struct listed *l, const struct pre *pre)
@@ -284,12 +272,12 @@ static int read_byte_level(struct vocabulary *v, const struct gguf *g)
     struct listed l;
     SCOPED(buf) bytes = BUF_INIT;
     const struct pre *pre = find_pre(g);
-    int failed = !pre || find_lists(&l, g, -1, -1, -1) < 0 ||
-                 each_token(v, &l, &bytes, put_byte_level) < 0 || read_merges(v, g) < 0 ||
-                 frame_byte_level(v, &l, pre) < 0;
-    if (!failed)
-        v->end_of_text = used(v, l.end);
-    return failed ? -1 : 0;
+    if (!pre || find_lists(&l, g, -1, -1, -1) < 0 ||
+        each_token(v, &l, &bytes, put_byte_level) < 0 || read_merges(v, g) < 0 ||
+        frame_byte_level(v, &l, pre) < 0)
+        return -1;
+    v->end_of_text = used(v, l.end);
+    return 0;
 }
 
 /* ---- llama -------------------------------------------------------------------------------- */
@@ -302,7 +290,7 @@ static int put_piece(struct vocabulary *v, const struct item *t, void *pieces)
 
 static int finish_pieces(struct vocabulary *v, const struct listed *l, struct sentencepiece *m)
 {
-    struct buf post = BUF_INIT;
+    SCOPED(buf) post = BUF_INIT;
     int begins;
     if (v->roles[TOKENIZER_UNKNOWN] < 0)
         v->roles[TOKENIZER_UNKNOWN] = used(v, l->unknown);
@@ -314,10 +302,8 @@ static int finish_pieces(struct vocabulary *v, const struct listed *l, struct se
         return -1;
     put_begin(&post, v, begins ? l->begin : -1);
     m->post = post.data;
-    int failed = sentencepiece_finish(m);
-    buf_release(&post);
     v->end_of_text = used(v, l->end);
-    return failed ? err_in("%s", l->g->path) : 0;
+    return sentencepiece_finish(m) < 0 ? err_in("%s", l->g->path) : 0;
 }
 
 static int read_pieces(struct vocabulary *v, const struct gguf *g)
@@ -328,8 +314,7 @@ static int read_pieces(struct vocabulary *v, const struct gguf *g)
         !(l.scores = find_parallel(&l, "tokenizer.ggml.scores", GGUF_F32, "scores")))
         return -1;
     v->byte_level = 0;
-    int failed = each_token(v, &l, &m, put_piece) < 0 || finish_pieces(v, &l, &m) < 0;
-    return failed ? -1 : 0;
+    return each_token(v, &l, &m, put_piece) < 0 ? -1 : finish_pieces(v, &l, &m);
 }
 
 /* ---- bert --------------------------------------------------------------------------------- */
@@ -342,21 +327,13 @@ static int is_bracketed(const struct item *t)
     return t->n > 2 && t->s[0] == '[' && t->s[t->n - 1] == ']';
 }
 
-static int is_role(const struct item *t)
-{
-    for (int i = 0; i < TOKENIZER_ROLES; i++)
-        if (t->n == strlen(bert_role_names[i]) && !memcmp(t->s, bert_role_names[i], t->n))
-            return 1;
-    return 0;
-}
-
 /* `name` is working memory. */
 static int put_word(struct vocabulary *v, const struct item *t, void *name)
 {
     struct buf *b = name;
     const size_t skip = t->n >= strlen(mark) && !memcmp(t->s, mark, strlen(mark)) ? strlen(mark)
                                                                                   : 0;
-    if (is_role(t)) { /* a normal token in some files */
+    if (bert_is_role(t->s, t->n)) { /* a normal token in some files */
         struct item special = *t;
         special.type = SENTENCEPIECE_CONTROL;
         return put_added(v, &special);
@@ -402,9 +379,9 @@ static int read_words(struct vocabulary *v, const struct gguf *g)
     struct listed l;
     SCOPED(buf) name = BUF_INIT;
     v->byte_level = 0;
-    int failed = find_lists(&l, g, -1, -1, -1) < 0 || each_token(v, &l, &name, put_word) < 0 ||
-                 finish_words(v, &l) < 0;
-    return failed ? -1 : 0;
+    if (find_lists(&l, g, -1, -1, -1) < 0 || each_token(v, &l, &name, put_word) < 0)
+        return -1;
+    return finish_words(v, &l);
 }
 
 /* ---- all ---------------------------------------------------------------------------------- */
@@ -418,16 +395,14 @@ enum { MODELS = sizeof models / sizeof *models };
 static int read_keys(struct vocabulary *v, const struct gguf *g)
 {
     SCOPED(buf) model = BUF_INIT;
-    int i = 0, failed = read_text(g, "tokenizer.ggml.model", &model);
-    while (!failed && i < MODELS && strcmp(model.data, models[i].model) != 0)
-        i++;
-    if (!failed && i == MODELS)
-        failed = err_set("%s: unsupported tokenizer.ggml.model '%s', only gpt2, llama and bert: "
-                         "give --vocab",
-                         g->path, model.data);
-    if (!failed)
-        failed = models[i].read(v, g);
-    return failed;
+    if (read_text(g, "tokenizer.ggml.model", &model) < 0)
+        return -1;
+    for (int i = 0; i < MODELS; i++)
+        if (!strcmp(model.data, models[i].model))
+            return models[i].read(v, g);
+    return err_set("%s: unsupported tokenizer.ggml.model '%s', only gpt2, llama and bert: "
+                   "give --vocab",
+                   g->path, model.data);
 }
 
 /* Sets v->end_of_text from the file's key, because a tokenizer.json does not always tell it.
@@ -449,10 +424,7 @@ int gguf_vocabulary_read(struct vocabulary *v, const struct gguf *g)
     SCOPED(buf) text = BUF_INIT;
     if (!k)
         return read_keys(v, g);
-    int failed = gguf_text(g, k, &text);
-    if (!failed)
-        failed = tokenizer_json_parse(v, text.data, text.len, g->path);
-    if (!failed)
-        failed = read_end(v, g);
-    return failed;
+    if (gguf_text(g, k, &text) < 0 || tokenizer_json_parse(v, text.data, text.len, g->path) < 0)
+        return -1;
+    return read_end(v, g);
 }

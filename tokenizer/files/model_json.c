@@ -69,12 +69,10 @@ static int find_in_root(struct js_scan *s, struct model_parts *p)
 
 int model_parts_find(struct model_parts *p, const char *text, size_t n)
 {
-    struct js_scan s;
+    SCOPED(js_scan) s;
     *p = (struct model_parts){ 0 };
     js_scan_init(&s, text, n);
-    int result = find_in_root(&s, p);
-    js_scan_release(&s);
-    return result;
+    return find_in_root(&s, p);
 }
 
 size_t model_parts_cuts(const struct model_parts *p, struct js_cut cuts[2])
@@ -167,11 +165,9 @@ static int put_model_token(struct vocabulary *v, const char *name, size_t n, int
 
 int model_vocab_read(struct vocabulary *v, const char *text, const struct model_parts *p)
 {
-    struct js_scan s;
+    SCOPED(js_scan) s;
     begin_part(&s, text, &p->vocab);
-    int result = read_tokens(v, &s, put_model_token);
-    js_scan_release(&s);
-    return result < 0 ? err_in("model.vocab") : 0;
+    return read_tokens(v, &s, put_model_token) < 0 ? err_in("model.vocab") : 0;
 }
 
 int model_pieces_read(struct vocabulary *v, const struct js *list)
@@ -231,12 +227,10 @@ static int read_vocab_json(struct vocabulary *v, struct js_scan *s)
 
 int vocab_json_parse(struct vocabulary *v, const char *text, size_t n, const char *name)
 {
-    struct js_scan s;
+    SCOPED(js_scan) s;
     js_scan_init(&s, text, n);
     vocabulary_expect(v, n);
-    int result = read_vocab_json(v, &s);
-    js_scan_release(&s);
-    return result < 0 ? err_in("%s", name) : 0;
+    return read_vocab_json(v, &s) < 0 ? err_in("%s", name) : 0;
 }
 
 /* ---- merges --------------------------------------------------------------------------------- */
@@ -247,13 +241,7 @@ static int read_joined(struct vocabulary *v, struct js_scan *s, struct named_mer
 {
     const char *names;
     size_t n;
-    if (js_scan_text(s, &names, &n) < 0)
-        return -1;
-    const char *space = memchr(names, ' ', n);
-    size_t left = space ? (size_t)(space - names) : 0;
-    if (!left || left + 1 == n)
-        return err_set("not a pair of tokens");
-    return merge_left(v, m, names, left) < 0 ? -1 : merge_right(v, m, space + 1, n - left - 1);
+    return js_scan_text(s, &names, &n) < 0 ? -1 : merge_joined(v, m, names, n);
 }
 
 /* Reads a merge of the form ["left", "right"] and adds it to v; *m is working memory. Returns 0, or
@@ -275,8 +263,8 @@ static int read_pair(struct vocabulary *v, struct js_scan *s, struct named_merge
 
 int model_merges_read(struct vocabulary *v, const char *text, const struct model_parts *p)
 {
-    struct js_scan s;
-    struct named_merge m = { .bytes = BUF_INIT };
+    SCOPED(js_scan) s;
+    SCOPED(named_merge) m = { .bytes = BUF_INIT };
     int more;
     begin_part(&s, text, &p->merges);
     for (size_t i = 0; (more = js_scan_next(&s, ']', i)) > 0; i++) {
@@ -290,7 +278,5 @@ int model_merges_read(struct vocabulary *v, const char *text, const struct model
             break;
         }
     }
-    js_scan_release(&s);
-    buf_release(&m.bytes);
     return more < 0 ? err_in("model.merges") : 0;
 }

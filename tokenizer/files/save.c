@@ -114,18 +114,15 @@ static void tiktoken_print(const struct vocabulary *v, struct buf *out)
  * must give the same tokens, merges and end-of-text. */
 static int tiktoken_says_all(const struct vocabulary *v, const struct buf *text)
 {
-    struct vocabulary again;
+    SCOPED(vocabulary) again;
     vocabulary_init(&again);
-    int same = splitter_is_gpt2(&v->splitter) && !v->general && !v->prefix_space &&
-               !v->ignore_merges &&
-               tiktoken_parse(&again, text->data, text->len, "vocab.tiktoken") == 0 &&
-               encoding_add_specials(&again, encoding_named(TOKENIZER_GPT2)) == 0 &&
-               again.count == v->count && again.end_of_text == v->end_of_text &&
-               again.added_count == v->added_count && again.merge_count == v->merge_count &&
-               (!v->merge_count ||
-                !memcmp(again.merges, v->merges, v->merge_count * sizeof *v->merges));
-    vocabulary_release(&again);
-    return same;
+    return splitter_is_gpt2(&v->splitter) && !v->general && !v->prefix_space && !v->ignore_merges &&
+           tiktoken_parse(&again, text->data, text->len, "vocab.tiktoken") == 0 &&
+           encoding_add_specials(&again, encoding_named(TOKENIZER_GPT2)) == 0 &&
+           again.count == v->count && again.end_of_text == v->end_of_text &&
+           again.added_count == v->added_count && again.merge_count == v->merge_count &&
+           (!v->merge_count ||
+            !memcmp(again.merges, v->merges, v->merge_count * sizeof *v->merges));
 }
 
 /* ---- all of them --------------------------------------------------------------------------- */
@@ -175,7 +172,7 @@ static int form_print(const struct file_form *form, const struct vocabulary *v, 
  * tokenizer.json. Returns 1, 0 if there is none, or -1 with an error. */
 static int print_old(const struct file_form *form, const char *dir, struct buf *text)
 {
-    struct vocabulary old;
+    SCOPED(vocabulary) old;
     SCOPED(buf) path = BUF_INIT, json = BUF_INIT;
     enum file_kind kind;
     vocabulary_init(&old);
@@ -184,7 +181,6 @@ static int print_old(const struct file_form *form, const char *dir, struct buf *
     if (!result && kind == FILE_PLAIN && (result = file_read(path.data, &json)) == 0)
         result = tokenizer_json_parse(&old, json.data, json.len, path.data) == 0 &&
                  form_print(form, &old, text);
-    vocabulary_release(&old);
     return result;
 }
 

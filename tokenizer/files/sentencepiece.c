@@ -144,9 +144,8 @@ static void put_merges(const struct sentencepiece *m)
             if (right < 0 || m->types[left] != SENTENCEPIECE_NORMAL ||
                 m->types[right] != SENTENCEPIECE_NORMAL)
                 continue;
-            mem_grow(all, cap, count + 1);
-            all[count++] = (struct ranked){ { (uint32_t)left, (uint32_t)right, id, 0 },
-                                            v->scores[id] };
+            mem_next(all, count, cap) = (struct ranked){ { (uint32_t)left, (uint32_t)right, id, 0 },
+                                                         v->scores[id] };
         }
     }
     if (count)
@@ -251,19 +250,15 @@ static int read_fields(struct sentencepiece *m, const unsigned char *p, const un
 
 int sentencepiece_parse(struct vocabulary *v, const char *text, size_t n, const char *name)
 {
-    struct sentencepiece m = {
+    SCOPED(sentencepiece) m = {
         .v = v, .model = SENTENCEPIECE_UNIGRAM, .dummy_prefix = 1, .remove_extra = 1
     };
     const unsigned char *p = (const unsigned char *)text;
-    int result = read_fields(&m, p, p + n);
-    if (!result)
-        result = vocabulary_check_full(v);
+    int result = read_fields(&m, p, p + n) < 0 ? -1 : vocabulary_check_full(v);
     if (!result && v->roles[TOKENIZER_UNKNOWN] < 0)
         result = err_set("it has no unknown token");
-    if (!result)
-        result = sentencepiece_finish(&m);
-    if (!result)
-        v->end_of_text = vocabulary_find(v, "</s>", 4);
-    sentencepiece_release(&m);
-    return result < 0 ? err_in("%s", name) : 0;
+    if (result < 0 || sentencepiece_finish(&m) < 0)
+        return err_in("%s", name);
+    v->end_of_text = vocabulary_find(v, "</s>", 4);
+    return 0;
 }

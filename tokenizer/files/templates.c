@@ -152,13 +152,6 @@ int post_processor_read(struct vocabulary *v, const struct js *post)
 
 /* ---- written --------------------------------------------------------------------------------- */
 
-static void print_name(const struct vocabulary *v, int64_t id, struct buf *out)
-{
-    SCOPED(buf) name = BUF_INIT;
-    vocabulary_name(v, (uint32_t)id, &name);
-    js_quote(out, name.data, name.len);
-}
-
 static void print_template(const struct vocabulary *v, const struct template *t, struct buf *out)
 {
     buf_addc(out, '[');
@@ -167,7 +160,7 @@ static void print_template(const struct vocabulary *v, const struct template *t,
         buf_adds(out, i ? ", " : "");
         if (p->id >= 0) {
             buf_adds(out, "{\"SpecialToken\": {\"id\": ");
-            print_name(v, p->id, out);
+            token_print(v, (uint32_t)p->id, out);
         } else {
             buf_addf(out, "{\"Sequence\": {\"id\": \"%c\"", p->id == TEMPLATE_A ? 'A' : 'B');
         }
@@ -187,11 +180,11 @@ static void print_template_tokens(const struct vocabulary *v, struct buf *out)
         if (before)
             continue;
         buf_adds(out, printed++ ? ", " : "");
-        print_name(v, id, out);
+        token_print(v, (uint32_t)id, out);
         buf_adds(out, ": {\"id\": ");
-        print_name(v, id, out);
+        token_print(v, (uint32_t)id, out);
         buf_addf(out, ", \"ids\": [%u], \"tokens\": [", (uint32_t)id);
-        print_name(v, id, out);
+        token_print(v, (uint32_t)id, out);
         buf_adds(out, "]}");
     }
 }

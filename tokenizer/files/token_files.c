@@ -55,9 +55,18 @@ int merge_right(struct vocabulary *v, struct named_merge *m, const char *name, s
     return 0;
 }
 
+int merge_joined(struct vocabulary *v, struct named_merge *m, const char *names, size_t n)
+{
+    const char *space = n ? memchr(names, ' ', n) : NULL;
+    const size_t left = space ? (size_t)(space - names) : 0;
+    if (!left || left + 1 == n)
+        return err_set("not a pair of tokens");
+    return merge_left(v, m, names, left) < 0 ? -1 : merge_right(v, m, space + 1, n - left - 1);
+}
+
 int merges_parse(struct vocabulary *v, const char *text, size_t n, const char *name)
 {
-    struct named_merge m = { .bytes = BUF_INIT };
+    SCOPED(named_merge) m = { .bytes = BUF_INIT };
     struct lines l = LINES_OF(text, n);
     int result = 0;
     while (!result && lines_next_text(&l)) {
@@ -73,7 +82,6 @@ int merges_parse(struct vocabulary *v, const char *text, size_t n, const char *n
                  merge_right(v, &m, space + 1, len - left - 1) < 0)
             result = err_in("%s: line %" PRIu64, name, l.number);
     }
-    buf_release(&m.bytes);
     return result;
 }
 

@@ -233,6 +233,16 @@ static int read_steps(struct vocabulary *v, const struct js *normalizer, const s
                : steps_read_pre_tokenizer(&v->pre_tokenizer, pre, byte_level);
 }
 
+static int read_way_without_bytes(struct vocabulary *v, const struct js *normalizer,
+                                  const struct js *pre, const char *model)
+{
+    int byte_level = 0;
+    v->byte_level = 0;
+    if (read_steps(v, normalizer, pre, &byte_level) < 0)
+        return -1;
+    return byte_level ? err_set("pre_tokenizer 'ByteLevel' is not supported with %s", model) : 0;
+}
+
 /* Reads how text is cut for BPE. With ByteLevel, tokens are byte strings. Returns 0, or -1 with an
  * error. */
 static int read_way_to_bpe(struct vocabulary *v, const struct js *normalizer, const struct js *pre)
@@ -263,7 +273,6 @@ static int has_normalized(const struct vocabulary *v)
 static int read_way_to_wordpiece(struct vocabulary *v, const struct js *normalizer,
                                  const struct js *pre)
 {
-    int byte_level = 0;
     wordpiece_frame(v, 0);
     if ((!js_is_set(normalizer) || !strcmp(js_type(normalizer), "BertNormalizer")) &&
         !strcmp(js_type(pre), "BertPreTokenizer") && !has_normalized(v)) {
@@ -272,9 +281,7 @@ static int read_way_to_wordpiece(struct vocabulary *v, const struct js *normaliz
             v->rules = steps_bert_rules(normalizer);
         return 0;
     }
-    if (read_steps(v, normalizer, pre, &byte_level) < 0)
-        return -1;
-    return byte_level ? err_set("pre_tokenizer 'ByteLevel' is not supported with WordPiece") : 0;
+    return read_way_without_bytes(v, normalizer, pre, "WordPiece");
 }
 
 /* Reads the decoder. Joining bytes and joining BERT's words need no steps here: they follow from
@@ -334,16 +341,6 @@ int unigram_frame(struct vocabulary *v)
 }
 
 /* ---- the whole ----------------------------------------------------------------------------- */
-
-static int read_way_without_bytes(struct vocabulary *v, const struct js *normalizer,
-                                  const struct js *pre, const char *model)
-{
-    int byte_level = 0;
-    v->byte_level = 0;
-    if (read_steps(v, normalizer, pre, &byte_level) < 0)
-        return -1;
-    return byte_level ? err_set("pre_tokenizer 'ByteLevel' is not supported with %s", model) : 0;
-}
 
 static int read_unigram(struct vocabulary *v, const struct js *model)
 {
@@ -504,13 +501,18 @@ static void print_affix(struct buf *out, const char *key, const char *affix)
         buf_adds(out, "null");
 }
 
-static void print_bpe(const struct vocabulary *v, struct buf *out)
+static void print_unknown(const struct vocabulary *v, const char *none, struct buf *out)
 {
-    buf_adds(out, "    \"type\": \"BPE\", \"dropout\": null, \"unk_token\": ");
     if (v->roles[TOKENIZER_UNKNOWN] >= 0)
         token_print(v, (uint32_t)v->roles[TOKENIZER_UNKNOWN], out);
     else
-        buf_adds(out, "null");
+        buf_adds(out, none);
+}
+
+static void print_bpe(const struct vocabulary *v, struct buf *out)
+{
+    buf_adds(out, "    \"type\": \"BPE\", \"dropout\": null, \"unk_token\": ");
+    print_unknown(v, "null", out);
     print_affix(out, "continuing_subword_prefix", v->prefix);
     print_affix(out, "end_of_word_suffix", v->suffix);
     print_bool(out, "fuse_unk", v->fuse_unknown);
@@ -541,10 +543,7 @@ static void print_merges(const struct vocabulary *v, struct buf *out)
 static void print_wordlevel(const struct vocabulary *v, struct buf *out)
 {
     buf_adds(out, "    \"type\": \"WordLevel\", \"unk_token\": ");
-    if (v->roles[TOKENIZER_UNKNOWN] >= 0)
-        token_print(v, (uint32_t)v->roles[TOKENIZER_UNKNOWN], out);
-    else
-        buf_adds(out, "\"\"");
+    print_unknown(v, "\"\"", out);
 }
 
 /* Appends the members of a Unigram model, as JSON: the tokens with their scores. The tokens of the
