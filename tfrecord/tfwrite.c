@@ -59,6 +59,11 @@ static const struct tfwrite write_defaults = {
     .short_probability = 0.1,
 };
 
+static int may_replace(const char *path)
+{
+    return tool_may_replace(path, NULL, NULL);
+}
+
 static uint64_t seed_or(const struct tfwrite *given, uint64_t usual)
 {
     return given->seed < 0 ? usual : (uint64_t)given->seed;
@@ -150,11 +155,6 @@ static int run_bert(const struct tfwrite *given, struct intake *s)
 
 /* ---- layout megatron ---------------------------------------------------------------------- */
 
-static int may_replace(const char *path)
-{
-    return tool_may_replace(path, NULL, NULL);
-}
-
 static int run_megatron(const struct tfwrite *given, struct intake *s)
 {
     struct megatron_pair p = { .prefix = given->output,
@@ -176,7 +176,7 @@ static int run_flat(const struct tfwrite *given, struct intake *s)
     struct flat_file f = { .path = given->output,
                            .kind = given->layout == LAYOUT_LLMC ? FLAT_LLMC : FLAT_NANOGPT,
                            .written = progress_to };
-    if (tool_may_replace(given->output, NULL, NULL) < 0)
+    if (may_replace(given->output) < 0)
         return -1;
     progress_begin("document(s)", 0);
     int result = flat_file_write(&f, s);
@@ -289,7 +289,7 @@ static int run_index(int argc, char **argv, void *options)
     for (int i = 0; i < argc && !result; i++) {
         index_path(&path, argv[i]);
         const char *to = given->output ? given->output : path.data;
-        result = tool_may_replace(to, NULL, NULL) < 0 ? -1 : index_file(argv[i], to);
+        result = may_replace(to) < 0 ? -1 : index_file(argv[i], to);
     }
     return result;
 }
@@ -321,8 +321,7 @@ static int run_repair(int, char **argv, void *options)
     struct repair r = { .told = print_bad };
     if (!given->output)
         return err_usage("--output is missing: name a file for the good records");
-    if (tool_may_replace(given->output, NULL, NULL) < 0 ||
-        repair_file(&r, argv[0], given->output) < 0)
+    if (may_replace(given->output) < 0 || repair_file(&r, argv[0], given->output) < 0)
         return -1;
     printf("%s: %" PRIu64 " record%s of %s, without %" PRIu64 " bad one%s of %" PRIu64 " byte%s\n",
            given->output, r.good, noun_end(r.good), argv[0], r.bad, noun_end(r.bad), r.lost_bytes,
@@ -346,7 +345,7 @@ static int may_replace_maps(const char *name)
     if (!*name)
         return err_usage("the name of an output is empty");
     buf_addf(&path, "%s_doc_idx.npy", name);
-    return tool_may_replace(path.data, NULL, NULL);
+    return may_replace(path.data);
 }
 
 static int write_maps(const struct index_map *given, const char *prefix)
@@ -366,17 +365,16 @@ static int write_maps(const struct index_map *given, const char *prefix)
     else
         indexmap_name(&name, &x, prefix, given->part);
     enum indexmap_rule rule = given->samples ? (enum indexmap_rule)given->split_rule : INDEXMAP_CUT;
-    int result = may_replace_maps(name.data);
-    if (!result)
-        result = indexmap_split(&x, m.sequences, shares, given->part, rule);
-    if (!result && !(result = indexmap_write(&x, &m, name.data))) {
-        const uint64_t documents = x.end - x.first;
-        printf("%s: %" PRIu64 " sample%s, %" PRIu64 " epoch%s of %" PRIu64 " document%s%s\n",
-               name.data, x.made, noun_end(x.made), x.epochs, noun_end(x.epochs), documents,
-               noun_end(documents), x.apart ? ", the last apart" : "");
-        tool_count("sample(s)", x.made);
-    }
-    return result;
+    if (may_replace_maps(name.data) < 0 ||
+        indexmap_split(&x, m.sequences, shares, given->part, rule) < 0 ||
+        indexmap_write(&x, &m, name.data) < 0)
+        return -1;
+    const uint64_t documents = x.end - x.first;
+    printf("%s: %" PRIu64 " sample%s, %" PRIu64 " epoch%s of %" PRIu64 " document%s%s\n", name.data,
+           x.made, noun_end(x.made), x.epochs, noun_end(x.epochs), documents, noun_end(documents),
+           x.apart ? ", the last apart" : "");
+    tool_count("sample(s)", x.made);
+    return 0;
 }
 
 static int check_maps(const struct index_map *given)
@@ -526,14 +524,11 @@ static int blend_pairs(const struct mixed *given, struct blend *b, uint64_t *tak
     if (tool_given("shards"))
         return err_usage("--shards cannot be used with Megatron pairs");
     buf_addf(&path, "%s_dataset_index.npy", given->output);
-    int result = tool_may_replace(path.data, NULL, NULL);
-    if (!result)
-        result = check_pairs(b);
+    if (may_replace(path.data) < 0 || check_pairs(b) < 0)
+        return -1;
     blend_count(b, samples, taken);
-    if (!result)
-        result = blend_write(b, samples, given->output);
     tool_count("sample(s)", samples);
-    return result;
+    return blend_write(b, samples, given->output);
 }
 
 /* Returns 1 if all sources are Megatron pairs, 0 if none is, or -1 with an error. */

@@ -286,6 +286,15 @@ int file_list(struct file_names *out, const char *dir, const char *suffix)
     return list_names(out, dir, suffix, 0);
 }
 
+int file_list_there(struct file_names *out, const char *dir, const char *suffix)
+{
+    enum file_kind kind;
+    *out = (struct file_names){ 0 };
+    if (file_look(dir, &kind) < 0)
+        return -1;
+    return kind == FILE_FOLDER ? file_list(out, dir, suffix) : 0;
+}
+
 int file_list_all(struct file_names *out, const char *dir)
 {
     return list_names(out, dir, "", 1);

@@ -185,7 +185,7 @@ static void make_rows(struct rows *r)
     }
 }
 
-static void free_rows(struct rows *r)
+static void rows_release(struct rows *r)
 {
     bert_rows_release(&r->reader);
     free(r->rows);
@@ -258,7 +258,7 @@ static int check_rows(const struct manifest *m, const char *path, const struct r
 static int check_bert(const struct manifest *m, const char *path, const char *dir,
                       enum bert_layout layout)
 {
-    struct rows r = { .shape = { .layout = layout } };
+    SCOPED(rows) r = { .shape = { .layout = layout } };
     uint64_t length, mask_tokens;
     if (want_number(m, path, "sequence_length", 1, 1 << 24, &length) < 0 ||
         want_number(m, path, "mask_tokens", 1, length, &mask_tokens) < 0)
@@ -279,7 +279,6 @@ static int check_bert(const struct manifest *m, const char *path, const char *di
     if (!result)
         result = check_rows(m, path, &r, dataset_count(d));
     dataset_close(d);
-    free_rows(&r);
     return result;
 }
 

@@ -102,12 +102,12 @@ static int same_name(const struct feature_view *a, const struct feature_view *b)
 int listing_example(struct buf *out, const void *data, size_t n)
 {
     struct example_reader r;
-    struct feature_view *views = NULL, v;
+    SCOPED_MEM struct feature_view *views = NULL;
+    struct feature_view v;
     size_t count = 0, cap = 0, before = out->len;
     int result;
-    for (example_open(&r, data, n); (result = example_next(&r, &v)) > 0;) {
+    for (example_open(&r, data, n); (result = example_next(&r, &v)) > 0;)
         mem_next(views, count, cap) = v;
-    }
     if (count)
         qsort(views, count, sizeof *views, by_name);
     buf_addc(out, '{');
@@ -120,7 +120,6 @@ int listing_example(struct buf *out, const void *data, size_t n)
     buf_adds(out, "}\n");
     if (result < 0)
         buf_truncate(out, before);
-    free(views);
     return result;
 }
 

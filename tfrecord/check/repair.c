@@ -46,9 +46,9 @@ static int copy_good(struct repair *r, const struct file_map *map, const char *p
         buf_clear(&line);
         index_line(&line, to, bytes);
         to += bytes;
-        result = output_write(out, map->data + record.offset, bytes);
-        if (!result)
-            result = output_write(index, line.data, line.len);
+        if (output_write(out, map->data + record.offset, bytes) < 0 ||
+            output_write(index, line.data, line.len) < 0)
+            result = -1;
     }
     return result;
 }
@@ -59,16 +59,14 @@ int repair_file(struct repair *r, const char *path, const char *to)
     struct output outs[2] = { { 0 }, { 0 } }; /* the records, and their index */
     SCOPED(buf) name = BUF_INIT;
     int whole = record_file_salvage(&f, path);
-    int result = whole < 0 ? -1 : 0;
-    if (!result && !whole && r->told)
+    if (!whole && r->told)
         r->told(err_get());
     index_path(&name, to);
-    if (!result)
-        result = output_open(&outs[0], to);
-    if (!result)
-        result = output_open(&outs[1], name.data);
-    if (!result)
-        result = copy_good(r, &f.records, path, &outs[0], &outs[1]);
+    int result = whole < 0 || output_open(&outs[0], to) < 0 ||
+                         output_open(&outs[1], name.data) < 0 ||
+                         copy_good(r, &f.records, path, &outs[0], &outs[1]) < 0
+                     ? -1
+                     : 0;
     if (!result && !r->good && (r->bad || !whole))
         result = err_set("'%s' has no good record: is it a TFRecord file?", path);
     if (!whole && !r->bad)

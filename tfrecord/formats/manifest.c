@@ -155,10 +155,10 @@ int shard_open(struct shard *s, const char *dir, const char *name)
     SCOPED(buf) path = BUF_INIT;
     *s = (struct shard){ 0 };
     file_join(&path, dir, name);
-    int result = output_open(&s->out, path.data);
-    if (!result)
-        s->name = mem_strdup(name);
-    return result;
+    if (output_open(&s->out, path.data) < 0)
+        return -1;
+    s->name = mem_strdup(name);
+    return 0;
 }
 
 int shard_resume(struct shard *s, const char *dir, const char *name, uint64_t records,

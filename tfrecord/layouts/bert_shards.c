@@ -205,7 +205,7 @@ static int write_shards(struct job *j, const char *dir, struct kv *manifest)
 int bert_shards_write(struct bert_shards *b, struct intake *s, const char *dir, struct kv *manifest)
 {
     struct job j = { .b = b, .s = s, .message = BUF_INIT };
-    unsigned char *continues = NULL;
+    SCOPED_MEM unsigned char *continues = NULL;
     uint32_t pad;
     if (take_vocabulary(b, s, &pad) < 0)
         return -1;
@@ -218,6 +218,5 @@ int bert_shards_write(struct bert_shards *b, struct intake *s, const char *dir, 
     bert_record_release(&j.record);
     buf_release(&j.message);
     free(j.shards);
-    free(continues);
     return result;
 }

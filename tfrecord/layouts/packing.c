@@ -156,7 +156,8 @@ size_t packing_fit(const uint32_t *lengths, size_t count, uint32_t length, uint3
                    size_t *ends)
 {
     const struct sequences s = { lengths, NULL, count, length, 0, SIZE_MAX };
-    uint32_t *rows = mem_alloc(2 * count * sizeof *rows), *sorted = rows + count;
+    SCOPED_MEM uint32_t *rows = mem_alloc(2 * count * sizeof *rows);
+    uint32_t *sorted = rows + count;
     size_t n = assign(&s, sorted, rows), end = 0;
     for (size_t i = 0; i < count; i++)
         ends[i] = 0;
@@ -169,6 +170,5 @@ size_t packing_fit(const uint32_t *lengths, size_t count, uint32_t length, uint3
     }
     for (size_t i = 0; i < count; i++)
         order[ends[rows[sorted[i]]]++] = sorted[i];
-    free(rows);
     return n;
 }

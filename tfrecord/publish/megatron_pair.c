@@ -68,11 +68,8 @@ int megatron_pair_write(struct megatron_pair *p, struct intake *s)
     if ((p->append_eod && intake_want_end_of_text(s, "--append-eod") < 0) ||
         pair_files_open(&files, p->prefix, p->may_replace) < 0)
         return -1;
-    int result = megatron_create(&w, files.stage.work, files.name, s->stream.vocabulary);
-    if (!result)
-        result = write_pair(p, s, &w);
-    if (!result)
-        result = publish(p, s, &w, &files);
-    pair_files_close(&files, result < 0);
-    return result;
+    int failed = megatron_create(&w, files.stage.work, files.name, s->stream.vocabulary) < 0 ||
+                 write_pair(p, s, &w) < 0 || publish(p, s, &w, &files) < 0;
+    pair_files_close(&files, failed);
+    return failed ? -1 : 0;
 }

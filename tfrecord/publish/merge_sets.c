@@ -32,7 +32,7 @@ struct common {
         KV_INIT, KV_INIT, KV_INIT, blends, { 0 }, { 0 }, BUF_INIT                                  \
     }
 
-static void release_common(struct common *c)
+static void common_release(struct common *c)
 {
     kv_release(&c->recipe);
     kv_release(&c->sets);
@@ -94,24 +94,22 @@ static int check_recipe(const struct common *c, const struct manifest *m, const 
 static int take_numbers(struct common *c, const struct manifest *m, const char *path)
 {
     SCOPED(buf) line = BUF_INIT;
-    int result = 0, merged = kv_get(&m->kv, "set") != NULL;
     if (kv_get(&m->kv, "source"))
         return err_set("%s: is the manifest of a blend: take the sets that the blend was made of",
                        path);
-    for (int i = 0; i < SUMMED && !result; i++) {
+    for (int i = 0; i < SUMMED; i++) {
         uint64_t n;
         if (!kv_get(&m->kv, summed[i]))
             continue;
-        result = kv_get_u64(&m->kv, summed[i], &n) < 0 ? err_in("%s", path) : 0;
-        if (result)
-            break;
+        if (kv_get_u64(&m->kv, summed[i], &n) < 0)
+            return err_in("%s", path);
         c->sums[i] += n;
         c->has[i] = 1;
         buf_addf(&line, "%s%s=%" PRIu64, line.len ? " " : "", summed[i], n);
     }
-    if (!merged || c->blends)
+    if (!kv_get(&m->kv, "set") || c->blends)
         kv_add(&c->sets, c->blends ? "source" : "set", line.data);
-    return result;
+    return 0;
 }
 
 static int take_tokenizer(struct common *c, const struct manifest *m, const char *path)
@@ -295,13 +293,6 @@ static int copy_blend(struct joining *j)
     return 0;
 }
 
-static int load_set(struct manifest *m, const char *dir, struct buf *path)
-{
-    file_join(path, dir, "manifest");
-    int there = manifest_load(m, path->data);
-    return there ? there : err_set("%s: has no manifest, so it is not a finished data set", dir);
-}
-
 /* Opens the reader of the set `dir`, or of its part `folder` ("" or "validation"). Returns 0, or -1
  * with an error. */
 static int open_reader(struct reader *r, const char *dir, const char *folder)
@@ -309,7 +300,10 @@ static int open_reader(struct reader *r, const char *dir, const char *folder)
     file_join(&r->dir, dir, folder);
     if (!*folder)
         buf_truncate(&r->dir, strlen(dir));
-    return load_set(&r->set, r->dir.data, &r->path);
+    file_join(&r->path, r->dir.data, "manifest");
+    int there = manifest_load(&r->set, r->path.data);
+    return there ? there
+                 : err_set("%s: has no manifest, so it is not a finished data set", r->dir.data);
 }
 
 static void close_readers(struct reader *readers, int count)
@@ -328,16 +322,15 @@ static void close_readers(struct reader *readers, int count)
 static int open_readers(struct reader **readers, struct common *c, char *const *dirs, int count,
                         const char *folder)
 {
-    int result = 0;
     *readers = mem_zalloc((size_t)count, sizeof **readers);
     for (int i = 0; i < count; i++)
         (*readers)[i] = (struct reader){ .dir = BUF_INIT, .path = BUF_INIT };
-    for (int i = 0; i < count && !result; i++) {
+    for (int i = 0; i < count; i++) {
         struct reader *r = &(*readers)[i];
         if (open_reader(r, dirs[i], folder) < 0 || take_manifest(c, &r->set, r->path.data, !i) < 0)
-            result = -1;
+            return -1;
     }
-    return result;
+    return 0;
 }
 
 static int take_compression(const struct common *c, enum compression *how)
@@ -410,7 +403,7 @@ static int join_part(const struct merge_sets *m, struct reader *readers, const s
 static int join(const struct merge_sets *m, const char *work, const char *folder, char *const *dirs,
                 int count, uint64_t *records, int *two)
 {
-    struct common c = COMMON_INIT(m->blend && !*folder);
+    SCOPED(common) c = COMMON_INIT(m->blend && !*folder);
     struct reader *readers;
     int result = open_readers(&readers, &c, dirs, count, folder);
     *two = kv_get(&c.recipe, "validation") != NULL;
@@ -420,7 +413,6 @@ static int join(const struct merge_sets *m, const char *work, const char *folder
         result = join_part(m, readers, &c, work, folder, count);
     *records = c.sums[RECORDS];
     close_readers(readers, count);
-    release_common(&c);
     return result;
 }
 
@@ -521,10 +513,10 @@ static int publish_pair(struct megatron_writer *w, struct common *c, struct pair
 int merge_sets_pairs(const struct merge_sets *m, char *const *paths, int count, uint64_t *records)
 {
     SCOPED_BY(megatron_release) struct megatron_writer w = { .bytes = BUF_INIT };
-    struct common c = COMMON_INIT(0);
+    SCOPED(common) c = COMMON_INIT(0);
     struct pair_files files;
-    int result = pair_files_open(&files, m->output, m->may_replace);
-    if (result < 0)
+    int result = 0;
+    if (pair_files_open(&files, m->output, m->may_replace) < 0)
         return -1;
     m->watch.begin("sequence(s)", 0);
     for (int i = 0; i < count && !result; i++)
@@ -533,7 +525,6 @@ int merge_sets_pairs(const struct merge_sets *m, char *const *paths, int count, 
     if (!result)
         result = publish_pair(&w, &c, &files, m->provenance);
     *records = w.sequences;
-    release_common(&c);
     pair_files_close(&files, result < 0);
     return result;
 }

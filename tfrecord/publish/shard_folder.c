@@ -153,11 +153,10 @@ static int write_bert(struct work *k, struct bert_shards *b)
     if (!result)
         result = bert_shards_write(b, k->s, k->stage.work, &files);
     k->f->watch.end();
-    if (!result) {
-        describe_instances(b, &m);
-        result = write_manifest(k, "", &m, &files);
-    }
-    return result;
+    if (result < 0)
+        return -1;
+    describe_instances(b, &m);
+    return write_manifest(k, "", &m, &files);
 }
 
 /* ---- the folder --------------------------------------------------------------------------- */
@@ -181,13 +180,11 @@ static int check_folder(const char *dir, int force)
     SCOPED(file_names) files = { 0 };
     SCOPED(manifest) m = { 0 };
     SCOPED(buf) path = BUF_INIT;
-    enum file_kind kind;
     file_join(&path, dir, "manifest");
     const int there = manifest_load(&m, path.data);
     if (there > 0 && !force)
         return err_set("'%s' holds a finished data set (--force replaces it)", dir);
-    if (there < 0 || file_look(dir, &kind) < 0 ||
-        (kind == FILE_FOLDER && file_list(&files, dir, "") < 0))
+    if (there < 0 || file_list_there(&files, dir, "") < 0)
         return -1;
     for (size_t i = 0; i < files.count; i++) {
         const char *name = files.names[i];
@@ -243,11 +240,10 @@ static int write_folder(const struct shard_folder *f, struct intake *s, const st
                            : stage_open(&k.stage, f->dir, STAGE_SHARDS);
     if (result < 0)
         return -1;
-    result = shard_folder_check(f->dir, f->force);
-    if (!result)
-        result = b ? write_bert(&k, b) : write_windows(&k, w, all);
-    if (!result)
-        result = shard_folder_publish(&k.stage, w && w->validation > 0);
+    if (shard_folder_check(f->dir, f->force) < 0 ||
+        (b ? write_bert(&k, b) : write_windows(&k, w, all)) < 0 ||
+        shard_folder_publish(&k.stage, w && w->validation > 0) < 0)
+        result = -1;
     stage_close(&k.stage, result < 0);
     return result;
 }

@@ -110,13 +110,11 @@ static int forget_all(const char *dir, const char *work)
 {
     static const char *const folders[] = { "", "validation" };
     SCOPED(buf) to = BUF_INIT, from = BUF_INIT;
-    enum file_kind kind;
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         SCOPED(file_names) manifests = { 0 };
         file_join(&to, dir, folders[i]);
         file_join(&from, work, folders[i]);
-        if (file_look(from.data, &kind) < 0 ||
-            (kind == FILE_FOLDER && file_list(&manifests, from.data, "manifest") < 0))
+        if (file_list_there(&manifests, from.data, "manifest") < 0)
             return -1;
         for (size_t j = 0; j < manifests.count; j++)
             if (forget_moved(to.data, from.data, manifests.names[j]) < 0)
@@ -163,13 +161,8 @@ static int clear_dead(const struct stage *s, const char *work)
 static int has_shards(const char *dir)
 {
     SCOPED(file_names) all = { 0 };
-    enum file_kind kind;
     int there = 0;
-    if (file_look(dir, &kind) < 0)
-        return -1;
-    if (kind != FILE_FOLDER)
-        return 0;
-    if (file_list(&all, dir, "") < 0)
+    if (file_list_there(&all, dir, "") < 0)
         return -1;
     for (size_t i = 0; i < all.count; i++)
         there |= strstr(all.names[i], ".tfrecord") != NULL;
@@ -259,11 +252,7 @@ static int settle(const char *work)
     SCOPED(file_names) all = { 0 };
     SCOPED(buf) from = BUF_INIT, to = BUF_INIT;
     enum file_kind kind;
-    if (file_look(work, &kind) < 0)
-        return -1;
-    if (kind != FILE_FOLDER)
-        return 0;
-    int result = file_list(&all, work, "");
+    int result = file_list_there(&all, work, "");
     for (size_t i = 0; i < all.count && !result; i++) {
         const size_t base = temp_base(all.names[i]);
         if (!base)
@@ -361,9 +350,9 @@ static int open_work(struct stage *s, const char *name)
     if (!result && !s->work) {
         s->lock = temp_mkdir(&work, path.data, KIND,
                              s->resume ? TEMP_STAYS : TEMP_STAYS_ON_SIGNALS);
-        if (s->lock >= 0)
-            s->work = buf_detach(&work);
-        result = s->lock < 0 ? -1 : 0;
+        if (s->lock < 0)
+            return -1;
+        s->work = buf_detach(&work);
     }
     return result;
 }

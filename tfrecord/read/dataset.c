@@ -204,12 +204,11 @@ static int open_tfrecord(struct dataset *d, const char *path)
     struct source *s = add_source(d, path);
     if (record_file_open(&s->file, path) < 0)
         return -1;
-    struct buf index = BUF_INIT;
+    SCOPED(buf) index = BUF_INIT;
     index_path(&index, path);
     int result = index_load(&s->index, index.data, s->file.records.bytes);
     if (result < 0)
         result = index_scan(&s->index, &s->file.records, path, 0);
-    buf_release(&index);
     s->count = s->index.count;
     d->sequences += s->count;
     d->epoch += (double)s->count / (double)d->duplication;
@@ -228,6 +227,13 @@ static uint64_t run_sequences(const struct dataset *d, const struct source *s)
     return tokens ? (tokens - 1) / (d->length - 1) : 0;
 }
 
+static int count_run(struct dataset *d, struct source *s)
+{
+    s->count = run_sequences(d, s);
+    d->sequences += s->count;
+    return 0;
+}
+
 static int open_flat(struct dataset *d, const char *path, enum flat_kind kind)
 {
     if (!d->length)
@@ -235,9 +241,7 @@ static int open_flat(struct dataset *d, const char *path, enum flat_kind kind)
     struct source *s = add_source(d, path);
     if (flat_tokens_open(&s->flat, path, kind) < 0)
         return -1;
-    s->count = run_sequences(d, s);
-    d->sequences += s->count;
-    return 0;
+    return count_run(d, s);
 }
 
 static int open_megatron(struct dataset *d, const char *prefix)
@@ -253,9 +257,7 @@ static int open_megatron(struct dataset *d, const char *prefix)
     const int there = megatron_open(&s->megatron, prefix) < 0 ? -1 : manifest_load(&m, path.data);
     if (there < 0 || (there && take_vocabulary(d, &m, path.data) < 0))
         return -1;
-    s->count = run_sequences(d, s);
-    d->sequences += s->count;
-    return 0;
+    return count_run(d, s);
 }
 
 /* Opens a single file. The manifest beside it is used if it lists the file. Returns 0, or -1 with
@@ -359,8 +361,6 @@ static int open_list(struct dataset *d, const char *path)
     char *line;
     size_t n;
     int got = input_open(&in, path) < 0 ? -1 : 1;
-    if (got < 0)
-        return -1;
     while (got > 0 && (got = input_line(&in, &line, &n)) > 0) {
         buf_clear(&item);
         buf_add(&item, line, n);
