@@ -5,7 +5,6 @@
  * thread at a time writes. Pages are written in the order of the dump, so the output does not
  * depend on the number of threads.
  */
-#include <libxml/xmlmemory.h>
 #include <pthread.h>
 
 #include "common/base/log.h"
@@ -682,15 +681,7 @@ static const struct tool tool = {
     .commands = commands,
 };
 
-static void *resize(void *p, size_t bytes)
-{
-    return mem_resize(p, 1, bytes);
-}
-
-/* libxml2 gets memory from functions that end the program if there is none: its parser of HTML
- * would go on for ever. */
 int main(int argc, char **argv)
 {
-    xmlMemSetup(free, mem_alloc, resize, mem_strdup);
     return tool_main(&tool, argc, argv);
 }

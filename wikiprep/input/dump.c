@@ -14,6 +14,18 @@
 
 LINKED_LIBRARY(xml, "libxml2", LIBXML_DOTTED_VERSION)
 
+static void *resize(void *p, size_t bytes)
+{
+    return mem_resize(p, 1, bytes);
+}
+
+/* Before main, libxml2 gets functions for memory that end the program if there is none: its parser
+ * of HTML would go on for ever. */
+__attribute__((constructor)) static void give_memory(void)
+{
+    xmlMemSetup(free, mem_alloc, resize, mem_strdup);
+}
+
 enum {
     CHUNK = 1 << 16,
     ENTITIES_MAX = 1000,
@@ -248,8 +260,6 @@ static xmlParserCtxtPtr new_parser(struct dump *d)
     };
     silence_thread();
     xmlParserCtxtPtr xml = xmlCreatePushParserCtxt(&events, d, NULL, 0, NULL);
-    if (!xml)
-        log_fatal("out of memory for the XML parser");
     xmlCtxtUseOptions(xml, XML_PARSE_HUGE | XML_PARSE_NONET | XML_PARSE_NOENT);
     return xml;
 }
@@ -386,9 +396,6 @@ static int check_parser(struct dump *d)
     where(d, &in);
     int result = 0;
     xmlErrorPtr e = xmlCtxtGetLastError(d->xml);
-    /* the parser may not say so: it has no memory for its message */
-    if ((d->xml->disableSAX && !(e && e->message)) || d->xml->errNo == XML_ERR_NO_MEMORY)
-        log_fatal("out of memory for the XML parser");
     if (!d->xml->wellFormed || d->xml->disableSAX) {
         SCOPED(buf) why = BUF_INIT;
         buf_adds(&why, e && e->message ? e->message : "it is not well-formed");
