@@ -42,21 +42,21 @@ static int default_precision(const struct figure *in, const struct measure *from
 /* ---- the call -------------------------------------------------------------------------------- */
 
 static const struct range {
-    const char *words, *text, *adjective;
+    const char *words, *text;
     int each; /* 1: a symbol follows each value */
 } ranges[] = {
-    { "to", " to ", " to ", 0 },
-    { "-|–|\x0C", "–", "–", 0 },
-    { "and|&", " and ", " and ", 0 },
-    { "or", " or ", " or ", 0 },
-    { "by", " by ", " by ", 0 },
-    { "x|×|*", " × ", " × ", 1 },
-    { "+/-|±|+/−|+-|+/\x0C", " ± ", " ± ", 0 },
-    { "to(-)", " to ", " to ", 0 },
-    { "and(-)", " and ", " and ", 0 },
-    { ",", ", ", ", ", 0 },
-    { ", and|,and", ", and ", ", and ", 0 },
-    { "x-|xx", " × ", " × ", 0 },
+    { "to", " to ", 0 },
+    { "-|–|\x0C", "–", 0 },
+    { "and|&", " and ", 0 },
+    { "or", " or ", 0 },
+    { "by", " by ", 0 },
+    { "x|×|*", " × ", 1 },
+    { "+/-|±|+/−|+-|+/\x0C", " ± ", 0 },
+    { "to(-)", " to ", 0 },
+    { "and(-)", " and ", 0 },
+    { ",", ", ", 0 },
+    { ", and|,and", ", and ", 0 },
+    { "x-|xx", " × ", 0 },
 };
 
 struct conversion {
@@ -210,7 +210,7 @@ static void add_output(struct buf *out, const struct conversion *c, const struct
             each = c->between[i]->each && symbol && !c->bare;
             if (each)
                 add_unit(out, c, to, symbol, last, 0);
-            buf_adds(out, adjective ? c->between[i]->adjective : c->between[i]->text);
+            buf_adds(out, c->between[i]->text);
         }
         if (c->nearest)
             results[i] = figure_round(results[i] / c->nearest, 0) * c->nearest;
@@ -234,7 +234,7 @@ static void add_input(struct buf *out, const struct conversion *c, int symbol, i
         if (i && c->between[i]->each && symbol && !c->bare)
             add_unit(out, c, &c->from, symbol, c->in[i - 1].value, 0);
         if (i)
-            buf_adds(out, adjective ? c->between[i]->adjective : c->between[i]->text);
+            buf_adds(out, c->between[i]->text);
         buf_adds(out, c->in[i].text);
     }
     double v = c->in[c->values - 1].value;

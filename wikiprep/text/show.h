@@ -59,9 +59,8 @@ const struct show_entry *show_find(const char *lang, const char *name);
 renderer show_pattern;
 
 /* show_text.c: plain arguments, lists, symbols, places, ships, quotations, notes */
-renderer show_nth, show_last, show_line, show_list, show_numbers, show_equals, show_sic,
-    show_bandiera, show_unichar, show_music, show_coord, show_description, show_ship, show_quote,
-    show_hatnote, show_convert;
+renderer show_nth, show_last, show_line, show_list, show_bandiera, show_unichar, show_music,
+    show_coord, show_description, show_ship, show_quote, show_hatnote, show_convert;
 
 /* Appends s unchanged. Returns 1 if s is not empty, else 0. */
 int show_span(struct span s, struct buf *out);
@@ -86,7 +85,7 @@ renderer show_date, show_date_and_age, show_age, show_as_of, show_marriage, show
 int show_month_of(const struct call *c, struct span s);
 
 /* show_number.c */
-renderer show_fraction, show_val, show_currency, show_ordinal, show_unit;
+renderer show_val, show_ordinal, show_unit;
 
 /* Appends s, with its numbers in the format of the page's language: "1,000", "1.000", "1 000". */
 void show_grouped_span(const struct call *c, struct span s, struct buf *out);

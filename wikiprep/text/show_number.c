@@ -4,26 +4,6 @@
 #include "wikiprep/values/figure.h"
 #include "wikiprep/values/number.h"
 
-/* Shows a fraction: "1⁄2", "3+1⁄2". The row's text is the fraction sign. */
-int show_fraction(const struct call *c, struct buf *out)
-{
-    int count = c->a.count > 3 ? 3 : c->a.count;
-    while (count && !call_at(c, count).n)
-        count--;
-    if (!count)
-        return 0;
-    if (count == 3) {
-        span_put(call_at(c, 1), out);
-        buf_addc(out, '+');
-    }
-    if (count == 1)
-        buf_addc(out, '1');
-    else
-        span_put(call_at(c, count - 1), out);
-    buf_adds(out, c->text);
-    return show_span(call_at(c, count), out);
-}
-
 void show_grouped_span(const struct call *c, struct span s, struct buf *out)
 {
     const struct number_style style = number_style(c->page->lang);
@@ -61,27 +41,6 @@ int show_val(const struct call *c, struct buf *out)
         buf_addc(out, '/');
         span_put(per, out);
     }
-    return 1;
-}
-
-int show_currency(const struct call *c, struct buf *out)
-{
-    static const char *const signs[][2] = { { "USD", "$" }, { "GBP", "£" }, { "EUR", "€" },
-                                            { "JPY", "¥" }, { "INR", "₹" }, { "KRW", "₩" } };
-    struct span code = call_any(c, "2|type");
-    if (!call_any(c, "1|amount").n)
-        return 0;
-    const char *sign = NULL;
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
-        if (span_is(code, signs[i][0]))
-            sign = signs[i][1];
-    if (sign || !code.n) {
-        buf_adds(out, sign ? sign : "$");
-    } else {
-        span_put(code, out);
-        buf_addc(out, ' ');
-    }
-    show_grouped_span(c, call_any(c, "1|amount"), out);
     return 1;
 }
 

@@ -71,29 +71,6 @@ int show_list(const struct call *c, struct buf *out)
     return 1;
 }
 
-int show_numbers(const struct call *c, struct buf *out)
-{
-    if (!call_any(c, "1|id").n)
-        return 0;
-    buf_adds(out, c->text);
-    return call_at(c, 1).n ? show_join(c, ", ", out) : show_span(call_any(c, "id"), out);
-}
-
-int show_equals(const struct call *, struct buf *out)
-{
-    buf_addc(out, 2); /* markup.h's stand-in for '=' */
-    return 1;
-}
-
-int show_sic(const struct call *c, struct buf *out)
-{
-    int shown = show_join(c, "", out);
-    if (arguments_yes(&c->a, "hide"))
-        return shown;
-    buf_adds(out, shown ? " [sic]" : "[sic]");
-    return 1;
-}
-
 int show_bandiera(const struct call *c, struct buf *out)
 {
     return (span_is(call_at(c, 2), "nome") || call_any(c, "nome").n) && call_at(c, 1).n > 3 &&
