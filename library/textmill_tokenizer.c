@@ -218,9 +218,10 @@ struct job {
     unsigned how;
     int threads;
     int (*work)(struct job *job, struct unit *u);
-    struct textmill_tokens *tokens; /* the result of textmill_encode, or */
-    struct textmill_texts *decoded; /* that of textmill_decode */
-    uint64_t *made;                 /* result length of each text; in the end, where it ends */
+    void (*join)(struct job *job, uint64_t all); /* the results of all units, `all` elements */
+    struct textmill_tokens *tokens;              /* the result of textmill_encode, or */
+    struct textmill_texts *decoded;              /* that of textmill_decode */
+    uint64_t *made; /* result length of each text; in the end, where it ends */
     struct unit *units;
     size_t unit_count;
     atomic_size_t next;
@@ -312,10 +313,16 @@ static int run_units(struct job *j)
     return j->failed < j->unit_count ? err_restore(&j->why) : 0;
 }
 
-static void sum_up(struct job *j)
+static int run_batch(void *ctx)
 {
+    struct job *j = ctx;
+    if (make_units(j) < 0 || run_units(j) < 0)
+        return -1;
     for (uint64_t i = 1; i < j->texts; i++)
         j->made[i] += j->made[i - 1];
+    j->join(j, j->texts ? j->made[j->texts - 1] : 0);
+    j->made = NULL;
+    return 0;
 }
 
 /* ---- encode -------------------------------------------------------------------------------- */
@@ -389,10 +396,10 @@ static int encode_unit(struct job *j, struct unit *u)
 
 /* Concatenates the ids of all units of work. The ids of a single unit are taken over without a
  * copy. */
-static void join_ids(struct job *j)
+static void join_ids(struct job *j, uint64_t all)
 {
     struct textmill_tokens *out = j->tokens;
-    uint64_t all = j->texts ? j->made[j->texts - 1] : 0, at = 0;
+    uint64_t at = 0;
     int single = j->unit_count == 1 && j->units[0].placed.ids.data;
     uint32_t *ids = single ? j->units[0].placed.ids.data : mem_alloc(all * sizeof *ids);
     if (j->how & OFFSETS)
@@ -411,29 +418,19 @@ static void join_ids(struct job *j)
     if (single)
         j->units[0].placed.ids = (struct ids){ 0 };
     out->ids = ids;
-}
-
-static int encode_batch(void *ctx)
-{
-    struct job *j = ctx;
-    if ((j->how & OFFSETS) == OFFSETS)
-        return err_set("offsets are in characters or in bytes, not in both");
-    if (make_units(j) < 0 || run_units(j) < 0)
-        return -1;
-    sum_up(j);
-    join_ids(j);
-    j->tokens->texts = j->texts;
-    j->tokens->ends = j->made;
-    j->made = NULL;
-    return 0;
+    out->texts = j->texts;
+    out->ends = j->made;
 }
 
 static int run_encode(struct job j, struct textmill_error *why)
 {
     j.bytes_each = 1;
     j.work = encode_unit;
+    j.join = join_ids;
     *j.tokens = (struct textmill_tokens){ 0 };
-    int result = guarded(encode_batch, &j);
+    int result = (j.how & OFFSETS) == OFFSETS
+                     ? err_set("offsets are in characters or in bytes, not in both")
+                     : guarded(run_batch, &j);
     if (result < 0) {
         say_why(why);
         textmill_tokens_free(j.tokens);
@@ -561,13 +558,9 @@ static int decode_unit(struct job *j, struct unit *u)
     return 0;
 }
 
-static int decode_batch(void *ctx)
+static void join_texts(struct job *j, uint64_t all)
 {
-    struct job *j = ctx;
-    if (make_units(j) < 0 || run_units(j) < 0)
-        return -1;
-    sum_up(j);
-    uint64_t all = j->texts ? j->made[j->texts - 1] : 0, at = 0;
+    uint64_t at = 0;
     int single = j->unit_count == 1 && j->units[0].text.cap;
     j->decoded->bytes = single ? buf_detach(&j->units[0].text) : mem_alloc(all + 1);
     for (size_t i = 0; i < j->unit_count && !single; at += j->units[i++].text.len)
@@ -575,8 +568,6 @@ static int decode_batch(void *ctx)
             memcpy(j->decoded->bytes + at, j->units[i].text.data, j->units[i].text.len);
     j->decoded->texts = j->texts;
     j->decoded->ends = j->made;
-    j->made = NULL;
-    return 0;
 }
 
 int textmill_decode(struct textmill_tokenizer *t, const uint32_t *ids, const uint64_t *ends,
@@ -591,9 +582,10 @@ int textmill_decode(struct textmill_tokenizer *t, const uint32_t *ids, const uin
                      .how = how,
                      .threads = threads,
                      .work = decode_unit,
+                     .join = join_texts,
                      .decoded = out };
     *out = (struct textmill_texts){ 0 };
-    int result = guarded(decode_batch, &j);
+    int result = guarded(run_batch, &j);
     if (result < 0) {
         say_why(why);
         textmill_texts_free(out);

@@ -18,12 +18,18 @@ static struct {
     PyObject *error, *memory, *frombuffer, *uint32, *uint64, *int64, *float32, *ndarray, *dtype;
 } the;
 
+/* Declares references that are given back at the end of their scope; NULL is fine. */
+#define OWNED SCOPED_BY(give_back) PyObject
+static void give_back(PyObject **object)
+{
+    Py_XDECREF(*object);
+}
+
 static PyObject *fail(const char *text)
 {
-    PyObject *message = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+    OWNED *message = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
     if (message)
         PyErr_SetObject(the.error, message);
-    Py_XDECREF(message);
     return NULL;
 }
 
@@ -77,12 +83,8 @@ static PyObject *take_array(void *memory, uint64_t n, size_t size, PyObject *typ
 
 static PyObject *take_places(struct textmill_tokens *tokens, uint64_t n)
 {
-    PyObject *flat = take_array(&tokens->offsets, 2 * n, sizeof(uint32_t), the.uint32);
-    PyObject *pairs = flat
-                          ? PyObject_CallMethod(flat, "reshape", "nn", (Py_ssize_t)n, (Py_ssize_t)2)
-                          : NULL;
-    Py_XDECREF(flat);
-    return pairs;
+    OWNED *flat = take_array(&tokens->offsets, 2 * n, sizeof(uint32_t), the.uint32);
+    return flat ? PyObject_CallMethod(flat, "reshape", "nn", (Py_ssize_t)n, (Py_ssize_t)2) : NULL;
 }
 
 /* ---- arguments ------------------------------------------------------------------------------- */
@@ -171,7 +173,7 @@ struct text {
     Py_buffer *view; /* NULL: none */
 };
 
-static void release_text(struct text *t)
+static void text_release(struct text *t)
 {
     Py_XDECREF(t->kept);
     if (t->view)
@@ -202,7 +204,8 @@ static int read_text(struct text *t, PyObject *from)
         t->n = t->view->len;
         return 0;
     }
-    release_text(t);
+    text_release(t);
+    *t = (struct text){ 0 };
     return -1;
 }
 
@@ -212,6 +215,11 @@ struct numbers {
     size_t size, n, cap;
     const char *what; /* their name in messages */
 };
+
+static void numbers_release(struct numbers *a)
+{
+    free(a->at);
+}
 
 static int out_of_range(const struct numbers *a)
 {
@@ -257,15 +265,14 @@ static int add(struct numbers *a, int64_t value)
 static int add_object(struct numbers *a, PyObject *item)
 {
     int overflow;
-    PyObject *whole = PyLong_CheckExact(item) ? Py_NewRef(item)
-                      : PyBool_Check(item)    ? NULL
-                                              : PyNumber_Index(item);
+    OWNED *whole = PyLong_CheckExact(item) ? Py_NewRef(item)
+                   : PyBool_Check(item)    ? NULL
+                                           : PyNumber_Index(item);
     if (!whole) {
         PyErr_Clear();
         return no_numbers(a);
     }
     const long long value = PyLong_AsLongLongAndOverflow(whole, &overflow);
-    Py_DECREF(whole);
     return overflow ? out_of_range(a) : add(a, value);
 }
 
@@ -303,10 +310,8 @@ static int add_buffer(struct numbers *a, const Py_buffer *v)
 /* Returns 1 for an array of uint32. Its buffer needs no format, which NumPy would have to write. */
 static int is_uint32(PyObject *from)
 {
-    PyObject *dtype = Py_IS_TYPE(from, (PyTypeObject *)the.ndarray)
-                          ? PyObject_GetAttr(from, the.dtype)
-                          : NULL;
-    Py_XDECREF(dtype);
+    OWNED *dtype = Py_IS_TYPE(from, (PyTypeObject *)the.ndarray) ? PyObject_GetAttr(from, the.dtype)
+                                                                 : NULL;
     return dtype == the.uint32;
 }
 
@@ -333,23 +338,19 @@ static int add_list(struct numbers *a, PyObject *list)
 static int add_numbers(struct numbers *a, PyObject *from)
 {
     Py_buffer view;
-    int result = -1;
     if (PyObject_CheckBuffer(from) &&
         PyObject_GetBuffer(from, &view,
                            is_uint32(from) ? PyBUF_ND : PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) == 0) {
-        result = add_buffer(a, &view);
+        const int result = add_buffer(a, &view);
         PyBuffer_Release(&view);
         return result;
     }
     PyErr_Clear(); /* no buffer, or elements that do not follow each other */
-    PyObject *list = PyList_CheckExact(from) ? Py_NewRef(from) : PySequence_List(from);
-    if (!list) {
-        PyErr_Clear();
-        return no_numbers(a);
-    }
-    result = add_list(a, list);
-    Py_DECREF(list);
-    return result;
+    OWNED *list = PyList_CheckExact(from) ? Py_NewRef(from) : PySequence_List(from);
+    if (list)
+        return add_list(a, list);
+    PyErr_Clear();
+    return no_numbers(a);
 }
 
 /* Checks that texts of which the last one ends at `end` have no more than `most` of `what`. */
@@ -400,56 +401,42 @@ static int encode(PyObject *self, const char *bytes, const char *const *texts, c
 static PyObject *whole_tokens(struct textmill_tokens *tokens, unsigned flags)
 {
     const uint64_t texts = tokens->texts, count = texts ? tokens->ends[texts - 1] : 0;
-    PyObject *places = flags & OFFSETS ? take_places(tokens, count) : Py_NewRef(Py_None);
-    PyObject *ids = take_array(&tokens->ids, count, sizeof *tokens->ids, the.uint32);
-    PyObject *ends = take_array(&tokens->ends, texts, sizeof *tokens->ends, the.uint64);
-    PyObject *made = places && ids && ends ? PyTuple_Pack(3, ids, ends, places) : NULL;
-    Py_XDECREF(places);
-    Py_XDECREF(ids);
-    Py_XDECREF(ends);
-    return made;
+    OWNED *places = flags & OFFSETS ? take_places(tokens, count) : Py_NewRef(Py_None);
+    OWNED *ids = take_array(&tokens->ids, count, sizeof *tokens->ids, the.uint32);
+    OWNED *ends = take_array(&tokens->ends, texts, sizeof *tokens->ends, the.uint64);
+    return places && ids && ends ? PyTuple_Pack(3, ids, ends, places) : NULL;
 }
 
 static PyObject *encode_buffer(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names)
 {
     struct how how = { 0 };
-    struct text data = { 0 };
-    struct numbers ends = { .size = sizeof(uint64_t), .what = "ends" };
-    struct textmill_tokens tokens = { 0 };
-    PyObject *result = NULL;
-    if (read_how(&how, ENCODING | THREADS, 2, args, n, names) == 0 &&
-        read_text(&data, args[0]) == 0 && add_numbers(&ends, args[1]) == 0 &&
-        check_end(&ends, (size_t)data.n, "data") == 0 &&
-        encode(self, data.bytes, NULL, ends.at, ends.n, &how, &tokens) == 0)
-        result = whole_tokens(&tokens, how.flags);
-    textmill_tokens_free(&tokens);
-    free(ends.at);
-    release_text(&data);
-    return result;
+    SCOPED(text) data = { 0 };
+    SCOPED(numbers) ends = { .size = sizeof(uint64_t), .what = "ends" };
+    SCOPED_BY(textmill_tokens_free) struct textmill_tokens tokens = { 0 };
+    if (read_how(&how, ENCODING | THREADS, 2, args, n, names) < 0 ||
+        read_text(&data, args[0]) < 0 || add_numbers(&ends, args[1]) < 0 ||
+        check_end(&ends, (size_t)data.n, "data") < 0 ||
+        encode(self, data.bytes, NULL, ends.at, ends.n, &how, &tokens) < 0)
+        return NULL;
+    return whole_tokens(&tokens, how.flags);
 }
 
 static PyObject *encode_one(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names)
 {
     struct how how = { .threads = 1 };
-    struct text text = { 0 };
-    struct textmill_tokens tokens = { 0 };
-    PyObject *result = NULL;
+    SCOPED(text) text = { 0 };
+    SCOPED_BY(textmill_tokens_free) struct textmill_tokens tokens = { 0 };
     if (read_how(&how, ENCODING, 1, args, n, names) < 0 || read_text(&text, args[0]) < 0)
         return NULL;
     const uint64_t end = (uint64_t)text.n;
-    if (encode(self, text.bytes, NULL, &end, 1, &how, &tokens) == 0) {
-        const uint64_t count = tokens.ends[0];
-        result = take_array(&tokens.ids, count, sizeof *tokens.ids, the.uint32);
-        if (result && how.flags & OFFSETS) {
-            PyObject *ids = result, *places = take_places(&tokens, count);
-            result = places ? PyTuple_Pack(2, ids, places) : NULL;
-            Py_DECREF(ids);
-            Py_XDECREF(places);
-        }
-    }
-    textmill_tokens_free(&tokens);
-    release_text(&text);
-    return result;
+    if (encode(self, text.bytes, NULL, &end, 1, &how, &tokens) < 0)
+        return NULL;
+    const uint64_t count = tokens.ends[0];
+    OWNED *ids = take_array(&tokens.ids, count, sizeof *tokens.ids, the.uint32);
+    if (!ids || !(how.flags & OFFSETS))
+        return Py_XNewRef(ids);
+    OWNED *places = take_places(&tokens, count);
+    return places ? PyTuple_Pack(2, ids, places) : NULL;
 }
 
 /* Takes the array `all`, whose rows belong to texts as `ends` says. Returns a list of its parts. */
@@ -469,15 +456,12 @@ static PyObject *split_array(PyObject *all, const uint64_t *ends, Py_ssize_t cou
 static PyObject *split_tokens(struct textmill_tokens *tokens, Py_ssize_t count, unsigned flags)
 {
     const uint64_t all = count ? tokens->ends[count - 1] : 0;
-    PyObject *places = NULL, *ids = take_array(&tokens->ids, all, sizeof *tokens->ids, the.uint32);
-    ids = split_array(ids, tokens->ends, count);
+    PyObject *joined = take_array(&tokens->ids, all, sizeof *tokens->ids, the.uint32);
+    OWNED *ids = split_array(joined, tokens->ends, count);
     if (!ids || !(flags & OFFSETS))
-        return ids;
-    places = split_array(take_places(tokens, all), tokens->ends, count);
-    PyObject *pair = places ? PyTuple_Pack(2, ids, places) : NULL;
-    Py_DECREF(ids);
-    Py_XDECREF(places);
-    return pair;
+        return Py_XNewRef(ids);
+    OWNED *places = split_array(take_places(tokens, all), tokens->ends, count);
+    return places ? PyTuple_Pack(2, ids, places) : NULL;
 }
 
 enum { AHEAD = 8 }; /* objects lie apart in memory: one is fetched while those before it are read */
@@ -485,8 +469,9 @@ enum { AHEAD = 8 }; /* objects lie apart in memory: one is fetched while those b
 static PyObject *encode_batch(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names)
 {
     struct how how = { 0 };
-    struct textmill_tokens tokens = { 0 };
-    PyObject *result = NULL, *list = NULL;
+    SCOPED_BY(textmill_tokens_free) struct textmill_tokens tokens = { 0 };
+    OWNED *list = NULL;
+    PyObject *result = NULL;
     if (read_how(&how, ENCODING | THREADS | FLAT, 1, args, n, names) < 0 ||
         !(list = PySequence_List(args[0])))
         return NULL;
@@ -510,10 +495,8 @@ static PyObject *encode_batch(PyObject *self, PyObject *const *args, Py_ssize_t 
     if (!PyErr_Occurred() && encode(self, NULL, begins, ends, (uint64_t)count, &how, &tokens) == 0)
         result = how.flags & FLAT ? whole_tokens(&tokens, how.flags)
                                   : split_tokens(&tokens, count, how.flags);
-    textmill_tokens_free(&tokens);
     while (owners)
-        release_text(&texts[--owners]);
-    Py_DECREF(list);
+        text_release(&texts[--owners]);
     return result;
 }
 
@@ -538,25 +521,17 @@ static int decode(PyObject *self, const struct numbers *ids, const uint64_t *end
 static PyObject *decode_buffer(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names)
 {
     struct how how = { 0 };
-    struct numbers ids = { .size = sizeof(uint32_t), .what = "ids" };
-    struct numbers ends = { .size = sizeof(uint64_t), .what = "ends" };
-    struct textmill_texts texts = { 0 };
-    PyObject *result = NULL;
-    if (read_how(&how, TEXTMILL_SKIP_SPECIAL | THREADS, 2, args, n, names) == 0 &&
-        add_numbers(&ids, args[0]) == 0 && add_numbers(&ends, args[1]) == 0 &&
-        check_end(&ends, ids.n, "ids") == 0 &&
-        decode(self, &ids, ends.at, ends.n, &how, &texts) == 0) {
-        const Py_ssize_t bytes = ends.n ? (Py_ssize_t)texts.ends[ends.n - 1] : 0;
-        PyObject *data = PyBytes_FromStringAndSize(texts.bytes, bytes);
-        PyObject *made = take_array(&texts.ends, ends.n, sizeof *texts.ends, the.uint64);
-        result = data && made ? PyTuple_Pack(2, data, made) : NULL;
-        Py_XDECREF(data);
-        Py_XDECREF(made);
-    }
-    textmill_texts_free(&texts);
-    free(ids.at);
-    free(ends.at);
-    return result;
+    SCOPED(numbers) ids = { .size = sizeof(uint32_t), .what = "ids" };
+    SCOPED(numbers) ends = { .size = sizeof(uint64_t), .what = "ends" };
+    SCOPED_BY(textmill_texts_free) struct textmill_texts texts = { 0 };
+    if (read_how(&how, TEXTMILL_SKIP_SPECIAL | THREADS, 2, args, n, names) < 0 ||
+        add_numbers(&ids, args[0]) < 0 || add_numbers(&ends, args[1]) < 0 ||
+        check_end(&ends, ids.n, "ids") < 0 || decode(self, &ids, ends.at, ends.n, &how, &texts) < 0)
+        return NULL;
+    const Py_ssize_t bytes = ends.n ? (Py_ssize_t)texts.ends[ends.n - 1] : 0;
+    OWNED *data = PyBytes_FromStringAndSize(texts.bytes, bytes);
+    OWNED *made = take_array(&texts.ends, ends.n, sizeof *texts.ends, the.uint64);
+    return data && made ? PyTuple_Pack(2, data, made) : NULL;
 }
 
 typedef PyObject *make_text(const char *bytes, Py_ssize_t n);
@@ -570,18 +545,15 @@ static PyObject *decode_as(PyObject *self, PyObject *const *args, Py_ssize_t n, 
                            make_text *make)
 {
     struct how how = { .threads = 1 };
-    struct numbers ids = { .size = sizeof(uint32_t), .what = "ids" };
-    struct textmill_texts texts = { 0 };
-    PyObject *result = NULL;
-    if (read_how(&how, TEXTMILL_SKIP_SPECIAL, 1, args, n, names) == 0 &&
-        add_numbers(&ids, args[0]) == 0) {
-        const uint64_t end = ids.n;
-        if (decode(self, &ids, &end, 1, &how, &texts) == 0)
-            result = make(texts.bytes, (Py_ssize_t)texts.ends[0]);
-    }
-    textmill_texts_free(&texts);
-    free(ids.at);
-    return result;
+    SCOPED(numbers) ids = { .size = sizeof(uint32_t), .what = "ids" };
+    SCOPED_BY(textmill_texts_free) struct textmill_texts texts = { 0 };
+    if (read_how(&how, TEXTMILL_SKIP_SPECIAL, 1, args, n, names) < 0 ||
+        add_numbers(&ids, args[0]) < 0)
+        return NULL;
+    const uint64_t end = ids.n;
+    return decode(self, &ids, &end, 1, &how, &texts) < 0
+               ? NULL
+               : make(texts.bytes, (Py_ssize_t)texts.ends[0]);
 }
 
 static PyObject *decode_one(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names)
@@ -610,10 +582,11 @@ static int add_all(struct numbers *ids, struct numbers *ends, PyObject *list)
 static PyObject *decode_batch(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names)
 {
     struct how how = { 0 };
-    struct numbers ids = { .size = sizeof(uint32_t), .what = "ids" };
-    struct numbers ends = { .size = sizeof(uint64_t), .what = "ends" };
-    struct textmill_texts texts = { 0 };
-    PyObject *result = NULL, *list;
+    SCOPED(numbers) ids = { .size = sizeof(uint32_t), .what = "ids" };
+    SCOPED(numbers) ends = { .size = sizeof(uint64_t), .what = "ends" };
+    SCOPED_BY(textmill_texts_free) struct textmill_texts texts = { 0 };
+    OWNED *list = NULL;
+    PyObject *result = NULL;
     if (read_how(&how, TEXTMILL_SKIP_SPECIAL | THREADS, 1, args, n, names) < 0 ||
         !(list = PySequence_List(args[0])))
         return NULL;
@@ -624,10 +597,6 @@ static PyObject *decode_batch(PyObject *self, PyObject *const *args, Py_ssize_t 
         if (!text || PyList_SetItem(result, (Py_ssize_t)i, text) < 0)
             Py_CLEAR(result);
     }
-    textmill_texts_free(&texts);
-    free(ids.at);
-    free(ends.at);
-    Py_DECREF(list);
     return result;
 }
 
@@ -637,11 +606,10 @@ static PyObject *decode_batch(PyObject *self, PyObject *const *args, Py_ssize_t 
 static int read_id(const struct textmill_tokenizer *t, PyObject *object, uint32_t *id)
 {
     int overflow;
-    PyObject *whole = PyNumber_Index(object);
+    OWNED *whole = PyNumber_Index(object);
     if (!whole)
         return -1;
     const long long value = PyLong_AsLongLongAndOverflow(whole, &overflow);
-    Py_DECREF(whole);
     const uint32_t size = textmill_vocabulary_size(t);
     *id = (uint32_t)value;
     if (!overflow && value >= 0 && value < size)
@@ -678,7 +646,7 @@ static PyObject *chat(PyObject *self, PyObject *args)
     Py_ssize_t n;
     int use;
     struct textmill_error why;
-    struct textmill_tokens tokens = { 0 };
+    SCOPED_BY(textmill_tokens_free) struct textmill_tokens tokens = { 0 };
     struct textmill_tokenizer *t = tokenizer_of(self);
     if (!t || !PyArg_ParseTuple(args, "yy#i", &form, &line, &n, &use))
         return NULL;
@@ -687,24 +655,17 @@ static PyObject *chat(PyObject *self, PyObject *args)
     failed = textmill_encode_chat(t, form, line, (size_t)n, (enum textmill_chat_use)use, &tokens,
                                   &why);
     Py_END_ALLOW_THREADS;
-    if (failed)
-        return fail(why.text);
-    PyObject *made = whole_tokens(&tokens, 0);
-    textmill_tokens_free(&tokens);
-    return made;
+    return failed ? fail(why.text) : whole_tokens(&tokens, 0);
 }
 
-static PyObject *json(PyObject *self, PyObject *unused)
+static PyObject *json(PyObject *self, PyObject *)
 {
-    (void)unused;
     struct textmill_error why;
-    struct textmill_texts text;
+    SCOPED_BY(textmill_texts_free) struct textmill_texts text = { 0 };
     struct textmill_tokenizer *t = tokenizer_of(self);
     if (!t || textmill_json(t, &text, &why) < 0)
         return t ? fail(why.text) : NULL;
-    PyObject *made = PyBytes_FromStringAndSize(text.bytes, (Py_ssize_t)text.ends[0]);
-    textmill_texts_free(&text);
-    return made;
+    return PyBytes_FromStringAndSize(text.bytes, (Py_ssize_t)text.ends[0]);
 }
 
 static PyObject *id_or_none(int64_t id)
@@ -715,17 +676,14 @@ static PyObject *id_or_none(int64_t id)
 static PyObject *find(PyObject *self, PyObject *object)
 {
     struct textmill_tokenizer *t = tokenizer_of(self);
-    struct text text;
+    SCOPED(text) text = { 0 };
     if (!t || read_text(&text, object) < 0)
         return NULL;
-    const int64_t id = textmill_find(t, text.bytes, (size_t)text.n);
-    release_text(&text);
-    return id_or_none(id);
+    return id_or_none(textmill_find(t, text.bytes, (size_t)text.n));
 }
 
-static PyObject *end_of_text(PyObject *self, void *closure)
+static PyObject *end_of_text(PyObject *self, void *)
 {
-    (void)closure;
     struct textmill_tokenizer *t = tokenizer_of(self);
     return t ? id_or_none(textmill_end_of_text(t)) : NULL;
 }
@@ -737,9 +695,8 @@ static Py_ssize_t length(PyObject *self)
 }
 
 /* __init__(path, options): both are bytes. */
-static int init(PyObject *self, PyObject *args, PyObject *named)
+static int init(PyObject *self, PyObject *args, PyObject *)
 {
-    (void)named;
     const char *path, *options;
     struct textmill_error why;
     struct textmill_tokenizer *made;
@@ -802,7 +759,7 @@ static PyObject *feature(const struct feature_view *f)
         return fail("a feature holds no numbers");
     feature_open(&r, f);
     const int ints = f->kind == FEATURE_INTS;
-    struct numbers a = { .size = ints ? sizeof(int64_t) : sizeof(float) };
+    SCOPED(numbers) a = { .size = ints ? sizeof(int64_t) : sizeof(float) };
     int64_t got = 0;
     do {
         a.n += (size_t)got;
@@ -813,9 +770,7 @@ static PyObject *feature(const struct feature_view *f)
     } while (got > 0);
     if (got < 0)
         fail(err_get());
-    PyObject *made = got ? NULL : take_array(&a.at, a.n, a.size, ints ? the.int64 : the.float32);
-    free(a.at);
-    return made;
+    return got ? NULL : take_array(&a.at, a.n, a.size, ints ? the.int64 : the.float32);
 }
 
 /* Adds the features of a tf.Example to a dict. Returns 0, or -1 with an exception. */
@@ -826,21 +781,17 @@ static int add_features(PyObject *dict, const struct record *record)
     int more;
     example_open(&r, record->data, record->bytes);
     while ((more = example_next(&r, &f)) > 0) {
-        PyObject *name = PyUnicode_DecodeUTF8(f.name, (Py_ssize_t)f.name_len, "replace");
-        PyObject *values = feature(&f);
-        const int set = name && values ? PyDict_SetItem(dict, name, values) : -1;
-        Py_XDECREF(name);
-        Py_XDECREF(values);
-        if (set < 0)
+        OWNED *name = PyUnicode_DecodeUTF8(f.name, (Py_ssize_t)f.name_len, "replace");
+        OWNED *values = feature(&f);
+        if (!name || !values || PyDict_SetItem(dict, name, values) < 0)
             return -1;
     }
     return more < 0 ? (fail(err_get()), -1) : 0;
 }
 
 /* record(file, path, number, offset): returns the features of a record as a dict. */
-static PyObject *record(PyObject *self, PyObject *args)
+static PyObject *record(PyObject *, PyObject *args)
 {
-    (void)self;
     Py_buffer file;
     const char *path;
     unsigned long long number, offset;
@@ -871,7 +822,7 @@ static PyModuleDef module = {
 
 static int import_numpy(void)
 {
-    PyObject *numpy = PyImport_ImportModule("numpy");
+    OWNED *numpy = PyImport_ImportModule("numpy");
     if (!numpy)
         return -1;
     the.frombuffer = PyObject_GetAttrString(numpy, "frombuffer");
@@ -881,14 +832,13 @@ static int import_numpy(void)
     the.float32 = PyObject_CallMethod(numpy, "dtype", "s", "float32");
     the.ndarray = PyObject_GetAttrString(numpy, "ndarray");
     the.dtype = PyUnicode_InternFromString("dtype");
-    Py_DECREF(numpy);
     return PyErr_Occurred() ? -1 : 0;
 }
 
 PyMODINIT_FUNC PyInit__core(void);
 PyMODINIT_FUNC PyInit__core(void)
 {
-    PyObject *m = PyModule_Create(&module), *type = PyType_FromSpec(&spec);
+    OWNED *m = PyModule_Create(&module), *type = PyType_FromSpec(&spec);
     the.error = PyErr_NewExceptionWithDoc(
         "textmill_tokenizer.TokenizerError",
         "An error of the library about a vocabulary, a text or ids.", PyExc_ValueError, NULL);
@@ -896,11 +846,7 @@ PyMODINIT_FUNC PyInit__core(void)
     if (m && type && the.error && the.memory && import_numpy() == 0 &&
         PyModule_AddObjectRef(m, "Tokenizer", type) == 0 &&
         PyModule_AddObjectRef(m, "TokenizerError", the.error) == 0 &&
-        PyModule_AddStringConstant(m, "version", TEXTMILL_VERSION) == 0) {
-        Py_DECREF(type);
-        return m;
-    }
-    Py_XDECREF(type);
-    Py_XDECREF(m);
+        PyModule_AddStringConstant(m, "version", TEXTMILL_VERSION) == 0)
+        return Py_NewRef(m);
     return NULL;
 }
