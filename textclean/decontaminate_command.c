@@ -109,17 +109,14 @@ static int read_tests(struct run *r, struct entries *source, struct entry *e)
 
 static int open_tests(struct run *r)
 {
-    struct entries source;
-    struct entry e;
+    SCOPED_BY(entries_close) struct entries source = { 0 };
+    SCOPED(entry) e;
     const struct opt_list *list = &r->given->against;
     entry_init(&e);
-    int result = entries_open(&source, (char *const *)list->items, (int)list->count,
-                              (enum entry_format)r->given->against_format, r->given->fields);
-    if (!result)
-        result = read_tests(r, &source, &e);
-    entries_close(&source);
-    entry_release(&e);
-    return result;
+    return entries_open(&source, (char *const *)list->items, (int)list->count,
+                        (enum entry_format)r->given->against_format, r->given->fields) < 0
+               ? -1
+               : read_tests(r, &source, &e);
 }
 
 /* ---- a document ------------------------------------------------------------------------------ */

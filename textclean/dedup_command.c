@@ -481,7 +481,7 @@ static int report(const struct run *r)
 
 static int first_pass(struct run *r, struct flow *flow, int argc, char **argv)
 {
-    struct flow first = *flow;
+    SCOPED(flow) first = *flow;
     first.silent = 1;
     int result = flow_run(&first, argc, argv);
     if (!result)
@@ -489,7 +489,6 @@ static int first_pass(struct run *r, struct flow *flow, int argc, char **argv)
     r->documents = first.read;
     r->parts = 0;
     r->second = 1;
-    flow_release(&first);
     return result;
 }
 

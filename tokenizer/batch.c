@@ -106,3 +106,19 @@ void idle_give(struct idle *i, void *item)
     mem_next(i->items, i->count, i->cap) = (struct idle_item){ item, pthread_self() };
     pthread_mutex_unlock(&i->lock);
 }
+
+struct encoder *idle_encoder(struct idle *i, const struct tokenizer *t)
+{
+    struct encoder *e = idle_take(i);
+    return e ? e : encoder_new(t);
+}
+
+static void free_encoder(void *e)
+{
+    encoder_free(e);
+}
+
+void idle_release_encoders(struct idle *i)
+{
+    idle_release(i, free_encoder);
+}

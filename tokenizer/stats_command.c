@@ -62,10 +62,8 @@ static int stats_work(void *ctx, void *item)
 {
     struct stats *s = ctx;
     struct batch *b = item;
-    struct encoder *e = idle_take(&s->encoders);
+    struct encoder *e = idle_encoder(&s->encoders, s->t);
     int result = 0;
-    if (!e)
-        e = encoder_new(s->t);
     b->ids.count = b->sentence_ends.count = 0;
     for (size_t i = 0, at = 0; i < b->count && !result; at = b->ends[i++]) {
         result = encoder_encode(e, b->text.data + at, b->ends[i] - at,
@@ -207,11 +205,6 @@ static void print(const struct stats *s, struct buf *out)
     }
 }
 
-static void free_encoder(void *e)
-{
-    encoder_free(e);
-}
-
 static int count_texts(struct stats *s, int argc, char **argv)
 {
     struct pipeline p = { stats_read, stats_work, stats_write, s, NULL, 0, NULL };
@@ -221,7 +214,7 @@ static int count_texts(struct stats *s, int argc, char **argv)
                                   .fields = s->given->fields });
     idle_init(&s->encoders);
     int result = s->source ? batch_run(&p, (int)tool_threads) : -1;
-    idle_release(&s->encoders, free_encoder);
+    idle_release_encoders(&s->encoders);
     source_close(s->source);
     return result;
 }

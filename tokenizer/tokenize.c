@@ -72,10 +72,8 @@ static int encoding_work(void *ctx, void *item)
 {
     struct encoding *c = ctx;
     struct batch *b = item;
-    struct encoder *e = idle_take(&c->encoders);
+    struct encoder *e = idle_encoder(&c->encoders, c->how.t);
     int result = 0;
-    if (!e)
-        e = encoder_new(c->how.t);
     buf_clear(&b->out);
     b->tokens = 0;
     for (size_t i = 0, at = 0; i < b->count && !result; at = b->ends[i++]) {
@@ -145,11 +143,6 @@ static int encode_all(struct encoding *c)
     return c->how.as_ids ? 0 : stream_end(&c->out, c->documents);
 }
 
-static void free_encoder(void *e)
-{
-    encoder_free(e);
-}
-
 static int run_tokenize(int argc, char **argv, void *options)
 {
     const struct tokenize *given = options;
@@ -200,7 +193,7 @@ static int run_tokenize(int argc, char **argv, void *options)
     int result = c.source ? output_open(&c.out, given->output_path) : -1;
     if (!result)
         result = output_end(&c.out, encode_all(&c));
-    idle_release(&c.encoders, free_encoder);
+    idle_release_encoders(&c.encoders);
     source_close(c.source);
     if (given->chat)
         chat_close(&c.chat);
