@@ -62,14 +62,10 @@ static int run(int argc, char **argv, void *options_given)
         tool_may_replace(given->output_path, NULL, NULL) < 0 ||
         (!strcmp(given->output_path, "-") && tool_binary_stdout() < 0))
         return -1;
-    struct tokenizer *t = counting_tokenizer(&given->counting);
-    if (!t)
-        return -1;
-    int result = counting_run(&given->counting, &counted, t, argc, argv);
-    if (!result)
-        result = write_counts(given, t, &counted);
-    tokenizer_free(t);
-    return result;
+    SCOPED_TOKENIZER t = counting_tokenizer(&given->counting);
+    return !t || counting_run(&given->counting, &counted, t, argc, argv) < 0
+               ? -1
+               : write_counts(given, t, &counted);
 }
 
 const struct tool_command count_command = {

@@ -290,10 +290,10 @@ static int run(int argc, char **argv, void *options_given)
     struct tokenizer *t = counting_tokenizer(&given->counting);
     if (!t)
         return -1;
-    int result = counting_run(&given->counting, &counted, t, argc, argv);
-    if (!result)
-        result = word_counts_join(&words, counted.tables, counted.count,
-                                  (uint64_t)given->min_word_count);
+    int result = counting_run(&given->counting, &counted, t, argc, argv) < 0
+                     ? -1
+                     : word_counts_join(&words, counted.tables, counted.count,
+                                        (uint64_t)given->min_word_count);
     tokenizer_into_vocabulary(t, &v);
     if (!result)
         result = learn_and_save(given, &v, &words);

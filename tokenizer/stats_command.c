@@ -234,22 +234,19 @@ static int run(int argc, char **argv, void *options_given)
             "--tokens and --ids cannot be used together, or with --format or --special");
     if (tool_may_replace(given->output_path, NULL, NULL) < 0)
         return -1;
-    struct tokenizer *t = tokenizer_load_with(given->vocabulary_path, &how);
+    SCOPED_TOKENIZER t = tokenizer_load_with(given->vocabulary_path, &how);
     if (!t)
         return -1;
     s.t = t;
-    s.uses = mem_zalloc((size_t)tokenizer_size(t) + 1, sizeof *s.uses);
+    SCOPED_MEM uint64_t *uses = s.uses = mem_zalloc((size_t)tokenizer_size(t) + 1, sizeof *uses);
     progress_begin("document(s)", 0);
     int result = (given->from_tokens || given->from_ids ? count_files : count_texts)(&s, argc,
                                                                                      argv);
     progress_end();
-    if (!result) {
-        print(&s, &text);
-        result = file_write(given->output_path, text.data, text.len);
-    }
-    free(s.uses);
-    tokenizer_free(t);
-    return result;
+    if (result < 0)
+        return -1;
+    print(&s, &text);
+    return file_write(given->output_path, text.data, text.len);
 }
 
 const struct tool_command stats_command = {

@@ -48,7 +48,6 @@ static int choose_vocabulary(const char **path)
 
 struct encoding {
     struct source *source;
-    struct tokenizer *tokenizer;
     struct chat chat; /* if documents are conversations */
     struct encode_options how;
     struct output out;
@@ -171,18 +170,18 @@ static int run_tokenize(int argc, char **argv, void *options)
                                                          : (enum source_format)given->format,
                                            .fields = given->fields,
                                            .mend = (enum mend_rule)given->mend };
-    if (!(c.tokenizer = tokenizer_load_with(vocabulary, &how)))
+    SCOPED_TOKENIZER t = tokenizer_load_with(vocabulary, &how);
+    if (!t)
         return -1;
-    if (given->chat && chat_open(&c.chat, given->chat, c.tokenizer, vocabulary) < 0) {
+    if (given->chat && chat_open(&c.chat, given->chat, t, vocabulary) < 0) {
         chat_close(&c.chat);
-        tokenizer_free(c.tokenizer);
         return err_in("--chat");
     }
     if (given->chat == CHAT_AUTO)
         log_info("conversations are written as '%s'", c.chat.name);
-    c.how = (struct encode_options){ .t = c.tokenizer,
+    c.how = (struct encode_options){ .t = t,
                                      .chat = given->chat ? &c.chat : NULL,
-                                     .width = tokenizer_size(c.tokenizer) <= 1 << 16 ? 2 : 4,
+                                     .width = tokenizer_size(t) <= 1 << 16 ? 2 : 4,
                                      .special = given->special,
                                      .as_ids = given->as_ids,
                                      .wrap = given->wrap,
@@ -197,7 +196,6 @@ static int run_tokenize(int argc, char **argv, void *options)
     source_close(c.source);
     if (given->chat)
         chat_close(&c.chat);
-    tokenizer_free(c.tokenizer);
     return result;
 }
 
@@ -239,16 +237,13 @@ static int run_decode(int argc, char **argv, void *options)
         tool_may_replace(given->output_path, NULL, NULL) < 0 || choose_vocabulary(&vocabulary) < 0)
         return -1;
     struct tokenizer_options how = { .pattern = (enum tokenizer_pattern)given->pattern };
-    struct tokenizer *t = tokenizer_load_with(vocabulary, &how);
-    if (!t || id_rows_open(&rows, path, given->as_ids, t) < 0) {
-        tokenizer_free(t);
+    SCOPED_TOKENIZER t = tokenizer_load_with(vocabulary, &how);
+    if (!t || id_rows_open(&rows, path, given->as_ids, t) < 0)
         return -1;
-    }
     int result = output_open(&out, given->output_path);
     if (!result)
         result = output_end(&out, decode_rows(given, &rows, &out, t));
     id_rows_close(&rows);
-    tokenizer_free(t);
     return result;
 }
 

@@ -34,6 +34,13 @@ struct tokenizer *tokenizer_load(const char *path);
 struct tokenizer *tokenizer_load_with(const char *path, const struct tokenizer_options *o);
 void tokenizer_free(struct tokenizer *t);
 
+/* SCOPED_TOKENIZER t = tokenizer_load(path); declares one that is freed at the end of its scope. */
+#define SCOPED_TOKENIZER SCOPED_BY(tokenizer_free_scoped) struct tokenizer *
+static inline void tokenizer_free_scoped(struct tokenizer **t)
+{
+    tokenizer_free(*t);
+}
+
 struct vocabulary;
 
 /* Makes a tokenizer from v. Takes over the contents of v and leaves v empty, also on failure.

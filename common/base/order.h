@@ -24,3 +24,24 @@ static inline int order_numbers(const void *a, const void *b)
     const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);
 }
+
+/* Of a[0..an) and b[0..bn): as memcmp, a text that continues the other one last. */
+static inline int order_bytes(const void *a, size_t an, const void *b, size_t bn)
+{
+    const int order = memcmp(a, b, an < bn ? an : bn);
+    return order ? order : (an > bn) - (an < bn);
+}
+
+/* An item by its rank: the highest rank comes first, of equal ones the smallest item. */
+struct order_rank {
+    double rank;
+    uint32_t item;
+};
+
+static inline int order_ranks(const void *a, const void *b)
+{
+    const struct order_rank *x = a, *y = b;
+    if (x->rank != y->rank)
+        return x->rank > y->rank ? -1 : 1;
+    return (x->item > y->item) - (x->item < y->item);
+}

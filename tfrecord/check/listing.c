@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "common/base/order.h"
 #include "common/base/utf8.h"
 #include "common/formats/js.h"
 #include "tfrecord/formats/example.h"
@@ -87,10 +88,7 @@ static int put_feature(struct buf *out, const struct feature_view *f)
 static int by_name(const void *a, const void *b)
 {
     const struct feature_view *x = a, *y = b;
-    size_t n = x->name_len < y->name_len ? x->name_len : y->name_len;
-    int order = n ? memcmp(x->name, y->name, n) : 0;
-    if (!order)
-        order = (x->name_len > y->name_len) - (x->name_len < y->name_len);
+    int order = order_bytes(x->name, x->name_len, y->name, y->name_len);
     return order ? order : (x->data > y->data) - (x->data < y->data);
 }
 

@@ -282,7 +282,7 @@ static void trace_part_of_bert(const struct step *one, struct buf *text, struct 
 
 static void trace_bert(const struct step *bert, const char *text, size_t n, struct ids *origins)
 {
-    struct ids now = { 0 };
+    SCOPED(ids) now = { 0 };
     SCOPED(buf) made = BUF_INIT;
     trace_part(0, n, origins);
     buf_add(&made, text, n);
@@ -296,7 +296,6 @@ static void trace_bert(const struct step *bert, const char *text, size_t n, stru
         *origins = now;
         now = spare;
     }
-    ids_release(&now);
 }
 
 /* Sets `origins` to the position in text[0..n) from which each byte that the step makes of it

@@ -571,13 +571,6 @@ static void put_origins(const struct step *step, const struct cut *from, size_t 
             ids_add(&to->origins, from->origins.data[begin + i]);
 }
 
-static void copy_origins(const struct cut *from, struct cut *to)
-{
-    to->origins.count = 0;
-    for (size_t i = 0; i < from->origins.count; i++)
-        ids_add(&to->origins, from->origins.data[i]);
-}
-
 static int changes_text(const struct step *step)
 {
     return step->kind == STEP_METASPACE || step->kind == STEP_BYTE_LEVEL;
@@ -594,7 +587,7 @@ static int cut_step(struct stepper *s, const struct step *step, int first)
     to->origins.count = 0;
     if (!changes_text(step)) {
         buf_add(&to->text, from->text.data, from->text.len);
-        copy_origins(from, to);
+        ids_append(&to->origins, from->origins.data, from->origins.count);
     }
     for (size_t i = 0; i < from->count; i++) {
         const char *text = from->text.data + from->begins[i];

@@ -1,5 +1,7 @@
 #include "tokenizer/learn/em.h"
 
+#include "common/base/order.h"
+
 #include <math.h>
 
 enum { AHEAD = SEEDS_LENGTH_MAX, STEP = 256, CHUNK = 1024 };
@@ -255,32 +257,19 @@ static void find_loss(void *ctx, int64_t i, int thread)
     c->e->losses[i] = count * (log(count) - log(c->sum) - other);
 }
 
-struct loss {
-    double loss;
-    uint32_t piece;
-};
-
-static int larger(const void *x, const void *y)
-{
-    const struct loss *a = x, *b = y;
-    if (a->loss != b->loss)
-        return a->loss > b->loss ? -1 : 1;
-    return a->piece < b->piece ? -1 : a->piece > b->piece;
-}
-
 /* Keeps the `size` pieces with the largest losses, and all that must stay. */
 static void keep_best(struct em *e, size_t size)
 {
     size_t count = e->pieces->count, kept = 0;
     SCOPED_MEM unsigned char *keep = mem_zalloc(count + 1, 1);
-    SCOPED_MEM struct loss *all = mem_alloc((count + 1) * sizeof *all);
+    SCOPED_MEM struct order_rank *all = mem_alloc((count + 1) * sizeof *all);
     for (size_t i = 0; i < count; i++)
         if (e->losses[i] > -INFINITY)
-            all[kept++] = (struct loss){ e->losses[i], (uint32_t)i };
+            all[kept++] = (struct order_rank){ e->losses[i], (uint32_t)i };
     if (kept)
-        qsort(all, kept, sizeof *all, larger);
-    for (size_t i = 0; i < kept && (i < size || isinf(all[i].loss)); i++)
-        keep[all[i].piece] = 1;
+        qsort(all, kept, sizeof *all, order_ranks);
+    for (size_t i = 0; i < kept && (i < size || isinf(all[i].rank)); i++)
+        keep[all[i].item] = 1;
     seeds_keep(e->pieces, keep);
 }
 

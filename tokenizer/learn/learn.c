@@ -1,5 +1,6 @@
 #include "tokenizer/learn/learn.h"
 
+#include "common/base/order.h"
 #include "common/base/utf8.h"
 #include "tokenizer/model/alphabet.h"
 #include "tokenizer/model/subword.h"
@@ -287,35 +288,21 @@ static void count_initial(struct learner *l)
         l->alphabet->counts[alphabet_char((unsigned char)b)] = INITIAL;
 }
 
-struct ranked_unit {
-    uint64_t count;
-    uint32_t unit;
-};
-
-/* Compares two units for qsort: the more frequent first, then the smaller code point. */
-static int compare_units(const void *x, const void *y)
-{
-    const struct ranked_unit *a = x, *b = y;
-    if (a->count != b->count)
-        return a->count > b->count ? -1 : 1;
-    return a->unit < b->unit ? -1 : a->unit > b->unit;
-}
-
 /* Removes the least frequent bytes or characters, so that at most `limit` stay in the alphabet. */
 static void limit_alphabet(struct alphabet *a, size_t limit)
 {
-    SCOPED_MEM struct ranked_unit *units = NULL;
+    SCOPED_MEM struct order_rank *units = NULL;
     size_t count = 0, cap = 0;
     for (uint32_t c = 0; c < a->limit; c++) {
         if (!a->counts[c])
             continue;
-        mem_next(units, count, cap) = (struct ranked_unit){ a->counts[c], c };
+        mem_next(units, count, cap) = (struct order_rank){ (double)a->counts[c], c };
     }
     if (count)
-        qsort(units, count, sizeof *units, compare_units);
+        qsort(units, count, sizeof *units, order_ranks);
     for (size_t i = limit; i < count; i++)
-        if (units[i].count != INITIAL)
-            a->counts[units[i].unit] = 0;
+        if (a->counts[units[i].item] != INITIAL)
+            a->counts[units[i].item] = 0;
 }
 
 static void unit_name(const struct vocabulary *v, uint32_t unit, int spelled, struct buf *name)

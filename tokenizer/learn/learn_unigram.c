@@ -1,5 +1,6 @@
 #include "tokenizer/learn/learn_unigram.h"
 
+#include "common/base/order.h"
 #include "common/base/utf8.h"
 #include "tokenizer/learn/em.h"
 #include "tokenizer/learn/learn.h"
@@ -29,51 +30,36 @@ static double shrink(struct seeds *p, const struct segments *s, double wanted,
 
 /* ---- the vocabulary ------------------------------------------------------------------------- */
 
-struct final {
-    double score;
-    uint32_t piece;
-};
-
-static int more_probable(const void *x, const void *y)
-{
-    const struct final *a = x, *b = y;
-    if (a->score != b->score)
-        return a->score > b->score ? -1 : 1;
-    return a->piece < b->piece ? -1 : a->piece > b->piece;
-}
-
 static int put_piece(struct vocabulary *v, const struct seeds *p, const struct segments *s,
-                     const struct final *f)
+                     const struct order_rank *f)
 {
     SCOPED(buf) name = BUF_INIT;
-    int result;
-    for (uint32_t i = 0; i < p->items[f->piece].length; i++)
-        utf8_add(&name, s->text[p->at[f->piece] + i]);
+    for (uint32_t i = 0; i < p->items[f->item].length; i++)
+        utf8_add(&name, s->text[p->at[f->item] + i]);
     if (vocabulary_find(v, name.data, name.len) >= 0)
-        result = err_set("special token '%s' is also a learned token: choose another name",
-                         name.data);
-    else
-        result = vocabulary_put(v, v->count, name.data, name.len, TOKEN_MODEL);
-    if (!result)
-        vocabulary_score(v, v->count - 1, f->score);
-    return result;
+        return err_set("special token '%s' is also a learned token: choose another name",
+                       name.data);
+    if (vocabulary_put(v, v->count, name.data, name.len, TOKEN_MODEL) < 0)
+        return -1;
+    vocabulary_score(v, v->count - 1, f->rank);
+    return 0;
 }
 
 /* Returns a new list of all p->count pieces, the most probable ones first. Scores below `least`, of
  * characters that hardly occur as pieces, become values a little above `least`, each different. */
-static struct final *ranked(const struct seeds *p, double least)
+static struct order_rank *ranked(const struct seeds *p, double least)
 {
-    struct final *all = mem_alloc((p->count + 1) * sizeof *all);
+    struct order_rank *all = mem_alloc((p->count + 1) * sizeof *all);
     double more = 0;
     for (size_t i = 0; i < p->count; i++) {
-        all[i] = (struct final){ p->items[i].score, (uint32_t)i };
-        if (all[i].score < least) {
-            all[i].score = least + more;
+        all[i] = (struct order_rank){ p->items[i].score, (uint32_t)i };
+        if (all[i].rank < least) {
+            all[i].rank = least + more;
             more += rare_step;
         }
     }
     if (p->count)
-        qsort(all, p->count, sizeof *all, more_probable);
+        qsort(all, p->count, sizeof *all, order_ranks);
     return all;
 }
 
@@ -82,11 +68,11 @@ static struct final *ranked(const struct seeds *p, double least)
 static int put_pieces(struct vocabulary *v, const struct seeds *p, const struct segments *s,
                       size_t wanted, double least)
 {
-    SCOPED_MEM struct final *all = ranked(p, least);
+    SCOPED_MEM struct order_rank *all = ranked(p, least);
     size_t others = wanted - s->alphabet_count;
     int result = 0;
     for (size_t i = 0; i < p->count && !result; i++) {
-        int character = p->items[all[i].piece].length == 1;
+        int character = p->items[all[i].item].length == 1;
         if (!character && !others)
             continue;
         others -= !character;
@@ -131,12 +117,7 @@ static int learn_pieces(struct vocabulary *v, const struct segments *s,
 int learn_unigram(struct vocabulary *v, const struct counted_words *words,
                   const struct learn_unigram_options *o)
 {
-    struct segments s;
-    int result = segments_cut(&s, words, o->coverage);
-    if (!result)
-        result = put_fixed(v, o);
-    if (!result)
-        result = learn_pieces(v, &s, o);
-    segments_release(&s);
-    return result;
+    SCOPED(segments) s = { 0 };
+    return segments_cut(&s, words, o->coverage) < 0 || put_fixed(v, o) < 0 ? -1
+                                                                           : learn_pieces(v, &s, o);
 }

@@ -1,5 +1,6 @@
 #include "tokenizer/learn/segments.h"
 
+#include "common/base/order.h"
 #include "common/base/utf8.h"
 #include "unicode/scripts.h"
 #include "unicode/unicode.h"
@@ -7,19 +8,6 @@
 enum { SPACE = 0x2581, ANY = UINT16_MAX };
 
 /* ---- the alphabet --------------------------------------------------------------------------- */
-
-struct character {
-    uint64_t count;
-    uint32_t code_point;
-};
-
-static int more_frequent(const void *x, const void *y)
-{
-    const struct character *a = x, *b = y;
-    if (a->count != b->count)
-        return a->count > b->count ? -1 : 1;
-    return a->code_point < b->code_point ? -1 : a->code_point > b->code_point;
-}
 
 static int smaller(const void *x, const void *y)
 {
@@ -44,26 +32,26 @@ static uint64_t *count_characters(const struct counted_words *words)
 static unsigned char *choose_alphabet(struct segments *s, const struct counted_words *words,
                                       double coverage)
 {
-    uint64_t *counts = count_characters(words), total = 0, covered = 0;
+    SCOPED_MEM uint64_t *counts = count_characters(words);
+    uint64_t total = 0, covered = 0;
     unsigned char *chosen = mem_zalloc(UNICODE_LIMIT, 1);
-    SCOPED_MEM struct character *all = NULL;
+    SCOPED_MEM struct order_rank *all = NULL;
     size_t count = 0, cap = 0;
     for (uint32_t c = 1; c < UNICODE_LIMIT; c++) {
         if (!counts[c])
             continue;
-        mem_next(all, count, cap) = (struct character){ counts[c], c };
+        mem_next(all, count, cap) = (struct order_rank){ (double)counts[c], c };
         total += counts[c];
     }
     if (count)
-        qsort(all, count, sizeof *all, more_frequent);
+        qsort(all, count, sizeof *all, order_ranks);
     s->alphabet = mem_alloc((count + 1) * sizeof *s->alphabet);
     for (size_t i = 0; i < count && (double)covered < coverage * (double)total; i++) {
-        s->alphabet[s->alphabet_count++] = all[i].code_point;
-        chosen[all[i].code_point] = 1;
-        covered += all[i].count;
+        s->alphabet[s->alphabet_count++] = all[i].item;
+        chosen[all[i].item] = 1;
+        covered += counts[all[i].item];
     }
     qsort(s->alphabet, s->alphabet_count, sizeof *s->alphabet, smaller);
-    free(counts);
     return chosen;
 }
 

@@ -7,6 +7,7 @@
 
 #include "common/base/again.h"
 #include "common/base/le.h"
+#include "common/base/order.h"
 #include "common/files/file.h"
 
 #define NONE UINT32_MAX
@@ -154,12 +155,6 @@ struct sort_key {
     uint32_t word;
 };
 
-static int compare_bytes(const char *a, size_t an, const char *b, size_t bn)
-{
-    int order = memcmp(a, b, an < bn ? an : bn);
-    return order ? order : an < bn ? -1 : an > bn;
-}
-
 static int compare_keys(const void *x, const void *y, void *list)
 {
     const struct sort_key *a = x, *b = y;
@@ -167,7 +162,7 @@ static int compare_keys(const void *x, const void *y, void *list)
     if (a->first != b->first)
         return a->first < b->first ? -1 : 1;
     const struct counted_word *p = &l->words[a->word], *q = &l->words[b->word];
-    return compare_bytes(l->bytes.data + p->at, p->len, l->bytes.data + q->at, q->len);
+    return order_bytes(l->bytes.data + p->at, p->len, l->bytes.data + q->at, q->len);
 }
 
 static struct sort_key *sorted(struct counted_words *l)
@@ -411,7 +406,7 @@ int word_run_read(int fd, const char *name, word_put *put, void *ctx)
  * that of b, else 0. */
 static int reader_before(const struct run_reader *a, const struct run_reader *b)
 {
-    return compare_bytes(a->word, a->len, b->word, b->len) < 0;
+    return order_bytes(a->word, a->len, b->word, b->len) < 0;
 }
 
 static void heap_sift(struct run_reader **heap, size_t count, size_t i)
@@ -441,7 +436,7 @@ static int take_least(struct merge *m, uint64_t *count)
     buf_clear(&m->word);
     buf_add(&m->word, m->heap[0]->word, m->heap[0]->len);
     while (m->heap_count &&
-           !compare_bytes(m->heap[0]->word, m->heap[0]->len, m->word.data, m->word.len)) {
+           !order_bytes(m->heap[0]->word, m->heap[0]->len, m->word.data, m->word.len)) {
         *count += m->heap[0]->count;
         int got = reader_next(m->heap[0]);
         if (got < 0)

@@ -2,6 +2,7 @@
 
 #include "common/base/crc32c.h"
 #include "common/base/le.h"
+#include "common/base/order.h"
 
 static const char MAGIC[] = "textmill=words 1", RULES[] = "cut=";
 
@@ -108,23 +109,13 @@ static int read_head(struct word_reader *r, const char *rules)
         return -1;
     if (have < (int64_t)sizeof MAGIC || next_bytes(r)[sizeof MAGIC - 1] != '\n')
         return err_set("'%s' %s of version 1", r->in.path, foreign);
-    int result = read_line(r, MAGIC, &rest, foreign);
-    if (!result)
-        result = read_line(r, RULES, &rest, foreign);
-    if (!result && (rest.len != strlen(rules) || memcmp(rest.data, rules, rest.len) != 0))
-        result = err_set("'%s' was counted with '%s', not with '%s'", r->in.path, rest.data, rules);
-    if (!result)
-        result = read_line(r, "", &rest, foreign);
-    if (!result && rest.len)
-        result = err_set("'%s' %s", r->in.path, foreign);
-    return result;
-}
-
-static int is_after_last(const struct word_reader *r, const char *word, size_t n)
-{
-    size_t common = n < r->last.len ? n : r->last.len;
-    int order = r->rows ? memcmp(word, r->last.data, common) : 1;
-    return order ? order > 0 : n > r->last.len;
+    if (read_line(r, MAGIC, &rest, foreign) < 0 || read_line(r, RULES, &rest, foreign) < 0)
+        return -1;
+    if (rest.len != strlen(rules) || memcmp(rest.data, rules, rest.len) != 0)
+        return err_set("'%s' was counted with '%s', not with '%s'", r->in.path, rest.data, rules);
+    if (read_line(r, "", &rest, foreign) < 0)
+        return -1;
+    return rest.len ? err_set("'%s' %s", r->in.path, foreign) : 0;
 }
 
 /* Reads the word of a row, n bytes after the `head` bytes before it, into r->last. Returns 0, or -1
@@ -137,7 +128,7 @@ static int read_word(struct word_reader *r, size_t head, size_t n)
     if ((uint64_t)have < head + n)
         return bad(r, "the file is cut off");
     const char *word = next_bytes(r) + head;
-    if (!is_after_last(r, word, n))
+    if (r->rows && order_bytes(word, n, r->last.data, r->last.len) <= 0)
         return bad(r, "the words are not in order");
     buf_clear(&r->last);
     buf_add(&r->last, word, n);

@@ -4,6 +4,7 @@
 #include <immintrin.h>
 #endif
 
+#include "common/base/order.h"
 #include "common/base/simd.h"
 #include "common/base/utf8.h"
 #include "unicode/unicode.h"
@@ -22,12 +23,8 @@ void added_put(struct added_set *s, const struct added_token *token, const char 
 static int compare(const void *a, const void *b)
 {
     const struct added_item *x = a, *y = b;
-    int order = memcmp(x->text, y->text, x->len < y->len ? x->len : y->len);
-    if (order)
-        return order;
-    if (x->len != y->len)
-        return x->len < y->len ? -1 : 1;
-    return x->number < y->number ? -1 : 1;
+    int order = order_bytes(x->text, x->len, y->text, y->len);
+    return order ? order : x->number < y->number ? -1 : 1;
 }
 
 static void put_pair(struct added_set *s, unsigned first, unsigned second)

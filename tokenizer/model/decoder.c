@@ -397,7 +397,7 @@ static int decode_step(const struct decoding *d, const struct strings *from, str
 
 int decoder_run(const struct decoder *d, struct strings *names, struct buf *out)
 {
-    struct strings next = STRINGS_INIT;
+    SCOPED(strings) next = STRINGS_INIT;
     int result = 0;
     for (size_t i = 0; i < d->count && !result; i++) {
         buf_clear(&next.text);
@@ -409,7 +409,6 @@ int decoder_run(const struct decoder *d, struct strings *names, struct buf *out)
     }
     if (!result)
         buf_add(out, names->text.data, names->text.len);
-    strings_release(&next);
     return result;
 }
 

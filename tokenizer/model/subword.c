@@ -69,16 +69,12 @@ struct subword *subword_new(const struct vocabulary *v)
         s->unigram = unigram_new(v);
     if (v->model != VOCABULARY_BPE)
         return s;
-    for (unsigned b = 0; b < 256; b++) {
-        char name[8];
-        int n = snprintf(name, sizeof name, "<0x%02X>", b);
-        s->fallback[b] = v->byte_fallback ? vocabulary_find(v, name, (size_t)n) : -1;
-        byte_ids[b] = -1;
-    }
-    if (v->byte_level)
-        vocabulary_byte_ids(v, byte_ids);
-    for (int b = 0; b < 256 && v->byte_level; b++)
-        byte_ids[b] = byte_ids[b] < 0 ? v->roles[TOKENIZER_UNKNOWN] : byte_ids[b];
+    vocabulary_fallback_ids(v, s->fallback);
+    vocabulary_byte_ids(v, byte_ids);
+    for (int b = 0; b < 256; b++)
+        byte_ids[b] = !v->byte_level    ? -1
+                      : byte_ids[b] < 0 ? v->roles[TOKENIZER_UNKNOWN]
+                                        : byte_ids[b];
     s->bpe = bpe_new(byte_ids, v->merges, v->merge_count);
     s->bytes = v->byte_level && !*v->prefix && !*v->suffix;
     if (!v->byte_level && !*v->prefix && !*v->suffix)

@@ -128,12 +128,8 @@ static void make_trie(struct unigram *u)
 struct unigram *unigram_new(const struct vocabulary *v)
 {
     struct unigram *u = mem_zalloc(1, sizeof *u);
-    char name[8];
     u->v = v;
-    for (unsigned b = 0; b < 256; b++) {
-        int n = snprintf(name, sizeof name, "<0x%02X>", b);
-        u->fallback[b] = v->byte_fallback ? vocabulary_find(v, name, (size_t)n) : -1;
-    }
+    vocabulary_fallback_ids(v, u->fallback);
     find_scores(u);
     make_trie(u);
     return u;

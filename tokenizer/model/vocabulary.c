@@ -275,6 +275,15 @@ void vocabulary_byte_ids(const struct vocabulary *v, int64_t byte_ids[256])
     }
 }
 
+void vocabulary_fallback_ids(const struct vocabulary *v, int64_t byte_ids[256])
+{
+    for (int i = 0; i < 256; i++) {
+        char name[8];
+        int n = snprintf(name, sizeof name, "<0x%02X>", (unsigned)i);
+        byte_ids[i] = v->byte_fallback ? vocabulary_find(v, name, (size_t)n) : -1;
+    }
+}
+
 uint64_t vocabulary_checksum(const struct vocabulary *v)
 {
     uint64_t h = HASH_START;

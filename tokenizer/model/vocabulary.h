@@ -194,3 +194,6 @@ int vocabulary_derive_merges(struct vocabulary *v);
 
 /* Sets byte_ids[b] to the id of the model's token that is byte b, or to -1 if there is none. */
 void vocabulary_byte_ids(const struct vocabulary *v, int64_t byte_ids[256]);
+
+/* The same for the tokens that stand for bytes by their names, <0x0A>; -1 without byte_fallback. */
+void vocabulary_fallback_ids(const struct vocabulary *v, int64_t byte_ids[256]);

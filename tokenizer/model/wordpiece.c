@@ -1,5 +1,7 @@
 #include "tokenizer/model/wordpiece.h"
 
+#include "common/base/order.h"
+
 #include "tokenizer/model/vocabulary.h"
 
 #define NONE UINT32_MAX
@@ -47,8 +49,7 @@ struct key {
 static int compare_keys(const void *x, const void *y)
 {
     const struct key *a = x, *b = y;
-    int order = memcmp(a->bytes, b->bytes, a->len < b->len ? a->len : b->len);
-    return order ? order : a->len < b->len ? -1 : a->len > b->len;
+    return order_bytes(a->bytes, a->len, b->bytes, b->len);
 }
 
 static void grow_cells(struct wordpiece *w, size_t count)
