@@ -243,6 +243,10 @@ Test(sentence, other_scripts)
     check_in("vi", "Ông ở TP. HCM.|Ơn trời.|Ở đây.");
     check_in("am", "ይህ መጽሐፍ ነው።|እሱ መጣ።");
     check_in("my", "စာအုပ်။|ဖတ်။");
+    check_in("ka", "ეს წიგნია.|ის მოვიდა.");
+    check_in("sat", "ᱱᱚᱣᱟ ᱯᱩᱛᱷᱤ ᱾|ᱩᱱᱤ ᱦᱮᱡ ᱮᱱᱟ ᱾");
+    check_in("bn", "দাম ৩.৫০ টাকা।|২টি বই আছে।");
+    check_in("el", "Τέλος.|Ἀρχή.|Ὅμηρος λ.χ. ἔγραψε.");
     check_in("km", "សៀវភៅ។|អាន។");
 }
 
