@@ -166,13 +166,15 @@ static int is_whole(const struct sentence_mark *p, const struct word *w, const c
 
 enum verdict { GOES_ON, ENDS, ASK_NEXT };
 
-/* Returns 1 if the letter w is the last of several: "the cases A and B". Else returns 0. */
-static int is_listed(const struct sentence_mark *p, const struct word *w)
+/* Returns 1 if the letter w is no initial: the last of several letters, as in "the cases A and B",
+ * or the number of the word before it, as in "day B". Else returns 0. */
+static int is_counted(const struct sentence_mark *p, const struct word *w)
 {
-    struct word and = word_before(p->begin, w->s - w->before.len);
-    struct word other = word_before(p->begin, and.s - and.before.len);
-    return and.n && and.letters <= SEGMENT_MAX && !is_capitalized(p, &and) && other.letters == 1 &&
-           !other.periods && !other.digits && is_capitalized(p, &other);
+    struct word last = word_before(p->begin, w->s - w->before.len);
+    struct word other = word_before(p->begin, last.s - last.before.len);
+    int listed = last.n && last.letters <= SEGMENT_MAX && !is_capitalized(p, &last) &&
+                 other.letters == 1 && !other.periods && !other.digits && is_capitalized(p, &other);
+    return listed || kinds_of(p->model, last.s, last.n) & SENTENCE_NUMBER;
 }
 
 /* Decides for a single letter w before a period whether the sentence ends; ASK_NEXT leaves this to
@@ -181,10 +183,11 @@ static enum verdict judge_letter(const struct sentence_mark *p, const struct wor
                                  const char *next)
 {
     struct letter outer = letter_before(p->begin, w->s - w->before.len);
-    int in_acronym = (w->before.code == '"' || w->before.code == 0x5F4) && /* Hebrew: AB"C */
-                     letter_is_alphabetic(outer.kind);
+    int spelled = w->before.code == '-' && letter_at(w->s, p->end).kind == LETTER_CASELESS;
+    int in_acronym = (spelled || w->before.code == '"' || w->before.code == 0x5F4) &&
+                     letter_is_alphabetic(outer.kind);                /* Hebrew: AB"C, A-B-C */
     int clipped = w->before.code == '\'' || w->before.code == 0x2019; /* "Newton's." */
-    if (clipped || in_acronym || is_listed(p, w))
+    if (clipped || in_acronym || is_counted(p, w))
         return ENDS;
     unsigned kinds = sentence_model_word(p->model, w->s, w->n);
     if (kinds & SENTENCE_TITLE || (kinds & SENTENCE_NUMBER && is_number(next, p->end)))
@@ -398,19 +401,40 @@ static int ends_before(const struct sentence_mark *p, const char *s, enum letter
         return is_opener(p->model, s, p->end);
     if (p->asks)
         return question_ends(p, s, dashed) &&
-               !(next == LETTER_DIGIT && s > p->next && s[-1] == '('); /* "Who? (1966)" */
+               !(next == LETTER_DIGIT && s > p->next && s[-1] == '(') && /* "Who? (1966)" */
+               !(next == LETTER_CASELESS && p->after[-1] == ')' && *p->begin != '(');
     if (p->dots == 1)
         return period_ends(p, s, next);
     return p->quoted || p->dots != 3 || ellipsis_ends(p, s, next);
 }
 
+static int is_hangul(unsigned c)
+{
+    return c >= 0xAC00 && c <= 0xD7A3;
+}
+
+/* Returns 1 if a form of the Korean "so", "say" or "be" is at s, as after a quotation; else 0. */
+static int says_in_korean(const char *s, const char *end)
+{
+    static const char *const forms[] = { "라고", "라는", "라며", "라면서", "이라",
+                                         "하고", "하며", "하는", "하면서" };
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if ((size_t)(end - s) >= strlen(forms[i]) && !memcmp(s, forms[i], strlen(forms[i])))
+            return 1;
+    return 0;
+}
+
 /* Returns 1 if the words after a quotation report speech, in a script without case, as in
- * “好。”他说。 The sentence must begin with the quotation, else 0. */
+ * “好。”他说。 In languages other than Korean the sentence must begin with the quotation. Else
+ * returns 0. */
 static int reports_speech(const struct sentence_mark *p)
 {
+    struct letter c = letter_at(p->next, p->end);
+    if (!p->quoted || p->after[-1] == '.' || c.kind != LETTER_CASELESS)
+        return 0;
     const char *s = sentence_mark_skip_spaces(p->begin, p->end);
-    return p->quoted && letter_at(p->next, p->end).kind == LETTER_CASELESS &&
-           sentence_mark_skip_open(s, p->end) > s;
+    return is_hangul(c.code) ? says_in_korean(p->next, p->end)
+                             : sentence_mark_skip_open(s, p->end) > s;
 }
 
 /* Returns 1 if a capitalized word is at s: also "iPod", or "'s Avonds", which begins a sentence in
@@ -425,11 +449,20 @@ static int is_capitalized_at(const struct sentence_mark *p, const char *s, struc
     return letter_at(s + c.len + gap, p->end).kind == LETTER_UPPER;
 }
 
-/* Returns 1 if the mark is inside « » and a word in lower case continues the sentence after them:
- * «I came. I saw» was all he wrote. Else returns 0. */
+/* Returns 1 if the mark is inside « » and a word in lower case continues the sentence after them,
+ * «I came. I saw» was all he wrote; or inside the quotes of Korean, and letters are joined to them
+ * or a form of "say" follows. Else returns 0. */
 static int is_inside_quotes(const struct sentence_mark *p)
 {
     const char *s = p->next, *end = p->end - s > REACH_MAX ? s + REACH_MAX : p->end;
+    if (!p->quoted && is_hangul(letter_at(s, end).code)) {
+        const char *quote = memchr(s, '"', (size_t)(end - s));
+        const char *curly = bytes_find(s, end, "\xE2\x80\x9D", 3);
+        quote = curly && (!quote || curly < quote) ? curly + 2 : quote;
+        return quote && quote[-1] != ' ' && quote[-1] != '(' &&
+               (is_hangul(letter_at(quote + 1, end).code) ||
+                says_in_korean(sentence_mark_skip_spaces(quote + 1, end), end));
+    }
     for (int open = p->guillemets; open > 0 && (s = memchr(s, 0xC2, (size_t)(end - s)));) {
         struct letter c = letter_at(s, end);
         s += c.len;
@@ -489,15 +522,23 @@ static int is_mark(const struct sentence_model *m, const char *s, struct letter 
            (c.code < 128 && marks->ends[c.code]);
 }
 
+/* Returns the position of the next byte that may begin a mark, or `end`. Four bytes at a time: most
+ * of the time for splitting is spent here. */
+static const char *skip_plain(const unsigned char *may_mark, const char *text, const char *end)
+{
+    const unsigned char *s = (const unsigned char *)text, *stop = (const unsigned char *)end;
+    while (stop - s >= 4 && !(may_mark[s[0]] | may_mark[s[1]] | may_mark[s[2]] | may_mark[s[3]]))
+        s += 4;
+    while (s < stop && !may_mark[*s])
+        s++;
+    return (const char *)s;
+}
+
 static void split(const struct sentence_model *m, struct buf *out, const char *s, const char *end)
 {
     const unsigned char *may_mark = sentence_model_marks(m)->first_bytes;
     struct sentence_mark p = { .model = m, .text = s, .begin = s, .end = end };
-    while (s < end) {
-        if (!may_mark[(unsigned char)*s]) {
-            s++;
-            continue;
-        }
+    while ((s = skip_plain(may_mark, s, end)) < end) {
         struct letter c = letter_at(s, end);
         if (!is_mark(m, s, c, end)) {
             p.guillemets += (c.code == 0xAB) - (c.code == 0xBB);

@@ -33,6 +33,13 @@ static int is_alone(const char *s, const char *end)
     return !c.len || c.kind == LETTER_SPACE;
 }
 
+/* Returns 1 if s begins with a character of ASCII twice, as the typewriter's quotes ,, and '' do,
+ * else 0. */
+static int is_twice(const char *s, const char *end)
+{
+    return end - s >= 2 && s[0] == s[1];
+}
+
 /* Returns 1 if c, directly after a mark, closes a quotation, else 0. `after` is the position after
  * c. */
 static int closes(struct letter c, const char *after, const char *end)
@@ -58,12 +65,13 @@ const char *sentence_mark_skip_open(const char *s, const char *end)
 {
     for (int i = 0; i < OPENING_MAX; i++) {
         struct letter c = letter_at(s, end);
-        int opens = c.kind == LETTER_OPEN || c.kind == LETTER_QUOTE ||
+        int low = c.code == ',' && is_twice(s, end);
+        int opens = low || c.kind == LETTER_OPEN || c.kind == LETTER_QUOTE ||
                     (is_two_faced(c.code) && begins_word(s + c.len, end));
         if (!opens)
             break;
-        s += c.len;
-        if (c.kind == LETTER_QUOTE || is_two_faced(c.code)) /* spaces: French, tokenized text */
+        s += low ? 2 : c.len;
+        if (low || c.kind == LETTER_QUOTE || is_two_faced(c.code)) /* French, tokenized text */
             s = sentence_mark_skip_spaces(s, end);
     }
     return s;
@@ -129,13 +137,15 @@ static size_t take_spaced(struct sentence_mark *p, const char *space)
     const char *s = sentence_mark_skip_spaces(space, p->end);
     struct letter c = letter_at(s, p->end);
     size_t note = c.code == '[' ? spaced_note_bytes(s, p->end) : emoticon_bytes(s, p->end);
+    int twice = c.code == '\'' && is_twice(s, p->end);
+    c.len += (size_t)twice;
     if (s == space || (!note && !is_alone(s + c.len, p->end)))
         return 0;
     if (note)
         p->noted = 1;
     else if (c.code == ')')
         p->bracketed = 1;
-    else if (c.code == 0xBB || c.code == 0x201D || (c.code == '"' && closes_pair(p, s)))
+    else if (c.code == 0xBB || c.code == 0x201D || twice || (c.code == '"' && closes_pair(p, s)))
         p->quoted = 1;
     else
         return 0;

@@ -7,7 +7,7 @@
  *
  *     textmill sentences 1
  *     title dr mr st          an abbreviation before a name or another word: it ends no sentence
- *     number no vol p         an abbreviation before a number, an ordinary word elsewhere
+ *     number no vol p         an abbreviation before a number, else a word that letters can count
  *     abbreviation etc u.s    an abbreviation that ends a sentence only if an opener follows
  *     opener the in however   a word that is rarely capitalized except to begin a sentence
  *     pair u.s army           an abbreviation and a capitalized word that belong together

@@ -172,6 +172,11 @@ Test(sentence, quotes_of_other_languages)
     check_in("sv", "Det var sent.|”Vi går”, sa han.|”Bra.”|Hon gick.");
     check_in("uk", "Він сказав: «Не хочу. Втомився» тощо.|Тоді пішов.|«Так.|Хто?»|І пішов.");
     check_in("ru", "Он писал: «Прочёл «Войну и мир». Устал» и ушёл.|«Да.|Нет», — сказал он.");
+    check_in("nl", "Ze won.|,,Het is goed.''|Toen ging ze.|,, Kom.|Ik twijfel. ''|Ze bleef.");
+    check_in(
+        "ko",
+        "\"좋다. 가자\"라고 했다.|\"좋다.\" 라고 했다.|\"그래.\"|나는 갔다.|그는 (\"새\"라는) 말을 했다.");
+    check_in("ko", "그는 “문제없어. 가자.” 하며 웃었다.|둘(\"하나\"와 셋)이다.");
     check("He knew.|``We stay'', he said.|`No', she said.");
     check("\" I am here . \"|He left .|\" You are not . \"|She stayed ."); /* tokenized */
 }
@@ -239,6 +244,7 @@ Test(sentence, other_scripts)
     check_in("ur", "یہ کتاب ہے۔|وہ قلم ہے۔");
     check_in("hy", "Սա գիրք է։|Նա եկավ:|Ընկ. Ավագյանը եկավ ժ. 3:30-ին։|Նա գնաց...|Վերջ:");
     check_in("ja", "すごい!/|次です?/|はい。/|『けいおん!』の曲。/|けいおん！の曲。");
+    check_in("he", "הוא בא ביום ד.|היא אמרה (באמת?) אחרת.|הוא מ-ג-מ.|\"כן\", אמר, \"זה...\".|כך.");
     check_in("he", "הוא גר בארה\"ב.|היא גרה בחו״ל.|הוא אמר \"א. לוי\" ובא.");
     check_in("vi", "Ông ở TP. HCM.|Ơn trời.|Ở đây.");
     check_in("am", "ይህ መጽሐፍ ነው።|እሱ መጣ።");
@@ -262,11 +268,12 @@ Test(sentence, paragraphs)
 
 Test(sentence, hostile_text_takes_linear_time)
 {
-    static const char *const pieces[] = {
-        ".",    ". ",   "A.",  "a. A ",    "(",        "\"",    "! ",      "x",     "。",
-        "1. ",  "...A", " .",  "[.",       "1. A 2. ", "• ",    "• a. A ", "a.b",   ". \" ",
-        ". » ", ". - ", ". -", ". 1 The ", ". [1] ",   "a. a ", "«. A ",   ". :) ", "A a A. "
-    };
+    static const char *const pieces[] = { ".",       ". ",       "A.",     "a. A ",    "(",
+                                          "\"",      "! ",       "x",      "。",       "1. ",
+                                          "...A",    " .",       "[.",     "1. A 2. ", "• ",
+                                          "• a. A ", "a.b",      ". \" ",  ". » ",     ". - ",
+                                          ". -",     ". 1 The ", ". [1] ", "a. a ",    "«. A ",
+                                          ". :) ",   "A a A. ",  "가. ",   ". 가\"",   ". 가” " };
     speak("en");
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
         struct buf text = BUF_INIT;
