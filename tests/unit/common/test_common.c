@@ -211,6 +211,8 @@ Test(yaml, bounds)
     cr_expect_eq(parse_repeated("a: ", "[", 16, "]]]]]]]]]]]]]]]]"), -1);
     cr_expect_str_eq(err_get(), "t.yaml:1: nested too deeply");
     cr_expect_eq(parse_repeated("a: [", "x%d,", 100000, "]"), 0, "a long list is no error");
+    cr_expect_eq(parse_repeated("a: [\n", "x%d,", 1, "}"), -1);
+    expect_error("t.yaml:2: bad YAML: ");
 }
 
 Test(yaml, sections_lists_anchors_and_merge_keys)

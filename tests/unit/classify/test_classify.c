@@ -1,0 +1,101 @@
+#include <criterion/criterion.h>
+
+#include "classify/classify.h"
+#include "tests/unit/dir.h"
+#include "tests/unit/look.h"
+
+TestSuite(classify, .init = make_dir, .fini = remove_dir);
+
+/* tests/data/finder has the words [CLS] 2, [SEP] 3, red 5, blue 6, old 7, small 8, ball 9, cup 10 */
+
+static struct classify c;
+
+/* Reads a text as a file; length: of a row. */
+static int read(const char *text, struct classify_columns names, const struct labels *classes,
+                uint32_t length, int training)
+{
+    struct tokenizer *t = tokenizer_load("tests/data/finder");
+    cr_assert(t, "%s", err_get());
+    put_text("file", text);
+    const int result =
+        classify_read(&c, in_dir("file"), &names, classes ? classes : &(struct labels){ 0 }, t,
+                      length, training);
+    tokenizer_free(t);
+    return result;
+}
+
+static void expect_row(size_t i, const char *want)
+{
+    uint32_t ids[16], segments[16];
+    struct buf said = BUF_INIT;
+    const uint32_t n = classify_row(&c, i, ids, segments);
+    for (uint32_t j = 0; j < n; j++)
+        buf_addf(&said, "%u/%u ", ids[j], segments[j]);
+    cr_expect_str_eq(said.data, want);
+    buf_release(&said);
+}
+
+Test(classify, a_table_has_names_in_its_first_line)
+{
+    static const char text[] = "\xEF\xBB\xBFx\tlabel\tsentence2\tsentence1\r\n"
+                               "0\tyes\tblue\tred ball\r\n"
+                               "0\t-\tblue\tred ball\n"
+                               "0\tno\tcup\r\n"
+                               "0\tno\tsmall\told cup\n";
+    cr_assert_eq(read(text, (struct classify_columns){ 0 }, NULL, 16, 1), 0, "%s", err_get());
+    cr_expect(c.count == 2 && c.unlabelled == 1 && c.broken == 1 && c.cut == 0);
+    cr_expect_str_eq(labels_name(&c.classes, 0), "no");
+    cr_expect(c.texts[0].label == 1 && c.texts[1].label == 0);
+    expect_row(0, "2/0 5/0 9/0 3/0 6/1 3/1 ");
+    expect_row(1, "2/0 7/0 10/0 3/0 8/1 3/1 ");
+    const struct labels classes = c.classes;
+    classify_release(&c);
+    cr_expect_eq(read(text, (struct classify_columns){ 0 }, &classes, 16, 0), -1);
+    expect_error("file:4: there is no column or text 'sentence1'");
+    cr_expect_eq(read("sentence\tlabel\nred\tmaybe\n", (struct classify_columns){ 0 }, &classes, 16,
+                      0),
+                 -1);
+    expect_error("file:2: the label 'maybe' is none of the model's classes");
+}
+
+Test(classify, columns_may_have_numbers_or_be_keys_of_json)
+{
+    const struct classify_columns numbers = { "3", NULL, "1" };
+    cr_assert_eq(read("10\tx\tred\n9\tx\tblue\n-1\tx\told\n", numbers, NULL, 16, 0), 0, "%s",
+                 err_get());
+    cr_expect(c.count == 3 && c.unlabelled == 1 && c.texts[0].label == 1 && c.texts[1].label == 0 &&
+              c.texts[2].label == CLASSIFY_UNLABELLED);
+    expect_row(2, "2/0 7/0 3/0 ");
+    classify_release(&c);
+    static const char json[] = "{\"text\": \"red\", \"score\": 2.5}\n{\"text\": \"cup\", "
+                               "\"score\": \"-1\"}\n";
+    struct labels one = { 0 };
+    labels_set_regression(&one);
+    cr_assert_eq(read(json, (struct classify_columns){ 0 }, &one, 16, 1), 0, "%s", err_get());
+    cr_expect(c.count == 2 && c.texts[0].value == 2.5F && c.texts[1].value == -1.0F);
+    expect_row(1, "2/0 10/0 3/0 ");
+    classify_release(&c);
+    cr_expect_eq(read("{\"text\": \"red\", \"score\": \"much\"}\n", (struct classify_columns){ 0 },
+                      &one, 16, 1),
+                 -1);
+    expect_error("file:1: the label 'much' is not a number");
+    cr_expect_eq(read("{\"words\": \"red\"}\n", (struct classify_columns){ 0 }, NULL, 16, 1), -1);
+    expect_error("file:1: nothing has a usual name");
+    cr_expect_eq(read("text\nred\n", (struct classify_columns){ .label = "wish" }, NULL, 16, 1),
+                 -1);
+    expect_error("file:1: there is no column or key 'wish'");
+}
+
+Test(classify, the_longer_text_loses_its_last_tokens_first)
+{
+    static const char text[] = "text_a\ttext_b\nred blue old small\tball\nred blue old\tball cup "
+                               "ball cup\nred\tball cup\n";
+    cr_assert_eq(read(text, (struct classify_columns){ 0 }, NULL, 6, 0), 0, "%s", err_get());
+    cr_expect_eq(c.cut, 2);
+    expect_row(0, "2/0 5/0 6/0 3/0 9/1 3/1 ");
+    expect_row(1, "2/0 5/0 3/0 9/1 10/1 3/1 ");
+    expect_row(2, "2/0 5/0 3/0 9/1 10/1 3/1 ");
+    classify_release(&c);
+    cr_expect_eq(read(text, (struct classify_columns){ 0 }, NULL, 2, 0), -1);
+    expect_error("a sequence length of 2 has no room for a text");
+}
