@@ -217,6 +217,7 @@ static void put_manifest(const char *name, const char *checksum, const char *sha
     struct buf b = BUF_INIT;
     buf_addf(&b,
              "textmill=shards 1\nrecords=1\nvocabulary=12\nchecksum=%s\n"
+             "tokenizer=words.json records=0 bytes=1 crc32c=00000000\n"
              "shard=%s records=1 bytes=%d crc32c=00000000\n",
              checksum, shard, bytes);
     put(name, &b);
@@ -233,11 +234,14 @@ Test(dataset, manifests_are_believed_and_compared)
     add_record(&b, 1, 5);
     put("a/x.tfrecord", &b);
     put("b/x.tfrecord", &b);
+    put_text("a/words.json", "x");
+    put_text("b/words.json", "x");
     put_manifest("a/manifest", "00000000000000ff", "x.tfrecord", (int)b.len);
     put_manifest("b/manifest", "00000000000000fe", "x.tfrecord", (int)b.len);
     struct dataset *d = open_one(in_dir("a/x.tfrecord"), 5);
     cr_assert(d, "%s", err_get());
     cr_expect(dataset_checksum(d) == 0xff && dataset_vocabulary(d) == 12);
+    cr_expect_str_eq(dataset_tokenizer(d), in_dir("a/words.json"));
     cr_expect_eq(dataset_read(d, 0, ids, labels), -1);
     expect_error("has id 14, but the vocabulary only has 12");
     dataset_close(d);

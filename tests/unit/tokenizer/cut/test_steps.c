@@ -55,3 +55,40 @@ Test(steps, a_byte_is_replaced_in_texts_of_all_lengths)
             for (size_t i = 0; i < sizeof contents / sizeof *contents; i++)
                 replace_all(contents[i]);
 }
+
+/* Cuts texts of characters of one to four bytes, and compares with a loop over the characters. */
+Test(steps, words_and_other_characters_are_cut_in_texts_of_all_lengths)
+{
+    static const char *const kinds[][6] = { { ".", "-", "\u20AC", "\u2192", "\U0001F600", "@" },
+                                            { "a", "Z", "_", "7", "\u00E9", "\U00020000" },
+                                            { " ", "\n", "\u00A0", "\u3000", " ", " " } };
+    struct rng r = { rng_key(0, 6), 0 };
+    struct steps none = { 0 }, cuts = { 0 };
+    struct buf text = BUF_INIT;
+    struct pieces p;
+    int byte_level = 0;
+    struct js *value = js_parse("{\"type\": \"Whitespace\"}", 22, "pre-tokenizer");
+    cr_assert_eq(steps_read_pre_tokenizer(&cuts, value, &byte_level), 0);
+    struct stepper *s = stepper_new(&none, &cuts);
+    for (size_t n = 1; n < 400; n++) {
+        size_t begins[400], ends[400], count = 0;
+        buf_clear(&text);
+        for (size_t i = 0, before = 2; i < n; i++) {
+            const size_t kind = rng_below(&r, 4) ? before : rng_below(&r, 3);
+            if (kind != 2 && kind != before)
+                begins[count++] = text.len;
+            buf_adds(&text, kinds[kind][rng_below(&r, 6)]);
+            if (kind != 2)
+                ends[count - 1] = text.len;
+            before = kind;
+        }
+        cr_assert_eq(stepper_cut(s, text.data, text.len, 1, &p), 0);
+        cr_assert_eq(p.count, count, "%s", text.data);
+        cr_expect_arr_eq(p.begins, begins, count * sizeof *begins);
+        cr_expect_arr_eq(p.ends, ends, count * sizeof *ends);
+    }
+    stepper_free(s);
+    js_free(value);
+    steps_release(&cuts);
+    buf_release(&text);
+}
