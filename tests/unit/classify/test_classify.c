@@ -6,7 +6,8 @@
 
 TestSuite(classify, .init = make_dir, .fini = remove_dir);
 
-/* tests/data/finder has the words [CLS] 2, [SEP] 3, red 5, blue 6, old 7, small 8, ball 9, cup 10 */
+/* tests/data/finder has the words [CLS] 2, [SEP] 3, red 5, blue 6, old 7, small 8, ball 9, cup 10
+ */
 
 static struct classify c;
 
@@ -17,9 +18,8 @@ static int read(const char *text, struct classify_columns names, const struct la
     struct tokenizer *t = tokenizer_load("tests/data/finder");
     cr_assert(t, "%s", err_get());
     put_text("file", text);
-    const int result =
-        classify_read(&c, in_dir("file"), &names, classes ? classes : &(struct labels){ 0 }, t,
-                      length, training);
+    const int result = classify_read(
+        &c, in_dir("file"), &names, classes ? classes : &(struct labels){ 0 }, t, length, training);
     tokenizer_free(t);
     return result;
 }
@@ -52,9 +52,8 @@ Test(classify, a_table_has_names_in_its_first_line)
     classify_release(&c);
     cr_expect_eq(read(text, (struct classify_columns){ 0 }, &classes, 16, 0), -1);
     expect_error("file:4: there is no column or text 'sentence1'");
-    cr_expect_eq(read("sentence\tlabel\nred\tmaybe\n", (struct classify_columns){ 0 }, &classes, 16,
-                      0),
-                 -1);
+    cr_expect_eq(
+        read("sentence\tlabel\nred\tmaybe\n", (struct classify_columns){ 0 }, &classes, 16, 0), -1);
     expect_error("file:2: the label 'maybe' is none of the model's classes");
 }
 

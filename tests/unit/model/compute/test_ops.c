@@ -771,9 +771,49 @@ static void norm_in(struct ops *o)
     }
 }
 
+/* The moments of rows from those of their halves. */
+static void norm_join_in(struct ops *o)
+{
+    enum { N = 5, C = 12, RANKS = 2 };
+    for (int rms = 0; rms <= 1; rms++) {
+        struct numbers x = numbers((int64_t)N * C, 1, 2), gain = numbers(C, 2, 1);
+        struct numbers mean = numbers(N, 3, 1), rstd = numbers(N, 4, 1);
+        float half[N * C / RANKS], parts[RANKS * 2 * N];
+        struct ops_norm norm = {
+            .gain = f32(gain.f), .bias = f32(gain.f), .N = N, .C = C, .epsilon = 1e-5, .rms = rms
+        };
+        const struct ops_moments kept = { rms ? OPS_NONE : f32(mean.f), f32(rstd.f) };
+        for (int64_t i = 0; i < x.n; i++)
+            x.f[i] += i % C < C / RANKS ? 3 : -1;
+        ops_norm_fwd(o, OPS_NONE, kept, f32(x.f), &norm);
+        for (int n = 0; n < N; n++) {
+            mean.d[n] = mean.f[n];
+            rstd.d[n] = rstd.f[n];
+        }
+        norm.C = C / RANKS;
+        for (int q = 0; q < RANKS; q++) {
+            float *own = parts + (ptrdiff_t)q * (rms ? 1 : 2) * N;
+            for (int64_t i = 0; i < N * norm.C; i++)
+                half[i] = x.f[i / norm.C * C + q * norm.C + i % norm.C];
+            ops_norm_fwd(o, OPS_NONE,
+                         (struct ops_moments){ rms ? OPS_NONE : f32(own + N), f32(own) }, f32(half),
+                         &norm);
+        }
+        ops_norm_join(o, kept, f32(parts), RANKS, &norm);
+        check("norm_join rstd", rstd.f, rstd.d, N, 2e-6);
+        if (!rms)
+            check("norm_join mean", mean.f, mean.d, N, 2e-6);
+        drop(&x);
+        drop(&gain);
+        drop(&mean);
+        drop(&rstd);
+    }
+}
+
 Test(ops, norms)
 {
     in_all_contexts(norm_in);
+    in_all_contexts(norm_join_in);
     in_contexts(OPS_BF16, norm_in);
 }
 

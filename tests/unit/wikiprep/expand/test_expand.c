@@ -440,6 +440,7 @@ Test(expand, what_needs_lua)
                      "id=\"mw-scribunto-error-0\">Script error: No such module &quot;Nowhere&quot;."
                      "</span></strong> after");
     CHECK("{{native|a|b=c}} {{outer|x{{!}}y}}", "{{Native|a|b=c}} <{{Native|x{{!}}y}}>");
+    CHECK("{{outer|[[x{{!}}y]]{{!}}z}}", "<{{Native|[[x|y]]{{!}}z}}>");
     CHECK("{{partial|a}} {{lua2}}", "{{Native2|a}} a [[:Vorlage:Nowhere]]");
     CHECK("{{native|a=b{{=}}c|d{{=}}e}} {{note|a}} {{#if:{{nowhere}}|some|none}}",
           "{{Native|a=b=c|1=d=e}} {{Note|a}} some");

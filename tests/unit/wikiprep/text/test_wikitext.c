@@ -372,6 +372,11 @@ Test(wikitext, paragraphs_are_lines)
     CHECK("\n\n", "");
 }
 
+Test(wikitext, what_is_no_heading_is_text)
+{
+    CHECK("=5 apples\n\n==5 apples", "=5 apples\n5 apples");
+}
+
 Test(wikitext, headings_of_empty_sections_are_dropped)
 {
     CHECK("== A ==\n=== B ===\nb\n== C ==\n=== D ===\n== E ==\n''e''", "A\nB\nb\nE\ne");
