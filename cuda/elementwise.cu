@@ -187,17 +187,6 @@ DEVICE void activate_bwd(const struct map *a, const int f)
 
 WITH_ACTIVATION(activation_bwd, activate_bwd)
 
-EXTERN_C void cuda_activation_bwd(struct ops *o, enum ops_activation f, struct ops_array dx,
-                                  struct ops_array y, struct ops_array dy, struct ops_array x,
-                                  int64_t n)
-{
-    struct map m = map_of(y, x, n);
-    m.f = f;
-    m.dx = view_of(dx);
-    m.dy = view_of(dy);
-    RUN(o, activation_bwd, m);
-}
-
 /* The same with the sums of the columns of dx, as it is stored. */
 DEVICE void activate_sums(const struct map *a, const int f)
 {
@@ -224,16 +213,22 @@ DEVICE void activate_sums(const struct map *a, const int f)
 
 WITH_ACTIVATION(activation_sums, activate_sums)
 
-EXTERN_C void cuda_activation_sums(struct ops *o, enum ops_activation f, struct ops_array dx,
-                                   struct ops_array y, struct ops_gradient sums,
-                                   struct ops_array dy, struct ops_array x, int64_t N, int64_t I)
+EXTERN_C void cuda_activation_bwd(struct ops *o, enum ops_activation f, struct ops_array dx,
+                                  struct ops_array y, struct ops_gradient sums, struct ops_array dy,
+                                  struct ops_array x, int64_t N, int64_t I)
 {
+    const int summed = !ops_is_none(sums.to);
+    const int64_t ld = summed ? I : EACH; /* rows do not matter if nothing is summed */
     struct map m = map_of(OPS_NONE, OPS_NONE, N * I);
     m.f = f;
-    m.x = view_rows(x, I);
-    m.y = view_rows(y, I);
-    m.dx = view_rows(dx, I);
-    m.dy = view_rows(dy, I);
+    m.x = view_rows(x, ld);
+    m.y = view_rows(y, ld);
+    m.dx = view_rows(dx, ld);
+    m.dy = view_rows(dy, ld);
+    if (!summed) {
+        RUN(o, activation_bwd, m);
+        return;
+    }
     m.columns = I;
     m.rows = N;
     m.each = rows_of_block(N, COLUMN_PARTS);

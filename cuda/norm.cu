@@ -22,8 +22,9 @@ static inline struct norm norm_of(struct ops_array x, struct ops_moments kept,
 {
     struct norm s;
     s.x = view_rows(x, l->C);
-    s.y = s.dy = s.dx = s.bias = view_of(OPS_NONE);
+    s.y = s.dy = s.dx = view_of(OPS_NONE);
     s.gain = view_of(l->gain);
+    s.bias = view_of(l->bias);
     s.mean = floats(view_of(kept.mean));
     s.rstd = floats(view_of(kept.rstd));
     s.parts = s.sums = 0;
@@ -104,17 +105,7 @@ EXTERN_C void cuda_norm_fwd(struct ops *o, struct ops_array y, struct ops_moment
 {
     struct norm s = norm_of(x, kept, l);
     s.y = view_rows(y, l->C);
-    s.bias = view_of(l->bias);
-    LAUNCH(o, norm_fwd, div_up(l->N, WARPS), 1, THREADS, 0, s);
-}
-
-EXTERN_C void cuda_norm_apply(struct ops *o, struct ops_array y, struct ops_moments kept,
-                              struct ops_array x, const struct ops_norm *l)
-{
-    struct norm s = norm_of(x, kept, l);
-    s.y = view_rows(y, l->C);
-    s.bias = view_of(l->bias);
-    s.known = 1;
+    s.known = kept.known;
     LAUNCH(o, norm_fwd, div_up(l->N, WARPS), 1, THREADS, 0, s);
 }
 
@@ -227,65 +218,29 @@ KERNEL(norm_bwd, norm, THREADS)
     }
 }
 
-static inline int64_t launch_bwd(struct ops *o, struct norm s)
+EXTERN_C void cuda_norm_bwd(struct ops *o, const struct ops_norm_bwd *b, const struct ops_norm *l)
 {
+    const struct ops_gradient to[] = { b->dgain, b->dbias, b->before };
+    struct norm s = norm_of(b->x, b->kept, l);
+    struct ops_array parts = OPS_NONE;
     const int64_t count = div_up(s.N, s.each);
+    s.dy = view_rows(b->dy, l->C);
+    s.dx = view_rows(b->dx.to, l->C);
+    s.add = b->dx.add;
+    s.y = view_rows(b->y, l->C);
+    s.sums = floats(view_of(b->sums));
+    s.known = ops_is_none(b->dgain.to);
+    s.kinds = ops_is_none(b->before.to) ? 2 : 3;
+    if (!s.known)
+        parts = cuda_room(o, ROOM_SUMS, OPS_F32, s.kinds * count * s.C);
+    s.parts = floats(view_of(parts));
     s.pieces = div_up(s.C, EACH);
     s.groups = s.pieces < THREADS ? (int)least(THREADS / s.pieces, WARPS) : 1;
     LAUNCH(o, norm_bwd, count, 1, THREADS,
            WARPS * sizeof(struct row) + s.kinds * EACH * s.pieces * s.groups * sizeof(float), s);
-    return count;
-}
-
-/* Runs the backward of `s`, which has no columns' sums yet. */
-static inline void run_bwd(struct ops *o, struct norm s, struct ops_gradient dgain,
-                           struct ops_gradient dbias, struct ops_gradient before)
-{
-    const struct ops_gradient sums[] = { dgain, dbias, before };
-    s.kinds = ops_is_none(before.to) ? 2 : 3;
-    struct ops_array parts = cuda_room(o, ROOM_SUMS, OPS_F32, s.kinds * div_up(s.N, s.each) * s.C);
-    s.parts = floats(view_of(parts));
-    const int64_t count = launch_bwd(o, s);
     for (int k = 0; k < s.kinds; k++)
-        if (!ops_is_none(sums[k].to))
-            cuda_add_parts(o, sums[k], ops_part(parts, k * s.C), s.kinds * s.C, count, s.C);
-}
-
-EXTERN_C void cuda_norm_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dgain,
-                            struct ops_gradient dbias, struct ops_norm_extra extra,
-                            struct ops_array dy, struct ops_array x, struct ops_moments kept,
-                            const struct ops_norm *l)
-{
-    struct norm s = norm_of(x, kept, l);
-    s.dy = view_rows(dy, l->C);
-    s.dx = view_rows(dx.to, l->C);
-    s.add = dx.add;
-    s.y = view_rows(extra.y, l->C);
-    s.bias = view_of(l->bias);
-    run_bwd(o, s, dgain, dbias, extra.before);
-}
-
-EXTERN_C void cuda_norm_sums(struct ops *o, struct ops_array sums, struct ops_gradient dgain,
-                             struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
-                             struct ops_moments kept, const struct ops_norm *l)
-{
-    struct norm s = norm_of(x, kept, l);
-    s.dy = view_rows(dy, l->C);
-    s.sums = floats(view_of(sums));
-    run_bwd(o, s, dgain, dbias, ops_set(OPS_NONE));
-}
-
-EXTERN_C void cuda_norm_dx(struct ops *o, struct ops_gradient dx, struct ops_array sums,
-                           struct ops_array dy, struct ops_array x, struct ops_moments kept,
-                           const struct ops_norm *l)
-{
-    struct norm s = norm_of(x, kept, l);
-    s.dy = view_rows(dy, l->C);
-    s.dx = view_rows(dx.to, l->C);
-    s.add = dx.add;
-    s.sums = floats(view_of(sums));
-    s.known = 1;
-    launch_bwd(o, s);
+        if (!ops_is_none(to[k].to))
+            cuda_add_parts(o, to[k], ops_part(parts, k * s.C), s.kinds * s.C, count, s.C);
 }
 
 /* ---- parts of rows ------------------------------------------------------------------------ */

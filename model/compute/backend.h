@@ -44,7 +44,7 @@ struct ops_scratch {
 
 /* Version of the interface. Increase it when the table below, OPS_COMMON or a struct of ops.h
  * changes. */
-enum { OPS_LAYOUT = 19 };
+enum { OPS_LAYOUT = 20 };
 
 /* clang-format off */
 /* The operations of ops.h and ops_update.h that a back end does as they are called: OPS_OPERATIONS(IS) is IS(name)
@@ -52,8 +52,8 @@ enum { OPS_LAYOUT = 19 };
 #define OPS_OPERATIONS(IS) \
     IS(matmul) IS(linear_fwd) IS(linear_bwd) IS(residual_fwd) \
     IS(embedding_fwd) IS(embedding_bwd) IS(rotate) IS(gather_rows) IS(scatter_rows) \
-    IS(norm_fwd) IS(norm_apply) IS(norm_bwd) IS(norm_sums) IS(norm_dx) IS(norm_join) \
-    IS(activation_fwd) IS(activation_bwd) IS(activation_sums) IS(gated_fwd) IS(gated_bwd) IS(tanh_fwd) IS(tanh_bwd) \
+    IS(norm_fwd) IS(norm_bwd) IS(norm_join) \
+    IS(activation_fwd) IS(activation_bwd) IS(gated_fwd) IS(gated_bwd) IS(tanh_fwd) IS(tanh_bwd) \
     IS(dropout) IS(zero) IS(add) IS(copy) IS(blend) \
     IS(attention_fwd) IS(attention_bwd) IS(attention_cached) \
     IS(columns_most) IS(columns_sums) IS(columns_loss) IS(span_loss) IS(sum_squares) IS(add_sum) \

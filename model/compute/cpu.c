@@ -9,9 +9,8 @@
 #include "common/base/least.h"
 
 enum {
-    GRAIN = 8192,      /* numbers that are enough work for one thread */
-    COLUMN_GRAIN = 64, /* columns of a sum over rows: a multiple of a cache line */
-    NORM_BLOCK = 32,   /* rows of a norm whose gain gradients are summed at once */
+    GRAIN = 8192,    /* numbers that are enough work for one thread */
+    NORM_BLOCK = 32, /* rows of a norm whose gain gradients are summed at once */
 };
 
 /* ---- the context -------------------------------------------------------------------------- */
@@ -243,18 +242,13 @@ static void activation_bwd_part(void *ctx, int64_t begin, int64_t end, int)
 }
 
 void cpu_activation_bwd(struct ops *o, enum ops_activation f, struct ops_array dx,
-                        struct ops_array y, struct ops_array dy, struct ops_array x, int64_t n)
+                        struct ops_array y, struct ops_gradient sums, struct ops_array dy,
+                        struct ops_array x, int64_t N, int64_t I)
 {
     struct map m = { .k = o->k, .y = y, .x = x, .dx = dx, .dy = dy, .f = f };
-    pool_for(o->pool, n, GRAIN, activation_bwd_part, &m);
-}
-
-void cpu_activation_sums(struct ops *o, enum ops_activation f, struct ops_array dx,
-                         struct ops_array y, struct ops_gradient sums, struct ops_array dy,
-                         struct ops_array x, int64_t N, int64_t I)
-{
-    cpu_activation_bwd(o, f, dx, y, dy, x, N * I);
-    cpu_column_sums(o, sums, dx, I, N, I);
+    pool_for(o->pool, N * I, GRAIN, activation_bwd_part, &m);
+    if (!ops_is_none(sums.to))
+        cpu_column_sums(o, sums, dx, I, N, I);
 }
 
 struct gated {
@@ -346,14 +340,11 @@ void cpu_dropout(struct ops *o, struct ops_array y, struct ops_array x, int64_t 
 struct norm {
     const struct kernels *k;
     const struct ops_norm *l;
-    struct ops_array y, x, dy;
+    struct ops_array y, x;
     struct ops_moments kept;
-    struct ops_gradient dx;
-    float *dgain, *dbias;
+    const struct ops_norm_bwd *b;
     float *sums; /* [blocks,2C] column sums of each block of rows */
     int64_t blocks;
-    int known;       /* 1: the moments are known */
-    float *row_sums; /* [2,N] sums over the columns of each row; NULL: not kept */
 };
 
 /* Computes the moments of the rows, unless they are known, and the normalised rows, if they are
@@ -362,10 +353,11 @@ static void norm_fwd_rows(void *ctx, int64_t begin, int64_t end, int)
 {
     const struct norm *s = ctx;
     const int64_t C = s->l->C;
+    const int known = s->kept.known;
     float *means = cpu_floats(s->kept.mean), *rstds = cpu_floats(s->kept.rstd);
     for (int64_t n = begin; n < end; n++) {
-        float mean = s->known && !s->l->rms ? means[n] : 0, rstd = s->known ? rstds[n] : 0;
-        if (!s->known)
+        float mean = known && !s->l->rms ? means[n] : 0, rstd = known ? rstds[n] : 0;
+        if (!known)
             s->k->norm_moments(&mean, &rstd, ops_part(s->x, n * C), s->l);
         if (!ops_is_none(s->y))
             s->k->norm_apply(ops_part(s->y, n * C), mean, rstd, ops_part(s->x, n * C), s->l);
@@ -383,28 +375,22 @@ void cpu_norm_fwd(struct ops *o, struct ops_array y, struct ops_moments kept, st
     pool_for(o->pool, l->N, cpu_row_grain(l->C), norm_fwd_rows, &s);
 }
 
-void cpu_norm_apply(struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x,
-                    const struct ops_norm *l)
-{
-    struct norm s = { .k = o->k, .l = l, .y = y, .x = x, .kept = kept, .known = 1 };
-    pool_for(o->pool, l->N, cpu_row_grain(l->C), norm_fwd_rows, &s);
-}
-
 static void norm_bwd_row(const struct norm *s, int64_t n, float *dgain, float *dbias)
 {
     const int64_t C = s->l->C;
-    const struct ops_array dy = ops_part(s->dy, n * C), x = ops_part(s->x, n * C);
-    const float mean = s->l->rms ? 0 : cpu_floats(s->kept.mean)[n];
-    const float rstd = cpu_floats(s->kept.rstd)[n];
-    float sums[2] = { s->row_sums ? s->row_sums[n] : 0,
-                      s->row_sums ? s->row_sums[s->l->N + n] : 0 };
+    const struct ops_norm_bwd *b = s->b;
+    const struct ops_array dy = ops_part(b->dy, n * C), x = ops_part(b->x, n * C);
+    const float mean = s->l->rms ? 0 : cpu_floats(b->kept.mean)[n];
+    const float rstd = cpu_floats(b->kept.rstd)[n];
+    float *kept = cpu_floats(b->sums),
+          sums[2] = { kept ? kept[n] : 0, kept ? kept[s->l->N + n] : 0 };
     if (dgain)
         s->k->norm_sums(sums, dgain, dbias, dy, x, mean, rstd, s->l);
-    if (!ops_is_none(s->dx.to)) {
-        s->k->norm_dx(ops_gradient_part(s->dx, n * C), sums, dy, x, mean, rstd, s->l);
+    if (!ops_is_none(b->dx.to)) {
+        s->k->norm_dx(ops_gradient_part(b->dx, n * C), sums, dy, x, mean, rstd, s->l);
     } else {
-        s->row_sums[n] = sums[0];
-        s->row_sums[s->l->N + n] = sums[1];
+        kept[n] = sums[0];
+        kept[s->l->N + n] = sums[1];
     }
 }
 
@@ -428,59 +414,23 @@ static void norm_dx_rows(void *ctx, int64_t begin, int64_t end, int)
         norm_bwd_row(ctx, n, NULL, NULL);
 }
 
-static void norm_sum_columns(void *ctx, int64_t begin, int64_t end, int)
+void cpu_norm_bwd(struct ops *o, const struct ops_norm_bwd *b, const struct ops_norm *l)
 {
-    const struct norm *s = ctx;
-    const int64_t C = s->l->C;
-    s->k->column_sums(s->dgain + begin, cpu_f32(s->sums + begin), 2 * C, s->blocks, end - begin);
-    if (s->dbias)
-        s->k->column_sums(s->dbias + begin, cpu_f32(s->sums + C + begin), 2 * C, s->blocks,
-                          end - begin);
-}
-
-static void norm_bwd_of(struct ops *o, struct norm *s, struct ops_gradient dgain,
-                        struct ops_gradient dbias)
-{
-    const int64_t C = s->l->C;
-    s->dgain = cpu_floats(dgain.to);
-    s->dbias = cpu_floats(dbias.to);
-    s->blocks = (s->l->N + NORM_BLOCK - 1) / NORM_BLOCK;
-    s->sums = cpu_work(o, s->blocks * 2 * C);
-    if (!dgain.add)
-        memset(s->dgain, 0, (size_t)C * sizeof *s->dgain);
-    if (s->dbias && !dbias.add)
-        memset(s->dbias, 0, (size_t)C * sizeof *s->dbias);
-    pool_for(o->pool, s->blocks, 1, norm_bwd_blocks, s);
-    pool_for(o->pool, C, COLUMN_GRAIN, norm_sum_columns, s);
-}
-
-void cpu_norm_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dgain,
-                  struct ops_gradient dbias, struct ops_norm_extra extra, struct ops_array dy,
-                  struct ops_array x, struct ops_moments kept, const struct ops_norm *l)
-{
-    struct norm s = { .k = o->k, .l = l, .x = x, .dy = dy, .kept = kept, .dx = dx };
-    if (!ops_is_none(extra.y))
-        cpu_norm_apply(o, extra.y, kept, x, l);
-    if (!ops_is_none(extra.before.to))
-        cpu_column_sums(o, extra.before, dx.to, l->C, l->N, l->C);
-    norm_bwd_of(o, &s, dgain, dbias);
-}
-
-void cpu_norm_sums(struct ops *o, struct ops_array sums, struct ops_gradient dgain,
-                   struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
-                   struct ops_moments kept, const struct ops_norm *l)
-{
-    struct norm s = { .k = o->k, .l = l, .x = x, .dy = dy, .kept = kept };
-    s.row_sums = cpu_floats(sums);
-    norm_bwd_of(o, &s, dgain, dbias);
-}
-
-void cpu_norm_dx(struct ops *o, struct ops_gradient dx, struct ops_array sums, struct ops_array dy,
-                 struct ops_array x, struct ops_moments kept, const struct ops_norm *l)
-{
-    struct norm s = { .k = o->k, .l = l, .x = x, .dy = dy, .kept = kept, .dx = dx };
-    s.row_sums = cpu_floats(sums);
-    pool_for(o->pool, l->N, cpu_row_grain(l->C), norm_dx_rows, &s);
+    struct norm s = { .k = o->k, .l = l, .b = b };
+    if (!ops_is_none(b->y))
+        cpu_norm_fwd(o, b->y, (struct ops_moments){ b->kept.mean, b->kept.rstd, 1 }, b->x, l);
+    if (!ops_is_none(b->before.to))
+        cpu_column_sums(o, b->before, b->dx.to, l->C, l->N, l->C);
+    if (ops_is_none(b->dgain.to)) {
+        pool_for(o->pool, l->N, cpu_row_grain(l->C), norm_dx_rows, &s);
+        return;
+    }
+    s.blocks = (l->N + NORM_BLOCK - 1) / NORM_BLOCK;
+    s.sums = cpu_work(o, s.blocks * 2 * l->C);
+    pool_for(o->pool, s.blocks, 1, norm_bwd_blocks, &s);
+    cpu_column_sums(o, b->dgain, cpu_f32(s.sums), 2 * l->C, s.blocks, l->C);
+    if (!ops_is_none(b->dbias.to))
+        cpu_column_sums(o, b->dbias, cpu_f32(s.sums + l->C), 2 * l->C, s.blocks, l->C);
 }
 
 void cpu_norm_join(struct ops *, struct ops_moments kept, struct ops_array parts, int ranks,

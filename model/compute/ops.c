@@ -170,6 +170,83 @@ PASS_ON(tanh_fwd, (struct ops *o, struct ops_array x, int64_t n), (o, x, n))
 PASS_ON(tanh_bwd, (struct ops *o, struct ops_array d, struct ops_array y, int64_t n), (o, d, y, n))
 /* clang-format on */
 
+/* ---- functions that are measured and passed on --------------------------------------------- */
+
+/* Returns the bytes of n numbers of the array's type, for the trace. */
+static double bytes(struct ops_array a, int64_t n)
+{
+    return ops_is_none(a) ? 0 : (double)n * (double)ops_type_bytes(a.type);
+}
+
+/* Returns the operations of so many products with each of the maps, for the trace. The CPU makes
+ * them by ops_matmul, whose spans have them. */
+static double of_maps(const struct ops *o, const struct ops_linear *l, int count, int products)
+{
+    double sum = 0;
+    for (int i = 0; i < count && !ops_on_host(o); i++)
+        sum += 2.0 * products * (double)(l[i].N * l[i].I * l[i].O);
+    return sum;
+}
+
+/* A function with its floating-point operations and the bytes that it reads and writes. */
+/* clang-format off */
+#define MEASURED(name, flops, memory, parameters, arguments) \
+    void ops_##name parameters { TRACE_OPERATION(flops, memory); o->b->name arguments; }
+MEASURED(linear_bwd, of_maps(o, l, 1, !ops_is_none(dx.to) + !ops_is_none(dw.to)), 0,
+         (struct ops *o, struct ops_gradient dx, struct ops_gradient dw, struct ops_gradient dbias, struct ops_array dy,
+          struct ops_array x, const struct ops_linear *l), (o, dx, dw, dbias, dy, x, l))
+MEASURED(embedding_fwd, 0, 12.0 * t->N * e->C,
+         (struct ops *o, struct ops_array x, const struct ops_tokens *t, const struct ops_embedding *e), (o, x, t, e))
+MEASURED(embedding_bwd, 0, 12.0 * t->N * d->C,
+         (struct ops *o, const struct ops_embedding *d, struct ops_array dx, const struct ops_tokens *t), (o, d, dx, t))
+MEASURED(norm_fwd, 0, bytes(x, l->N * l->C) + bytes(y, l->N * l->C),
+         (struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x, const struct ops_norm *l),
+         (o, y, kept, x, l))
+MEASURED(activation_fwd, 0, bytes(x, n) + bytes(y, n),
+         (struct ops *o, enum ops_activation f, struct ops_array y, struct ops_array x, int64_t n), (o, f, y, x, n))
+MEASURED(activation_bwd, 0, bytes(dx, N * I) + bytes(y, N * I) + bytes(dy, N * I) + bytes(x, N * I),
+         (struct ops *o, enum ops_activation f, struct ops_array dx, struct ops_array y, struct ops_gradient sums,
+          struct ops_array dy, struct ops_array x, int64_t N, int64_t I), (o, f, dx, y, sums, dy, x, N, I))
+MEASURED(gated_fwd, 0, bytes(y, g->N * g->I) + 2 * bytes(gate, g->N * g->I),
+         (struct ops *o, const struct ops_gate *g, struct ops_array y, struct ops_array gate, struct ops_array up),
+         (o, g, y, gate, up))
+MEASURED(gated_bwd, 0, 3 * bytes(dgate, g->N * g->I) + 3 * bytes(gate, g->N * g->I),
+         (struct ops *o, const struct ops_gate *g, struct ops_array dgate, struct ops_array dup, struct ops_array y,
+          struct ops_array dy, struct ops_array gate, struct ops_array up), (o, g, dgate, dup, y, dy, gate, up))
+MEASURED(zero, 0, bytes(x, n), (struct ops *o, struct ops_array x, int64_t n), (o, x, n))
+MEASURED(add, n, 12.0 * n, (struct ops *o, struct ops_array y, struct ops_array x, int64_t n), (o, y, x, n))
+MEASURED(blend, 0, 12.0 * n,
+         (struct ops *o, struct ops_array y, double y_scale, struct ops_array x, double x_scale, int64_t n),
+         (o, y, y_scale, x, x_scale, n))
+MEASURED(gather_rows, 0, 8.0 * n * C,
+         (struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows, int64_t n, int64_t C),
+         (o, y, x, rows, n, C))
+MEASURED(scatter_rows, 0, 12.0 * n * C,
+         (struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows, int64_t n, int64_t C),
+         (o, y, x, rows, n, C))
+MEASURED(columns_most, 0, 4.0 * c->n * c->V, (struct ops *o, const struct ops_columns *c), (o, c))
+MEASURED(columns_sums, 0, 8.0 * c->n * c->V, (struct ops *o, const struct ops_columns *c), (o, c))
+MEASURED(columns_loss, 0, gradient ? 8.0 * c->n * c->V : 0,
+         (struct ops *o, struct ops_scores out, const struct ops_columns *c, int gradient, double scale),
+         (o, out, c, gradient, scale))
+MEASURED(adam, 0, 28.0 * n,
+         (struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v, struct ops_array gradient, int64_t n,
+          const struct ops_adamw *h), (o, w, m, v, gradient, n, h))
+MEASURED(lamb_begin, 0, 36.0 * h->R * h->C,
+         (struct ops *o, struct ops_array squares, struct ops_array w, struct ops_array m, struct ops_array v,
+          struct ops_array gradient, const struct ops_lamb *h), (o, squares, w, m, v, gradient, h))
+MEASURED(lamb_end, 0, 12.0 * h->R * h->C,
+         (struct ops *o, struct ops_array w, struct ops_array x, struct ops_array squares, const struct ops_lamb *h),
+         (o, w, x, squares, h))
+MEASURED(schedule_free, 0, 28.0 * n,
+         (struct ops *o, struct ops_array w, struct ops_array z, struct ops_array v, struct ops_array gradient, int64_t n,
+          const struct ops_adamw *h, double share), (o, w, z, v, gradient, n, h, share))
+MEASURED(sgd, 0, ops_is_none(a) ? 12.0 * n : 20.0 * n,
+         (struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient, int64_t n, const struct ops_sgd *h),
+         (o, w, a, gradient, n, h))
+MEASURED(normalise, 0, 12.0 * n, (struct ops *o, struct ops_array x, int64_t n), (o, x, n))
+/* clang-format on */
+
 /* ---- arrays ------------------------------------------------------------------------------- */
 
 struct ops_array ops_buffer(struct ops *o, enum ops_type type, int64_t n)
@@ -307,30 +384,14 @@ int64_t ops_rows_count(const struct ops_rows *rows)
 
 /* ---- matrix products ---------------------------------------------------------------------- */
 
-/* Returns the bytes of n numbers of the array's type, for the trace. */
-static double bytes(struct ops_array a, double n)
-{
-    return ops_is_none(a) ? 0 : n * (double)ops_type_bytes(a.type);
-}
-
 void ops_matmul(struct ops *o, const struct ops_matmul *p)
 {
-    TRACE_OPERATION(2.0 * p->M * p->N * p->K, bytes(p->A.x, (double)p->M * p->K) +
-                                                  bytes(p->B.x, (double)p->K * p->N) +
-                                                  bytes(p->C.x, (double)p->M * p->N));
+    TRACE_OPERATION(2.0 * p->M * p->N * p->K, bytes(p->A.x, p->M * p->K) +
+                                                  bytes(p->B.x, p->K * p->N) +
+                                                  bytes(p->C.x, p->M * p->N));
     assert(p->M > 0 && p->N > 0 && p->K > 0);
     assert(!p->C.transposed && (ops_is_none(p->sums) || !p->B.transposed));
     o->b->matmul(o, p);
-}
-
-/* Returns the operations of so many products with each of the maps, for the trace. The CPU makes
- * them by ops_matmul, whose spans have them. */
-static double of_maps(const struct ops *o, const struct ops_linear *l, int count, int products)
-{
-    double sum = 0;
-    for (int i = 0; i < count && !ops_on_host(o); i++)
-        sum += 2.0 * products * (double)(l[i].N * l[i].I * l[i].O);
-    return sum;
 }
 
 void ops_linear_fwd(struct ops *o, struct ops_array y, struct ops_array x,
@@ -348,14 +409,6 @@ void ops_linear_fwd(struct ops *o, struct ops_array y, struct ops_array x,
     }
 }
 
-void ops_linear_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dw,
-                    struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
-                    const struct ops_linear *l)
-{
-    TRACE_OPERATION(of_maps(o, l, 1, !ops_is_none(dx.to) + !ops_is_none(dw.to)), 0);
-    o->b->linear_bwd(o, dx, dw, dbias, dy, x, l);
-}
-
 void ops_residual_fwd(struct ops *o, struct ops_array y, struct ops_array base, struct ops_array x,
                       const struct ops_linear *l, struct ops_dropout drop)
 {
@@ -364,102 +417,15 @@ void ops_residual_fwd(struct ops *o, struct ops_array y, struct ops_array base, 
     o->b->residual_fwd(o, y, base, x, l, drop);
 }
 
-/* ---- embedding ---------------------------------------------------------------------------- */
-
-void ops_embedding_fwd(struct ops *o, struct ops_array x, const struct ops_tokens *t,
-                       const struct ops_embedding *e)
-{
-    TRACE_OPERATION(0, 12.0 * t->N * e->C);
-    o->b->embedding_fwd(o, x, t, e);
-}
-
-void ops_embedding_bwd(struct ops *o, const struct ops_embedding *d, struct ops_array dx,
-                       const struct ops_tokens *t)
-{
-    TRACE_OPERATION(0, 12.0 * t->N * d->C);
-    o->b->embedding_bwd(o, d, dx, t);
-}
-
 /* ---- rows and elements -------------------------------------------------------------------- */
 
-void ops_norm_fwd(struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x,
-                  const struct ops_norm *l)
+void ops_norm_bwd(struct ops *o, const struct ops_norm_bwd *b, const struct ops_norm *l)
 {
-    TRACE_OPERATION(0, bytes(x, (double)l->N * l->C) +
-                           (ops_is_none(y) ? 0 : bytes(y, (double)l->N * l->C)));
-    o->b->norm_fwd(o, y, kept, x, l);
-}
-
-void ops_norm_apply(struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x,
-                    const struct ops_norm *l)
-{
-    TRACE_OPERATION(0, bytes(x, (double)l->N * l->C) + bytes(y, (double)l->N * l->C));
-    o->b->norm_apply(o, y, kept, x, l);
-}
-
-void ops_norm_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dgain,
-                  struct ops_gradient dbias, struct ops_norm_extra extra, struct ops_array dy,
-                  struct ops_array x, struct ops_moments kept, const struct ops_norm *l)
-{
-    TRACE_OPERATION(0, 16.0 * l->N * l->C);
-    assert(dx.add || ops_is_none(extra.before.to));
-    o->b->norm_bwd(o, dx, dgain, dbias, extra, dy, x, kept, l);
-}
-
-void ops_norm_sums(struct ops *o, struct ops_array sums, struct ops_gradient dgain,
-                   struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
-                   struct ops_moments kept, const struct ops_norm *l)
-{
-    TRACE_OPERATION(0, 8.0 * l->N * l->C);
-    o->b->norm_sums(o, sums, dgain, dbias, dy, x, kept, l);
-}
-
-void ops_norm_dx(struct ops *o, struct ops_gradient dx, struct ops_array sums, struct ops_array dy,
-                 struct ops_array x, struct ops_moments kept, const struct ops_norm *l)
-{
-    TRACE_OPERATION(0, 12.0 * l->N * l->C);
-    o->b->norm_dx(o, dx, sums, dy, x, kept, l);
-}
-
-void ops_activation_fwd(struct ops *o, enum ops_activation f, struct ops_array y,
-                        struct ops_array x, int64_t n)
-{
-    TRACE_OPERATION(0, bytes(x, (double)n) + bytes(y, (double)n));
-    o->b->activation_fwd(o, f, y, x, n);
-}
-
-void ops_activation_bwd(struct ops *o, enum ops_activation f, struct ops_array dx,
-                        struct ops_array y, struct ops_array dy, struct ops_array x, int64_t n)
-{
-    TRACE_OPERATION(0, bytes(dx, (double)n) + bytes(y, (double)n) + bytes(dy, (double)n) +
-                           bytes(x, (double)n));
-    o->b->activation_bwd(o, f, dx, y, dy, x, n);
-}
-
-void ops_activation_sums(struct ops *o, enum ops_activation f, struct ops_array dx,
-                         struct ops_array y, struct ops_gradient sums, struct ops_array dy,
-                         struct ops_array x, int64_t N, int64_t I)
-{
-    const double n = (double)(N * I);
-    TRACE_OPERATION(0, bytes(dx, n) + bytes(y, n) + bytes(dy, n) + bytes(x, n));
-    o->b->activation_sums(o, f, dx, y, sums, dy, x, N, I);
-}
-
-void ops_gated_fwd(struct ops *o, const struct ops_gate *g, struct ops_array y,
-                   struct ops_array gate, struct ops_array up)
-{
-    const double n = (double)(g->N * g->I);
-    TRACE_OPERATION(0, bytes(y, n) + 2 * bytes(gate, n));
-    o->b->gated_fwd(o, g, y, gate, up);
-}
-
-void ops_gated_bwd(struct ops *o, const struct ops_gate *g, struct ops_array dgate,
-                   struct ops_array dup, struct ops_array y, struct ops_array dy,
-                   struct ops_array gate, struct ops_array up)
-{
-    const double n = (double)(g->N * g->I);
-    TRACE_OPERATION(0, 3 * bytes(dgate, n) + 3 * bytes(gate, n));
-    o->b->gated_bwd(o, g, dgate, dup, y, dy, gate, up);
+    const double each = ops_is_none(b->sums) ? 16 : ops_is_none(b->dx.to) ? 8 : 12;
+    TRACE_OPERATION(0, each * l->N * l->C);
+    assert(b->dx.add || ops_is_none(b->before.to));
+    assert(!ops_is_none(b->dgain.to) || !ops_is_none(b->sums));
+    o->b->norm_bwd(o, b, l);
 }
 
 /* Returns the pair, not rounded, whose wave fits `turns` times into the training texts. */
@@ -506,7 +472,7 @@ double ops_rotary_frequency(const struct ops_rotary *r, int64_t i)
 void ops_rotate(struct ops *o, struct ops_array x, const struct ops_tokens *t,
                 const struct ops_rotary *r)
 {
-    TRACE_OPERATION(0, 2 * bytes(x, (double)(t->N * r->heads * r->HS)));
+    TRACE_OPERATION(0, 2 * bytes(x, t->N * r->heads * r->HS));
     assert(r->HS % 2 == 0 && r->base > 0);
     o->b->rotate(o, x, t, r);
 }
@@ -520,44 +486,11 @@ void ops_dropout(struct ops *o, struct ops_array y, struct ops_array x, int64_t 
         o->b->dropout(o, y, x, n, drop);
 }
 
-void ops_zero(struct ops *o, struct ops_array x, int64_t n)
-{
-    TRACE_OPERATION(0, bytes(x, (double)n));
-    o->b->zero(o, x, n);
-}
-
-void ops_add(struct ops *o, struct ops_array y, struct ops_array x, int64_t n)
-{
-    TRACE_OPERATION(n, 12.0 * n);
-    o->b->add(o, y, x, n);
-}
-
 void ops_copy(struct ops *o, struct ops_array y, struct ops_array x, int64_t n)
 {
-    TRACE_OPERATION(0, bytes(x, (double)n) + bytes(y, (double)n));
+    TRACE_OPERATION(0, bytes(x, n) + bytes(y, n));
     if (y.address != x.address)
         o->b->copy(o, y, x, n);
-}
-
-void ops_blend(struct ops *o, struct ops_array y, double y_scale, struct ops_array x,
-               double x_scale, int64_t n)
-{
-    TRACE_OPERATION(0, 12.0 * n);
-    o->b->blend(o, y, y_scale, x, x_scale, n);
-}
-
-void ops_gather_rows(struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows,
-                     int64_t n, int64_t C)
-{
-    TRACE_OPERATION(0, 8.0 * n * C);
-    o->b->gather_rows(o, y, x, rows, n, C);
-}
-
-void ops_scatter_rows(struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows,
-                      int64_t n, int64_t C)
-{
-    TRACE_OPERATION(0, 12.0 * n * C);
-    o->b->scatter_rows(o, y, x, rows, n, C);
 }
 
 /* ---- attention ---------------------------------------------------------------------------- */
@@ -575,9 +508,9 @@ static double pairs(const struct ops_attention *a)
     return sum * (double)a->NH;
 }
 
-static double row_numbers(const struct ops_attention *a)
+static int64_t row_numbers(const struct ops_attention *a)
 {
-    return (double)(ops_rows_count(&a->rows) * a->NH * a->HS);
+    return ops_rows_count(&a->rows) * a->NH * a->HS;
 }
 
 void ops_attention_fwd(struct ops *o, struct ops_array y, struct ops_array lse, struct ops_qkv x,
@@ -598,18 +531,18 @@ void ops_attention_bwd(struct ops *o, struct ops_qkv dx, const struct ops_gradie
 }
 
 /* Returns the number of positions that the sequences see, cached and new ones. */
-static double seen(const struct ops_past *past, const struct ops_rows *rows)
+static int64_t seen(const struct ops_past *past, const struct ops_rows *rows)
 {
-    double sum = 0;
+    int64_t sum = 0;
     for (int64_t b = 0; b < rows->B; b++)
-        sum += (double)(past[b].used + rows->T);
+        sum += past[b].used + rows->T;
     return sum;
 }
 
 void ops_attention_cached(struct ops *o, struct ops_array y, const struct ops_past *past,
                           int64_t layer, struct ops_qkv x, const struct ops_attention *a)
 {
-    TRACE_OPERATION(4.0 * a->rows.T * seen(past, &a->rows) * a->NH * a->HS,
+    TRACE_OPERATION(4.0 * (double)(a->rows.T * seen(past, &a->rows) * a->NH * a->HS),
                     2 * bytes(past->keys, seen(past, &a->rows) * a->NH * a->HS));
     assert(!a->rows.lengths && a->drop.rate == 0);
     o->b->attention_cached(o, y, past, layer, x, a);
@@ -638,25 +571,6 @@ void ops_cross_entropy(struct ops *o, struct ops_scores out, struct ops_array lo
 {
     assert(ops_is_none(l->rows));
     o->b->cross_entropy(o, out, logits, V, V, l->labels, l->n, gradient ? logits : OPS_NONE, scale);
-}
-
-void ops_columns_most(struct ops *o, const struct ops_columns *c)
-{
-    TRACE_OPERATION(0, 4.0 * c->n * c->V);
-    o->b->columns_most(o, c);
-}
-
-void ops_columns_sums(struct ops *o, const struct ops_columns *c)
-{
-    TRACE_OPERATION(0, 8.0 * c->n * c->V);
-    o->b->columns_sums(o, c);
-}
-
-void ops_columns_loss(struct ops *o, struct ops_scores out, const struct ops_columns *c,
-                      int gradient, double scale)
-{
-    TRACE_OPERATION(0, gradient ? 8.0 * c->n * c->V : 0);
-    o->b->columns_loss(o, out, c, gradient, scale);
 }
 
 void ops_span_loss(struct ops *o, struct ops_scores out, struct ops_array logits, int side,
@@ -703,46 +617,4 @@ void ops_adamw(struct ops *o, const struct ops_state state[OPS_STATES], struct o
         each += 2 * (double)ops_type_bytes(state[i].at.type);
     TRACE_OPERATION(0, each * n);
     o->b->adamw(o, state, gradient, n, h);
-}
-
-void ops_adam(struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v,
-              struct ops_array gradient, int64_t n, const struct ops_adamw *h)
-{
-    TRACE_OPERATION(0, 28.0 * n);
-    o->b->adam(o, w, m, v, gradient, n, h);
-}
-
-void ops_lamb_begin(struct ops *o, struct ops_array squares, struct ops_array w, struct ops_array m,
-                    struct ops_array v, struct ops_array gradient, const struct ops_lamb *h)
-{
-    TRACE_OPERATION(0, 36.0 * h->R * h->C);
-    o->b->lamb_begin(o, squares, w, m, v, gradient, h);
-}
-
-void ops_lamb_end(struct ops *o, struct ops_array w, struct ops_array x, struct ops_array squares,
-                  const struct ops_lamb *h)
-{
-    TRACE_OPERATION(0, 12.0 * h->R * h->C);
-    o->b->lamb_end(o, w, x, squares, h);
-}
-
-void ops_schedule_free(struct ops *o, struct ops_array w, struct ops_array z, struct ops_array v,
-                       struct ops_array gradient, int64_t n, const struct ops_adamw *h,
-                       double share)
-{
-    TRACE_OPERATION(0, 28.0 * n);
-    o->b->schedule_free(o, w, z, v, gradient, n, h, share);
-}
-
-void ops_sgd(struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient,
-             int64_t n, const struct ops_sgd *h)
-{
-    TRACE_OPERATION(0, ops_is_none(a) ? 12.0 * n : 20.0 * n);
-    o->b->sgd(o, w, a, gradient, n, h);
-}
-
-void ops_normalise(struct ops *o, struct ops_array x, int64_t n)
-{
-    TRACE_OPERATION(0, 12.0 * n);
-    o->b->normalise(o, x, n);
 }

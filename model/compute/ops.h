@@ -195,38 +195,33 @@ void ops_embedding_bwd(struct ops *o, const struct ops_embedding *d, struct ops_
 /* ---- rows and elements -------------------------------------------------------------------- */
 
 /* The moments of a norm's rows that backward needs, F32 [N]; OPS_NONE: not kept. RMSNorm has no
- * mean. */
+ * mean. known 1: an earlier call has put them there. */
 struct ops_moments {
     struct ops_array mean, rstd;
+    int known;
 };
 /* Computes the norm y of x. Sets the arrays of `kept` that are not OPS_NONE to the moments of the
- * rows. With y OPS_NONE only the moments are computed. */
+ * rows, unless they are known. With y OPS_NONE only the moments are computed. */
 void ops_norm_fwd(struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x,
                   const struct ops_norm *l);
-/* Computes the norm y of x from the moments of its rows, which ops_norm_fwd has put into `kept`. */
-void ops_norm_apply(struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x,
-                    const struct ops_norm *l);
 
-/* What ops_norm_bwd computes besides gradients, from arrays that it reads. `before`: if dx is
- * added, the sums of the columns of what was there before, [C]: the gradient of a bias whose map
- * has added to x. y: the norm again. OPS_NONE: not this. */
-struct ops_norm_extra {
+/* The backward of a norm: computes those gradients of x, gain and bias whose target is not
+ * OPS_NONE. */
+struct ops_norm_bwd {
+    struct ops_gradient dx, dgain, dbias;
+    struct ops_array dy, x;
+    struct ops_moments kept; /* of the forward pass */
+    /* If dx is added, the sums of the columns of what was there before, [C]: the gradient of a bias
+     * whose map has added to x. */
     struct ops_gradient before;
-    struct ops_array y;
+    struct ops_array y; /* OPS_NONE, or gets the norm again */
+    /* OPS_NONE or, for ranks that share the columns, F32 [2,N]: with n = (x - mean) * rstd, the
+     * sums of dy * gain and of dy * gain * n over the C columns. A first call, without dx, sets
+     * them and computes the gradients of the parameters. The caller adds the sums of all ranks. A
+     * second call computes dx alone. */
+    struct ops_array sums;
 };
-/* Computes the gradients of x, gain and bias; `kept` has the moments of the forward pass. */
-void ops_norm_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dgain,
-                  struct ops_gradient dbias, struct ops_norm_extra extra, struct ops_array dy,
-                  struct ops_array x, struct ops_moments kept, const struct ops_norm *l);
-/* ops_norm_sums and ops_norm_dx do what ops_norm_bwd does in two steps, for ranks that share the
- * columns. With n = (x - mean) * rstd, ops_norm_sums computes the gradients of the parameters and
- * sets sums[2,N], F32, to the sums of dy * gain and of dy * gain * n over the C columns. The caller
- * adds the sums of all ranks. Then ops_norm_dx computes dx. */
-void ops_norm_sums(struct ops *o, struct ops_array sums, struct ops_gradient dgain,
-                   struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
-                   struct ops_moments kept, const struct ops_norm *l);
-void ops_norm_dx(struct ops *o, struct ops_gradient dx, struct ops_array sums, struct ops_array dy,
-                 struct ops_array x, struct ops_moments kept, const struct ops_norm *l);
+void ops_norm_bwd(struct ops *o, const struct ops_norm_bwd *b, const struct ops_norm *l);
 
 /* Sets `kept` to the moments of whole rows, from the moments of the parts that ranks have of them:
  * parts[ranks,2,N], F32, rstd before mean (RMSNorm: [ranks,1,N]). The parts have equal numbers of
@@ -238,14 +233,12 @@ void ops_norm_join(struct ops *o, struct ops_moments kept, struct ops_array part
 /* Computes y = f(x). y may be x. */
 void ops_activation_fwd(struct ops *o, enum ops_activation f, struct ops_array y,
                         struct ops_array x, int64_t n);
-/* Computes dx = dy * f'(x), and y = f(x) again for the backward of the next operation. dx may be
- * dy, y may be x. */
+/* Computes dx = dy * f'(x) for x[N,I], and y = f(x) again for the backward of the next operation.
+ * dx may be dy, y may be x. sums[I]: the sums of the columns of dx, the gradient of a bias before
+ * f; its target may be OPS_NONE. */
 void ops_activation_bwd(struct ops *o, enum ops_activation f, struct ops_array dx,
-                        struct ops_array y, struct ops_array dy, struct ops_array x, int64_t n);
-/* The same for x[N,I]. Also adds up the columns of dx: sums[I], the gradient of a bias before f. */
-void ops_activation_sums(struct ops *o, enum ops_activation f, struct ops_array dx,
-                         struct ops_array y, struct ops_gradient sums, struct ops_array dy,
-                         struct ops_array x, int64_t N, int64_t I);
+                        struct ops_array y, struct ops_gradient sums, struct ops_array dy,
+                        struct ops_array x, int64_t N, int64_t I);
 
 /* N rows of I numbers of a gated unit. Rows of gate and up, and of their gradients, begin ld
  * numbers apart, those of y and dy I numbers. On a GPU, ld is I. */

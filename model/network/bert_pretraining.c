@@ -93,7 +93,7 @@ static struct transform transform_fwd(const struct model *m, struct ops *o, stru
     t.dense = ops_scratch(o, OPS_F32, n * W);
     t.active = ops_scratch(o, OPS_F32, n * W);
     t.normed = ops_scratch(o, OPS_F32, n * W);
-    t.kept = (struct ops_moments){ ops_scratch(o, OPS_F32, n), ops_scratch(o, OPS_F32, n) };
+    t.kept = (struct ops_moments){ ops_scratch(o, OPS_F32, n), ops_scratch(o, OPS_F32, n), 0 };
     split_linear_fwd(m, o, t.dense, t.x, &map, 1);
     ops_activation_fwd(o, activation(m), t.active, t.dense, n * W);
     ops_norm_fwd(o, t.normed, t.kept, t.active, &norm);
@@ -110,13 +110,18 @@ static void transform_bwd(const struct model *m, struct ops *o, struct ops_array
         return;
     const struct ops_linear map = map_of(m, w, TRANSFORM, n);
     const struct ops_norm norm = block_norm(m, w, word_row(m, TRANSFORM_GAIN), n);
-    ops_norm_bwd(o, ops_set(t->normed), block_gradient(m, dw, word_row(m, TRANSFORM_GAIN)),
-                 m->config.architecture->unbiased
-                     ? no_gradient()
-                     : block_gradient(m, dw, word_row(m, TRANSFORM_SHIFT)),
-                 no_extra, split_all_columns(m, o, d, n, "gradients of the decoder"), t->active,
-                 t->kept, &norm);
-    ops_activation_bwd(o, activation(m), t->normed, t->dense, t->normed, t->dense, n * norm.C);
+    const struct ops_norm_bwd b = { .dx = ops_set(t->normed),
+                                    .dgain = block_gradient(m, dw, word_row(m, TRANSFORM_GAIN)),
+                                    .dbias = m->config.architecture->unbiased
+                                                 ? no_gradient()
+                                                 : block_gradient(m, dw,
+                                                                  word_row(m, TRANSFORM_SHIFT)),
+                                    .dy = split_all_columns(m, o, d, n, "gradients of the decoder"),
+                                    .x = t->active,
+                                    .kept = t->kept };
+    ops_norm_bwd(o, &b, &norm);
+    ops_activation_bwd(o, activation(m), t->normed, t->dense, no_gradient(), t->normed, t->dense, n,
+                       norm.C);
     block_linear_bwd(m, o, ops_set(d), dw, word_row(m, TRANSFORM), t->normed, t->x, &map);
 }
 

@@ -109,28 +109,25 @@ static void put_gradient(struct ops *o, struct ops_gradient d, struct ops_array 
         (d.add ? ops_add : ops_copy)(o, d.to, from, n);
 }
 
-void block_norm_bwd(const struct model *m, struct ops *o, struct ops_gradient dx,
-                    struct ops_gradient dw, size_t row, struct ops_norm_extra extra,
-                    struct ops_array dy, struct ops_array x, struct ops_moments kept,
-                    const struct ops_norm *l)
+void block_norm_bwd(const struct model *m, struct ops *o, struct ops_gradient dw, size_t row,
+                    struct ops_norm_bwd b, const struct ops_norm *l)
 {
-    struct ops_gradient dgain = block_gradient(m, dw, row), dbias = bias_gradient(m, dw, row);
+    const struct ops_gradient dgain = block_gradient(m, dw, row), dbias = bias_gradient(m, dw, row);
     const int of_heads = m->tensors.rows[row].across < 0;
-    if (!m->split) {
-        ops_norm_bwd(o, dx, dgain, dbias, extra, dy, x, kept, l);
-        return;
-    }
-    if (of_heads ? split_ranks(m, SPLIT_HEADS) == 1 : !split_sequence(m)) {
-        split_norm_bwd(m, o, dx, dgain, dbias, dy, x, kept, l);
+    b.dgain = dgain;
+    b.dbias = dbias;
+    if (!m->split || (of_heads ? split_ranks(m, SPLIT_HEADS) == 1 : !split_sequence(m))) {
+        split_norm_bwd(m, o, &b, l);
         return;
     }
     const int64_t n = ops_is_none(dbias.to) ? l->C : 2 * l->C;
     struct ops_array parts = ops_scratch(o, OPS_F32, n);
-    struct ops_gradient bias = { n > l->C ? ops_part(parts, l->C) : OPS_NONE, 0 };
-    split_norm_bwd(m, o, dx, ops_set(parts), bias, dy, x, kept, l);
+    b.dgain = ops_set(parts);
+    b.dbias = ops_set(n > l->C ? ops_part(parts, l->C) : OPS_NONE);
+    split_norm_bwd(m, o, &b, l);
     split_sum_of_rows(m, o, parts, n);
     put_gradient(o, dgain, parts, l->C);
-    put_gradient(o, dbias, bias.to, l->C);
+    put_gradient(o, dbias, b.dbias.to, l->C);
 }
 
 /* ---- attention and dropout ----------------------------------------------------------------- */

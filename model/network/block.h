@@ -38,15 +38,13 @@ struct ops_linear block_linear(const struct model *m, struct ops_array w, size_t
 struct ops_norm block_norm(const struct model *m, struct ops_array w, size_t row, int64_t N);
 
 /* Compute the gradients with respect to x and to the parameters in row `row` and, for a bias, the
- * row after it. dw: the gradients of the whole block. extra: none if ranks share the model. */
-static const struct ops_norm_extra no_extra = { 0 };
+ * row after it. dw: the gradients of the whole block. b: without those of the parameters; `before`
+ * and y are none if ranks share the model. */
 void block_linear_bwd(const struct model *m, struct ops *o, struct ops_gradient dx,
                       struct ops_gradient dw, size_t row, struct ops_array dy, struct ops_array x,
                       const struct ops_linear *l);
-void block_norm_bwd(const struct model *m, struct ops *o, struct ops_gradient dx,
-                    struct ops_gradient dw, size_t row, struct ops_norm_extra extra,
-                    struct ops_array dy, struct ops_array x, struct ops_moments kept,
-                    const struct ops_norm *l);
+void block_norm_bwd(const struct model *m, struct ops *o, struct ops_gradient dw, size_t row,
+                    struct ops_norm_bwd b, const struct ops_norm *l);
 
 static inline struct ops_gradient block_gradient(const struct model *m, struct ops_gradient dw,
                                                  size_t row)

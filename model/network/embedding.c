@@ -99,10 +99,11 @@ static struct ops_array norm_bwd(const struct model *m, struct ops *o, struct op
     const int64_t N = split_rows(m, in->N).count, n = N * m->config.width;
     const struct ops_norm norm = norm_of(m, w, N);
     struct ops_array sum = ops_scratch(o, OPS_F32, n), dsum = ops_scratch(o, OPS_F32, n);
-    struct ops_moments kept = { ops_scratch(o, OPS_F32, N), ops_scratch(o, OPS_F32, N) };
+    struct ops_moments kept = { ops_scratch(o, OPS_F32, N), ops_scratch(o, OPS_F32, N), 0 };
     add_up(m, o, sum, w, in);
     split_norm_of_rows(m, o, dsum, kept, sum, &norm); /* recomputes only `kept` */
-    block_norm_bwd(m, o, ops_set(dsum), dw, row_of(m, TABLES), no_extra, dx, sum, kept, &norm);
+    const struct ops_norm_bwd b = { .dx = ops_set(dsum), .dy = dx, .x = sum, .kept = kept };
+    block_norm_bwd(m, o, dw, row_of(m, TABLES), b, &norm);
     return dsum;
 }
 

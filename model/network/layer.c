@@ -400,14 +400,16 @@ static void norm_bwd(struct run *r, const struct layer_row *row)
     const struct ops_norm l = norm_of(r, row);
     const enum layer_array in = row->in[0];
     const struct layer_row *next = reader_after(row, in);
-    struct ops_norm_extra extra = { .y = r->late_maps ? r->x[row->out].at : OPS_NONE };
+    struct ops_norm_bwd b = { .dx = { r->d[in].at, r->begun[in] },
+                              .dy = r->d[row->out].at,
+                              .x = r->x[in].at,
+                              .kept = r->moments[row->out],
+                              .y = r->late_maps ? r->x[row->out].at : OPS_NONE };
     if (next->kind == LAYER_RESIDUAL && maker_of(r, next) == row)
-        extra.before = bias_of(r, next, 0);
-    struct ops_array dy = r->d[row->out].at;
+        b.before = bias_of(r, next, 0);
     if (r->partial[row->out])
-        dy = split_gradient_end(r->m, r->o, dy, r->N, l.C);
-    block_norm_bwd(r->m, r->o, (struct ops_gradient){ r->d[in].at, r->begun[in] }, r->dw,
-                   tensor_of(r, row, 0), extra, dy, r->x[in].at, r->moments[row->out], &l);
+        b.dy = split_gradient_end(r->m, r->o, b.dy, r->N, l.C);
+    block_norm_bwd(r->m, r->o, r->dw, tensor_of(r, row, 0), b, &l);
 }
 
 /* Returns all rows of the array that the maps read. */
@@ -533,10 +535,8 @@ static void activate_bwd(struct run *r, const struct layer_row *row)
                            x = r->x[row->in[0]].at;
     const enum ops_activation f = r->m->config.activation;
     const struct layer_row *map = writer_of(r->rows, row->in[0]);
-    if (maker_of(r, map) == row)
-        ops_activation_sums(r->o, f, dx, y, bias_of(r, map, 0), dy, x, r->N, r->m->config.inner);
-    else
-        ops_activation_bwd(r->o, f, dx, y, dy, x, r->N * r->m->config.inner);
+    ops_activation_bwd(r->o, f, dx, y, maker_of(r, map) == row ? bias_of(r, map, 0) : no_gradient(),
+                       dy, x, r->N, r->m->config.inner);
 }
 
 static struct ops_gate gate_of(const struct run *r, const struct layer_row *row)
@@ -725,7 +725,9 @@ static void norm_again(struct run *r, const struct layer_row *row)
     if (!r->o)
         return;
     const struct ops_norm l = norm_of(r, row);
-    split_norm_again(r->m, r->o, r->x[a].at, r->moments[a], r->x[row->in[0]].at, &l, r->N);
+    struct ops_moments kept = r->moments[a];
+    kept.known = 1;
+    split_norm_fwd(r->m, r->o, r->x[a].at, kept, r->x[row->in[0]].at, &l, r->N);
 }
 
 /* Provides the arrays that the backward of a row reads and writes. The output of an activation

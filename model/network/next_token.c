@@ -41,11 +41,13 @@ static void head_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores
     ops_scratch_begin(o);
     struct ops_array normed = ops_scratch(o, ops_operand(o), N * C);
     struct ops_array dnormed = ops_scratch(o, OPS_F32, N * C);
-    struct ops_moments kept = { ops_scratch(o, OPS_F32, N), ops_scratch(o, OPS_F32, N) };
+    struct ops_moments kept = { ops_scratch(o, OPS_F32, N), ops_scratch(o, OPS_F32, N), 0 };
     split_norm_fwd(m, o, normed, kept, x, &norm, N);
     ops_loss_fwd_bwd(o, out, dnormed, dtable, no_gradient(), normed, N, scale, &in->targets[0], &d);
-    block_norm_bwd(m, o, ops_set(dx), dw, m->first_head_row, no_extra,
-                   ops_part(dnormed, rows.first * C), x, kept, &norm);
+    const struct ops_norm_bwd b = {
+        .dx = ops_set(dx), .dy = ops_part(dnormed, rows.first * C), .x = x, .kept = kept
+    };
+    block_norm_bwd(m, o, dw, m->first_head_row, b, &norm);
 }
 
 static void head_logits(const struct model *m, struct ops *o, struct ops_array logits,

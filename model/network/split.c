@@ -289,23 +289,21 @@ static struct ops_moments moments_of(const struct model *m, struct ops *o, struc
     const int64_t n = l->N, each = l->rms ? n : 2 * n;
     struct ops_array parts = ops_scratch(o, OPS_F32, ranks * each);
     struct ops_array own = ops_part(parts, m->split->rank[SPLIT_WIDTH] * each);
-    const struct ops_moments of_part = { l->rms ? OPS_NONE : ops_part(own, n), own };
+    const struct ops_moments of_part = { l->rms ? OPS_NONE : ops_part(own, n), own, 0 };
     if (ops_is_none(kept.rstd))
         kept = (struct ops_moments){ l->rms ? OPS_NONE : ops_scratch(o, OPS_F32, n),
-                                     ops_scratch(o, OPS_F32, n) };
+                                     ops_scratch(o, OPS_F32, n), 0 };
     ops_norm_fwd(o, OPS_NONE, of_part, x, l);
     m->split->gather(m->split->ctx, SPLIT_WIDTH, o, parts, ranks, each, "moments of rows");
     ops_norm_join(o, kept, parts, ranks, l);
+    kept.known = 1;
     return kept;
 }
 
 void split_norm_of_rows(const struct model *m, struct ops *o, struct ops_array y,
                         struct ops_moments kept, struct ops_array x, const struct ops_norm *l)
 {
-    if (l->all > l->C)
-        ops_norm_apply(o, y, moments_of(m, o, kept, x, l), x, l);
-    else
-        ops_norm_fwd(o, y, kept, x, l);
+    ops_norm_fwd(o, y, l->all > l->C && !kept.known ? moments_of(m, o, kept, x, l) : kept, x, l);
 }
 
 void split_norm_fwd(const struct model *m, struct ops *o, struct ops_array y,
@@ -316,26 +314,19 @@ void split_norm_fwd(const struct model *m, struct ops *o, struct ops_array y,
     gather_rows(m, o, y, N, l->C, "normed rows");
 }
 
-void split_norm_again(const struct model *m, struct ops *o, struct ops_array y,
-                      struct ops_moments kept, struct ops_array x, const struct ops_norm *l,
-                      int64_t N)
-{
-    ops_norm_apply(o, own_rows(m, y, N, l->C), kept, x, l);
-    gather_rows(m, o, y, N, l->C, "normed rows");
-}
-
-void split_norm_bwd(const struct model *m, struct ops *o, struct ops_gradient dx,
-                    struct ops_gradient dgain, struct ops_gradient dbias, struct ops_array dy,
-                    struct ops_array x, struct ops_moments kept, const struct ops_norm *l)
+void split_norm_bwd(const struct model *m, struct ops *o, const struct ops_norm_bwd *b,
+                    const struct ops_norm *l)
 {
     if (l->all <= l->C) {
-        ops_norm_bwd(o, dx, dgain, dbias, (struct ops_norm_extra){ 0 }, dy, x, kept, l);
+        ops_norm_bwd(o, b, l);
         return;
     }
-    struct ops_array sums = ops_scratch(o, OPS_F32, 2 * l->N);
-    ops_norm_sums(o, sums, dgain, dbias, dy, x, kept, l);
-    sum(m, SPLIT_WIDTH, o, sums, 2 * l->N, "sums of a norm's gradients");
-    ops_norm_dx(o, dx, sums, dy, x, kept, l);
+    struct ops_norm_bwd first = *b, second = *b;
+    first.sums = second.sums = ops_scratch(o, OPS_F32, 2 * l->N);
+    first.dx = second.dgain = second.dbias = (struct ops_gradient){ 0 };
+    ops_norm_bwd(o, &first, l);
+    sum(m, SPLIT_WIDTH, o, first.sums, 2 * l->N, "sums of a norm's gradients");
+    ops_norm_bwd(o, &second, l);
 }
 
 /* ---- layers ------------------------------------------------------------------------------- */

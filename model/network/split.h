@@ -126,14 +126,9 @@ void split_norm_fwd(const struct model *m, struct ops *o, struct ops_array y,
 /* Does the same for this rank's rows alone: y[n,C]. */
 void split_norm_of_rows(const struct model *m, struct ops *o, struct ops_array y,
                         struct ops_moments kept, struct ops_array x, const struct ops_norm *l);
-/* Sets y as split_norm_fwd did, but from the moments that it has kept. */
-void split_norm_again(const struct model *m, struct ops *o, struct ops_array y,
-                      struct ops_moments kept, struct ops_array x, const struct ops_norm *l,
-                      int64_t N);
 /* Does ops_norm_bwd for rows whose columns are divided among the ranks. */
-void split_norm_bwd(const struct model *m, struct ops *o, struct ops_gradient dx,
-                    struct ops_gradient dgain, struct ops_gradient dbias, struct ops_array dy,
-                    struct ops_array x, struct ops_moments kept, const struct ops_norm *l);
+void split_norm_bwd(const struct model *m, struct ops *o, const struct ops_norm_bwd *b,
+                    const struct ops_norm *l);
 
 /* Does ops_linear_fwd with `count` matrices, at most SPLIT_MAPS, before heads or MLP: their rows
  * are divided over SPLIT_WIDTH. */

@@ -203,10 +203,10 @@ static void activations(struct run *r)
             leave(r, "gated_bwd up", up, n, 2e-6);
         } else {
             const struct ops_gradient bias = { sums, f & 1 };
-            ops_activation_sums(r->o, f, up, y, bias, dy, x, N, n / N);
-            leave(r, "activation_sums dx", up, n, 2e-6);
-            leave(r, "activation_sums", sums, n, 1e-5);
-            ops_activation_bwd(r->o, f, dy, y, dy, x, n);
+            ops_activation_bwd(r->o, f, up, y, bias, dy, x, N, n / N);
+            leave(r, "activation_bwd dx", up, n, 2e-6);
+            leave(r, "activation_bwd sums", sums, n, 1e-5);
+            ops_activation_bwd(r->o, f, dy, y, (struct ops_gradient){ 0 }, dy, x, N, n / N);
             leave(r, "activation_bwd y", y, n, 2e-6);
             leave(r, "activation_bwd", dy, n, 2e-6);
             continue;
@@ -241,7 +241,7 @@ static void norms(struct run *r)
     if (!l.rms)
         l.bias = numbers(r, OPS_F32, C, 1);
     struct ops_array x = numbers(r, r->type, N * C, 2), y = numbers(r, r->other, N * C, 1);
-    struct ops_moments kept = { numbers(r, OPS_F32, N, 1), numbers(r, OPS_F32, N, 1) };
+    struct ops_moments kept = { numbers(r, OPS_F32, N, 1), numbers(r, OPS_F32, N, 1), 0 };
     struct ops_array dy = numbers(r, r->other, N * C, 1), dx = numbers(r, r->type, N * C, 1);
     struct ops_array dgain = numbers(r, OPS_F32, C, 1), dbias = numbers(r, OPS_F32, C, 1);
     struct ops_array before = numbers(r, OPS_F32, C, 1), again = numbers(r, r->other, N * C, 1);
@@ -251,11 +251,15 @@ static void norms(struct run *r)
     if (!l.rms)
         leave(r, "norm_fwd mean", kept.mean, N, 1e-6);
     leave(r, "norm_fwd rstd", kept.rstd, N, 1e-6);
-    ops_norm_bwd(r->o, (struct ops_gradient){ dx, add }, (struct ops_gradient){ dgain, !add },
-                 l.rms ? (struct ops_gradient){ 0 } : (struct ops_gradient){ dbias, add },
-                 (struct ops_norm_extra){ { add ? before : OPS_NONE, r->type },
-                                          r->other ? again : OPS_NONE },
-                 dy, x, kept, &l);
+    const struct ops_norm_bwd whole = { .dx = { dx, add },
+                                        .dgain = { dgain, !add },
+                                        .dbias = { l.rms ? OPS_NONE : dbias, add },
+                                        .dy = dy,
+                                        .x = x,
+                                        .kept = kept,
+                                        .before = { add ? before : OPS_NONE, r->type },
+                                        .y = r->other ? again : OPS_NONE };
+    ops_norm_bwd(r->o, &whole, &l);
     leave(r, "norm_bwd dx", dx, N * C, 1e-5);
     leave(r, "norm_bwd dgain", dgain, C, 1e-5);
     leave(r, "norm_bwd dbias", dbias, C, 1e-5);
@@ -265,15 +269,18 @@ static void norms(struct run *r)
     struct ops_array sums = numbers(r, OPS_F32, 2 * N, 1);
     ops_norm_fwd(r->o, OPS_NONE, kept, x, &l);
     leave(r, "norm_fwd, moments", kept.rstd, N, 1e-6);
-    ops_norm_apply(r->o, y, kept, x, &l);
-    leave(r, "norm_apply", y, N * C, 2e-6);
-    ops_norm_sums(r->o, sums, (struct ops_gradient){ dgain, add },
-                  l.rms ? (struct ops_gradient){ 0 } : (struct ops_gradient){ dbias, !add }, dy, x,
-                  kept, &l);
+    kept.known = 1;
+    ops_norm_fwd(r->o, y, kept, x, &l);
+    leave(r, "norm_fwd, known moments", y, N * C, 2e-6);
+    struct ops_norm_bwd part = { .dgain = { dgain, add }, .dy = dy, .x = x, .kept = kept };
+    part.dbias = (struct ops_gradient){ l.rms ? OPS_NONE : dbias, !add };
+    part.sums = sums;
+    ops_norm_bwd(r->o, &part, &l);
     leave(r, "norm_sums", sums, 2 * N, 1e-5);
     leave(r, "norm_sums dgain", dgain, C, 1e-5);
     leave(r, "norm_sums dbias", dbias, C, 1e-5);
-    ops_norm_dx(r->o, (struct ops_gradient){ dx, !add }, sums, dy, x, kept, &l);
+    part = (struct ops_norm_bwd){ { dx, !add }, .dy = dy, .x = x, .kept = kept, .sums = sums };
+    ops_norm_bwd(r->o, &part, &l);
     leave(r, "norm_dx", dx, N * C, 1e-5);
     ops_norm_join(r->o, kept, numbers(r, OPS_F32, 3 * 2 * N, 1), 3, &l);
     leave(r, "norm_join rstd", kept.rstd, N, 1e-6);

@@ -706,7 +706,7 @@ static void check_norm(struct ops *o, struct norm *l)
                                    .C = l->C,
                                    .epsilon = 1e-5,
                                    .rms = l->rms };
-    const struct ops_moments kept = { l->rms ? OPS_NONE : f32(mean.f), f32(rstd.f) };
+    const struct ops_moments kept = { l->rms ? OPS_NONE : f32(mean.f), f32(rstd.f), 0 };
     struct ops_array gb = l->rms ? OPS_NONE : f32(dbias.f);
     struct ops_array half = ops_buffer(o, ops_operand(o), y.n);
     ops_norm_fwd(o, half, kept, f32(l->x.f), &norm);
@@ -715,8 +715,13 @@ static void check_norm(struct ops *o, struct norm *l)
     check("norm_fwd, operands", y.f, y.d, y.n, tolerance(o, 2e-6));
     ops_norm_fwd(o, f32(y.f), kept, f32(l->x.f), &norm);
     check("norm_fwd", y.f, y.d, y.n, 2e-6);
-    ops_norm_bwd(o, ops_set(f32(dx.f)), ops_added(f32(dgain.f)), ops_added(gb),
-                 (struct ops_norm_extra){ 0 }, f32(l->dy.f), f32(l->x.f), kept, &norm);
+    struct ops_norm_bwd b = { .dx = ops_set(f32(dx.f)),
+                              .dgain = ops_added(f32(dgain.f)),
+                              .dbias = ops_added(gb),
+                              .dy = f32(l->dy.f),
+                              .x = f32(l->x.f),
+                              .kept = kept };
+    ops_norm_bwd(o, &b, &norm);
     check_gradient("layernorm dx", dx.f, &l->x, norm_loss, l);
     check_gradient("layernorm dgain", dgain.f, &l->gain, norm_loss, l);
     if (!l->rms)
@@ -726,17 +731,23 @@ static void check_norm(struct ops *o, struct norm *l)
         dx.d[i] = (double)dx.f[i] + y.f[i];
     for (int64_t i = 0; i < y.n; i++)
         before.d[i % l->C] = (i < l->C ? before.f[i] : before.d[i % l->C]) + y.f[i];
-    ops_norm_bwd(o, ops_added(f32(y.f)), ops_added(f32(dgain.f)), ops_added(gb),
-                 (struct ops_norm_extra){ ops_added(f32(before.f)), f32(again.f) }, f32(l->dy.f),
-                 f32(l->x.f), kept, &norm);
+    b.dx = ops_added(f32(y.f));
+    b.before = ops_added(f32(before.f));
+    b.y = f32(again.f);
+    ops_norm_bwd(o, &b, &norm);
     check("layernorm dx onto base", y.f, dx.d, dx.n, 1e-6);
     check("layernorm base", before.f, before.d, before.n, 2e-6);
     check("layernorm again", again.f, again.d, again.n, 2e-6);
     for (int64_t i = 0; i < dgain.n; i++)
         dgain.f[i] /= 2;
     check_gradient("layernorm dgain added", dgain.f, &l->gain, norm_loss, l);
-    ops_norm_bwd(o, ops_set(f32(dx.f)), ops_set(f32(dgain.f)), ops_set(gb),
-                 (struct ops_norm_extra){ 0 }, f32(l->dy.f), f32(l->x.f), kept, &norm);
+    b = (struct ops_norm_bwd){ .dx = ops_set(f32(dx.f)),
+                               .dgain = ops_set(f32(dgain.f)),
+                               .dbias = ops_set(gb),
+                               .dy = f32(l->dy.f),
+                               .x = f32(l->x.f),
+                               .kept = kept };
+    ops_norm_bwd(o, &b, &norm);
     check_gradient("layernorm dgain set", dgain.f, &l->gain, norm_loss, l);
     if (!l->rms)
         check_gradient("layernorm dbias set", dbias.f, &l->bias, norm_loss, l);
@@ -864,8 +875,9 @@ static void check_activation(struct ops *o, struct activation form)
         d.f[i] = 2;
     struct ops_array dx = copy_as(o, ops_operand(o), d.f, N);
     struct ops_array again = ops_buffer(o, ops_operand(o), N);
-    ops_activation_bwd(o, form.f, dx, again, dx, f32(x.f), N);
-    ops_activation_bwd(o, form.f, f32(d.f), f32(x.f), f32(d.f), f32(x.f), N);
+    ops_activation_bwd(o, form.f, dx, again, (struct ops_gradient){ 0 }, dx, f32(x.f), 1, N);
+    ops_activation_bwd(o, form.f, f32(d.f), f32(x.f), (struct ops_gradient){ 0 }, f32(d.f),
+                       f32(x.f), 1, N);
     for (int half = 0; half < 2; half++) {
         for (int64_t i = 0; i < N; i++) {
             double h = 1e-5 * (1 + fabs(d.d[i]));
