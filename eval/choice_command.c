@@ -138,21 +138,17 @@ static int encode_option(struct items *g, const struct buf *head, const struct c
     while ((width = whitespace_before(whole.data, own)))
         own -= width;
     buf_add(&whole, o->ending.data, o->ending.len);
-    int result = 0;
     if (own) {
-        result = framed_encode(t, e, whole.data, own, &context);
-        if (!result)
-            result = framed_encode(t, e, whole.data, whole.len, &g->ids);
+        const int failed = framed_encode(t, e, whole.data, own, &context) < 0;
         *from = begin + context.count;
-    } else {
-        int64_t start = framed_start(t);
-        result = start < 0 ? -1 : 0;
-        ids_add(&g->ids, (uint32_t)start);
-        *from = begin + 1;
-        if (!result)
-            result = encoder_encode(e, whole.data, whole.len, TOKENIZER_ORDINARY, &g->ids);
+        return failed ? -1 : framed_encode(t, e, whole.data, whole.len, &g->ids);
     }
-    return result;
+    const int64_t start = framed_start(t);
+    if (start < 0)
+        return -1;
+    ids_add(&g->ids, (uint32_t)start);
+    *from = begin + 1;
+    return encoder_encode(e, whole.data, whole.len, TOKENIZER_ORDINARY, &g->ids);
 }
 
 /* Adds the window of a choice: its item is the line, and its mark the number of characters of the
@@ -301,12 +297,11 @@ static int check_options(const struct choice *c, int argc, char **argv)
 static int run(int argc, char **argv, void *options)
 {
     struct choice *c = options;
-    int result = check_options(c, argc, argv);
-    if (!result && c->shots)
-        result = read_examples(c);
-    if (!result &&
-        (subject_load_tokenizer(&c->subject) < 0 || subject_load_scorer(&c->subject) < 0))
-        result = -1;
+    int result = check_options(c, argc, argv) < 0 || (c->shots && read_examples(c) < 0) ||
+                         subject_load_tokenizer(&c->subject) < 0 ||
+                         subject_load_scorer(&c->subject) < 0
+                     ? -1
+                     : 0;
     result = subject_score(&c->subject, result, argc, argv, score_file);
     for (size_t i = 0; i < c->count; i++) {
         buf_release(&c->examples[i].description);

@@ -377,18 +377,16 @@ static int take_option(struct choices_question *q, const struct source *from, si
 {
     struct choices_option *o = add_option(q);
     SCOPED(buf) ending = BUF_INIT;
-    int result = put(&o->context, from, part(from->row->prompt, i), i);
-    if (!result)
-        result = put(&ending, from, part(from->row->choices, i), i);
-    if (!result && from->row->wikihow) {
+    if (put(&o->context, from, part(from->row->prompt, i), i) < 0 ||
+        put(&ending, from, part(from->row->choices, i), i) < 0)
+        return -1;
+    if (from->row->wikihow) {
         clean(&o->context);
         clean(&ending);
     }
     buf_add(&o->ending, ending.data, ending.len);
     o->characters = utf8_count(ending.data, ending.len);
-    if (!result && !o->characters)
-        result = err_set("%s: choice %zu is empty", from->name, i);
-    return result;
+    return o->characters ? 0 : err_set("%s: choice %zu is empty", from->name, i);
 }
 
 static int take_question(struct choices_question *q, const struct source *from)
@@ -480,10 +478,7 @@ int choices_parse(struct choices_question *q, enum choices_form *form, const cha
     SCOPED_JS root = js_parse(line, n, name);
     if (!root)
         return -1;
-    int result = *form == CHOICES_AUTO ? find_form(form, root, name) : 0;
-    if (!result) {
-        struct source from = { &choices_forms[*form], root, name };
-        result = take_question(q, &from);
-    }
-    return result;
+    if (*form == CHOICES_AUTO && find_form(form, root, name) < 0)
+        return -1;
+    return take_question(q, &(struct source){ &choices_forms[*form], root, name });
 }

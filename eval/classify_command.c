@@ -184,12 +184,13 @@ static int run(int, char **argv, void *options_given)
 {
     struct classifying *given = options_given;
     struct classify c;
-    int result = given->output ? tool_may_replace(given->output, NULL, NULL) : 0;
-    if (!result)
-        result = load(given);
-    if (!result)
-        result = classify_read(&c, argv[0], &given->columns, &given->net.model.config.classes,
-                               given->subject.tokenizer, (uint32_t)given->length, 0);
+    int result = (given->output && tool_may_replace(given->output, NULL, NULL) < 0) ||
+                         load(given) < 0 ||
+                         classify_read(&c, argv[0], &given->columns,
+                                       &given->net.model.config.classes, given->subject.tokenizer,
+                                       (uint32_t)given->length, 0) < 0
+                     ? -1
+                     : 0;
     if (!result) {
         result = classify_texts(given, argv[0], &c);
         classify_release(&c);

@@ -348,9 +348,7 @@ static int run(int, char **argv, void *options)
 {
     struct core *c = options;
     double sum = 0;
-    int result = core_tasks_read(&c->tasks, argv[0]);
-    if (!result)
-        result = subject_load(&c->subject);
+    int result = core_tasks_read(&c->tasks, argv[0]) < 0 ? -1 : subject_load(&c->subject);
     for (size_t i = 0; i < c->tasks.count && !result; i++) {
         c->task = &c->tasks.tasks[i];
         result = score_task(c, &sum);

@@ -257,9 +257,7 @@ int core_tasks_read(struct core_tasks *t, const char *dir)
     SCOPED(yaml) y = { 0 };
     *t = (struct core_tasks){ 0 };
     buf_addf(&path, "%s/core.yaml", dir);
-    int result = yaml_load(&y, path.data);
-    if (!result)
-        result = read_tasks(t, &y, path.data, dir);
+    int result = yaml_load(&y, path.data) < 0 ? -1 : read_tasks(t, &y, path.data, dir);
     buf_clear(&path);
     buf_addf(&path, "%s/eval_meta_data.csv", dir);
     size_t without = 0;

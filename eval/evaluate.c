@@ -111,13 +111,10 @@ static int wiki_file(void *options, const char *path)
         result = wiki_score(&score, &given->subject.scorer, &text, given->rule, given->length,
                             given->stride, progress_to);
         progress_end();
+        if (!result)
+            report_wiki(given, &r, &text, &score);
     }
-    if (!result && !given->dry_run)
-        report_wiki(given, &r, &text, &score);
-    if (!result)
-        result = report_print(&r);
-    else
-        err_in("%s", path);
+    result = result < 0 ? err_in("%s", path) : report_print(&r);
     tool_count("token(s)", text.tokens);
     wiki_release(&text);
     return result;
@@ -211,9 +208,7 @@ static int run_shards(int argc, char **argv, void *options)
     struct evaluation *given = options;
     struct shards_score score;
     struct dataset *d = NULL;
-    int result = load_model(given);
-    if (!result && !(d = open_data(given, argc, argv)))
-        result = -1;
+    int result = load_model(given) < 0 || !(d = open_data(given, argc, argv)) ? -1 : 0;
     if (!result) {
         uint64_t n = dataset_count(d);
         if (given->limit && (uint64_t)given->limit < n)

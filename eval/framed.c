@@ -6,10 +6,10 @@ int framed_encode(const struct tokenizer *t, struct encoder *e, const char *text
                   struct ids *out)
 {
     SCOPED(ids) plain = { 0 }, types = { 0 };
-    int result = encoder_encode(e, text, n, TOKENIZER_ORDINARY, &plain);
-    if (!result)
-        tokenizer_assemble(t, &plain, NULL, out, &types);
-    return result;
+    if (encoder_encode(e, text, n, TOKENIZER_ORDINARY, &plain) < 0)
+        return -1;
+    tokenizer_assemble(t, &plain, NULL, out, &types);
+    return 0;
 }
 
 int64_t framed_start(const struct tokenizer *t)

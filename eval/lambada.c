@@ -40,14 +40,13 @@ static int encode_passage(struct items *g, struct encoder *e, struct span text, 
     SCOPED(buf) label = BUF_INIT;
     buf_addc(&label, ' ');
     buf_add(&label, word.s, word.n);
-    int result = encoder_encode(e, context.s, context.n, TOKENIZER_ORDINARY, &g->ids);
+    if (encoder_encode(e, context.s, context.n, TOKENIZER_ORDINARY, &g->ids) < 0)
+        return -1;
     *split = g->ids.count;
-    if (!result)
-        result = encoder_encode(e, label.data, label.len, TOKENIZER_ORDINARY, &g->ids);
+    if (encoder_encode(e, label.data, label.len, TOKENIZER_ORDINARY, &g->ids) < 0)
+        return -1;
     *whole = g->ids.count;
-    if (!result)
-        result = encoder_encode(e, text.s, text.n, TOKENIZER_ORDINARY, &g->ids);
-    return result;
+    return encoder_encode(e, text.s, text.n, TOKENIZER_ORDINARY, &g->ids);
 }
 
 /* Adds the windows of one passage: one window if both rules see the same tokens (the usual case),

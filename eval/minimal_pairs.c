@@ -61,10 +61,9 @@ static int add_line(struct items *g, const char *line, size_t n, const char *nam
     SCOPED_JS object = js_parse(line, n, name);
     if (!object)
         return -1;
-    int result = add_sentence(g, object, p->good);
-    if (!result)
-        result = add_sentence(g, object, p->bad);
-    return result < 0 ? err_in("%s", name) : 1;
+    return add_sentence(g, object, p->good) < 0 || add_sentence(g, object, p->bad) < 0
+               ? err_in("%s", name)
+               : 1;
 }
 
 static int print_pair(const struct window *good, const struct window *bad, int right)

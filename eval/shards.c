@@ -18,9 +18,9 @@ int shards_score(struct shards_score *score, struct scorer *s, struct dataset *d
             w[i] = (struct window){
                 .ids = at, .count = length + 1, .scored = length, .labels = own
             };
-            result = dataset_read(d, score->sequences + i, at, own);
-            if (!result)
-                result = dataset_check(d, score->sequences + i, at, vocabulary);
+            result = dataset_read(d, score->sequences + i, at, own) < 0
+                         ? -1
+                         : dataset_check(d, score->sequences + i, at, vocabulary);
         }
         if (!result && score_windows(s, w, n) < 0)
             result = err_in("sequence %llu or one soon after it",

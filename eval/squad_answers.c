@@ -313,8 +313,7 @@ void squad_answers_end(struct squad_answers *a)
 
 static int save(struct output *out, const struct buf *text, const char *dir, const char *name)
 {
-    SCOPED(buf) path = BUF_INIT;
-    file_join(&path, dir, name);
+    SCOPED(buf) path = file_path(dir, name);
     return output_open(out, path.data) < 0 ? -1 : output_write(out, text->data, text->len);
 }
 

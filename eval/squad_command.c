@@ -210,12 +210,12 @@ static int answer_one(struct answering *given, struct squad_text context, const 
     int result = make_windows(given, &w, &s);
     if (!result) {
         result = squad_model_best(&best, &given->squad_model, &r, &w);
-        if (!result) {
-            struct report report = REPORT_INIT(given->subject.json);
-            squad_report_best(&report, (struct squad_text){ question, n }, &best, r.v2);
-            result = report_print(&report);
-        }
         squad_windows_release(&w);
+    }
+    if (!result) {
+        struct report report = REPORT_INIT(given->subject.json);
+        squad_report_best(&report, (struct squad_text){ question, n }, &best, r.v2);
+        result = report_print(&report);
     }
     squad_release(&s);
     return result;
@@ -250,12 +250,9 @@ static int run_ask(struct answering *given)
     SCOPED(buf) context = BUF_INIT;
     if (!strcmp(given->ask_path, "-"))
         return err_usage("--ask needs a file: standard input is for the questions");
-    int result = file_read_text(given->ask_path, &context);
-    if (!result)
-        result = load_squad_model(given);
-    if (!result)
-        result = answer_lines(given, (struct squad_text){ context.data, context.len });
-    return result;
+    return file_read_text(given->ask_path, &context) < 0 || load_squad_model(given) < 0
+               ? -1
+               : answer_lines(given, (struct squad_text){ context.data, context.len });
 }
 
 /* ---- a file of questions ---------------------------------------------------------------- */

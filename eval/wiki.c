@@ -158,14 +158,13 @@ static int read_text(const char *path, struct buf *data)
     SCOPED(buf) name = BUF_INIT;
     if (!file_ends_with(path, ".zip"))
         return file_read_text(path, data);
-    int result = archived_extract(path, "wiki.test.", &name, data);
-    if (!result) {
-        log_info("%s: reading its file %s", path, name.data);
-        size_t valid = utf8_valid(data->data, data->len);
-        if (valid < data->len)
-            result = err_set("%s: %s: not valid UTF-8 at byte %zu", path, name.data, valid);
-    }
-    return result;
+    if (archived_extract(path, "wiki.test.", &name, data) < 0)
+        return -1;
+    log_info("%s: reading its file %s", path, name.data);
+    const size_t valid = utf8_valid(data->data, data->len);
+    return valid < data->len
+               ? err_set("%s: %s: not valid UTF-8 at byte %zu", path, name.data, valid)
+               : 0;
 }
 
 int wiki_read(struct wiki_text *text, const char *path, enum wiki_rule rule,

@@ -473,23 +473,22 @@ static int threads_wanted(void)
 static int run(int argc, char **argv, void *options_given)
 {
     struct generate *given = options_given;
-    int result = check_options(given) < 0 || parse_biases(given) < 0 ? -1 : 0;
     given->g.stops = given->stops.items;
     given->g.stop_count = given->stops.count;
     given->g.cached = (enum ops_type)given->cache_precision;
-    if (!result)
-        result = generator_load(&given->g, given->model_dir, given->vocab, given->device,
-                                threads_wanted(), stored_type(given->weights));
-    if (!result)
-        result = check_tokens(given);
+    int result = check_options(given) < 0 || parse_biases(given) < 0 ||
+                         generator_load(&given->g, given->model_dir, given->vocab, given->device,
+                                        threads_wanted(), stored_type(given->weights)) < 0
+                     ? -1
+                     : check_tokens(given);
     if (!result) {
         ops_set_precision(given->g.ops, (enum ops_type)given->precision);
         log_detail("%s", ops_describe(given->g.ops));
+        result = (given->load_path &&
+                  prompt_cache_load(&given->g, given->model_dir, given->load_path) < 0)
+                     ? -1
+                     : feed_open(&given->feed, argc, argv, given->history);
     }
-    if (!result && given->load_path)
-        result = prompt_cache_load(&given->g, given->model_dir, given->load_path);
-    if (!result)
-        result = feed_open(&given->feed, argc, argv, given->history);
     if (!result) {
         queue_init(&given->queue, &given->g, given->together);
         result = given->beams.width > 1 ? run_beams(given) : run_texts(given);

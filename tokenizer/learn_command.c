@@ -252,8 +252,7 @@ static int check_model(const struct learning *given)
 static int may_replace(const char *folder)
 {
     static const char *const marks[] = { "tokenizer.json", "vocab.json", "vocab.txt" };
-    SCOPED(buf) last = BUF_INIT;
-    file_join(&last, folder, marks[0]);
+    SCOPED(buf) last = file_path(folder, marks[0]);
     const size_t count = temp_left(last.data) ? 1 : sizeof marks / sizeof *marks;
     for (size_t i = 0; i < count; i++)
         if (tool_may_replace(folder, marks[i], "vocabulary") < 0)

@@ -68,25 +68,22 @@ static int list(const char *folder, struct file_names *out)
  * *state is empty. The caller releases *state. */
 static int read_state(struct kv *state, const char *path, int must)
 {
-    SCOPED(buf) name = BUF_INIT, text = BUF_INIT;
+    SCOPED(buf) name = file_path(path, "training/state"), text = BUF_INIT;
     enum file_kind kind = FILE_PLAIN;
     *state = (struct kv)KV_INIT;
-    file_join(&name, path, "training/state");
-    int result = must ? 0 : file_look(name.data, &kind);
-    if (!result && kind)
-        result = file_read(name.data, &text);
-    if (!result && kind)
-        result = kv_parse(state, text.data, text.len);
-    return result;
+    if (!must && file_look(name.data, &kind) < 0)
+        return -1;
+    return kind && (file_read(name.data, &text) < 0 || kv_parse(state, text.data, text.len) < 0)
+               ? -1
+               : 0;
 }
 
 /* Sets *loss to the validation loss in the state of the checkpoint `name`, or to INFINITY if it has
  * none. */
 static int validation_of(const char *folder, const char *name, double *loss)
 {
-    SCOPED(buf) path = BUF_INIT;
+    SCOPED(buf) path = file_path(folder, name);
     SCOPED(kv) state = { 0 };
-    file_join(&path, folder, name);
     int result = read_state(&state, path.data, 0);
     const char *text = kv_get(&state, "validation");
     *loss = text ? strtod(text, NULL) : INFINITY;
@@ -122,9 +119,8 @@ static int is_saved(const struct kv *state, const char *name)
  * or -1 with an error. */
 static int has_only(const struct kv *state, const char *path, const char *sub)
 {
-    SCOPED(buf) folder = BUF_INIT, name = BUF_INIT;
+    SCOPED(buf) folder = file_path(path, sub), name = BUF_INIT;
     SCOPED(file_names) names = { 0 };
-    file_join(&folder, path, sub);
     int result = file_list_all(&names, folder.data) < 0 ? -1 : 1;
     for (size_t i = 0; i < names.count && result > 0; i++) {
         buf_clear(&name);
@@ -153,30 +149,25 @@ static int is_ours(const char *path)
  * or not there. One with files of the user's stays. */
 static int remove_one(const char *path)
 {
-    SCOPED(buf) temp = BUF_INIT, old = BUF_INIT;
+    SCOPED(buf) temp = BUF_INIT;
     int ours = is_ours(path);
     if (ours <= 0) {
         if (!ours)
             log_warn("'%s' stays: not all in it was written by train", path);
         return ours;
     }
-    int lock = temp_mkdir(&temp, path, KIND, TEMP_GOES), result = lock < 0 ? -1 : 0;
-    if (!result) {
-        file_join(&old, temp.data, "old");
-        result = file_rename(path, old.data);
-        if (!result)
-            result = file_sync_dir(path);
-        if (temp_drop(temp.data, lock) < 0)
-            result = -1;
-    }
-    return result;
+    const int lock = temp_mkdir(&temp, path, KIND, TEMP_GOES);
+    if (lock < 0)
+        return -1;
+    SCOPED(buf) old = file_path(temp.data, "old");
+    const int failed = file_rename(path, old.data) < 0 || file_sync_dir(path) < 0;
+    return temp_drop(temp.data, lock) < 0 || failed ? -1 : 0;
 }
 
 int checkpoint_prune(const char *out, int64_t keep)
 {
-    SCOPED(buf) folder = BUF_INIT, path = BUF_INIT;
+    SCOPED(buf) folder = file_path(out, "checkpoints"), path = BUF_INIT;
     SCOPED(file_names) names = { 0 };
-    file_join(&folder, out, "checkpoints");
     int result = list(folder.data, &names);
     size_t best = 0;
     if (!result && keep > 0)
@@ -192,16 +183,13 @@ int checkpoint_prune(const char *out, int64_t keep)
 
 int checkpoint_remove_all(const char *out)
 {
-    SCOPED(buf) folder = BUF_INIT, path = BUF_INIT;
+    SCOPED(buf) folder = file_path(out, "checkpoints"), path = BUF_INIT;
     SCOPED(file_names) names = { 0 };
     enum file_kind kind;
-    file_join(&folder, out, "checkpoints");
     int result = list(folder.data, &names);
     for (size_t i = 0; !result && i < names.count; i++) {
         file_join(&path, folder.data, names.names[i]);
-        result = remove_one(path.data);
-        if (!result)
-            result = file_look(path.data, &kind);
+        result = remove_one(path.data) < 0 ? -1 : file_look(path.data, &kind);
         if (!result && kind)
             result = err_set("cannot replace '%s': not all in it was written by train", path.data);
     }
@@ -231,16 +219,12 @@ static int write_state(const char *dir, const struct checkpoint *c, struct kv *s
         kv_add(&state, "arithmetic", c->arithmetic);
     if (c->rate_squares > 0)
         kv_addf(&state, "rate_squares", "%.17g", c->rate_squares);
-    int result = sums_add(sums, dir, "");
-    if (!result)
-        result = sums_add(sums, dir, "training/");
+    if (sums_add(sums, dir, "") < 0 || sums_add(sums, dir, "training/") < 0)
+        return -1;
     sums_sort(&state, sums);
-    SCOPED(buf) text = BUF_INIT, path = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT, path = file_path(dir, "training/state");
     kv_print(&state, &text);
-    file_join(&path, dir, "training/state");
-    if (!result)
-        result = file_write(path.data, text.data, text.len);
-    return result;
+    return file_write(path.data, text.data, text.len);
 }
 
 /* Replaces `sums` on the first rank by the lines of all ranks. */
@@ -275,15 +259,11 @@ static int write_rest(const char *dir, const struct checkpoint_content *from)
 /* Makes the folder `dir` of a checkpoint with the files that only the first rank writes. */
 static int begin_folder(const char *dir, const struct checkpoint_content *from)
 {
-    SCOPED(buf) path = BUF_INIT;
-    file_join(&path, dir, "training");
-    int result = file_mkdirs(path.data);
-    if (!result)
-        result = write_rest(dir, from);
+    SCOPED(buf) path = file_path(dir, "training");
+    if (file_mkdirs(path.data) < 0 || write_rest(dir, from) < 0)
+        return -1;
     file_join(&path, dir, "training/config.yaml");
-    if (!result)
-        result = file_write(path.data, from->config, strlen(from->config));
-    return result;
+    return file_write(path.data, from->config, strlen(from->config));
 }
 
 /* Returns what the optimizer's state is made of. */
@@ -295,10 +275,9 @@ static enum saved_what state_of(const struct checkpoint *c)
 /* Writes the indexes and the state into the folder, which then is complete. */
 static int end_folder(const char *dir, const struct checkpoint *c, const struct saved *to)
 {
-    int result = saved_index(to, SAVED_WEIGHTS);
-    if (!result)
-        result = saved_index(to, state_of(c));
-    return result < 0 ? -1 : write_state(dir, c, to->sums);
+    return saved_index(to, SAVED_WEIGHTS) < 0 || saved_index(to, state_of(c)) < 0
+               ? -1
+               : write_state(dir, c, to->sums);
 }
 
 static int in_save(const struct checkpoint *c)
@@ -348,12 +327,10 @@ struct checkpoint_work {
 /* Completes the folder, gives it its name, and removes older ones. */
 static int publish(struct checkpoint_work *w)
 {
-    int result = end_folder(w->new.data, &w->state, &w->to);
-    if (!result)
-        result = file_rename(w->new.data, w->path.data);
-    if (!result)
-        result = file_sync_dir(w->path.data);
-    return result < 0 ? in_save(&w->state) : checkpoint_prune(w->out, w->keep);
+    return end_folder(w->new.data, &w->state, &w->to) < 0 ||
+                   file_rename(w->new.data, w->path.data) < 0 || file_sync_dir(w->path.data) < 0
+               ? in_save(&w->state)
+               : checkpoint_prune(w->out, w->keep);
 }
 
 static void *work_main(void *arg)
@@ -537,19 +514,12 @@ static int parse_state(const struct kv *state, struct checkpoint *c)
 static int read_part(const char *path, const struct comm *comm, struct checkpoint *c,
                      struct buf *config)
 {
-    SCOPED(buf) name = BUF_INIT;
+    SCOPED(buf) name = file_path(path, "training/config.yaml");
     SCOPED(kv) state = { 0 };
-    int result = read_state(&state, path, 1);
-    if (!result)
-        result = parse_state(&state, c);
-    if (!result)
-        result = sums_check(&state, path, comm->rank[COMM_WORLD], comm->size[COMM_WORLD]);
-    if (result < 0)
-        err_in("checkpoint '%s'", path);
-    file_join(&name, path, "training/config.yaml");
-    if (!result)
-        result = file_read(name.data, config);
-    return result;
+    if (read_state(&state, path, 1) < 0 || parse_state(&state, c) < 0 ||
+        sums_check(&state, path, comm->rank[COMM_WORLD], comm->size[COMM_WORLD]) < 0)
+        return err_in("checkpoint '%s'", path);
+    return file_read(name.data, config);
 }
 
 int checkpoint_read(const char *path, struct comm *comm, struct checkpoint *c, struct buf *config)
@@ -620,11 +590,10 @@ static int find_all(struct found *f, const char *folder, struct comm *comm)
 int checkpoint_find(const char *out, struct comm *comm, struct buf *path, struct checkpoint *c,
                     struct buf *config, struct buf *damaged)
 {
-    SCOPED(buf) folder = BUF_INIT, name = BUF_INIT;
+    SCOPED(buf) folder = file_path(out, "checkpoints"), name = BUF_INIT;
     struct found all;
     struct err newest = { 0 };
     const int first = comm_is_first(comm);
-    file_join(&folder, out, "checkpoints");
     int result = find_all(&all, folder.data, comm), found = 0;
     for (int i = all.count; !result && !found && i-- > 0;) {
         tell(comm, first ? all.names.names[i] : "", &name);

@@ -228,14 +228,10 @@ static int refuse_old_run(const struct loop *l)
  */
 static int remove_old_run(const char *out)
 {
-    SCOPED(buf) path = BUF_INIT;
-    int result = checkpoint_remove_all(out);
-    if (!result)
-        result = weights_remove(out, "model", 1);
-    file_join(&path, out, "metrics.jsonl");
-    if (!result)
-        result = file_remove(path.data);
-    return result;
+    SCOPED(buf) path = file_path(out, "metrics.jsonl");
+    return checkpoint_remove_all(out) < 0 || weights_remove(out, "model", 1) < 0
+               ? -1
+               : file_remove(path.data);
 }
 
 static int open_store(struct loop *l, const struct store_source *from)
@@ -271,11 +267,10 @@ static int load_store(struct loop *l, const char *dir, int *made)
     if (folder_reader_open(&s.reader, &s.model, dir, &p->model.config, p->own.split, p->engine.seed,
                            made) < 0)
         return -1;
-    int result = 0;
-    if (!model_alike(&s.model, &p->own))
-        result = err_set("the sizes of the model in '%s' differ from those of this run", dir);
-    if (!result)
-        result = open_store(l, &(struct store_source){ read_block, &s });
+    const int result = model_alike(&s.model, &p->own)
+                           ? open_store(l, &(struct store_source){ read_block, &s })
+                           : err_set("the sizes of the model in '%s' differ from those of this run",
+                                     dir);
     folder_reader_close(&s.reader);
     model_release(&s.model);
     return result;
@@ -444,24 +439,19 @@ static int open_files(struct loop *l, int there)
 {
     const struct plan *p = l->plan;
     const int resumed = l->settings->resume;
-    SCOPED(buf) path = BUF_INIT;
-    if (!there && make_folder(l) < 0)
+    SCOPED(buf) path = file_path(l->settings->output, "config.yaml");
+    if ((!there && make_folder(l) < 0) ||
+        (l->settings->force && remove_old_run(l->settings->output) < 0))
         return -1;
-    int result = l->settings->force ? remove_old_run(l->settings->output) : 0;
-    file_join(&path, l->settings->output, "config.yaml");
     kv_add(l->origin, "kernels", ops_describe(l->ops));
-    if (!result && !resumed)
-        result = write_config(l, path.data);
-    if (!result)
-        result = metrics_open(&l->metrics, l->settings->output, l->at.step, p->model.part,
-                              p->model.parts);
-    if (!result)
-        result = metrics_begin(&l->metrics, l->at.step, l->origin, l->config);
-    if (!result && resumed) /* the metrics have the facts of this run, config.yaml those of all */
-        result = origin_resume(l->origin, path.data, l->at.step);
-    if (!result && resumed)
-        result = write_config(l, path.data);
-    return result;
+    if ((!resumed && write_config(l, path.data) < 0) ||
+        metrics_open(&l->metrics, l->settings->output, l->at.step, p->model.part, p->model.parts) <
+            0 ||
+        metrics_begin(&l->metrics, l->at.step, l->origin, l->config) < 0)
+        return -1;
+    if (!resumed) /* the metrics have the facts of this run, config.yaml those of all */
+        return 0;
+    return origin_resume(l->origin, path.data, l->at.step) < 0 ? -1 : write_config(l, path.data);
 }
 
 /* Checks that the model can write texts, by one token: before it is trained for hours. */
@@ -485,10 +475,8 @@ static int open_loop(struct loop *l, int threads)
 {
     struct plan *p = l->plan;
     enum file_kind kind = FILE_NONE;
-    int result = l->first ? file_look(l->settings->output, &kind) : 0;
-    int there = kind == FILE_FOLDER;
-    if (!result)
-        result = open_ops(l, threads);
+    int result = l->first && file_look(l->settings->output, &kind) < 0 ? -1 : open_ops(l, threads);
+    const int there = kind == FILE_FOLDER;
     if (!result && there)
         result = lock_folder(l);
     if (agree(l, result) < 0 || join_devices(l) < 0 || agree(l, start_or_resume(l)) < 0)
@@ -770,7 +758,8 @@ static int write_pages(struct loop *l, int running, int card)
 {
     if (!l->first)
         return 0;
-    SCOPED(buf) path = BUF_INIT, title = BUF_INIT, about = BUF_INIT;
+    SCOPED(buf) path = file_path(l->settings->output, "report.html"), title = BUF_INIT,
+                about = BUF_INIT;
     const struct model_config *c = &l->plan->model.config;
     buf_addf(&title, "%s%s, %" PRId64 " layer%s of width %" PRId64 ", %" PRId64 " head%s",
              c->architecture->title, l->plan->task->purpose ? l->plan->task->purpose : "",
@@ -790,12 +779,11 @@ static int write_pages(struct loop *l, int running, int card)
         .metrics = &l->metrics,
     };
     l->reported = log_seconds();
-    file_join(&path, l->settings->output, "report.html");
-    int result = page_write(path.data, &page, 1);
-    if (!result && card)
-        result = card_write(l->settings->output, &page, l->origin,
-                            l->plan->task->head == HEAD_NEXT);
-    return result;
+    if (page_write(path.data, &page, 1) < 0)
+        return -1;
+    return !card ? 0
+                 : card_write(l->settings->output, &page, l->origin,
+                              l->plan->task->head == HEAD_NEXT);
 }
 
 static int write_model(struct loop *l)
@@ -1123,10 +1111,9 @@ static int run_and_tell(struct loop *l, struct loop_result *result)
     result->steps = l->at.step - first;
     result->tokens = l->at.tokens - tokens;
     if (failed && l->metrics.log.file) {
-        char error[1024];
-        snprintf(error, sizeof error, "%s", err_get());
+        const struct err why = err_keep();
         write_pages(l, 0, 0);
-        err_set("%s", error);
+        err_restore(&why);
     }
     return failed ? -1 : 0;
 }

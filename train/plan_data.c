@@ -10,10 +10,7 @@
 static int gguf_has_tokenizer(const char *path)
 {
     SCOPED_BY(gguf_close) struct gguf g = { 0 };
-    int result = gguf_open(&g, path);
-    if (!result)
-        result = gguf_find(&g, "tokenizer.ggml.model") != NULL;
-    return result;
+    return gguf_open(&g, path) < 0 ? -1 : gguf_find(&g, "tokenizer.ggml.model") != NULL;
 }
 
 /* Returns 1 if a model folder or a GGUF file holds a tokenizer, 0 if not, or -1 with an error. */

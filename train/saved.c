@@ -534,10 +534,9 @@ static int take_sums(const struct saving *v, uint32_t *crc)
 int saved_index(const struct saved *to, enum saved_what of)
 {
     struct saving v;
-    SCOPED(buf) folder = BUF_INIT;
     begin_saving(&v, to, of);
     const struct list *l = &v.list;
-    file_join(&folder, to->dir, v.sub);
+    SCOPED(buf) folder = file_path(to->dir, v.sub);
     SCOPED_MEM uint32_t *crc = mem_zalloc((size_t)l->files + 1, sizeof *crc);
     if (l->files)
         v.result = take_sums(&v, crc);
@@ -556,10 +555,10 @@ static int read_split(const struct safetensors *file, const struct safetensor *f
 {
     const struct split_runs runs = store_runs(s, row, split_number(s->split));
     SCOPED_MEM float *all = mem_alloc((size_t)from->elements * sizeof *all);
-    int result = safetensors_read(file, from, all);
-    if (!result)
-        split_cut(out, all, &runs, sizeof *all);
-    return result;
+    if (safetensors_read(file, from, all) < 0)
+        return -1;
+    split_cut(out, all, &runs, sizeof *all);
+    return 0;
 }
 
 /* Reads the elements `own` of a tensor into `to`. If `to` is BF16, BF16 numbers of the file keep
@@ -623,18 +622,13 @@ static int read_all(const struct weights *files, const struct list *l, struct st
 
 int saved_read_moments(const char *dir, struct store *s, int points)
 {
-    SCOPED(buf) folder = BUF_INIT;
-    struct weights files;
+    SCOPED(buf) folder = file_path(dir, "training");
+    SCOPED_BY(weights_close) struct weights files;
     struct list l;
-    file_join(&folder, dir, "training");
-    int result = weights_open_base(&files, folder.data, base_of_moments);
-    if (!result) {
-        list_all(&l, s, NULL, points ? STORE_PARAMETERS : -1, SAVED_ONE);
-        result = read_all(&files, &l, s);
-        if (result < 0)
-            err_in("the optimizer's state in '%s'", folder.data);
-        list_release(&l);
-        weights_close(&files);
-    }
-    return result;
+    if (weights_open_base(&files, folder.data, base_of_moments) < 0)
+        return -1;
+    list_all(&l, s, NULL, points ? STORE_PARAMETERS : -1, SAVED_ONE);
+    const int result = read_all(&files, &l, s);
+    list_release(&l);
+    return result < 0 ? err_in("the optimizer's state in '%s'", folder.data) : 0;
 }

@@ -21,18 +21,14 @@ static int add_tensors(struct kv *state, const char *path, const char *name)
 
 int sums_add_file(struct kv *state, const char *dir, const char *name)
 {
-    SCOPED(buf) path = BUF_INIT;
+    SCOPED(buf) path = file_path(dir, name);
     struct file_map map;
-    file_join(&path, dir, name);
-    int result = file_map(&map, path.data);
-    if (!result) {
-        kv_addf(state, "file", "%s %" PRIu64 " %08x", name, map.bytes,
-                file_map_sum(&map, 0, map.bytes));
-        file_unmap(&map);
-    }
-    if (!result && file_ends_with(name, ".safetensors"))
-        result = add_tensors(state, path.data, name);
-    return result;
+    if (file_map(&map, path.data) < 0)
+        return -1;
+    kv_addf(state, "file", "%s %" PRIu64 " %08x", name, map.bytes,
+            file_map_sum(&map, 0, map.bytes));
+    file_unmap(&map);
+    return file_ends_with(name, ".safetensors") ? add_tensors(state, path.data, name) : 0;
 }
 
 /* Returns 1 if the line is that of the file `name`, else 0. */
@@ -60,10 +56,9 @@ int sums_of_file(const struct kv *state, const char *name, uint32_t *crc)
 
 int sums_add(struct kv *state, const char *dir, const char *sub)
 {
-    SCOPED(buf) folder = BUF_INIT, path = BUF_INIT, name = BUF_INIT;
+    SCOPED(buf) folder = file_path(dir, sub), path = BUF_INIT, name = BUF_INIT;
     SCOPED(file_names) names = { 0 };
     enum file_kind kind;
-    file_join(&folder, dir, sub);
     int result = file_list(&names, folder.data, "");
     for (size_t i = 0; !result && i < names.count; i++) {
         file_join(&path, folder.data, names.names[i]);
@@ -179,19 +174,12 @@ static int check_file(const struct kv *state, const char *path, const struct sum
 /* Checks the file of a line of `state`. */
 static int check_line(const struct kv *state, const char *dir, const struct kv_pair *line)
 {
-    SCOPED(buf) path = BUF_INIT;
     struct sum file;
-    struct file_map map;
-    int result = parse_sum(&file, line);
-    if (!result) {
-        file_join(&path, dir, file.file);
-        result = file_map(&map, path.data);
-    }
-    if (!result) {
-        result = check_file(state, path.data, &file, &map);
-        file_unmap(&map);
-    }
-    return result;
+    SCOPED_BY(file_unmap) struct file_map map = { 0 };
+    if (parse_sum(&file, line) < 0)
+        return -1;
+    SCOPED(buf) path = file_path(dir, file.file);
+    return file_map(&map, path.data) < 0 ? -1 : check_file(state, path.data, &file, &map);
 }
 
 int sums_check(const struct kv *state, const char *dir, int rank, int ranks)

@@ -236,15 +236,13 @@ static int load_own_config(const struct settings *s)
 {
     if (!s->resume || tool_configured())
         return 0;
-    SCOPED(buf) path = BUF_INIT;
-    file_join(&path, s->output, "config.yaml");
+    SCOPED(buf) path = file_path(s->output, "config.yaml");
     enum file_kind kind;
-    int result = file_look(path.data, &kind);
-    if (!result && kind == FILE_SPECIAL) /* reading a pipe without a writer would block */
-        result = err_set("cannot read '%s': not a regular file", path.data);
-    if (!result && kind)
-        result = tool_load_config(path.data);
-    return result;
+    if (file_look(path.data, &kind) < 0)
+        return -1;
+    if (kind == FILE_SPECIAL) /* reading a pipe without a writer would block */
+        return err_set("cannot read '%s': not a regular file", path.data);
+    return kind ? tool_load_config(path.data) : 0;
 }
 
 /* Checks that the trace can be written at the end of the run. An existing file is replaced only
@@ -515,9 +513,9 @@ static int train(struct plan *p, struct comm *ranks)
              s->learning_rate, s->minimum_learning_rate, p->schedule.warmup,
              noun_end((uint64_t)p->schedule.warmup), s->global_batch_size,
              noun_end((uint64_t)s->global_batch_size), s->micro_batch_size);
-    int result = compare_ranks(ranks, p);
-    if (!result)
-        result = loop_run(p, config.data, &origin, flags_of, (int)tool_threads, ranks, &done);
+    const int result = compare_ranks(ranks, p) < 0 ? -1
+                                                   : loop_run(p, config.data, &origin, flags_of,
+                                                              (int)tool_threads, ranks, &done);
     tool_count("step(s)", (uint64_t)done.steps);
     tool_count("token(s)", done.tokens);
     return result;
@@ -526,15 +524,15 @@ static int train(struct plan *p, struct comm *ranks)
 static int print_plan(const struct plan *p)
 {
     SCOPED(buf) out = BUF_INIT;
-    int result = dry_run_print(p, &out);
-    if (!result && log_level > 0) {
+    if (dry_run_print(p, &out) < 0)
+        return -1;
+    if (log_level > 0) {
         program_print(&p->program, &out);
         buf_adds(&out, "each layer:\n");
         layer_print(&p->model, &out);
     }
-    if (!result)
-        fputs(out.data, stdout);
-    return result;
+    fputs(out.data, stdout);
+    return 0;
 }
 
 /* Adds the operands to --data, or puts them in the place of the configuration's. */
@@ -665,15 +663,11 @@ static int run_on_ranks(struct comm *ranks, struct settings *s, int argc, char *
 {
     SCOPED(plan) p = { 0 };
     SCOPED(buf) validation = BUF_INIT;
-    int result = settle(s, ranks, &validation, argc, argv);
-    if (!result)
-        result = plan_make(&p, s, (uint64_t)tool_seed, !s->dry_run);
-    result = comm_agree(ranks, result);
-    if (!result && s->dry_run)
-        result = comm_is_first(ranks) ? print_plan(&p) : 0;
-    else if (!result)
-        result = train(&p, ranks);
-    return result;
+    const int failed = settle(s, ranks, &validation, argc, argv) < 0 ||
+                       plan_make(&p, s, (uint64_t)tool_seed, !s->dry_run) < 0;
+    if (comm_agree(ranks, -failed) < 0)
+        return -1;
+    return !s->dry_run ? train(&p, ranks) : comm_is_first(ranks) ? print_plan(&p) : 0;
 }
 
 static int run(int argc, char **argv, void *given)

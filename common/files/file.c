@@ -50,10 +50,11 @@ static int open_plain(const char *path, struct stat *st)
     int fd = AGAIN(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (fd < 0)
         return err_set("cannot open '%s': %s", path, strerror(errno));
-    int failed = fstat(fd, st) < 0 ? cannot_look(path) : 0;
-    if (!failed && !S_ISREG(st->st_mode))
-        failed = err_set("cannot read '%s': not a regular file", path);
-    if (!failed)
+    if (fstat(fd, st) < 0)
+        cannot_look(path);
+    else if (!S_ISREG(st->st_mode))
+        err_set("cannot read '%s': not a regular file", path);
+    else
         return fd;
     close(fd);
     return -1;
@@ -147,10 +148,11 @@ static int check_link(const char *path)
         return 0;
     SCOPED(buf) folder = BUF_INIT;
     folder_of(&folder, path);
-    int result = stat(folder.data, &st) < 0 ? cannot_look(folder.data) : 0;
-    if (!result && link.st_uid != st.st_uid && st.st_mode & S_IWOTH)
-        result = err_set("cannot write to '%s': it is a symbolic link of another user", path);
-    return result;
+    if (stat(folder.data, &st) < 0)
+        return cannot_look(folder.data);
+    return link.st_uid != st.st_uid && st.st_mode & S_IWOTH
+               ? err_set("cannot write to '%s': it is a symbolic link of another user", path)
+               : 0;
 }
 
 int file_rmdir(const char *path)
@@ -221,6 +223,13 @@ void file_join(struct buf *out, const char *dir, const char *name)
     buf_clear(out);
     size_t n = strlen(dir);
     buf_addf(out, "%s%s%s", dir, n && dir[n - 1] == '/' ? "" : "/", name);
+}
+
+struct buf file_path(const char *dir, const char *name)
+{
+    struct buf path = BUF_INIT;
+    file_join(&path, dir, name);
+    return path;
 }
 
 const char *file_name(const char *path)

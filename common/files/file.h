@@ -41,6 +41,7 @@ void file_rmdirs(const char *path, int made);
 int file_rmdir(const char *path);
 
 void file_join(struct buf *out, const char *dir, const char *name); /* replaces *out */
+struct buf file_path(const char *dir, const char *name);            /* the same, a new buffer */
 int file_ends_with(const char *name, const char *suffix);           /* 1 or 0 */
 
 const char *file_name(const char *path); /* returns what follows the last '/', inside `path` */

@@ -36,12 +36,11 @@ int output_folder_look(struct file_names *names, const char *dir)
  * not there, or -1 with an error. */
 static int bring_back(const char *left, const char *dir)
 {
-    SCOPED(buf) old = BUF_INIT;
+    SCOPED(buf) old = file_path(left, OLD);
     enum file_kind there;
     int fd = temp_take(left, KIND);
     if (fd < 0)
         return 0;
-    file_join(&old, left, OLD);
     int result = file_look(old.data, &there);
     if (!result && there)
         result = file_rename(old.data, dir) < 0 ? -1 : 1;
@@ -97,8 +96,7 @@ static int sync_files(const struct output_folder *f)
  * 0, or -1 with an error. */
 static int replace_in_two_steps(const struct output_folder *f)
 {
-    SCOPED(buf) old = BUF_INIT;
-    file_join(&old, f->temp, OLD);
+    SCOPED(buf) old = file_path(f->temp, OLD);
     int result = file_rename(f->dir, old.data);
     if (!result && (result = file_rename(f->path, f->dir)) < 0) {
         struct err why = err_keep();

@@ -19,24 +19,23 @@ int preset_find(struct buf *path, const char *name)
 /* Appends the line of one file, if it is a preset. */
 static int list_one(struct buf *out, const char *folder, const char *file)
 {
-    SCOPED(buf) path = BUF_INIT, text = BUF_INIT, begin = BUF_INIT;
+    SCOPED(buf) path = file_path(folder, file), text = BUF_INIT, begin = BUF_INIT;
     int name = (int)(strlen(file) - strlen(".yaml"));
-    file_join(&path, folder, file);
     buf_addf(&begin, "# %.*s: ", name, file);
-    int result = file_read(path.data, &text);
-    if (!result && !strncmp(text.data, begin.data, begin.len))
+    if (file_read(path.data, &text) < 0)
+        return -1;
+    if (!strncmp(text.data, begin.data, begin.len))
         buf_addf(out, "%-22.*s %.*s\n", name, file, (int)strcspn(text.data + begin.len, "\n"),
                  text.data + begin.len);
-    return result;
+    return 0;
 }
 
 int preset_list(struct buf *out)
 {
     SCOPED(buf) folder = BUF_INIT;
     SCOPED(file_names) files = { 0 };
-    int result = file_of_program(&folder, configs);
-    if (!result)
-        result = file_list(&files, folder.data, ".yaml");
+    int result = file_of_program(&folder, configs) < 0 ? -1
+                                                       : file_list(&files, folder.data, ".yaml");
     for (size_t i = 0; i < files.count && !result; i++)
         result = list_one(out, folder.data, files.names[i]);
     return result;

@@ -66,18 +66,15 @@ static int save_history(struct prompt *p)
     struct output out;
     HistEvent event;
     buf_add(&dir, p->kept.data, (size_t)(strrchr(p->kept.data, '/') - p->kept.data));
-    int result = file_mkdirs(dir.data);
-    if (!result)
-        result = output_open(&out, p->kept.data);
-    if (!result) {
-        /* Only the user may read the history; not all versions of libedit set this mode. A device
-         * is written directly, without a temporary file. */
-        if ((out.temp && fchmod(out.fd, S_IRUSR | S_IWUSR) < 0) ||
-            history(p->history, &event, H_SAVE, out.temp ? out.temp : out.path) < 0)
-            result = err_set("cannot write the history '%s': %s", p->kept.data, strerror(errno));
-        result = output_end(&out, result);
-    }
-    return result;
+    if (file_mkdirs(dir.data) < 0 || output_open(&out, p->kept.data) < 0)
+        return -1;
+    /* Only the user may read the history; not all versions of libedit set this mode. A device is
+     * written directly, without a temporary file. */
+    const int failed = (out.temp && fchmod(out.fd, S_IRUSR | S_IWUSR) < 0) ||
+                       history(p->history, &event, H_SAVE, out.temp ? out.temp : out.path) < 0;
+    return output_end(
+        &out,
+        !failed ? 0 : err_set("cannot write the history '%s': %s", p->kept.data, strerror(errno)));
 }
 
 /* ---- life ----------------------------------------------------------------------------------- */

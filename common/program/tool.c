@@ -526,11 +526,9 @@ static int load_config(const char *path, int depth)
         else
             i++;
     }
-    if (!result && tool->translate)
-        result = tool->translate(&y, path);
-    if (!result)
-        result = opts_load(&opts, &y, path);
-    return result;
+    return result < 0 || (tool->translate && tool->translate(&y, path) < 0)
+               ? -1
+               : opts_load(&opts, &y, path);
 }
 
 int tool_load_config(const char *path)

@@ -37,18 +37,17 @@ int folder_check(const char *path)
 {
     enum file_kind kind, config = FILE_PLAIN;
     SCOPED(buf) inside = BUF_INIT;
-    int result = file_look(path, &kind);
-    if (!result && kind == FILE_FOLDER)
-        result = find_config(&inside, &config, path);
-    if (!result && kind == FILE_NONE)
+    if (file_look(path, &kind) < 0 ||
+        (kind == FILE_FOLDER && find_config(&inside, &config, path) < 0))
+        return -1;
+    if (kind == FILE_NONE)
         return err_set("there is no model '%s': 'train' makes one, and 'scripts/model-download' "
                        "fetches published ones",
                        path);
-    if (!result && kind == FILE_PLAIN && !gguf_is(path))
+    if (kind == FILE_PLAIN && !gguf_is(path))
         return err_set("'%s' is not a model: give a model folder or a GGUF file", path);
-    if (!result && config == FILE_NONE)
-        return err_set("'%s' is not a model folder: it has no config.json", path);
-    return result;
+    return config == FILE_NONE ? err_set("'%s' is not a model folder: it has no config.json", path)
+                               : 0;
 }
 
 int folder_verify(const char *path, int rank, int ranks)
@@ -70,10 +69,7 @@ int folder_verify(const char *path, int rank, int ranks)
 static int read_gguf_config(struct model_config *config, enum model_head head, const char *path)
 {
     SCOPED_BY(gguf_close) struct gguf g = { 0 };
-    int failed = gguf_open(&g, path);
-    if (!failed)
-        failed = gguf_model_config(config, &g, head);
-    return failed;
+    return gguf_open(&g, path) < 0 ? -1 : gguf_model_config(config, &g, head);
 }
 
 int folder_read_config(struct model_config *config, enum model_head head, const char *dir)
@@ -315,10 +311,10 @@ static int read_own(const struct folder_reader *r, const struct model *m, float 
         return read_or_make(r, out, i);
     const struct split_runs runs = split_runs(row, own, m->split, split_number(m->split));
     SCOPED_MEM float *all = mem_alloc((size_t)tensor_elements(row) * sizeof *all);
-    int failed = read_or_make(r, all, i);
-    if (!failed)
-        split_cut(out, all, &runs, sizeof *all);
-    return failed;
+    if (read_or_make(r, all, i) < 0)
+        return -1;
+    split_cut(out, all, &runs, sizeof *all);
+    return 0;
 }
 
 /* Sets `out` to the elements first to first + n - 1 of this rank's part of tensor i. */
@@ -333,10 +329,10 @@ static int read_part(const struct folder_reader *r, const struct model *m, float
     if (t && !row->transposed && !split_is_shared(row, own))
         return safetensors_read_part(file, t, first, n, out);
     SCOPED_MEM float *all = mem_alloc((size_t)tensor_elements(own) * sizeof *all);
-    int failed = read_own(r, m, all, i);
-    if (!failed)
-        memcpy(out, all + first, (size_t)n * sizeof *all);
-    return failed;
+    if (read_own(r, m, all, i) < 0)
+        return -1;
+    memcpy(out, all + first, (size_t)n * sizeof *all);
+    return 0;
 }
 
 int folder_reader_open(struct folder_reader *r, struct model *m, const char *dir,
@@ -352,17 +348,14 @@ int folder_reader_open(struct folder_reader *r, struct model *m, const char *dir
         config.classes = wanted->classes;
     if (model_init(&r->whole, &config) < 0)
         return err_in(gguf_is(dir) ? "%s" : "%s/config.json", dir);
-    int failed = model_init_split(m, &config, split);
-    if (!failed)
-        failed = gguf_is(dir) ? gguf_open(&r->gguf, dir) : weights_open(&r->files, dir);
-    if (!failed)
-        failed = r->gguf.path ? check_gguf(r, made) : check_tensors(&r->whole, &r->files, made);
-    if (failed < 0) {
-        folder_reader_close(r);
-        model_release(m);
-        return -1;
-    }
-    return 0;
+    const int gguf = gguf_is(dir);
+    if (model_init_split(m, &config, split) == 0 &&
+        (gguf ? gguf_open(&r->gguf, dir) : weights_open(&r->files, dir)) == 0 &&
+        (gguf ? check_gguf(r, made) : check_tensors(&r->whole, &r->files, made)) == 0)
+        return 0;
+    folder_reader_close(r);
+    model_release(m);
+    return -1;
 }
 
 void folder_reader_close(struct folder_reader *r)
@@ -440,10 +433,7 @@ int folder_open(struct model *m, struct weights *files, const char *dir, enum mo
         return -1;
     if (model_init(m, &config) < 0)
         return err_in("%s/config.json", dir);
-    int failed = weights_open(files, dir);
-    if (!failed)
-        failed = check_tensors(m, files, NULL);
-    if (!failed)
+    if (weights_open(files, dir) == 0 && check_tensors(m, files, NULL) == 0)
         return 0;
     weights_close(files);
     model_release(m);
@@ -518,9 +508,8 @@ void folder_describe(struct safetensor *t, const struct model *m, const struct t
 /* Writes generation_config.json, with which transformers generates. */
 static int save_generation(const char *dir, int64_t end_of_text)
 {
-    SCOPED(buf) path = BUF_INIT, text = BUF_INIT;
+    SCOPED(buf) path = file_path(dir, "generation_config.json"), text = BUF_INIT;
     const long long id = (long long)end_of_text;
-    file_join(&path, dir, "generation_config.json");
     buf_addf(&text,
              "{\n  \"bos_token_id\": %lld,\n  \"eos_token_id\": %lld,\n"
              "  \"pad_token_id\": %lld\n}\n",

@@ -222,11 +222,10 @@ int gguf_export(const char *dir, const char *path, const struct gguf_export *how
         return -1;
     e.pool = pool_new(how->threads);
     gguf_begin(&e.w);
-    int failed = begin(&e);
-    if (!failed)
-        failed = write_tensors(&e, &files, how->threads);
-    if (!failed)
-        failed = write_divisors(&e);
+    int failed = begin(&e) < 0 || write_tensors(&e, &files, how->threads) < 0 ||
+                         write_divisors(&e) < 0
+                     ? -1
+                     : 0;
     if (failed)
         gguf_abandon(&e.w);
     else

@@ -280,10 +280,9 @@ static int read_index(struct safetensors *s)
 {
     SCOPED(buf) path = BUF_INIT, text = BUF_INIT;
     buf_addf(&path, "%.*s%s", (int)(strlen(s->path) - strlen(data_end)), s->path, index_end);
-    int result = file_read_most(path.data, INDEX_MOST, &text);
-    if (!result)
-        result = tf_checkpoint_parse(s, text.data, text.len, path.data);
-    return result;
+    return file_read_most(path.data, INDEX_MOST, &text) < 0
+               ? -1
+               : tf_checkpoint_parse(s, text.data, text.len, path.data);
 }
 
 int tf_checkpoint_open(struct safetensors *s, const char *path)

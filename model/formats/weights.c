@@ -23,8 +23,7 @@ static const struct form {
  * file if it is not open yet. */
 static int file_of(struct weights *w, opener *open, const char *dir, const char *name)
 {
-    SCOPED(buf) path = BUF_INIT;
-    file_join(&path, dir, name);
+    SCOPED(buf) path = file_path(dir, name);
     int found = -1;
     for (size_t i = 0; i < w->count && found < 0; i++)
         if (!strcmp(w->files[i].path, path.data))
@@ -264,8 +263,7 @@ static int is_numbered(const char *name, const char *base)
 
 static int remove_file(const char *dir, const char *name)
 {
-    SCOPED(buf) path = BUF_INIT;
-    file_join(&path, dir, name);
+    SCOPED(buf) path = file_path(dir, name);
     return file_remove(path.data);
 }
 

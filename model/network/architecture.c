@@ -235,12 +235,10 @@ int architecture_read(struct model_config *c, enum model_head head, const char *
 {
     *c = (struct model_config){ .head = head };
     SCOPED_JS root = js_parse(text, n, name);
-    int failed = root ? 0 : -1;
-    if (root && !(c->architecture = row_of(root, head)))
-        failed = err_in("%s", name);
-    if (!failed)
-        failed = read_keys(c, root, name);
-    return failed < 0 ? -1 : 0;
+    if (!root)
+        return -1;
+    c->architecture = row_of(root, head);
+    return c->architecture ? read_keys(c, root, name) : err_in("%s", name);
 }
 
 /* Sets the error for a config.json, `root`, whose model_type is not supported: it lists all

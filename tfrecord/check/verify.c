@@ -239,9 +239,8 @@ static void verify_claims(struct verify *v, const struct manifest *m, const char
 
 static void verify_shards(struct verify *v, const char *dir, const struct file_names *files)
 {
-    SCOPED(buf) path = BUF_INIT, file = BUF_INIT;
+    SCOPED(buf) path = file_path(dir, "manifest"), file = BUF_INIT;
     SCOPED(manifest) m = { 0 };
-    file_join(&path, dir, "manifest");
     int there = manifest_load(&m, path.data);
     int listed = there > 0 && check_manifest(&m, path.data, dir, files) == 0;
     if ((there > 0 && !listed) || there < 0 || (!there && stage_check_finished(dir) < 0))

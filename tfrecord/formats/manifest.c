@@ -152,9 +152,8 @@ int manifest_check_names(const struct manifest *m, const char *dir, const struct
 
 int shard_open(struct shard *s, const char *dir, const char *name)
 {
-    SCOPED(buf) path = BUF_INIT;
+    SCOPED(buf) path = file_path(dir, name);
     *s = (struct shard){ 0 };
-    file_join(&path, dir, name);
     if (output_open(&s->out, path.data) < 0)
         return -1;
     s->name = mem_strdup(name);
@@ -164,9 +163,8 @@ int shard_open(struct shard *s, const char *dir, const char *name)
 int shard_resume(struct shard *s, const char *dir, const char *name, uint64_t records,
                  uint64_t bytes, uint32_t crc)
 {
-    SCOPED(buf) path = BUF_INIT;
+    SCOPED(buf) path = file_path(dir, name);
     *s = (struct shard){ .records = records, .bytes = bytes, .crc = crc };
-    file_join(&path, dir, name);
     int result = output_resume(&s->out, path.data, bytes);
     if (!result)
         s->name = mem_strdup(name);

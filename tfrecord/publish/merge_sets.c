@@ -347,10 +347,9 @@ static int take_compression(const struct common *c, enum compression *how)
 static int write_set_manifest(const struct joining *j, const struct common *c, const char *folder)
 {
     SCOPED(kv) kv = KV_INIT;
-    SCOPED(buf) path = BUF_INIT;
     describe(c, &kv);
     kv_add_all(&kv, &j->files);
-    file_join(&path, j->set.dir, "manifest");
+    SCOPED(buf) path = file_path(j->set.dir, "manifest");
     int result = *folder ? 0
                          : manifest_add_tokenizer(&kv, j->set.dir, "tokenizer.json", &c->tokenizer);
     kv_add_all(&kv, &c->sets);
@@ -381,8 +380,7 @@ static int join_part(const struct merge_sets *m, struct reader *readers, const s
     struct joining j = {
         .m = m, .files = KV_INIT, .records = c->sums[RECORDS], .readers = readers
     };
-    SCOPED(buf) dir = BUF_INIT;
-    file_join(&dir, work, folder);
+    SCOPED(buf) dir = file_path(work, folder);
     j.set.dir = dir.data;
     j.set.count = m->shards < j.records ? m->shards : (uint32_t)j.records;
     int result = take_compression(c, &j.set.compression) < 0 || file_mkdirs(dir.data) < 0 ? -1 : 0;

@@ -36,8 +36,7 @@ static int plan(struct work *k, const char *folder, const struct kv *recipe, uin
  * or -1 with an error. */
 static int write_manifest(struct work *k, const char *folder, struct kv *m, const struct kv *files)
 {
-    SCOPED(buf) dir = BUF_INIT, path = BUF_INIT;
-    file_join(&dir, k->stage.work, folder);
+    SCOPED(buf) dir = file_path(k->stage.work, folder), path = BUF_INIT;
     file_join(&path, dir.data, "manifest");
     intake_describe(k->s, m);
     kv_add_all(m, files);
@@ -179,8 +178,7 @@ static int check_folder(const char *dir, int force)
 {
     SCOPED(file_names) files = { 0 };
     SCOPED(manifest) m = { 0 };
-    SCOPED(buf) path = BUF_INIT;
-    file_join(&path, dir, "manifest");
+    SCOPED(buf) path = file_path(dir, "manifest");
     const int there = manifest_load(&m, path.data);
     if (there > 0 && !force)
         return err_set("'%s' holds a finished data set (--force replaces it)", dir);
@@ -199,8 +197,7 @@ static int check_folder(const char *dir, int force)
 
 int shard_folder_check(const char *dir, int force)
 {
-    SCOPED(buf) held = BUF_INIT;
-    file_join(&held, dir, "validation");
+    SCOPED(buf) held = file_path(dir, "validation");
     return check_folder(dir, force) < 0 ? -1 : check_folder(held.data, force);
 }
 
@@ -225,8 +222,7 @@ static int publish(struct stage *stage, const char *held, int two)
 
 int shard_folder_publish(struct stage *stage, int two)
 {
-    SCOPED(buf) held = BUF_INIT;
-    file_join(&held, stage->dir, "validation");
+    SCOPED(buf) held = file_path(stage->dir, "validation");
     return publish(stage, held.data, two);
 }
 

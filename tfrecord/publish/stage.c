@@ -57,10 +57,9 @@ static const char OLDER[] =
  * is 1 meanwhile. */
 int stage_forget(struct stage *s, const char *folder, const char *manifest)
 {
-    SCOPED(buf) dir = BUF_INIT, work = BUF_INIT, path = BUF_INIT, kept = BUF_INIT;
+    SCOPED(buf) dir = file_path(s->dir, folder), work = file_path(s->work, folder), path = BUF_INIT,
+                kept = BUF_INIT;
     SCOPED(manifest) m = { 0 };
-    file_join(&dir, s->dir, folder);
-    file_join(&work, s->work, folder);
     file_join(&path, dir.data, manifest);
     file_join(&kept, work.data, OLDER);
     buf_adds(&kept, manifest);
@@ -88,10 +87,9 @@ int stage_forget(struct stage *s, const char *folder, const char *manifest)
 static int forget_moved(const char *dir, const char *work, const char *manifest)
 {
     const size_t older = strncmp(manifest, OLDER, sizeof OLDER - 1) ? 0 : sizeof OLDER - 1;
-    SCOPED(buf) path = BUF_INIT;
     SCOPED(manifest) m = { 0 };
     enum file_kind published;
-    file_join(&path, dir, manifest + older);
+    SCOPED(buf) path = file_path(dir, manifest + older);
     if (file_look(path.data, &published) < 0)
         return -1;
     file_join(&path, work, manifest);
@@ -173,9 +171,8 @@ static int has_shards(const char *dir)
  * is the first one), or a manifest, which is moved last. Returns 0 if not, or -1 with an error. */
 static int is_begun(const char *work)
 {
-    SCOPED(buf) path = BUF_INIT;
+    SCOPED(buf) path = file_path(work, "manifest");
     enum file_kind manifest;
-    file_join(&path, work, "manifest");
     int there = file_look(path.data, &manifest) < 0 ? -1 : manifest ? 1 : has_shards(work);
     file_join(&path, work, "validation");
     if (!there)
@@ -209,11 +206,9 @@ static int bring_back_files(const struct manifest *m, const char *from, const ch
  * part were moved to `dir`. Returns 0, or -1 with an error. */
 static int bring_back_validation(const char *dir, const char *work)
 {
-    SCOPED(buf) from = BUF_INIT, to = BUF_INIT, path = BUF_INIT;
+    SCOPED(buf) from = file_path(dir, "validation"), to = file_path(work, "validation"),
+                path = file_path(to.data, "manifest");
     SCOPED(manifest) m = { 0 };
-    file_join(&from, dir, "validation");
-    file_join(&to, work, "validation");
-    file_join(&path, to.data, "manifest");
     int there = manifest_load(&m, path.data);
     if (!there) {
         file_join(&path, from.data, "manifest");
@@ -229,10 +224,9 @@ static int bring_back_validation(const char *dir, const char *work)
  * (the set was not complete). Returns 0, or -1 with an error. */
 static int bring_back(const char *dir, const char *work)
 {
-    SCOPED(buf) path = BUF_INIT;
+    SCOPED(buf) path = file_path(dir, "manifest");
     SCOPED(manifest) m = { 0 };
     enum file_kind published;
-    file_join(&path, dir, "manifest");
     int there = file_look(path.data, &published);
     file_join(&path, work, "manifest");
     if (!there)
@@ -271,7 +265,6 @@ static int settle(const char *work)
  * begun, or -1 with an error. */
 static int take_up(struct stage *s, const char *old)
 {
-    SCOPED(buf) validation = BUF_INIT;
     int lock, taken = take(s, old, &lock), begun = taken > 0 ? is_begun(old) : taken;
     if (begun <= 0) {
         if (taken > 0)
@@ -281,7 +274,7 @@ static int take_up(struct stage *s, const char *old)
     s->lock = lock;
     s->work = mem_strdup(old);
     temp_keep(s->work);
-    file_join(&validation, s->work, "validation");
+    SCOPED(buf) validation = file_path(s->work, "validation");
     return bring_back(s->dir, s->work) < 0 || forget_all(s->dir, s->work) < 0 ||
                    settle(s->work) < 0 || settle(validation.data) < 0
                ? -1
@@ -310,10 +303,9 @@ static int same_plan(const struct stage *s, const struct kv *old, const struct k
 
 int stage_plan(struct stage *s, const char *folder, const struct kv *plan)
 {
-    SCOPED(buf) dir = BUF_INIT, path = BUF_INIT, text = BUF_INIT;
+    SCOPED(buf) dir = file_path(s->work, folder), path = file_path(dir.data, "plan"),
+                text = BUF_INIT;
     SCOPED(kv) old = KV_INIT;
-    file_join(&dir, s->work, folder);
-    file_join(&path, dir.data, "plan");
     enum file_kind kind;
     if (file_look(path.data, &kind) < 0)
         return -1;
@@ -344,8 +336,7 @@ static int settle_old(struct stage *s, const char *path)
 
 static int open_work(struct stage *s, const char *name)
 {
-    SCOPED(buf) path = BUF_INIT, work = BUF_INIT;
-    file_join(&path, s->dir, name);
+    SCOPED(buf) path = file_path(s->dir, name), work = BUF_INIT;
     int result = settle_old(s, path.data);
     if (!result && !s->work) {
         s->lock = temp_mkdir(&work, path.data, KIND,
@@ -379,10 +370,9 @@ int stage_resume(struct stage *s, const char *dir, const char *name)
 
 int stage_publish(struct stage *s, const char *folder, const char *manifest)
 {
-    SCOPED(buf) from = BUF_INIT, to = BUF_INIT, a = BUF_INIT, b = BUF_INIT;
+    SCOPED(buf) from = file_path(s->work, folder), to = file_path(s->dir, folder), a = BUF_INIT,
+                b = BUF_INIT;
     SCOPED(manifest) m = { 0 };
-    file_join(&from, s->work, folder);
-    file_join(&to, s->dir, folder);
     file_join(&a, from.data, manifest);
     file_join(&b, to.data, manifest);
     enum file_kind there;
@@ -406,9 +396,8 @@ int stage_publish(struct stage *s, const char *folder, const char *manifest)
 
 int stage_check_finished(const char *dir)
 {
-    SCOPED(buf) path = BUF_INIT;
+    SCOPED(buf) path = file_path(dir, STAGE_SHARDS);
     SCOPED(file_names) left = { 0 };
-    file_join(&path, dir, STAGE_SHARDS);
     int result = file_list_left(&left, path.data);
     if (!result && left.count)
         result = err_set("%s: unfinished: a tfwrite is running there or was killed", dir);

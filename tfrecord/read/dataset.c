@@ -296,10 +296,9 @@ static int open_folder(struct dataset *d, const char *dir)
 {
     SCOPED(file_names) files = { 0 };
     SCOPED(manifest) m = { 0 };
-    SCOPED(buf) path = BUF_INIT;
     if (file_list(&files, dir, ".tfrecord") < 0)
         return -1;
-    file_join(&path, dir, "manifest");
+    SCOPED(buf) path = file_path(dir, "manifest");
     const int there = manifest_load(&m, path.data);
     if (there < 0 ||
         (there ? take_vocabulary(d, &m, path.data) < 0 || check_listed(&m, dir, &files) < 0

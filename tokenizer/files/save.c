@@ -173,10 +173,9 @@ static int form_print(const struct file_form *form, const struct vocabulary *v, 
 static int print_old(const struct file_form *form, const char *dir, struct buf *text)
 {
     SCOPED(vocabulary) old;
-    SCOPED(buf) path = BUF_INIT, json = BUF_INIT;
+    SCOPED(buf) path = file_path(dir, "tokenizer.json"), json = BUF_INIT;
     enum file_kind kind;
     vocabulary_init(&old);
-    file_join(&path, dir, "tokenizer.json");
     int result = file_look(path.data, &kind);
     if (!result && kind == FILE_PLAIN && (result = file_read(path.data, &json)) == 0)
         result = tokenizer_json_parse(&old, json.data, json.len, path.data) == 0 &&
@@ -207,8 +206,7 @@ static int is_old(const struct file_form *form, const char *dir, const char *pat
 static int put_form(const struct file_form *form, const struct vocabulary *v, const char *dir,
                     struct output *outs, size_t *count)
 {
-    SCOPED(buf) path = BUF_INIT, text = BUF_INIT;
-    file_join(&path, dir, form->name);
+    SCOPED(buf) path = file_path(dir, form->name), text = BUF_INIT;
     int written = form_print(form, v, &text), old = written ? 0 : is_old(form, dir, path.data);
     int result = old < 0 ? -1 : 0;
     if (written)

@@ -41,12 +41,12 @@ static void print_use(struct buf *out)
 
 int card_write(const char *dir, const struct page_run *p, const struct kv *origin, int generates)
 {
-    SCOPED(buf) path = BUF_INIT, text = BUF_INIT;
+    SCOPED(buf) path = file_path(dir, "README.md"), text = BUF_INIT;
     char parameters[32], tokens[32];
-    int free = 0;
-    file_join(&path, dir, "README.md");
-    int result = look(path.data, &free);
-    if (!result && !free)
+    int free;
+    if (look(path.data, &free) < 0)
+        return -1;
+    if (!free)
         log_info("'%s' stays: it was not written by train", path.data);
     buf_addf(&text, "---\nlibrary_name: transformers\n%stags:\n- textmill\n---\n%s\n\n# %s\n\n",
              generates ? "pipeline_tag: text-generation\n" : "", mark, p->title);
@@ -59,7 +59,5 @@ int card_write(const char *dir, const struct page_run *p, const struct kv *origi
         print_use(&text);
     buf_adds(&text, "\n## Where it comes from\n\n");
     origin_table(origin, 0, &text);
-    if (!result && free)
-        result = file_write(path.data, text.data, text.len);
-    return result;
+    return free ? file_write(path.data, text.data, text.len) : 0;
 }

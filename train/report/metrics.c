@@ -140,8 +140,7 @@ static void find_parts(struct metrics *m, const char *line, size_t n)
 
 int metrics_read(struct metrics *m, const char *dir)
 {
-    SCOPED(buf) path = BUF_INIT, text = BUF_INIT;
-    file_join(&path, dir, "metrics.jsonl");
+    SCOPED(buf) path = file_path(dir, "metrics.jsonl"), text = BUF_INIT;
     int result = file_read(path.data, &text);
     m->parts = m->found;
     int number = 1;
@@ -204,8 +203,7 @@ int metrics_open(struct metrics *m, const char *dir, int64_t step, const struct 
     *m = (struct metrics){ .parts = parts,
                            .part_count = parts && parts->name ? count : 0,
                            .run = BUF_INIT };
-    SCOPED(buf) path = BUF_INIT;
-    file_join(&path, dir, "metrics.jsonl");
+    SCOPED(buf) path = file_path(dir, "metrics.jsonl");
     if (rewind_to(m, path.data, step) < 0 || file_log_open(&m->log, path.data) < 0)
         return -1;
     file_join(&path, dir, "training.csv");
@@ -221,10 +219,9 @@ int metrics_begin(struct metrics *m, int64_t step, const struct kv *origin, cons
     buf_adds(&m->run, ",\"run\":");
     origin_json(origin, &m->run);
     origin_table(origin, 1, &text);
-    int result = event_write_text(&m->events, step, "run", text.data);
-    if (!result && !step) /* TensorBoard knows one set of hyperparameters per folder */
-        result = event_write_settings(&m->events, step, config);
-    return result;
+    if (event_write_text(&m->events, step, "run", text.data) < 0)
+        return -1; /* TensorBoard knows one set of hyperparameters per folder: */
+    return step ? 0 : event_write_settings(&m->events, step, config);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */

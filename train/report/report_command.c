@@ -16,25 +16,21 @@ struct source {
 /* Reads the run in folder `dir`. */
 static int read_run(struct source *s, struct page_run *run, const char *dir)
 {
-    SCOPED(buf) path = BUF_INIT;
-    file_join(&path, dir, "config.yaml");
-    int result = metrics_read(&s->metrics, dir);
-    if (!result)
-        result = file_read(path.data, &s->text);
-    if (!result) {
-        char *settings = s->text.data;
-        while (*settings == '#')
-            settings += strcspn(settings, "\n") + (strchr(settings, '\n') != NULL);
-        if (settings > s->text.data)
-            settings[-1] = '\0'; /* the end of the lines before */
-        *run = (struct page_run){ .name = dir,
-                                  .title = dir,
-                                  .about = settings > s->text.data ? s->text.data : "",
-                                  .config = settings,
-                                  .machine = "",
-                                  .metrics = &s->metrics };
-    }
-    return result;
+    SCOPED(buf) path = file_path(dir, "config.yaml");
+    if (metrics_read(&s->metrics, dir) < 0 || file_read(path.data, &s->text) < 0)
+        return -1;
+    char *settings = s->text.data;
+    while (*settings == '#')
+        settings += strcspn(settings, "\n") + (strchr(settings, '\n') != NULL);
+    if (settings > s->text.data)
+        settings[-1] = '\0'; /* the end of the lines before */
+    *run = (struct page_run){ .name = dir,
+                              .title = dir,
+                              .about = settings > s->text.data ? s->text.data : "",
+                              .config = settings,
+                              .machine = "",
+                              .metrics = &s->metrics };
+    return 0;
 }
 
 static int report(int argc, char **argv, void *given)

@@ -130,9 +130,8 @@ static int check_content(const char *dir, const struct file_names *names, int in
  * Returns 0, or -1 with an error. */
 static int check_tree(const char *dir, const struct file_names *names)
 {
-    SCOPED(buf) text = BUF_INIT, path = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT, path = file_path(dir, MANIFEST);
     enum file_kind kind;
-    file_join(&path, dir, MANIFEST);
     int result = file_look(path.data, &kind);
     if (!result && kind)
         result = file_read(path.data, &text);
@@ -192,9 +191,8 @@ static int write_manifest(struct sink *s, const struct kv *more)
     kv_addf(&kv, "documents", "%" PRIu64, s->documents);
     kv_addf(&kv, "bytes", "%" PRIu64, s->bytes);
     kv_add_all(&kv, more);
-    SCOPED(buf) text = BUF_INIT, path = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT, path = file_path(s->folder.path, MANIFEST);
     kv_print(&kv, &text);
-    file_join(&path, s->folder.path, MANIFEST);
     return file_write(path.data, text.data, text.len);
 }
 
