@@ -176,7 +176,7 @@ static int make_part(struct plan *p)
                        width > 1 ? " along the dimension that it divides" : "");
     if (s->tensor_parallel <= 1)
         return model_init(&p->own, &p->model.config);
-    p->split = s->split.sum ? s->split : (struct split){ .ranks = { (int)heads, (int)width } };
+    p->split = s->split.exchange ? s->split : (struct split){ .ranks = { (int)heads, (int)width } };
     p->split.sequence = s->sequence_parallel;
     return model_init_split(&p->own, &p->model.config, &p->split);
 }

@@ -62,11 +62,17 @@ int split_config(struct model_config *own, const struct model_config *config,
 
 /* ---- sums --------------------------------------------------------------------------------- */
 
+static void exchange(const struct model *m, enum split_exchange how, enum split_axis axis,
+                     struct ops *o, struct ops_array x, int64_t N, int64_t C, const char *what)
+{
+    if (split_ranks(m, axis) > 1)
+        m->split->exchange(m->split->ctx, how, axis, o, x, N, C, what);
+}
+
 static void sum(const struct model *m, enum split_axis axis, struct ops *o, struct ops_array x,
                 int64_t n, const char *what)
 {
-    if (split_ranks(m, axis) > 1)
-        m->split->sum(m->split->ctx, axis, o, x, n, what);
+    exchange(m, SPLIT_SUM, axis, o, x, n, 1, what);
 }
 
 /* Returns the F32 array of n numbers in which a sum for x is computed: x itself if x is F32, else
@@ -128,7 +134,7 @@ static void gather_rows(const struct model *m, struct ops *o, struct ops_array x
                         int64_t C, const char *what)
 {
     if (split_sequence(m))
-        m->split->gather(m->split->ctx, SPLIT_HEADS, o, x, N, C, what);
+        exchange(m, SPLIT_GATHER, SPLIT_HEADS, o, x, N, C, what);
 }
 
 /* Sums x[N,C], of type F32, over the ranks. Returns the part of x with this rank's rows of the
@@ -137,7 +143,7 @@ static struct ops_array sum_rows(const struct model *m, struct ops *o, struct op
                                  int64_t N, int64_t C, const char *what)
 {
     if (split_sequence(m))
-        m->split->scatter(m->split->ctx, SPLIT_HEADS, o, x, N, C, what);
+        exchange(m, SPLIT_SCATTER, SPLIT_HEADS, o, x, N, C, what);
     else
         sum(m, SPLIT_HEADS, o, x, N * C, what);
     return own_rows(m, x, N, C);
@@ -205,7 +211,7 @@ struct ops_array split_all_columns(const struct model *m, struct ops *o, struct 
         return x;
     struct ops_array parts = ops_scratch(o, OPS_F32, ranks * n * C);
     ops_copy(o, ops_part(parts, m->split->rank[SPLIT_WIDTH] * n * C), x, n * C);
-    m->split->gather(m->split->ctx, SPLIT_WIDTH, o, parts, ranks, n * C, what);
+    exchange(m, SPLIT_GATHER, SPLIT_WIDTH, o, parts, ranks, n * C, what);
     return turned(o, parts, ranks, n, C);
 }
 
@@ -294,7 +300,7 @@ static struct ops_moments moments_of(const struct model *m, struct ops *o, struc
         kept = (struct ops_moments){ l->rms ? OPS_NONE : ops_scratch(o, OPS_F32, n),
                                      ops_scratch(o, OPS_F32, n), 0 };
     ops_norm_fwd(o, OPS_NONE, of_part, x, l);
-    m->split->gather(m->split->ctx, SPLIT_WIDTH, o, parts, ranks, each, "moments of rows");
+    exchange(m, SPLIT_GATHER, SPLIT_WIDTH, o, parts, ranks, each, "moments of rows");
     ops_norm_join(o, kept, parts, ranks, l);
     kept.known = 1;
     return kept;
@@ -421,12 +427,12 @@ struct ops_array split_branch_gradient(const struct model *m, struct ops *o,
 
 /* ---- loss --------------------------------------------------------------------------------- */
 
-static void exchange(const void *ctx, enum ops_share_kind kind, struct ops *o, struct ops_array x,
-                     int64_t n)
+static void share(const void *ctx, enum ops_share_kind kind, struct ops *o, struct ops_array x,
+                  int64_t n)
 {
     const struct model *m = ctx;
     if (kind == OPS_SHARE_MOST)
-        m->split->most(m->split->ctx, SPLIT_HEADS, o, x, n, "largest logits");
+        exchange(m, SPLIT_MOST, SPLIT_HEADS, o, x, n, 1, "largest logits");
     else
         sum(m, kind == OPS_SHARE_SUM ? SPLIT_HEADS : SPLIT_WIDTH, o, x, n, "sums of the head");
 }
@@ -438,7 +444,7 @@ struct ops_decoder split_decoder(const struct model *m, const struct ops_decoder
         return own;
     if (!is_first(m, SPLIT_WIDTH))
         own.bias = OPS_NONE;
-    own.shares = (struct ops_shares){ m->first_word, m->split->ranks[SPLIT_HEADS], exchange, m };
+    own.shares = (struct ops_shares){ m->first_word, m->split->ranks[SPLIT_HEADS], share, m };
     return own;
 }
 

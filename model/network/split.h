@@ -45,23 +45,20 @@
 
 enum split_axis { SPLIT_HEADS, SPLIT_WIDTH, SPLIT_AXES };
 
+/* SPLIT_SUM, SPLIT_MOST: x, F32, becomes its sum or its maximum over the ranks, with the same bits
+ * on each. The others exchange rows, which are divided as split_part says. SPLIT_SCATTER (F32):
+ * each rank's own rows become the sums over the ranks. SPLIT_GATHER (any type): each rank receives
+ * the rows of the others. */
+enum split_exchange { SPLIT_SUM, SPLIT_MOST, SPLIT_SCATTER, SPLIT_GATHER };
+
 /* The ranks and their communication; struct model refers to it as `split`. */
 struct split {
     int ranks[SPLIT_AXES], rank[SPLIT_AXES];
     int sequence;
-    /* Replace x[n], F32, by its sum or its maximum over the ranks along an axis of the grid, with
-     * the same bits on each. `what` names the data for reports. */
-    void (*sum)(void *ctx, enum split_axis axis, struct ops *o, struct ops_array x, int64_t n,
-                const char *what);
-    void (*most)(void *ctx, enum split_axis axis, struct ops *o, struct ops_array x, int64_t n,
-                 const char *what);
-    /* Exchange rows of x[N,C], which are divided as split_part says. scatter (F32): each rank's own
-     * rows become the sums over the ranks. gather (any type): each rank receives the rows of the
-     * others. */
-    void (*scatter)(void *ctx, enum split_axis axis, struct ops *o, struct ops_array x, int64_t N,
-                    int64_t C, const char *what);
-    void (*gather)(void *ctx, enum split_axis axis, struct ops *o, struct ops_array x, int64_t N,
-                   int64_t C, const char *what);
+    /* Exchanges x[N,C] over the ranks along an axis of the grid. `what` names the data for
+     * reports. */
+    void (*exchange)(void *ctx, enum split_exchange how, enum split_axis axis, struct ops *o,
+                     struct ops_array x, int64_t N, int64_t C, const char *what);
     void *ctx;
 };
 

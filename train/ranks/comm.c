@@ -390,11 +390,6 @@ static struct comm_work *begin_whole(struct comm *c, enum comm_group group, enum
     return begin_array(c, group, kind, o, x, bounds, bounds, what);
 }
 
-static enum comm_group group_of(enum split_axis axis)
-{
-    return axis == SPLIT_WIDTH ? COMM_TENSOR2 : COMM_TENSOR1;
-}
-
 /* Does an operation on the rows of x[N,C], shared as split_part says, and waits for its end. */
 static void wait_rows(struct comm *c, enum comm_group group, enum work_kind kind, struct ops *o,
                       struct ops_array x, int64_t N, int64_t C, const char *what)
@@ -406,18 +401,6 @@ static void wait_rows(struct comm *c, enum comm_group group, enum work_kind kind
     for (int q = 0; q < size; q++)
         bounds[q + 1] = bounds[q] + split_part(N, size, q).count * C;
     comm_end(c, begin_array(c, group, kind, o, x, bounds, bounds, what));
-}
-
-static void split_scatter(void *ctx, enum split_axis axis, struct ops *o, struct ops_array x,
-                          int64_t N, int64_t C, const char *what)
-{
-    wait_rows(ctx, group_of(axis), WORK_SCATTER, o, x, N, C, what);
-}
-
-static void split_gather(void *ctx, enum split_axis axis, struct ops *o, struct ops_array x,
-                         int64_t N, int64_t C, const char *what)
-{
-    wait_rows(ctx, group_of(axis), WORK_GATHER, o, x, N, C, what);
 }
 
 struct comm_work *comm_sum_begin(struct comm *c, struct ops *o, struct ops_array x, int64_t n,
@@ -491,16 +474,15 @@ void comm_end_of(struct comm *c, struct comm_work **w)
     *w = NULL;
 }
 
-static void split_sum(void *ctx, enum split_axis axis, struct ops *o, struct ops_array x, int64_t n,
-                      const char *what)
+static void exchange(void *ctx, enum split_exchange how, enum split_axis axis, struct ops *o,
+                     struct ops_array x, int64_t N, int64_t C, const char *what)
 {
-    comm_end(ctx, begin_whole(ctx, group_of(axis), WORK_SUM, o, x, n, what));
-}
-
-static void split_most(void *ctx, enum split_axis axis, struct ops *o, struct ops_array x,
-                       int64_t n, const char *what)
-{
-    comm_end(ctx, begin_whole(ctx, group_of(axis), WORK_MAX, o, x, n, what));
+    const enum comm_group group = axis == SPLIT_WIDTH ? COMM_TENSOR2 : COMM_TENSOR1;
+    if (how == SPLIT_SUM || how == SPLIT_MOST)
+        comm_end(ctx, begin_whole(ctx, group, how == SPLIT_SUM ? WORK_SUM : WORK_MAX, o, x, N * C,
+                                  what));
+    else
+        wait_rows(ctx, group, how == SPLIT_SCATTER ? WORK_SCATTER : WORK_GATHER, o, x, N, C, what);
 }
 
 struct split comm_split(struct comm *c)
@@ -508,10 +490,7 @@ struct split comm_split(struct comm *c)
     return (struct split){
         .ranks = { [SPLIT_HEADS] = c->size[COMM_TENSOR1], [SPLIT_WIDTH] = c->size[COMM_TENSOR2] },
         .rank = { [SPLIT_HEADS] = c->rank[COMM_TENSOR1], [SPLIT_WIDTH] = c->rank[COMM_TENSOR2] },
-        .sum = split_sum,
-        .most = split_most,
-        .scatter = split_scatter,
-        .gather = split_gather,
+        .exchange = exchange,
         .ctx = c
     };
 }

@@ -132,40 +132,19 @@ static double difference(const struct net *whole, const struct net *own, size_t 
     return most / size;
 }
 
-/* The split of a rank, with operations that count the exchanges for norms. */
+/* The split of a rank, with an operation that counts the exchanges for norms. */
 struct counted {
     struct split real;
     int64_t norms;
 };
 
-static void count_sum(void *ctx, enum split_axis axis, struct ops *o, struct ops_array x, int64_t n,
-                      const char *what)
+static void count(void *ctx, enum split_exchange how, enum split_axis axis, struct ops *o,
+                  struct ops_array x, int64_t N, int64_t C, const char *what)
 {
     struct counted *k = ctx;
-    k->norms += axis == SPLIT_WIDTH && !strcmp(what, "sums of a norm's gradients");
-    k->real.sum(k->real.ctx, axis, o, x, n, what);
-}
-
-static void count_gather(void *ctx, enum split_axis axis, struct ops *o, struct ops_array x,
-                         int64_t N, int64_t C, const char *what)
-{
-    struct counted *k = ctx;
-    k->norms += axis == SPLIT_WIDTH && !strcmp(what, "moments of rows");
-    k->real.gather(k->real.ctx, axis, o, x, N, C, what);
-}
-
-static void pass_most(void *ctx, enum split_axis axis, struct ops *o, struct ops_array x, int64_t n,
-                      const char *what)
-{
-    struct counted *k = ctx;
-    k->real.most(k->real.ctx, axis, o, x, n, what);
-}
-
-static void pass_scatter(void *ctx, enum split_axis axis, struct ops *o, struct ops_array x,
-                         int64_t N, int64_t C, const char *what)
-{
-    struct counted *k = ctx;
-    k->real.scatter(k->real.ctx, axis, o, x, N, C, what);
+    k->norms += axis == SPLIT_WIDTH &&
+                (!strcmp(what, "sums of a norm's gradients") || !strcmp(what, "moments of rows"));
+    k->real.exchange(k->real.ctx, how, axis, o, x, N, C, what);
 }
 
 /* Returns the counts since the last call. */
@@ -189,10 +168,7 @@ static void run_rank(void *ctx, struct comm *c)
     const int rank = c->rank[COMM_TENSOR];
     struct counted counted = { .real = comm_split(c) };
     struct split split = counted.real;
-    split.sum = count_sum;
-    split.most = pass_most;
-    split.scatter = pass_scatter;
-    split.gather = count_gather;
+    split.exchange = count;
     split.ctx = &counted;
     split.sequence = r->sequence;
     net_init_part(&n, r->config, &split, fill, 1);
