@@ -248,13 +248,6 @@ static int judge(void *ctx, const struct items *g)
 
 /* ---- the command ---------------------------------------------------------------------------- */
 
-static void report_share(struct report *r, const char *key, const char *error, uint64_t right,
-                         uint64_t all)
-{
-    report_real(r, key, (double)right / (double)all);
-    report_real(r, error, score_error((double)right, (double)right, all));
-}
-
 static int report_file(const struct choice *c, const char *path)
 {
     struct report r = REPORT_INIT(c->subject.json);
@@ -264,9 +257,9 @@ static int report_file(const struct choice *c, const char *path)
         report_count(&r, "shots", (uint64_t)c->shots);
     report_count(&r, "questions", c->questions);
     report_count(&r, "right", c->right);
-    report_share(&r, "acc", "acc_stderr", c->right, c->questions);
+    report_mean(&r, "acc", (double)c->right, (double)c->right, c->questions);
     if (choices_forms[c->form].norm)
-        report_share(&r, "acc_norm", "acc_norm_stderr", c->right_norm, c->questions);
+        report_mean(&r, "acc_norm", (double)c->right_norm, (double)c->right_norm, c->questions);
     tool_count("question(s)", c->questions);
     return report_print(&r);
 }

@@ -318,8 +318,7 @@ static int report_task(struct core *c, double *sum)
     report_count(&r, "examples", (uint64_t)t->examples);
     report_count(&r, "questions", c->done);
     report_count(&r, "right", c->right);
-    report_real(&r, "accuracy", accuracy);
-    report_real(&r, "accuracy_stderr", score_error(right, right, c->done));
+    report_mean(&r, "accuracy", right, right, c->done);
     report_real(&r, "baseline", t->baseline);
     report_real(&r, "centered", centered);
     *sum += centered;

@@ -31,12 +31,6 @@ static double share(uint64_t part, uint64_t all)
     return (double)part / (double)all;
 }
 
-/* Returns the standard error of the share part / all, for items that are right or wrong. */
-static double share_error(uint64_t part, uint64_t all)
-{
-    return score_error((double)part, (double)part, all);
-}
-
 /* ---- wiki --------------------------------------------------------------------------------- */
 
 /* Checks the stride. If none was given, sets the stride of the rule's authors, or the sequence
@@ -140,17 +134,14 @@ static int lmbd_file(void *options, const char *path)
     if (lambada_score(score, &s->scorer, s->encoder, path) < 0)
         return -1;
     struct report r = REPORT_INIT(s->json);
-    double nll = score->word_nll / (double)score->passages;
     report_text(&r, "file", path);
     report_count(&r, "passages", score->passages);
     report_count(&r, "skipped", score->skipped);
     report_count(&r, "right", score->words_right);
-    report_real(&r, "accuracy", share(score->words_right, score->passages));
-    report_real(&r, "accuracy_stderr", share_error(score->words_right, score->passages));
-    report_real(&r, "loss", nll);
-    report_real(&r, "loss_stderr",
-                score_error(score->word_nll, score->word_squares, score->passages));
-    report_real(&r, "perplexity", score_perplexity(nll));
+    report_mean(&r, "accuracy", (double)score->words_right, (double)score->words_right,
+                score->passages);
+    report_mean(&r, "loss", score->word_nll, score->word_squares, score->passages);
+    report_real(&r, "perplexity", score_perplexity(score->word_nll / (double)score->passages));
     report_real(&r, "tokens_per_word", share(score->word_tokens, score->passages));
     report_count(&r, "token_right", score->tokens_right);
     report_real(&r, "token_accuracy", share(score->tokens_right, score->passages));
@@ -192,12 +183,10 @@ static struct dataset *open_data(struct evaluation *given, int argc, char **argv
 static int report_shards(struct evaluation *given, const struct shards_score *score)
 {
     struct report r = REPORT_INIT(given->subject.json);
-    double loss = score->nll / (double)score->targets;
     report_count(&r, "sequences", score->sequences);
     report_count(&r, "tokens", score->targets);
-    report_real(&r, "loss", loss);
-    report_real(&r, "loss_stderr", score_error(score->nll, score->squares, score->targets));
-    report_real(&r, "perplexity", score_perplexity(loss));
+    report_mean(&r, "loss", score->nll, score->squares, score->targets);
+    report_real(&r, "perplexity", score_perplexity(score->nll / (double)score->targets));
     report_real(&r, "accuracy", share(score->right, score->targets));
     tool_count("token(s)", score->targets);
     return report_print(&r);

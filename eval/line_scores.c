@@ -134,13 +134,6 @@ static int judge(void *ctx, const struct items *g)
     return result;
 }
 
-static void report_bits(struct report *r, const char *key, const char *error, const struct bits *b,
-                        uint64_t lines)
-{
-    report_real(r, key, b->sum / (double)lines);
-    report_real(r, error, score_error(b->sum, b->squares, lines));
-}
-
 static int report_file(const struct lines *l, const char *path)
 {
     struct report r = REPORT_INIT(l->subject.json);
@@ -151,9 +144,9 @@ static int report_file(const struct lines *l, const char *path)
     report_count(&r, "unknown", l->unknowns);
     report_count(&r, "bytes", l->bytes);
     report_count(&r, "characters", l->characters);
-    report_bits(&r, "bits", "bits_stderr", &l->whole, l->lines);
+    report_mean(&r, "bits", l->whole.sum, l->whole.squares, l->lines);
     if (l->halves)
-        report_bits(&r, "second_half_bits", "second_half_bits_stderr", &l->second, l->lines);
+        report_mean(&r, "second_half_bits", l->second.sum, l->second.squares, l->lines);
     if (l->bytes) {
         report_real(&r, "bits_per_byte", l->shorter / (double)l->bytes);
         report_real(&r, "bits_per_character", l->shorter / (double)l->characters);

@@ -97,19 +97,18 @@ static int score_file(void *options, const char *path)
     p->count = p->right = 0;
     if (items_score(path, "pair(s)", &p->subject.scorer, add_line, judge, p) < 0)
         return -1;
-    double right = (double)p->right, share = right / (double)p->count;
+    const double right = (double)p->right;
     struct report r = REPORT_INIT(p->subject.json);
     report_text(&r, "file", path);
     report_count(&r, "pairs", p->count);
     report_count(&r, "right", p->right);
-    report_real(&r, "accuracy", share);
-    report_real(&r, "accuracy_stderr", score_error(right, right, p->count));
-    p->sum += share;
+    report_mean(&r, "accuracy", right, right, p->count);
+    p->sum += right / (double)p->count;
     tool_count("pair(s)", p->count);
     return report_print(&r);
 }
 
-static int report_mean(const struct pairs *p, int files)
+static int report_files(const struct pairs *p, int files)
 {
     struct report r = REPORT_INIT(p->subject.json);
     report_count(&r, "files", (uint64_t)files);
@@ -121,7 +120,7 @@ static int run(int argc, char **argv, void *options)
 {
     struct pairs *p = options;
     int result = subject_score(&p->subject, subject_load(&p->subject), argc, argv, score_file);
-    return !result && argc > 1 ? report_mean(p, argc) : result;
+    return !result && argc > 1 ? report_files(p, argc) : result;
 }
 
 static const struct opt options[] = {

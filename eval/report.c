@@ -2,6 +2,7 @@
 
 #include "common/files/file.h"
 #include "common/formats/js.h"
+#include "eval/score.h"
 
 static void add_key(struct report *r, const char *key)
 {
@@ -60,6 +61,14 @@ void report_exact(struct report *r, const char *key, double value)
 {
     add_key(r, key);
     report_digits(&r->text, value);
+}
+
+void report_mean(struct report *r, const char *key, double sum, double squares, uint64_t n)
+{
+    char error[40];
+    snprintf(error, sizeof error, "%s_stderr", key);
+    report_real(r, key, sum / (double)n);
+    report_real(r, error, score_error(sum, squares, n));
 }
 
 void report_reals(struct report *r, const char *key, const double *values, size_t n)

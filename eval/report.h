@@ -23,6 +23,9 @@ void report_count(struct report *r, const char *key, uint64_t value);
 /* report_real writes 6 digits, in JSON all digits; report_exact writes all (report_digits). */
 void report_real(struct report *r, const char *key, double value);
 void report_exact(struct report *r, const char *key, double value);
+/* Writes the mean of n independent numbers, from their sum, and as "KEY_stderr" its standard error,
+ * from the sum of their squares (score_error). */
+void report_mean(struct report *r, const char *key, double sum, double squares, uint64_t n);
 /* Writes [a, b, ..] with all digits; n >= 1. */
 void report_reals(struct report *r, const char *key, const double *values, size_t n);
 

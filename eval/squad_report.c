@@ -1,7 +1,7 @@
 #include "eval/squad_report.h"
 
 /* Appends a mean called PREFIXNAME, and its standard error. */
-static void report_mean(struct report *r, const char *prefix, const char *name, double mean,
+static void report_both(struct report *r, const char *prefix, const char *name, double mean,
                         double error)
 {
     char key[32];
@@ -14,8 +14,8 @@ static void report_mean(struct report *r, const char *prefix, const char *name, 
 static void report_figures(struct report *r, const char *prefix, const struct squad_figures *f)
 {
     char key[32];
-    report_mean(r, prefix, "exact", f->exact, f->exact_error);
-    report_mean(r, prefix, "f1", f->f1, f->f1_error);
+    report_both(r, prefix, "exact", f->exact, f->exact_error);
+    report_both(r, prefix, "f1", f->f1, f->f1_error);
     snprintf(key, sizeof key, "%stotal", prefix);
     report_count(r, key, f->total);
 }
@@ -40,8 +40,8 @@ void squad_report_score(struct report *r, const struct squad_score *score, int v
     report_count(r, "missing", score->missing);
     report_count(r, "unknown", score->unknown);
     if (!v2) {
-        report_mean(r, "", "exact_match", score->all.exact, score->all.exact_error);
-        report_mean(r, "", "f1", score->all.f1, score->all.f1_error);
+        report_both(r, "", "exact_match", score->all.exact, score->all.exact_error);
+        report_both(r, "", "f1", score->all.f1, score->all.f1_error);
         return;
     }
     report_figures(r, "", &score->all);
