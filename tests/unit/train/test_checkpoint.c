@@ -301,6 +301,31 @@ Test(checkpoint, an_error_of_the_thread_is_told_and_leaves_nothing)
     close_whole(&w);
 }
 
+Test(checkpoint, bad_rates_are_refused)
+{
+    static const char *const bad[] = { "", "x", "1x", "0", "-1", "inf", "nan" };
+    struct whole w;
+    struct checkpoint c;
+    struct buf config = BUF_INIT, path = BUF_INIT, state = BUF_INIT, text = BUF_INIT;
+    open_whole(&w, 1);
+    save_whole(&w, &path);
+    file_join(&state, path.data, "training/state");
+    cr_assert_eq(file_read(state.data, &text), 0);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        const size_t whole = text.len;
+        buf_addf(&text, "rate_squares=%s\n", bad[i]);
+        cr_assert_eq(file_write(state.data, text.data, text.len), 0);
+        cr_expect_eq(checkpoint_read(path.data, alone(), &c, &config), -1, "%s", bad[i]);
+        cr_expect(strstr(err_get(), "is not a number above 0"), "%s", err_get());
+        buf_truncate(&text, whole);
+    }
+    buf_release(&config);
+    buf_release(&path);
+    buf_release(&state);
+    buf_release(&text);
+    close_whole(&w);
+}
+
 Test(checkpoint, position_and_counters_come_back)
 {
     struct whole w;

@@ -221,6 +221,25 @@ static int is_composed(uint32_t c, const struct parts *p)
     return same;
 }
 
+Test(unicode, marks_are_ordered)
+{
+    struct buf many = BUF_INIT, want = BUF_INIT, out = BUF_INIT;
+    for (int n = 2; n <= 40; n++) { /* each second one belongs before those between */
+        buf_clear(&many);
+        buf_clear(&want);
+        buf_clear(&out);
+        for (int i = 0; i < n; i++)
+            utf8_add(&many, i % 2 ? 0x0316 : 0x0315); /* classes 220 and 232 */
+        for (int i = 0; i < n; i++)
+            utf8_add(&want, i < n / 2 ? 0x0316 : 0x0315);
+        forms_normalize(&out, many.data, many.len, FORM_NFD);
+        cr_assert_str_eq(out.data, want.data, "%d marks", n);
+    }
+    buf_release(&many);
+    buf_release(&want);
+    buf_release(&out);
+}
+
 Test(unicode, decompositions_of_all_code_points)
 {
     read_decompositions();
