@@ -35,21 +35,17 @@ static float scale_of(const struct ops_attention *a)
 EXTERN_C struct attention cuda_attention_of(struct ops *o, struct ops_qkv x,
                                             const struct ops_attention *a)
 {
-    struct attention s;
+    struct attention s = { 0 };
     s.q = view_rows(x.q, x.ldq);
     s.k = view_rows(x.k, x.ldk);
     s.v = view_rows(x.v, x.ldk);
-    s.y = s.dy = s.dq = s.dk = s.dv = view_of(OPS_NONE);
-    s.lse = s.dots = s.parts = 0;
     s.sequences = (const int64_t *)view_of(cuda_sequences(o, &a->rows)).at;
     s.ldq = x.ldq;
     s.ldk = x.ldk;
     s.ldy = a->NH * a->HS;
     s.B = a->rows.B;
-    s.longest = 0;
     for (int64_t b = 0; b < s.B; b++)
         s.longest = ops_rows_of(&a->rows, b) > s.longest ? ops_rows_of(&a->rows, b) : s.longest;
-    s.past = s.from = 0;
     s.NH = a->NH;
     s.KV = a->KV ? a->KV : a->NH;
     s.HS = a->HS;

@@ -86,6 +86,11 @@ struct ops {
     int64_t angles_HS, angles_places;
 };
 
+static inline size_t cuda_bytes(enum ops_type type, int64_t n)
+{
+    return (size_t)n * ops_type_bytes(type);
+}
+
 /* Returns the buffer `which` with room for at least n elements. If it grows, its contents are
  * lost. */
 struct ops_array cuda_room(struct ops *o, enum cuda_rooms which, enum ops_type type, int64_t n);
@@ -105,26 +110,24 @@ void device_close(struct ops *o);           /* waits for all work */
 uint64_t device_free_bytes(const struct ops *o);
 char *device_alloc(struct ops *o, size_t bytes); /* zeroed; ends the program if memory runs out */
 void device_free(struct ops *o, char *address, size_t bytes);
-void device_zero(struct ops *o, char *address, size_t bytes);
 
-/* device_upload returns when `from` has been read; device_download waits until the copy is done. */
-void device_upload(struct ops *o, char *to, const void *from, size_t bytes);
-void device_download(struct ops *o, void *to, const char *from, size_t bytes);
 /* device_borrow returns host memory that belongs to the device, for the caller to fill. device_send
  * uploads it and takes it back, without waiting for the copy; device_return only takes it back. */
 void *device_borrow(struct ops *o, size_t bytes);
 void device_return(struct ops *o, void *borrowed);
 void device_send(struct ops *o, char *to, void *borrowed, size_t bytes);
-/* Described in ops.h. The functions above also accept host buffers made here. */
-char *device_host_alloc(struct ops *o, size_t bytes);
-void device_host_free(struct ops *o, char *address, size_t bytes);
-int device_is_host(const struct ops *o, const char *address);
-void device_mark(struct ops *o, enum ops_queue q, struct ops_mark *m);
-void device_mark_free(struct ops *o, struct ops_mark *m);
-void device_after(struct ops *o, enum ops_queue q, const struct ops_mark *m);
-int device_reached(struct ops *o, const struct ops_mark *m); /* any thread may call it */
-void device_move(struct ops *o, enum ops_queue q, char *to, const char *from, size_t bytes);
-void device_finish(struct ops *o);
+int device_is_host(const struct ops *o, const char *address); /* it is in a host buffer */
+/* Functions of the table, described in ops.h and ops_exchange.h. They accept host buffers, too. */
+OPS_TYPE(upload) device_upload;
+OPS_TYPE(download) device_download;
+OPS_TYPE(host_buffer) device_host_buffer;
+OPS_TYPE(host_buffer_free) device_host_buffer_free;
+OPS_TYPE(mark) device_mark;
+OPS_TYPE(mark_free) device_mark_free;
+OPS_TYPE(after) device_after;
+OPS_TYPE(reached) device_reached;
+OPS_TYPE(move) device_move;
+OPS_TYPE(finish) device_finish;
 void device_launched(struct ops *o, const char *kernel); /* reports errors of the launch */
 /* Records the work of step(context) in queue OPS_COMPUTE, without running it. Returns 0 and sets
  * *recording; NULL if device_unrecord ended it. Returns -1 with an error if CUDA fails. */

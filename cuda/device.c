@@ -223,9 +223,9 @@ void device_free(struct ops *o, char *address, size_t)
     check("giving memory back", cudaFree(address));
 }
 
-void device_zero(struct ops *o, char *address, size_t bytes)
+void cuda_zero(struct ops *o, struct ops_array x, int64_t n)
 {
-    check("zeroing memory", cudaMemsetAsync(address, 0, bytes, stream(o)));
+    check("zeroing memory", cudaMemsetAsync(x.address, 0, cuda_bytes(x.type, n), stream(o)));
 }
 
 static void begin_upload(struct ops *o, char *to, const void *from, size_t bytes)
@@ -235,36 +235,38 @@ static void begin_upload(struct ops *o, char *to, const void *from, size_t bytes
 }
 
 /* The runtime may return before it has read `from`, even if that is not pinned. */
-void device_upload(struct ops *o, char *to, const void *from, size_t bytes)
+void device_upload(struct ops *o, struct ops_array to, const void *from, int64_t n)
 {
-    begin_upload(o, to, from, bytes);
+    begin_upload(o, to.address, from, cuda_bytes(to.type, n));
     check("a copy to the GPU", cudaStreamSynchronize(stream(o)));
 }
 
-void device_download(struct ops *o, void *to, const char *from, size_t bytes)
+void device_download(struct ops *o, void *to, struct ops_array from, int64_t n)
 {
     device_unrecord(o);
-    check("a copy from the GPU", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream(o)));
+    check("a copy from the GPU", cudaMemcpyAsync(to, from.address, cuda_bytes(from.type, n),
+                                                 cudaMemcpyDefault, stream(o)));
     check("the work so far", cudaStreamSynchronize(stream(o)));
 }
 
 /* ---- host buffers, and copies that overlap with computation ------------------------------ */
 
-char *device_host_alloc(struct ops *o, size_t bytes)
+struct ops_array device_host_buffer(struct ops *o, int64_t n)
 {
+    const size_t bytes = (size_t)n;
     void *at = NULL;
     char text[32];
     device_unrecord(o);
     if (cudaHostAlloc(&at, bytes ? bytes : 1, cudaHostAllocDefault) != cudaSuccess)
         log_fatal("out of memory: %s that the GPU can copy from", log_bytes(text, bytes));
     memset(at, 0, bytes);
-    return at;
+    return (struct ops_array){ at, OPS_U8 };
 }
 
-void device_host_free(struct ops *o, char *address, size_t)
+void device_host_buffer_free(struct ops *o, struct ops_array a, int64_t)
 {
     device_unrecord(o);
-    check("giving memory back", cudaFreeHost(address));
+    check("giving memory back", cudaFreeHost(a.address));
 }
 
 int device_is_host(const struct ops *, const char *address)
@@ -307,10 +309,12 @@ int device_reached(struct ops *o, const struct ops_mark *m)
     return is_reached("a copy or an exchange", m->event);
 }
 
-void device_move(struct ops *o, enum ops_queue q, char *to, const char *from, size_t bytes)
+void device_move(struct ops *o, enum ops_queue q, struct ops_array to, struct ops_array from,
+                 int64_t n)
 {
     device_unrecord(o);
-    check("a copy", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, queue_of(o, q)));
+    check("a copy",
+          cudaMemcpyAsync(to.address, from.address, (size_t)n, cudaMemcpyDefault, queue_of(o, q)));
 }
 
 void device_finish(struct ops *o)
@@ -327,7 +331,7 @@ static struct pinned *new_pinned(struct ops *o, size_t bytes)
     p->bytes = LEAST_BORROWED;
     while (p->bytes < bytes)
         p->bytes *= 2;
-    p->at = device_host_alloc(o, p->bytes);
+    p->at = device_host_buffer(o, (int64_t)p->bytes).address;
     check("an event", cudaEventCreateWithFlags(&p->sent, cudaEventDisableTiming));
     p->next = d->pinned;
     return d->pinned = p;

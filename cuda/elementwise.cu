@@ -17,31 +17,15 @@ struct map {
     int64_t rows, each;
 };
 
-static inline int64_t blocks_of(int64_t n)
-{
-    return div_up(n, THREADS * EACH);
-}
-
-#define FIRST (((int64_t)blockIdx.x * THREADS + threadIdx.x) * EACH)
-#define RUN(o, name, m)                                                                            \
-    do {                                                                                           \
-        if ((m).n > 0)                                                                             \
-            LAUNCH(o, name, blocks_of((m).n), 1, THREADS, 0, m);                                   \
-    } while (0)
+#define FIRST           (((int64_t)blockIdx.x * THREADS + threadIdx.x) * EACH)
+#define RUN(o, name, m) LAUNCH(o, name, div_up((m).n, THREADS *EACH), 1, THREADS, 0, m)
 
 static inline struct map map_of(struct ops_array y, struct ops_array x, int64_t n)
 {
-    struct map m;
+    struct map m = { 0 };
     m.y = view_of(y);
     m.x = view_of(x);
-    m.dx = m.dy = m.up = m.dup = view_of(OPS_NONE);
     m.n = n;
-    m.f = 0;
-    m.y_scale = m.x_scale = 1;
-    m.mask = mask_of((struct ops_dropout){ 0, 0, 0, 0, 0 });
-    m.first = 0;
-    m.columns = m.stride = m.rows = m.each = 0;
-    m.parts = 0;
     return m;
 }
 
@@ -344,11 +328,7 @@ KERNEL(residual, map, THREADS)
         x.v[j] *= low;
         x.v[j + 1] *= high;
     }
-    if (a.dy.at) {
-        struct eight base = get8(a.dy, i, n);
-        for (int j = 0; j < EACH; j++)
-            x.v[j] += base.v[j];
-    }
+    add8(&x, a.dy, i, n);
     put8(a.y, i, n, x);
 }
 
@@ -387,16 +367,8 @@ KERNEL(add_rows, row_map, THREADS)
     if (r >= a.rows)
         return;
     struct eight x = get8(a.x, r * a.ldx + i, n);
-    if (a.base.at) {
-        struct eight base = get8(a.base, r * a.ldy + i, n);
-        for (int j = 0; j < EACH; j++)
-            x.v[j] += base.v[j];
-    }
-    if (a.bias.at) {
-        struct eight bias = get8(a.bias, i, n);
-        for (int j = 0; j < EACH; j++)
-            x.v[j] += bias.v[j];
-    }
+    add8(&x, a.base, r * a.ldy + i, n);
+    add8(&x, a.bias, i, n);
     put8(a.y, r * a.ldy + i, n, x);
 }
 

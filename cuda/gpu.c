@@ -134,14 +134,9 @@ static uint64_t bytes_for(const struct ops_sizes *s)
 
 /* ---- arrays ------------------------------------------------------------------------------- */
 
-static size_t bytes_of(enum ops_type type, int64_t n)
-{
-    return (size_t)n * ops_type_bytes(type);
-}
-
 static struct ops_array buffer(struct ops *o, enum ops_type type, int64_t n)
 {
-    return (struct ops_array){ device_alloc(o, bytes_of(type, n)), type };
+    return (struct ops_array){ device_alloc(o, cuda_bytes(type, n)), type };
 }
 
 /* Keys and values of texts are not in recordings, which find them by the table of pasts. */
@@ -149,13 +144,13 @@ static void buffer_free(struct ops *o, struct ops_array a, int64_t n)
 {
     if (!is_past(o, a))
         cuda_forget_steps(o);
-    device_free(o, a.address, bytes_of(a.type, n));
+    device_free(o, a.address, cuda_bytes(a.type, n));
 }
 
 struct ops_array cuda_room(struct ops *o, enum cuda_rooms which, enum ops_type type, int64_t n)
 {
     struct cuda_room *r = &o->rooms[which];
-    int64_t bytes = (int64_t)bytes_of(type, n > 0 ? n : 1);
+    int64_t bytes = (int64_t)cuda_bytes(type, n > 0 ? n : 1);
     if (r->bytes < bytes) {
         cuda_forget_steps(o);
         if (r->address)
@@ -172,36 +167,26 @@ struct ops_array cuda_room(struct ops *o, enum cuda_rooms which, enum ops_type t
     return (struct ops_array){ r->address, type };
 }
 
-static void upload(struct ops *o, struct ops_array to, const void *from, int64_t n)
-{
-    device_upload(o, to.address, from, bytes_of(to.type, n));
-}
-
-static void download(struct ops *o, void *to, struct ops_array from, int64_t n)
-{
-    device_download(o, to, from.address, bytes_of(from.type, n));
-}
-
 static void *map(struct ops *o, struct ops_array a, int64_t n)
 {
     if (device_is_host(o, a.address)) {
         device_finish(o);
         return a.address;
     }
-    void *host = device_borrow(o, bytes_of(a.type, n));
-    device_download(o, host, a.address, bytes_of(a.type, n));
+    void *host = device_borrow(o, cuda_bytes(a.type, n));
+    device_download(o, host, a, n);
     return host;
 }
 
 static void *fill(struct ops *o, struct ops_array a, int64_t n)
 {
-    return device_is_host(o, a.address) ? map(o, a, n) : device_borrow(o, bytes_of(a.type, n));
+    return device_is_host(o, a.address) ? map(o, a, n) : device_borrow(o, cuda_bytes(a.type, n));
 }
 
 static void unmap(struct ops *o, struct ops_array a, int64_t n, void *mapped)
 {
     if (mapped != a.address)
-        device_send(o, a.address, mapped, bytes_of(a.type, n));
+        device_send(o, a.address, mapped, cuda_bytes(a.type, n));
 }
 
 /* The copy has a queue of its own, so the arithmetic goes on. */
@@ -209,10 +194,10 @@ static void *map_later(struct ops *o, struct ops_array a, int64_t n, struct ops_
 {
     if (device_is_host(o, a.address))
         return map(o, a, n);
-    void *host = device_borrow(o, bytes_of(a.type, n));
+    void *host = device_borrow(o, cuda_bytes(a.type, n));
     device_mark(o, OPS_COMPUTE, arrived);
     device_after(o, OPS_OUT, arrived);
-    device_move(o, OPS_OUT, host, a.address, bytes_of(a.type, n));
+    device_move(o, OPS_OUT, (struct ops_array){ host, a.type }, a, (int64_t)cuda_bytes(a.type, n));
     device_mark(o, OPS_OUT, arrived);
     return host;
 }
@@ -221,27 +206,6 @@ static void unmap_unchanged(struct ops *o, struct ops_array a, void *mapped)
 {
     if (mapped != a.address)
         device_return(o, mapped);
-}
-
-static struct ops_array host_buffer(struct ops *o, int64_t bytes)
-{
-    return (struct ops_array){ device_host_alloc(o, (size_t)bytes), OPS_U8 };
-}
-
-static void host_buffer_free(struct ops *o, struct ops_array a, int64_t bytes)
-{
-    device_host_free(o, a.address, (size_t)bytes);
-}
-
-static void move(struct ops *o, enum ops_queue q, struct ops_array to, struct ops_array from,
-                 int64_t n)
-{
-    device_move(o, q, to.address, from.address, (size_t)n);
-}
-
-void cuda_zero(struct ops *o, struct ops_array x, int64_t n)
-{
-    device_zero(o, x.address, bytes_of(x.type, n));
 }
 
 /* ---- tables of sequences ------------------------------------------------------------------ */
@@ -475,20 +439,20 @@ static const struct ops_backend table = {
     .bytes = bytes_for,
     .buffer = buffer,
     .buffer_free = buffer_free,
-    .upload = upload,
-    .download = download,
+    .upload = device_upload,
+    .download = device_download,
     .map = map,
     .fill = fill,
     .unmap = unmap,
     .map_later = map_later,
     .unmap_unchanged = unmap_unchanged,
-    .host_buffer = host_buffer,
-    .host_buffer_free = host_buffer_free,
+    .host_buffer = device_host_buffer,
+    .host_buffer_free = device_host_buffer_free,
     .mark = device_mark,
     .mark_free = device_mark_free,
     .after = device_after,
     .reached = device_reached,
-    .move = move,
+    .move = device_move,
     .finish = device_finish,
     OPS_EXCHANGES(GROUP_ROW) OPS_OPERATIONS(CUDA_ROW).repeat = repeat,
     .logits = logits,

@@ -7,7 +7,7 @@
  *                                                 registers must allow on a multiprocessor
  *     LAUNCH(o, name, x, y, threads, bytes, a)    runs it with x * y blocks of `threads` threads (a
  *                                                 multiple of 32) and `bytes` of shared memory per
- *                                                 block
+ *                                                 block; does nothing for no blocks
  *     SHARED(type, name)                          declares the shared memory as an array
  *     BLOCK_BARRIER()                             waits for all threads of the block
  *     UNROLL, UNROLL_BY(n)                        before a loop to be unrolled, n times
@@ -78,6 +78,8 @@ enum { WARP = 32, SHARED_USUAL = 48 * 1024 /* bytes; a kernel must be allowed mo
 
 #define LAUNCH(o, name, x, y, each, bytes, a)                                                      \
     do {                                                                                           \
+        if ((x) < 1 || (y) < 1)                                                                    \
+            break;                                                                                 \
         if ((bytes) > SHARED_USUAL)                                                                \
             ALLOW_SHARED(name, bytes);                                                             \
         START(o, name, x, y, each, bytes, a);                                                      \
@@ -247,6 +249,16 @@ DEVICE void put8(struct view y, int64_t i, int64_t n, struct eight v)
     }
 }
 
+/* Adds them, if there is an array. */
+DEVICE void add8(struct eight *to, struct view x, int64_t i, int64_t n)
+{
+    if (!x.at)
+        return;
+    struct eight more = get8(x, i, n);
+    for (int j = 0; j < 8; j++)
+        to->v[j] += more.v[j];
+}
+
 /* ---- dropout ------------------------------------------------------------------------------ */
 
 /* A dropout mask, like struct kernel_mask: element i is kept if the i-th 32-bit number of the
@@ -287,6 +299,13 @@ DEVICE float mask_at(struct mask m, uint64_t i)
 /* Returns, to all threads of the warp, the sum of their x. The order of additions is the same for
  * each thread. */
 DEVICE float warp_sum(float x)
+{
+    for (int bits = WARP / 2; bits; bits /= 2)
+        x += warp_xor(x, bits);
+    return x;
+}
+
+DEVICE double warp_sum_f64(double x)
 {
     for (int bits = WARP / 2; bits; bits /= 2)
         x += warp_xor(x, bits);

@@ -19,14 +19,12 @@ struct loss {
 static inline struct loss loss_of(struct ops_scores out, struct ops_array logits, int64_t ld,
                                   struct ops_array labels, int gradient, double scale)
 {
-    struct loss l;
+    struct loss l = { 0 };
     l.logits = view_rows(logits, ld);
     l.labels = (const int32_t *)view_of(labels).at;
-    l.sequences = 0;
     l.losses = floats(view_of(out.losses));
     l.correct = (unsigned char *)view_of(out.correct).at;
     l.ld = ld;
-    l.V = 0;
     l.gradient = gradient;
     l.scale = (float)scale;
     return l;
@@ -112,8 +110,7 @@ EXTERN_C void cuda_cross_entropy(struct ops *o, struct ops_scores out, struct op
 {
     struct loss l = loss_of(out, logits, ld, labels, !ops_is_none(gradient), scale);
     l.V = V;
-    if (n > 0)
-        LAUNCH(o, loss_rows, n, 1, ROW_THREADS, 33 * sizeof(float), l);
+    LAUNCH(o, loss_rows, n, 1, ROW_THREADS, 33 * sizeof(float), l);
 }
 
 /* Each block computes the softmax over one column of a sequence's rows. */
@@ -157,18 +154,14 @@ struct columns {
 
 static inline struct columns columns_of(const struct ops_columns *c)
 {
-    struct columns k;
+    struct columns k = { 0 };
     k.logits = floats(view_of(c->logits));
     k.most = floats(view_of(c->most));
     k.sums = floats(view_of(c->sums));
     k.wanted = floats(view_of(c->wanted));
-    k.losses = 0;
     k.labels = (const int32_t *)view_of(c->labels).at;
-    k.correct = 0;
     k.V = c->V;
     k.first = c->first;
-    k.gradient = 0;
-    k.scale = 0;
     return k;
 }
 
@@ -220,15 +213,13 @@ KERNEL(columns_loss, columns, THREADS)
 EXTERN_C void cuda_columns_most(struct ops *o, const struct ops_columns *c)
 {
     struct columns k = columns_of(c);
-    if (c->n > 0)
-        LAUNCH(o, columns_most, c->n, 1, THREADS, 33 * sizeof(float), k);
+    LAUNCH(o, columns_most, c->n, 1, THREADS, 33 * sizeof(float), k);
 }
 
 EXTERN_C void cuda_columns_sums(struct ops *o, const struct ops_columns *c)
 {
     struct columns k = columns_of(c);
-    if (c->n > 0)
-        LAUNCH(o, columns_sums, c->n, 1, THREADS, 33 * sizeof(float), k);
+    LAUNCH(o, columns_sums, c->n, 1, THREADS, 33 * sizeof(float), k);
 }
 
 EXTERN_C void cuda_columns_loss(struct ops *o, struct ops_scores out, const struct ops_columns *c,
@@ -239,6 +230,5 @@ EXTERN_C void cuda_columns_loss(struct ops *o, struct ops_scores out, const stru
     k.correct = (unsigned char *)view_of(out.correct).at;
     k.gradient = gradient;
     k.scale = (float)scale;
-    if (c->n > 0)
-        LAUNCH(o, columns_loss, c->n, 1, THREADS, 0, k);
+    LAUNCH(o, columns_loss, c->n, 1, THREADS, 0, k);
 }

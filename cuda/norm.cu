@@ -20,23 +20,18 @@ struct norm {
 static inline struct norm norm_of(struct ops_array x, struct ops_moments kept,
                                   const struct ops_norm *l)
 {
-    struct norm s;
+    struct norm s = { 0 };
     s.x = view_rows(x, l->C);
-    s.y = s.dy = s.dx = view_of(OPS_NONE);
     s.gain = view_of(l->gain);
     s.bias = view_of(l->bias);
     s.mean = floats(view_of(kept.mean));
     s.rstd = floats(view_of(kept.rstd));
-    s.parts = s.sums = 0;
     s.N = l->N;
     s.C = l->C;
     s.all = l->all ? l->all : l->C;
     s.each = rows_of_block(l->N, PARTS);
-    s.pieces = s.groups = 0;
-    s.kinds = 2;
     s.epsilon = l->epsilon;
     s.rms = l->rms;
-    s.add = s.known = 0;
     return s;
 }
 
@@ -85,11 +80,7 @@ KERNEL(norm_fwd, norm, THREADS)
         struct eight x = get8(a.x, at + i, C - i), gain = get8(a.gain, i, C - i);
         for (int j = 0; j < EACH; j++)
             x.v[j] = (x.v[j] - mean) * rstd * gain.v[j];
-        if (a.bias.at) {
-            struct eight bias = get8(a.bias, i, C - i);
-            for (int j = 0; j < EACH; j++)
-                x.v[j] += bias.v[j];
-        }
+        add8(&x, a.bias, i, C - i);
         put8(a.y, at + i, C - i, x);
     }
     if (threadIdx.x % WARP == 0 && !a.known) {

@@ -22,15 +22,12 @@ struct adam {
 static inline struct adam adam_of(struct ops_array w, struct ops_array m, struct ops_array v,
                                   struct ops_array gradient, int64_t n, const struct ops_adamw *h)
 {
-    struct adam a;
+    struct adam a = { 0 };
     const struct ops_array state[OPS_STATES] = { w, m, v };
-    for (int i = 0; i < OPS_STATES; i++) {
+    for (int i = 0; i < OPS_STATES; i++)
         a.state[i].at = view_of(state[i]);
-        a.state[i].key = 0;
-    }
     a.gradient = floats(view_of(gradient));
     a.n = n;
-    a.first = 0;
     a.beta1 = (float)h->beta1;
     a.rest1 = (float)(1 - h->beta1);
     a.beta2 = (float)h->beta2;
@@ -43,7 +40,6 @@ static inline struct adam adam_of(struct ops_array w, struct ops_array m, struct
     a.decay = (float)h->decay;
     a.step = (float)(h->rate * h->m_correction);
     a.shrink = (float)(h->rate * h->decay);
-    a.share = a.inner = 0;
     return a;
 }
 
@@ -209,13 +205,6 @@ KERNEL(lamb_direction, lamb, THREADS)
         x[i] = adam_step(&a.adam, i, a.adam.gradient_scale * x[i]) + a.adam.decay * w[i];
 }
 
-DEVICE double warp_sum_f64(double x)
-{
-    for (int bits = WARP / 2; bits; bits /= 2)
-        x += warp_xor(x, bits);
-    return x;
-}
-
 /* Each block sums PART rows. They are distributed over the warps, whose sums are added in order. */
 KERNEL(lamb_squares, lamb, THREADS)
 {
@@ -275,11 +264,9 @@ KERNEL(lamb_step, lamb, THREADS)
 static inline struct lamb lamb_of(struct adam adam, struct ops_array squares,
                                   const struct ops_lamb *h)
 {
-    struct lamb l;
+    struct lamb l = { 0 };
     l.adam = adam;
     l.sums = (double *)view_of(squares).at;
-    l.squares = 0;
-    l.step = 0;
     l.R = h->R;
     l.C = h->C;
     l.count = div_up(h->R, PART);

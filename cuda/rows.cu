@@ -24,11 +24,8 @@ KERNEL(some_rows, rows, THREADS)
         return;
     const int64_t other = a.rows[r] * a.C + i, own = r * a.C + i;
     struct eight x = get8(a.x, a.way == ROWS_GATHER ? other : own, rest);
-    if (a.way == ROWS_ADD) {
-        struct eight y = get8(a.y, other, rest);
-        for (int j = 0; j < EACH; j++)
-            x.v[j] += y.v[j];
-    }
+    if (a.way == ROWS_ADD)
+        add8(&x, a.y, other, rest);
     put8(a.y, a.way == ROWS_GATHER ? own : other, rest, x);
 }
 
@@ -43,8 +40,7 @@ static void run_rows(struct ops *o, enum rows_way way, struct ops_array y, struc
     r.C = C;
     r.pieces = div_up(C, EACH);
     r.way = way;
-    if (n > 0)
-        LAUNCH(o, some_rows, div_up(n * r.pieces, THREADS), 1, THREADS, 0, r);
+    LAUNCH(o, some_rows, div_up(n * r.pieces, THREADS), 1, THREADS, 0, r);
 }
 
 EXTERN_C void cuda_gather_rows(struct ops *o, struct ops_array y, struct ops_array x,
@@ -89,13 +85,6 @@ struct embedding {
     int64_t C, pieces;
 };
 
-DEVICE void add_row(struct eight *x, struct view table, int64_t row, int64_t C, int64_t i)
-{
-    struct eight more = get8(table, row * C + i, C - i);
-    for (int j = 0; j < EACH; j++)
-        x->v[j] += more.v[j];
-}
-
 KERNEL(embed, embedding, THREADS)
 {
     const int64_t at = (int64_t)blockIdx.x * THREADS + threadIdx.x;
@@ -103,10 +92,8 @@ KERNEL(embed, embedding, THREADS)
     if (n >= a.t.N)
         return;
     struct eight x = get8(a.words, a.t.ids[n] * a.C + i, a.C - i);
-    if (a.positions.at)
-        add_row(&x, a.positions, place_of(&a.t, n), a.C, i);
-    if (a.types.at)
-        add_row(&x, a.types, a.t.segments ? a.t.segments[n] : 0, a.C, i);
+    add8(&x, a.positions, place_of(&a.t, n) * a.C + i, a.C - i);
+    add8(&x, a.types, (a.t.segments ? a.t.segments[n] : 0) * a.C + i, a.C - i);
     put8(a.x, n * a.C + i, a.C - i, x);
 }
 

@@ -2,8 +2,6 @@
  * elements: parts of fixed size are summed, and then the parts are added in order. */
 #include "cuda/kernel.h"
 
-#include <string.h>
-
 enum {
     THREADS = 256,
     EACH = 8,  /* numbers that a thread loads at once */
@@ -20,13 +18,6 @@ struct total {
     int64_t count; /* number of parts */
     int square, add;
 };
-
-DEVICE double warp_sum_f64(double x)
-{
-    for (int bits = WARP / 2; bits; bits /= 2)
-        x += warp_xor(x, bits);
-    return x;
-}
 
 DEVICE double sum_of_eight(struct view x, int64_t i, int64_t n, int square)
 {
@@ -81,8 +72,7 @@ KERNEL(sum_parts, total, THREADS)
 static struct total sum_runs(struct ops *o, double *parts, struct ops_array x,
                              const struct ops_run *runs, int count, int square)
 {
-    struct total t;
-    memset(&t, 0, sizeof t);
+    struct total t = { 0 };
     t.x = view_of(x);
     t.parts = parts;
     t.square = square;
@@ -90,8 +80,7 @@ static struct total sum_runs(struct ops *o, double *parts, struct ops_array x,
         t.run[i] = runs[i];
         t.count += ops_pieces(runs[i].n);
     }
-    if (t.count)
-        LAUNCH(o, sum_part, t.count, 1, THREADS, THREADS / WARP * sizeof(double), t);
+    LAUNCH(o, sum_part, t.count, 1, THREADS, THREADS / WARP * sizeof(double), t);
     return t;
 }
 
@@ -170,12 +159,10 @@ KERNEL(column_parts, columns, THREADS)
 EXTERN_C void cuda_add_parts(struct ops *o, struct ops_gradient to, struct ops_array parts,
                              int64_t ld, int64_t count, int64_t n)
 {
-    struct columns c;
-    c.x = view_of(OPS_NONE);
+    struct columns c = { 0 };
     c.parts = floats(view_of(parts));
     c.to = floats(view_of(to.to));
     c.ld = ld;
-    c.rows = c.each = 0;
     c.n = n;
     c.count = count;
     c.add = to.add;
@@ -187,18 +174,15 @@ EXTERN_C void cuda_column_sums(struct ops *o, struct ops_gradient to, struct ops
 {
     const int64_t each = rows_of_block(rows, COLUMN_PARTS), count = div_up(rows, each);
     struct ops_array parts = cuda_room(o, ROOM_SUMS, OPS_F32, count * n);
-    struct columns c;
+    struct columns c = { 0 };
     c.x = view_rows(x, ld);
     c.parts = floats(view_of(parts));
-    c.to = 0;
     c.ld = ld;
     c.rows = rows;
     c.each = each;
     c.n = n;
     c.count = count;
-    c.add = 0;
-    if (rows > 0)
-        LAUNCH(o, column_part, div_up(n, COLUMN_BLOCK), count, COLUMN_BLOCK, COLUMN_SHARED, c);
+    LAUNCH(o, column_part, div_up(n, COLUMN_BLOCK), count, COLUMN_BLOCK, COLUMN_SHARED, c);
     cuda_add_parts(o, to, parts, n, count, n);
 }
 
@@ -260,6 +244,5 @@ EXTERN_C void cuda_add_tree(struct ops *o, struct ops_array to, struct ops_array
     t.own = own;
     t.count = count;
     t.most = most;
-    if (n > 0)
-        LAUNCH(o, add_tree, div_up(n, THREADS), 1, THREADS, 0, t);
+    LAUNCH(o, add_tree, div_up(n, THREADS), 1, THREADS, 0, t);
 }
