@@ -164,7 +164,7 @@ static struct dataset *open_data(struct evaluation *given, int argc, char **argv
                                      (uint32_t)given->length + 1);
     if (!d)
         return NULL;
-    uint64_t ids = dataset_vocabulary(d);
+    uint64_t ids = dataset_facts(d)->vocabulary;
     int64_t known = given->subject.scorer.net.model.config.vocabulary;
     if (ids > (uint64_t)known)
         err_set(

@@ -31,11 +31,9 @@ struct dataset {
     size_t count, cap;
     uint32_t length;       /* 0: records as they are */
     int64_t record_length; /* ids of each TFRecord; 0: none read yet */
-    uint64_t sequences, checksum, vocabulary;
-    uint64_t end_of_text;     /* UINT64_MAX: not known */
+    uint64_t sequences;
+    struct dataset_facts facts;
     uint64_t duplication;     /* of the files that are being opened */
-    double epoch;             /* records */
-    char *tokenizer;          /* path; NULL: none */
     uint64_t sequence_length; /* by the first manifest that says one; 0: none does */
 };
 
@@ -173,20 +171,21 @@ static struct source *add_source(struct dataset *d, const char *path)
  * with an error. */
 static int take_vocabulary(struct dataset *d, const struct manifest *m, const char *path)
 {
-    if (m->checksum && d->checksum && m->checksum != d->checksum)
+    if (m->checksum && d->facts.checksum && m->checksum != d->facts.checksum)
         return err_set("%s: made with another vocabulary (checksum %016llx) than the data before "
                        "it (%016llx)",
-                       path, (ull)m->checksum, (ull)d->checksum);
+                       path, (ull)m->checksum, (ull)d->facts.checksum);
     if (m->checksum)
-        d->checksum = m->checksum;
-    if (m->vocabulary > d->vocabulary)
-        d->vocabulary = m->vocabulary;
-    if (m->tokenizer && !d->tokenizer) {
+        d->facts.checksum = m->checksum;
+    if (m->vocabulary > d->facts.vocabulary)
+        d->facts.vocabulary = m->vocabulary;
+    if (m->tokenizer && !d->facts.tokenizer) {
         struct buf file = BUF_INIT;
         file_beside(&file, path, m->tokenizer);
-        d->tokenizer = buf_detach(&file);
+        d->facts.tokenizer = buf_detach(&file);
     }
-    if (kv_get(&m->kv, "end_of_text") && kv_get_u64(&m->kv, "end_of_text", &d->end_of_text) < 0)
+    if (kv_get(&m->kv, "end_of_text") &&
+        kv_get_u64(&m->kv, "end_of_text", &d->facts.end_of_text) < 0)
         return err_in("%s", path);
     if (kv_get(&m->kv, "duplication_factor") &&
         (kv_get_u64(&m->kv, "duplication_factor", &d->duplication) < 0 || !d->duplication))
@@ -211,7 +210,7 @@ static int open_tfrecord(struct dataset *d, const char *path)
         result = index_scan(&s->index, &s->file.records, path, 0);
     s->count = s->index.count;
     d->sequences += s->count;
-    d->epoch += (double)s->count / (double)d->duplication;
+    d->facts.epoch += (double)s->count / (double)d->duplication;
     return !result && s->count && d->length ? check_first(d, s) : result;
 }
 
@@ -375,7 +374,7 @@ static struct dataset *open_paths(const char *const *paths, size_t count, uint32
 {
     struct dataset *d = mem_zalloc(1, sizeof *d);
     d->length = length;
-    d->end_of_text = UINT64_MAX;
+    d->facts.end_of_text = UINT64_MAX;
     for (size_t i = 0; i < count; i++) {
         if (open_path(d, paths[i]) < 0) {
             dataset_close(d);
@@ -409,7 +408,7 @@ void dataset_close(struct dataset *d)
         flat_tokens_close(&s->flat);
     }
     free(d->sources);
-    free(d->tokenizer);
+    free(d->facts.tokenizer);
     free(d);
 }
 
@@ -446,34 +445,14 @@ uint64_t dataset_tokens(const struct dataset *d)
     return d->sequences * (d->length - 1);
 }
 
-double dataset_epoch(const struct dataset *d)
-{
-    return d->epoch;
-}
-
 uint64_t dataset_record_length(const struct dataset *d)
 {
     return (uint64_t)d->record_length;
 }
 
-uint64_t dataset_checksum(const struct dataset *d)
+const struct dataset_facts *dataset_facts(const struct dataset *d)
 {
-    return d->checksum;
-}
-
-uint64_t dataset_vocabulary(const struct dataset *d)
-{
-    return d->vocabulary;
-}
-
-int64_t dataset_end_of_text(const struct dataset *d)
-{
-    return (int64_t)d->end_of_text;
-}
-
-const char *dataset_tokenizer(const struct dataset *d)
-{
-    return d->tokenizer;
+    return &d->facts;
 }
 
 /* ---- reading ------------------------------------------------------------------------------ */
@@ -517,7 +496,7 @@ int dataset_read(struct dataset *d, uint64_t i, uint32_t *ids, int32_t *labels)
         labels[t - 1] = (int32_t)ids[t];
     if (!is_run(s) && check_length(d, read_record(s, i - s->first, d->length, ids, labels)) < 0)
         return dataset_where(d, i);
-    return d->vocabulary ? dataset_check(d, i, ids, d->vocabulary) : 0;
+    return d->facts.vocabulary ? dataset_check(d, i, ids, d->facts.vocabulary) : 0;
 }
 
 int dataset_check(const struct dataset *d, uint64_t i, const uint32_t *ids, uint64_t vocabulary)

@@ -43,20 +43,16 @@ uint64_t dataset_tokens(const struct dataset *d); /* number of labels: count * (
 /* Returns the number of ids per TFRecord, at least `length`; 0 if there are no TFRecords. */
 uint64_t dataset_record_length(const struct dataset *d);
 
-/* Checksum and size of the vocabulary, from the manifest beside the shards; 0: not known. */
-uint64_t dataset_checksum(const struct dataset *d);
-uint64_t dataset_vocabulary(const struct dataset *d);
-/* Id of end-of-text, from the manifest; -1: not known. */
-int64_t dataset_end_of_text(const struct dataset *d);
-
-/* Returns the number of records after which each document has occurred once. This is the number of
- * all records; for BERT instances it is divided by the duplication factor in the manifest. Only for
- * dataset_open_records. */
-double dataset_epoch(const struct dataset *d);
-
-/* Returns the path of the tokenizer.json beside the shards, as named in their manifest, or NULL.
- * Owned by d. */
-const char *dataset_tokenizer(const struct dataset *d);
+/* What the manifests beside the shards say. */
+struct dataset_facts {
+    uint64_t checksum, vocabulary; /* of the vocabulary, its size; 0: not known */
+    uint64_t end_of_text;          /* id; UINT64_MAX: not known */
+    char *tokenizer;               /* path of the tokenizer.json beside the shards; NULL: none */
+    /* number of records after which each document has occurred once: that of all records; for BERT
+     * instances it is divided by the duplication factor. Only for dataset_open_records */
+    double epoch;
+};
+const struct dataset_facts *dataset_facts(const struct dataset *d);
 
 /* Reads sequence i into ids[0..length), and the label of each position into labels[0..length):
  * the next id, or DATASET_IGNORE where the record's feature loss_mask has 0 for that id. The last

@@ -122,16 +122,16 @@ struct samples *samples_open_bert(const struct samples_config *c, const struct o
     bert_rows_init(b->rows, &shape);
     b->row = mem_zalloc(shape.sequences, sizeof *b->row);
     b->samples = (struct samples){ .count = dataset_count(d),
-                                   .epoch = dataset_epoch(d),
+                                   .epoch = dataset_facts(d)->epoch,
                                    .most = shape.sequences,
                                    .kind = SEQUENCES_ENCODER,
                                    .T = shape.sequence_length,
                                    .mask_tokens = shape.mask_tokens,
-                                   .tokenizer = dataset_tokenizer(d),
-                                   .end_of_text = dataset_end_of_text(d),
+                                   .tokenizer = dataset_facts(d)->tokenizer,
+                                   .end_of_text = (int64_t)dataset_facts(d)->end_of_text,
                                    .tokens = dataset_count(d) * shape.sequence_length,
-                                   .checksum = dataset_checksum(d),
-                                   .vocabulary = dataset_vocabulary(d),
+                                   .checksum = dataset_facts(d)->checksum,
+                                   .vocabulary = dataset_facts(d)->vocabulary,
                                    .read = read_shards,
                                    .close = close_bert };
     return &b->samples;

@@ -72,7 +72,7 @@ static struct dataset *open_sequences(const struct samples_config *c, const stru
 static int check_data(const struct samples_config *c, const struct dataset *d, const char *path,
                       int64_t T, const char *what, int64_t *end_of_text)
 {
-    *end_of_text = c->documents ? dataset_end_of_text(d) : -1;
+    *end_of_text = c->documents ? (int64_t)dataset_facts(d)->end_of_text : -1;
     if (!dataset_count(d))
         return err_set("%s in '%s' has no sequence of %u tokens", what, path, (uint32_t)T + 1);
     if (dataset_record_length(d) > (uint64_t)T + 1)
@@ -104,11 +104,11 @@ struct samples *samples_open_gpt(const struct samples_config *c, const struct op
     g->samples = (struct samples){ .count = dataset_count(d),
                                    .most = 1,
                                    .T = T,
-                                   .tokenizer = dataset_tokenizer(d),
-                                   .end_of_text = dataset_end_of_text(d),
+                                   .tokenizer = dataset_facts(d)->tokenizer,
+                                   .end_of_text = (int64_t)dataset_facts(d)->end_of_text,
                                    .tokens = dataset_tokens(d),
-                                   .checksum = dataset_checksum(d),
-                                   .vocabulary = dataset_vocabulary(d),
+                                   .checksum = dataset_facts(d)->checksum,
+                                   .vocabulary = dataset_facts(d)->vocabulary,
                                    .kind = c->documents ? SEQUENCES_DOCUMENTS : SEQUENCES_PLAIN,
                                    .read = read_shards,
                                    .close = close_gpt };

@@ -22,6 +22,12 @@ void classic_keep(struct classic *c, size_t from, size_t to)
     buf_add(&c->next, c->text.data + from, to - from);
 }
 
+void classic_finish(struct classic *c, size_t from)
+{
+    classic_keep(c, from, c->text.len);
+    classic_passed(c);
+}
+
 void classic_replace(struct classic *c, const char *what, const char *with)
 {
     size_t done = 0;
@@ -29,8 +35,7 @@ void classic_replace(struct classic *c, const char *what, const char *with)
         classic_keep(c, done, at.begin);
         buf_adds(&c->next, with);
     }
-    classic_keep(c, done, c->text.len);
-    classic_passed(c);
+    classic_finish(c, done);
 }
 
 /* ---- quotes -------------------------------------------------------------------------------- */
@@ -55,8 +60,7 @@ static void replace_quotes(struct classic *c, const char *quote, const char *mar
         s = close + n;
         done = (size_t)(s - base);
     }
-    classic_keep(c, done, c->text.len);
-    classic_passed(c);
+    classic_finish(c, done);
 }
 
 /* Replaces doubled quotes, ''"x"'' and ""x"", by "x". */
@@ -79,8 +83,7 @@ static void merge_quotes(struct classic *c, const char *open, const char *close)
         s = quote + n;
         done = (size_t)(s - base);
     }
-    classic_keep(c, done, c->text.len);
-    classic_passed(c);
+    classic_finish(c, done);
 }
 
 static void replace_all_quotes(struct classic *c)
@@ -96,34 +99,20 @@ static void replace_all_quotes(struct classic *c)
 
 /* ---- the rest ------------------------------------------------------------------------------ */
 
-static const char *const switches[] = { "NOTOC",
-                                        "FORCETOC",
-                                        "TOC",
-                                        "NEWSECTIONLINK",
-                                        "NONEWSECTIONLINK",
-                                        "NOGALLERY",
-                                        "HIDDENCAT",
-                                        "NOCC",
-                                        "NOCONTENTCONVERT",
-                                        "NOTITLECONVERT",
-                                        "NOTC",
-                                        "START",
-                                        "END",
-                                        "INDEX",
-                                        "NOINDEX",
-                                        "STATICREDIRECT",
-                                        "DISAMBIG",
-                                        "NOEDITSECTION" };
+static const char switches[] =
+    "NOTOC|FORCETOC|TOC|NEWSECTIONLINK|NONEWSECTIONLINK|NOGALLERY|HIDDENCAT|NOCC|NOCONTENTCONVERT|"
+    "NOTITLECONVERT|NOTC|START|END|INDEX|NOINDEX|STATICREDIRECT|DISAMBIG|NOEDITSECTION";
 
 static void drop_switches(struct classic *c)
 {
     c->spans.count = 0;
     for (const char *s = c->text.data; (s = strstr(s, "__"));) {
         size_t n = 0;
-        for (size_t i = 0; i < sizeof switches / sizeof *switches && !n; i++) {
-            size_t len = strlen(switches[i]);
-            if (!strncmp(s + 2, switches[i], len) && !strncmp(s + 2 + len, "__", 2))
+        for (const char *name = switches; *name && !n; name += strspn(name, "|")) {
+            size_t len = strcspn(name, "|");
+            if (!strncmp(s + 2, name, len) && !strncmp(s + 2 + len, "__", 2))
                 n = len + 4;
+            name += len;
         }
         if (n)
             spans_add(&c->spans, (size_t)(s - c->text.data), (size_t)(s - c->text.data) + n);
@@ -157,8 +146,7 @@ static void number_elements(struct classic *c, const char *name, const char *wor
     }
     nameset_free(seen);
     free(numbers);
-    classic_keep(c, done, c->text.len);
-    classic_passed(c);
+    classic_finish(c, done);
 }
 
 struct classic *classic_new(void)

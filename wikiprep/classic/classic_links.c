@@ -120,8 +120,7 @@ void classic_drop_templates(struct classic *c)
         }
         at += n;
     }
-    classic_keep(c, done, c->text.len);
-    classic_passed(c);
+    classic_finish(c, done);
 }
 
 /* ---- links --------------------------------------------------------------------------------- */
@@ -182,8 +181,7 @@ void classic_replace_addresses(struct classic *c)
         done = (size_t)(p + 1 - base);
         s = p;
     }
-    classic_keep(c, done, c->text.len);
-    classic_passed(c);
+    classic_finish(c, done);
 }
 
 /* Returns 1 if a link with the target s[0..n) is dropped, because the target has a prefix other
@@ -267,6 +265,5 @@ void classic_replace_links(struct classic *c)
         put_link(c, base + link.begin + 2, link.end - link.begin - 4);
         done = link.end;
     }
-    classic_keep(c, done, c->text.len);
-    classic_passed(c);
+    classic_finish(c, done);
 }

@@ -56,8 +56,7 @@ void classic_replace_breaks(struct classic *c, const char *const *names, int quo
         done = end;
         s = behind;
     }
-    classic_keep(c, done, text->len);
-    classic_passed(c);
+    classic_finish(c, done);
 }
 
 /* Returns the end of the tag <tag/> at text[at]; 0 if there is none. */
@@ -167,6 +166,5 @@ void classic_protect_code(struct classic *c)
         document_escape(&c->next, c->text.data + gt + 1, end.begin - (gt + 1), 1);
         done = end.end;
     }
-    classic_keep(c, done, c->text.len);
-    classic_passed(c);
+    classic_finish(c, done);
 }

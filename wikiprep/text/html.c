@@ -87,22 +87,19 @@ static int at_start(const struct html *h)
     return !n || strchr("\n\x0F\x13\x14\x1A\x1D", h->out->data[n - 1]);
 }
 
-/* Begins a line, unless the output is at the start of one. In an item of a list, and in a table, a
- * line of the source must not end. */
-static void begin_line(struct html *h, int blank)
-{
-    if (h->hidden)
-        return;
-    if (h->lists)
-        buf_addc(h->out, MARKUP_BREAK);
-    else if (!at_start(h) || blank)
-        buf_adds(h->out, blank ? "\n\n" : "\n");
-}
-
 static void put_mark(struct html *h, int mark)
 {
     if (!h->hidden)
         buf_addc(h->out, mark);
+}
+
+/* Begins a paragraph. In an item of a list, and in a table, a line of the source must not end. */
+static void begin_block(struct html *h)
+{
+    if (h->lists)
+        put_mark(h, MARKUP_BREAK);
+    else if (!h->hidden)
+        buf_adds(h->out, "\n\n");
 }
 
 /* Writes text. A sign that has a meaning to the second pass is replaced by its stand-in. */
@@ -443,7 +440,7 @@ static void begin_heading(struct html *h, int level)
 
 static void begin_pre(struct html *h)
 {
-    begin_line(h, 1);
+    begin_block(h);
     if (h->options.common->markdown && !h->hidden && !h->in_pre)
         capture(h, PRE_BLOCK);
     else
@@ -480,13 +477,13 @@ static void on_name(struct html *h, const char *name, enum name is, const struct
         break;
     case QUOTE_NAME:
         e->kind = QUOTE;
-        begin_line(h, 1);
+        begin_block(h);
         if (how->markdown)
             put_mark(h, MARKUP_QUOTE);
         break;
     case PARAGRAPH:
         e->kind = BLOCK;
-        begin_line(h, 1);
+        begin_block(h);
         break;
     default: break;
     }
@@ -602,7 +599,7 @@ static void on_end(void *ctx, const xmlChar *name)
         return;
     struct element e = h->open[--h->depth];
     switch (e.kind) {
-    case BLOCK: begin_line(h, 1); break;
+    case BLOCK: begin_block(h); break;
     case HEADING: end_heading(h); break;
     case LIST:
         h->lists--;
@@ -613,11 +610,11 @@ static void on_end(void *ctx, const xmlChar *name)
     case CODE: put_mark(h, MARKUP_CODE); break;
     case PRE:
         h->in_pre--;
-        begin_line(h, 1);
+        begin_block(h);
         break;
     case QUOTE:
         put_mark(h, h->options.common->markdown ? MARKUP_QUOTE_END : '\n');
-        begin_line(h, 1);
+        begin_block(h);
         break;
     case LINK:
     case EXTERNAL: end_link(h, &e); break;

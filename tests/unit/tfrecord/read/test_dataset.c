@@ -74,7 +74,7 @@ Test(dataset, reads_several_files_and_folders_as_one)
     cr_assert(d, "%s", err_get());
     cr_expect_eq(dataset_count(d), 5);
     cr_expect_eq(dataset_tokens(d), 20);
-    cr_expect(dataset_checksum(d) == 0 && dataset_vocabulary(d) == 0);
+    cr_expect(dataset_facts(d)->checksum == 0 && dataset_facts(d)->vocabulary == 0);
     for (uint32_t i = 0; i < 5; i++) {
         uint32_t ids[5];
         int32_t labels[5];
@@ -240,8 +240,8 @@ Test(dataset, manifests_are_believed_and_compared)
     put_manifest("b/manifest", "00000000000000fe", "x.tfrecord", (int)b.len);
     struct dataset *d = open_one(in_dir("a/x.tfrecord"), 5);
     cr_assert(d, "%s", err_get());
-    cr_expect(dataset_checksum(d) == 0xff && dataset_vocabulary(d) == 12);
-    cr_expect_str_eq(dataset_tokenizer(d), in_dir("a/words.json"));
+    cr_expect(dataset_facts(d)->checksum == 0xff && dataset_facts(d)->vocabulary == 12);
+    cr_expect_str_eq(dataset_facts(d)->tokenizer, in_dir("a/words.json"));
     cr_expect_eq(dataset_read(d, 0, ids, labels), -1);
     expect_error("has id 14, but the vocabulary only has 12");
     dataset_close(d);
