@@ -135,9 +135,9 @@ struct run {
     struct dump *dump;        /* the dump being read */
     pthread_rwlock_t helping; /* write-locked while `dump` is replaced */
     const struct site *site;  /* site of `dump`; NULL before its first page */
-    int exports;              /* the export in `dump` that `site` belongs to (dump_exports) */
-    struct dump_site wiki;    /* what `site` was made of */
-    struct site **sites;      /* sites of all wikis so far */
+    int exports; /* the export in `dump` that `site` belongs to (`exports` of dump_counts) */
+    struct dump_site wiki; /* what `site` was made of */
+    struct site **sites;   /* sites of all wikis so far */
     size_t site_count, sites_cap;
     struct library *library;    /* NULL: templates are not expanded */
     struct pages *wanted_pages; /* NULL: all */
@@ -185,8 +185,8 @@ static int next_dump(struct run *r)
 {
     if (r->dump) {
         r->packed_before += dump_packed_bytes(r->dump);
-        r->xml_bytes += dump_xml_bytes(r->dump);
-        r->pages_cut += dump_pages_cut(r->dump);
+        r->xml_bytes += dump_counts(r->dump)->xml_bytes;
+        r->pages_cut += dump_counts(r->dump)->pages_cut;
     }
     set_dump(r, NULL);
     r->site = NULL;
@@ -266,7 +266,7 @@ static void take_tables(const struct run *r, struct site *site)
 static int add_site(struct run *r)
 {
     const struct dump_site *wiki = dump_site(r->dump);
-    r->exports = dump_exports(r->dump);
+    r->exports = dump_counts(r->dump)->exports;
     if (r->site_count && dump_site_equal(wiki, &r->wiki)) {
         r->site = r->sites[r->site_count - 1];
         return 0;
@@ -315,7 +315,7 @@ static int read_page(void *ctx, void *slot)
                 return 0;
             continue;
         }
-        if ((!r->site || r->exports != dump_exports(r->dump)) && add_site(r) < 0)
+        if ((!r->site || r->exports != dump_counts(r->dump)->exports) && add_site(r) < 0)
             return -1;
         item->site = r->site;
         r->pages++;

@@ -40,12 +40,12 @@ struct dump {
     struct unpack_range *ranges; /* NULL: the whole dump */
     struct export export;        /* builds pages from the parser's events */
     xmlParserCtxtPtr xml;
-    uint64_t fed;     /* bytes of XML read */
+    struct dump_counts counts;
     uint64_t silence; /* bytes given to the parser since its last event */
     int ended;
-    int exports, is_between; /* roots before the current one; its </mediawiki> was read */
-    char *error;             /* error to report after the pages before it were read */
-    int is_html;             /* the pages are HTML (html_page.h): */
+    int is_between;  /* the </mediawiki> of the current export was read */
+    char *error;     /* error to report after the pages before it were read */
+    int is_html;     /* the pages are HTML (html_page.h): */
     struct buf html; /* bytes [html_used, len) are lines, or the page, that were not read yet */
     size_t html_used, html_seen; /* no line ends in [html_used, html_seen) */
     uint64_t lines;
@@ -58,7 +58,6 @@ struct dump {
     struct buf rest;                      /* bytes to parse again: [used, len) */
     size_t used;
     int64_t origin; /* XML offset of the parser's first byte */
-    uint64_t pages_cut;
 };
 
 static int64_t read_input(struct dump *d, void *bytes, size_t n)
@@ -69,7 +68,7 @@ static int64_t read_input(struct dump *d, void *bytes, size_t n)
 /* Returns the XML offset after the bytes given to the parser. */
 static uint64_t given(const struct dump *d)
 {
-    return d->fed - (d->rest.len - d->used);
+    return d->counts.xml_bytes - (d->rest.len - d->used);
 }
 
 /* Keeps in d->rest the bytes that the parser was given last and did not parse. */
@@ -336,9 +335,9 @@ int dump_help(struct dump *d)
     return unpack_help(d->in);
 }
 
-int dump_exports(const struct dump *d)
+const struct dump_counts *dump_counts(const struct dump *d)
 {
-    return d->exports;
+    return &d->counts;
 }
 
 const struct dump_site *dump_site(const struct dump *d)
@@ -349,16 +348,6 @@ const struct dump_site *dump_site(const struct dump *d)
 uint64_t dump_packed_bytes(const struct dump *d)
 {
     return unpack_packed(d->in);
-}
-
-uint64_t dump_xml_bytes(const struct dump *d)
-{
-    return d->fed;
-}
-
-uint64_t dump_pages_cut(const struct dump *d)
-{
-    return d->pages_cut;
 }
 
 /* ---- reading ----------------------------------------------------------------------------- */
@@ -430,8 +419,8 @@ static int check_end(struct dump *d)
                  !memmem(left->cur, (size_t)(left->end - left->cur), close, sizeof close - 1);
     int result;
     if (is_cut)
-        result = err_set("'%s' is cut short: the XML ends at byte %" PRIu64 "%s", d->path, d->fed,
-                         in.data);
+        result = err_set("'%s' is cut short: the XML ends at byte %" PRIu64 "%s", d->path,
+                         d->counts.xml_bytes, in.data);
     else
         result = check_parser(d);
     return result;
@@ -446,7 +435,7 @@ static void fail(struct dump *d, int is_damaged)
     buf_addf(&why, title ? "%s, in page '%.200s'" : "%s", err_get(), title);
     d->error = buf_detach(&why);
     d->damage = is_damaged && !d->is_foreign ? HOLE : FATAL;
-    if (d->fed)
+    if (d->counts.xml_bytes)
         xmlParseChunk(d->xml, NULL, 0, 1); /* flush pages that the parser still holds */
     d->ended = 1;
 }
@@ -463,7 +452,7 @@ static int begin_export(struct dump *d, char first, uint64_t offset)
     d->origin = (int64_t)offset;
     d->silence = 0;
     d->is_between = 0;
-    d->exports++;
+    d->counts.exports++;
     export_next(&d->export);
     return 0;
 }
@@ -479,7 +468,7 @@ static void add_html(struct dump *d, const char *s, size_t n)
         fail(d, 0);
     } else {
         if (!dump_site_equal(&site, &d->export.site)) {
-            d->exports += d->lines > 1;
+            d->counts.exports += d->lines > 1;
             export_next(&d->export);
             dump_site_copy(&d->export.site, &site);
         }
@@ -513,7 +502,7 @@ static void feed_html(struct dump *d)
     }
     b->len += (size_t)n;
     b->data[b->len] = '\0';
-    d->fed += (uint64_t)n;
+    d->counts.xml_bytes += (uint64_t)n;
     d->ended = !n;
     if (!n && b->len)
         add_html(d, b->data, b->len);
@@ -534,20 +523,20 @@ static void feed(struct dump *d)
         buf_clear(&d->rest);
         d->used = 0;
         n = read_input(d, fresh, sizeof fresh);
-        if (!d->fed && n > 0 && html_page_recognises(fresh, (size_t)n)) {
+        if (!d->counts.xml_bytes && n > 0 && html_page_recognises(fresh, (size_t)n)) {
             d->is_html = 1;
-            d->fed = (uint64_t)n;
+            d->counts.xml_bytes = (uint64_t)n;
             buf_add(&d->html, fresh, (size_t)n);
             if (d->part &&
                 err_set("cannot read a part of '%s': --part divides XML, not HTML", d->path))
                 fail(d, 0);
             return;
         }
-        if (n < 0 || (!d->fed && check_first(d, fresh, (size_t)n) < 0)) {
+        if (n < 0 || (!d->counts.xml_bytes && check_first(d, fresh, (size_t)n) < 0)) {
             fail(d, n < 0);
             return;
         }
-        d->fed += (uint64_t)n;
+        d->counts.xml_bytes += (uint64_t)n;
     }
     int is_end = !n;
     for (; d->is_between && n && memchr(" \t\r\n", *bytes, 4); n--)
@@ -605,7 +594,7 @@ static int skip_to_page(struct dump *d, int *has_end)
             return (int)got;
         rest->len += (size_t)got;
         rest->data[rest->len] = '\0';
-        d->fed += (uint64_t)got;
+        d->counts.xml_bytes += (uint64_t)got;
     }
 }
 
@@ -638,7 +627,7 @@ int dump_resume(struct dump *d)
     err_set("%s", d->error);
     if (!got)
         return 0;
-    d->pages_cut += d->damage == HOLE ? (uint64_t)(in_page + has_end) : in_page || has_end;
+    d->counts.pages_cut += d->damage == HOLE ? (uint64_t)(in_page + has_end) : in_page || has_end;
     free(d->error);
     d->error = next_error;
     export_restart(&d->export);

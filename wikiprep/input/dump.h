@@ -49,15 +49,14 @@ int dump_read(struct dump *d, struct dump_page *page);
  * stays set. */
 int dump_resume(struct dump *d);
 
-/* Returns the number of pages so far that damage cut at one end. */
-uint64_t dump_pages_cut(const struct dump *d);
+/* What was read so far. */
+struct dump_counts {
+    uint64_t xml_bytes; /* unpacked */
+    uint64_t pages_cut; /* by damage, at one end */
+    int exports;        /* in the file, before that of the last page */
+};
+const struct dump_counts *dump_counts(const struct dump *d);
+uint64_t dump_packed_bytes(const struct dump *d); /* of the file */
 
-/* dump_site returns the data of <siteinfo> of the last page's export; complete once a page was
- * read. dump_exports returns the number of that export in the file. */
-int dump_exports(const struct dump *d);
+/* Returns the data of <siteinfo> of the last page's export; complete once a page was read. */
 const struct dump_site *dump_site(const struct dump *d);
-
-/* Return the number of bytes read so far: dump_packed_bytes of the file, dump_xml_bytes of the
- * unpacked XML. */
-uint64_t dump_packed_bytes(const struct dump *d);
-uint64_t dump_xml_bytes(const struct dump *d);

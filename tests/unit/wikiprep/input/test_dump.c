@@ -198,10 +198,10 @@ Test(dump, joined)
                           "B", "", "y") "</mediawiki>\n<!-- the end -->\n");
     expect_page(d, "A", 0, "2", "x");
     cr_expect_str_eq(dump_site(d)->lang.data, "a");
-    cr_expect_eq(dump_exports(d), 0);
+    cr_expect_eq(dump_counts(d)->exports, 0);
     expect_page(d, "B", 0, "2", "y");
     cr_expect_str_eq(dump_site(d)->lang.data, "b");
-    cr_expect_eq(dump_exports(d), 1);
+    cr_expect_eq(dump_counts(d)->exports, 1);
     cr_expect_eq(dump_read(d, &page), 0);
     dump_close(d);
 }
