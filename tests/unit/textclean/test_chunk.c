@@ -27,3 +27,11 @@ Test(chunk_is_address, a_host_may_have_a_scheme_a_user_a_port_and_a_path)
     for (size_t i = 0; i < sizeof are_not / sizeof *are_not; i++)
         cr_expect_not(is_address(are_not[i]), "%s", are_not[i]);
 }
+
+Test(chunk, dashes_cut_between_letters)
+{
+    size_t at = 0;
+    cr_expect(chunk_infix("ab--cd", 6, &at) == 2 && at == 2);
+    at = 0;
+    cr_expect_eq(chunk_infix("ab--", 4, &at), 0, "nothing follows");
+}

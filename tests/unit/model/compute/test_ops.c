@@ -793,7 +793,8 @@ static void norm_join_in(struct ops *o)
         struct ops_norm norm = {
             .gain = f32(gain.f), .bias = f32(gain.f), .N = N, .C = C, .epsilon = 1e-5, .rms = rms
         };
-        const struct ops_moments kept = { rms ? OPS_NONE : f32(mean.f), f32(rstd.f) };
+        const struct ops_moments kept = { .mean = rms ? OPS_NONE : f32(mean.f),
+                                          .rstd = f32(rstd.f) };
         for (int64_t i = 0; i < x.n; i++)
             x.f[i] += i % C < C / RANKS ? 3 : -1;
         ops_norm_fwd(o, OPS_NONE, kept, f32(x.f), &norm);
@@ -806,9 +807,10 @@ static void norm_join_in(struct ops *o)
             float *own = parts + (ptrdiff_t)q * (rms ? 1 : 2) * N;
             for (int64_t i = 0; i < N * norm.C; i++)
                 half[i] = x.f[i / norm.C * C + q * norm.C + i % norm.C];
-            ops_norm_fwd(o, OPS_NONE,
-                         (struct ops_moments){ rms ? OPS_NONE : f32(own + N), f32(own) }, f32(half),
-                         &norm);
+            ops_norm_fwd(
+                o, OPS_NONE,
+                (struct ops_moments){ .mean = rms ? OPS_NONE : f32(own + N), .rstd = f32(own) },
+                f32(half), &norm);
         }
         ops_norm_join(o, kept, f32(parts), RANKS, &norm);
         check("norm_join rstd", rstd.f, rstd.d, N, 2e-6);
