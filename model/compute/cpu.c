@@ -9,8 +9,9 @@
 #include "common/base/least.h"
 
 enum {
-    GRAIN = 8192,    /* numbers that are enough work for one thread */
-    NORM_BLOCK = 32, /* rows of a norm whose gain gradients are summed at once */
+    GRAIN = 8192,      /* numbers that are enough work for one thread */
+    COLUMN_GRAIN = 64, /* columns of a sum over rows: a multiple of a cache line */
+    NORM_BLOCK = 32,   /* rows of a norm whose gain gradients are summed at once */
 };
 
 /* ---- the context -------------------------------------------------------------------------- */
@@ -414,6 +415,19 @@ static void norm_dx_rows(void *ctx, int64_t begin, int64_t end, int)
         norm_bwd_row(ctx, n, NULL, NULL);
 }
 
+static void norm_sum_columns(void *ctx, int64_t begin, int64_t end, int)
+{
+    const struct norm *s = ctx;
+    const int64_t C = s->l->C;
+    const struct ops_gradient to[] = { s->b->dgain, s->b->dbias };
+    for (int i = 0; i < 2 && !ops_is_none(to[i].to); i++) {
+        float *sums = cpu_floats(to[i].to) + begin;
+        if (!to[i].add)
+            memset(sums, 0, (size_t)(end - begin) * sizeof *sums);
+        s->k->column_sums(sums, cpu_f32(s->sums + i * C + begin), 2 * C, s->blocks, end - begin);
+    }
+}
+
 void cpu_norm_bwd(struct ops *o, const struct ops_norm_bwd *b, const struct ops_norm *l)
 {
     struct norm s = { .k = o->k, .l = l, .b = b };
@@ -428,9 +442,7 @@ void cpu_norm_bwd(struct ops *o, const struct ops_norm_bwd *b, const struct ops_
     s.blocks = (l->N + NORM_BLOCK - 1) / NORM_BLOCK;
     s.sums = cpu_work(o, s.blocks * 2 * l->C);
     pool_for(o->pool, s.blocks, 1, norm_bwd_blocks, &s);
-    cpu_column_sums(o, b->dgain, cpu_f32(s.sums), 2 * l->C, s.blocks, l->C);
-    if (!ops_is_none(b->dbias.to))
-        cpu_column_sums(o, b->dbias, cpu_f32(s.sums + l->C), 2 * l->C, s.blocks, l->C);
+    pool_for(o->pool, l->C, COLUMN_GRAIN, norm_sum_columns, &s);
 }
 
 void cpu_norm_join(struct ops *, struct ops_moments kept, struct ops_array parts, int ranks,
