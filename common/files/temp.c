@@ -443,8 +443,9 @@ int temp_drop(const char *name, int fd)
         result = -1;
     if (result < 0)
         err_set("cannot remove '%s': %s", name, strerror(errno));
-    else
-        temp_forget(name);
+    temp_forget(name);
+    if (result < 0)
+        register_path(name, TEMP_STAYS_ON_SIGNALS); /* it is tried again at exit */
     close(fd);
     return result;
 }

@@ -32,7 +32,7 @@ int temp_create(struct buf *name, const char *path);
 int temp_mkdir(struct buf *name, const char *path, const char *kind, enum temp_end end);
 
 /* temp_forget says that a temporary was renamed or removed. temp_drop removes a temporary with its
- * content, and closes its descriptor; returns 0, or -1 with an error. */
+ * content, and closes its descriptor; returns 0, or -1 with an error: it is tried again at exit. */
 void temp_forget(const char *path);
 int temp_drop(const char *name, int fd);
 
