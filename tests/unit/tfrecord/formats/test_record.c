@@ -11,6 +11,7 @@
 #include "common/base/err.h"
 #include "common/base/le.h"
 #include "common/files/file.h"
+#include "tests/unit/dir.h"
 #include "tests/unit/look.h"
 #include "tfrecord/check/repair.h"
 #include "tfrecord/formats/index.h"
@@ -228,4 +229,37 @@ Test(record, goes_on_after_damage)
         cr_assert(r.good == hit && r.bad == (i != starts[hit]), "cut at %zu", i);
     }
     buf_release(&b);
+}
+
+static void tell(const char *error)
+{
+    cr_expect(strstr(error, "record 1"), "%s", error);
+}
+
+/* The good records take the place of the damaged file; the index fits them. */
+Test(record, file_is_repaired)
+{
+    make_dir();
+    struct buf b = three_records(), got = BUF_INIT;
+    struct repair r = { .told = tell };
+    const char *path = in_dir("a.tfrecord");
+    b.data[21 + 8] ^= 1;
+    cr_assert_eq(file_write(path, b.data, b.len), 0);
+    cr_assert_eq(repair_file(&r, path, path), 0, "%s", err_get());
+    cr_expect(r.good == 2 && r.bad == 1 && r.lost_bytes == 16);
+    cr_assert_eq(file_read(path, &got), 0);
+    cr_expect(got.len == b.len - 16 && !memcmp(got.data, b.data, 21) &&
+              !memcmp(got.data + 21, b.data + 37, b.len - 37));
+    buf_clear(&got);
+    cr_assert_eq(file_read(in_dir("a.index"), &got), 0);
+    cr_expect_str_eq(got.data, "0 21\n21 1016\n");
+    put_text("a.tfrecord", "no records at all, only words");
+    r = (struct repair){ 0 };
+    cr_expect_eq(repair_file(&r, path, in_dir("b")), -1);
+    expect_error("no good record");
+    cr_expect_eq(look(in_dir("b")), FILE_NONE);
+    cr_expect_eq(repair_file(&r, in_dir("c"), in_dir("b")), -1);
+    buf_release(&b);
+    buf_release(&got);
+    remove_dir();
 }

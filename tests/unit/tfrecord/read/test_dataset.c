@@ -12,7 +12,9 @@
 #include "common/files/file.h"
 #include "tests/unit/dir.h"
 #include "tests/unit/look.h"
+#include "tfrecord/check/listing.h"
 #include "tfrecord/formats/example.h"
+#include "tfrecord/formats/flat_tokens.h"
 #include "tfrecord/formats/index.h"
 #include "tfrecord/formats/megatron.h"
 #include "tfrecord/formats/record.h"
@@ -296,6 +298,51 @@ Test(dataset, threads_read_at_once)
     buf_release(&b);
 }
 
+/* Writes the ids 10, 11, ... as 16-bit numbers, behind a head of llm.c if `with_head`. */
+static void put_flat(const char *name, int with_head, unsigned char n)
+{
+    unsigned char head[FLAT_HEAD_BYTES];
+    struct buf b = BUF_INIT;
+    flat_tokens_head(head, 2, n);
+    if (with_head)
+        buf_add(&b, head, sizeof head);
+    for (unsigned char i = 0; i < n; i++)
+        buf_add(&b, (unsigned char[]){ (unsigned char)(10 + i), 0 }, 2);
+    put(name, &b);
+    buf_release(&b);
+}
+
+/* A list names files of llm.c and of nanoGPT, and a pattern. Their windows overlap by one. */
+Test(dataset, flat_files_by_lists_and_patterns)
+{
+    struct buf list = BUF_INIT;
+    uint32_t ids[5];
+    int32_t labels[5];
+    put_flat("a.bin", 1, 9);
+    put_flat("b1.bin", 1, 5);
+    put_flat("b2.bin", 1, 4);
+    put_flat("c", 0, 13);
+    buf_addf(&list, "%s\n\n%s\nnanogpt:%s\n", in_dir("a.bin"), in_dir("b*.bin"), in_dir("c"));
+    put("list", &list);
+    buf_clear(&list);
+    buf_addf(&list, "@%s", in_dir("list"));
+    struct dataset *d = open_one(list.data, 5);
+    cr_assert(d, "%s", err_get());
+    cr_expect_eq(dataset_count(d), 2 + 1 + 0 + 3);
+    cr_assert_eq(dataset_read(d, 5, ids, labels), 0, "%s", err_get());
+    cr_expect(ids[0] == 18 && ids[4] == 22 && labels[3] == 22);
+    dataset_close(d);
+    put("list", &list);
+    refused(list.data, 5, "is another list");
+    const char *path = in_dir("b1.bin");
+    cr_expect_null(dataset_open_records(&path, 1));
+    expect_error("has ids back to back, but TFRecord files are needed");
+    put_flat("odd.bin", 1, 3);
+    cr_assert_eq(truncate(in_dir("odd.bin"), FLAT_HEAD_BYTES + 5), 0);
+    refused(in_dir("odd.bin"), 5, "has 5 bytes of ids, but its header says 3 ids of 2 bytes");
+    buf_release(&list);
+}
+
 /* ---- Megatron ----------------------------------------------------------------------------- */
 
 /* Writes a pair of Megatron files with three documents: ids 0 to 9; ids 10 to 12 and 13 as two
@@ -338,6 +385,37 @@ Test(megatron, dtype_follows_the_vocabulary)
         cr_expect(megatron_sequence(&m, 2, &first) == 1 && first == 13);
         megatron_close(&m);
     }
+}
+
+/* Returns what `list` writes of the input, at most two lines. */
+static const char *listed(int (*list)(const char *, uint64_t, struct output *, uint64_t *),
+                          const char *input, int result, uint64_t lines)
+{
+    static struct buf got = BUF_INIT;
+    struct output out;
+    uint64_t shown;
+    cr_assert_eq(output_open(&out, in_dir("out")), 0);
+    cr_expect_eq(list(input, 2, &out, &shown), result, "%s", err_get());
+    cr_expect_eq(shown, lines);
+    cr_assert_eq(output_close(&out), 0);
+    buf_clear(&got);
+    cr_assert_eq(file_read(in_dir("out"), &got), 0);
+    return got.data;
+}
+
+Test(megatron, lists_of_sequences_and_records)
+{
+    struct buf b = BUF_INIT;
+    put_pair(100);
+    cr_expect_str_eq(listed(listing_sequences, in_dir("m"), 0, 2),
+                     "{\"input_ids\":[0,1,2,3,4,5,6,7,8,9]}\n{\"input_ids\":[10,11,12]}\n");
+    add_record(&b, 1, 2);
+    record_frame(&b, "x", 1);
+    put("x.tfrecord", &b);
+    cr_expect_str_eq(listed(listing_records, in_dir("x.tfrecord"), -1, 1),
+                     "{\"a\":[7,8,9],\"input_ids\":[10,11],\"z\":[0.5,1]}\n");
+    expect_error("record 1 at byte");
+    buf_release(&b);
 }
 
 Test(megatron, sequences_of_a_dataset_overlap_by_one)

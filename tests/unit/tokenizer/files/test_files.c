@@ -473,7 +473,49 @@ Test(files, folders_and_names)
     refuses_path(dir, "", "has several vocabularies");
     put(dir, "x.txt", vocab);
     refuses_path(dir, "x.txt", "is not a vocabulary");
+    put(dir, "x-vocab.json", "{\"e</w>\":0}");
+    put(dir, "x-merges.txt", "\n");
+    refuses_path(dir, "x-vocab.json", "has tokens that end words");
+    put(dir, "source.spm", "");
+    put(dir, "vocab.json", vocab);
+    refuses_path(dir, "source.spm", "are of a Marian model");
     put(dir, "big.tiktoken", "version https://git-lfs.github.com/spec/v1\noid sha256:0\n");
     refuses_path(dir, "big.tiktoken", "is a git-lfs pointer");
+    temp_remove(dir);
+}
+
+/* The tokenizer_config.json beside a vocab.txt says how its words are cut; added_tokens.json may
+ * only repeat its tokens. */
+Test(files, words_of_vocab_txt)
+{
+    static const char *const refused[][3] = {
+        { "tokenizer_config.json", "{\"word_tokenizer_type\": \"mecab\"}", "cut by a dictionary" },
+        { "tokenizer_config.json", "{\"do_basic_tokenize\": false}", "is not supported" },
+        { "tokenizer_config.json", "{", "bad JSON" },
+        { "added_tokens.json", "{\"[UNK]\": 1}", "[UNK]" },
+    };
+    char dir[] = "/tmp/test-files-XXXXXX";
+    cr_assert_not_null(mkdtemp(dir));
+    put(dir, "vocab.txt", "[PAD]\nA\na\n[UNK]");
+    put(dir, "added_tokens.json", "{\"[UNK]\": 3}");
+    for (int lowers = 0; lowers < 2; lowers++) {
+        put(dir, "tokenizer_config.json",
+            lowers ? "{\"do_lower_case\": true, \"strip_accents\": true}"
+                   : "{\"do_lower_case\": false}");
+        struct tokenizer *t = tokenizer_load(dir);
+        cr_assert_not_null(t, "%s", err_get());
+        struct encoder *e = encoder_new(t);
+        struct ids ids = { 0 };
+        cr_assert_eq(encoder_encode(e, "A", 1, TOKENIZER_ORDINARY, &ids), 0, "%s", err_get());
+        cr_expect(ids.count == 1 && ids.data[0] == (lowers ? 2 : 1));
+        ids_release(&ids);
+        encoder_free(e);
+        tokenizer_free(t);
+    }
+    for (int i = 0; i < 4; i++) {
+        put(dir, "tokenizer_config.json", "{}");
+        put(dir, refused[i][0], refused[i][1]);
+        refuses_path(dir, "", refused[i][2]);
+    }
     temp_remove(dir);
 }

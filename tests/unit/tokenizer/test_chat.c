@@ -1,0 +1,149 @@
+/* The form of conversations is chosen by the vocabulary and the chat template beside it. */
+#include "tokenizer/chat.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "common/files/temp.h"
+#include "tests/unit/dir.h"
+#include "tests/unit/look.h"
+#include "tokenizer/model/vocabulary.h"
+
+TestSuite(chat, .init = make_dir, .fini = remove_dir);
+
+enum { CHATML = 2, LLAMA3 = 4, NANOCHAT, TEXT };
+
+/* Bytes, and these special tokens from id 257 on. */
+static struct tokenizer *make(const char *const *marks, size_t n)
+{
+    struct vocabulary v;
+    tokenizer_into_vocabulary(tokenizer_load(NULL), &v);
+    for (size_t i = 0; i < n; i++)
+        cr_assert_eq(vocabulary_put_special(&v, 257 + (int64_t)i, marks[i], strlen(marks[i])), 0);
+    return tokenizer_from_vocabulary(&v);
+}
+
+static struct tokenizer *chatml(void)
+{
+    static const char *const marks[] = { "<|im_start|>", "<|im_end|>" };
+    return make(marks, 2);
+}
+
+/* Appends what the conversation's tokens spell; labels are in brackets. */
+static int spell(struct chat *c, const char *line, struct buf *out)
+{
+    struct encoder *e = encoder_new(c->t);
+    struct ids ids = { 0 }, spans = { 0 };
+    int result = chat_encode(c, e, line, strlen(line), &ids, &spans);
+    for (size_t i = 0, k = 0; i < ids.count && !result; i++) {
+        size_t n;
+        for (; k < spans.count && spans.data[k] == i; k++)
+            buf_addc(out, k % 2 ? ']' : '[');
+        const char *s = tokenizer_token(c->t, ids.data[i], &n);
+        buf_add(out, s, n);
+    }
+    ids_release(&ids);
+    ids_release(&spans);
+    encoder_free(e);
+    return result;
+}
+
+#define TEMPLATE                                                                                   \
+    "{{'<|im_start|>system\\nBe kind.<|im_end|>'}} user assistant <|im_start|><|im_end|>"
+#define SAID "{\"prompt\": \"Hi\", \"answer\": \"Yes\"}"
+
+static void expect_spelled(const char *line, const char *expected)
+{
+    struct tokenizer *t = chatml();
+    struct chat c;
+    struct buf out = BUF_INIT;
+    cr_assert_eq(chat_open(&c, CHAT_AUTO, t, in_dir("vocab.json")), 0, "%s", err_get());
+    cr_expect_str_eq(c.name, "chatml");
+    c.use = CHAT_ASK;
+    cr_expect_eq(spell(&c, line, &out), 0, "%s", err_get());
+    cr_expect_str_eq(out.data, expected);
+    buf_release(&out);
+    chat_close(&c);
+    tokenizer_free(t);
+}
+
+Test(chat, a_template_gives_the_systems_message)
+{
+    static const char alone[] = "<|im_start|>user\nHi<|im_end|>\n"
+                                "<|im_start|>assistant\n[Yes<|im_end|>]\n<|im_start|>assistant\n";
+    struct buf with = BUF_INIT;
+    buf_addf(&with, "<|im_start|>system\nBe kind.<|im_end|>\n%s", alone);
+    expect_spelled(SAID, alone);
+    put_text(
+        "tokenizer_config.json",
+        "{\"chat_template\": [{\"name\": \"other\"}, {\"name\": \"default\", \"template\": \"" TEMPLATE
+        "\"}]}");
+    expect_spelled(SAID, with.data);
+    put_text("tokenizer_config.json", "{\"chat_template\": \"" TEMPLATE "\"}");
+    expect_spelled(SAID, with.data);
+    put_text("chat_template.jinja", "<|im_start|>system\n{{x}}<|im_end|><|im_start|>user");
+    expect_spelled(SAID, alone);
+    buf_release(&with);
+}
+
+static void refuse(int form, struct tokenizer *t, const char *error)
+{
+    struct chat c;
+    cr_expect_eq(chat_open(&c, form, t, in_dir("vocab.json")), -1);
+    expect_error(error);
+    chat_close(&c);
+}
+
+Test(chat, refuses)
+{
+    struct tokenizer *t = chatml(), *none = make(NULL, 0);
+    refuse(CHAT_AUTO, none, "the special tokens of no chat form");
+    refuse(LLAMA3, t, "form 'llama3' needs the special token <|start_header_id|>");
+    put_text("chat_template.jinja", "<|im_start|>");
+    refuse(CHAT_AUTO, t, "lacks <|im_end|>, so it is not of form 'chatml'");
+    put_text("chat_template.jinja", "<|im_start|>system\n<|im_end|>{{strftime_now}}");
+    refuse(CHAT_AUTO, t, "uses 'strftime_now'");
+    temp_remove(in_dir("chat_template.jinja"));
+    put_text("tokenizer_config.json", "{");
+    refuse(CHAT_AUTO, t, "tokenizer_config.json");
+    tokenizer_free(t);
+    tokenizer_free(none);
+}
+
+/* The system's message is put before the user's, and only there. */
+Test(chat, nanochat)
+{
+    static const char *const marks[] = { "<|bos|>", "<|user_start|>", "<|user_end|>",
+                                         "<|assistant_start|>", "<|assistant_end|>" };
+    static const char *const cases[][2] = {
+        { "system", "the last message is the system's" },
+        { "assistant", "message 2: it follows one of the system" },
+        { "tool", "message 2: role \"tool\" is none of" },
+    };
+    struct tokenizer *t = make(marks, 5);
+    struct chat c;
+    struct buf out = BUF_INIT, line = BUF_INIT;
+    cr_assert_eq(chat_open(&c, CHAT_AUTO, t, NULL), 0, "%s", err_get());
+    cr_expect_str_eq(c.name, "nanochat");
+    for (int i = 0; i < 3; i++) {
+        buf_clear(&line);
+        buf_addf(&line,
+                 "{\"messages\": [{\"role\": \"system\", \"content\": \"S\"}, {\"role\": \"%s\", "
+                 "\"content\": \"x\"}]}",
+                 cases[i][0]);
+        cr_expect_eq(spell(&c, line.data, &out), -1);
+        expect_error(cases[i][1]);
+    }
+    cr_expect_eq(
+        spell(&c,
+              "{\"messages\": [{\"role\": \"system\", \"content\": \"S\"}, {\"role\": "
+              "\"user\", \"content\": \"u\"}, {\"role\": \"assistant\", \"content\": \"a\"}]}",
+              &out),
+        0, "%s", err_get());
+    cr_expect_str_eq(out.data, "<|bos|><|user_start|>S\n\nu<|user_end|><|assistant_start|>[a"
+                               "<|assistant_end|>");
+    chat_close(&c);
+    tokenizer_free(t);
+    buf_release(&out);
+    buf_release(&line);
+}
