@@ -36,7 +36,8 @@ void mem_escape(jmp_buf *to);
     } while (0)
 
 /* Adds an element to the array, which grows if it must. The value is the new element, to be set:
- *     mem_next(list->items, list->count, list->cap) = item; */
+ *     mem_next(list->items, list->count, list->cap) = item;
+ * `item` must not read the array or its count: C does not say which side comes first. */
 #define mem_next(array, count, capacity)                                                           \
     (*({                                                                                           \
         mem_grow(array, capacity, (count) + 1);                                                    \
