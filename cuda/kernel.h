@@ -249,7 +249,7 @@ DEVICE void put8(struct view y, int64_t i, int64_t n, struct eight v)
     }
 }
 
-/* Adds them, if there is an array. */
+/* Adds the elements i to i + 7 of x[n] to *to; does nothing if there is no x. */
 DEVICE void add8(struct eight *to, struct view x, int64_t i, int64_t n)
 {
     if (!x.at)

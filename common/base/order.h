@@ -25,10 +25,12 @@ static inline int order_numbers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of a[0..an) and b[0..bn): as memcmp, a text that continues the other one last. */
+/* Compares a[0..an) with b[0..bn) byte by byte, and returns what memcmp does. If one begins with the
+ * other, the shorter comes first. Either may be NULL if it is empty. */
 static inline int order_bytes(const void *a, size_t an, const void *b, size_t bn)
 {
-    const int order = memcmp(a, b, an < bn ? an : bn);
+    const size_t n = an < bn ? an : bn;
+    const int order = n ? memcmp(a, b, n) : 0;
     return order ? order : (an > bn) - (an < bn);
 }
 

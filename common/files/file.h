@@ -60,7 +60,8 @@ struct file_names {
 };
 int file_list(struct file_names *out, const char *dir, const char *suffix);
 int file_list_all(struct file_names *out, const char *dir); /* all names, hidden files, too */
-int file_list_there(struct file_names *out, const char *dir, const char *suffix); /* none: no dir */
+/* Lists as file_list does; a folder that is missing has no names, which is no error. */
+int file_list_there(struct file_names *out, const char *dir, const char *suffix);
 /* Sets *out to the paths beside `path` that are temporary names for it (temp.h). The caller frees
  * them with file_names_release. Returns 0, also if there is no such folder, or -1 with an error. */
 int file_list_left(struct file_names *out, const char *path);
