@@ -25,8 +25,8 @@ static inline int order_numbers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Compares a[0..an) with b[0..bn) byte by byte, and returns what memcmp does. If one begins with the
- * other, the shorter comes first. Either may be NULL if it is empty. */
+/* Compares a[0..an) with b[0..bn) byte by byte, and returns what memcmp does. If one begins with
+ * the other, the shorter comes first. Either may be NULL if it is empty. */
 static inline int order_bytes(const void *a, size_t an, const void *b, size_t bn)
 {
     const size_t n = an < bn ? an : bn;

@@ -188,7 +188,8 @@ static double of_maps(const struct ops *o, const struct ops_linear *l, int count
     return sum;
 }
 
-/* A function with its floating-point operations and the bytes that it reads and writes. */
+/* MEASURED defines ops_NAME, which calls the back end. The trace gets its floating-point
+ * operations, and the bytes that it reads and writes. */
 /* clang-format off */
 #define MEASURED(name, flops, memory, parameters, arguments) \
     void ops_##name parameters { TRACE_OPERATION(flops, memory); o->b->name arguments; }
