@@ -212,10 +212,9 @@ static int complete(struct run *r)
 /* In a folder: goes on to the output of the input file; NULL: behind the last one. */
 static int go_to(struct run *r, const char *file)
 {
-    SCOPED(buf) path = BUF_INIT, above = BUF_INIT;
     while (r->next < r->names.count && !is_at(r, file)) {
-        file_join(&path, r->folder.path, r->names.names[r->next++]);
-        file_beside(&above, path.data, "");
+        SCOPED(buf) path = file_path(r->folder.path, r->names.names[r->next++]);
+        SCOPED(buf) above = file_beside(path.data, "");
         if (complete(r) < 0 || file_mkdirs(above.data) < 0 ||
             output_open(&r->outs[0], path.data) < 0)
             return -1;

@@ -282,12 +282,11 @@ static int index_file(const char *path, const char *to)
 static int run_index(int argc, char **argv, void *options)
 {
     const struct written *given = options;
-    SCOPED(buf) path = BUF_INIT;
     int result = 0;
     if (given->output && argc > 1)
         return err_usage("--output needs exactly one FILE");
     for (int i = 0; i < argc && !result; i++) {
-        index_path(&path, argv[i]);
+        SCOPED(buf) path = index_path(argv[i]);
         const char *to = given->output ? given->output : path.data;
         result = may_replace(to) < 0 ? -1 : index_file(argv[i], to);
     }

@@ -302,16 +302,16 @@ static const char *template_of(const struct js *root)
 static int read_template(struct chat *c, const char *vocabulary)
 {
     enum file_kind kind = FILE_NONE, jinja = FILE_NONE, config = FILE_NONE;
-    SCOPED(buf) inside = BUF_INIT, path = BUF_INIT, text = BUF_INIT;
+    SCOPED(buf) inside = file_path(vocabulary, ""), text = BUF_INIT;
     SCOPED_JS root = NULL;
     int result = file_look(vocabulary, &kind);
-    file_join(&inside, vocabulary, "");
     const char *beside = kind == FILE_FOLDER ? inside.data : vocabulary;
-    file_beside(&path, beside, "chat_template.jinja");
+    SCOPED(buf) path = file_beside(beside, "chat_template.jinja");
     if (!result && !(result = file_look(path.data, &jinja)) && jinja)
         result = file_read(path.data, &text);
     if (!result && !jinja) {
-        file_beside(&path, beside, "tokenizer_config.json");
+        buf_release(&path);
+        path = file_beside(beside, "tokenizer_config.json");
         result = file_look(path.data, &config);
         if (config && !(root = js_load(path.data)))
             result = -1;

@@ -50,10 +50,9 @@ static int list(const char *folder, struct file_names *out)
     SCOPED(file_names) all = { 0 };
     if (file_list(&all, folder, "") < 0)
         return -1;
-    SCOPED(buf) path = BUF_INIT;
     int result = 0;
     for (size_t i = 0; i < all.count && !result; i++) {
-        file_join(&path, folder, all.names[i]);
+        SCOPED(buf) path = file_path(folder, all.names[i]);
         temp_clear(path.data, KIND);
         result = file_look(path.data, &kind);
         if (!result && kind == FILE_FOLDER && step_of_name(all.names[i]) >= 0)
@@ -166,7 +165,7 @@ static int remove_one(const char *path)
 
 int checkpoint_prune(const char *out, int64_t keep)
 {
-    SCOPED(buf) folder = file_path(out, "checkpoints"), path = BUF_INIT;
+    SCOPED(buf) folder = file_path(out, "checkpoints");
     SCOPED(file_names) names = { 0 };
     int result = list(folder.data, &names);
     size_t best = 0;
@@ -175,7 +174,7 @@ int checkpoint_prune(const char *out, int64_t keep)
     for (size_t i = 0; !result && keep > 0 && i + (size_t)keep < names.count; i++) {
         if (i == best)
             continue;
-        file_join(&path, folder.data, names.names[i]);
+        SCOPED(buf) path = file_path(folder.data, names.names[i]);
         result = remove_one(path.data);
     }
     return result;
@@ -183,12 +182,12 @@ int checkpoint_prune(const char *out, int64_t keep)
 
 int checkpoint_remove_all(const char *out)
 {
-    SCOPED(buf) folder = file_path(out, "checkpoints"), path = BUF_INIT;
+    SCOPED(buf) folder = file_path(out, "checkpoints");
     SCOPED(file_names) names = { 0 };
     enum file_kind kind;
     int result = list(folder.data, &names);
     for (size_t i = 0; !result && i < names.count; i++) {
-        file_join(&path, folder.data, names.names[i]);
+        SCOPED(buf) path = file_path(folder.data, names.names[i]);
         result = remove_one(path.data) < 0 ? -1 : file_look(path.data, &kind);
         if (!result && kind)
             result = err_set("cannot replace '%s': not all in it was written by train", path.data);
@@ -259,11 +258,10 @@ static int write_rest(const char *dir, const struct checkpoint_content *from)
 /* Makes the folder `dir` of a checkpoint with the files that only the first rank writes. */
 static int begin_folder(const char *dir, const struct checkpoint_content *from)
 {
-    SCOPED(buf) path = file_path(dir, "training");
-    if (file_mkdirs(path.data) < 0 || write_rest(dir, from) < 0)
-        return -1;
-    file_join(&path, dir, "training/config.yaml");
-    return file_write(path.data, from->config, strlen(from->config));
+    SCOPED(buf) folder = file_path(dir, "training"), path = file_path(dir, "training/config.yaml");
+    return file_mkdirs(folder.data) < 0 || write_rest(dir, from) < 0
+               ? -1
+               : file_write(path.data, from->config, strlen(from->config));
 }
 
 /* Returns what the optimizer's state is made of. */
@@ -356,12 +354,11 @@ static void start(struct checkpoint_work *w)
  * so, on all ranks. Returns 0, or -1 with an error, on all ranks. */
 static int make_folder(struct checkpoint_work *w, int *wanted)
 {
-    SCOPED(buf) folder = BUF_INIT;
+    SCOPED(buf) folder = file_beside(w->path.data, "");
     const int first = comm_is_first(w->from.comm);
     enum file_kind kind = FILE_NONE;
     int result = first ? file_look(w->path.data, &kind) : 0;
     *wanted = comm_most(w->from.comm, first && kind != FILE_FOLDER);
-    file_beside(&folder, w->path.data, "");
     if (!result && first && *wanted)
         result = file_mkdirs(folder.data);
     if (!result && first && *wanted)
@@ -376,7 +373,7 @@ static int write_folder(struct checkpoint_work *w)
     struct comm *comm = w->from.comm;
     SCOPED(buf) temp = BUF_INIT;
     tell(comm, comm_is_first(comm) ? w->temp.data : "", &temp);
-    file_join(&w->new, temp.data, "new");
+    w->new = file_path(temp.data, "new");
     w->to = (struct saved){ w->new.data,   w->from.model, w->from.store, comm,
                             w->from.files, &w->open,      &w->sums };
     int result = comm_is_first(comm) ? begin_folder(w->new.data, &w->from) : 0;
@@ -548,10 +545,9 @@ static int set_aside(const char *path)
 /* Renames the checkpoints names[sound + 1] and later as damaged. */
 static int set_aside_newer(const char *folder, const struct file_names *names, size_t sound)
 {
-    SCOPED(buf) path = BUF_INIT;
     int result = 0;
     for (size_t i = sound + 1; i < names->count && !result; i++) {
-        file_join(&path, folder, names->names[i]);
+        SCOPED(buf) path = file_path(folder, names->names[i]);
         result = set_aside(path.data);
     }
     return result;
@@ -597,7 +593,8 @@ int checkpoint_find(const char *out, struct comm *comm, struct buf *path, struct
     int result = find_all(&all, folder.data, comm), found = 0;
     for (int i = all.count; !result && !found && i-- > 0;) {
         tell(comm, first ? all.names.names[i] : "", &name);
-        file_join(path, folder.data, name.data);
+        buf_release(path);
+        *path = file_path(folder.data, name.data);
         buf_clear(config);
         if ((result = all_see(comm, out, path->data)) < 0)
             break;

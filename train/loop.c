@@ -204,22 +204,18 @@ static int lock_folder(struct loop *l)
 
 /* Files that show that a folder holds a run or a model. A new run can begin in a folder without
  * them. */
-static const char *const run_marks[] = { "metrics.jsonl", "checkpoints",
-                                         "model.safetensors.index.json", "model.safetensors" };
+enum { RUN_MARKS = 4 };
+static const char *const run_marks[RUN_MARKS] = { "metrics.jsonl", "checkpoints",
+                                                  "model.safetensors.index.json",
+                                                  "model.safetensors" };
 
 /* Refuses a folder that holds a run or a model, unless --force is given. */
 static int refuse_old_run(const struct loop *l)
 {
     const char *out = l->settings->output;
-    SCOPED(buf) path = BUF_INIT;
-    enum file_kind kind = FILE_NONE;
-    int result = 0;
-    for (size_t i = 0; i < sizeof run_marks / sizeof *run_marks && !result && !kind; i++) {
-        file_join(&path, out, run_marks[i]);
-        result = file_look(path.data, &kind);
-    }
-    if (result < 0 || !kind || l->settings->force)
-        return result;
+    const int found = file_first(out, run_marks, RUN_MARKS);
+    if (found < 0 || found == RUN_MARKS || l->settings->force)
+        return found < 0 ? -1 : 0;
     return err_set("'%s' holds a training run (--resume goes on with it, --force replaces it)",
                    out);
 }

@@ -19,14 +19,8 @@ static int has_tokenizer(const char *dir)
     if (gguf_is(dir))
         return gguf_has_tokenizer(dir);
     static const char *const names[] = { "tokenizer.json", "vocab.json", "vocab.txt" };
-    SCOPED(buf) path = BUF_INIT;
-    enum file_kind kind = FILE_NONE;
-    int result = 0;
-    for (size_t i = 0; i < sizeof names / sizeof *names && !result && !kind; i++) {
-        file_join(&path, dir, names[i]);
-        result = file_look(path.data, &kind);
-    }
-    return result < 0 ? -1 : kind != FILE_NONE;
+    const int found = file_first(dir, names, 3);
+    return found < 0 ? -1 : found < 3;
 }
 
 static int load_tokenizer(struct plan *p, const char *path)

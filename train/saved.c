@@ -391,12 +391,12 @@ static void file_of(const struct saving *v, size_t i, struct buf *name)
 
 static void open_file(struct saving *v, size_t first)
 {
-    SCOPED(buf) name = BUF_INIT, path = BUF_INIT;
+    SCOPED(buf) name = BUF_INIT;
     size_t end = first;
     while (end < v->list.count && v->list.file[end] == v->list.file[first])
         end++;
     file_of(v, first, &name);
-    file_join(&path, v->to->dir, name.data);
+    SCOPED(buf) path = file_path(v->to->dir, name.data);
     v->result = safetensors_create(&v->file, path.data, v->list.tensors + first, end - first);
     v->open = !v->result;
 }

@@ -56,12 +56,12 @@ int sums_of_file(const struct kv *state, const char *name, uint32_t *crc)
 
 int sums_add(struct kv *state, const char *dir, const char *sub)
 {
-    SCOPED(buf) folder = file_path(dir, sub), path = BUF_INIT, name = BUF_INIT;
+    SCOPED(buf) folder = file_path(dir, sub), name = BUF_INIT;
     SCOPED(file_names) names = { 0 };
     enum file_kind kind;
     int result = file_list(&names, folder.data, "");
     for (size_t i = 0; !result && i < names.count; i++) {
-        file_join(&path, folder.data, names.names[i]);
+        SCOPED(buf) path = file_path(folder.data, names.names[i]);
         buf_clear(&name);
         buf_addf(&name, "%s%s", sub, names.names[i]);
         result = file_look(path.data, &kind);

@@ -613,7 +613,7 @@ static int choose_validation(struct settings *s, struct buf *path)
     if (s->validation.count || tool_given("validation") || s->data.count != 1 ||
         !strcmp(s->data.items[0], "generated"))
         return 0;
-    file_join(path, s->data.items[0], "validation");
+    *path = file_path(s->data.items[0], "validation");
     if (file_look(path->data, &kind) < 0)
         return -1;
     if (kind == FILE_FOLDER) {

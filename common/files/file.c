@@ -131,12 +131,13 @@ int file_size(const char *path, uint64_t *bytes)
     return 0;
 }
 
-/* Replaces *out by the path of the folder that holds `path`. */
-static void folder_of(struct buf *out, const char *path)
+/* Returns the path of the folder that holds `path`, in a new buffer. */
+static struct buf folder_of(const char *path)
 {
-    file_beside(out, path, "");
-    if (!out->len)
-        buf_adds(out, ".");
+    struct buf folder = file_beside(path, "");
+    if (!folder.len)
+        buf_adds(&folder, ".");
+    return folder;
 }
 
 /* Returns -1 with an error if `path` is a symbolic link of another user in a folder in which all
@@ -146,8 +147,7 @@ static int check_link(const char *path)
     struct stat link, st;
     if (lstat(path, &link) < 0 || !S_ISLNK(link.st_mode) || link.st_uid == geteuid())
         return 0;
-    SCOPED(buf) folder = BUF_INIT;
-    folder_of(&folder, path);
+    SCOPED(buf) folder = folder_of(path);
     if (stat(folder.data, &st) < 0)
         return cannot_look(folder.data);
     return link.st_uid != st.st_uid && st.st_mode & S_IWOTH
@@ -218,17 +218,10 @@ int file_mkdirs(const char *path)
     return file_mkdirs_count(path, &made);
 }
 
-void file_join(struct buf *out, const char *dir, const char *name)
-{
-    buf_clear(out);
-    size_t n = strlen(dir);
-    buf_addf(out, "%s%s%s", dir, n && dir[n - 1] == '/' ? "" : "/", name);
-}
-
 struct buf file_path(const char *dir, const char *name)
 {
     struct buf path = BUF_INIT;
-    file_join(&path, dir, name);
+    buf_addf(&path, "%s%s%s", dir, file_ends_with(dir, "/") ? "" : "/", name);
     return path;
 }
 
@@ -238,11 +231,25 @@ const char *file_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-void file_beside(struct buf *out, const char *path, const char *name)
+struct buf file_beside(const char *path, const char *name)
 {
-    buf_clear(out);
-    buf_add(out, path, (size_t)(file_name(path) - path));
-    buf_adds(out, name);
+    struct buf beside = BUF_INIT;
+    buf_add(&beside, path, (size_t)(file_name(path) - path));
+    buf_adds(&beside, name);
+    return beside;
+}
+
+int file_first(const char *dir, const char *const *names, int count)
+{
+    for (int i = 0; i < count; i++) {
+        SCOPED(buf) path = file_path(dir, names[i]);
+        enum file_kind kind;
+        if (file_look(path.data, &kind) < 0)
+            return -1;
+        if (kind)
+            return i;
+    }
+    return count;
 }
 
 int file_of_program(struct buf *out, const char *name)
@@ -252,7 +259,7 @@ int file_of_program(struct buf *out, const char *name)
     if (n <= 0)
         return err_set("cannot tell where this program is: %s", strerror(errno));
     program[n] = '\0';
-    file_beside(out, program, name);
+    *out = file_beside(program, name);
     return 0;
 }
 
@@ -443,8 +450,8 @@ int file_nameless(const char *dir)
 {
     int fd = AGAIN(open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
     if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT)) {
-        SCOPED(buf) path = BUF_INIT; /* the file system does not support unnamed files */
-        file_join(&path, dir, "textmill-XXXXXX");
+        /* the file system does not support unnamed files */
+        SCOPED(buf) path = file_path(dir, "textmill-XXXXXX");
         fd = mkostemp(path.data, O_CLOEXEC);
         if (fd >= 0)
             unlink(path.data);
@@ -1043,19 +1050,18 @@ int file_rename(const char *from, const char *to)
 
 int file_list_left(struct file_names *out, const char *path)
 {
-    SCOPED(buf) folder = BUF_INIT, left = BUF_INIT;
+    SCOPED(buf) folder = folder_of(path);
     SCOPED(file_names) all = { 0 };
     const char *name = file_name(path);
     enum file_kind kind;
     *out = (struct file_names){ 0 };
-    folder_of(&folder, path);
     int result = file_look(folder.data, &kind);
     if (!result && kind)
         result = file_list_all(&all, folder.data);
     for (size_t i = 0; i < all.count; i++) {
         if (temp_base(all.names[i]) != strlen(name) || strncmp(all.names[i], name, strlen(name)))
             continue;
-        file_beside(&left, path, all.names[i]);
+        SCOPED(buf) left = file_beside(path, all.names[i]);
         file_names_add(out, left.data);
     }
     return result;

@@ -40,14 +40,16 @@ int file_mkdirs_count(const char *path, int *made);
 void file_rmdirs(const char *path, int made);
 int file_rmdir(const char *path);
 
-void file_join(struct buf *out, const char *dir, const char *name); /* replaces *out */
-struct buf file_path(const char *dir, const char *name);            /* the same, a new buffer */
-int file_ends_with(const char *name, const char *suffix);           /* 1 or 0 */
-
+int file_ends_with(const char *name, const char *suffix); /* 1 or 0 */
 const char *file_name(const char *path); /* returns what follows the last '/', inside `path` */
-/* Replaces *out by the path of the file `name` in the folder of the file `path`. */
-void file_beside(struct buf *out, const char *path, const char *name);
-/* Replaces *out by the path of `name` relative to the folder of the running program. Returns 0, or
+/* Each returns the path of `name` in a new buffer: in the folder `dir`, or in that of the file
+ * `path`. */
+struct buf file_path(const char *dir, const char *name);
+struct buf file_beside(const char *path, const char *name);
+/* Returns the index of the first of the names that is in the folder `dir`, `count` if none is, or
+ * -1 with an error. */
+int file_first(const char *dir, const char *const *names, int count);
+/* Sets *out to the path of `name` relative to the folder of the running program. Returns 0, or
  * -1 with an error if the system does not tell where the program is. */
 int file_of_program(struct buf *out, const char *name);
 

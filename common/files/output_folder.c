@@ -63,19 +63,19 @@ int output_folder_recover(const char *path)
 
 int output_folder_open(struct output_folder *f, const char *dir)
 {
-    SCOPED(buf) temp = BUF_INIT, path = BUF_INIT;
+    SCOPED(buf) temp = BUF_INIT;
     SCOPED_MEM char *plain = without_slashes(dir);
     *f = (struct output_folder){ .dir = file_resolve(plain) };
     if (!f->dir)
         return -1;
-    file_beside(&path, f->dir, "");
-    int result = path.len ? file_mkdirs_count(path.data, &f->made) : 0;
+    SCOPED(buf) above = file_beside(f->dir, "");
+    int result = above.len ? file_mkdirs_count(above.data, &f->made) : 0;
     if (!result)
         result = f->lock = temp_mkdir(&temp, f->dir, KIND, TEMP_GOES);
     if (result >= 0) {
-        file_join(&path, temp.data, NEW);
+        struct buf path = file_path(temp.data, NEW);
         f->temp = buf_detach(&temp);
-        f->path = mem_strdup(path.data);
+        f->path = buf_detach(&path);
         result = file_mkdirs(f->path);
     }
     return result < 0 ? -1 : 0;
@@ -142,10 +142,8 @@ int output_folder_close(struct output_folder *f)
 void output_folder_abandon(struct output_folder *f)
 {
     struct err why = err_keep();
-    SCOPED(buf) above = BUF_INIT;
     const int made = f->made;
-    if (made)
-        file_beside(&above, f->dir, "");
+    SCOPED(buf) above = file_beside(f->dir ? f->dir : "", "");
     release(f);
     if (made)
         file_rmdirs(above.data, made);

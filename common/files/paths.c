@@ -32,11 +32,10 @@ static int add_matches(struct file_names *out, const char *pattern)
 static int add_folder(struct file_names *out, const char *dir)
 {
     SCOPED(file_names) names = { 0 };
-    SCOPED(buf) path = BUF_INIT;
     int result = file_list(&names, dir, "");
     for (size_t i = 0; i < names.count && !result; i++) {
+        SCOPED(buf) path = file_path(dir, names.names[i]);
         enum file_kind kind;
-        file_join(&path, dir, names.names[i]);
         result = file_look(path.data, &kind);
         if (!result && kind == FILE_SPECIAL) /* opening a pipe without a writer would block */
             result = err_set("cannot read '%s': not a regular file", path.data);

@@ -495,14 +495,13 @@ static int load_config(const char *path, int depth);
  * `base`. Their paths are relative to that file's folder. */
 static int load_bases(const char *path, const struct yaml_item *base, int depth)
 {
-    SCOPED(buf) file = BUF_INIT;
     int result = 0;
     if (depth == BASES)
         return err_set("%s:%d: too many nested base files: do they form a circle?", path,
                        base->line);
     for (const char *name = base->value, *end; *name && !result; name = *end ? end + 1 : end) {
         end = name + strcspn(name, ",");
-        file_beside(&file, *name == '/' ? "" : path, "");
+        SCOPED(buf) file = file_beside(*name == '/' ? "" : path, "");
         buf_add(&file, name, (size_t)(end - name));
         result = load_config(file.data, depth + 1);
     }
@@ -543,17 +542,13 @@ void tool_print_config(unsigned without, struct buf *out)
 
 int tool_may_replace(const char *path, const char *mark, const char *what)
 {
-    SCOPED(buf) file = BUF_INIT;
     enum file_kind kind = FILE_NONE;
     int result = 0;
     if (!*path)
         return err_usage("the name of an output is empty");
-    if (mark)
-        file_join(&file, path, mark);
-    else
-        buf_adds(&file, path);
+    SCOPED(buf) file = file_path(path, mark ? mark : "");
     if (!tool_force && strcmp(path, "-"))
-        result = file_look(file.data, &kind);
+        result = file_look(mark ? file.data : path, &kind);
     if (result < 0 || kind == FILE_NONE || kind == FILE_SPECIAL || (!mark && kind == FILE_FOLDER))
         return result;
     return mark ? err_set("'%s' holds a finished %s (--force replaces it)", path, what)

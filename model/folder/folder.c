@@ -12,33 +12,28 @@
 /* ---- config.json -------------------------------------------------------------------------- */
 
 /* Sets *path to the configuration of a model folder: config.json or, if there is none, the
- * bert_config.json of Google's archives. */
-static int find_config(struct buf *path, enum file_kind *kind, const char *dir)
+ * bert_config.json of Google's archives. Returns 1, 0 if there is neither, or -1 with an error. */
+static int find_config(struct buf *path, const char *dir)
 {
-    file_join(path, dir, "config.json");
-    int result = file_look(path->data, kind);
-    if (result < 0 || *kind)
-        return result;
-    file_join(path, dir, "bert_config.json");
-    result = file_look(path->data, kind);
-    if (!*kind)
-        file_join(path, dir, "config.json");
-    return result;
+    static const char *const names[] = { "config.json", "bert_config.json" };
+    const int found = file_first(dir, names, 2);
+    *path = file_path(dir, names[found == 1]);
+    return found < 0 ? -1 : found < 2;
 }
 
 /* Reads the configuration of a model folder, and sets *path to its name. */
 static int read_config(struct buf *path, struct buf *text, const char *dir)
 {
-    enum file_kind kind;
-    return find_config(path, &kind, dir) < 0 ? -1 : file_read(path->data, text);
+    return find_config(path, dir) < 0 ? -1 : file_read(path->data, text);
 }
 
 int folder_check(const char *path)
 {
-    enum file_kind kind, config = FILE_PLAIN;
-    SCOPED(buf) inside = BUF_INIT;
+    enum file_kind kind;
+    int found = 1;
+    SCOPED(buf) config = BUF_INIT;
     if (file_look(path, &kind) < 0 ||
-        (kind == FILE_FOLDER && find_config(&inside, &config, path) < 0))
+        (kind == FILE_FOLDER && (found = find_config(&config, path)) < 0))
         return -1;
     if (kind == FILE_NONE)
         return err_set("there is no model '%s': 'train' makes one, and 'scripts/model-download' "
@@ -46,8 +41,7 @@ int folder_check(const char *path)
                        path);
     if (kind == FILE_PLAIN && !gguf_is(path))
         return err_set("'%s' is not a model: give a model folder or a GGUF file", path);
-    return config == FILE_NONE ? err_set("'%s' is not a model folder: it has no config.json", path)
-                               : 0;
+    return found ? 0 : err_set("'%s' is not a model folder: it has no config.json", path);
 }
 
 int folder_verify(const char *path, int rank, int ranks)
@@ -122,13 +116,12 @@ int folder_ends(struct ids *ends, const char *path)
 {
     static const char *const names[] = { "generation_config.json", "config.json" };
     const size_t before = ends->count;
-    SCOPED(buf) file = BUF_INIT;
     int failed = 0;
     if (gguf_is(path))
         return gguf_ends(ends, path);
     for (int i = 0; i < 2 && !failed && ends->count == before; i++) {
         enum file_kind kind;
-        file_join(&file, path, names[i]);
+        SCOPED(buf) file = file_path(path, names[i]);
         failed = file_look(file.data, &kind);
         SCOPED_JS root = failed || !kind ? NULL : js_load(file.data);
         if (!failed && kind && !root)
@@ -520,12 +513,11 @@ static int save_generation(const char *dir, int64_t end_of_text)
 int folder_save_config(const struct model *m, enum ops_type type, const char *dir,
                        int64_t end_of_text)
 {
-    SCOPED(buf) path = BUF_INIT, config = BUF_INIT;
+    SCOPED(buf) path = file_path(dir, "config.json"), config = BUF_INIT;
     int failed = file_mkdirs(dir);
     if (failed == 0) {
         architecture_print(&config, &m->config, end_of_text,
                            type == OPS_BF16 ? "bfloat16" : "float32");
-        file_join(&path, dir, "config.json");
         failed = file_write(path.data, config.data, config.len);
     }
     if (failed == 0)

@@ -70,20 +70,14 @@ static int open_index(struct weights *w, opener *open, const char *dir, const ch
  * an unsupported format, the message names the file and says how to convert it. Returns -1. */
 static int no_weights(const char *dir)
 {
-    enum file_kind kind;
     static const char *const others[] = { "tf_model.h5", "flax_model.msgpack" };
-    SCOPED(buf) path = BUF_INIT;
-    const char *other = NULL;
-    for (size_t i = 0; i < sizeof others / sizeof *others && !other; i++) {
-        file_join(&path, dir, others[i]);
-        if (file_look(path.data, &kind) < 0)
-            return -1;
-        other = kind ? others[i] : NULL;
-    }
-    if (other)
+    const int other = file_first(dir, others, 2);
+    if (other < 0)
+        return -1;
+    if (other < 2)
         return err_set(
             "no model.safetensors in '%s', only %s: convert it with transformers (from_pretrained, then save_pretrained)",
-            dir, other);
+            dir, others[other]);
     return err_set("no model.safetensors, no pytorch_model.bin and no index of either in '%s'",
                    dir);
 }
@@ -124,13 +118,15 @@ int weights_check(const struct weights *w, int rank, int ranks)
     return failed;
 }
 
-static int open_form(struct weights *w, const struct form *form, const char *dir, const char *path)
+static int open_form(struct weights *w, const struct form *form, const char *dir)
 {
     if (!form->index)
         return file_of(w, form->open, dir, form->name) < 0 ? -1 : 0;
-    SCOPED_JS root = js_load(path);
-    int failed = !root || open_index(w, form->open, dir, path, js_get(root, "weight_map")) < 0 ||
-                 take_sums(w, path, js_get(js_get(root, "metadata"), "crc32c")) < 0;
+    SCOPED(buf) path = file_path(dir, form->name);
+    SCOPED_JS root = js_load(path.data);
+    int failed = !root ||
+                 open_index(w, form->open, dir, path.data, js_get(root, "weight_map")) < 0 ||
+                 take_sums(w, path.data, js_get(js_get(root, "metadata"), "crc32c")) < 0;
     return failed ? -1 : 0;
 }
 
@@ -140,17 +136,15 @@ static int open_first(struct weights *w, const char *dir, const struct form *lis
                       int (*none)(const char *dir))
 {
     *w = (struct weights){ 0 };
-    SCOPED(buf) path = BUF_INIT;
-    const struct form *form = NULL;
-    enum file_kind kind;
     int failed = 0;
-    for (size_t i = 0; i < count && !form && !failed; i++) {
-        file_join(&path, dir, list[i].name);
-        failed = file_look(path.data, &kind);
-        form = kind ? &list[i] : NULL;
-    }
+    size_t i = 0;
+    for (int found; i < count; i++)
+        if ((found = file_first(dir, &list[i].name, 1)) <= 0) {
+            failed = found;
+            break;
+        }
     if (!failed)
-        failed = form ? open_form(w, form, dir, path.data) : none(dir);
+        failed = i < count ? open_form(w, &list[i], dir) : none(dir);
     if (failed)
         weights_close(w);
     return failed;
@@ -270,16 +264,15 @@ static int remove_file(const char *dir, const char *name)
 int weights_remove(const char *dir, const char *base, int one)
 {
     struct file_names names;
-    SCOPED(buf) name = BUF_INIT;
+    SCOPED(buf) inside = file_path(dir, ""), name = BUF_INIT;
     buf_addf(&name, "%s.safetensors.index.json", base);
     int failed = remove_file(dir, name.data);
     buf_clear(&name);
     buf_addf(&name, "%s.safetensors", base);
     if (!failed && one)
         failed = remove_file(dir, name.data);
-    file_join(&name, dir, "");
     if (!failed) /* what says that the files are complete goes from the disk before them */
-        failed = file_sync_dir(name.data);
+        failed = file_sync_dir(inside.data);
     if (!failed && (failed = file_list(&names, dir, ".safetensors")) == 0) {
         for (size_t i = 0; i < names.count && !failed; i++)
             if (is_numbered(names.names[i], base))

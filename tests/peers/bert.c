@@ -26,6 +26,7 @@
 #include "model/network/layer.h"
 #include "tests/unit/cache.h"
 #include "tests/unit/save_model.h"
+#include "tests/unit/set_path.h"
 
 struct net {
     struct ops *o;
@@ -177,7 +178,7 @@ static int gradients(struct net *n, const char *dir)
         g[b] = ops_buffer(n->o, OPS_F32, n->m.tensors.block_size[b]);
     float loss = loss_and_gradients(n, g);
     int failed = save_whole_model(&n->m, n->o, g, dir, -1);
-    file_join(&path, dir, "loss");
+    set_path(&path, dir, "loss");
     if (failed == 0)
         failed = file_write(path.data, &loss, sizeof loss);
     folder_free_blocks(&n->m, n->o, g);

@@ -8,6 +8,7 @@
 #include "common/base/err.h"
 #include "common/files/file.h"
 #include "common/files/temp.h"
+#include "tests/unit/set_path.h"
 
 char dir[] = "/tmp/textmill-XXXXXX";
 
@@ -26,7 +27,7 @@ const char *in_dir(const char *name)
     static struct buf paths[4] = { BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT };
     static int next;
     struct buf *path = &paths[next++ % 4];
-    file_join(path, dir, name);
+    set_path(path, dir, name);
     return path->data;
 }
 

@@ -6,11 +6,12 @@
 #include "common/base/err.h"
 #include "common/files/file.h"
 #include "tests/unit/look.h"
+#include "tests/unit/set_path.h"
 
 const char *golden_path(struct buf *path, const char *name)
 {
     const char *root = getenv("TEXTMILL_DATA");
-    file_join(path, root ? root : "../shared/data", name);
+    set_path(path, root ? root : "../shared/data", name);
     return path->data;
 }
 

@@ -10,6 +10,7 @@
 #include "common/files/file.h"
 #include "model/folder/folder.h"
 #include "model/formats/safetensors.h"
+#include "tests/unit/set_path.h"
 
 static inline int save_weights(const struct model *m, struct ops *o, const struct ops_array *blocks,
                                const char *path)
@@ -43,7 +44,7 @@ static inline int save_whole_model(const struct model *m, struct ops *o,
 {
     struct buf path = BUF_INIT;
     int failed = folder_save_config(m, blocks[0].type, folder, end_of_text);
-    file_join(&path, folder, "model.safetensors");
+    set_path(&path, folder, "model.safetensors");
     if (failed == 0)
         failed = save_weights(m, o, blocks, path.data);
     buf_release(&path);

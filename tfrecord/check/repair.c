@@ -57,11 +57,10 @@ int repair_file(struct repair *r, const char *path, const char *to)
 {
     SCOPED_BY(record_file_close) struct record_file f = { 0 };
     struct output outs[2] = { { 0 }, { 0 } }; /* the records, and their index */
-    SCOPED(buf) name = BUF_INIT;
+    SCOPED(buf) name = index_path(to);
     int whole = record_file_salvage(&f, path);
     if (!whole && r->told)
         r->told(err_get());
-    index_path(&name, to);
     int result = whole < 0 || output_open(&outs[0], to) < 0 ||
                          output_open(&outs[1], name.data) < 0 ||
                          copy_good(r, &f.records, path, &outs[0], &outs[1]) < 0

@@ -62,11 +62,9 @@ static int check_compression(const struct manifest *m, const char *path,
  * Returns 1, 0 if there is no such file, or -1 with an error. */
 static int load_manifest(struct manifest *m, const char *path, const char *name)
 {
-    SCOPED(buf) file = BUF_INIT;
-    if (name)
-        file_beside(&file, path, name);
-    else
-        buf_addf(&file, "%s.manifest", path);
+    SCOPED(buf) file = file_beside(path, name ? name : file_name(path));
+    if (!name)
+        buf_adds(&file, ".manifest");
     return manifest_load(m, file.data);
 }
 
@@ -76,10 +74,9 @@ static int load_manifest(struct manifest *m, const char *path, const char *name)
  * `found`. Returns 1 if the index is correct, 0 if there is no index file, or -1 with an error. */
 static int check_index(const struct record_index *found, const char *path, uint64_t bytes)
 {
-    SCOPED(buf) file = BUF_INIT;
+    SCOPED(buf) file = index_path(path);
     SCOPED_BY(index_release) struct record_index said = { 0 };
     enum file_kind kind;
-    index_path(&file, path);
     int result = file_look(file.data, &kind) < 0 ? -1 : kind != FILE_NONE;
     if (result > 0 && index_load(&said, file.data, bytes) < 0)
         result = -1;
@@ -143,11 +140,11 @@ static void verify_tfrecord(struct verify *v, const char *path, const struct man
  * manifest at `path`, and reports it as good or bad. Does nothing if none is listed. */
 static void verify_tokenizer(struct verify *v, const char *path, const struct manifest *m)
 {
-    SCOPED(buf) file = BUF_INIT, line = BUF_INIT;
+    SCOPED(buf) line = BUF_INIT;
     struct file_map map;
     if (!m->tokenizer)
         return;
-    file_beside(&file, path, m->tokenizer);
+    SCOPED(buf) file = file_beside(path, m->tokenizer);
     if (file_map(&map, file.data) < 0) {
         bad(v);
     } else {
@@ -239,7 +236,7 @@ static void verify_claims(struct verify *v, const struct manifest *m, const char
 
 static void verify_shards(struct verify *v, const char *dir, const struct file_names *files)
 {
-    SCOPED(buf) path = file_path(dir, "manifest"), file = BUF_INIT;
+    SCOPED(buf) path = file_path(dir, "manifest");
     SCOPED(manifest) m = { 0 };
     int there = manifest_load(&m, path.data);
     int listed = there > 0 && check_manifest(&m, path.data, dir, files) == 0;
@@ -248,7 +245,7 @@ static void verify_shards(struct verify *v, const char *dir, const struct file_n
     uint64_t failed = v->failed;
     verify_tokenizer(v, path.data, &m);
     for (size_t i = 0; i < files->count; i++) {
-        file_join(&file, dir, files->names[i]);
+        SCOPED(buf) file = file_path(dir, files->names[i]);
         verify_tfrecord(v, file.data, there > 0 ? &m : NULL);
     }
     if (listed && v->failed == failed)
@@ -258,7 +255,7 @@ static void verify_shards(struct verify *v, const char *dir, const struct file_n
 static void verify_folder(struct verify *v, const char *dir)
 {
     SCOPED(file_names) shards = { 0 }, pairs = { 0 };
-    SCOPED(buf) path = BUF_INIT;
+    SCOPED(buf) part = file_path(dir, "validation");
     enum file_kind kind;
     uint64_t before = v->files;
     if (file_list(&shards, dir, ".tfrecord") < 0 || file_list(&pairs, dir, ".idx") < 0) {
@@ -267,15 +264,14 @@ static void verify_folder(struct verify *v, const char *dir)
     }
     verify_shards(v, dir, &shards);
     for (size_t i = 0; i < pairs.count; i++) {
-        file_join(&path, dir, pairs.names[i]);
+        SCOPED(buf) path = file_path(dir, pairs.names[i]);
         buf_truncate(&path, path.len - 4);
         verify_megatron(v, path.data);
     }
-    file_join(&path, dir, "validation");
-    if (file_look(path.data, &kind) < 0)
+    if (file_look(part.data, &kind) < 0)
         bad(v);
     else if (kind == FILE_FOLDER)
-        verify_folder(v, path.data);
+        verify_folder(v, part.data);
     if (v->files == before) {
         err_set("%s: nothing to verify in this folder", dir);
         bad(v);

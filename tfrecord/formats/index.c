@@ -71,13 +71,14 @@ uint64_t index_at(const struct record_index *index, uint64_t i)
 
 /* ---- files -------------------------------------------------------------------------------- */
 
-void index_path(struct buf *out, const char *path)
+struct buf index_path(const char *path)
 {
     static const char ending[] = ".tfrecord";
     size_t n = strlen(path), m = sizeof ending - 1;
-    buf_clear(out);
-    buf_add(out, path, n > m && !strcmp(path + n - m, ending) ? n - m : n);
-    buf_adds(out, ".index");
+    struct buf index = BUF_INIT;
+    buf_add(&index, path, n > m && !strcmp(path + n - m, ending) ? n - m : n);
+    buf_adds(&index, ".index");
+    return index;
 }
 
 void index_line(struct buf *out, uint64_t offset, uint64_t bytes)

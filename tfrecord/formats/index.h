@@ -38,8 +38,8 @@ void index_release(struct record_index *index);
 /* Returns the byte offset of record i's frame, i < count. */
 uint64_t index_at(const struct record_index *index, uint64_t i);
 
-/* Sets `out` to the name of the index file of the TFRecord file `path`. */
-void index_path(struct buf *out, const char *path);
+/* Returns the name of the index file of the TFRecord file `path`, in a new buffer. */
+struct buf index_path(const char *path);
 
 /* Appends the index file's line for a record to `out`: the record begins at byte `offset` and has
  * `bytes` bytes, including its framing. */

@@ -133,10 +133,9 @@ const struct manifest_shard *manifest_find(const struct manifest *m, const char 
 
 int manifest_check_names(const struct manifest *m, const char *dir, const struct file_names *files)
 {
-    SCOPED(buf) path = BUF_INIT;
     enum file_kind kind;
     for (size_t i = 0; i < m->count; i++) {
-        file_join(&path, dir, m->shards[i].name);
+        SCOPED(buf) path = file_path(dir, m->shards[i].name);
         if (file_look(path.data, &kind) < 0)
             return -1;
         if (!kind)

@@ -8,8 +8,7 @@
 
 static int open_index(struct record_shard *s, const char *path)
 {
-    SCOPED(buf) index = BUF_INIT;
-    index_path(&index, path);
+    SCOPED(buf) index = index_path(path);
     return output_open(&s->index, index.data);
 }
 
@@ -68,14 +67,14 @@ static int keep(struct record_shard *s, const struct shard_set *set, const char 
 
 int record_shard_open(struct record_shard *s, const struct shard_set *set, uint32_t number)
 {
-    SCOPED(buf) name = BUF_INIT, path = BUF_INIT;
+    SCOPED(buf) name = BUF_INIT;
     enum file_kind old = FILE_NONE;
     int result = 0;
     *s = (struct record_shard){
         .resume = set->resume, .frame = BUF_INIT, .packed = BUF_INIT, .line = BUF_INIT
     };
     buf_addf(&name, "data-%05u-of-%05u.tfrecord", number, set->count);
-    file_join(&path, set->dir, name.data);
+    SCOPED(buf) path = file_path(set->dir, name.data);
     if (set->compression == COMPRESS_NONE)
         result = open_index(s, path.data);
     else if (!(s->compress = compress_new(set->compression)))

@@ -114,10 +114,9 @@ static int take_numbers(struct common *c, const struct manifest *m, const char *
 
 static int take_tokenizer(struct common *c, const struct manifest *m, const char *path)
 {
-    SCOPED(buf) file = BUF_INIT;
     if (!m->tokenizer || c->tokenizer.len)
         return 0;
-    file_beside(&file, path, m->tokenizer);
+    SCOPED(buf) file = file_beside(path, m->tokenizer);
     return file_read(file.data, &c->tokenizer);
 }
 
@@ -218,7 +217,8 @@ static int open_file(struct reader *r)
         r->next++;
     if (r->next == r->set.count)
         return 0;
-    file_join(&r->path, r->dir.data, r->set.shards[r->next].name);
+    buf_release(&r->path);
+    r->path = file_path(r->dir.data, r->set.shards[r->next].name);
     if (record_file_open(&r->file, r->path.data) < 0)
         return -1;
     r->records = r->set.shards[r->next++].records;
@@ -297,10 +297,10 @@ static int copy_blend(struct joining *j)
  * with an error. */
 static int open_reader(struct reader *r, const char *dir, const char *folder)
 {
-    file_join(&r->dir, dir, folder);
+    r->dir = file_path(dir, folder);
     if (!*folder)
         buf_truncate(&r->dir, strlen(dir));
-    file_join(&r->path, r->dir.data, "manifest");
+    r->path = file_path(r->dir.data, "manifest");
     int there = manifest_load(&r->set, r->path.data);
     return there ? there
                  : err_set("%s: has no manifest, so it is not a finished data set", r->dir.data);

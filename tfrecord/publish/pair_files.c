@@ -18,7 +18,6 @@ static int check_files(const char *prefix, int (*may_replace)(const char *path))
 
 int pair_files_open(struct pair_files *p, const char *prefix, int (*may_replace)(const char *path))
 {
-    SCOPED(buf) dir = BUF_INIT;
     enum file_kind kind;
     *p = (struct pair_files){ prefix, file_name(prefix), { .lock = -1 } };
     if (file_look(prefix, &kind) < 0)
@@ -26,7 +25,7 @@ int pair_files_open(struct pair_files *p, const char *prefix, int (*may_replace)
     if (!*p->name || kind == FILE_FOLDER)
         return err_usage("--output %s is a folder; the megatron layout needs a prefix, such as %s",
                          prefix, "data/corpus");
-    file_beside(&dir, prefix, "");
+    SCOPED(buf) dir = file_beside(prefix, "");
     int result = stage_open(&p->stage, dir.len ? dir.data : ".", p->name);
     if (!result && check_files(prefix, may_replace) < 0) {
         pair_files_close(p, 1);
@@ -50,9 +49,9 @@ static int publish(struct pair_files *p, const char *manifest)
 int pair_files_publish(struct pair_files *p, struct kv *kv, const struct buf *tokenizer,
                        const struct kv *pg)
 {
-    SCOPED(buf) manifest = BUF_INIT, path = BUF_INIT, vocabulary = BUF_INIT;
+    SCOPED(buf) manifest = BUF_INIT, vocabulary = BUF_INIT;
     buf_addf(&manifest, "%s.manifest", p->name);
-    file_join(&path, p->stage.work, manifest.data);
+    SCOPED(buf) path = file_path(p->stage.work, manifest.data);
     buf_addf(&vocabulary, "%s.tokenizer.json", p->name);
     int result = manifest_add_tokenizer(kv, p->stage.work, vocabulary.data, tokenizer);
     kv_add_all(kv, pg);

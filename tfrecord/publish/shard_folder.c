@@ -36,8 +36,7 @@ static int plan(struct work *k, const char *folder, const struct kv *recipe, uin
  * or -1 with an error. */
 static int write_manifest(struct work *k, const char *folder, struct kv *m, const struct kv *files)
 {
-    SCOPED(buf) dir = file_path(k->stage.work, folder), path = BUF_INIT;
-    file_join(&path, dir.data, "manifest");
+    SCOPED(buf) dir = file_path(k->stage.work, folder), path = file_path(dir.data, "manifest");
     intake_describe(k->s, m);
     kv_add_all(m, files);
     int result = *folder ? 0
@@ -82,7 +81,7 @@ static int write_windows(struct work *k, const struct windows *w, struct windows
     struct buf dirs[WINDOWS_PARTS] = { BUF_INIT, BUF_INIT };
     int count = w->validation > 0 ? 2 : 1, result = 0;
     for (int i = 0; i < count && !result; i++) {
-        file_join(&dirs[i], k->stage.work, folders[i]);
+        dirs[i] = file_path(k->stage.work, folders[i]);
         parts[i].dir = dirs[i].data;
         describe_windows(w, names[i], &recipes[i]);
         result = file_mkdirs(parts[i].dir) < 0 ? -1 : plan(k, folders[i], &recipes[i], w->shards);
@@ -163,10 +162,9 @@ static int write_bert(struct work *k, struct bert_shards *b)
 /* Returns 1 if the manifest lists the file, or the records of which it is the index; else 0. */
 static int is_listed(const struct manifest *m, const char *name)
 {
-    SCOPED(buf) index = BUF_INIT;
     int listed = manifest_find(m, name) != NULL;
     for (size_t i = 0; i < m->count && !listed; i++) {
-        index_path(&index, m->shards[i].name);
+        SCOPED(buf) index = index_path(m->shards[i].name);
         listed = !strcmp(name, index.data);
     }
     return listed;

@@ -20,14 +20,11 @@ static const char KIND[] = "shards"; /* the mark of work folders */
 static int each_file(const struct manifest *m, const char *from, const char *to,
                      int (*act)(const char *from, const char *to))
 {
-    SCOPED(buf) a = BUF_INIT, b = BUF_INIT, ai = BUF_INIT, bi = BUF_INIT;
     enum file_kind index;
     int result = 0;
     for (size_t i = 0; i < m->count && !result; i++) {
-        file_join(&a, from, m->shards[i].name);
-        file_join(&b, to, m->shards[i].name);
-        index_path(&ai, a.data);
-        index_path(&bi, b.data);
+        SCOPED(buf) a = file_path(from, m->shards[i].name), b = file_path(to, m->shards[i].name),
+                    ai = index_path(a.data), bi = index_path(b.data);
         if (file_look(ai.data, &index) < 0 || (index && act(ai.data, bi.data) < 0))
             return -1;
         result = act(a.data, b.data);
@@ -57,11 +54,9 @@ static const char OLDER[] =
  * is 1 meanwhile. */
 int stage_forget(struct stage *s, const char *folder, const char *manifest)
 {
-    SCOPED(buf) dir = file_path(s->dir, folder), work = file_path(s->work, folder), path = BUF_INIT,
-                kept = BUF_INIT;
+    SCOPED(buf) dir = file_path(s->dir, folder), work = file_path(s->work, folder),
+                path = file_path(dir.data, manifest), kept = file_path(work.data, OLDER);
     SCOPED(manifest) m = { 0 };
-    file_join(&path, dir.data, manifest);
-    file_join(&kept, work.data, OLDER);
     buf_adds(&kept, manifest);
     const int there = manifest_load(&m, path.data);
     if (there <= 0)
@@ -89,11 +84,10 @@ static int forget_moved(const char *dir, const char *work, const char *manifest)
     const size_t older = strncmp(manifest, OLDER, sizeof OLDER - 1) ? 0 : sizeof OLDER - 1;
     SCOPED(manifest) m = { 0 };
     enum file_kind published;
-    SCOPED(buf) path = file_path(dir, manifest + older);
-    if (file_look(path.data, &published) < 0)
+    SCOPED(buf) own = file_path(dir, manifest + older), moved = file_path(work, manifest);
+    if (file_look(own.data, &published) < 0)
         return -1;
-    file_join(&path, work, manifest);
-    const int there = published ? 0 : manifest_load(&m, path.data);
+    const int there = published ? 0 : manifest_load(&m, moved.data);
     if (there <= 0)
         return there;
     if (each_file(&m, dir, work, older ? act_remove : act_forget) < 0)
@@ -107,11 +101,9 @@ static int forget_moved(const char *dir, const char *work, const char *manifest)
 static int forget_all(const char *dir, const char *work)
 {
     static const char *const folders[] = { "", "validation" };
-    SCOPED(buf) to = BUF_INIT, from = BUF_INIT;
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         SCOPED(file_names) manifests = { 0 };
-        file_join(&to, dir, folders[i]);
-        file_join(&from, work, folders[i]);
+        SCOPED(buf) to = file_path(dir, folders[i]), from = file_path(work, folders[i]);
         if (file_list_there(&manifests, from.data, "manifest") < 0)
             return -1;
         for (size_t j = 0; j < manifests.count; j++)
@@ -171,28 +163,22 @@ static int has_shards(const char *dir)
  * is the first one), or a manifest, which is moved last. Returns 0 if not, or -1 with an error. */
 static int is_begun(const char *work)
 {
-    SCOPED(buf) path = file_path(work, "manifest");
+    SCOPED(buf) path = file_path(work, "manifest"), part = file_path(work, "validation");
     enum file_kind manifest;
     int there = file_look(path.data, &manifest) < 0 ? -1 : manifest ? 1 : has_shards(work);
-    file_join(&path, work, "validation");
-    if (!there)
-        there = has_shards(path.data);
-    return there;
+    return there ? there : has_shards(part.data);
 }
 
 /* Moves the files that the manifest lists from folder `from` back to folder `to`, unless they are
  * there. Removes their index files, which are made again. Returns 0, or -1 with an error. */
 static int bring_back_files(const struct manifest *m, const char *from, const char *to)
 {
-    SCOPED(buf) a = BUF_INIT, b = BUF_INIT, ai = BUF_INIT, bi = BUF_INIT;
     enum file_kind there = FILE_NONE, back = FILE_NONE;
     if (file_mkdirs(to) < 0)
         return -1;
     for (size_t i = 0; i < m->count; i++) {
-        file_join(&a, from, m->shards[i].name);
-        file_join(&b, to, m->shards[i].name);
-        index_path(&ai, a.data);
-        index_path(&bi, b.data);
+        SCOPED(buf) a = file_path(from, m->shards[i].name), b = file_path(to, m->shards[i].name),
+                    ai = index_path(a.data), bi = index_path(b.data);
         if (act_forget(ai.data, bi.data) < 0 || /* an index is moved before its records */
             file_look(b.data, &back) < 0 || file_look(a.data, &there) < 0 ||
             (!back && there && file_rename(a.data, b.data) < 0))
@@ -211,7 +197,8 @@ static int bring_back_validation(const char *dir, const char *work)
     SCOPED(manifest) m = { 0 };
     int there = manifest_load(&m, path.data);
     if (!there) {
-        file_join(&path, from.data, "manifest");
+        buf_release(&path);
+        path = file_path(from.data, "manifest");
         there = manifest_load(&m, path.data);
     }
     if (there <= 0)
@@ -224,11 +211,10 @@ static int bring_back_validation(const char *dir, const char *work)
  * (the set was not complete). Returns 0, or -1 with an error. */
 static int bring_back(const char *dir, const char *work)
 {
-    SCOPED(buf) path = file_path(dir, "manifest");
+    SCOPED(buf) own = file_path(dir, "manifest"), path = file_path(work, "manifest");
     SCOPED(manifest) m = { 0 };
     enum file_kind published;
-    int there = file_look(path.data, &published);
-    file_join(&path, work, "manifest");
+    int there = file_look(own.data, &published);
     if (!there)
         there = manifest_load(&m, path.data);
     if (there <= 0)
@@ -244,15 +230,13 @@ static int bring_back(const char *dir, const char *work)
 static int settle(const char *work)
 {
     SCOPED(file_names) all = { 0 };
-    SCOPED(buf) from = BUF_INIT, to = BUF_INIT;
     enum file_kind kind;
     int result = file_list_there(&all, work, "");
     for (size_t i = 0; i < all.count && !result; i++) {
         const size_t base = temp_base(all.names[i]);
         if (!base)
             continue;
-        file_join(&from, work, all.names[i]);
-        file_join(&to, work, all.names[i]);
+        SCOPED(buf) from = file_path(work, all.names[i]), to = file_path(work, all.names[i]);
         buf_truncate(&to, to.len - strlen(all.names[i] + base));
         result = file_look(to.data, &kind) < 0                   ? -1
                  : file_ends_with(to.data, ".tfrecord") && !kind ? file_rename(from.data, to.data)
@@ -370,11 +354,9 @@ int stage_resume(struct stage *s, const char *dir, const char *name)
 
 int stage_publish(struct stage *s, const char *folder, const char *manifest)
 {
-    SCOPED(buf) from = file_path(s->work, folder), to = file_path(s->dir, folder), a = BUF_INIT,
-                b = BUF_INIT;
+    SCOPED(buf) from = file_path(s->work, folder), to = file_path(s->dir, folder),
+                a = file_path(from.data, manifest), b = file_path(to.data, manifest);
     SCOPED(manifest) m = { 0 };
-    file_join(&a, from.data, manifest);
-    file_join(&b, to.data, manifest);
     enum file_kind there;
     if (file_look(to.data, &there) < 0 || manifest_load(&m, a.data) <= 0)
         return -1;

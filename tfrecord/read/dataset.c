@@ -180,8 +180,7 @@ static int take_vocabulary(struct dataset *d, const struct manifest *m, const ch
     if (m->vocabulary > d->facts.vocabulary)
         d->facts.vocabulary = m->vocabulary;
     if (m->tokenizer && !d->facts.tokenizer) {
-        struct buf file = BUF_INIT;
-        file_beside(&file, path, m->tokenizer);
+        struct buf file = file_beside(path, m->tokenizer);
         d->facts.tokenizer = buf_detach(&file);
     }
     if (kv_get(&m->kv, "end_of_text") &&
@@ -203,8 +202,7 @@ static int open_tfrecord(struct dataset *d, const char *path)
     struct source *s = add_source(d, path);
     if (record_file_open(&s->file, path) < 0)
         return -1;
-    SCOPED(buf) index = BUF_INIT;
-    index_path(&index, path);
+    SCOPED(buf) index = index_path(path);
     int result = index_load(&s->index, index.data, s->file.records.bytes);
     if (result < 0)
         result = index_scan(&s->index, &s->file.records, path, 0);
@@ -263,9 +261,8 @@ static int open_megatron(struct dataset *d, const char *prefix)
  * an error. */
 static int open_file(struct dataset *d, const char *path)
 {
-    SCOPED(buf) manifest = BUF_INIT;
+    SCOPED(buf) manifest = file_beside(path, "manifest");
     SCOPED(manifest) m = { 0 };
-    file_beside(&manifest, path, "manifest");
     if (manifest_load(&m, manifest.data) < 0 ||
         (manifest_find(&m, file_name(path)) && take_vocabulary(d, &m, manifest.data) < 0))
         return -1;
@@ -276,12 +273,11 @@ static int open_file(struct dataset *d, const char *path)
  * with an error. */
 static int check_listed(const struct manifest *m, const char *dir, const struct file_names *files)
 {
-    SCOPED(buf) path = BUF_INIT;
     if (manifest_check_names(m, dir, files) < 0)
         return -1;
     for (size_t i = 0; i < m->count; i++) {
         uint64_t bytes;
-        file_join(&path, dir, m->shards[i].name);
+        SCOPED(buf) path = file_path(dir, m->shards[i].name);
         if (file_size(path.data, &bytes) < 0)
             return -1;
         if (bytes != m->shards[i].bytes)
@@ -308,8 +304,8 @@ static int open_folder(struct dataset *d, const char *dir)
         return err_set("%s: no *.tfrecord in this folder", dir);
     int result = 0;
     for (size_t i = 0; i < files.count && !result; i++) {
-        file_join(&path, dir, files.names[i]);
-        result = open_tfrecord(d, path.data);
+        SCOPED(buf) file = file_path(dir, files.names[i]);
+        result = open_tfrecord(d, file.data);
     }
     return result;
 }

@@ -237,7 +237,7 @@ static int find_one(struct buf *path, const char *dir, const char *suffix)
         found = err_set("'%s' has several vocabularies: '%s' and '%s'", dir, names.names[0],
                         names.names[1]);
     else if (found)
-        file_join(path, dir, names.names[0]);
+        *path = file_path(dir, names.names[0]);
     return found;
 }
 
@@ -247,13 +247,11 @@ static int find_in_folder(struct buf *path, const char *dir)
                                          "vocab.txt" };
     static const char *const suffixes[] = { "tokenizer.json", "vocab.json", ".tiktoken", ".model",
                                             "vocab.txt" };
-    enum file_kind kind;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        file_join(path, dir, names[i]);
-        if (file_look(path->data, &kind) < 0)
-            return -1;
-        if (kind)
-            return 0;
+    const int first = file_first(dir, names, 4);
+    if (first < 4) {
+        if (first >= 0)
+            *path = file_path(dir, names[first]);
+        return first < 0 ? -1 : 0;
     }
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
         int found = find_one(path, dir, suffixes[i]);
@@ -366,11 +364,12 @@ int vocabulary_load(struct vocabulary *v, const char *path, const struct tokeniz
 {
     SCOPED(buf) text = BUF_INIT, file = BUF_INIT;
     vocabulary_init(v);
-    buf_adds(&file, path ? path : "(bytes)");
     enum file_kind kind = FILE_NONE;
     int result = path ? file_look(path, &kind) : 0, folder = kind == FILE_FOLDER;
     if (!result && folder)
         result = find_in_folder(&file, path);
+    else
+        buf_adds(&file, path ? path : "(bytes)");
     if (!result && !path)
         result = o->pattern ? err_set("--pattern is for .tiktoken files") : put_bytes(v);
     else if (!result)

@@ -206,11 +206,11 @@ int metrics_open(struct metrics *m, const char *dir, int64_t step, const struct 
     SCOPED(buf) path = file_path(dir, "metrics.jsonl");
     if (rewind_to(m, path.data, step) < 0 || file_log_open(&m->log, path.data) < 0)
         return -1;
-    file_join(&path, dir, "training.csv");
-    if (begin_csv(m, path.data) < 0 || file_log_open(&m->csv, path.data) < 0)
+    SCOPED(buf) csv = file_path(dir, "training.csv");
+    if (begin_csv(m, csv.data) < 0 || file_log_open(&m->csv, csv.data) < 0)
         return -1;
-    file_join(&path, dir, "events.out.tfevents.textmill");
-    return event_open(&m->events, path.data, step);
+    SCOPED(buf) events = file_path(dir, "events.out.tfevents.textmill");
+    return event_open(&m->events, events.data, step);
 }
 
 int metrics_begin(struct metrics *m, int64_t step, const struct kv *origin, const char *config)

@@ -107,12 +107,11 @@ static int is_own_name(const char *name, int inside)
  * 0, or -1 with an error. */
 static int check_content(const char *dir, const struct file_names *names, int inside)
 {
-    SCOPED(buf) path = BUF_INIT;
     int result = 0;
     for (size_t i = 0; i < names->count && !result; i++) {
+        SCOPED(buf) path = file_path(dir, names->names[i]);
         struct file_names below;
         enum file_kind kind;
-        file_join(&path, dir, names->names[i]);
         const int file = inside || !strcmp(names->names[i], MANIFEST);
         result = file_look(path.data, &kind);
         if (!result &&

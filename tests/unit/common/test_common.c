@@ -33,6 +33,7 @@
 #include "common/formats/yaml.h"
 #include "common/program/opt.h"
 #include "tests/unit/look.h"
+#include "tests/unit/set_path.h"
 
 /* Makes a file of bytes[n] with a new name in /tmp. Returns its path, which the caller frees. */
 static char *temp_file(const void *bytes, size_t n)
@@ -389,9 +390,9 @@ Test(file, output_replaces_no_device)
     char dir[] = "/tmp/textmill-device-XXXXXX", target[4] = "";
     struct buf fifo = BUF_INIT, link = BUF_INIT, file = BUF_INIT, text = BUF_INIT;
     cr_assert(mkdtemp(dir));
-    file_join(&fifo, dir, "fifo");
-    file_join(&link, dir, "link");
-    file_join(&file, dir, "file");
+    set_path(&fifo, dir, "fifo");
+    set_path(&link, dir, "link");
+    set_path(&file, dir, "file");
     cr_assert_eq(mkfifo(fifo.data, 0600), 0);
     int fd = open(fifo.data, O_RDWR);
     cr_assert_eq(file_write(fifo.data, "abc", 3), 0, "%s", err_get());
@@ -418,9 +419,9 @@ Test(file, a_file_to_append_to_is_made_and_is_no_link_and_no_pipe)
     cr_assert(mkdtemp(dir));
     struct buf path = BUF_INIT, link = BUF_INIT, fifo = BUF_INIT, text = BUF_INIT;
     struct file_log log;
-    file_join(&path, dir, "file");
-    file_join(&link, dir, "link");
-    file_join(&fifo, dir, "fifo");
+    set_path(&path, dir, "file");
+    set_path(&link, dir, "link");
+    set_path(&fifo, dir, "fifo");
     for (int i = 0; i < 2; i++) {
         cr_assert_eq(file_log_open(&log, path.data), 0, "%s", err_get());
         cr_expect(fcntl(fileno(log.file), F_GETFD) & FD_CLOEXEC);
@@ -445,7 +446,7 @@ Test(file, output_appears_when_complete)
     char dir[] = "/tmp/textmill-test-XXXXXX";
     cr_assert(mkdtemp(dir));
     struct buf path = BUF_INIT;
-    file_join(&path, dir, "out");
+    set_path(&path, dir, "out");
     struct output out;
     cr_assert_eq(output_open(&out, path.data), 0);
     for (int i = 0; i < 100000; i++)
@@ -470,8 +471,8 @@ Test(file, an_error_is_not_nothing_there)
     struct output out;
     enum file_kind kind;
     cr_assert(mkdtemp(dir));
-    file_join(&loop, dir, "loop");
-    file_join(&under, loop.data, "file");
+    set_path(&loop, dir, "loop");
+    set_path(&under, loop.data, "file");
     cr_assert_eq(symlink("loop", loop.data), 0);
     cr_expect_eq(file_look(under.data, &kind), -1);
     cr_expect(strstr(err_get(), "cannot access '"));
@@ -495,19 +496,19 @@ Test(file, patterns)
     struct file_names found;
     cr_assert(mkdtemp(dir));
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        file_join(&path, dir, files[i]);
+        set_path(&path, dir, files[i]);
         buf_truncate(&path, path.len - strlen(strrchr(files[i], '/')));
         cr_assert_eq(file_mkdirs(path.data), 0);
-        file_join(&path, dir, files[i]);
+        set_path(&path, dir, files[i]);
         cr_assert_eq(file_write(path.data, "", 0), 0);
     }
-    file_join(&path, dir, "*//x[0-9]");
+    set_path(&path, dir, "*//x[0-9]");
     cr_assert_eq(file_glob(&found, path.data), 0, "%s", err_get());
     cr_assert_eq(found.count, 3);
     for (size_t i = 0; i < 3; i++)
         cr_expect(file_ends_with(found.names[i], (const char *[]){ "a//x3", "b//x1", "b//x2" }[i]));
     file_names_release(&found);
-    file_join(&path, dir, "?/z*");
+    set_path(&path, dir, "?/z*");
     cr_expect_eq(file_glob(&found, path.data), -1);
     cr_expect(strstr(err_get(), "nothing matches"));
     temp_remove(dir);
@@ -520,30 +521,30 @@ Test(file, made_folders_are_removed)
     struct buf path = BUF_INIT;
     int made;
     cr_assert(mkdtemp(dir));
-    file_join(&path, dir, "a//b/c/");
+    set_path(&path, dir, "a//b/c/");
     cr_assert_eq(file_mkdirs_count(path.data, &made), 0);
     cr_expect_eq(made, 3);
     cr_expect_eq(file_mkdirs_count(path.data, &made), 0);
     cr_expect_eq(made, 0);
     file_rmdirs(path.data, 2);
     cr_expect_eq(look(path.data), FILE_NONE);
-    file_join(&path, dir, "a");
+    set_path(&path, dir, "a");
     cr_expect_eq(look(path.data), FILE_FOLDER);
-    file_join(&path, dir, "a/x/y");
+    set_path(&path, dir, "a/x/y");
     cr_assert_eq(file_mkdirs_count(path.data, &made), 0);
-    file_join(&path, dir, "a/file");
+    set_path(&path, dir, "a/file");
     cr_assert_eq(file_write(path.data, "", 0), 0);
-    file_join(&path, dir, "a/x/y");
+    set_path(&path, dir, "a/x/y");
     file_rmdirs(path.data, 9); /* stops where something is left */
-    file_join(&path, dir, "a/x");
+    set_path(&path, dir, "a/x");
     cr_expect_eq(look(path.data), FILE_NONE);
-    file_join(&path, dir, "a/file");
+    set_path(&path, dir, "a/file");
     cr_expect_eq(look(path.data), FILE_PLAIN);
-    file_join(&path, dir, "n/m/a-name-that-is-too-long");
+    set_path(&path, dir, "n/m/a-name-that-is-too-long");
     for (int i = 0; i < 300; i++)
         buf_addc(&path, 'x');
     cr_expect_eq(file_mkdirs(path.data), -1);
-    file_join(&path, dir, "n");
+    set_path(&path, dir, "n");
     cr_expect_eq(look(path.data), FILE_NONE);
     temp_remove(dir);
     buf_release(&path);
@@ -556,8 +557,8 @@ Test(file, a_set_is_published_whole_or_not_at_all)
     struct buf a = BUF_INIT, b = BUF_INIT;
     struct file_names names;
     cr_assert(mkdtemp(dir));
-    file_join(&a, dir, "a");
-    file_join(&b, dir, "b");
+    set_path(&a, dir, "a");
+    set_path(&b, dir, "b");
     for (int blocked = 1; blocked >= 0; blocked--) {
         cr_assert_eq(output_open(&set[0], a.data), 0);
         cr_assert_eq(output_open(&set[1], b.data), 0);
@@ -590,7 +591,7 @@ static void begin_and_end(const char *path, int end)
         buf_addf(&file, "%sd", path);
         if (temp_mkdir(&folder, file.data, "test", TEMP_STAYS_ON_SIGNALS) < 0)
             _exit(3);
-        file_join(&file, folder.data, "deep/er");
+        set_path(&file, folder.data, "deep/er");
         if (output_open(&out, path) < 0 || output_write(&out, "x", 1) < 0 ||
             output_flush(&out) < 0 || file_mkdirs(file.data) < 0)
             _exit(3);
@@ -628,7 +629,7 @@ Test(temp, goes_at_exit_on_signals_and_with_the_next_run)
     struct buf path = BUF_INIT;
     struct file_names left;
     cr_assert(mkdtemp(dir));
-    file_join(&path, dir, "out");
+    set_path(&path, dir, "out");
     begin_and_end(path.data, 0);
     cr_expect_eq(count_names(dir), 0);
     begin_and_end(path.data, SIGTERM);
@@ -698,31 +699,31 @@ Test(temp, only_what_this_program_made_goes)
     char dir[] = "/tmp/textmill-temp-XXXXXX";
     struct buf path = BUF_INIT, file = BUF_INIT;
     cr_assert(mkdtemp(dir));
-    file_join(&path, dir, "out");
+    set_path(&path, dir, "out");
     for (int folders = 0; folders <= 1; folders++) {
         for (int i = 0; i < NAMES; i++) {
-            file_join(&file, dir, names[i]);
+            set_path(&file, dir, names[i]);
             if (folders)
                 cr_assert_eq(file_mkdirs(file.data), 0);
             buf_adds(&file, folders ? "/.textmill-test" : "");
             cr_assert_eq(file_write(file.data, "", 0), 0);
         }
-        file_join(&file, dir, "out.textmill-222222222a");
+        set_path(&file, dir, "out.textmill-222222222a");
         cr_assert_eq(mkfifo(file.data, 0666), 0);
-        file_join(&file, dir,
-                  "out.textmill-222222222b"); /* a folder, with the mark of another kind */
+        set_path(&file, dir,
+                 "out.textmill-222222222b"); /* a folder, with the mark of another kind */
         cr_assert_eq(file_mkdirs(file.data), 0);
         buf_adds(&file, "/.textmill-other");
         cr_assert_eq(file_write(file.data, "", 0), 0);
-        file_join(&file, dir, "out.textmill-222222222c"); /* a folder without a mark, not empty */
+        set_path(&file, dir, "out.textmill-222222222c"); /* a folder without a mark, not empty */
         cr_assert_eq(file_mkdirs(file.data), 0);
         buf_adds(&file, "/mine");
         cr_assert_eq(file_write(file.data, "", 0), 0);
-        file_join(&file, dir, "out.textmill-222222222d"); /* a link, and a file with two names */
+        set_path(&file, dir, "out.textmill-222222222d"); /* a link, and a file with two names */
         cr_assert_eq(symlink("out.tmp-20240101", file.data), 0);
-        file_join(&file, dir, "out.textmill-222222222e");
+        set_path(&file, dir, "out.textmill-222222222e");
         struct buf twice = BUF_INIT;
-        file_join(&twice, dir, "twice");
+        set_path(&twice, dir, "twice");
         cr_assert_eq(file_write(twice.data, "", 0), 0);
         cr_assert_eq(link(twice.data, file.data), 0);
         buf_release(&twice);
@@ -748,7 +749,7 @@ Test(temp, writers_of_one_name_never_share)
     struct buf path = BUF_INIT, text = BUF_INIT;
     struct output a, b;
     cr_assert(mkdtemp(dir));
-    file_join(&path, dir, "out");
+    set_path(&path, dir, "out");
     cr_assert_eq(output_open(&a, path.data), 0);
     cr_assert_eq(output_open(&b, path.data), 0);
     cr_assert(strcmp(a.temp, b.temp) != 0);
@@ -770,8 +771,8 @@ Test(output, resume_writes_nothing_else)
     struct buf path = BUF_INIT, mine = BUF_INIT, text = BUF_INIT;
     struct output out;
     cr_assert(mkdtemp(dir));
-    file_join(&path, dir, "out");
-    file_join(&mine, dir, "mine");
+    set_path(&path, dir, "out");
+    set_path(&mine, dir, "mine");
     cr_assert_eq(file_write(mine.data, "precious", 8), 0);
     for (int hard = 0; hard <= 1; hard++) {
         cr_assert_eq(hard ? link(mine.data, path.data) : symlink("mine", path.data), 0);
@@ -852,7 +853,7 @@ Test(usage, memory_of_groups_and_of_those_around_them)
     struct buf path = BUF_INIT;
     cr_assert(mkdtemp(dir));
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        file_join(&path, dir, files[i].path);
+        set_path(&path, dir, files[i].path);
         char *slash = strrchr(path.data, '/');
         *slash = '\0';
         cr_assert_eq(file_mkdirs(path.data), 0);
@@ -862,7 +863,7 @@ Test(usage, memory_of_groups_and_of_those_around_them)
     static const char *const names[] = { "none", "two", "one", "outer", "missing" };
     const uint64_t want[] = { UINT64_MAX, 3000000, 2000000, UINT64_MAX, UINT64_MAX };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        file_join(&path, dir, names[i]);
+        set_path(&path, dir, names[i]);
         cr_expect_eq(usage_group_bytes(path.data, dir), want[i], "%s", names[i]);
     }
     temp_remove(dir);

@@ -9,6 +9,7 @@
 #include "eval/detokenize.h"
 #include "eval/wiki.h"
 #include "tests/unit/look.h"
+#include "tests/unit/set_path.h"
 #include "unicode/whitespace.h"
 
 struct example {
@@ -84,7 +85,7 @@ Test(detokenize, nul)
 static const char *data_path(const char *name, struct buf *path)
 {
     const char *dir = getenv("TEXTMILL_DATA");
-    file_join(path, dir ? dir : "../shared/data", name);
+    set_path(path, dir ? dir : "../shared/data", name);
     if (!look(path->data))
         cr_skip_test("no %s", path->data);
     return path->data;

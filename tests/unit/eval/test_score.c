@@ -14,6 +14,7 @@
 #include "model/folder/folder.h"
 #include "tests/unit/arrays.h"
 #include "tests/unit/save_model.h"
+#include "tests/unit/set_path.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/tokenizer.h"
 
@@ -252,7 +253,7 @@ Test(score, lambada_keeps_all_the_context_that_fits)
     struct ids all = { 0 };
     struct lambada_score got;
     struct buf path = BUF_INIT;
-    file_join(&path, dir, "passages");
+    set_path(&path, dir, "passages");
     cr_assert_eq(file_write(path.data, passage, sizeof passage - 1), 0, "%s", err_get());
     cr_assert_eq(lambada_score(&got, &scorer, e, path.data), 0, "%s", err_get());
     encoder_encode(e, "hij", 3, TOKENIZER_ORDINARY, &all);

@@ -10,6 +10,7 @@
 #include "common/formats/js.h"
 #include "eval/squad_answers.h"
 #include "tests/unit/look.h"
+#include "tests/unit/set_path.h"
 
 static void add(struct squad_tokens *t, uint32_t id, uint32_t begin, uint32_t end)
 {
@@ -66,7 +67,7 @@ static void prepare(const char *context, int google)
 static struct js *load(const char *dir, const char *name)
 {
     struct buf path = BUF_INIT;
-    file_join(&path, dir, name);
+    set_path(&path, dir, name);
     struct js *v = look(path.data) ? js_load(path.data) : NULL;
     buf_release(&path);
     return v;

@@ -10,6 +10,7 @@
 #include "tests/unit/arrays.h"
 #include "tests/unit/dir.h"
 #include "tests/unit/look.h"
+#include "tests/unit/set_path.h"
 #include "train/checkpoint.h"
 #include "train/step/optimizer.h"
 
@@ -309,7 +310,7 @@ Test(checkpoint, bad_rates_are_refused)
     struct buf config = BUF_INIT, path = BUF_INIT, state = BUF_INIT, text = BUF_INIT;
     open_whole(&w, 1);
     save_whole(&w, &path);
-    file_join(&state, path.data, "training/state");
+    set_path(&state, path.data, "training/state");
     cr_assert_eq(file_read(state.data, &text), 0);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         const size_t whole = text.len;

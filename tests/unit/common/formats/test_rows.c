@@ -9,6 +9,7 @@
 #include "common/files/file.h"
 #include "common/formats/columns.h"
 #include "tests/unit/dir.h"
+#include "tests/unit/set_path.h"
 #include "tokenizer/input/source.h"
 
 TestSuite(rows, .init = make_dir, .fini = remove_dir, .timeout = 600);
@@ -38,7 +39,7 @@ static const char *const files[] = { "types.parquet", "types.arrow", "types-stre
 
 static void data_path(struct buf *path, const char *name)
 {
-    file_join(path, "tests/data/columns", name);
+    set_path(path, "tests/data/columns", name);
 }
 
 Test(rows, every_type_of_text_is_read)
@@ -85,7 +86,7 @@ Test(rows, a_document_may_not_unpack_to_any_length)
 static int read_bytes(const char *bytes, size_t n, const char *fields, struct buf *out)
 {
     struct buf path = BUF_INIT;
-    file_join(&path, dir, "file");
+    set_path(&path, dir, "file");
     cr_assert_eq(file_write(path.data, bytes, n), 0, "%s", err_get());
     int got = read_file(path.data, fields, out);
     cr_expect(got == 0 || (strstr(err_get(), "/file: ") && !strchr(err_get(), '\n')), "%d: %s", got,

@@ -10,6 +10,7 @@
 #include "common/base/rng.h"
 #include "common/files/file.h"
 #include "tests/unit/look.h"
+#include "tests/unit/set_path.h"
 #include "tfrecord/check/listing.h"
 #include "tfrecord/formats/example.h"
 #include "tfrecord/formats/index.h"
@@ -205,7 +206,7 @@ static void check_file(const char *name, uint64_t records)
     struct file_map map;
     struct record_index index;
     struct record r;
-    file_join(&path, data_folder(), name);
+    set_path(&path, data_folder(), name);
     if (!look(path.data))
         cr_skip_test("no %s", path.data);
     cr_assert_eq(file_map(&map, path.data), 0);

@@ -198,14 +198,16 @@ Test(index, holds_places_in_little_memory)
 
 Test(index, names)
 {
-    struct buf path = BUF_INIT;
-    index_path(&path, "a/b.tfrecord");
-    cr_expect_str_eq(path.data, "a/b.index");
-    index_path(&path, "a/train-00000");
-    cr_expect_str_eq(path.data, "a/train-00000.index");
-    index_path(&path, ".tfrecord");
-    cr_expect_str_eq(path.data, ".tfrecord.index");
-    buf_release(&path);
+    static const char *const names[][2] = {
+        { "a/b.tfrecord", "a/b.index" },
+        { "a/train-00000", "a/train-00000.index" },
+        { ".tfrecord", ".tfrecord.index" },
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct buf path = index_path(names[i][0]);
+        cr_expect_str_eq(path.data, names[i][1]);
+        buf_release(&path);
+    }
 }
 
 /* If any single byte is damaged, or the file is cut anywhere, all other records must still be

@@ -15,6 +15,7 @@
 #include "common/formats/stream.h"
 #include "tests/unit/dir.h"
 #include "tests/unit/look.h"
+#include "tests/unit/set_path.h"
 #include "tfrecord/formats/manifest.h"
 #include "tfrecord/formats/megatron.h"
 #include "tfrecord/layouts/indexmap.h"
@@ -126,7 +127,7 @@ static void read_records(struct records *r, const struct windows *w)
     kv_add(&m, "vocabulary", "65536");
     kv_addf(&m, "records", "%d", (int)r->part.records);
     kv_add_all(&m, &r->part.files);
-    file_join(&path, r->part.dir, "manifest");
+    set_path(&path, r->part.dir, "manifest");
     cr_assert_eq(manifest_write(&m, path.data), 0);
     struct dataset *d = dataset_open(&r->part.dir, 1, LENGTH);
     cr_assert(d, "%s", err_get());
@@ -521,10 +522,10 @@ static void put_set(const struct stage *s)
     struct buf path = BUF_INIT;
     static const char *const names[] = { "x.tfrecord", "x.index", "scrap" };
     for (int i = 0; i < 3; i++) {
-        file_join(&path, s->work, names[i]);
+        set_path(&path, s->work, names[i]);
         cr_assert_eq(file_write(path.data, "new", 3), 0);
     }
-    file_join(&path, s->work, "manifest");
+    set_path(&path, s->work, "manifest");
     cr_assert_eq(file_write(path.data, MANIFEST, sizeof MANIFEST - 1), 0);
     buf_release(&path);
 }
@@ -590,7 +591,7 @@ Test(stage, a_living_run_is_respected_and_a_dead_one_cleared)
     close(a.lock); /* as when the process dies, having moved one file */
     a.lock = -1;
     struct buf moved = BUF_INIT;
-    file_join(&moved, a.work, "x.tfrecord");
+    set_path(&moved, a.work, "x.tfrecord");
     cr_assert_eq(rename(moved.data, in_dir("x.tfrecord")), 0);
     put_text("mine", "not of that run");
     cr_assert_eq(stage_open(&b, dir, "tfwrite"), 0, "%s", err_get());
@@ -610,7 +611,7 @@ Test(stage, an_older_set_of_which_a_dead_run_removed_a_part_goes)
     cr_assert_eq(stage_open(&a, dir, "tfwrite"), 0);
     put_set(&a); /* with the same names */
     struct buf kept = BUF_INIT;
-    file_join(&kept, a.work, "older-manifest");
+    set_path(&kept, a.work, "older-manifest");
     cr_assert_eq(rename(in_dir("manifest"), kept.data), 0);
     cr_assert_eq(unlink(in_dir("x.index")), 0);
     put_text("mine", "not of that run");
@@ -676,7 +677,7 @@ static int write_pair(const char *stream, int append_eod, uint64_t *sequences)
 {
     struct intake s;
     struct buf prefix = BUF_INIT;
-    file_join(&prefix, dir, "pair");
+    set_path(&prefix, dir, "pair");
     struct megatron_pair p = { .prefix = prefix.data,
                                .append_eod = append_eod,
                                .provenance = "test",
@@ -698,7 +699,7 @@ Test(megatron_pair, documents_are_sequences)
     uint64_t sequences;
     put_stream("stream");
     join(want);
-    file_join(&prefix, dir, "pair");
+    set_path(&prefix, dir, "pair");
     for (int eod = 1; eod >= 0; eod--) {
         cr_assert_eq(write_pair("stream", eod, &sequences), 0, "%s", err_get());
         cr_assert_eq(megatron_open(&m, prefix.data), 0, "%s", err_get());

@@ -12,6 +12,7 @@
 #include "common/files/file.h"
 #include "tests/unit/dir.h"
 #include "tests/unit/look.h"
+#include "tests/unit/set_path.h"
 #include "tfrecord/check/listing.h"
 #include "tfrecord/formats/example.h"
 #include "tfrecord/formats/flat_tokens.h"
@@ -531,8 +532,8 @@ Test(megatron, megatrons_own_file)
     const char *data = getenv("TEXTMILL_DATA");
     struct buf prefix = BUF_INIT;
     struct megatron m;
-    file_join(&prefix, data ? data : "../shared/data",
-              "megatron/meg-gpt2-openwebtext_text_document");
+    set_path(&prefix, data ? data : "../shared/data",
+             "megatron/meg-gpt2-openwebtext_text_document");
     if (!(look(data ? data : "../shared/data") == FILE_FOLDER))
         cr_skip_test("no %s", prefix.data);
     cr_assert_eq(megatron_open(&m, prefix.data), 0, "%s", err_get());

@@ -9,6 +9,7 @@
 #include "common/base/utf8.h"
 #include "common/files/file.h"
 #include "tests/unit/look.h"
+#include "tests/unit/set_path.h"
 #include "tokenizer/cut/ascii.h"
 #include "tokenizer/cut/dialect.h"
 #include "tokenizer/cut/pretokenize.h"
@@ -309,7 +310,7 @@ Test(unicode, every_code_point_has_the_class_that_tiktoken_gives_it)
     char *line;
     size_t n;
     unsigned char *want = calloc(UNICODE_LIMIT, 1);
-    file_join(&path, root ? root : "../shared/data", "tokenizers/unicode/gpt2_regex_classes.tsv");
+    set_path(&path, root ? root : "../shared/data", "tokenizers/unicode/gpt2_regex_classes.tsv");
     if (!look(path.data))
         cr_skip_test("%s is absent", path.data);
     cr_assert_eq(input_open(&in, path.data), 0);

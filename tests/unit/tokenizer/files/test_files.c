@@ -9,6 +9,7 @@
 #include "common/files/file.h"
 #include "common/files/temp.h"
 #include "tests/unit/look.h"
+#include "tests/unit/set_path.h"
 #include "tokenizer/files/encodings.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/tokenizer.h"
@@ -363,7 +364,7 @@ Test(files, gpt2_is_written_as_published)
     static const char *const forms[] = { "", "vocab.json", "vocab.tiktoken", "tokenizer.json" };
     struct buf path = BUF_INIT, other = BUF_INIT;
     root = root ? root : "../shared/data";
-    file_join(&path, root, "tokenizers/gpt2-vocab.json");
+    set_path(&path, root, "tokenizers/gpt2-vocab.json");
     if (!look(path.data))
         cr_skip_test("%s is absent", path.data);
     struct tokenizer *t = tokenizer_load(path.data);
@@ -371,12 +372,12 @@ Test(files, gpt2_is_written_as_published)
     cr_assert_not_null(mkdtemp(dir));
     cr_assert_eq(tokenizer_save(t, 77, dir), 0, "%s", err_get());
     for (size_t i = 0; i < 2; i++) {
-        file_join(&path, dir, pairs[i][0]);
-        file_join(&other, root, pairs[i][1]);
+        set_path(&path, dir, pairs[i][0]);
+        set_path(&other, root, pairs[i][1]);
         same_text(path.data, other.data);
     }
     for (size_t i = 0; i < 4; i++) {
-        file_join(&path, dir, forms[i]);
+        set_path(&path, dir, forms[i]);
         struct tokenizer *again = tokenizer_load(path.data);
         cr_assert_not_null(again, "%s", err_get());
         cr_assert_eq(tokenizer_checksum(again), tokenizer_checksum(t));
@@ -405,13 +406,13 @@ Test(files, ranks_are_written_only_where_they_say_all)
     cr_assert_eq(tokenizer_json_parse(&v, text, strlen(text), "x"), 0, "%s", err_get());
     cr_assert_not_null(mkdtemp(dir));
     cr_assert_eq(vocabulary_save(&v, dir), 0, "%s", err_get());
-    file_join(&path, dir, "vocab.tiktoken");
+    set_path(&path, dir, "vocab.tiktoken");
     cr_assert(!look(path.data));
-    file_join(&path, dir, "tokenizer.json");
+    set_path(&path, dir, "tokenizer.json");
     cr_assert(look(path.data));
     v.merge_count = 3; /* without the second way to make "aba" they do */
     cr_assert_eq(vocabulary_save(&v, dir), 0, "%s", err_get());
-    file_join(&path, dir, "vocab.tiktoken");
+    set_path(&path, dir, "vocab.tiktoken");
     cr_assert(look(path.data));
     vocabulary_merge(&v, 0, 3, 4);
     cr_assert_eq(vocabulary_save(&v, dir), 0, "%s", err_get());
@@ -424,7 +425,7 @@ Test(files, ranks_are_written_only_where_they_say_all)
 static void refuses_path(const char *dir, const char *name, const char *error)
 {
     struct buf path = BUF_INIT;
-    file_join(&path, dir, name);
+    set_path(&path, dir, name);
     cr_assert_null(tokenizer_load(path.data));
     cr_assert(strstr(err_get(), error), "'%s', not '%s'", err_get(), error);
     buf_release(&path);
@@ -433,7 +434,7 @@ static void refuses_path(const char *dir, const char *name, const char *error)
 static void put(const char *dir, const char *name, const char *text)
 {
     struct buf path = BUF_INIT;
-    file_join(&path, dir, name);
+    set_path(&path, dir, name);
     cr_assert_eq(file_write(path.data, text, strlen(text)), 0, "%s", err_get());
     buf_release(&path);
 }

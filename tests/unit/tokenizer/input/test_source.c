@@ -7,6 +7,7 @@
 #include "common/files/compress.h"
 #include "common/files/file.h"
 #include "tests/unit/dir.h"
+#include "tests/unit/set_path.h"
 #include "tokenizer/input/source.h"
 
 TestSuite(source, .init = make_dir, .fini = remove_dir);
@@ -66,7 +67,7 @@ static void write_packed(const char *name, const char *text, size_t n)
     compress_add(c, text, n, &packed);
     compress_end(c, &packed);
     compress_free(c);
-    file_join(&path, dir, name);
+    set_path(&path, dir, name);
     cr_assert_eq(file_write(path.data, packed.data, packed.len), 0, "%s", err_get());
     buf_release(&path);
     buf_release(&packed);

@@ -9,6 +9,7 @@
 #include "common/base/mem.h"
 #include "common/files/temp.h"
 #include "tests/unit/look.h"
+#include "tests/unit/set_path.h"
 #include "wikiprep/input/dump.h"
 #include "wikiprep/input/pages.h"
 #include "wikiprep/output/sink.h"
@@ -290,8 +291,8 @@ static int locate(const char *name, const char *index, size_t dump_bytes,
     struct opt_list wanted = { 0 };
     char *bytes = mem_zalloc(dump_bytes, 1);
     cr_assert(mkdtemp(dir));
-    file_join(&index_path, dir, "index");
-    file_join(&dump, dir, "dump");
+    set_path(&index_path, dir, "index");
+    set_path(&dump, dir, "dump");
     cr_assert_eq(file_write(index_path.data, index, strlen(index)), 0);
     cr_assert_eq(file_write(dump.data, bytes, dump_bytes), 0);
     opt_list_add(&wanted, name);
