@@ -1,6 +1,5 @@
 #include "generate/sample.h"
 
-#include <errno.h>
 #include <math.h>
 
 #include "common/base/base.h"
@@ -42,9 +41,8 @@ static void make_room(struct sampler *s, int64_t V)
 int sampler_bias_parse(struct sampler_bias *out, const char *text)
 {
     char *end;
-    errno = 0;
-    unsigned long id = strtoul(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end != '=' || errno || id > UINT32_MAX)
+    const unsigned long long id = strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end != '=' || id > UINT32_MAX)
         return err_set("not ID=X: a token's number and a number");
     const char *number = end + 1;
     double bias = strtod(number, &end);

@@ -1,6 +1,5 @@
 #include "wikiprep/site/site.h"
 
-#include <errno.h>
 #include <limits.h>
 
 #include "common/files/nameset.h"
@@ -21,9 +20,8 @@ static int choose_namespaces(struct site *s, const struct dump_site *dump, const
     for (const char *word = list; word;) {
         size_t n = strcspn(word, ",");
         char *end;
-        errno = 0;
-        long number = strtol(word, &end, 10);
-        int is_number = end == word + n && n && !errno && number >= INT_MIN && number <= INT_MAX;
+        const long long number = strtoll(word, &end, 10); /* a limit, if it does not fit */
+        int is_number = end == word + n && n && number >= INT_MIN && number <= INT_MAX;
         int key = is_number ? (int)number : 0;
         if (!is_number && !dump_namespace(dump, word, n, &key))
             return err_set("--namespaces: the wiki has no namespace '%.*s'", (int)n, word);
