@@ -83,17 +83,25 @@ template <class F> int guard(const bool &said, F f)
     }
 }
 
-/* Makes a T. Its constructor may throw, too, for which std::nothrow is no remedy. Returns NULL with
- * an error. */
-template <class T> T *make()
+template <class T> void drop(T *made)
+{
+    delete made;
+}
+
+/* Makes a T and calls `begin` on it, which returns a Status. The constructor may throw, too, for
+ * which std::nothrow is no remedy. Returns NULL with an error. */
+template <class T, class F> T *make(F begin)
 {
     T *made = nullptr;
     std::set_terminate(end);
-    guard(false, [&] {
+    int result = guard(false, [&] {
         made = new T;
         return Status::OK();
     });
-    return made;
+    if (!result && !guard(made->said, [&] { return begin(made); }))
+        return made;
+    drop(made);
+    return nullptr;
 }
 
 /* ---- bytes of the caller --------------------------------------------------------------------- */
@@ -104,12 +112,11 @@ Status caller_failed(bool *said)
     return Status::IOError("a function of the caller failed");
 }
 
-/* A file that can be read anywhere. */
-class File : public arrow::io::RandomAccessFile
+/* What all files of the caller have, a `Base` of the library. */
+template <class Base> class Place : public Base
 {
   public:
-    File(const columns_bytes &bytes, arrow::MemoryPool *pool, bool *said)
-        : bytes_(bytes), pool_(pool), said_(said)
+    explicit Place(bool *said) : said_(said)
     {
     }
     Status Close() override
@@ -125,6 +132,50 @@ class File : public arrow::io::RandomAccessFile
     {
         return at_;
     }
+
+  protected:
+    bool *said_;
+    int64_t at_ = 0;
+
+  private:
+    bool closed_ = false;
+};
+
+/* A file that the caller reads. */
+template <class Base> class Input : public Place<Base>
+{
+  public:
+    Input(const columns_bytes &bytes, arrow::MemoryPool *pool, bool *said)
+        : Place<Base>(said), bytes_(bytes), pool_(pool)
+    {
+    }
+    Result<int64_t> Read(int64_t n, void *to) override = 0;
+    Result<shared_ptr<arrow::Buffer>> Read(int64_t n) override
+    {
+        ARROW_ASSIGN_OR_RAISE(auto buffer, arrow::AllocateResizableBuffer(inside(n), pool_));
+        ARROW_ASSIGN_OR_RAISE(int64_t got, Read(n, buffer->mutable_data()));
+        ARROW_RETURN_NOT_OK(buffer->Resize(got));
+        return shared_ptr<arrow::Buffer>(std::move(buffer));
+    }
+
+  protected:
+    /* Returns n, or the number of bytes that are left if that is known and smaller. */
+    virtual int64_t inside(int64_t n) const
+    {
+        return n;
+    }
+    columns_bytes bytes_;
+
+  private:
+    arrow::MemoryPool *pool_;
+};
+
+/* A file that can be read anywhere. */
+class File : public Input<arrow::io::RandomAccessFile>
+{
+  public:
+    using Input::Input;
+    using Input::Read;
     Result<int64_t> GetSize() override
     {
         return int64_t(bytes_.size);
@@ -144,13 +195,6 @@ class File : public arrow::io::RandomAccessFile
         at_ += n;
         return n;
     }
-    Result<shared_ptr<arrow::Buffer>> Read(int64_t n) override
-    {
-        ARROW_ASSIGN_OR_RAISE(auto buffer, arrow::AllocateResizableBuffer(inside(n), pool_));
-        ARROW_ASSIGN_OR_RAISE(int64_t got, Read(n, buffer->mutable_data()));
-        ARROW_RETURN_NOT_OK(buffer->Resize(got));
-        return shared_ptr<arrow::Buffer>(std::move(buffer));
-    }
     /* The library would read on a thread of its own, where errors of the caller are lost and which
      * may end after the reader. */
     using Bytes = arrow::Future<shared_ptr<arrow::Buffer>>;
@@ -165,39 +209,19 @@ class File : public arrow::io::RandomAccessFile
     using RandomAccessFile::ReadAsync;
 
   private:
-    int64_t inside(int64_t n) const
+    int64_t inside(int64_t n) const override
     {
         int64_t left = std::max<int64_t>(int64_t(bytes_.size) - at_, 0);
         return std::clamp<int64_t>(n, 0, left);
     }
-    columns_bytes bytes_;
-    arrow::MemoryPool *pool_;
-    bool *said_;
-    int64_t at_ = 0;
-    bool closed_ = false;
 };
 
 /* A file that is read from its beginning to its end. */
-class Stream : public arrow::io::InputStream
+class Stream : public Input<arrow::io::InputStream>
 {
   public:
-    Stream(const columns_bytes &bytes, arrow::MemoryPool *pool, bool *said)
-        : bytes_(bytes), pool_(pool), said_(said)
-    {
-    }
-    Status Close() override
-    {
-        closed_ = true;
-        return Status::OK();
-    }
-    bool closed() const override
-    {
-        return closed_;
-    }
-    Result<int64_t> Tell() const override
-    {
-        return at_;
-    }
+    using Input::Input;
+    using Input::Read;
     Result<int64_t> Read(int64_t n, void *to) override
     {
         int64_t done = 0;
@@ -213,13 +237,6 @@ class Stream : public arrow::io::InputStream
         }
         at_ += done;
         return done;
-    }
-    Result<shared_ptr<arrow::Buffer>> Read(int64_t n) override
-    {
-        ARROW_ASSIGN_OR_RAISE(auto buffer, arrow::AllocateResizableBuffer(n, pool_));
-        ARROW_ASSIGN_OR_RAISE(int64_t got, Read(n, buffer->mutable_data()));
-        ARROW_RETURN_NOT_OK(buffer->Resize(got));
-        return shared_ptr<arrow::Buffer>(std::move(buffer));
     }
     /* Checks that the stream ends with its end mark and that nothing follows. The library takes the
      * end of the bytes for the end of the stream, so a file that was cut short could look whole. */
@@ -241,11 +258,6 @@ class Stream : public arrow::io::InputStream
         memmove(last_, last_ + take, sizeof last_ - take);
         memcpy(last_ + sizeof last_ - take, bytes + n - take, take);
     }
-    columns_bytes bytes_;
-    arrow::MemoryPool *pool_;
-    bool *said_;
-    int64_t at_ = 0;
-    bool closed_ = false;
     char last_[8] = {};
 };
 
@@ -626,28 +638,16 @@ static Status open_batches(columns_reader *r, enum columns_kind kind, const colu
     return Status::OK();
 }
 
-static void close_reader(struct columns_reader *r)
-{
-    delete r;
-}
-
 static struct columns_reader *open_reader(enum columns_kind kind, const struct columns_bytes *bytes,
                                           const char *const *names, size_t count)
 {
-    columns_reader *r = make<columns_reader>();
-    if (!r)
-        return nullptr;
-    int result = guard(r->said, [&] {
+    return make<columns_reader>([&](columns_reader *r) {
         for (size_t i = 0; i < count; i++) {
             r->columns.emplace_back();
             r->columns.back().path.push_back(names[i]);
         }
         return open_batches(r, kind, *bytes);
     });
-    if (!result)
-        return r;
-    delete r;
-    return nullptr;
 }
 
 /* Reads batches until one has rows. Sets *more to whether there is one. */
@@ -686,24 +686,11 @@ namespace
 {
 
 /* A file that the caller writes. */
-class Out : public arrow::io::OutputStream
+class Out : public Place<arrow::io::OutputStream>
 {
   public:
-    Out(columns_put *put, void *ctx, bool *said) : put_(put), ctx_(ctx), said_(said)
+    Out(columns_put *put, void *ctx, bool *said) : Place(said), put_(put), ctx_(ctx)
     {
-    }
-    Status Close() override
-    {
-        closed_ = true;
-        return Status::OK();
-    }
-    bool closed() const override
-    {
-        return closed_;
-    }
-    Result<int64_t> Tell() const override
-    {
-        return at_;
     }
     Status Write(const void *bytes, int64_t n) override
     {
@@ -714,9 +701,6 @@ class Out : public arrow::io::OutputStream
   private:
     columns_put *put_;
     void *ctx_;
-    bool *said_;
-    int64_t at_ = 0;
-    bool closed_ = false;
 };
 
 /* Begins a Parquet file. types: also stores the types of Arrow, where those of Parquet say less. */
@@ -796,21 +780,11 @@ static Status flush(columns_writer *w)
     return Status::OK();
 }
 
-static void free_writer(struct columns_writer *w)
-{
-    delete w;
-}
-
 static struct columns_writer *create_writer(const char *const *names, size_t count,
                                             columns_put *put, void *ctx)
 {
-    columns_writer *w = make<columns_writer>();
-    if (!w)
-        return nullptr;
-    if (!guard(w->said, [&] { return begin_file(w, names, count, put, ctx); }))
-        return w;
-    delete w;
-    return nullptr;
+    return make<columns_writer>(
+        [&](columns_writer *w) { return begin_file(w, names, count, put, ctx); });
 }
 
 static int add_row(struct columns_writer *w, const struct columns_cell *cells)
@@ -977,27 +951,16 @@ static Status open_copied(columns_copy *c, const columns_bytes &bytes)
     return begin_copy(c);
 }
 
-static void free_copy(struct columns_copy *c)
-{
-    delete c;
-}
-
 static struct columns_copy *new_copy(const char *text, const char *mark, columns_put *put,
                                      void *ctx)
 {
-    columns_copy *c = make<columns_copy>();
-    if (!c)
-        return nullptr;
-    c->put = put;
-    c->ctx = ctx;
-    if (!guard(false, [&] {
-            c->text = text;
-            c->mark = mark ? mark : "";
-            return Status::OK();
-        }))
-        return c;
-    delete c;
-    return nullptr;
+    return make<columns_copy>([&](columns_copy *c) {
+        c->put = put;
+        c->ctx = ctx;
+        c->text = text;
+        c->mark = mark ? mark : "";
+        return Status::OK();
+    });
 }
 
 static int copy_file(struct columns_copy *c, const struct columns_bytes *bytes)
@@ -1043,8 +1006,8 @@ static int end_copy(struct columns_copy *c)
 }
 
 static const struct columns functions = {
-    open_reader, read_row, close_reader, create_writer, add_row,  finish_file,
-    free_writer, new_copy, copy_file,    copy_row,      end_copy, free_copy,
+    open_reader, read_row, drop,      create_writer, add_row,  finish_file,
+    drop,        new_copy, copy_file, copy_row,      end_copy, drop,
 };
 
 extern "C" __attribute__((visibility("default"))) const struct plugin textmill_plugin;
