@@ -90,8 +90,8 @@ static double block_parameters(const struct plan *p, int block)
 {
     const struct tensor_table *t = &p->own.tensors;
     double n = 0;
-    for (size_t i = 0; i < t->count; i++)
-        n += t->rows[i].block == block ? (double)tensor_elements(&t->rows[i]) : 0;
+    for (size_t i = t->first[block]; i < t->first[block + 1]; i++)
+        n += (double)tensor_elements(&t->rows[i]);
     return n;
 }
 

@@ -364,12 +364,12 @@ int folder_reader_block(const struct folder_reader *r, const struct model *m, st
 {
     int failed = 0;
     *parameters = ops_buffer(o, OPS_F32, n);
-    for (size_t i = 0; i < m->tensors.count && !failed; i++) {
+    for (size_t i = m->tensors.first[block]; i < m->tensors.first[block + 1] && !failed; i++) {
         const struct tensor *row = &m->tensors.rows[i];
         const int64_t row_end = row->offset + tensor_elements(row);
         const int64_t begin = row->offset > first ? row->offset : first;
         const int64_t end = row_end < first + n ? row_end : first + n;
-        if (row->block != block || begin >= end)
+        if (begin >= end)
             continue;
         struct ops_array to = ops_part(*parameters, begin - first);
         float *out = ops_map(o, to, end - begin);

@@ -35,17 +35,12 @@ enum ops_type parameters_type(const struct model *m, size_t row, enum ops_type w
 
 static void make_lists(struct parameters *p, const struct model *m)
 {
-    size_t first = 0;
     p->count = m->tensors.count + 1;
     p->items = mem_zalloc(p->count, sizeof *p->items);
     p->own = mem_zalloc(p->count, sizeof *p->own);
     p->blocks = mem_zalloc((size_t)m->tensors.blocks, sizeof *p->blocks);
-    for (int b = 0; b < m->tensors.blocks; b++) {
-        p->blocks[b] = ops_host_array(p->items + first, OPS_LIST);
-        while (first - (b > 0) < m->tensors.count && m->tensors.rows[first - (b > 0)].block == b)
-            first++;
-        first += b == 0; /* the table of a tied decoder */
-    }
+    for (int b = 0; b < m->tensors.blocks; b++) /* the last item of block 0 is that of tied_item */
+        p->blocks[b] = ops_host_array(p->items + m->tensors.first[b] + (b > 0), OPS_LIST);
 }
 
 /* Returns the index in p->items of the tensor in row `row` of the table. */
@@ -54,13 +49,10 @@ static size_t item_of(const struct model *m, size_t row)
     return row + (m->tensors.rows[row].block > 0);
 }
 
-/* Returns the index in p->items of a tied decoder, which is the last item of block 0. */
+/* Returns the index in p->items of a tied decoder. */
 static size_t tied_item(const struct model *m)
 {
-    size_t row = 0;
-    while (m->tensors.rows[row].block == 0)
-        row++;
-    return row;
+    return m->tensors.first[1];
 }
 
 /* ---- tensors ------------------------------------------------------------------------------ */

@@ -62,10 +62,7 @@ struct ops_array block_tensor(const struct model *m, struct ops_array w, size_t 
 
 struct ops_array block_tied(const struct model *m, struct ops_array w)
 {
-    int64_t tensors = 0;
-    while (m->tensors.rows[tensors].block == 0)
-        tensors++;
-    return w.type == OPS_LIST ? ops_listed(w, tensors) : w;
+    return w.type == OPS_LIST ? ops_listed(w, (int64_t)m->tensors.first[1]) : w;
 }
 
 struct ops_linear block_linear(const struct model *m, struct ops_array w, size_t row, int64_t N)

@@ -187,7 +187,6 @@ struct place {
 struct run {
     const struct model *m;
     const struct layer_row *rows; /* the list */
-    size_t first_row;             /* of the tensor table, for the first layer with this list */
     struct ops *o;                /* NULL: the pass only counts its scratch memory */
     int64_t layer, N;
     struct ops_array w;
@@ -322,12 +321,11 @@ int64_t layer_cache(const struct model *m, int64_t B, int64_t T, int64_t parts[C
 
 /* ---- the rows ----------------------------------------------------------------------------- */
 
-/* Returns the row of weight i in the tensor table, for the first layer with this list. The others
- * have equal rows. */
+/* Returns the row of weight i in the tensor table. */
 static size_t tensor_of(const struct run *r, const struct layer_row *row, int i)
 {
     const struct model_config *c = &r->m->config;
-    size_t tensor = r->first_row;
+    size_t tensor = r->m->tensors.first[r->layer + 1];
     for (const struct layer_row *before = r->rows; before < row; before++)
         tensor += (size_t)(weights_of(before) * (1 + is_biased(c, before)));
     return tensor + (size_t)(i * (1 + is_biased(c, row)));
@@ -626,7 +624,6 @@ static struct run run_of(const struct model *m, struct ops *o, int64_t layer, st
 {
     struct run r = { .m = m, .o = o, .layer = layer, .N = in->N, .w = w, .in = in };
     r.rows = m->lists[list_of(m, layer)];
-    r.first_row = m->first_rows[list_of(m, layer)];
     int64_t used[CACHE_PARTS] = { 0 };
     ops_scratch_begin(o);
     r.operand = in->past ? OPS_F32 : ops_operand(o);
@@ -890,16 +887,10 @@ void layer_init(struct model *m)
 {
     for (int list = 0; list < LAYER_LISTS; list++)
         m->lists[list] = make_list(m->config.architecture->layer, list);
-    int begun = 0; /* a bit for each list */
-    for (int64_t layer = 0; layer < m->config.layers; layer++) {
-        const int list = list_of(m, layer);
-        if (!(begun >> list & 1))
-            m->first_rows[list] = m->tensors.count;
-        begun |= 1 << list;
-        for (const struct layer_row *row = m->lists[list]; row->kind; row++)
+    for (int64_t layer = 0; layer < m->config.layers; layer++)
+        for (const struct layer_row *row = m->lists[list_of(m, layer)]; row->kind; row++)
             for (int i = 0; i < weights_of(row); i++)
                 add_weight(m, row, i, layer);
-    }
     tensor_block(&m->tensors, (int)m->config.layers + 1);
     m->first_head_row = m->tensors.count;
 }

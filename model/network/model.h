@@ -95,10 +95,7 @@ struct model {
     /* first row of this rank's part of the tables of words and of positions */
     int64_t first_word, first_place;
 
-    /* The lists of the layers' rows, and for each list the row of the tensor table where the first
-     * layer with it begins (layer.h). */
-    const struct layer_row *lists[4];
-    size_t first_rows[4];
+    const struct layer_row *lists[4]; /* the lists of the layers' rows (layer.h) */
 
     /* Rows of the tensor table: the first one of the head; the table of a decoder that is not
      * tied. */

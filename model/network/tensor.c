@@ -11,6 +11,8 @@ void tensor_block(struct tensor_table *t, int block)
     assert(block == t->blocks);
     t->block_size = mem_resize(t->block_size, (size_t)block + 1, sizeof *t->block_size);
     t->block_size[block] = 0;
+    t->first = mem_resize(t->first, (size_t)block + 2, sizeof *t->first);
+    t->first[block] = t->first[block + 1] = t->count;
     t->blocks++;
 }
 
@@ -41,9 +43,9 @@ void tensor_add(struct tensor_table *t, int block, const char *name, int64_t row
                             .maps = 1,
                             .across = -1,
                             .block = block,
-                            .offset = t->block_size[block] };
-    if (t->count > 1 && row[-1].block == block)
-        row->place = row[-1].place + 1;
+                            .offset = t->block_size[block],
+                            .place = (int64_t)(t->first[block + 1] - t->first[block]) };
+    t->first[block + 1]++;
     snprintf(row->name, sizeof row->name, "%s", name);
     if (is_bias(t))
         row[-1].biased = 1;
@@ -55,6 +57,7 @@ void tensor_release(struct tensor_table *t)
 {
     free(t->rows);
     free(t->block_size);
+    free(t->first);
     *t = (struct tensor_table){ 0 };
 }
 

@@ -38,6 +38,7 @@ struct tensor_table {
     size_t count, cap;
     int blocks;
     int64_t *block_size; /* [blocks] floats in each block, with padding */
+    size_t *first;       /* [blocks + 1] the row with which each block begins, and `count` */
 };
 
 /* Begins the next block, which may stay empty. Does nothing if the block has begun. */

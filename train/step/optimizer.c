@@ -364,19 +364,17 @@ void optimizer_update_block(const struct optimizer_update *u, int block,
 {
     const struct store *s = u->store;
     const struct tensor_table *t = s->tensors;
-    size_t first = 0, end;
-    while (first < t->count && t->rows[first].block < block)
-        first++;
-    for (end = first; end < t->count && t->rows[end].block == block; end++) {
-        const struct layout_part own = layout_own(&s->layout, t, end);
+    const size_t first = t->first[block], end = t->first[block + 1];
+    for (size_t i = first; i < end; i++) {
+        const struct layout_part own = layout_own(&s->layout, t, i);
         struct ops_state kept[OPS_STATES];
         if (!own.count)
             continue;
         for (int k = 0; k < OPS_STATES; k++)
-            kept[k] = kept_part(u, k, state[k], end, own.first);
+            kept[k] = kept_part(u, k, state[k], i, own.first);
         if (u->first)
-            begin_average(u, end, own, kept[OPS_W].at, kept[OPS_M].at);
-        update_kept(u, end, kept, store_own_tensor(s, STORE_GRADIENTS, g, end), own.count);
+            begin_average(u, i, own, kept[OPS_W].at, kept[OPS_M].at);
+        update_kept(u, i, kept, store_own_tensor(s, STORE_GRADIENTS, g, i), own.count);
     }
     if (!ops_is_none(u->squares) && first < end)
         lamb_again(u, first, end, state[OPS_W], g);
@@ -428,10 +426,8 @@ static void model_of_block(const struct optimizer *a, struct store *s, int block
                            struct ops_array w)
 {
     struct ops_array array = store_fetch_own(s, STORE_MOMENT1, block, MODE_READ);
-    for (size_t i = 0; i < s->tensors->count; i++) {
-        const struct tensor *row = &s->tensors->rows[i];
-        const struct layout_part own = layout_own(&s->layout, s->tensors, i);
-        int64_t size = row->block == block ? own.count : 0;
+    for (size_t i = s->tensors->first[block]; i < s->tensors->first[block + 1]; i++) {
+        const int64_t size = layout_own(&s->layout, s->tensors, i).count;
         struct ops_array z = store_own_tensor(s, STORE_MOMENT1, array, i);
         for (int64_t k = 0; k < size; k += CHUNK) {
             int64_t n = size - k < CHUNK ? size - k : CHUNK;

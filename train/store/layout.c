@@ -40,14 +40,13 @@ static void cut(struct layout *l, const struct tensor_table *t, int share, size_
 {
     const int block = t->rows[row].block;
     for (int kind = 0; kind < STORE_BLOCKS; kind++) {
+        const int64_t *offset = l->offset[kind];
+        int64_t *begin = &l->bounds[kind][(int64_t)block * (l->ranks + 1) + share];
         size_t i = row;
-        while (i < t->count && t->rows[i].block == block && l->offset[kind][i] < 0)
+        while (i < t->first[block + 1] && offset[i] < 0)
             i++;
-        int there = i < t->count && t->rows[i].block == block;
-        l->bounds[kind][(int64_t)block * (l->ranks + 1) + share] = there
-                                                                       ? l->offset[kind][i] +
-                                                                             (i == row ? first : 0)
-                                                                       : l->elements[kind][block];
+        *begin = i == t->first[block + 1] ? l->elements[kind][block]
+                                          : offset[i] + (i == row ? first : 0);
     }
 }
 
@@ -58,9 +57,7 @@ static void cut_block(struct layout *l, const struct tensor_table *t, const unsi
 {
     const int64_t total = l->elements[STORE_PARAMETERS][block];
     int share = 0;
-    for (size_t i = 0; i < t->count; i++) {
-        if (t->rows[i].block != block)
-            continue;
+    for (size_t i = t->first[block]; i < t->first[block + 1]; i++) {
         const int64_t n = tensor_elements(&t->rows[i]);
         const int64_t piece = whole && whole[i] ? n : LAYOUT_PIECE;
         for (int64_t first = 0; first < n; first += piece) {
@@ -148,11 +145,10 @@ static void take_used(struct layout *l, const struct tensor_table *t, const stru
     for (int b = 0; b < t->blocks && p; b++)
         l->owner[b] = p->owners[b];
     for (int kind = 0; kind < STORE_BLOCKS && p; kind++) {
-        unsigned char *used = program_used(p, (enum store_kind)kind, l->count[kind]);
+        SCOPED_MEM unsigned char *used = program_used(p, (enum store_kind)kind, l->count[kind]);
         for (int i = 0; i < l->count[kind]; i++)
             if (!used[i])
                 l->elements[kind][i] = 0;
-        free(used);
     }
 }
 

@@ -22,10 +22,9 @@ static int64_t pieces_before(const struct sharing *h, int block, int64_t bound)
 {
     const struct tensor_table *t = h->store->tensors;
     int64_t pieces = 0;
-    for (size_t i = 0; i < t->count; i++) {
-        const struct tensor *row = &t->rows[i];
-        int64_t n = bound - row->offset, size = tensor_elements(row);
-        if (row->block == block && n > 0)
+    for (size_t i = t->first[block]; i < t->first[block + 1]; i++) {
+        int64_t n = bound - t->rows[i].offset, size = tensor_elements(&t->rows[i]);
+        if (n > 0)
             pieces += ops_pieces(n < size ? n : size);
     }
     return pieces;
@@ -48,10 +47,8 @@ static void cut_block(struct sharing *h, int block)
     const struct tensor_table *t = h->store->tensors;
     const int64_t ranks = h->comm->size[COMM_DATA], all = t->block_size[block];
     int64_t *shares = shares_of(h, block), q = 1;
-    for (size_t i = 0; i < t->count; i++) {
+    for (size_t i = t->first[block]; i < t->first[block + 1]; i++) {
         const int64_t first = t->rows[i].offset, n = tensor_elements(&t->rows[i]);
-        if (t->rows[i].block != block)
-            continue;
         for (int64_t at = first; at < first + n; at += LAYOUT_PIECE)
             while (q < ranks && at * ranks >= all * q)
                 shares[q++] = at;
@@ -136,23 +133,19 @@ static struct ops_run own_run(const struct sharing *h, size_t row)
 static void square_block(struct sharing *h, int block, struct ops_array gradients)
 {
     const struct tensor_table *t = h->store->tensors;
-    SCOPED_MEM struct ops_run *runs = mem_alloc((t->count ? t->count : 1) * sizeof *runs);
+    SCOPED_MEM struct ops_run *runs = mem_zalloc(t->count + 1, sizeof *runs);
     int count = 0;
-    for (size_t i = 0; i < t->count; i++)
-        if (t->rows[i].block == block)
-            runs[count++] = own_run(h, i);
+    for (size_t i = t->first[block]; i < t->first[block + 1]; i++)
+        runs[count++] = own_run(h, i);
     ops_sum_squares(h->store->ops, h->squares, gradients, runs, count);
 }
 
 static void gather_squares(struct sharing *h, int block)
 {
-    const struct tensor_table *t = h->store->tensors;
-    size_t first = 0;
-    while (first < t->count && t->rows[first].block != block)
-        first++;
-    if (first < t->count)
+    const size_t *first = &h->store->tensors->first[block];
+    if (first[0] < first[1])
         comm_end(h->comm,
-                 comm_gather_begin(h->comm, h->store->ops, ops_part(h->squares, h->pieces[first]),
+                 comm_gather_begin(h->comm, h->store->ops, ops_part(h->squares, h->pieces[*first]),
                                    bounds_of(h, block), "squares of gradients"));
 }
 
