@@ -44,7 +44,8 @@ enum cuda_rooms {
     ROOM_ROWS,    /* first rows and lengths of the sequences */
     ROOM_PASTS,   /* struct cuda_past of each sequence */
     ROOM_ANGLES,  /* cosines and sines of rotary positions */
-    ROOM_GROUP,   /* received by an exchange: only queue OPS_COMM uses it */
+    ROOM_FREQUENCIES,
+    ROOM_GROUP, /* received by an exchange: only queue OPS_COMM uses it */
     CUDA_ROOMS
 };
 

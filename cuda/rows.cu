@@ -339,29 +339,11 @@ EXTERN_C void cuda_embedding_bwd(struct ops *o, const struct ops_embedding *d, s
 /* ---- rotary positions --------------------------------------------------------------------- */
 
 struct angles {
-    float *table; /* [places, 2, HS/2] cosines and sines */
+    float *table;              /* [places, 2, HS/2] cosines and sines */
+    const double *frequencies; /* [HS/2] */
     int64_t places, half;
-    double base, scale;
-    double yarn[2]; /* the pairs between which YaRN interpolates */
-    struct ops_stretch stretch;
+    double scale;
 };
-
-/* Same as ops_rotary_frequency. */
-DEVICE double stretched(const struct angles *a, double frequency, int64_t i)
-{
-    const struct ops_stretch *s = &a->stretch;
-    double share = 0;
-    if (s->divided)
-        return frequency / s->divisors[i];
-    if (!s->factor)
-        return frequency;
-    if (s->yarn)
-        share = (a->yarn[1] - (double)i) / (a->yarn[1] - a->yarn[0]);
-    else if (s->original)
-        share = (s->original * frequency / 6.283185307179586 - s->low) / (s->high - s->low);
-    share = share < 0 ? 0 : share > 1 ? 1 : share;
-    return share * frequency + (1 - share) * frequency / s->factor;
-}
 
 KERNEL(make_angles, angles, THREADS)
 {
@@ -369,10 +351,21 @@ KERNEL(make_angles, angles, THREADS)
     const int64_t place = at / a.half, i = at % a.half;
     if (place >= a.places)
         return;
-    const double frequency = pow(a.base, -(double)i / (double)a.half);
-    const double angle = (double)place * stretched(&a, frequency, i);
+    const double angle = (double)place * a.frequencies[i];
     a.table[place * 2 * a.half + i] = (float)(a.scale * cos(angle));
     a.table[place * 2 * a.half + a.half + i] = (float)(a.scale * sin(angle));
+}
+
+/* Returns the frequencies of the pairs [HS/2] on the device. */
+static const double *frequencies_of(struct ops *o, const struct ops_rotary *r)
+{
+    const int64_t half = r->HS / 2;
+    const struct ops_array to = cuda_room(o, ROOM_FREQUENCIES, OPS_F64, half);
+    double *frequencies = (double *)device_borrow(o, cuda_bytes(OPS_F64, half));
+    for (int64_t i = 0; i < half; i++)
+        frequencies[i] = ops_rotary_frequency(r, i);
+    device_send(o, to.address, frequencies, cuda_bytes(OPS_F64, half));
+    return (const double *)view_of(to).at;
 }
 
 /* Returns the table for at least `places` positions. It grows by doubling, so that it is not made
@@ -391,12 +384,10 @@ static const float *angles_of(struct ops *o, const struct ops_rotary *r, int64_t
     s.table = floats(view_of(cuda_room(o, ROOM_ANGLES, OPS_F32, places * r->HS)));
     s.places = places;
     s.half = r->HS / 2;
-    s.base = r->base;
-    s.stretch = r->stretch;
     s.scale = r->stretch.scale ? r->stretch.scale : 1;
-    ops_yarn_pairs(s.yarn, r);
     if (!o->angles_places) {
         cuda_forget_steps(o); /* they need the table as it was */
+        s.frequencies = frequencies_of(o, r);
         LAUNCH(o, make_angles, div_up(places * s.half, THREADS), 1, THREADS, 0, s);
     }
     o->angles_base = r->base;

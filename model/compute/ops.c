@@ -436,7 +436,8 @@ static double pair_of(const struct ops_rotary *r, double turns)
            (2 * log(r->base));
 }
 
-void ops_yarn_pairs(double pairs[2], const struct ops_rotary *r)
+/* Sets pairs[2] to the pairs between which YaRN interpolates, the later one second. */
+static void yarn_pairs(double pairs[2], const struct ops_rotary *r)
 {
     const double first = pair_of(r, r->stretch.high), last = pair_of(r, r->stretch.low);
     pairs[0] = fmax(r->stretch.whole ? floor(first) : first, 0);
@@ -463,7 +464,7 @@ double ops_rotary_frequency(const struct ops_rotary *r, int64_t i)
     double share = (s->original * frequency / 6.283185307179586 - s->low) / (s->high - s->low);
     if (s->yarn) {
         double pairs[2];
-        ops_yarn_pairs(pairs, r);
+        yarn_pairs(pairs, r);
         share = (pairs[1] - (double)i) / (pairs[1] - pairs[0]);
     }
     share = share < 0 ? 0 : share > 1 ? 1 : share;

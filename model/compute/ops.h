@@ -318,9 +318,6 @@ struct ops_rotary {
 };
 /* Returns the frequency of pair i, the angle by which it is turned per place. For back ends. */
 double ops_rotary_frequency(const struct ops_rotary *r, int64_t i);
-/* Sets pairs[2] to the pairs between which YaRN interpolates, the later one second. For back ends.
- */
-void ops_yarn_pairs(double pairs[2], const struct ops_rotary *r);
 /* Returns YaRN's usual scale of turned numbers for a factor, with the weight 1 of its logarithm. */
 double ops_yarn_scale(double factor, double weight);
 void ops_rotate(struct ops *o, struct ops_array x, const struct ops_tokens *t,
