@@ -126,20 +126,15 @@ static int find(struct foreign *f, const char *key)
  * is no other item, or -1 with an error if their values differ. */
 static int merge(struct yaml *y, size_t i, const char *path)
 {
-    const struct yaml_item *b = &y->items[i];
-    for (size_t k = 0; k < i; k++) {
-        const struct yaml_item *a = &y->items[k];
-        if (strcmp(a->key, b->key))
-            continue;
-        if (strtod(a->value, NULL) != strtod(b->value, NULL) ||
-            (strcmp(a->value, b->value) && strtod(a->value, NULL) == 0))
-            return err_set(
-                "%s:%d: %s is %s here but %s in line %d: textmill has one option for both", path,
-                b->line, b->key, b->value, a->value, a->line);
-        yaml_remove(y, i);
-        return 1;
-    }
-    return 0;
+    const struct yaml_item *b = &y->items[i], *a = yaml_find(y, b->key);
+    if (a == b)
+        return 0;
+    if (strtod(a->value, NULL) != strtod(b->value, NULL) ||
+        (strcmp(a->value, b->value) && strtod(a->value, NULL) == 0))
+        return err_set("%s:%d: %s is %s here but %s in line %d: textmill has one option for both",
+                       path, b->line, b->key, b->value, a->value, a->line);
+    yaml_remove(y, i);
+    return 1;
 }
 
 /* Leaves out item i, which has no equivalent here: returns 1 with a note for a warning, or -1 with
@@ -277,11 +272,8 @@ static void join_grid(struct yaml *y)
         return;
     buf_addf(&grid, "%sx%s", first ? first : "1", second);
     set_default(y, "tensor-parallel", "1", 1);
-    for (size_t i = 0; i < y->count; i++)
-        if (!strcmp(y->items[i].key, "tensor-parallel"))
-            set_text(&y->items[i].value, grid.data);
-        else if (!strcmp(y->items[i].key, second_dimension))
-            yaml_remove(y, i--);
+    set_text(&yaml_find(y, "tensor-parallel")->value, grid.data);
+    yaml_drop(y, second_dimension);
 }
 
 /* Joins a schedule and its numbers, which other trainers and earlier versions of textmill give in
@@ -305,16 +297,9 @@ static void join_schedule(struct yaml *y)
         const char *number = yaml_get(y, parts[i].key);
         if (!strcmp(name, parts[i].schedule))
             buf_addf(&text, "%s%s", custom ? "" : ":", number ? number : parts[i].number);
+        yaml_drop(y, parts[i].key);
     }
-    for (size_t i = 0; i < y->count; i++)
-        for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
-            if (!strcmp(y->items[i].key, parts[k].key)) {
-                yaml_remove(y, i--);
-                break;
-            }
-    for (size_t i = 0; i < y->count; i++)
-        if (!strcmp(y->items[i].key, "schedule"))
-            set_text(&y->items[i].value, text.data);
+    set_text(&yaml_find(y, "schedule")->value, text.data);
 }
 
 /* Adds settings that a file of another program implies without naming them. */
@@ -340,15 +325,12 @@ static void fill_in(const struct translation *t)
         set_default(y, "epochs", "300", 1);
     if (t->pretraining && !strcmp(yaml_get(y, "optimizer"), "lamb"))
         set_default(y, "decay", "all", 1); /* only their adamw exempts some tensors from decay */
+    struct yaml_item *activation = t->pretraining ? yaml_find(y, "activation") : NULL;
+    if (activation)
+        set_text(&activation->value, "gelu_new"); /* the only form that they have, for any name */
     const char *dropout = yaml_get(y, "dropout"), *attention = yaml_get(y, "attention-dropout");
-    for (size_t i = 0; i < y->count; i++) {
-        struct yaml_item *item = &y->items[i];
-        if (t->pretraining && !strcmp(item->key, "activation"))
-            set_text(&item->value, "gelu_new"); /* the only form that they have, for any name */
-        if (dropout && attention && !strcmp(item->key, "attention-dropout") &&
-            strtod(dropout, NULL) == strtod(attention, NULL))
-            yaml_remove(y, i--); /* equal to --dropout, so that this option changes both */
-    }
+    if (dropout && attention && strtod(dropout, NULL) == strtod(attention, NULL))
+        yaml_drop(y, "attention-dropout"); /* so that --dropout changes both */
 }
 
 /* Prints one warning for each reason. */

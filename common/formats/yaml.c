@@ -17,14 +17,6 @@ struct walk {
     size_t pairs, bytes; /* pairs of key and value, and bytes of values, that were visited so far */
 };
 
-static struct yaml_item *find(const struct yaml *y, const char *key)
-{
-    for (size_t i = 0; i < y->count; i++)
-        if (!strcmp(y->items[i].key, key))
-            return &y->items[i];
-    return NULL;
-}
-
 static const char *scalar(const yaml_node_t *n)
 {
     return n->type == YAML_SCALAR_NODE ? (const char *)n->data.scalar.value : NULL;
@@ -56,7 +48,7 @@ static int visit(struct walk *w, const yaml_node_t *n)
  * key exists. */
 static int put(struct walk *w, const char *key, const char *value, int line, int merged)
 {
-    if (find(w->out, key))
+    if (yaml_find(w->out, key))
         return merged ? 0 : err_set("%s:%d: key '%s' is given twice", w->name, line, key);
     mem_next(w->out->items, w->out->count,
              w->out->cap) = (struct yaml_item){ mem_strdup(key), mem_strdup(value), line };
@@ -276,8 +268,23 @@ void yaml_release(struct yaml *y)
     *y = (struct yaml){ 0 };
 }
 
+void yaml_drop(struct yaml *y, const char *key)
+{
+    const struct yaml_item *item = yaml_find(y, key);
+    if (item)
+        yaml_remove(y, (size_t)(item - y->items));
+}
+
+struct yaml_item *yaml_find(const struct yaml *y, const char *key)
+{
+    for (size_t i = 0; i < y->count; i++)
+        if (!strcmp(y->items[i].key, key))
+            return &y->items[i];
+    return NULL;
+}
+
 const char *yaml_get(const struct yaml *y, const char *key)
 {
-    const struct yaml_item *item = find(y, key);
+    const struct yaml_item *item = yaml_find(y, key);
     return item ? item->value : NULL;
 }

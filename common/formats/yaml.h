@@ -29,5 +29,7 @@ struct yaml {
 int yaml_load(struct yaml *y, const char *path);
 int yaml_parse(struct yaml *y, const char *text, size_t n, const char *name);
 void yaml_release(struct yaml *y);
-void yaml_remove(struct yaml *y, size_t i); /* removes item i; the later items move up */
-const char *yaml_get(const struct yaml *y, const char *key); /* the key's value, or NULL */
+void yaml_remove(struct yaml *y, size_t i);      /* removes item i; the later items move up */
+void yaml_drop(struct yaml *y, const char *key); /* the same for a key's item, if there is one */
+struct yaml_item *yaml_find(const struct yaml *y, const char *key); /* the key's item, or NULL */
+const char *yaml_get(const struct yaml *y, const char *key);        /* the key's value, or NULL */
