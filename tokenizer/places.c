@@ -237,11 +237,9 @@ static size_t unknown_length(const struct encoder *e, const char *text, size_t a
 
 static int is_byte_of(const struct encoder *e, uint32_t id, const char *text)
 {
-    char name[8];
     size_t len;
-    const char *bytes = tokenizer_token(e->t, id, &len);
-    snprintf(name, sizeof name, "<0x%02X>", (unsigned char)*text);
-    return e->t->v.byte_fallback && len == 6 && !memcmp(bytes, name, 6);
+    const char *name = tokenizer_token(e->t, id, &len);
+    return e->t->v.byte_fallback && name && alphabet_named(name, len) == (unsigned char)*text;
 }
 
 /* Returns how many of the ids are byte tokens such as <0x0A>, which stand for one byte each of

@@ -197,24 +197,9 @@ int64_t tokenizer_role(const struct tokenizer *t, enum tokenizer_role role)
 
 /* ---- decoding -------------------------------------------------------------------------------- */
 
-/* Returns the added token with this id, or NULL if there is none. */
-static const struct added_token *find_added(const struct vocabulary *v, uint32_t id)
-{
-    for (size_t i = 0; i < v->added_count && v->tokens[id].is_added; i++)
-        if (v->added[i].id == id)
-            return &v->added[i];
-    return NULL;
-}
-
-static int is_special(const struct vocabulary *v, uint32_t id)
-{
-    const struct added_token *a = find_added(v, id);
-    return a && a->special;
-}
-
 int tokenizer_is_special(const struct tokenizer *t, uint32_t id)
 {
-    return id < t->v.count && is_special(&t->v, id);
+    return id < t->v.count && added_is_special(&t->v, id);
 }
 
 static int bad_id(const struct tokenizer *t, uint32_t id, size_t place)
@@ -227,7 +212,7 @@ static int bad_id(const struct tokenizer *t, uint32_t id, size_t place)
  * with `skip` 1, special tokens. */
 static int leaves_out(const struct vocabulary *v, uint32_t id, int skip)
 {
-    return v->tokens[id].kind == TOKEN_HOLE || (skip && is_special(v, id));
+    return v->tokens[id].kind == TOKEN_HOLE || (skip && added_is_special(v, id));
 }
 
 /* Appends the name of a token for the decoder's steps, in the byte alphabet. */

@@ -15,3 +15,6 @@ size_t alphabet_width(const char *bytes, size_t n); /* bytes that alphabet_encod
 /* Appends the bytes that `text` spells. Returns 0, or -1, with out unchanged and no error set, if a
  * character of the text is not in the alphabet. */
 int alphabet_decode(struct buf *out, const char *text, size_t n);
+
+/* Returns the byte that a token's name stands for, such as <0x0A>, or -1 if it is no such name. */
+int alphabet_named(const char *name, size_t n);

@@ -314,15 +314,6 @@ static void fuse(const struct decoding *d, const struct strings *from, struct st
     strings_end(to);
 }
 
-/* Returns the byte that the name <0xXX> stands for; -1 if `text` is no such name. */
-static int named_byte(const char *text, size_t n)
-{
-    if (n != 6 || memcmp(text, "<0x", 3) != 0 || text[5] != '>')
-        return -1;
-    int high = hex_digit(text[3]), low = hex_digit(text[4]);
-    return high < 0 || low < 0 ? -1 : high << 4 | low;
-}
-
 /* Appends a run of bytes; if it is not valid UTF-8, appends one U+FFFD for each byte. */
 static void put_row(struct buf *bytes, struct buf *out)
 {
@@ -353,7 +344,7 @@ static void fall_back(const struct strings *from, struct strings *to)
     for (size_t i = 0; i < from->count; begin = from->ends[i++]) {
         const char *text = from->text.data + begin;
         size_t n = from->ends[i] - begin;
-        int byte = named_byte(text, n);
+        int byte = alphabet_named(text, n);
         if (byte >= 0) {
             buf_addc(&bytes, byte);
             continue;
@@ -458,7 +449,7 @@ static int put_text(struct spellings *to, size_t id, const struct buf *text, int
                     int is_alphabet)
 {
     SCOPED(buf) bytes = BUF_INIT;
-    int byte = falls_back ? named_byte(text->data, text->len) : -1, result = 0;
+    int byte = falls_back ? alphabet_named(text->data, text->len) : -1, result = 0;
     if (byte >= 0)
         spellings_set_byte(to, id, (unsigned char)byte);
     else if (is_alphabet && alphabet_decode(&bytes, text->data, text->len) == 0)

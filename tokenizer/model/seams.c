@@ -7,6 +7,7 @@
 #include "common/base/simd.h"
 #include "common/base/utf8.h"
 #include "tokenizer/cut/ascii.h"
+#include "tokenizer/model/alphabet.h"
 #include "tokenizer/model/vocabulary.h"
 #include "unicode/unicode.h"
 
@@ -52,11 +53,6 @@ static inline int is_cut(const struct seams *s, uint32_t left, uint32_t right)
     return !is_inside(s, left, right) && are_known(s, left, right);
 }
 
-static int is_byte_name(const char *bytes, size_t n)
-{
-    return n == 6 && bytes[0] == '<' && bytes[1] == '0' && bytes[2] == 'x' && bytes[5] == '>';
-}
-
 /* Returns 1 if some merge joins byte tokens or the unknown token, which stand for other characters
  * than those of their names, else 0. */
 static int merges_others(const struct vocabulary *v)
@@ -67,7 +63,7 @@ static int merges_others(const struct vocabulary *v)
             size_t n;
             const char *bytes = vocabulary_bytes(v, ids[k], &n);
             if (ids[k] == v->roles[TOKENIZER_UNKNOWN] ||
-                (v->byte_fallback && is_byte_name(bytes, n)))
+                (v->byte_fallback && alphabet_named(bytes, n) >= 0))
                 return 1;
         }
     }

@@ -4,7 +4,7 @@
 
 #include "common/base/le.h"
 #include "common/base/utf8.h"
-#include "tokenizer/model/vocabulary.h"
+#include "tokenizer/model/added.h"
 
 #define NONE UINT32_MAX
 
@@ -64,15 +64,6 @@ static void put_token(struct unigram *u, uint32_t id, const unsigned char *bytes
     u->ids[node] = id;
 }
 
-/* Returns the added token with this id, or NULL if there is none. */
-static const struct added_token *find_added(const struct vocabulary *v, uint32_t id)
-{
-    for (size_t i = 0; i < v->added_count && v->tokens[id].is_added; i++)
-        if (v->added[i].id == id)
-            return &v->added[i];
-    return NULL;
-}
-
 static int is_byte(const struct unigram *u, uint32_t id)
 {
     int is = 0;
@@ -85,8 +76,7 @@ static int is_byte(const struct unigram *u, uint32_t id)
  * (vocabulary.h, `hides`). Else returns 0. */
 static int is_hidden(const struct unigram *u, uint32_t id)
 {
-    const struct added_token *a = u->v->hides ? find_added(u->v, id) : NULL;
-    return u->v->hides && ((a && a->special) || is_byte(u, id));
+    return u->v->hides && (added_is_special(u->v, id) || is_byte(u, id));
 }
 
 /* Finds the score of an unknown character, and the highest score of a token. */

@@ -357,27 +357,24 @@ static void merge_everywhere(struct vocabulary *v, uint32_t id)
 
 int vocabulary_derive_merges(struct vocabulary *v)
 {
-    size_t *ends = NULL, cap = 0;
-    int result = 0;
+    SCOPED_MEM size_t *ends = NULL;
+    size_t cap = 0;
     v->merge_count = 0;
-    for (uint32_t id = 0; id < v->count && !result; id++) {
+    for (uint32_t id = 0; id < v->count; id++) {
         const struct vocabulary_token *t = &v->tokens[id];
         if (t->kind != TOKEN_MODEL || t->len < 2)
             continue;
         const char *bytes = v->blob.data + t->at;
         mem_grow(ends, cap, t->len);
-        if (t->len > DERIVED_MAX) {
-            result = err_set("token %u of %u bytes is too long", id, t->len);
-            break;
-        }
+        if (t->len > DERIVED_MAX)
+            return err_set("token %u of %u bytes is too long", id, t->len);
         size_t parts = reduce(v, bytes, t->len, id, ends);
         if (lacks_byte(v, bytes, t->len))
-            result = err_set("token %u has a byte that is not a token", id);
-        else if (parts == 2)
+            return err_set("token %u has a byte that is not a token", id);
+        if (parts == 2)
             merge_at(v, id, ends[0]);
         else
             merge_everywhere(v, id);
     }
-    free(ends);
-    return result;
+    return 0;
 }
