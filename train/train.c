@@ -406,7 +406,8 @@ static void print_data(const struct samples *d, struct buf *out)
 static int name_difference(struct comm *ranks, int other, const char *what, const char *text)
 {
     enum { ROOM = 16384 }; /* for the text of a rank */
-    char *all = mem_alloc((size_t)ranks->size[COMM_WORLD] * ROOM), *mine = mem_zalloc(1, ROOM);
+    SCOPED_MEM char *all = mem_alloc((size_t)ranks->size[COMM_WORLD] * ROOM),
+                    *mine = mem_zalloc(1, ROOM);
     strncpy(mine, text ? text : "", ROOM - 1);
     comm_collect(ranks, COMM_WORLD, all, mine, ROOM, "the difference");
     const char *line[] = { all, all + (size_t)other * ROOM };
@@ -419,12 +420,9 @@ static int name_difference(struct comm *ranks, int other, const char *what, cons
         line[0] += n[0] + 1;
         line[1] += n[1] + 1;
     }
-    err_set("rank %d on %s has another %s than rank 0 on %s: '%.*s', not '%.*s'", other,
-            comm_host(ranks, other), what, comm_host(ranks, 0), (int)n[1], line[1], (int)n[0],
-            line[0]);
-    free(all);
-    free(mine);
-    return -1;
+    return err_set("rank %d on %s has another %s than rank 0 on %s: '%.*s', not '%.*s'", other,
+                   comm_host(ranks, other), what, comm_host(ranks, 0), (int)n[1], line[1],
+                   (int)n[0], line[0]);
 }
 
 /* Checks that all ranks have the same program, configuration and data. Otherwise they would wait

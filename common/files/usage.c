@@ -56,21 +56,16 @@ static uint64_t line_limit(const char *line, const char *root)
 {
     const char *kinds = strchr(line, ':'), *path = kinds ? strchr(kinds + 1, ':') : NULL;
     SCOPED(buf) mount = BUF_INIT;
-    uint64_t limit = UINT64_MAX;
     if (!path)
-        return limit;
-    char *list = mem_strndup(kinds + 1, (size_t)(path - kinds - 1));
-    char *group = mem_strndup(path + 1, strcspn(path + 1, "\n"));
+        return UINT64_MAX;
+    SCOPED_MEM char *list = mem_strndup(kinds + 1, (size_t)(path - kinds - 1));
+    SCOPED_MEM char *group = mem_strndup(path + 1, strcspn(path + 1, "\n"));
     if (group[0] == '/' && !group[1])
         group[0] = '\0';
     buf_addf(&mount, "%s/memory", root);
-    if (!*list)
-        limit = least_limit(root, group, "memory.max");
-    else if (strstr(list, "memory"))
-        limit = least_limit(mount.data, group, "memory.limit_in_bytes");
-    free(list);
-    free(group);
-    return limit;
+    return !*list                   ? least_limit(root, group, "memory.max")
+           : strstr(list, "memory") ? least_limit(mount.data, group, "memory.limit_in_bytes")
+                                    : UINT64_MAX;
 }
 
 uint64_t usage_group_bytes(const char *membership, const char *root)

@@ -246,13 +246,10 @@ int safetensors_same(const struct safetensors *s, const struct safetensor *t,
 {
     if (t->bytes != other->bytes)
         return 0;
-    unsigned char *copy, *other_copy;
+    SCOPED_MEM unsigned char *copy = NULL, *other_copy = NULL;
     const unsigned char *a = safetensors_bytes(s, t, &copy),
                         *b = safetensors_bytes(other_s, other, &other_copy);
-    int same = !memcmp(a, b, t->bytes);
-    free(copy);
-    free(other_copy);
-    return same;
+    return !memcmp(a, b, t->bytes);
 }
 
 int safetensors_type(const struct safetensors *s, const struct safetensor *t, enum ops_type *type)
@@ -276,13 +273,12 @@ int safetensors_type(const struct safetensors *s, const struct safetensor *t, en
 int safetensors_read_part(const struct safetensors *s, const struct safetensor *t, int64_t first,
                           int64_t n, float *out)
 {
-    unsigned char *copy;
+    SCOPED_MEM unsigned char *copy = NULL;
     enum ops_type type;
     if (safetensors_type(s, t, &type) < 0)
         return -1;
     const unsigned char *all = safetensors_bytes(s, t, &copy);
     stored_read(type, out, all + stored_bytes(type, first), n);
-    free(copy);
     return 0;
 }
 

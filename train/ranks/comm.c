@@ -511,11 +511,11 @@ void comm_collect(struct comm *c, enum comm_group group, void *all, const void *
 double comm_sum_real(struct comm *c, enum comm_group group, double x)
 {
     const int size = c->size[group];
-    double *all = mem_zalloc((size_t)size, sizeof *all), sum = 0;
+    SCOPED_MEM double *all = mem_zalloc((size_t)size, sizeof *all);
+    double sum = 0;
     comm_collect(c, group, all, &x, sizeof x, "sum");
     for (int q = 0; q < size; q++)
         sum += all[q];
-    free(all);
     return sum;
 }
 
@@ -541,7 +541,8 @@ int comm_agree(struct comm *c, int result)
     const int size = c->size[COMM_WORLD];
     if (size == 1)
         return result < 0 ? -1 : 0;
-    struct verdict *all = mem_zalloc((size_t)size, sizeof *all), own = { 0 };
+    SCOPED_MEM struct verdict *all = mem_zalloc((size_t)size, sizeof *all);
+    struct verdict own = { 0 };
     int first = size, failed = 0;
     if (result < 0) {
         own = (struct verdict){ .failed = 1, .usage = err_is_usage() };
@@ -552,24 +553,20 @@ int comm_agree(struct comm *c, int result)
         failed += all[r].failed;
         first = all[r].failed ? r : first;
     }
-    if (failed) {
-        int alike = 0;
-        for (int r = 0; r < size; r++)
-            alike += all[r].failed && !strcmp(all[r].text, all[first].text);
-        take_error(c, &all[first], first, alike == size);
-    }
-    free(all);
-    return failed ? -1 : 0;
+    int alike = 0;
+    for (int r = 0; r < size && failed; r++)
+        alike += all[r].failed && !strcmp(all[r].text, all[first].text);
+    return failed ? take_error(c, &all[first], first, alike == size) : 0;
 }
 
 int comm_most(struct comm *c, int x)
 {
     const int size = c->size[COMM_WORLD];
-    int *all = mem_zalloc((size_t)size, sizeof *all), most = x;
+    SCOPED_MEM int *all = mem_zalloc((size_t)size, sizeof *all);
+    int most = x;
     comm_collect(c, COMM_WORLD, all, &x, sizeof x, "signals");
     for (int r = 0; r < size; r++)
         most = all[r] > most ? all[r] : most;
-    free(all);
     return most;
 }
 
@@ -697,7 +694,8 @@ static void say_why_not(const struct comm *c, const struct device *all, struct b
 /* Finds out if the devices can exchange arrays; `why` is empty if they can. */
 static int find_devices(struct comm *c, struct ops *o, struct buf *why)
 {
-    struct device *all = mem_zalloc((size_t)c->size[COMM_WORLD], sizeof *all), own = { 0 };
+    SCOPED_MEM struct device *all = mem_zalloc((size_t)c->size[COMM_WORLD], sizeof *all);
+    struct device own = { 0 };
     own.found = ops_group_find(o, own.name);
     snprintf(own.why, sizeof own.why, "%s", own.found > 0 ? "" : err_get());
     snprintf(own.host, sizeof own.host, "%s", comm_host(c, c->rank[COMM_WORLD]));
@@ -705,7 +703,6 @@ static int find_devices(struct comm *c, struct ops *o, struct buf *why)
     comm_collect(c, COMM_WORLD, all, &own, sizeof own, "devices");
     if (!result)
         say_why_not(c, all, why);
-    free(all);
     return result;
 }
 
@@ -713,19 +710,16 @@ static int find_devices(struct comm *c, struct ops *o, struct buf *why)
 static int join_group(struct comm *c, struct ops *o, enum comm_group group)
 {
     const int size = c->size[group], rank = c->rank[group];
-    char id[OPS_GROUP_ID] = { 0 }, *all = mem_zalloc((size_t)size, sizeof id);
+    char id[OPS_GROUP_ID] = { 0 };
+    SCOPED_MEM char *all = mem_zalloc((size_t)size, sizeof id);
     struct comm_work w = { .kind = WORK_WATCH };
-    int result = rank ? 0 : ops_group_identify(o, id);
-    if (comm_agree(c, result) < 0) {
-        free(all);
+    if (comm_agree(c, rank ? 0 : ops_group_identify(o, id)) < 0)
         return -1;
-    }
     comm_collect(c, group, all, id, sizeof id, "identity of a group of devices");
     begin(c, &w, group, "joining of devices");
     c->thread->devices[group] = ops_group_join(o, all, rank, size, c->thread->groups[group].local);
     issue(c->thread, &w, c->thread->devices[group] ? 0 : -1);
     wait_for(c->thread, &w);
-    free(all);
     return 0;
 }
 

@@ -230,12 +230,10 @@ int link_wait(struct link *l, struct link_request *requests, int n)
 
 int link_watch(struct link *l, const int *peers, int n, int (*reached)(void *ctx), void *ctx)
 {
-    struct link_request *requests = mem_zalloc((size_t)n, sizeof *requests);
+    SCOPED_MEM struct link_request *requests = mem_zalloc((size_t)n, sizeof *requests);
     for (int i = 0; i < n; i++) /* name_peers names the peers of requests that are not done */
         requests[i] = (struct link_request){ peers[i] == l->rank ? NULL : requests, peers[i] };
-    int result = wait_for(l, &(struct waiting){ requests, n, reached, ctx });
-    free(requests);
-    return result;
+    return wait_for(l, &(struct waiting){ requests, n, reached, ctx });
 }
 
 /* ---- life cycle ------------------------------------------------------------------------------ */

@@ -20,7 +20,8 @@ enum {
  * numbers do not count. The caller frees the array. */
 static double *smooth(const struct metrics *m)
 {
-    double *sums = mem_zalloc(m->count + 1, sizeof *sums), *out = mem_zalloc(m->count, sizeof *out);
+    double *out = mem_zalloc(m->count, sizeof *out);
+    SCOPED_MEM double *sums = mem_zalloc(m->count + 1, sizeof *sums);
     SCOPED_MEM size_t *counts = mem_zalloc(m->count + 1, sizeof *counts);
     for (size_t i = 0; i < m->count; i++) {
         const int there = isfinite(m->points[i].loss);
@@ -34,7 +35,6 @@ static double *smooth(const struct metrics *m)
         out[i] = (sums[i + reach + 1] - sums[i - reach]) /
                  (double)(counts[i + reach + 1] - counts[i - reach]);
     }
-    free(sums);
     return out;
 }
 
