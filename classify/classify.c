@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "common/base/utf8.h"
 #include "common/files/packed.h"
 #include "common/formats/js.h"
 
@@ -62,7 +63,7 @@ static long index_of(const struct reader *r, const char *name)
     if (r->numbered)
         return strtol(name, NULL, 10) - 1;
     for (long i = 0; (x = column(header, i)).s; i++)
-        if (x.n == strlen(name) && !memcmp(x.s, name, x.n))
+        if (bytes_are(x.s, x.n, name))
             return i;
     return -1;
 }
@@ -257,12 +258,11 @@ static int read_object(struct reader *r)
 
 static int read_lines(struct reader *r, struct input *in)
 {
-    static const char mark[] = "\xEF\xBB\xBF"; /* the byte order mark */
     char *line;
     size_t n;
     int result = 0, more = 1;
     for (uint64_t number = 1; !result && (more = input_line(in, &line, &n)) > 0; number++) {
-        const size_t skip = number == 1 && n >= 3 && !memcmp(line, mark, 3) ? 3 : 0;
+        const size_t skip = number == 1 ? utf8_mark(line, n) : 0;
         n -= n > skip && line[n - 1] == '\r';
         r->line = (struct cell){ line + skip, n - skip };
         buf_clear(&r->where);

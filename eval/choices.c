@@ -121,7 +121,7 @@ static int put_connector(struct buf *out, struct span s)
 {
     static const char *const words[][2] = { { "cause", "because" }, { "effect", "therefore" } };
     for (int i = 0; i < 2; i++)
-        if (s.n == strlen(words[i][0]) && !memcmp(s.s, words[i][0], s.n)) {
+        if (bytes_are(s.s, s.n, words[i][0])) {
             buf_adds(out, words[i][1]);
             return 0;
         }
@@ -263,7 +263,7 @@ static int put_slot(struct buf *out, const struct source *q, struct span slot, s
     if (!text.s)
         return err_set("%s: the object has no string \"%.*s\"", q->name, (int)key.n, key.s);
     for (int f = 0; f < FUNCTIONS; f++)
-        if (strlen(functions[f].name) == word && !memcmp(functions[f].name, slot.s, word)) {
+        if (bytes_are(slot.s, word, functions[f].name)) {
             int result = functions[f].put(out, text);
             return result < 0 ? err_in("%s: \"%.*s\"", q->name, (int)key.n, key.s) : 0;
         }

@@ -213,7 +213,7 @@ static int find_column(const struct csv *c, const char *name, size_t *column)
     size_t n;
     for (*column = 0; *column < c->count; ++*column) {
         const char *s = csv_cell(c, *column, &n);
-        if (n == strlen(name) && !memcmp(s, name, n))
+        if (bytes_are(s, n, name))
             return 0;
     }
     return err_set("the table has no column '%s'", name);

@@ -39,8 +39,7 @@ static size_t word_length(const char *s, size_t n)
 
 static int is_article(const char *s, size_t n)
 {
-    return (n == 1 && *s == 'a') || (n == 2 && !memcmp(s, "an", 2)) ||
-           (n == 3 && !memcmp(s, "the", 3));
+    return bytes_are(s, n, "a") || bytes_are(s, n, "an") || bytes_are(s, n, "the");
 }
 
 void squad_normalise(struct buf *out, const char *s, size_t n)

@@ -67,7 +67,7 @@ static int has_words(const char *s, size_t n, size_t least)
 
 static int ends_well(const char *s, size_t n)
 {
-    return n && memchr(".?!\"'", s[n - 1], 5) && !(n >= 3 && !memcmp(s + n - 3, "...", 3));
+    return n && memchr(".?!\"'", s[n - 1], 5) && !bytes_end(s, n, "...");
 }
 
 /* Returns the bytes of the reference mark at s[0..n), which begins with [. */
@@ -75,7 +75,7 @@ static size_t reference(const char *s, size_t n)
 {
     static const char *const marks[] = { "[edit]", "[citation needed]" };
     for (int i = 0; i < 2; i++)
-        if (n >= strlen(marks[i]) && !memcmp(s, marks[i], strlen(marks[i])))
+        if (bytes_begin(s, n, marks[i]))
             return strlen(marks[i]);
     size_t k = 1;
     while (k < n && s[k] >= '0' && s[k] <= '9')

@@ -33,9 +33,7 @@ int entries_open(struct entries *s, char *const *paths, int count, enum entry_fo
 static void close_file(struct entries *s)
 {
     rows_close(&s->rows);
-    if (s->open)
-        packed_close(&s->packed, &s->in);
-    s->open = 0;
+    packed_close(&s->packed, &s->in);
 }
 
 void entries_close(struct entries *s)
@@ -82,7 +80,6 @@ static int open_next(struct entries *s)
 {
     if (packed_open(&s->packed, &s->in, s->paths.names[s->next]) < 0)
         return -1;
-    s->open = 1;
     s->next++;
     s->line = 0;
     s->in.most = DOCUMENT_MOST;
@@ -165,9 +162,9 @@ int entries_read(struct entries *s, struct entry *r)
     r->changed = 0;
     r->close = 0;
     for (;;) {
-        if (!s->open && s->next == s->paths.count)
+        if (!s->in.path && s->next == s->paths.count)
             return 0;
-        if (!s->open && open_next(s) < 0)
+        if (!s->in.path && open_next(s) < 0)
             return -1;
         int got = read_open(s, r);
         if (got < 0)
@@ -220,12 +217,12 @@ static int scan_text(struct search *f)
 static int scan_member(struct search *f, const char *key, size_t n, const char *field)
 {
     struct entry *r = f->r;
-    if (field && strlen(field) == n && !memcmp(field, key, n))
+    if (field && bytes_are(key, n, field))
         return scan_text(f);
     if (field && strlen(field) > n && field[n] == '.' && !memcmp(field, key, n) &&
         js_scan_peek(&f->scan) == '{')
         return scan_object(f, field + n + 1);
-    int is_mark = f->depth == 1 && n == strlen(MARK) && !memcmp(key, MARK, n);
+    int is_mark = f->depth == 1 && bytes_are(key, n, MARK);
     js_scan_peek(&f->scan);
     size_t begin = f->scan.at;
     if (js_scan_value(&f->scan, NESTED_MOST - 1) < 0)

@@ -55,8 +55,7 @@ struct entries {
     size_t next; /* file to open next */
     enum entry_format format;
     const char *field;
-    int open;
-    struct input in;
+    struct input in; /* path NULL: no file is open */
     struct packed packed;
     struct rows rows;
     struct document_reader reader;

@@ -72,13 +72,6 @@ static double symbols(const struct facts *x)
     return share(count, x->f->word_count);
 }
 
-/* Whether the line begins, or ends, with a mark. */
-static int has(struct span line, int at_end, const char *mark)
-{
-    size_t n = strlen(mark);
-    return line.n >= n && !memcmp(line.s + (at_end ? line.n - n : 0), mark, n);
-}
-
 /* Share of lines that begin with a bullet; n 1: that end in an ellipsis. */
 static double marked_lines(const struct facts *x)
 {
@@ -87,8 +80,10 @@ static double marked_lines(const struct facts *x)
     for (size_t at = 0, n, next; at < f->n; at = next, lines++) {
         n = features_line(f, &line_at, at, &next);
         struct span line = whitespace_strip(f->text + at, n);
-        count += has(line, x->n, x->n ? "..." : "-") ||
-                 has(line, x->n, x->n ? "\xE2\x80\xA6" : "\xE2\x80\xA2");
+        count += x->n
+                     ? bytes_end(line.s, line.n, "...") || bytes_end(line.s, line.n, "\xE2\x80\xA6")
+                     : bytes_begin(line.s, line.n, "-") ||
+                           bytes_begin(line.s, line.n, "\xE2\x80\xA2");
     }
     return share(count, lines);
 }

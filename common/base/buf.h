@@ -52,6 +52,24 @@ void buf_add_replaced(struct buf *out, const char *text, size_t n, const char *f
  * the byte what[0] is rare in the text. */
 const char *bytes_find(const char *s, const char *end, const char *what, size_t n);
 
+/* Return 1 if s[0..n) equals the string, begins with it, or ends with it, else 0. */
+static inline int bytes_are(const char *s, size_t n, const char *string)
+{
+    return n == strlen(string) && !memcmp(s, string, n);
+}
+
+static inline int bytes_begin(const char *s, size_t n, const char *string)
+{
+    const size_t len = strlen(string);
+    return n >= len && !memcmp(s, string, len);
+}
+
+static inline int bytes_end(const char *s, size_t n, const char *string)
+{
+    const size_t len = strlen(string);
+    return n >= len && !memcmp(s + n - len, string, len);
+}
+
 int hex_digit(char c); /* the digit's value, or -1 if c is no hexadecimal digit */
 
 /* Drops spaces, tabs, CR and LF at the end. */

@@ -268,7 +268,7 @@ AVX2 static size_t blocks_avx2(const unsigned char *p, size_t n)
 
 size_t utf8_mark(const char *text, size_t n)
 {
-    return n >= 3 && !memcmp(text, "\xEF\xBB\xBF", 3) ? 3 : 0;
+    return bytes_begin(text, n, "\xEF\xBB\xBF") ? 3 : 0;
 }
 
 size_t utf8_valid(const char *text, size_t n)

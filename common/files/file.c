@@ -265,8 +265,7 @@ int file_of_program(struct buf *out, const char *name)
 
 int file_ends_with(const char *s, const char *suffix)
 {
-    size_t n = strlen(s), m = strlen(suffix);
-    return n >= m && !strcmp(s + n - m, suffix);
+    return bytes_end(s, strlen(s), suffix);
 }
 
 void file_names_add(struct file_names *out, const char *name)
@@ -370,10 +369,9 @@ void file_names_release(struct file_names *names)
 
 int file_check_pointer(const char *path, const void *bytes, size_t n)
 {
-    static const char first[] = "version https://git-lfs";
-    if (n < sizeof first - 1 || memcmp(bytes, first, sizeof first - 1) != 0)
-        return 0;
-    return err_set("'%s' is a git-lfs pointer, not the file it stands for", path);
+    return bytes_begin(bytes, n, "version https://git-lfs")
+               ? err_set("'%s' is a git-lfs pointer, not the file it stands for", path)
+               : 0;
 }
 
 int file_map(struct file_map *map, const char *path)
@@ -461,20 +459,23 @@ int file_nameless(const char *dir)
 
 /* ---- sequential input ------------------------------------------------------------------- */
 
-int input_open(struct input *in, const char *path)
+static int open_input(struct input *in, const char *path, int flags)
 {
-    *in = (struct input){ .fd = 0 };
-    if (!is_std(path)) {
-        in->fd = AGAIN(open(path, O_RDONLY | O_CLOEXEC));
-        if (in->fd < 0)
-            return err_set("cannot open '%s': %s", path, strerror(errno));
-    }
     struct stat st;
+    *in = (struct input){ .fd = is_std(path) ? 0
+                                             : AGAIN(open(path, O_RDONLY | O_CLOEXEC | flags)) };
+    if (in->fd < 0)
+        return err_set("cannot open '%s': %s", path, strerror(errno));
     in->regular = fstat(in->fd, &st) == 0 && S_ISREG(st.st_mode);
     /* A larger pipe needs fewer switches. On other files the call fails, which does no harm. */
     fcntl(in->fd, F_SETPIPE_SZ, PIPE_BYTES);
     in->path = mem_strdup(is_std(path) ? "<stdin>" : path);
     return 0;
+}
+
+int input_open(struct input *in, const char *path)
+{
+    return open_input(in, path, 0);
 }
 
 /* Reads the first bytes of a pipe that was opened without blocking. Opening it with blocking would
@@ -495,14 +496,10 @@ static int wait_for_writer(struct input *in)
 int input_open_soon(struct input *in, const char *path)
 {
     struct stat st;
-    if (is_std(path))
-        return input_open(in, path);
-    *in = (struct input){ .fd = AGAIN(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) };
-    if (in->fd < 0)
-        return err_set("cannot open '%s': %s", path, strerror(errno));
-    in->path = mem_strdup(path);
-    int result = fstat(in->fd, &st) < 0 ? cannot_look(path) : 0;
-    in->regular = !result && S_ISREG(st.st_mode);
+    int result = open_input(in, path, O_NONBLOCK);
+    if (result < 0 || is_std(path))
+        return result;
+    result = fstat(in->fd, &st) < 0 ? cannot_look(path) : 0;
     if (!result && S_ISFIFO(st.st_mode))
         result = wait_for_writer(in);
     if (!result && fcntl(in->fd, F_SETFL, 0) < 0)
@@ -655,12 +652,11 @@ static int open_special(struct output *out, const char *path)
 
 static int open_temporary(struct output *out, const char *path)
 {
-    struct buf temp = BUF_INIT;
+    SCOPED(buf) temp = BUF_INIT;
     if (!(out->path = file_resolve(path)))
         return -1;
     out->fd = temp_create(&temp, out->path);
     if (out->fd < 0) {
-        buf_release(&temp);
         free(out->path);
         *out = (struct output){ 0 };
         return -1;

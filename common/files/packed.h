@@ -22,7 +22,7 @@ struct packed {
 /* Opens the file `path` ("-" is stdin), so that `in` reads its unpacked bytes; in->path is `path`.
  * Returns 0, or -1 with an error; then there is nothing to close. */
 int packed_open(struct packed *p, struct input *in, const char *path);
-void packed_close(struct packed *p, struct input *in);
+void packed_close(struct packed *p, struct input *in); /* fine on zeroed structs */
 
 /* Returns the length of `path` without a suffix such as ".gz". */
 size_t packed_name(const char *path);

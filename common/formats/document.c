@@ -80,12 +80,6 @@ void document_put_end(struct buf *out, uint64_t documents)
 
 /* ---- reading ---------------------------------------------------------------------------- */
 
-static int starts(const char *line, size_t len, const char *with)
-{
-    size_t n = strlen(with);
-    return len >= n && !memcmp(line, with, n);
-}
-
 static void add_unescaped(struct buf *out, const char *s, size_t n)
 {
     static const struct {
@@ -103,7 +97,7 @@ static void add_unescaped(struct buf *out, const char *s, size_t n)
         size_t used = 1;
         char c = '&';
         for (size_t i = 0; i < sizeof entities / sizeof *entities; i++) {
-            if (starts(s, n, entities[i].name)) {
+            if (bytes_begin(s, n, entities[i].name)) {
                 used = strlen(entities[i].name);
                 c = entities[i].c;
             }
@@ -130,8 +124,7 @@ static void get_attribute(struct buf *out, const char *line, size_t len, const c
 
 static int is_own(const char *name, size_t n)
 {
-    return (n == 2 && !memcmp(name, "id", n)) || (n == 3 && !memcmp(name, "url", n)) ||
-           (n == 5 && !memcmp(name, "title", n));
+    return bytes_are(name, n, "id") || bytes_are(name, n, "url") || bytes_are(name, n, "title");
 }
 
 /* Sets *out to the attributes of the line that have no field of their own. */
@@ -186,16 +179,16 @@ static int find_doc(struct document_reader *r, char **line, size_t *len)
     for (int got; (got = input_line(r->in, line, len)) != 0;) {
         if (got < 0)
             return -1;
-        if (starts(*line, *len, BEGIN)) {
+        if (bytes_begin(*line, *len, BEGIN)) {
             if (r->promised)
                 return torn(r);
             r->promised = 1;
             r->documents = 0; /* streams may be concatenated */
             r->sentences = memmem(*line, *len, "sentences=1", 11) != NULL;
-        } else if (starts(*line, *len, END)) {
+        } else if (bytes_begin(*line, *len, END)) {
             if (read_end_mark(r, *line, *len) < 0)
                 return -1;
-        } else if (starts(*line, *len, "<doc ")) {
+        } else if (bytes_begin(*line, *len, "<doc ")) {
             r->offset = r->in->offset - *len - 1;
             return 1;
         } else if (*len && (*line)[0] != '\r') {
@@ -219,7 +212,7 @@ int document_read(struct document_reader *r, struct document *d)
     get_others(&d->more, line, len);
     buf_clear(&d->text);
     for (uint64_t n = 0; (got = input_line(r->in, &line, &len)) > 0; n++) {
-        if (starts(line, len, "</doc>")) {
+        if (bytes_begin(line, len, "</doc>")) {
             buf_rtrim(&d->text);
             r->documents++;
             return 1;

@@ -349,7 +349,7 @@ int gguf_check(const struct gguf *g)
 const struct gguf_key *gguf_find(const struct gguf *g, const char *name)
 {
     for (size_t i = 0; i < g->key_count; i++)
-        if (g->keys[i].n == strlen(name) && !memcmp(g->keys[i].name, name, g->keys[i].n))
+        if (bytes_are(g->keys[i].name, g->keys[i].n, name))
             return &g->keys[i];
     return NULL;
 }

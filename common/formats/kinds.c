@@ -207,7 +207,7 @@ static int starts(const char *text, size_t n, const char *const *words)
     for (; n && memchr(" \t\r\n", *text, 4); n--)
         text++;
     for (; *words; words++)
-        if (n >= strlen(*words) && !memcmp(text, *words, strlen(*words)))
+        if (bytes_begin(text, n, *words))
             return 1;
     return 0;
 }

@@ -13,8 +13,7 @@ int64_t labels_find(const struct labels *c, const char *name, size_t n)
     const char *at = c->names;
     for (int64_t i = 0; i < c->count; i++, at += strlen(at) + 1) {
         const char *number = strncmp(at, "LABEL_", 6) ? at : at + 6;
-        if ((strlen(at) == n && !memcmp(at, name, n)) ||
-            (strlen(number) == n && !memcmp(number, name, n)))
+        if (bytes_are(name, n, at) || bytes_are(name, n, number))
             return i;
     }
     return -1;

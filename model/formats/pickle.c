@@ -273,7 +273,7 @@ static const char storage_begin[] = "torch\n", storage_end[] = "Storage";
 
 static int is_text(const struct value *v, const char *text)
 {
-    return v->length == strlen(text) && !memcmp(v->text, text, v->length);
+    return bytes_are(v->text, v->length, text);
 }
 
 static int is_storage_class(const struct value *v)

@@ -51,11 +51,6 @@ static int add_shard(struct manifest *m, const char *key, const char *line)
     return 0;
 }
 
-static int begins(const struct buf *text, const char *with)
-{
-    return text->len >= strlen(with) && !memcmp(text->data, with, strlen(with));
-}
-
 static void print_sum(char line[SUM_BYTES + 1], const struct buf *text, size_t n)
 {
     snprintf(line, SUM_BYTES + 1, "%s%08" PRIx32 "\n", SUM, crc32c(0, text->data, n));
@@ -68,9 +63,9 @@ static int check_frame(const struct buf *text, size_t *begin, size_t *end)
     char sum[SUM_BYTES + 1];
     *begin = sizeof KIND - 1;
     *end = text->len;
-    if (begins(text, OLD_KIND))
+    if (bytes_begin(text->data, text->len, OLD_KIND))
         return 0;
-    if (!begins(text, KIND))
+    if (!bytes_begin(text->data, text->len, KIND))
         return err_set("it does not begin with textmill=shards 2");
     if (text->len < *begin + SUM_BYTES)
         return err_set("it is cut short");

@@ -245,7 +245,7 @@ static int take_values(struct bert_rows *r, int field, const struct feature_view
 static int field_of(const char *const *name, const struct feature_view *f)
 {
     for (int i = 0; i < FIELDS; i++)
-        if (name[i] && strlen(name[i]) == f->name_len && !memcmp(name[i], f->name, f->name_len))
+        if (name[i] && bytes_are(f->name, f->name_len, name[i]))
             return i;
     return -1;
 }

@@ -126,7 +126,7 @@ static size_t property(struct classes_set *s, const char *p, size_t n, charset_p
     int inverted = (p[1] == 'P') != (*name == '^'), known;
     name += *name == '^';
     size_t len = (size_t)(end - name);
-    if (len == strlen("White_Space") && !memcmp(name, "White_Space", len)) {
+    if (bytes_are(name, len, "White_Space")) {
         classes_space_set(s);
         known = 1;
     } else if (!(known = len && classes_category(s, name, len) == 0)) {

@@ -76,8 +76,7 @@ static int read_choice(struct reader *r);
 
 static int begins(const struct reader *r, const char *with)
 {
-    size_t n = strlen(with);
-    return (size_t)(r->end - r->p) >= n && !memcmp(r->p, with, n);
+    return bytes_begin(r->p, (size_t)(r->end - r->p), with);
 }
 
 static int skip(struct reader *r, const char *text)

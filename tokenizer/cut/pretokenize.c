@@ -19,7 +19,7 @@ static int is_gpt2_pattern(const char *text, size_t n)
         "'(?:[sdmt]|ll|ve|re)| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+",
     };
     for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++)
-        if (n == strlen(spellings[i]) && !memcmp(text, spellings[i], n))
+        if (bytes_are(text, n, spellings[i]))
             return 1;
     return 0;
 }

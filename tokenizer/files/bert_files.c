@@ -27,7 +27,7 @@ int bert_roles(struct vocabulary *v)
 int bert_is_role(const char *token, size_t n)
 {
     for (int i = 0; i < TOKENIZER_ROLES; i++)
-        if (n == strlen(bert_role_names[i]) && !memcmp(token, bert_role_names[i], n))
+        if (bytes_are(token, n, bert_role_names[i]))
             return 1;
     return 0;
 }

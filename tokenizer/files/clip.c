@@ -39,7 +39,7 @@ static void put_merges(struct buf *out, const struct buf *merges)
     struct lines l = LINES_OF(merges->data, merges->len);
     const char *before = "[";
     while (lines_next_text(&l)) {
-        if (!l.len || (l.number == 1 && l.len >= 8 && !memcmp(l.line, "#version", 8)))
+        if (!l.len || (l.number == 1 && bytes_begin(l.line, l.len, "#version")))
             continue;
         buf_adds(out, before);
         js_quote(out, l.line, l.len);

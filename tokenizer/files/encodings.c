@@ -96,8 +96,7 @@ const struct encoding *encoding_of_class(const char *name)
     n -= n > 4 && !strcmp(name + n - 4, "Fast") ? 4 : 0;
     for (size_t i = 0; i < ENCODINGS && n; i++) {
         const char *class = encodings[i].class, *model = encodings[i].model;
-        if ((class && strlen(class) == n && !memcmp(class, name, n)) ||
-            (model && !strcmp(model, name)))
+        if ((class && bytes_are(name, n, class)) || (model && !strcmp(model, name)))
             return &encodings[i];
     }
     return NULL;

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE /* memmem */
 #include "tokenizer/files/files.h"
 
+#include "common/base/lines.h"
 #include "common/files/file.h"
 #include "common/formats/gguf.h"
 #include "common/formats/js.h"
@@ -171,14 +172,11 @@ static int load_ranks(struct vocabulary *v, const char *path, const struct token
 /* Returns 1 if some line is "[UNK]", as in every vocabulary of BERT, else 0. */
 static int is_vocab_txt(const struct buf *text)
 {
-    static const char line[] = "\n[UNK]";
-    const char *at = text->data, *end = text->data + text->len;
-    if (text->len >= 5 && !memcmp(at, line + 1, 5) && (text->len == 5 || strchr("\r\n", at[5])))
-        return 1;
-    while ((at = memmem(at, (size_t)(end - at), line, 6)) && (at += 6) != end)
-        if (*at == '\n' || *at == '\r')
+    struct lines l = LINES_OF(text->data, text->len);
+    while (lines_next_text(&l))
+        if (bytes_are(l.line, l.len, "[UNK]"))
             return 1;
-    return at == end;
+    return 0;
 }
 
 static int load_gguf(struct vocabulary *v, const char *path)

@@ -331,8 +331,7 @@ static int is_bracketed(const struct item *t)
 static int put_word(struct vocabulary *v, const struct item *t, void *name)
 {
     struct buf *b = name;
-    const size_t skip = t->n >= strlen(mark) && !memcmp(t->s, mark, strlen(mark)) ? strlen(mark)
-                                                                                  : 0;
+    const size_t skip = bytes_begin(t->s, t->n, mark) ? strlen(mark) : 0;
     if (bert_is_role(t->s, t->n)) { /* a normal token in some files */
         struct item special = *t;
         special.type = SENTENCEPIECE_CONTROL;

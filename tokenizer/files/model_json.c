@@ -5,11 +5,6 @@
 #include "tokenizer/files/files.h"
 #include "tokenizer/model/alphabet.h"
 
-static int is_name(const char *key, size_t n, const char *name)
-{
-    return n == strlen(name) && !memcmp(key, name, n);
-}
-
 static int check_utf8(const struct js_scan *s)
 {
     size_t good = utf8_valid(s->text, s->n);
@@ -41,9 +36,9 @@ static int find_in_model(struct js_scan *s, struct model_parts *p)
     s->at++;
     for (size_t i = 0; (more = js_scan_next(s, '}', i)) > 0; i++) {
         if (js_scan_key(s, &key, &n) < 0 ||
-            (is_name(key, n, "vocab")    ? find_part(s, '{', &p->vocab)
-             : is_name(key, n, "merges") ? find_part(s, '[', &p->merges)
-                                         : js_scan_skip(s)) < 0)
+            (bytes_are(key, n, "vocab")    ? find_part(s, '{', &p->vocab)
+             : bytes_are(key, n, "merges") ? find_part(s, '[', &p->merges)
+                                           : js_scan_skip(s)) < 0)
             return -1;
     }
     return more;
@@ -61,7 +56,7 @@ static int find_in_root(struct js_scan *s, struct model_parts *p)
     s->at++;
     for (size_t i = 0; (more = js_scan_next(s, '}', i)) > 0; i++) {
         if (js_scan_key(s, &key, &n) < 0 ||
-            (is_name(key, n, "model") ? find_in_model(s, p) : js_scan_skip(s)) < 0)
+            (bytes_are(key, n, "model") ? find_in_model(s, p) : js_scan_skip(s)) < 0)
             return -1;
     }
     return more;
@@ -198,7 +193,7 @@ int model_pieces_read(struct vocabulary *v, const struct js *list)
 static int put_plain_token(struct vocabulary *v, const char *name, size_t n, int64_t id,
                            struct buf *bytes)
 {
-    if (is_name(name, n, end_of_text_name)) {
+    if (bytes_are(name, n, end_of_text_name)) {
         if (v->end_of_text >= 0)
             return err_set("it occurs twice");
         if (vocabulary_put(v, id, name, n, TOKEN_ADDED) < 0)

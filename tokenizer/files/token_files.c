@@ -70,16 +70,9 @@ int merges_parse(struct vocabulary *v, const char *text, size_t n, const char *n
     struct lines l = LINES_OF(text, n);
     int result = 0;
     while (!result && lines_next_text(&l)) {
-        const char *line = l.line;
-        const size_t len = l.len;
-        if (!len || (l.number == 1 && len >= 8 && !memcmp(line, "#version", 8)))
+        if (!l.len || (l.number == 1 && bytes_begin(l.line, l.len, "#version")))
             continue;
-        const char *space = memchr(line, ' ', len);
-        size_t left = space ? (size_t)(space - line) : 0;
-        if (!left || left + 1 == len || memchr(space + 1, ' ', len - left - 1))
-            result = err_set("%s: line %" PRIu64 " is not a merge of two tokens", name, l.number);
-        else if (merge_left(v, &m, line, left) < 0 ||
-                 merge_right(v, &m, space + 1, len - left - 1) < 0)
+        if (merge_joined(v, &m, l.line, l.len) < 0)
             result = err_in("%s: line %" PRIu64, name, l.number);
     }
     return result;

@@ -19,9 +19,8 @@ struct source {
     uint64_t replaced, returns, empty;
     int sentences; /* some file read so far has sentences */
 
-    int open;
     enum source_format current; /* of the open file */
-    struct input in;
+    struct input in;            /* path NULL: no file is open */
     struct packed packed;
     struct csv csv;
     size_t *columns; /* column numbers of the fields */
@@ -51,9 +50,7 @@ static void close_file(struct source *s)
 {
     csv_close(&s->csv);
     rows_close(&s->rows);
-    if (s->open)
-        packed_close(&s->packed, &s->in);
-    s->open = 0;
+    packed_close(&s->packed, &s->in);
 }
 
 void source_close(struct source *s)
@@ -68,11 +65,6 @@ void source_close(struct source *s)
 }
 
 /* ---- one file ------------------------------------------------------------------------------ */
-
-static int begins(const char *text, size_t n, const char *with)
-{
-    return n >= strlen(with) && !memcmp(text, with, strlen(with));
-}
 
 static enum source_format guess(const char *name, const char *text, size_t n)
 {
@@ -176,7 +168,7 @@ static int open_rows(struct source *s)
     enum columns_kind kind = COLUMNS_ARROW_STREAM;
     if (s->current == SOURCE_PARQUET)
         kind = COLUMNS_PARQUET;
-    else if (in->data && begins(in->data + in->begin, in->end - in->begin, "ARROW1"))
+    else if (in->data && bytes_begin(in->data + in->begin, in->end - in->begin, "ARROW1"))
         kind = COLUMNS_ARROW_FILE;
     s->in.most = s->how.most;
     return rows_open(&s->rows, &s->in, kind, fields(s));
@@ -192,7 +184,6 @@ static int open_next(struct source *s)
     const char *path = s->paths.names[s->next];
     if (packed_open(&s->packed, &s->in, path) < 0)
         return -1;
-    s->open = 1;
     s->in.most = s->packed.is_packed || !s->in.regular ? s->how.most : 0;
     if (recognise(s, path) < 0)
         return -1;
@@ -465,11 +456,11 @@ const char *source_file(const struct source *s)
 int source_read(struct source *s, struct buf *text, int *sentences)
 {
     for (;;) {
-        if (!s->open && s->next == s->paths.count) {
+        if (!s->in.path && s->next == s->paths.count) {
             *sentences = s->sentences;
             return 0;
         }
-        if (!s->open && open_next(s) < 0)
+        if (!s->in.path && open_next(s) < 0)
             return -1;
         int got = read_open(s, text, sentences);
         if (got)

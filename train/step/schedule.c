@@ -80,7 +80,7 @@ static int parse(struct schedule *s, const char *text)
     if (strchr("0123456789", *text) && *text)
         return take_rates(s, text);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strlen(words[i].name) == n && !memcmp(words[i].name, text, n)) {
+        if (bytes_are(text, n, words[i].name)) {
             s->kind = (enum schedule_kind)i;
             return take_numbers(s, text + n) < 0
                        ? err_usage("--schedule '%s': the numbers behind %s are not " SCHEDULE_WORDS,

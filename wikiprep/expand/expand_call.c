@@ -259,7 +259,7 @@ static struct span absolute(struct expander *x, struct span name)
     if (!title_has_subpages(x->title.ns))
         return name;
     struct span rest = name;
-    while (rest.n >= 3 && !memcmp(rest.s, "../", 3))
+    while (bytes_begin(rest.s, rest.n, "../"))
         rest.s += 3, rest.n -= 3, up++;
     int below = rest.n && *rest.s == '/' && !up;
     if (!below && !up)

@@ -131,7 +131,7 @@ static enum date_order target(struct span wish, enum date_order source)
     } wishes[] = { { "dmy", DMY }, { "mdy", MDY }, { "ymd", YMD }, { "ISO 8601", ISO } };
     enum date_order order = NO_ORDER;
     for (size_t i = 0; i < sizeof wishes / sizeof *wishes; i++)
-        if (wish.n == strlen(wishes[i].name) && !memcmp(wish.s, wishes[i].name, wish.n))
+        if (bytes_are(wish.s, wish.n, wishes[i].name))
             order = wishes[i].order;
     if (source == DM || source == MD)
         return order == MDY ? MD : order == DMY ? DM : source;

@@ -102,8 +102,7 @@ static struct buf *place_of(struct line *l, const char *outer, const char *inner
         { "article_body", "html", &l->page->text },
     };
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-        if (!strcmp(places[i].outer, outer) && strlen(places[i].inner) == n &&
-            !memcmp(places[i].inner, inner, n))
+        if (!strcmp(places[i].outer, outer) && bytes_are(inner, n, places[i].inner))
             return places[i].to;
     return NULL;
 }

@@ -92,11 +92,6 @@ static int add_mark(struct sentence_model *m, unsigned char *marks, const char *
     return 0;
 }
 
-static int is_word(const char *s, size_t n, const char *word)
-{
-    return n == strlen(word) && !memcmp(s, word, n);
-}
-
 static int add_line(struct sentence_model *m, const char *s, const char *end, const char *name,
                     size_t line)
 {
@@ -112,18 +107,18 @@ static int add_line(struct sentence_model *m, const char *s, const char *end, co
     if (!n || *word == '#')
         return 0;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (is_word(word, n, kinds[i].name))
+        if (bytes_are(word, n, kinds[i].name))
             return add_words(m, kinds[i].kind, s, end, name, line);
-    if (is_word(word, n, "pair"))
+    if (bytes_are(word, n, "pair"))
         return add_pair(m, s, end, name, line);
-    if (is_word(word, n, "ordinals")) {
+    if (bytes_are(word, n, "ordinals")) {
         m->marks.ordinals = 1;
         return !next_word(&s, end, &word)
                    ? 0
                    : err_set("'%s': line %zu: 'ordinals' must stand alone", name, line);
     }
-    int pause = is_word(word, n, "pause");
-    if (pause || is_word(word, n, "end") || is_word(word, n, "question"))
+    int pause = bytes_are(word, n, "pause");
+    if (pause || bytes_are(word, n, "end") || bytes_are(word, n, "question"))
         return add_mark(m, pause ? m->marks.pauses : m->marks.ends, s, end)
                    ? err_set("'%s': line %zu: '%.*s' needs one ASCII character", name, line, (int)n,
                              word)
@@ -158,7 +153,7 @@ static void add_built_in(struct sentence_model *m, const char *lang, size_t n)
 {
     for (size_t i = 0; i < sentence_data_count; i++) {
         const struct sentence_data *d = &sentence_data[i];
-        if (strlen(d->lang) == n && !memcmp(d->lang, lang, n))
+        if (bytes_are(lang, n, d->lang))
             sentence_model_parse(m, d->text, strlen(d->text),
                                  d->lang); /* cannot fail: tests parse all built-in models */
     }

@@ -18,7 +18,7 @@ char *section_list_new(const char *names, const char *lang)
     const char *defaults = default_names(lang);
     struct buf all = BUF_INIT;
     for (struct span name; span_next(&names, ',', &name); buf_addc(&all, ','))
-        if (name.n == strlen("default") && !memcmp(name.s, "default", name.n))
+        if (bytes_are(name.s, name.n, "default"))
             buf_add_replaced(&all, defaults, strlen(defaults), "|", 1, ",", 1);
         else
             span_put(name, &all);

@@ -94,12 +94,6 @@ static void add_us(struct buf *out, const char *name, size_t n, int american)
     }
 }
 
-static int ends_with(const char *s, size_t n, const char *end)
-{
-    size_t k = strlen(end);
-    return n >= k && !memcmp(s + n - k, end, k);
-}
-
 /* Appends the plural of a unit's name: "miles per hour", "square feet", "inches of mercury",
  * "degrees Celsius". `american` 1: in American spelling. */
 static void add_plural(struct buf *out, const char *name, int american)
@@ -112,16 +106,16 @@ static void add_plural(struct buf *out, const char *name, int american)
     if (!rest && !strcmp(name, "pound-force"))
         rest = name + 5;
     size_t n = rest ? (size_t)(rest - name) : strlen(name);
-    if (ends_with(name, n, "foot")) {
+    if (bytes_end(name, n, "foot")) {
         add_us(out, name, n - 4, american);
         buf_adds(out, "feet");
     } else {
         add_us(out, name, n, american);
-        if (ends_with(name, n, "ch"))
+        if (bytes_end(name, n, "ch"))
             buf_addc(out, 'e');
-        int same = ends_with(name, n, "s") || ends_with(name, n, "hertz") ||
-                   ends_with(name, n, "power") || ends_with(name, n, "weight") ||
-                   ends_with(name, n, "stone");
+        int same = bytes_end(name, n, "s") || bytes_end(name, n, "hertz") ||
+                   bytes_end(name, n, "power") || bytes_end(name, n, "weight") ||
+                   bytes_end(name, n, "stone");
         if (!same)
             buf_addc(out, 's');
     }

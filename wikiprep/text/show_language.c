@@ -178,7 +178,7 @@ int show_ipa_ja(const struct call *c, struct buf *out)
 static const char *shown_for(struct span word, const char *const pairs[][2], size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (word.n == strlen(pairs[i][0]) && !memcmp(word.s, pairs[i][0], word.n))
+        if (bytes_are(word.s, word.n, pairs[i][0]))
             return pairs[i][1];
     return NULL;
 }

@@ -193,11 +193,6 @@ static int apply(struct machine *m, enum operator op)
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-static int starts(struct span s, const char *word)
-{
-    return s.n >= strlen(word) && !memcmp(s.s, word, strlen(word));
-}
-
 /* Returns the length in bytes of the operator at s in another spelling, HTML or typographic, and
  * sets *as to its usual spelling; returns 0 if there is none. */
 static size_t respelled(struct span s, const char **as)
@@ -209,7 +204,7 @@ static size_t respelled(struct span s, const char **as)
         { "−", "-" },
     };
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
-        if (starts(s, signs[i][0])) {
+        if (bytes_begin(s.s, s.n, signs[i][0])) {
             *as = signs[i][1];
             return strlen(signs[i][0]);
         }
@@ -290,7 +285,7 @@ static int on_sign(struct machine *m, struct span s)
     if (!m->wants_operator && (*s.s == '+' || *s.s == '-'))
         return push_operator(m, *s.s == '+' ? POSITIVE : NEGATIVE) ? -1 : 1;
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
-        if (starts(s, signs[i].sign))
+        if (bytes_begin(s.s, s.n, signs[i].sign))
             return on_binary(m, signs[i].op, signs[i].sign) ? -1 : (int)strlen(signs[i].sign);
     char sign[8] = "";
     unsigned c;

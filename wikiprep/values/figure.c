@@ -42,7 +42,7 @@ static int read_digits(struct span s, char plain[FIGURE_MAX], int *negative)
 {
     size_t n = 0;
     *negative = 0;
-    if (s.n >= 3 && !memcmp(s.s, "−", 3))
+    if (bytes_begin(s.s, s.n, "−"))
         *negative = 1, s.s += 3, s.n -= 3;
     else if (s.n && strchr("-+\x0C", *s.s))
         *negative = *s.s != '+', s.s++, s.n--;

@@ -56,10 +56,11 @@ static int parse_with_merges(struct vocabulary *v, const char *text, size_t n, c
 
 Test(files, merges_that_are_none)
 {
-    refuses(parse_with_merges, "a b\nab\n", "x: line 2 is not a merge of two tokens");
-    refuses(parse_with_merges, "#version: 0.2\na  b\n", "x: line 2 is not a merge of two tokens");
-    refuses(parse_with_merges, "a b c\n", "x: line 1 is not a merge");
-    refuses(parse_with_merges, " a\n", "x: line 1 is not a merge");
+    refuses(parse_with_merges, "a b\nab\n", "x: line 2: not a pair of tokens");
+    refuses(parse_with_merges, "#version: 0.2\na  b\n",
+            "x: line 2: ' b' is not a token of the vocabulary");
+    refuses(parse_with_merges, "a b c\n", "x: line 1: 'b c' is not a token of the vocabulary");
+    refuses(parse_with_merges, " a\n", "x: line 1: not a pair of tokens");
     refuses(parse_with_merges, "a z\n", "x: line 1: 'z' is not a token of the vocabulary");
     refuses(parse_with_merges, "a b\nb c\n",
             "x: line 2: the merge of 'b' and 'c' is not a token of the vocabulary");
