@@ -172,6 +172,11 @@ Test(gguf_vocabulary, llama)
         expect(&b, "a[x]b", "1 9 10 13 11");
         export(&b, PIECES + 1);
     }
+    static const char key[] = "tokenizer.ggml.token_type";
+    const unsigned char *types = (unsigned char *)b.data + find(&b, key) + strlen(key) +
+                                 16; /* after forms and count */
+    for (int i = 0; i < PIECES; i++)
+        cr_expect_eq(le_u32(types + 4 * i), pieces[i].type, "token %d", i);
     buf_release(&b);
 }
 
