@@ -58,6 +58,7 @@ Test(rules, each_fails_its_text)
         { "repetition-paragraphs", "a\n\na" },
         { "repetition-paragraph-chars", "a\n\na" },
         { "repetition-lines", "a\na" },
+        { "repetition-lines", "a\n \n \n \nb" }, /* lines of spaces count */
         { "repetition-line-chars", "a\na" },
         { "repetition-top-2", "a b a b" },
         { "repetition-5", "a b c d e a b c d e" },
