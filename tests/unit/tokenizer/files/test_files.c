@@ -125,6 +125,17 @@ Test(files, ranks_in_any_order_with_end_of_text_in_the_gap)
     vocabulary_release(&v);
 }
 
+Test(files, special_tokens_of_an_encoding_have_their_ids)
+{
+    struct vocabulary v;
+    vocabulary_init(&v);
+    cr_assert_eq(encoding_add_specials(&v, encoding_named(TOKENIZER_CL100K)), 0, "%s", err_get());
+    cr_expect_eq(vocabulary_find(&v, "<|endoftext|>", 13), 100257);
+    cr_expect_eq(vocabulary_find(&v, "<|endofprompt|>", 15), 100276);
+    cr_expect_eq(v.end_of_text, 100257);
+    vocabulary_release(&v);
+}
+
 /* Whisper's file has a token of no bytes. */
 Test(files, ranks_with_a_token_of_no_bytes)
 {
@@ -290,6 +301,11 @@ Test(files, tokenizer_json_comes_back)
         "]}",
         "{\"vocab\":{\"a\":0,\"b\":1,\"ab\":2},\"merges\":[[\"a\",\"b\"]],"
         "\"ignore_merges\":true}",
+        ""));
+    round_trip(FILE_OF(
+        BYTE_LEVEL,
+        "{\"vocab\":{\"a\":0,\"##b\":1,\"ab\":2,\"?\":3},\"unk_token\":\"?\",\"merges\":[[\"a\",\"##b\"]],"
+        "\"continuing_subword_prefix\":\"##\",\"end_of_word_suffix\":null}",
         ""));
 }
 
