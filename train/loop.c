@@ -53,12 +53,13 @@ struct loop {
     double reported;  /* time at which the report was written */
     int64_t run_step; /* step at which this run began */
     uint64_t run_tokens;
-    double run_busy;              /* seconds of updates of this run */
-    double last_loss;             /* of the last step */
-    int timed;                    /* 1: the times of this update are measured */
-    double lap;                   /* time up to which they are in `times` */
-    double times[TIME_KINDS];     /* seconds, of all updates that were measured */
-    struct buf sample;            /* the text of the last validation */
+    double run_busy;          /* seconds of updates of this run */
+    double last_loss;         /* of the last step */
+    int timed;                /* 1: the times of this update are measured */
+    double lap;               /* time up to which they are in `times` */
+    double times[TIME_KINDS]; /* seconds, of all updates that were measured */
+    struct buf sample;        /* the text of the last validation */
+    struct page_calibration calibrated;
     struct sequences *validation; /* [plan_validation_round]: micro-batches */
     uint64_t validation_bytes;    /* of text (count_bytes); 0: not known */
     struct step_batch batch;      /* of the next step */
@@ -749,6 +750,54 @@ static int save(struct loop *l)
     return result;
 }
 
+/* ---- calibration ----------------------------------------------------------------------------- */
+
+/* Sets *loss to the validation loss with logits `factor` times those that the training gave. They
+ * are so as the rows of the last norm, from which the logits are computed, are multiplied. *now is
+ * their present factor. */
+static int loss_at(struct loop *l, double factor, double *now, double *loss)
+{
+    const struct model *m = &l->plan->own;
+    const size_t norms = m->config.architecture->unbiased ? 1 : 2;
+    struct engine_score score = { 0 };
+    saved_scale(&l->store, m->first_head_row, m->first_head_row + norms, factor / *now);
+    *now = factor;
+    int result = agree(l, score_validation(l, &score));
+    *loss = engine_loss(&l->plan->model, &score);
+    return result;
+}
+
+/* Multiplies the logits by the factor with the least validation loss: temperature scaling (Guo et
+ * al., "On Calibration of Modern Neural Networks", ICML 2017). The loss is a convex function of the
+ * factor. So each round goes to the minimum of the parabola through three points, but not far. */
+static int calibrate(struct loop *l)
+{
+    const double reach = 0.1, least = 0.3, near = 0.02;
+    double now = 1, factor = 1, before, loss, low, high, moved = 1;
+    if (loss_at(l, 1, &now, &before) < 0)
+        return -1;
+    loss = before;
+    for (int round = 0; round < 8 && moved > near && isfinite(loss); round++) {
+        if (loss_at(l, factor - reach, &now, &low) < 0 ||
+            loss_at(l, factor + reach, &now, &high) < 0)
+            return -1;
+        const double bend = low - 2 * loss + high;
+        const double to = bend > 0 ? factor + reach / 2 * (low - high) / bend : factor;
+        const double next = fmax(fmax(least, factor - 2 * reach), fmin(to, factor + 2 * reach));
+        moved = fabs(next - factor);
+        factor = next;
+        if (loss_at(l, factor, &now, &loss) < 0)
+            return -1;
+    }
+    if (!(loss <= before)) {
+        log_info("not calibrated: no other factor of the logits has a smaller validation loss");
+        return loss_at(l, 1, &now, &loss);
+    }
+    l->calibrated = (struct page_calibration){ factor, loss };
+    log_info("calibrated: logits times %.4f, validation loss %.4f -> %.4f", factor, before, loss);
+    return 0;
+}
+
 /* Writes the report and, with `card` 1, the model card. `running` 1: the run goes on. */
 static int write_pages(struct loop *l, int running, int card)
 {
@@ -772,6 +821,7 @@ static int write_pages(struct loop *l, int running, int card)
         .machine = ops_describe(l->ops),
         .peak_bytes = usage_peak_bytes(),
         .running = running,
+        .calibrated = l->calibrated,
         .metrics = &l->metrics,
     };
     l->reported = log_seconds();
@@ -785,7 +835,6 @@ static int write_pages(struct loop *l, int running, int card)
 static int write_model(struct loop *l)
 {
     const struct checkpoint_content content = content_of(l);
-    engine_to_model(&l->engine, &l->plan->optimizer); /* not undone: the run ends */
     return checkpoint_save_model(l->settings->output, &content);
 }
 
@@ -985,8 +1034,12 @@ static int stop(struct loop *l)
 /* Ends a complete run. The model is written last: if it exists, all other files are complete. */
 static int finish(struct loop *l)
 {
-    if (go_on_saving(l, 1) < 0 ||
-        agree(l, write_pages(l, 0, l->settings->save) < 0 ? -1 : metrics_close(&l->metrics)) < 0)
+    if (go_on_saving(l, 1) < 0)
+        return -1;
+    engine_to_model(&l->engine, &l->plan->optimizer); /* not undone: the run ends */
+    if (l->settings->calibrate && calibrate(l) < 0)
+        return -1;
+    if (agree(l, write_pages(l, 0, l->settings->save) < 0 ? -1 : metrics_close(&l->metrics)) < 0)
         return -1;
     if (!l->settings->save)
         return 0;

@@ -119,6 +119,7 @@ static int refuse_settings(const struct plan *p)
           s->architecture },
         { "bare-head", s->model.bare_head, head == HEAD_PRETRAINING, "task", p->task->name },
         { "document-attention", s->samples.documents, head == HEAD_NEXT, "task", p->task->name },
+        { "calibrate", s->calibrate, head == HEAD_NEXT, "task", p->task->name },
         { "mask-tokens", s->mask_tokens != 0, head == HEAD_PRETRAINING, "task", p->task->name },
         { "style", s->samples.google, head == HEAD_QUESTIONS, "task", p->task->name },
         { "stride", s->samples.stride != d->samples.stride, head == HEAD_QUESTIONS, "task",
@@ -193,6 +194,8 @@ int plan_model_make(struct plan *p)
     c.positions = m->positions;
     c.vocabulary = m->vocabulary;
     c.embedding_dropout = c.residual_dropout = c.head_dropout = s->dropout;
+    if (m->embedding_dropout >= 0)
+        c.embedding_dropout = m->embedding_dropout;
     c.attention_dropout = m->attention_dropout < 0 ? s->dropout : m->attention_dropout;
     c.init_std = m->init_std;
     c.zero_ends = m->zero_ends;

@@ -121,6 +121,13 @@ static int is_whole(const struct store *s, enum store_kind kind)
            (kind == STORE_PARAMETERS && !layout_is_gathered(&s->layout, kind));
 }
 
+/* Returns how many elements of a tensor this rank has in such an array. */
+static int64_t elements_here(const struct store *s, struct entry e)
+{
+    return is_whole(s, e.kind) ? tensor_elements(&s->tensors->rows[e.row])
+                               : layout_share(&s->layout, s->tensors, e.row).count;
+}
+
 /* This rank's array of a block that is in use: whole, or its share. */
 struct hand {
     struct store *store;
@@ -154,6 +161,20 @@ static struct ops_array hold(struct hand *h, struct entry e, enum use_mode mode)
     }
     return whole ? store_tensor(s, e.kind, h->array, e.row)
                  : store_own_tensor(s, e.kind, h->array, e.row);
+}
+
+void saved_scale(struct store *s, size_t first, size_t end, double factor)
+{
+    struct hand h = { s, .block = -1 };
+    for (size_t row = first; row < end; row++) {
+        const struct entry e = { STORE_PARAMETERS, row };
+        if (!layout_owns(&s->layout, s->tensors->rows[row].block))
+            continue;
+        /* a rank without a share, too: it forgets its copy of the whole array */
+        const struct ops_array x = hold(&h, e, MODE_WRITE);
+        ops_blend(s->ops, x, factor, x, 0, elements_here(s, e));
+    }
+    let_go(&h);
 }
 
 /* ---- who writes ------------------------------------------------------------------------------ */

@@ -71,6 +71,9 @@ int saved_close(const struct saved *to, int result);
  * error. */
 int saved_index(const struct saved *to, enum saved_what of);
 
+/* Multiplies the rows `first` to `end` - 1 of the weights by a factor; they are F32. */
+void saved_scale(struct store *s, size_t first, size_t end, double factor);
+
 /* Returns the most bytes that a rank needs for tensors while it writes the files. `own` is the
  * table of the rank's part of the model, `whole` that of the model. shared 1: ranks share the
  * moments. moved 1: the stages of a pipeline send tensors to the first rank, which writes one file.

@@ -7,6 +7,7 @@ const struct settings settings_default = {
                .width = 768,
                .heads = 12,
                .epsilon = 1e-5,
+               .embedding_dropout = -1,
                .attention_dropout = -1,
                .init_std = 0.02,
                .types = 2 },

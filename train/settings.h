@@ -38,7 +38,7 @@ struct settings {
     uint64_t memory;
     const char *output;
     int64_t save_every, keep, validate_every, validation_batches, log_every;
-    int save, resume;
+    int save, resume, calibrate;
     int checkpoint_files;                /* enum saved_files; the plan replaces SAVED_AUTO */
     int64_t data_parallel, rank, leaves; /* data-parallel ranks; this rank's number; leaves
                                           * per update */

@@ -55,6 +55,9 @@ int card_write(const char *dir, const struct page_run *p, const struct kv *origi
              log_count(tokens,
                        p->metrics->count ? p->metrics->points[p->metrics->count - 1].tokens : 0));
     print_losses(&text, p->metrics);
+    if (p->calibrated.factor > 0)
+        buf_addf(&text, "- then the logits were multiplied by %.4f: validation loss %.4f nats\n",
+                 p->calibrated.factor, p->calibrated.loss);
     if (generates)
         print_use(&text);
     buf_adds(&text, "\n## Where it comes from\n\n");

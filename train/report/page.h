@@ -20,6 +20,9 @@ struct page_run {
     const char *machine; /* ops_describe; "": not known */
     uint64_t peak_bytes; /* greatest use of memory */
     int running;         /* 1: the run goes on; a browser loads the page again and again */
+    struct page_calibration {
+        double factor, loss; /* of the logits, and the validation loss with it; 0: none */
+    } calibrated;
     const struct metrics *metrics;
 };
 
