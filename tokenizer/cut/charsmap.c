@@ -155,10 +155,8 @@ static size_t kept(const struct charsmap *m, const char *p, size_t n)
 {
     size_t from = 0, to = m->kept_count, best = 0;
     for (size_t depth = 0; from < to; depth++) {
-        if (!m->kept[from][depth]) { /* shorter texts come first */
+        if (!m->kept[from][depth]) /* shorter texts come first */
             best = depth;
-            from = lower_bound(m, from, to, depth, 1);
-        }
         if (depth == n || !p[depth])
             break;
         from = lower_bound(m, from, to, depth, (unsigned char)p[depth]);
