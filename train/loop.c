@@ -752,9 +752,9 @@ static int save(struct loop *l)
 
 /* ---- calibration ----------------------------------------------------------------------------- */
 
-/* Sets *loss to the validation loss with logits `factor` times those that the training gave. They
- * are so as the rows of the last norm, from which the logits are computed, are multiplied. *now is
- * their present factor. */
+/* Sets *loss to the validation loss with the logits multiplied by `factor`. For that the rows of
+ * the last norm are multiplied, from which the logits are computed; *now is their present factor.
+ */
 static int loss_at(struct loop *l, double factor, double *now, double *loss)
 {
     const struct model *m = &l->plan->own;
@@ -767,9 +767,10 @@ static int loss_at(struct loop *l, double factor, double *now, double *loss)
     return result;
 }
 
-/* Multiplies the logits by the factor with the least validation loss: temperature scaling (Guo et
- * al., "On Calibration of Modern Neural Networks", ICML 2017). The loss is a convex function of the
- * factor. So each round goes to the minimum of the parabola through three points, but not far. */
+/* Multiplies the logits by the factor for which the validation loss is least: temperature scaling
+ * (Guo et al., "On Calibration of Modern Neural Networks", ICML 2017). The loss is a convex
+ * function of the factor. Each round goes to the lowest point of the parabola through three points,
+ * but at most 2 * reach away. */
 static int calibrate(struct loop *l)
 {
     const double reach = 0.1, least = 0.3, near = 0.02;

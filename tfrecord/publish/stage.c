@@ -15,20 +15,49 @@
 
 static const char KIND[] = "shards"; /* the mark of work folders */
 
-/* Calls `act` for each listed file and for the index beside it, if it has one. Returns 0, or -1
- * with an error. */
+/* The paths of a listed file, and of the index beside it, in two folders. */
+struct places {
+    struct buf from, to, index_from, index_to;
+};
+
+static struct places *places_new(const struct manifest *m, const char *from, const char *to)
+{
+    struct places *all = mem_zalloc(m->count + 1, sizeof *all);
+    for (size_t i = 0; i < m->count; i++) {
+        const struct buf a = file_path(from, m->shards[i].name),
+                         b = file_path(to, m->shards[i].name);
+        all[i] = (struct places){ a, b, index_path(a.data), index_path(b.data) };
+    }
+    return all;
+}
+
+static void places_free(struct places *all, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        buf_release(&all[i].from);
+        buf_release(&all[i].to);
+        buf_release(&all[i].index_from);
+        buf_release(&all[i].index_to);
+    }
+    free(all);
+}
+
+/* Calls `act` for each listed file and for the index beside it, if it has one. All paths are made
+ * before, so that no memory is missing between two files. Returns 0, or -1 with an error. */
 static int each_file(const struct manifest *m, const char *from, const char *to,
                      int (*act)(const char *from, const char *to))
 {
+    struct places *all = places_new(m, from, to);
     enum file_kind index;
     int result = 0;
     for (size_t i = 0; i < m->count && !result; i++) {
-        SCOPED(buf) a = file_path(from, m->shards[i].name), b = file_path(to, m->shards[i].name),
-                    ai = index_path(a.data), bi = index_path(b.data);
-        if (file_look(ai.data, &index) < 0 || (index && act(ai.data, bi.data) < 0))
-            return -1;
-        result = act(a.data, b.data);
+        result = file_look(all[i].index_from.data, &index);
+        if (!result && index)
+            result = act(all[i].index_from.data, all[i].index_to.data);
+        if (!result)
+            result = act(all[i].from.data, all[i].to.data);
     }
+    places_free(all, m->count);
     return result;
 }
 
