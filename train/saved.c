@@ -121,11 +121,12 @@ static int is_whole(const struct store *s, enum store_kind kind)
            (kind == STORE_PARAMETERS && !layout_is_gathered(&s->layout, kind));
 }
 
-/* Returns how many elements of a tensor this rank has in such an array. */
-static int64_t elements_here(const struct store *s, struct entry e)
+/* Returns the part of a tensor that this rank has in such an array. */
+static struct layout_part part_here(const struct store *s, struct entry e)
 {
-    return is_whole(s, e.kind) ? tensor_elements(&s->tensors->rows[e.row])
-                               : layout_share(&s->layout, s->tensors, e.row).count;
+    return is_whole(s, e.kind)
+               ? (struct layout_part){ 0, tensor_elements(&s->tensors->rows[e.row]) }
+               : layout_share(&s->layout, s->tensors, e.row);
 }
 
 /* This rank's array of a block that is in use: whole, or its share. */
@@ -172,7 +173,7 @@ void saved_scale(struct store *s, size_t first, size_t end, double factor)
             continue;
         /* a rank without a share, too: it forgets its copy of the whole array */
         const struct ops_array x = hold(&h, e, MODE_WRITE);
-        ops_blend(s->ops, x, factor, x, 0, elements_here(s, e));
+        ops_blend(s->ops, x, factor, x, 0, part_here(s, e).count);
     }
     let_go(&h);
 }
@@ -616,9 +617,7 @@ static int read_entry(const struct safetensors *file, const struct safetensor *f
     if (!layout_has(&s->layout, e.kind, s->tensors->rows[e.row].block))
         return 0;
     const struct ops_array to = hold(h, e, MODE_WRITE);
-    struct layout_part own = { 0, tensor_elements(&s->tensors->rows[e.row]) };
-    if (!is_whole(s, e.kind))
-        own = layout_share(&s->layout, s->tensors, e.row);
+    const struct layout_part own = part_here(s, e);
     return own.count ? read_tensor(file, from, s, e.row, to, own) : 0;
 }
 

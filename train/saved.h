@@ -71,7 +71,8 @@ int saved_close(const struct saved *to, int result);
  * error. */
 int saved_index(const struct saved *to, enum saved_what of);
 
-/* Multiplies the rows `first` to `end` - 1 of the weights by a factor; they are F32. */
+/* Multiplies the weights in rows `first` to `end` - 1 of the tensor table, which are F32, by a
+ * factor. All ranks must call it. */
 void saved_scale(struct store *s, size_t first, size_t end, double factor);
 
 /* Returns the most bytes that a rank needs for tensors while it writes the files. `own` is the

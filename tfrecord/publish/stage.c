@@ -43,7 +43,8 @@ static void places_free(struct places *all, size_t count)
 }
 
 /* Calls `act` for each listed file and for the index beside it, if it has one. All paths are made
- * before, so that no memory is missing between two files. Returns 0, or -1 with an error. */
+ * first: a run that has too little memory ends before it has moved a file. Returns 0, or -1 with an
+ * error. */
 static int each_file(const struct manifest *m, const char *from, const char *to,
                      int (*act)(const char *from, const char *to))
 {
@@ -205,15 +206,17 @@ static int bring_back_files(const struct manifest *m, const char *from, const ch
     enum file_kind there = FILE_NONE, back = FILE_NONE;
     if (file_mkdirs(to) < 0)
         return -1;
-    for (size_t i = 0; i < m->count; i++) {
-        SCOPED(buf) a = file_path(from, m->shards[i].name), b = file_path(to, m->shards[i].name),
-                    ai = index_path(a.data), bi = index_path(b.data);
-        if (act_forget(ai.data, bi.data) < 0 || /* an index is moved before its records */
-            file_look(b.data, &back) < 0 || file_look(a.data, &there) < 0 ||
-            (!back && there && file_rename(a.data, b.data) < 0))
-            return -1;
+    struct places *all = places_new(m, from, to);
+    int result = 0;
+    for (size_t i = 0; i < m->count && !result; i++) {
+        const struct places *p = &all[i];
+        if (act_forget(p->index_from.data, p->index_to.data) < 0 || /* moved before its records */
+            file_look(p->to.data, &back) < 0 || file_look(p->from.data, &there) < 0 ||
+            (!back && there && file_rename(p->from.data, p->to.data) < 0))
+            result = -1;
     }
-    return 0;
+    places_free(all, m->count);
+    return result;
 }
 
 /* Moves the published files of the validation part back to the work folder, and then removes the
