@@ -158,6 +158,23 @@ case_corpus_ten_thousand_parts() {
 }
 
 # The real wikiprep and stand-ins that make what the script looks for.
+# Who asks a script for help, or gives one an argument that it does not have, gets its first lines, and nothing else happens.
+case_scripts_asked_for_help() {
+    local name
+    mkdir empty && cd empty || fail "no folder"
+    for name in benchmark corpus language model-download wikipedia-download; do
+        WIKIPEDIA_DUMPS=file:///none "$ROOT/scripts/$name" --help >../said || fail "$name: status $?"
+        check grep -q "^$name " ../said
+    done
+    for name in demo test wikipedia-download; do
+        set -- --help
+        [ $name != wikipedia-download ] || set --
+        timeout 5 "$ROOT/scripts/$name" "$@" >/dev/null 2>../said
+        [ $? = 2 ] || fail "$name $*: it runs"
+        check grep -q "^$name[: ]" ../said
+    done
+    check test -z "$(ls -A)"
+}
 case_language() {
     mkdir bin dumps
     cat >bin/train <<'STAND_IN'
