@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/base/buf.h"
+#include "common/base/err.h"
 #include "common/base/rng.h"
 #include "common/base/simd.h"
 #include "common/formats/js.h"
@@ -91,4 +92,25 @@ Test(steps, words_and_other_characters_are_cut_in_texts_of_all_lengths)
     js_free(value);
     steps_release(&cuts);
     buf_release(&text);
+}
+
+/* The map makes an x of each tab, but the list keeps two tabs; what is no text there is skipped. */
+Test(steps, texts_of_the_list_are_kept_from_the_map)
+{
+    static const char json[] =
+        "{\"type\": \"Precompiled\", \"precompiled_charsmap\": \""
+        "LAAAAAAEAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAACQkAAAAAAAAAAACAeAA="
+        "\", \"match\": \"longest\", \"keep\": [7, \"\\t\\t\", \"\"]}";
+    struct steps map = { 0 }, none = { 0 };
+    struct buf got = BUF_INIT;
+    int lost;
+    struct js *value = js_parse(json, sizeof json - 1, "normalizer");
+    cr_assert_eq(steps_read_normalizer(&map, value), 0, "%s", err_get());
+    struct stepper *s = stepper_new(&map, &none);
+    cr_assert_eq(stepper_normalize(s, "a\tb\t\tc", 6, &got, &lost), 0);
+    cr_expect_str_eq(got.data, "axb\t\tc");
+    stepper_free(s);
+    js_free(value);
+    steps_release(&map);
+    buf_release(&got);
 }

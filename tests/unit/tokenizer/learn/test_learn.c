@@ -184,6 +184,27 @@ Test(learn, going_on_is_as_learning_in_one_go)
     vocabulary_release(&later);
 }
 
+/* A known merge takes a token that no merge makes. When one is learned, the known merge comes after
+ * it. */
+Test(learn, a_merge_that_is_learned_again_moves_to_the_end)
+{
+    struct learn_options o = { .vocabulary_size = 256, .all_bytes = 1 };
+    struct counted_words words;
+    struct vocabulary v;
+    learn_text(&v, "abc", &o, 0);
+    vocabulary_put(&v, 256, "ab", 2, TOKEN_MODEL);
+    vocabulary_put(&v, 257, "abc", 3, TOKEN_MODEL);
+    vocabulary_merge(&v, 256, (uint32_t)vocabulary_find(&v, "c", 1), 257);
+    count_text(&words, "abc", 0);
+    o.vocabulary_size = 300;
+    cr_assert_eq(learn(&v, &words, &o), 0, "%s", err_get());
+    cr_assert_eq(v.merge_count, 2);
+    cr_assert_eq(v.merges[0].id, 256);
+    cr_assert_eq(v.merges[1].id, 257);
+    counted_words_release(&words);
+    vocabulary_release(&v);
+}
+
 Test(learn, an_alphabet_keeps_the_frequent_and_the_wanted)
 {
     struct learn_options o = { .vocabulary_size = 100, .alphabet_limit = 3, .initial = "z" };
