@@ -630,6 +630,8 @@ Test(expression, operators)
     IS("1.005 round 2", "1.01");
     IS("2.5 round 0", "3");
     IS("1234 round -2", "1200");
+    IS("6e299 round -300", "1.0E+300");
+    IS("1e-310 round 300", "0");
     IS("3 > 2 > 1", "0");
     IS("1 = 1.0 and 2 <> 3 or 0", "1");
     IS("not 0 + 1", "2");
@@ -747,6 +749,7 @@ Test(moment, dates)
     DATE("@86400", "1970-01-02 00:00:00");
     DATE("Sat, 3 Feb 2001", "2001-02-03 00:00:00");
     DATE("2001-Feb-03", "2001-02-03 00:00:00");
+    DATE("Thurs, 6 Sept 2001", "2001-09-06 00:00:00");
 }
 
 Test(moment, relative_to_now)

@@ -404,6 +404,7 @@ Test(wikitext, tables)
     CHECK("a\n{|\n|\n{|\n| b\n|}\n| c\n|}\nd", "a\nd");
     CHECK("a\n:{|\n| b\n|}\nc", "a\nc");
     CHECK("a <table><tr><td>b <table><tr><td>c</td></tr></table></td></tr></table> d", "a\nd");
+    CHECK("a <table><tr><td>b</table> c", "a\nc");
     CHECK("a\n{|\n| b {{c|}}\n|}\nd", "a\nd");
     CHECK("a | b || c ! d", "a | b || c ! d");
 }
@@ -645,4 +646,25 @@ Test(names, the_wikis_own_names_win)
     cr_expect_eq(names_find(names, "FILE", 4), NAMES_FILE);
     cr_expect_eq(names_find(names, "Star Trek", 9), NAMES_NONE);
     names_free(names);
+}
+
+/* ---- Markdown ---------------------------------------------------------------------------- */
+
+Test(wikitext, markdown)
+{
+    how.markdown = how.tables = how.code = how.formulas = 1;
+    CHECK("a * 1\n\n== B # c ==\n1. d\n\n-5 e # &f & g; $h",
+          "a \\* 1\n\n## B \\# c\n\n1\\. d\n\n\\-5 e # \\&f & g; \\$h");
+    CHECK("* a\n** b\n*# c\n* d\ne\n# f\n:: g", "- a\n  - b\n  1. c\n- d\n\ne\n\n1. f\n\n   g");
+    CHECK("* a<br>b\n** c", "- a\\\n  b\n  - c");
+    CHECK("<blockquote>a\n\n<blockquote>b</blockquote>\nc</blockquote>\nd",
+          "> a\n>\n> > b\n>\n> c\n\nd");
+    CHECK("<code>a</code> <code>`b</code> <code>c``d</code>", "`a` `` `b `` ```c``d```");
+    CHECK("<syntaxhighlight lang=\"c\">\na ```` b\n\nc\n</syntaxhighlight>\nd",
+          "`````c\na ```` b\n\nc\n`````\n\nd");
+    CHECK("a <math>b\\ </math> c\n\n<math> d | e </math>\n\n<math>f</math> <math>g</math>",
+          "a $b$ c\n\n$$d | e$$\n\n$f$ $g$");
+    CHECK("{|\n! a !! b\n|-\n| c<br>d || <code>e&#124;f</code>\n|-\n| g\n|}\nh",
+          "| a | b |\n| --- | --- |\n| c d | `e\\|f` |\n| g |\n\nh");
+    how.markdown = how.tables = how.code = how.formulas = 0;
 }
