@@ -163,7 +163,7 @@ def forms_of_bert(program, work):
     model.save_pretrained(folder)
     reconfigure(folder, model_type="absent", architectures="absent", dtype="absent")
     close("BERT without model_type", bert_states(program, folder), want)
-    for changes, named in [({"model_type": "roberta"}, "roberta"), ({"is_decoder": True}, "is_decoder"),
+    for changes, named in [({"model_type": "roberta"}, "pad_token_id"), ({"is_decoder": True}, "is_decoder"),
                            ({"hidden_act": "mish"}, "mish"),
                            ({"position_embedding_type": "relative_key"}, "relative_key")]:
         model.save_pretrained(folder)
