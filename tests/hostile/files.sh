@@ -168,6 +168,10 @@ case_file_of_the_users_in_a_tree() {
     done
     succeeds "${COMMAND[@]}" --force
 }
+case_prefix_of_two_lines() {
+    refuses "the name of 'sets/two\x0alines' has a line feed" tfwrite -q --layout megatron -o $'sets/two\nlines' "$(shared tokens)"
+    [ ! -e sets ] || fail 'sets is there'
+}
 case_file_of_the_users_in_a_folder_of_shards() {
     writer tfwrite
     for file in tokenizer.json data-00000-of-00001.index old.tfrecord; do

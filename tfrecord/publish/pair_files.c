@@ -25,6 +25,8 @@ int pair_files_open(struct pair_files *p, const char *prefix, int (*may_replace)
     if (!*p->name || kind == FILE_FOLDER)
         return err_usage("--output %s is a folder; the megatron layout needs a prefix, such as %s",
                          prefix, "data/corpus");
+    if (strchr(p->name, '\n')) /* the manifest has it in one line */
+        return err_set("the name of '%s' has a line feed", prefix);
     SCOPED(buf) dir = file_beside(prefix, "");
     int result = stage_open(&p->stage, dir.len ? dir.data : ".", p->name);
     if (!result && check_files(prefix, may_replace) < 0) {
