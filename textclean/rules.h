@@ -39,14 +39,14 @@ struct rules_tools {
 void rules_tools_init(struct rules_tools *t);
 void rules_tools_release(struct rules_tools *t);
 
-/* Judges text[0..n). Returns the number of the rule that failed, or -1 if none did. If a rule
- * changed the text, t->features.text is the new one, of t->features.n bytes. Adds to *lines the
- * lines left out. */
+/* Judges text[0..n), behind which WORDS_PAD bytes are readable. Returns the number of the rule that
+ * failed, or -1 if none did. If a rule changed the text, t->features.text is the new one, of
+ * t->features.n bytes. Adds to *lines the lines left out. */
 int rules_judge(const struct rules *r, struct rules_tools *t, const char *text, size_t n,
                 uint64_t *lines);
 
 /* Sets values[0..r->count) to those of text[0..n) for the rules whose limits are learned, else to
- * not a number. */
+ * not a number. The text is as in rules_judge. */
 void rules_measure(const struct rules *r, struct rules_tools *t, const char *text, size_t n,
                    double *values);
 

@@ -23,13 +23,23 @@ static const char good[] =
     "shores at once! Yet someone always rows, because bread, coal, letters reach these streets "
     "only by sea. Would you do it?\n";
 
+/* Returns a copy of the text with readable bytes behind it. */
+static struct buf padded(const char *text)
+{
+    struct buf copy = BUF_INIT;
+    buf_adds(&copy, text);
+    buf_reserve(&copy, WORDS_PAD);
+    return copy;
+}
+
 /* Returns the name of the rule that the text fails, or "" if it passes. */
 static const char *judge(const struct rules *r, const char *text)
 {
+    SCOPED(buf) copy = padded(text);
     struct rules_tools tools;
     uint64_t lines = 0;
     rules_tools_init(&tools);
-    int failed = rules_judge(r, &tools, text, strlen(text), &lines);
+    int failed = rules_judge(r, &tools, copy.data, copy.len, &lines);
     rules_tools_release(&tools);
     return failed < 0 ? "" : r->names[failed];
 }
@@ -133,8 +143,10 @@ Test(rules, learned)
     struct rules r;
     cr_assert_eq(rules_set(&r, "gopher,repetition,fineweb", NULL, NULL, 0), 0);
     rules_tools_init(&tools);
-    for (size_t i = 0; i < 2; i++)
-        rules_measure(&r, &tools, texts[i], strlen(texts[i]), values + i * r.count);
+    for (size_t i = 0; i < 2; i++) {
+        SCOPED(buf) text = padded(texts[i]);
+        rules_measure(&r, &tools, text.data, text.len, values + i * r.count);
+    }
     rules_tools_release(&tools);
     for (int half = 0; half < 2; half++) {
         struct buf limits = BUF_INIT;
