@@ -63,7 +63,7 @@ def main():
                 got, want = np.load(f"{folder}/b{case}_{name}.npy"), getattr(core, name)
                 assert got.dtype == want.dtype and np.array_equal(got, want), (command, name)
             counts = np.bincount(core.dataset_index, minlength=len(weights))
-            said = [int(line.split(" samples")[0].split()[-1]) for line in done.stdout.splitlines()]
+            said = [int(line.split(" sample")[0].split()[-1]) for line in done.stdout.splitlines()]
             assert said == counts.tolist(), (command, done)
             several += len(set(core.dataset_index.tolist())) > 1
     assert several > CASES / 2, several
