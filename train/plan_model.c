@@ -93,51 +93,45 @@ static int uses(const struct plan *p, const char *setting)
     return 0;
 }
 
-/* Refuses settings that are given but not used. */
+/* Refuses settings that are given but not used: by the task, or where a row has no heads, by the
+ * architecture. */
 static int refuse_settings(const struct plan *p)
 {
+    enum { NEXT = 1 << HEAD_NEXT, MASKED = 1 << HEAD_PRETRAINING, ANSWERS = 1 << HEAD_QUESTIONS };
+    enum { CLASSES = 1 << HEAD_CLASSES };
     const struct settings *s = p->settings, *d = &settings_default;
-    const enum model_head head = p->task->head;
+    const struct model_config *m = &s->model;
     const struct {
         const char *name;
-        int set, has;
-        const char *by, *by_name; /* the setting whose value decides, and its value */
+        int set, heads;
     } some[] = {
-        { "kv-heads", s->model.kv_heads != 0, uses(p, "kv-heads"), "architecture",
-          s->architecture },
-        { "head-width", s->model.head_width != 0, uses(p, "head-width"), "architecture",
-          s->architecture },
-        { "rope-theta", s->model.rope_theta != 0, uses(p, "rope-theta"), "architecture",
-          s->architecture },
-        { "window", s->model.window != 0, uses(p, "window"), "architecture", s->architecture },
-        { "untied", s->model.untied, uses(p, "untied"), "architecture", s->architecture },
-        { "untied", s->model.untied, head == HEAD_NEXT || head == HEAD_PRETRAINING, "task",
-          p->task->name },
-        { "types", s->model.types != d->model.types, uses(p, "types"), "architecture",
-          s->architecture },
-        { "dropout-first", s->model.dropout_first, uses(p, "dropout-first"), "architecture",
-          s->architecture },
-        { "bare-head", s->model.bare_head, head == HEAD_PRETRAINING, "task", p->task->name },
-        { "document-attention", s->samples.documents, head == HEAD_NEXT, "task", p->task->name },
-        { "calibrate", s->calibrate, head == HEAD_NEXT, "task", p->task->name },
-        { "mask-tokens", s->mask_tokens != 0, head == HEAD_PRETRAINING, "task", p->task->name },
-        { "style", s->samples.google, head == HEAD_QUESTIONS, "task", p->task->name },
-        { "stride", s->samples.stride != d->samples.stride, head == HEAD_QUESTIONS, "task",
-          p->task->name },
-        { "question-tokens", s->samples.question_tokens != d->samples.question_tokens,
-          head == HEAD_QUESTIONS, "task", p->task->name },
-        { "text-column", s->samples.columns.text != NULL, head == HEAD_CLASSES, "task",
-          p->task->name },
-        { "second-column", s->samples.columns.second != NULL, head == HEAD_CLASSES, "task",
-          p->task->name },
-        { "label-column", s->samples.columns.label != NULL, head == HEAD_CLASSES, "task",
-          p->task->name },
-        { "regression", s->regression, head == HEAD_CLASSES, "task", p->task->name },
+        { "kv-heads", m->kv_heads != 0, 0 },
+        { "head-width", m->head_width != 0, 0 },
+        { "rope-theta", m->rope_theta != 0, 0 },
+        { "window", m->window != 0, 0 },
+        { "untied", m->untied, 0 },
+        { "untied", m->untied, NEXT | MASKED },
+        { "types", m->types != d->model.types, 0 },
+        { "dropout-first", m->dropout_first, 0 },
+        { "bare-head", m->bare_head, MASKED },
+        { "document-attention", s->samples.documents, NEXT },
+        { "calibrate", s->calibrate, NEXT },
+        { "mask-tokens", s->mask_tokens != 0, MASKED },
+        { "style", s->samples.google, ANSWERS },
+        { "stride", s->samples.stride != d->samples.stride, ANSWERS },
+        { "question-tokens", s->samples.question_tokens != d->samples.question_tokens, ANSWERS },
+        { "text-column", s->samples.columns.text != NULL, CLASSES },
+        { "second-column", s->samples.columns.second != NULL, CLASSES },
+        { "label-column", s->samples.columns.label != NULL, CLASSES },
+        { "regression", s->regression, CLASSES },
     };
-    for (size_t i = 0; i < sizeof some / sizeof *some; i++)
-        if (some[i].set && !some[i].has)
-            return err_set("%s is given, but the %s %s does not use it", some[i].name, some[i].by,
-                           some[i].by_name);
+    for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
+        const int heads = some[i].heads;
+        if (some[i].set && !(heads ? heads >> p->task->head & 1 : uses(p, some[i].name)))
+            return err_set("%s is given, but the %s %s does not use it", some[i].name,
+                           heads ? "task" : "architecture",
+                           heads ? p->task->name : s->architecture);
+    }
     return 0;
 }
 
