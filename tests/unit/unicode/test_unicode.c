@@ -9,6 +9,7 @@
 #include "unicode/forms.h"
 #include "unicode/letter_case.h"
 #include "unicode/scripts.h"
+#include "unicode/stops.h"
 
 /* The tests compare the tables with the text files of unicode/data, for every code point. */
 
@@ -253,4 +254,23 @@ Test(unicode, decompositions_of_all_code_points)
         if (canonical[c].count)
             cr_assert_eq(is_composed(c, &want), composes[c], "U+%04X", c);
     }
+}
+
+Test(unicode, texts_in_lower_case)
+{
+    struct buf out = BUF_INIT;
+    forms_lower(&out, "AZ@[ \u00C9\u0130\u03A3\U00010400", 15);
+    cr_expect_str_eq(out.data, "az@[ \u00E9i\u0307\u03C3\U00010428");
+    buf_release(&out);
+}
+
+Test(unicode, marks_as_filters_count_them)
+{
+    unsigned ends = 0, marks = 0;
+    for (uint32_t c = 0; c < 0x110000; c++) {
+        ends += (unsigned)stops_is_end(c);
+        marks += (unsigned)stops_is_mark(c);
+    }
+    cr_expect_eq(ends, 159);
+    cr_expect_eq(marks, 129);
 }

@@ -125,6 +125,7 @@ Test(metrics, resumed_file_equals_an_uninterrupted_one)
     cr_assert_eq(truncate(file, (off_t)whole.len - 5), 0); /* killed while writing */
     cr_assert_eq(metrics_open(&m, dir, 4, NULL, 1), 0);
     cr_assert_eq(m.count, 4);
+    cr_assert_float_eq(m.points[3].loss, 0.625, 0);
     cr_assert_float_eq(m.points[3].validation, 3, 0);
     cr_assert(isnan(m.points[2].validation));
     add_points(&m, 5, 9);

@@ -31,6 +31,7 @@ static void make_page(struct buf *out, size_t count, double loss, const char *co
                                               .validation = i % 100 ? NAN : loss,
                                               .rate = 1e-3,
                                               .norm = 1,
+                                              .sample = (char *)"once",
                                               .tokens = (double)i,
                                               .elapsed = (double)i,
                                               .tokens_per_second = 1e4 };
@@ -87,6 +88,8 @@ Test(page, thinning_keeps_the_spike_and_the_ends)
     cr_assert(strstr(page.data, "\\n99901,"));  /* the last validation */
     cr_assert(strstr(page.data, "\\n100000,")); /* the last point */
     cr_assert(!strstr(page.data, "\\n99998,"));
+    cr_assert(strstr(page.data, "{\"step\":1,\"text\"")); /* the first and the last sample */
+    cr_assert(strstr(page.data, "{\"step\":100000,\"text\""));
     buf_release(&page);
 }
 

@@ -120,9 +120,10 @@ Test(samples_blend, without_weights_there_is_no_blend)
 
 Test(samples_blend, hash_tells_weights_order_and_sizes)
 {
-    static const char *const all[] = { "7:1,8:2", "7:2,8:1", "8:2,7:1", "7:1,9:2", "7:1,8:2,7:1" };
-    uint64_t hash[5];
-    for (int i = 0; i < 5; i++) {
+    static const char *const all[] = { "7:1,8:2", "7:2,8:1", "8:2,7:1",
+                                       "7:1,9:2", "9:1,8:2", "7:1,8:2,7:1" };
+    uint64_t hash[6];
+    for (int i = 0; i < 6; i++) {
         struct samples *s = open_blend(all[i], NULL);
         hash[i] = s->blend;
         samples_close(s);

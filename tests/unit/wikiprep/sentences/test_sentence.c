@@ -158,7 +158,7 @@ Test(sentence, ellipses)
 {
     check_in("pl", "To było dawno...|Janek wyszedł.|Powiedz... albo nie.");
     check_in("ru", "Он ушёл…|Москва спала.|И всё… тихо.");
-    check("The album \"I Am... Anna\" sold.|It read 1... 2... 3... and on.");
+    check("The album \"I Am... Anna\" sold.|It read 1... 2... 3… and 4… 5.");
     check("So be it...|Anna left.|He waited ... Anna left.|Never....|They left.");
     check_in("vi", "Họ đi rồi...|Trời mưa.");
     check_in("uk", "Це бабуся Оля...|Жінка встала.|Навчалася у Львові... 21 рік.");
