@@ -142,6 +142,13 @@ static void add_runs(struct buf *text)
 
 /* ---- what bzip2 writes -------------------------------------------------------------------- */
 
+Test(bunzip, is_known_by_its_first_bytes)
+{
+    cr_expect(bunzip_recognises("BZh91", 5) && bunzip_recognises("BZh1\x17rE8P\x90", 10));
+    cr_expect(!bunzip_recognises("BZh9", 4) && !bunzip_recognises("BZh01AY&SY", 10));
+    cr_expect(!bunzip_recognises("BZh91AY&SX", 10));
+}
+
 Test(bunzip, every_level_and_kind_of_data)
 {
     struct buf texts[6];

@@ -452,6 +452,7 @@ Test(wikitext, cells_with_links_have_no_attributes)
     how.tables = 1;
     CHECK("{|\n| [[a]] b | c\n|-\n| [[Category:D]] e | f\n|-\n| g=h | i\n|}\n[[Category:J]]\nk",
           "a b | c\ne | f\ni\nk");
+    CHECK("{|\n! a!!b\n|-\n|c||d\n|}", "a | b\nc | d");
     how.tables = 0;
 }
 
@@ -667,4 +668,19 @@ Test(wikitext, markdown)
     CHECK("{|\n! a !! b\n|-\n| c<br>d || <code>e&#124;f</code>\n|-\n| g\n|}\nh",
           "| a | b |\n| --- | --- |\n| c d | `e\\|f` |\n| g |\n\nh");
     how.markdown = how.tables = how.code = how.formulas = 0;
+}
+
+/* ---- HTML -------------------------------------------------------------------------------- */
+
+Test(wikitext, html_without_what_is_not_text)
+{
+    static const char html[] =
+        "<body><p>a<sup class=\"mw-ref reference\">[1]</sup> b</p><div class=\"thumb\">c</div>"
+        "<figure typeof=\"mw:File\">d</figure><div role=\"navigation\">e</div><p>f</p></body>";
+    struct names *names = names_new(1);
+    struct wikitext *w = wikitext_new(names, &how);
+    wikitext_clean_html(w, html, sizeof html - 1, &out);
+    cr_expect_str_eq(out.data, "a b\nf");
+    wikitext_free(w);
+    names_free(names);
 }
