@@ -90,6 +90,8 @@ Test(extract, wikiextractor)
 {
     check((struct extract_options){ .classic = 1, .form = EXTRACT_TEXT }, all, "A ''b'' & c.",
           EXTRACT_WRITTEN, "A \"b\" &amp; c.");
+    check((struct extract_options){ .classic = 1, .form = EXTRACT_TEXT }, all,
+          "A {{b}} c {{d|{{e}}}} f {{g}}.", EXTRACT_WRITTEN, "A c f.");
 }
 
 Test(extract, what_is_left_out)

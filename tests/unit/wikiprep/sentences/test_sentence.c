@@ -311,6 +311,8 @@ Test(sentence_model, refuses_what_is_no_table)
         { "", "'x' is not a sentence model: it is empty" },
         { "abbreviation dr\n",
           "'x' is not a sentence model: its first line is not 'textmill sentences 1'" },
+        { "textmill sentences 2\n",
+          "'x' is not a sentence model: its first line is not 'textmill sentences 1'" },
         { "textmill sentences 1\nabbreviation\n", "'x': line 2 has no words" },
         { "textmill sentences 1\n# nothing\n\nabbreviations dr\n",
           "'x': line 4 begins with 'abbreviations', which is not a keyword" },
