@@ -343,6 +343,7 @@ Test(expand, each_page_has_its_own_bounds)
     struct library *l = make_bombs(4);
     struct expander *x = expander_new(l, &(struct expand_options){ .choose = choose });
     for (int i = 0; i < 2; i++) {
+        cr_expect_eq(expand_text(x, &page, "x", 1, &out), 0);
         cr_expect_eq(expand_text(x, &page, "{{L0|x}}", 8, &out), 1);
         cr_expect_eq(expand_text(x, &page, "{{L7|x}} {{lc:Y}}", 17, &out), 0);
         cr_expect(strstr(out.data, "<x><x>") && strstr(out.data, " y"), "%s", out.data);
