@@ -22,7 +22,7 @@ WARN = -Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prot
 # Errors that overwrite memory end the program rather than run an attacker's code. A packager's flags come later, and take precedence.
 HARDEN = -fstack-protector-strong $(if $(filter x86_64 i686,$(shell uname -m)),-fstack-clash-protection) -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
 HARDEN_LD = -Wl,-z,relro -Wl,-z,now
-MODE_release = -O2 -g $(HARDEN)
+MODE_release = -O2 -g1 $(HARDEN)
 MODE_debug = -O0 -g3
 MODE_asan = -DSANITIZED -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 MODE_tsan = -DSANITIZED -O1 -g -fsanitize=thread
