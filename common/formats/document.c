@@ -217,10 +217,15 @@ int document_read(struct document_reader *r, struct document *d)
             r->documents++;
             return 1;
         }
-        if (n == 0 || (n == 1 && !len))
-            continue; /* the title and the blank line after it */
+        if (n == 1 && !len) { /* the line before was a title */
+            buf_clear(&d->text);
+            continue;
+        }
         add_unescaped(&d->text, line, len);
-        buf_addc(&d->text, '\n');
+        if (n == 0 && bytes_are(d->text.data, d->text.len, d->title.data))
+            buf_clear(&d->text);
+        else
+            buf_addc(&d->text, '\n');
         if (r->in->most && d->text.len > r->in->most)
             return err_set("%s: document at byte %" PRIu64 " is longer than %zu bytes", r->in->path,
                            r->offset, r->in->most);

@@ -1332,6 +1332,33 @@ static int read_documents(const struct buf *bytes)
     return got < 0 ? -1 : n;
 }
 
+Test(document, first_line_is_text_unless_it_is_the_title)
+{
+    static const struct {
+        const char *document, *text;
+    } cases[] = {
+        { "<doc id=\"1\" title=\"T &amp; U\">\nT &amp; U\n\nA.\nB.\n</doc>\n", "A.\nB." },
+        { "<doc id=\"2\" title=\"T &amp; U\">\nT &amp; U\nA.\n</doc>\n", "A." },
+        { "<doc id=\"3\">\nT\n\nA.\n</doc>\n", "A." },
+        { "<doc id=\"4\" title=\"T\">\nA.\nB.\n</doc>\n", "A.\nB." },
+        { "<doc id=\"5\">\nA.\n</doc>\n", "A." },
+        { "<doc id=\"6\" title=\"T\">\nT\n</doc>\n", "" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *path = temp_file(cases[i].document, strlen(cases[i].document));
+        struct input in;
+        struct document_reader r;
+        struct document d = DOCUMENT_INIT;
+        input_open(&in, path);
+        document_open(&r, &in);
+        cr_expect_eq(document_read(&r, &d), 1);
+        cr_expect_str_eq(d.text.data, cases[i].text);
+        document_release(&d);
+        input_close(&in);
+        drop(path);
+    }
+}
+
 Test(document, round_trip_and_cuts)
 {
     struct buf bytes = document_stream();
