@@ -93,8 +93,8 @@ static int uses(const struct plan *p, const char *setting)
     return 0;
 }
 
-/* Refuses settings that are given but not used: by the task, or where a row has no heads, by the
- * architecture. */
+/* Refuses settings that are given but not used. A row has the heads that use its setting; without
+ * heads, the architecture says whether it does. */
 static int refuse_settings(const struct plan *p)
 {
     enum { NEXT = 1 << HEAD_NEXT, MASKED = 1 << HEAD_PRETRAINING, ANSWERS = 1 << HEAD_QUESTIONS };

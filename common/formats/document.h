@@ -25,8 +25,8 @@
 struct document {
     struct buf id, url, title; /* values of the attributes, unescaped; empty if absent */
     struct buf more;           /* the other attributes, as they are written: ` lang="en"` */
-    struct buf text; /* the lines, without a first one that a blank line follows or that is the
-                      * title; no white space at the end */
+    struct buf text; /* the lines; no white space at the end. The first line is left out if it is
+                      * the title, or if a blank line follows. */
 };
 
 #define DOCUMENT_INIT                                                                              \

@@ -157,7 +157,6 @@ case_corpus_ten_thousand_parts() {
     sort counted | cmp - <(sort parts) || fail "not once each: $(sort counted | uniq -d | head -3)"
 }
 
-# The real wikiprep and stand-ins that make what the script looks for.
 # Who asks a script for help, or gives one an argument that it does not have, gets its first lines, and nothing else happens.
 case_scripts_asked_for_help() {
     local name
@@ -175,6 +174,7 @@ case_scripts_asked_for_help() {
     done
     check test -z "$(ls -A)"
 }
+# The real wikiprep and stand-ins that make what the script looks for.
 case_language() {
     mkdir bin dumps
     cat >bin/train <<'STAND_IN'

@@ -94,7 +94,8 @@ Test(steps, words_and_other_characters_are_cut_in_texts_of_all_lengths)
     buf_release(&text);
 }
 
-/* The map makes an x of each tab, but the list keeps two tabs; what is no text there is skipped. */
+/* The map turns a tab into x. Texts of the list "keep" stay as they are: two tabs in a row. Members
+ * of the list that are no texts are skipped. */
 Test(steps, texts_of_the_list_are_kept_from_the_map)
 {
     static const char json[] =

@@ -184,8 +184,8 @@ Test(learn, going_on_is_as_learning_in_one_go)
     vocabulary_release(&later);
 }
 
-/* A known merge takes a token that no merge makes. When one is learned, the known merge comes after
- * it. */
+/* The vocabulary has the merge of "ab" and "c", but none that makes "ab". When that one is learned,
+ * it comes first. */
 Test(learn, a_merge_that_is_learned_again_moves_to_the_end)
 {
     struct learn_options o = { .vocabulary_size = 256, .all_bytes = 1 };
