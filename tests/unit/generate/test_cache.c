@@ -324,3 +324,19 @@ Test(cache, a_step_refuses_one_full_text)
     cache_release(&other);
     drop(&f);
 }
+
+/* What an emulated GPU does not get, it does not have. */
+Test(cache, ids_and_places_reach_a_gpu_together)
+{
+    struct ops *gpu = ops_open("emulated", 1);
+    struct inputs in = { 0 };
+    const struct ops_past pasts[] = { { .room = 9, .used = 5 }, { .room = 9, .used = 2 } };
+    const uint32_t ids[] = { 3, 1, 4, 1 }, wanted[] = { 3, 1, 4, 1, 5, 6, 2, 3 };
+    uint32_t got[8] = { 0 };
+    cr_assert(gpu, "%s", err_get());
+    inputs_follow(&in, gpu, pasts, 2, ids, 2);
+    ops_download(gpu, got, in.tokens.ids, 8);
+    cr_expect_arr_eq(got, wanted, sizeof wanted);
+    inputs_release(&in, gpu);
+    ops_free(gpu);
+}

@@ -13,6 +13,7 @@
 #include "tests/unit/set_path.h"
 #include "train/checkpoint.h"
 #include "train/step/optimizer.h"
+#include "train/sums.h"
 
 TestSuite(checkpoint, .init = make_dir, .fini = remove_dir);
 
@@ -172,6 +173,20 @@ Test(checkpoint, one_without_state_is_an_error_that_names_it)
     cr_assert(strstr(err_get(), "not a checkpoint"), "%s", err_get());
     buf_release(&config);
     buf_release(&path);
+}
+
+Test(checkpoint, all_files_of_a_folder_have_sums)
+{
+    struct kv state = { 0 };
+    uint32_t sum;
+    cr_assert_eq(file_write(in_dir("a.safetensors"), "\2\0\0\0\0\0\0\0{}", 10), 0);
+    put_text("b", "text");
+    cr_assert_eq(sums_add(&state, dir, ""), 0, "%s", err_get());
+    cr_expect(sums_of_file(&state, "a.safetensors", &sum) && sums_of_file(&state, "b", &sum));
+    cr_expect_eq(sums_check(&state, dir, 0, 1), 0, "%s", err_get());
+    put_text("b", "Text");
+    cr_expect(sums_check(&state, dir, 0, 1) < 0 && strstr(err_get(), "/b"), "%s", err_get());
+    kv_release(&state);
 }
 
 /* ---- what a resumed run goes on with --------------------------------------------------------- */
