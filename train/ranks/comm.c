@@ -330,17 +330,18 @@ static void issue(struct comm_thread *t, struct comm_work *w, int result)
 }
 
 /* Begins an operation of the devices. */
-static void begin_devices(struct comm *c, struct comm_work *w, const char *what)
+static void begin_devices(struct comm *c, struct comm_work *w, enum comm_group group,
+                          const char *what)
 {
     struct ops *o = w->ops;
     const enum work_kind kind = w->kind;
-    struct ops_group *devices = c->thread->devices[w->group];
+    struct ops_group *devices = c->thread->devices[group];
     int result = 0;
     ops_mark(o, OPS_COMPUTE, &w->mark);
     ops_after(o, OPS_COMM, &w->mark);
     w->kind = WORK_WATCH;
     w->devices = devices;
-    begin(c, w, w->group, what);
+    begin(c, w, group, what);
     if (kind != WORK_GATHER)
         result = ops_group_reduce(o, devices, kind == WORK_MAX, w->x, w->bounds);
     if (!result && kind != WORK_SCATTER)
@@ -361,7 +362,6 @@ static struct comm_work *begin_array(struct comm *c, enum comm_group group, enum
     w->n = bounds[size];
     w->bounds = bounds;
     w->own = own;
-    w->group = group;
     int64_t share = bounds[rank + 1] - bounds[rank];
     int64_t sent = kind == WORK_GATHER ? 0 : w->n - share;
     sent += kind == WORK_SCATTER ? 0 : share * (size - 1);
@@ -369,7 +369,7 @@ static struct comm_work *begin_array(struct comm *c, enum comm_group group, enum
     c->counts[group].bytes += (uint64_t)sent * ops_type_bytes(x.type);
     if (c->thread->devices[group] && ops_group_takes(o, x)) {
         c->counts[group].direct += (uint64_t)sent * ops_type_bytes(x.type);
-        begin_devices(c, w, what);
+        begin_devices(c, w, group, what);
     } else {
         w->data = ops_map_later(o, x, w->n, &w->mark);
         begin(c, w, group, what);
