@@ -385,6 +385,7 @@ Test(checkpoint, both_moments_come_back)
 Test(checkpoint, moments_in_several_files_come_back)
 {
     check_moments(SAVED_BLOCK);
+    cr_expect(saved_choice(5000000000) == SAVED_ONE && saved_choice(5000000001) == SAVED_BLOCK);
 }
 
 Test(checkpoint, a_damaged_one_is_passed_over_and_set_aside)

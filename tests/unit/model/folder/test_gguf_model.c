@@ -113,6 +113,7 @@ static void logits_of(float *out, struct ops *o, const char *path, enum ops_type
     inputs_set(&in, o, &m, &b);
     forward_logits(&f, f32(out), forward_layers(&f, &in), T);
     cr_assert_leq(m.config.vocabulary, 80);
+    cr_expect(m.config.epsilon == 1e-5 || m.config.epsilon == 1e-6, "%.17g", m.config.epsilon);
     inputs_release(&in, o);
     forward_release(&f);
     parameters_release(&p, &m, o);

@@ -38,6 +38,7 @@ static void replace_all(const char *content)
         cr_assert_eq(stepper_normalize(s, text.data, n, &got, &lost), 0);
         cr_assert(got.len == want.len && !memcmp(got.data, want.data, got.len + 1),
                   "%zu bytes, '%s'", n, content);
+        cr_assert_eq(lost, !*content && text.data[0] == 'b');
     }
     stepper_free(s);
     js_free(value);
