@@ -94,8 +94,9 @@ Test(template, other_wikis)
 Test(template, unknown_names)
 {
     page = (struct template_page){ .lang = "el", .title = "T", .timestamp = "" };
-    CHECK("το ({{ΔΦΑ|/pʰ/}}) και {{ασαφές|η νέα ''φυσική''}} ή {{x|two words|z}} {{x|A 1}}, {{Κ.}} ω.",
-          "το (/pʰ/) και η νέα φυσική ή two words A 1, Κ. ω.");
+    CHECK(
+        "το ({{ΔΦΑ|/pʰ/}}) και {{ασαφές|η νέα ''φυσική''}} ή {{x|two words|z}} {{x|A 1}}, {{Κ.}} ω.",
+        "το (/pʰ/) και η νέα φυσική ή two words A 1, Κ. ω.");
     CHECK(
         "μια λέξη{{σημείωση|Αυτό είναι σημείωση.}} και {{πηγή|σχόλιο=α β}} {{κλειδί|A1}} {{ref|α}} ω",
         "μια λέξη και ω");
