@@ -307,6 +307,8 @@ Test(files, tokenizer_json_comes_back)
         "{\"vocab\":{\"a\":0,\"##b\":1,\"ab\":2,\"?\":3},\"unk_token\":\"?\",\"merges\":[[\"a\",\"##b\"]],"
         "\"continuing_subword_prefix\":\"##\",\"end_of_word_suffix\":null}",
         ""));
+    round_trip(FILE_OF("{\"type\":\"BertPreTokenizer\"}",
+                       "{\"type\":\"WordPiece\",\"vocab\":{\"?\":0,\"a\":1},\"unk_token\":\"?\"}", ""));
 }
 
 static int put_piece(void *ctx, const char *piece, size_t n)
