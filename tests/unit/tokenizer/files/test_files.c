@@ -308,7 +308,8 @@ Test(files, tokenizer_json_comes_back)
         "\"continuing_subword_prefix\":\"##\",\"end_of_word_suffix\":null}",
         ""));
     round_trip(FILE_OF("{\"type\":\"BertPreTokenizer\"}",
-                       "{\"type\":\"WordPiece\",\"vocab\":{\"?\":0,\"a\":1},\"unk_token\":\"?\"}", ""));
+                       "{\"type\":\"WordPiece\",\"vocab\":{\"?\":0,\"a\":1},\"unk_token\":\"?\"}",
+                       ""));
 }
 
 static int put_piece(void *ctx, const char *piece, size_t n)

@@ -208,6 +208,24 @@ Test(program, stages_wait_only_while_the_pipeline_fills_and_empties)
                 }
 }
 
+Test(program, first_stages_alone_wait_for_ever)
+{
+    struct program p[2];
+    struct timeline t;
+    const struct timeline_costs costs = { { [PHASE_LAYER_FORWARD] = 1 } };
+    for (int s = 0; s < 2; s++)
+        program_step(&p[s], &(struct step_config){ .layers = 2,
+                                                   .A = 2,
+                                                   .G = 2,
+                                                   .leaves = 1,
+                                                   .moments = 2,
+                                                   .stages = 2,
+                                                   .interleave = 1 });
+    cr_expect_eq(timeline_run(&t, p, 2, &costs), -1);
+    for (int s = 0; s < 2; s++)
+        program_release(&p[s]);
+}
+
 /* With several pieces they wait so many times less. */
 Test(program, stages_of_several_pieces_wait_less)
 {

@@ -111,6 +111,16 @@ Test(samples_blend, another_key_is_another_order_of_each_source)
     samples_close(s);
 }
 
+/* In another order the nine would have the sum 0.8999999999999999. */
+Test(samples_blend, weights_are_added_in_numpys_order)
+{
+    struct blend b;
+    const char *item = "a:.1,b:.1,c:.1,d:.1,e:.1,f:.1,g:.1,h:.1,i:.1";
+    cr_assert_eq(blend_parse(&b, &item, 1), 1);
+    cr_expect_eq(b.weights[8], 0.1 / 0.9, "%.17g", b.weights[8]);
+    blend_release(&b);
+}
+
 Test(samples_blend, without_weights_there_is_no_blend)
 {
     struct samples *s = open_blend("7", NULL);
