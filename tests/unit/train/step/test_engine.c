@@ -96,6 +96,12 @@ Test(engine, groups_give_the_same_gradients)
     }
 }
 
+Test(engine, nothing_has_no_loss)
+{
+    const struct model m = { .parts = 1 };
+    cr_expect(isnan(engine_loss(&m, &(struct engine_score){ 0 })));
+}
+
 Test(engine, accumulation_equals_one_large_batch)
 {
     struct run a, b;
