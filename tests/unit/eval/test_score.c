@@ -297,6 +297,14 @@ Test(lambada, parse)
     buf_release(&text);
 }
 
+/* printf's 16 digits of 9.95 are 9.949999999999999. */
+Test(report, digits_are_the_fewest_that_tell_the_number)
+{
+    SCOPED(buf) out = BUF_INIT;
+    report_digits(&out, 9.95);
+    cr_expect_str_eq(out.data, "9.95");
+}
+
 Test(report, lines_and_json)
 {
     for (int json = 0; json < 2; json++) {
