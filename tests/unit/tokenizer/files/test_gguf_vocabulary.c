@@ -328,6 +328,28 @@ Test(gguf_vocabulary, merges_refused)
     buf_release(&b);
 }
 
+Test(gguf_vocabulary, first_id_ends_a_text)
+{
+    static const struct token letters[] = { { "<|endoftext|>", 0, CONTROL }, { "a", 0, NORMAL } };
+    struct gguf_writer w;
+    struct gguf g;
+    struct buf b = BUF_INIT, merges = BUF_INIT;
+    double id = -1;
+    begin(&w, "gpt2", letters, 2);
+    gguf_add_text(&w, "tokenizer.ggml.pre", "gpt-2", 5);
+    gguf_add_list(&w, "tokenizer.ggml.merges", GGUF_TEXT, 0, &merges);
+    gguf_add_u32(&w, "tokenizer.ggml.eos_token_id", 0);
+    end(&w, &b);
+    export(&b, 2);
+    cr_assert_eq(gguf_parse(&g, b.data, b.len, "x.gguf"), 0, "%s", err_get());
+    const struct gguf_key *key = gguf_find(&g, "tokenizer.ggml.bos_token_id");
+    cr_assert(key && gguf_real(&g, key, &id) == 0);
+    cr_expect_eq(id, 0);
+    g.map = (struct file_map){ 0 };
+    gguf_close(&g);
+    buf_release(&b);
+}
+
 /* ---- what llama.cpp does in another way ------------------------------------------------------ */
 
 /* Exporting a tokenizer.json with this normalizer and model must give a warning that contains
