@@ -4,9 +4,10 @@
 # their share of a bound, the seconds to the first token when the file is in memory, and the memory used. The bound is the lower of
 # two rates. The first is that of memory: each step reads the weights once, and the keys and values of each text; stream.c measures
 # just before how fast that many bytes (at most 2 GB) are read. The second is that of matrix products: the rate of a long prompt, which
-# computes the output layer only once. Peers, if installed: PyTorch for the types that it has, and llama.cpp (llama-cpp-python in the
-# Python that TEXTMILL_LLAMA_PYTHON names) with the same weights as GGUF. Medians of the rounds. With f32 and int4 it also prints
-# tokens per second of one text by number of threads. Files are in memory (/dev/shm): GPT-2 XL needs 10 GB there and 8 GB besides.
+# computes the output layer only once. Peers, if installed: PyTorch for the types that it has, and, in turns with ours, llama.cpp
+# (llama-cpp-python in the Python that TEXTMILL_LLAMA_PYTHON names) with the same weights as GGUF. Medians of the rounds. With f32 and
+# int4 it also prints tokens per second of one text by number of threads. Files are in memory (/dev/shm): GPT-2 XL needs 10 GB there and
+# 8 GB besides.
 rounds=${1:-3}
 # shellcheck disable=SC2034  # lib reads it
 room=/dev/shm
@@ -64,16 +65,10 @@ torch() {
     "$python" "$ROOT/tests/bench/torch_generate.py" "$model" "$1" $few $length 1 8 32 2>/dev/null >by-torch
     for n in 1 8 32; do sed -n "$((n == 1 ? 1 : n == 8 ? 2 : 3))p" by-torch >by-torch-$n; done
 }
-# llama FORM: writes llama.cpp's tokens per second of 1, 8 and 32 texts to the files by-llama-N. Writes none if it is not installed.
+# llama N: prints llama.cpp's tokens per second of N texts with the weights of peer.gguf, if there is this file.
 llama() {
-    local n
-    rm -f by-llama-*
-    "${TEXTMILL_LLAMA_PYTHON:-$python}" -c 'import llama_cpp' 2>/dev/null || return
-    generate export -q --model "$model" --vocab "$vocab" --weights "$1" --format gguf -o peer.gguf || exit 1
-    for n in 1 8 32; do
-        "${TEXTMILL_LLAMA_PYTHON:-$python}" "$ROOT/tests/bench/llama_generate.py" peer.gguf "$cores" $few $length $n 2>/dev/null >by-llama-$n
-    done
-    rm -f peer.gguf
+    [ ! -f peer.gguf ] ||
+        "${TEXTMILL_LLAMA_PYTHON:-$python}" "$ROOT/tests/bench/llama_generate.py" peer.gguf "$cores" $few $length "$1" 2>/dev/null
 }
 # start_of FORM: prints the seconds of a run of one token, and its memory in MiB.
 start_of() {
@@ -89,13 +84,13 @@ form_rows() {
     done
     torch "$form"
     for n in 1 8 32; do
-        : >a && : >shares
-        for ((r = 0; r < rounds; r++)); do measure "$form" $n; done
+        : >a && : >shares && : >by-llama
+        for ((r = 0; r < rounds; r++)); do measure "$form" $n && llama $n >>by-llama; done
         read -r share bound by speed <<<"$(sort -n shares | awk '{ v[NR] = $0 } END { print v[int((NR + 1) / 2)] }')"
         record "$model generates, $form, $n at a time" tok/s "$(median <a)" "the bound by $by" "$bound" \
             ", $(printf %.0f "$share") %, $speed GB/s"
         [ ! -s by-torch-$n ] || record "$model generates, $form, $n at a time" tok/s "$(median <a)" PyTorch "$(cat by-torch-$n)"
-        [ ! -s by-llama-$n ] || record "$model generates, $form, $n at a time" tok/s "$(median <a)" llama.cpp "$(cat by-llama-$n)"
+        [ ! -s by-llama ] || record "$model generates, $form, $n at a time" tok/s "$(median <a)" llama.cpp "$(median <by-llama)"
     done
     record "$model, $form: prompt" tok/s "$(median <prompts)"
     record "$model, $form: first token" s "$(median <starts | cut -d' ' -f1)"
@@ -114,11 +109,13 @@ for model in "${@:2}"; do
     read -r maps output layers kept fine <<<"$("$python" "$ROOT/tests/bench/random_model.py" "$model" "$model")"
     [ "$maps" ] || exit 1
     for form in f32 bf16 f16 int8 int4; do
-        llama $form
+        if "${TEXTMILL_LLAMA_PYTHON:-$python}" -c 'import llama_cpp' 2>/dev/null; then
+            generate export -q --model "$model" --vocab "$vocab" --weights $form --format gguf -o peer.gguf || exit 1
+        fi
         generate export -q --model "$model" --vocab "$vocab" --weights $form --format mapped -o $form.gguf || exit 1
         form_rows $form
         [[ $form = f32 || $form = int4 ]] && thread_rows $form
-        rm -f $form.gguf
+        rm -f $form.gguf peer.gguf
     done
     rm -rf "$model"
 done
