@@ -93,8 +93,8 @@ static int uses(const struct plan *p, const char *setting)
     return 0;
 }
 
-/* Refuses settings that are given but not used. A row has the heads that use its setting; without
- * heads, the architecture says whether it does. */
+/* Refuses settings that are given but not used. A row of the table names the model's heads that
+ * use a setting. If it names none, the architecture's own list of settings decides. */
 static int refuse_settings(const struct plan *p)
 {
     enum { NEXT = 1 << HEAD_NEXT, MASKED = 1 << HEAD_PRETRAINING, ANSWERS = 1 << HEAD_QUESTIONS };

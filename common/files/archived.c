@@ -213,7 +213,7 @@ static int begin(struct archived *a, enum archived_kind kind)
     a->ended = !more;
     if (!more && format != ARCHIVE_FORMAT_RAW && format != ARCHIVE_FORMAT_EMPTY)
         return err_set("'%s' is an archive that holds no file", a->name);
-    /* libarchive takes the first bytes of a packed stream, if no others follow, for plain text */
+    /* if a packed stream ends within its first bytes, libarchive takes them for plain text */
     if (more > 0 && kind == ARCHIVED_STREAM && archive_filter_count(a->archive) == 1)
         return err_set("cannot unpack '%s': its first bytes are damaged or cut short", a->name);
     return more < 0 || (!more && check_end(a) < 0) ? -1 : 0;

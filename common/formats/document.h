@@ -25,8 +25,8 @@
 struct document {
     struct buf id, url, title; /* values of the attributes, unescaped; empty if absent */
     struct buf more;           /* the other attributes, as they are written: ` lang="en"` */
-    struct buf text; /* the lines; no white space at the end. The first line is left out if it is
-                      * the title, or if a blank line follows. */
+    struct buf text; /* the lines, without white space at the end. The first line is left out if
+                      * it equals `title`, or if the second line is blank. */
 };
 
 #define DOCUMENT_INIT                                                                              \

@@ -297,7 +297,7 @@ Test(lambada, parse)
     buf_release(&text);
 }
 
-/* printf's 16 digits of 9.95 are 9.949999999999999. */
+/* With 16 digits, printf writes 9.95 as 9.949999999999999. */
 Test(report, digits_are_the_fewest_that_tell_the_number)
 {
     SCOPED(buf) out = BUF_INIT;

@@ -325,7 +325,7 @@ Test(cache, a_step_refuses_one_full_text)
     drop(&f);
 }
 
-/* What an emulated GPU does not get, it does not have. */
+/* An emulated GPU has its own memory: arrays that were not copied are not there. */
 Test(cache, ids_and_places_reach_a_gpu_together)
 {
     struct ops *gpu = ops_open("emulated", 1);

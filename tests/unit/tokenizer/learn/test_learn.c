@@ -184,8 +184,8 @@ Test(learn, going_on_is_as_learning_in_one_go)
     vocabulary_release(&later);
 }
 
-/* The vocabulary has the merge of "ab" and "c", but none that makes "ab". When that one is learned,
- * it comes first. */
+/* The vocabulary merges "ab" with "c", but has no merge that makes "ab". When that merge is
+ * learned, it comes before the other. */
 Test(learn, a_merge_that_is_learned_again_moves_to_the_end)
 {
     struct learn_options o = { .vocabulary_size = 256, .all_bytes = 1 };

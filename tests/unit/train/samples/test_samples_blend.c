@@ -111,7 +111,7 @@ Test(samples_blend, another_key_is_another_order_of_each_source)
     samples_close(s);
 }
 
-/* In another order the nine would have the sum 0.8999999999999999. */
+/* Added in another order, the nine weights have the sum 0.8999999999999999. */
 Test(samples_blend, weights_are_added_in_numpys_order)
 {
     struct blend b;
