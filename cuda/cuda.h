@@ -153,9 +153,10 @@ OPS_EXCHANGES(GROUP_OPERATION)
 int products_open(struct ops *o); /* -1 with an error */
 void products_close(struct ops *o);
 /* Computes C[M,N] = A B + base + bias. A and B have the same type, C has theirs or is F32. base and
- * bias have the type of C and may be OPS_NONE; base may be C. Returns 1, or 0 if the library does
- * not have this product. */
-int products_multiply(struct ops *o, const struct ops_matmul *p);
+ * bias have the type of C and may be OPS_NONE; base may be C. With `inner`, which has C's type and
+ * rows, this result goes there, and C is its GELU in the tanh form. Returns 1, or 0 if the library
+ * does not have this product. */
+int products_multiply(struct ops *o, const struct ops_matmul *p, struct ops_array inner);
 
 /* ---- kernels ------------------------------------------------------------------------------ */
 

@@ -305,12 +305,12 @@ static void matmul_as(struct ops *o, const struct ops_matmul *p, enum ops_type t
         (ops_is_none(p->base) || p->base.type == result)) {
         if (!ops_is_none(p->bias))
             q.bias = bias_of(o, p);
-        if (products_multiply(o, &q))
+        if (products_multiply(o, &q, OPS_NONE))
             return;
     }
     q.base = q.bias = OPS_NONE;
     q.C = (struct ops_matrix){ cuda_room(o, ROOM_PRODUCT, OPS_F32, p->M * p->N), p->N, 0 };
-    if (!products_multiply(o, &q))
+    if (!products_multiply(o, &q, OPS_NONE))
         log_fatal("the GPU failed: cuBLASLt has no product for M %lld, N %lld, K %lld",
                   (long long)p->M, (long long)p->N, (long long)p->K);
     cuda_add_rows(o, p->C, q.C.x, q.C.ld, p->base, p->bias, p->M, p->N);
@@ -336,18 +336,24 @@ void cuda_matmul(struct ops *o, const struct ops_matmul *p)
     multiply(o, 0, p);
 }
 
-/* Computes y = base + x w + bias. base may be OPS_NONE. */
+/* Returns the product y = base + x w + bias. base may be OPS_NONE. */
+static struct ops_matmul product_of(struct ops_array y, struct ops_array base, struct ops_array x,
+                                    const struct ops_linear *l)
+{
+    return (struct ops_matmul){ .C = { y, l->O },
+                                .A = { x, l->I },
+                                .B = { l->w, l->turned ? l->I : l->O, l->turned },
+                                .M = l->N,
+                                .N = l->O,
+                                .K = l->I,
+                                .base = base,
+                                .bias = l->bias };
+}
+
 static void linear(struct ops *o, struct ops_array y, struct ops_array base, struct ops_array x,
                    const struct ops_linear *l)
 {
-    const struct ops_matmul p = { .C = { y, l->O },
-                                  .A = { x, l->I },
-                                  .B = { l->w, l->turned ? l->I : l->O, l->turned },
-                                  .M = l->N,
-                                  .N = l->O,
-                                  .K = l->I,
-                                  .base = base,
-                                  .bias = l->bias };
+    const struct ops_matmul p = product_of(y, base, x, l);
     multiply(o, l->turned, &p);
 }
 
@@ -361,6 +367,31 @@ void cuda_linear_fwd(struct ops *o, struct ops_array y, struct ops_array x,
     x = operand(o, ROOM_A, type, rows, l->N, l->I).x;
     for (int i = 0; i < count; y = ops_part(y, l[i].N * l[i].O), i++)
         linear(o, y, OPS_NONE, x, &l[i]);
+}
+
+/* Returns 1 if the library can compute the map and its GELU at once, and has done so. */
+static int linear_gelu(struct ops *o, struct ops_array y, struct ops_array inner,
+                       struct ops_array x, const struct ops_linear *l)
+{
+    struct ops_matmul p = product_of(y, OPS_NONE, x, l);
+    if (product_type(o, l->turned, l->N, l->w.type) != OPS_BF16 || y.type != OPS_BF16 ||
+        inner.type != OPS_BF16 || ops_is_none(l->bias) || l->O % 8 ||
+        (uintptr_t)inner.address % BIAS_ALIGN)
+        return 0;
+    p.A = operand(o, ROOM_A, OPS_BF16, p.A, p.M, p.K);
+    p.B = operand(o, ROOM_B, OPS_BF16, p.B, p.K, p.N);
+    p.bias = bias_of(o, &p);
+    return products_multiply(o, &p, inner);
+}
+
+static void linear_activation_fwd(struct ops *o, enum ops_activation f, struct ops_array y,
+                                  struct ops_array inner, struct ops_array x,
+                                  const struct ops_linear *l)
+{
+    if (f == OPS_GELU_TANH && linear_gelu(o, y, inner, x, l))
+        return;
+    cuda_linear_fwd(o, inner, x, l, 1);
+    cuda_activation_fwd(o, f, y, inner, l->N * l->O);
 }
 
 /* A linear layer needs two products in its backward pass; dy is converted once for both. */
@@ -455,6 +486,7 @@ static const struct ops_backend table = {
     .move = device_move,
     .finish = device_finish,
     OPS_EXCHANGES(GROUP_ROW) OPS_OPERATIONS(CUDA_ROW).repeat = repeat,
+    .linear_activation_fwd = linear_activation_fwd,
     .logits = logits,
     .loss_rows = 8192,
     .rounds_logits = 1,

@@ -15,7 +15,7 @@ enum { WORKSPACE = 32 << 20, BUCKETS = 1024, ALIGNED_MOST = 256 };
 struct shape {
     int64_t M, N, K, lda, ldb, ldc;
     int32_t transposed_a, transposed_b, type, type_c, biased, based;
-    int32_t aligned_a, aligned_b, aligned_c, aligned_base, aligned_bias, pad;
+    int32_t aligned_a, aligned_b, aligned_c, aligned_base, aligned_bias, gelu;
 };
 
 struct plan {
@@ -89,7 +89,7 @@ static int32_t aligned(struct ops_array a)
     return bytes;
 }
 
-static struct shape shape_of(const struct ops_matmul *p)
+static struct shape shape_of(const struct ops_matmul *p, struct ops_array inner)
 {
     struct shape s;
     memset(&s, 0, sizeof s);
@@ -110,6 +110,7 @@ static struct shape shape_of(const struct ops_matmul *p)
     s.based = !ops_is_none(p->base);
     s.aligned_base = s.based ? aligned(p->base) : s.aligned_c;
     s.aligned_bias = aligned(p->bias);
+    s.gelu = !ops_is_none(inner);
     return s;
 }
 
@@ -138,9 +139,11 @@ static cublasLtMatrixLayout_t layout(int32_t type, int64_t rows, int64_t columns
     return out;
 }
 
-static void set_bias(const struct plan *p, const struct ops_matmul *m)
+static void set_pointers(const struct plan *p, const struct ops_matmul *m, struct ops_array inner)
 {
-    const void *bias = m->bias.address;
+    const void *bias = m->bias.address, *to = inner.address;
+    if (p->shape.gelu)
+        set(p->product, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, &to, sizeof to);
     if (p->shape.biased)
         set(p->product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias);
 }
@@ -155,17 +158,20 @@ static void describe(struct plan *p)
     set(p->product, CUBLASLT_MATMUL_DESC_TRANSA, &a, sizeof a);
     set(p->product, CUBLASLT_MATMUL_DESC_TRANSB, &b, sizeof b);
     if (s->biased) {
-        cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_BIAS;
+        cublasLtEpilogue_t epilogue = s->gelu ? CUBLASLT_EPILOGUE_GELU_AUX_BIAS
+                                              : CUBLASLT_EPILOGUE_BIAS;
         cudaDataType_t type = type_of(s->type_c);
         set(p->product, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue);
         set(p->product, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, &type, sizeof type);
     }
+    if (s->gelu)
+        set(p->product, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, &s->ldc, sizeof s->ldc);
     p->a = layout(s->type, s->K, s->N, s->ldb, s->transposed_b);
     p->b = layout(s->type, s->M, s->K, s->lda, s->transposed_a);
     p->c = layout(s->type_c, s->M, s->N, s->ldc, 0);
 }
 
-/* The library reads the alignment of a bias from its address: set_bias must come before. It
+/* The library reads the alignment of a bias from its address: set_pointers must come before. It
  * supports each type and layout, but does not promise an algorithm for each alignment and epilogue.
  */
 static void choose(cublasLtHandle_t library, struct plan *p)
@@ -201,9 +207,10 @@ static size_t bucket_of(const struct shape *s)
     return hash % BUCKETS;
 }
 
-static struct plan *plan_of(struct products *all, const struct ops_matmul *p)
+static struct plan *plan_of(struct products *all, const struct ops_matmul *p,
+                            struct ops_array inner)
 {
-    struct shape s = shape_of(p);
+    struct shape s = shape_of(p, inner);
     struct plan **at = &all->plans[bucket_of(&s)];
     for (struct plan *i = *at; i; i = i->next)
         if (!memcmp(&i->shape, &s, sizeof s))
@@ -212,7 +219,7 @@ static struct plan *plan_of(struct products *all, const struct ops_matmul *p)
     made->shape = s;
     made->next = *at;
     describe(made);
-    set_bias(made, p);
+    set_pointers(made, p, inner);
     choose(all->library, made);
     return *at = made;
 }
@@ -224,17 +231,17 @@ static int has_type(struct ops_array a, enum ops_type type)
     return ops_is_none(a) || a.type == type;
 }
 
-int products_multiply(struct ops *o, const struct ops_matmul *p)
+int products_multiply(struct ops *o, const struct ops_matmul *p, struct ops_array inner)
 {
     struct products *all = o->products;
-    struct plan *plan = plan_of(all, p);
+    struct plan *plan = plan_of(all, p, inner);
     const int based = plan->shape.based;
     const float one = 1, beta = based ? 1 : 0;
     assert(p->A.x.type == p->B.x.type);
     assert(has_type(p->base, p->C.x.type) && has_type(p->bias, p->C.x.type));
     if (!plan->exists)
         return 0;
-    set_bias(plan, p);
+    set_pointers(plan, p, inner);
     cublasStatus_t status = cublasLtMatmul(
         all->library, plan->product, &one, p->B.x.address, plan->a, p->A.x.address, plan->b, &beta,
         based ? p->base.address : p->C.x.address, plan->c, p->C.x.address, plan->c,

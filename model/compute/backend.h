@@ -92,6 +92,7 @@ struct ops_backend {
     OPS_EXCHANGES(OPS_MEMBER)
 
     OPS_OPERATIONS(OPS_MEMBER)
+    OPS_MEMBER(linear_activation_fwd) /* NULL: linear_fwd and activation_fwd do it */
 
     int64_t loss_rows; /* rows whose logits are in memory at one time */
     int rounds_logits; /* 1: logits have the type of products, 0: they are F32 */

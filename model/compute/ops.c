@@ -410,6 +410,19 @@ void ops_linear_fwd(struct ops *o, struct ops_array y, struct ops_array x,
     }
 }
 
+void ops_linear_activation_fwd(struct ops *o, enum ops_activation f, struct ops_array y,
+                               struct ops_array inner, struct ops_array x,
+                               const struct ops_linear *l)
+{
+    if (o->b->linear_activation_fwd) {
+        TRACE_OPERATION(of_maps(o, l, 1, 1), 0);
+        o->b->linear_activation_fwd(o, f, y, inner, x, l);
+        return;
+    }
+    ops_linear_fwd(o, inner, x, l, 1);
+    ops_activation_fwd(o, f, y, inner, l->N * l->O);
+}
+
 void ops_residual_fwd(struct ops *o, struct ops_array y, struct ops_array base, struct ops_array x,
                       const struct ops_linear *l, struct ops_dropout drop)
 {

@@ -156,6 +156,10 @@ struct ops_linear {
  * lie one after the other. */
 void ops_linear_fwd(struct ops *o, struct ops_array y, struct ops_array x,
                     const struct ops_linear *l, int count);
+/* Computes inner = x w + bias and y = f(inner) of one map. */
+void ops_linear_activation_fwd(struct ops *o, enum ops_activation f, struct ops_array y,
+                               struct ops_array inner, struct ops_array x,
+                               const struct ops_linear *l);
 /* Computes those gradients whose target is not OPS_NONE: dx = dy w^T, dw = x^T dy, dbias = the sums
  * of dy's columns. */
 void ops_linear_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dw,

@@ -420,6 +420,13 @@ static struct ops_array all_rows(const struct run *r, const struct layer_row *ro
                           "rows of a layer");
 }
 
+/* Returns 1 if the activation of a map's output is computed together with the map. */
+static int is_joint(const struct run *r, const struct layer_row *map)
+{
+    return map->kind == LAYER_MAPS && weights_of(map) == 1 && map[1].kind == LAYER_ACTIVATE &&
+           map[1].in[0] == map->out && !r->m->split;
+}
+
 /* The maps read a norm of the residual stream, a few channels of which are much larger than the
  * others. Rounding x to 8 bits would take most bits of the small ones, so `fine` is 1. */
 static void maps_fwd(struct run *r, const struct layer_row *row)
@@ -428,6 +435,11 @@ static void maps_fwd(struct run *r, const struct layer_row *row)
     for (int i = 0; i < weights_of(row); i++) {
         maps[i] = map_of(r, row, i);
         maps[i].fine = 1;
+    }
+    if (is_joint(r, row)) {
+        ops_linear_activation_fwd(r->o, r->m->config.activation, r->x[row[1].out].at,
+                                  r->x[row->out].at, r->x[row->in[0]].at, maps);
+        return;
     }
     split_linear_fwd(r->m, r->o, r->x[row->out].at, all_rows(r, row), maps, weights_of(row));
 }
@@ -523,6 +535,8 @@ static void attend_bwd(struct run *r, const struct layer_row *row)
 
 static void activate_fwd(struct run *r, const struct layer_row *row)
 {
+    if (is_joint(r, row - 1))
+        return;
     ops_activation_fwd(r->o, r->m->config.activation, r->x[row->out].at, r->x[row->in[0]].at,
                        r->N * r->m->config.inner);
 }
@@ -601,13 +615,20 @@ static int is_read_after(const struct layer_row *row, const struct layer_row *wr
     return 0;
 }
 
+static void take_outputs(struct run *r, const struct layer_row *row)
+{
+    if (!row->out || r->x[row->out].there)
+        return;
+    const int operand = !is_kept(row) && is_operand(r->rows, row->out);
+    r->x[row->out] = take(r, width_out(&r->m->config, row), operand ? r->operand : OPS_F32);
+    spread(r, r->x, row);
+}
+
 static void forward_row(struct run *r, const struct layer_row *row)
 {
-    if (row->out && !r->x[row->out].there) {
-        const int operand = !is_kept(row) && is_operand(r->rows, row->out);
-        r->x[row->out] = take(r, width_out(&r->m->config, row), operand ? r->operand : OPS_F32);
-        spread(r, r->x, row);
-    }
+    take_outputs(r, row);
+    if (is_joint(r, row))
+        take_outputs(r, row + 1);
     if (r->o)
         kinds[row->kind].fwd(r, row);
     for (int i = 0; i < LAYER_READS && row->in[i]; i++) {

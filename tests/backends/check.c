@@ -397,6 +397,10 @@ static void linears(struct run *r)
     struct ops_array dx = numbers(r, r->type, N * I, 1), dbias = numbers(r, OPS_F32, O, 1);
     ops_linear_fwd(r->o, y, x, &l, 1);
     leave(r, "linear_fwd", y, N * O, of_products());
+    struct ops_array active = numbers(r, r->type, N * O, 1);
+    ops_linear_activation_fwd(r->o, r->way ? OPS_GELU_TANH : OPS_SILU, active, y, x, &l);
+    leave(r, "linear_activation_fwd", active, N * O, of_products());
+    leave(r, "linear_activation_fwd inner", y, N * O, of_products());
     ops_residual_fwd(r->o, z, base, x, &l, (struct ops_dropout){ .key = 5, .rate = 0.25 * r->way });
     leave(r, "residual_fwd", z, N * O, of_products());
     ops_linear_bwd(r->o, (struct ops_gradient){ dx, r->way }, (struct ops_gradient){ dw, !r->way },

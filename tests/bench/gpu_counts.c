@@ -164,9 +164,9 @@ WRAP(void, emulated_launch, cudaStream_t s, struct emulated_kernel *k, const voi
             (long long)n->products);
 }
 
-WRAP(int, products_multiply, struct ops *o, const struct ops_matmul *p)
+WRAP(int, products_multiply, struct ops *o, const struct ops_matmul *p, struct ops_array inner)
 {
-    const int done = __real_products_multiply(o, p);
+    const int done = __real_products_multiply(o, p, inner);
     if (done)
         fprintf(c.to, "product %lld %lld %lld\n", (long long)p->M, (long long)p->N,
                 (long long)p->K);

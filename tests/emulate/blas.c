@@ -19,6 +19,8 @@ struct emulated_product {
     cublasLtEpilogue_t epilogue;
     const char *bias;
     int32_t bias_type;
+    char *inner;
+    int64_t inner_ld;
 };
 
 struct emulated_layout {
@@ -98,6 +100,10 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t d,
     case CUBLASLT_MATMUL_DESC_EPILOGUE:
         return set_bytes(&d->epilogue, sizeof d->epilogue, to, bytes);
     case CUBLASLT_MATMUL_DESC_BIAS_POINTER: return set_bytes(&d->bias, sizeof d->bias, to, bytes);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER:
+        return set_bytes(&d->inner, sizeof d->inner, to, bytes);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD:
+        return set_bytes(&d->inner_ld, sizeof d->inner_ld, to, bytes);
     case CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE:
         return set_bytes(&d->bias_type, sizeof d->bias_type, to, bytes);
     }
@@ -193,6 +199,9 @@ static int is_supported(const struct emulated_product *d, const struct emulated_
     const uint64_t k = p.transposed_b ? b->columns : b->rows;
     const int types = a->type == b->type && (c->type == CUDA_R_32F || a->type == CUDA_R_16BF);
     const int bias = d->epilogue == CUBLASLT_EPILOGUE_DEFAULT || d->bias_type == (int32_t)c->type;
+    if (d->epilogue == CUBLASLT_EPILOGUE_GELU_AUX_BIAS &&
+        (d->inner_ld < p.m || d->inner_ld % 8 || aligned(d->inner) < BIAS_ALIGN))
+        return 0;
     return types && bias && m == c->rows && n == c->columns && k == (uint64_t)p.k;
 }
 
@@ -227,7 +236,8 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t h, cublasLtMatmul
 struct multiply {
     struct problem p;
     const char *a, *b, *c, *bias;
-    char *to, *workspace;
+    char *to, *workspace, *inner;
+    int64_t inner_ld;
     float alpha, beta;
 };
 
@@ -249,6 +259,14 @@ static float *unpack(const char *x, int32_t type, int64_t outer, int64_t by_oute
     return out;
 }
 
+static void put_number(char *x, int32_t type, int64_t i, float y)
+{
+    if (type == CUDA_R_16BF)
+        ((uint16_t *)(void *)x)[i] = nearest_bf16(y);
+    else
+        ((float *)(void *)x)[i] = y;
+}
+
 /* Writes a column of the result. */
 static void put_column(const struct multiply *x, int64_t column, const float *sums)
 {
@@ -259,10 +277,11 @@ static void put_column(const struct multiply *x, int64_t column, const float *su
             y += x->beta * number_at(x->c, x->p.type_c, at);
         if (x->bias)
             y += number_at(x->bias, x->p.type_c, i);
-        if (x->p.type_c == CUDA_R_16BF)
-            ((uint16_t *)(void *)x->to)[at] = nearest_bf16(y);
-        else
-            ((float *)(void *)x->to)[at] = y;
+        if (x->inner) {
+            put_number(x->inner, x->p.type_c, column * x->inner_ld + i, y);
+            y *= 0.5F * (1 + tanhf(0.7978845608F * (y + 0.044715F * y * y * y)));
+        }
+        put_number(x->to, x->p.type_c, at, y);
     }
 }
 
@@ -305,7 +324,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t h, cublasLtMatmulDesc_t d, const 
 {
     const struct problem p = problem_of(d, a, b, c);
     const uint64_t *algo = algorithm->data;
-    const int biased = d->epilogue == CUBLASLT_EPILOGUE_BIAS;
+    const int gelu = d->epilogue == CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
+    const int biased = d->epilogue == CUBLASLT_EPILOGUE_BIAS || gelu;
     (void)h;
     emulated_count_product();
     if (emulated_lost())
@@ -321,6 +341,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t h, cublasLtMatmulDesc_t d, const 
     *x = (struct multiply){ .p = p, .a = memory(a_at), .b = memory(b_at), .to = memory(to_at) };
     x->c = memory(c_at);
     x->bias = biased ? memory(d->bias) : NULL;
+    x->inner = gelu ? memory(d->inner) : NULL;
+    x->inner_ld = d->inner_ld;
     x->workspace = memory(workspace);
     memcpy(&x->alpha, alpha, sizeof x->alpha);
     memcpy(&x->beta, beta, sizeof x->beta);
