@@ -380,14 +380,50 @@ DEVICE struct query query_of(const struct cached *a, int64_t number)
     return q;
 }
 
+/* Computes a piece of a query's attention: the maximum of its scores and, relative to it, the sum
+ * of the weights and y. Lane i has columns 8 i to 8 i + 7 of y. `whole`: as in eight_at. */
+DEVICE void piece_of(float *y, float *max, float *sum, const struct cached *a,
+                     const struct query *q, const float *query, struct view keys,
+                     struct view values, int64_t piece, const int whole)
+{
+    const int HS = (int)a->HS, lane = threadIdx.x % WARP;
+    const int64_t ld = a->KV * HS, k = piece * TILE + lane, last = q->visible - 1;
+    const int lanes = (HS + 7) / 8, groups = WARP / lanes; /* of a row; of lanes that have a row */
+    const int group = lane / lanes, column = lane % lanes * 8;
+    float s = 0, mine[8] = { 0 };
+    UNROLL_BY(8)
+    for (int i = 0; i < HS; i += 8) {
+        struct eight x = eight_at(keys, q->k + least(k, last) * ld + i, HS - i, whole);
+        for (int j = 0; j < 8 && i + j < HS; j++)
+            s += query[i + j] * x.v[j];
+    }
+    s = k <= last ? s * a->scale : -INFINITY;
+    *max = warp_max(s);
+    const float p = *max > -INFINITY ? expf(s - *max) : 0;
+    *sum = warp_sum(p);
+    UNROLL_BY(8)
+    for (int r = 0; r < TILE; r += groups) { /* keys behind the last have weight 0 */
+        const int row = r + group;
+        const float weight = warp_from(p, row % WARP) * (group < groups && row < TILE);
+        const int64_t at = q->k + least(piece * TILE + row, last) * ld + column;
+        struct eight v = eight_at(values, at, HS - column, whole);
+        for (int j = 0; j < 8; j++)
+            mine[j] += weight * v.v[j];
+    }
+    for (int j = 0; j < 8; j++) {
+        y[j] = mine[j];
+        for (int g = 1; g < groups; g++)
+            y[j] += warp_from(mine[j], (lane + g * lanes) % WARP);
+    }
+}
+
 /* blockIdx.x is the number of the query; blocks of pieces behind the text do nothing. */
 KERNEL(attend_piece, cached, THREADS)
 {
     SHARED(float, query);
     const int HS = (int)a.HS, lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     const struct query q = query_of(&a, blockIdx.x);
-    const int64_t piece = (int64_t)blockIdx.y * WARPS + warp, k = piece * TILE + lane;
-    const int64_t ld = a.KV * HS;
+    const int64_t piece = (int64_t)blockIdx.y * WARPS + warp;
     if (piece - warp >= q.pieces)
         return;
     for (int i = threadIdx.x; i < HS; i += THREADS)
@@ -397,32 +433,15 @@ KERNEL(attend_piece, cached, THREADS)
         return;
     const struct view keys = past_view(&a, q.past, q.past->keys);
     const struct view values = past_view(&a, q.past, q.past->values);
-    float s = 0, y[MINE] = { 0 };
-    UNROLL_BY(4)
-    for (int i = 0; i < HS && k < q.visible; i += 8) {
-        struct eight x = get8(keys, q.k + k * ld + i, HS - i);
-        for (int j = 0; j < 8 && i + j < HS; j++)
-            s += query[i + j] * x.v[j];
-    }
-    s = k < q.visible ? s * a.scale : -INFINITY;
-    float p = 0;
-    const float max = warp_max(s);
-    if (max > -INFINITY)
-        p = expf(s - max);
-    const float sum = warp_sum(p);
-    const int64_t last = q.visible - 1; /* keys behind it have weight 0: the loop's loads overlap */
-    UNROLL_BY(8)
-    for (int r = 0; r < TILE; r++) {
-        const float weight = warp_from(p, r);
-        const int64_t row = q.k + least(piece * TILE + r, last) * ld;
-        for (int i = 0; i < MINE; i++)
-            if (i * WARP + lane < HS)
-                y[i] += weight * get(values, row + i * WARP + lane);
-    }
+    float y[8], max, sum;
+    if (keys.wide && values.wide && HS % 8 == 0)
+        piece_of(y, &max, &sum, &a, &q, query, keys, values, piece, 1);
+    else
+        piece_of(y, &max, &sum, &a, &q, query, keys, values, piece, 0);
     float *part = a.parts + (blockIdx.x * a.pieces + piece) * (HS + 2);
-    for (int i = 0; i < MINE; i++)
-        if (i * WARP + lane < HS)
-            part[i * WARP + lane] = y[i];
+    for (int j = 0; j < 8; j++)
+        if (8 * lane + j < HS)
+            part[8 * lane + j] = y[j];
     if (!lane) {
         part[HS] = max;
         part[HS + 1] = sum;

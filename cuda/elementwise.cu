@@ -171,7 +171,8 @@ DEVICE void activate_bwd(const struct map *a, const int f)
 
 WITH_ACTIVATION(activation_bwd, activate_bwd)
 
-/* The same with the sums of the columns of dx, as it is stored. */
+/* The same with the sums of the columns of dx, as it is stored. All arrays are wide, with a
+ * multiple of eight columns. A row is read while the one before it is computed. */
 DEVICE void activate_sums(const struct map *a, const int f)
 {
     SHARED(float, warps);
@@ -180,9 +181,18 @@ DEVICE void activate_sums(const struct map *a, const int f)
     const int64_t n = a->columns - i, first = (int64_t)blockIdx.y * a->each;
     const int64_t end = least(first + a->each, a->rows);
     float sum[EACH] = { 0 };
-    for (int64_t r = first + warp; r < end && n > 0; r += COLUMN_BLOCK / WARP) {
+    struct eight next_x, next_d;
+    int64_t r = first + warp;
+    if (r < end && n > 0) {
+        next_x = wide_eight(a->x, r * a->columns + i);
+        next_d = wide_eight(a->dy, r * a->columns + i);
+    }
+    for (; r < end && n > 0; r += COLUMN_BLOCK / WARP) {
         const int64_t at = r * a->columns + i;
-        struct eight x = get8(a->x, at, n), d = get8(a->dy, at, n);
+        const int64_t more = r + COLUMN_BLOCK / WARP < end ? COLUMN_BLOCK / WARP : 0;
+        struct eight x = next_x, d = next_d;
+        next_x = wide_eight(a->x, at + more * a->columns);
+        next_d = wide_eight(a->dy, at + more * a->columns);
         for (int j = 0; j < EACH; j++) {
             float slope;
             x.v[j] = activation(f, x.v[j], &slope);
@@ -209,8 +219,10 @@ EXTERN_C void cuda_activation_bwd(struct ops *o, enum ops_activation f, struct o
     m.y = view_rows(y, ld);
     m.dx = view_rows(dx, ld);
     m.dy = view_rows(dy, ld);
-    if (!summed) {
+    if (!summed || I % EACH || !m.x.wide || !m.y.wide || !m.dx.wide || !m.dy.wide) {
         RUN(o, activation_bwd, m);
+        if (summed)
+            cuda_column_sums(o, sums, dx, I, N, I);
         return;
     }
     m.columns = I;

@@ -204,29 +204,40 @@ struct eight {
     float v[8];
 };
 
-DEVICE struct eight get8(struct view x, int64_t i, int64_t n)
+/* As get8, of a wide array that has all eight, without a branch, so that a thread can have the
+ * loads of several in flight. */
+DEVICE struct eight wide_eight(struct view x, int64_t i)
 {
+    const int halves = x.type == OPS_BF16;
+    const char *at = x.at + (halves ? 2 : 4) * i;
+    const uint4 q = *(const uint4 *)at;
+    uint4 p = q;
+    if (!halves)
+        p = *(const uint4 *)(at + 16);
+    const uint32_t word[8] = { q.x, q.y, q.z, q.w, p.x, p.y, p.z, p.w };
     struct eight out;
-    if (!x.wide || n < 8) {
-        for (int j = 0; j < 8; j++)
-            out.v[j] = j < n ? get(x, i + j) : 0;
-    } else if (x.type == OPS_BF16) {
-        uint4 q = *(const uint4 *)(x.at + 2 * i);
-        const uint32_t word[4] = { q.x, q.y, q.z, q.w };
-        for (int j = 0; j < 4; j++) {
-            out.v[2 * j] = bits_float(word[j] << 16);
-            out.v[2 * j + 1] = bits_float(word[j] & 0xffff0000u);
-        }
-    } else {
-        for (int h = 0; h < 2; h++) {
-            float4 q = *(const float4 *)(x.at + 4 * i + 16 * h);
-            out.v[4 * h] = q.x;
-            out.v[4 * h + 1] = q.y;
-            out.v[4 * h + 2] = q.z;
-            out.v[4 * h + 3] = q.w;
-        }
+    UNROLL
+    for (int j = 0; j < 4; j++) {
+        out.v[2 * j] = bits_float(halves ? word[j] << 16 : word[2 * j]);
+        out.v[2 * j + 1] = bits_float(halves ? word[j] & 0xffff0000u : word[2 * j + 1]);
     }
     return out;
+}
+
+DEVICE struct eight get8(struct view x, int64_t i, int64_t n)
+{
+    if (x.wide && n >= 8)
+        return wide_eight(x, i);
+    struct eight out;
+    for (int j = 0; j < 8; j++)
+        out.v[j] = j < n ? get(x, i + j) : 0;
+    return out;
+}
+
+/* As get8. `whole`, a compile-time constant: x is wide and has all eight. */
+DEVICE struct eight eight_at(struct view x, int64_t i, int64_t n, const int whole)
+{
+    return whole ? wide_eight(x, i) : get8(x, i, n);
 }
 
 DEVICE void put8(struct view y, int64_t i, int64_t n, struct eight v)
@@ -319,8 +330,10 @@ DEVICE float warp_max(float x)
     return x;
 }
 
-/* Returns, to all threads of the block, the sum of their x. `parts`: 33 floats of shared memory,
- * used only for this. */
+enum { SUM_FLOATS = 33 };
+
+/* Returns, to all threads of the block, the sum of their x. `parts`: SUM_FLOATS floats of shared
+ * memory, used only for this. */
 DEVICE float block_sum(float x, float *parts)
 {
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;

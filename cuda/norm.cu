@@ -1,7 +1,7 @@
 /* norm.cu - layer norm and RMSNorm. Rows are read for a second time from the cache. */
 #include "cuda/kernel.h"
 
-enum { THREADS = 256, WARPS = THREADS / WARP, EACH = 8, PARTS = 256 };
+enum { THREADS = 256, WARPS = THREADS / WARP, EACH = 8, PARTS = 256, FEW_ROWS = 128 };
 
 struct norm {
     struct view y, x, dy, gain, bias, dx;
@@ -14,6 +14,8 @@ struct norm {
     int groups;              /* of threads that have other rows */
     double epsilon;
     int rms, add;
+    int few;   /* 1: a block computes a row, in norm_fwd */
+    int whole; /* as in eight_at, of all arrays, in norm_bwd */
     int known; /* 1: the moments of the rows, or the sums, are known */
 };
 
@@ -35,55 +37,68 @@ static inline struct norm norm_of(struct ops_array x, struct ops_moments kept,
     return s;
 }
 
-/* The row of this warp, and the first of this lane's eight columns. */
-#define ROW   ((int64_t)blockIdx.x * WARPS + threadIdx.x / WARP)
+/* The first of this lane's eight columns, if a warp has a row. */
 #define FIRST ((int64_t)(threadIdx.x % WARP) * EACH)
 
-/* Computes the moments of the row at `at` together with the other threads of the warp. `begin` is
- * this thread's first column. */
-DEVICE void moments_of(const struct norm *a, int64_t at, int64_t begin, float *mean, float *rstd)
+/* The threads that compute a row: those of a warp, or of a block if there are few rows. */
+struct lanes {
+    int64_t first, step; /* a thread's first eight columns, and the columns to its next eight */
+    float *room;         /* of block_sum; NULL: a warp */
+};
+
+DEVICE float sum_lanes(float x, const struct lanes *l)
+{
+    return l->room ? block_sum(x, l->room) : warp_sum(x);
+}
+
+/* Computes the moments of the row at `at` together with the row's other threads. */
+DEVICE void moments_of(const struct norm *a, int64_t at, const struct lanes *l, float *mean,
+                       float *rstd)
 {
     const int64_t C = a->C;
     float sum = 0;
     *mean = 0;
     UNROLL_BY(4)
-    for (int64_t i = begin; i < C && !a->rms; i += EACH * WARP) {
+    for (int64_t i = l->first; i < C && !a->rms; i += l->step) {
         struct eight x = get8(a->x, at + i, C - i);
         for (int j = 0; j < EACH; j++)
             sum += x.v[j];
     }
     if (!a->rms)
-        *mean = warp_sum(sum) / (float)C;
+        *mean = sum_lanes(sum, l) / (float)C;
     sum = 0;
     UNROLL_BY(4)
-    for (int64_t i = begin; i < C; i += EACH * WARP) {
+    for (int64_t i = l->first; i < C; i += l->step) {
         struct eight x = get8(a->x, at + i, C - i);
         for (int j = 0; j < EACH; j++)
             if (i + j < C)
                 sum += (x.v[j] - *mean) * (x.v[j] - *mean);
     }
-    *rstd = (float)(1 / sqrt((double)warp_sum(sum) / (double)C + a->epsilon));
+    *rstd = (float)(1 / sqrt((double)sum_lanes(sum, l) / (double)C + a->epsilon));
 }
 
 /* Computes the moments of the rows, unless they are known, and the normalised rows, if they are
  * wanted. */
 KERNEL(norm_fwd, norm, THREADS)
 {
-    const int64_t C = a.C, row = ROW, at = row * C;
+    SHARED(float, room);
+    const int64_t C = a.C, rows = a.few ? 1 : WARPS, width = THREADS / rows;
+    const int64_t row = blockIdx.x * rows + threadIdx.x / width, at = row * C;
+    const struct lanes l = { threadIdx.x % width * EACH, width * EACH, a.few ? room : NULL };
     if (row >= a.N)
         return;
     float mean = a.known && !a.rms ? a.mean[row] : 0, rstd = a.known ? a.rstd[row] : 0;
     if (!a.known)
-        moments_of(&a, at, FIRST, &mean, &rstd);
+        moments_of(&a, at, &l, &mean, &rstd);
     UNROLL_BY(2)
-    for (int64_t i = FIRST; i < C && a.y.at; i += EACH * WARP) {
+    for (int64_t i = l.first; i < C && a.y.at; i += l.step) {
         struct eight x = get8(a.x, at + i, C - i), gain = get8(a.gain, i, C - i);
         for (int j = 0; j < EACH; j++)
             x.v[j] = (x.v[j] - mean) * rstd * gain.v[j];
         add8(&x, a.bias, i, C - i);
         put8(a.y, at + i, C - i, x);
     }
-    if (threadIdx.x % WARP == 0 && !a.known) {
+    if (!l.first && !a.known) {
         if (a.mean)
             a.mean[row] = mean;
         if (a.rstd)
@@ -97,7 +112,9 @@ EXTERN_C void cuda_norm_fwd(struct ops *o, struct ops_array y, struct ops_moment
     struct norm s = norm_of(x, kept, l);
     s.y = view_rows(y, l->C);
     s.known = kept.known;
-    LAUNCH(o, norm_fwd, div_up(l->N, WARPS), 1, THREADS, 0, s);
+    s.few = l->N <= FEW_ROWS;
+    LAUNCH(o, norm_fwd, s.few ? l->N : div_up(l->N, WARPS), 1, THREADS, SUM_FLOATS * sizeof(float),
+           s);
 }
 
 /* What the gradients of a row need. sum, products: the means of g and of g n (norm_bwd). */
@@ -105,15 +122,16 @@ struct row {
     float mean, rstd, sum, products;
 };
 
-/* Computes this for a row together with the other threads of the warp. */
-DEVICE struct row sums_of(const struct norm *a, int64_t row)
+/* Computes this for a row together with the other threads of the warp. `whole`: as in eight_at. */
+DEVICE struct row sums_of(const struct norm *a, int64_t row, const int whole)
 {
     const int64_t C = a->C, at = row * C;
     struct row s = { a->rms ? 0 : a->mean[row], a->rstd[row], 0, 0 };
-    UNROLL_BY(2)
-    for (int64_t i = FIRST; i < C && !a->known; i += EACH * WARP) {
-        struct eight x = get8(a->x, at + i, C - i), d = get8(a->dy, at + i, C - i);
-        struct eight gain = get8(a->gain, i, C - i);
+    UNROLL_BY(3)
+    for (int64_t i = a->known ? C : FIRST; i < C; i += EACH * WARP) {
+        struct eight x = eight_at(a->x, at + i, C - i, whole);
+        struct eight d = eight_at(a->dy, at + i, C - i, whole);
+        struct eight gain = eight_at(a->gain, i, C - i, whole);
         for (int j = 0; j < EACH; j++) { /* d is 0 for columns that do not exist */
             s.sum += d.v[j] * gain.v[j];
             s.products += d.v[j] * gain.v[j] * ((x.v[j] - s.mean) * s.rstd);
@@ -132,37 +150,52 @@ DEVICE struct row sums_of(const struct norm *a, int64_t row)
 
 /* Computes columns i to i + 7 of dx and, if it is wanted, of y for rows row, row + a->groups, ...
  * below row + count. Adds the sums over these rows of dy n, of dy and of dx before to
- * totals[a->kinds, EACH, a->pieces]. */
+ * totals[a->kinds, EACH, a->pieces]. Two rows are read at a time. `whole`: as in eight_at. */
 DEVICE void columns_of(const struct norm *a, const struct row *rows, int64_t row, int count,
-                       int64_t i, float *totals)
+                       int64_t i, float *totals, const int whole)
 {
-    const int64_t C = a->C;
-    const struct eight gain = get8(a->gain, i, C - i),
-                       bias = get8(a->bias, i, a->bias.at ? C - i : 0);
+    enum { AT_ONCE = 2 };
+    const int64_t C = a->C, n = C - i;
+    const int add = a->add;
+    const struct eight gain = eight_at(a->gain, i, n, whole);
     float dgain[EACH] = { 0 }, dbias[EACH] = { 0 }, old[EACH] = { 0 };
-    UNROLL_BY(2)
-    for (int r = 0; r < count; r += a->groups) {
-        const struct row s = rows[r];
-        const int64_t at = (row + r) * C + i;
-        struct eight x = get8(a->x, at, C - i), d = get8(a->dy, at, C - i);
-        for (int j = 0; j < EACH; j++) {
-            const float n = (x.v[j] - s.mean) * s.rstd;
-            dgain[j] += d.v[j] * n;
-            dbias[j] += d.v[j];
-            d.v[j] = (d.v[j] * gain.v[j] - s.sum - n * s.products) * s.rstd;
-            x.v[j] = n * gain.v[j] + bias.v[j];
+    for (int first = 0; first < count; first += AT_ONCE * a->groups) {
+        struct eight x[AT_ONCE], d[AT_ONCE], before[AT_ONCE];
+        int64_t at[AT_ONCE];
+        UNROLL
+        for (int u = 0; u < AT_ONCE; u++) {
+            const int r = first + u * a->groups; /* behind the last row, the first is read again */
+            at[u] = (row + (r < count ? r : first)) * C + i;
+            x[u] = eight_at(a->x, at[u], n, whole);
+            d[u] = eight_at(a->dy, at[u], n, whole);
         }
-        if (a->y.at)
-            put8(a->y, at, C - i, x);
-        if (a->add) {
-            struct eight before = get8(a->dx, at, C - i);
+        if (add)
+            UNROLL
+        for (int u = 0; u < AT_ONCE; u++)
+            before[u] = eight_at(a->dx, at[u], n, whole);
+        UNROLL
+        for (int u = 0; u < AT_ONCE; u++) {
+            if (first + u * a->groups >= count)
+                continue;
+            const struct row s = rows[first + u * a->groups];
             for (int j = 0; j < EACH; j++) {
-                d.v[j] += before.v[j];
-                old[j] += before.v[j];
+                const float normal = (x[u].v[j] - s.mean) * s.rstd;
+                dgain[j] += d[u].v[j] * normal;
+                dbias[j] += d[u].v[j];
+                d[u].v[j] = (d[u].v[j] * gain.v[j] - s.sum - normal * s.products) * s.rstd;
+                x[u].v[j] = normal * gain.v[j];
             }
+            if (a->y.at) {
+                add8(&x[u], a->bias, i, n);
+                put8(a->y, at[u], n, x[u]);
+            }
+            for (int j = 0; j < EACH && add; j++) {
+                d[u].v[j] += before[u].v[j];
+                old[j] += before[u].v[j];
+            }
+            if (a->dx.at)
+                put8(a->dx, at[u], n, d[u]);
         }
-        if (a->dx.at)
-            put8(a->dx, at, C - i, d);
     }
     for (int j = 0; j < EACH; j++) {
         totals[j * a->pieces + i / EACH] += dgain[j];
@@ -192,11 +225,14 @@ KERNEL(norm_bwd, norm, THREADS)
     for (int64_t row = first; row < end; row += WARPS) {
         BLOCK_BARRIER(); /* the previous rows' sums have been read */
         if (row + warp < end)
-            rows[warp] = sums_of(&a, row + warp);
+            rows[warp] = a.whole ? sums_of(&a, row + warp, 1) : sums_of(&a, row + warp, 0);
         BLOCK_BARRIER(); /* these are there */
+        const int count = (int)least(end - row, WARPS) - group;
         for (int64_t i = begin; i < a.C; i += across * EACH)
-            columns_of(&a, rows + group, row + group, (int)least(end - row, WARPS) - group, i,
-                       totals + group * all);
+            if (a.whole)
+                columns_of(&a, rows + group, row + group, count, i, totals + group * all, 1);
+            else
+                columns_of(&a, rows + group, row + group, count, i, totals + group * all, 0);
     }
     BLOCK_BARRIER(); /* the totals are there */
     for (int64_t i = threadIdx.x; i < all && a.parts; i += THREADS) {
@@ -225,6 +261,11 @@ EXTERN_C void cuda_norm_bwd(struct ops *o, const struct ops_norm_bwd *b, const s
     if (!s.known)
         parts = cuda_room(o, ROOM_SUMS, OPS_F32, s.kinds * count * s.C);
     s.parts = floats(view_of(parts));
+    s.whole = s.C % EACH == 0;
+    for (int i = 0; i < 6; i++) {
+        const struct view v = ((struct view[]){ s.x, s.dy, s.dx, s.y, s.gain, s.bias })[i];
+        s.whole &= !v.at || v.wide;
+    }
     s.pieces = div_up(s.C, EACH);
     s.groups = s.pieces < THREADS ? (int)least(THREADS / s.pieces, WARPS) : 1;
     LAUNCH(o, norm_bwd, count, 1, THREADS,
