@@ -187,9 +187,11 @@ static void elements(struct run *r)
 
 static void activations(struct run *r)
 {
-    static const int64_t rows[] = { 3, 401, 1 };
-    const int64_t n = 1203, N = rows[(r->type + r->other) % 3];
+    static const int64_t sizes[][2] = { { 3, 401 }, { 401, 3 }, { 25, 48 } };
+    const int64_t n = 1203;
     for (int f = 0; f < OPS_ACTIVATIONS; f++) {
+        const int64_t N = sizes[(r->type + r->other + f) % 3][0],
+                      I = sizes[(r->type + r->other + f) % 3][1];
         struct ops_array sums = numbers(r, OPS_F32, n, 1);
         struct ops_array x = numbers(r, r->type, n, 3), dy = numbers(r, r->other, n, 1);
         struct ops_array y = numbers(r, r->other, n, 1), up = numbers(r, r->type, n, 1);
@@ -203,10 +205,10 @@ static void activations(struct run *r)
             leave(r, "gated_bwd up", up, n, 2e-6);
         } else {
             const struct ops_gradient bias = { sums, f & 1 };
-            ops_activation_bwd(r->o, f, up, y, bias, dy, x, N, n / N);
+            ops_activation_bwd(r->o, f, up, y, bias, dy, x, N, I);
             leave(r, "activation_bwd dx", up, n, 2e-6);
             leave(r, "activation_bwd sums", sums, n, 1e-5);
-            ops_activation_bwd(r->o, f, dy, y, (struct ops_gradient){ 0 }, dy, x, N, n / N);
+            ops_activation_bwd(r->o, f, dy, y, (struct ops_gradient){ 0 }, dy, x, N, I);
             leave(r, "activation_bwd y", y, n, 2e-6);
             leave(r, "activation_bwd", dy, n, 2e-6);
             continue;
@@ -237,7 +239,7 @@ static void norms(struct run *r)
                                         { 3, 2100 }, { 1, 8 },   { 8300, 3 } };
     const int64_t N = sizes[r->way % 6][0], C = sizes[r->way % 6][1];
     struct ops_norm l = { .N = N, .C = C, .epsilon = 1e-5, .rms = r->way >= 6 };
-    l.gain = numbers(r, OPS_F32, C, 1);
+    l.gain = ops_part(numbers(r, OPS_F32, C + 1, 1), l.rms);
     if (!l.rms)
         l.bias = numbers(r, OPS_F32, C, 1);
     struct ops_array x = numbers(r, r->type, N * C, 2), y = numbers(r, r->other, N * C, 1);
@@ -566,7 +568,7 @@ static void caches(struct run *r)
 
 /* ---- repeated steps ------------------------------------------------------------------------ */
 
-enum { TEXTS = 2, TOKENS = 24, DEEP = 2, HEADS = 4, HEAD = 16, WIDE = HEADS * HEAD };
+enum { TEXTS = 2, TOKENS = 24, DEEP = 2, HEADS = 4, HEAD = 24, WIDE = HEADS * HEAD };
 
 /* A decoder of DEEP layers that have nothing but attention. */
 struct decoder {
@@ -694,7 +696,7 @@ static void steps(struct run *r)
     const int64_t KV = r->way ? 2 : HEADS, ld = WIDE + 2 * KV * HEAD, n = TOKENS * TEXTS * WIDE;
     const int is_stored = r->way == 2;
     const enum ops_type type = is_stored ? OPS_BF16 : OPS_F32;
-    struct ops_array x = numbers(r, r->other, n, 1), w = numbers(r, type, DEEP * WIDE * ld, 0.3);
+    struct ops_array x = numbers(r, r->other, n, 1), w = numbers(r, type, DEEP * WIDE * ld, 0.2);
     struct ops_array now = numbers(r, OPS_F32, TEXTS * WIDE, 1), out[2];
     struct ops_array places = integers(r, OPS_U32, TEXTS, 0, 1);
     for (int repeats = 1; repeats >= 0; repeats--) {
