@@ -5,10 +5,10 @@
 #endif
 
 #include "common/base/le.h"
-#include "common/base/order.h"
 #include "common/base/simd.h"
 #include "common/base/utf8.h"
 #include "tokenizer/cut/regex.h"
+#include "tokenizer/cut/trie.h"
 
 enum { CLUSTER_MAX = 5 }; /* bytes of a cluster; longer ones are processed character by character */
 
@@ -20,8 +20,7 @@ struct charsmap {
     unsigned char changes[256]; /* whether some text of the map begins with the byte */
     unsigned char alone[256]; /* the one byte that an ASCII character before another becomes; 0: the
                                  trie says what it becomes */
-    char **kept;              /* texts that are kept, sorted */
-    size_t kept_count;
+    struct trie kept;         /* texts that are kept */
 };
 
 /* ---- the trie -------------------------------------------------------------------------------- */
@@ -112,9 +111,7 @@ void charsmap_free(struct charsmap *m)
 {
     if (!m)
         return;
-    for (size_t i = 0; i < m->kept_count; i++)
-        free(m->kept[i]);
-    free(m->kept);
+    trie_release(&m->kept);
     free(m->units);
     free(m->texts);
     free(m);
@@ -124,45 +121,14 @@ void charsmap_free(struct charsmap *m)
 
 void charsmap_keep(struct charsmap *m, const char *const *texts, size_t count)
 {
-    m->kept = mem_zalloc(count, sizeof *m->kept);
+    SCOPED_MEM struct trie_key *keys = mem_alloc((count + 1) * sizeof *keys);
     for (size_t i = 0; i < count; i++) {
         const unsigned char first = (unsigned char)texts[i][0];
-        m->kept[m->kept_count++] = mem_strdup(texts[i]);
+        keys[i] = (struct trie_key){ texts[i], strlen(texts[i]), 0 };
         m->changes[first] = 1;
         m->alone[first] = 0;
     }
-    if (count)
-        qsort(m->kept, count, sizeof *m->kept, order_texts);
-}
-
-/* Returns the first of kept[from..to) whose byte at index `depth` is `byte` or higher. All of them
- * have the same bytes before it. */
-static size_t lower_bound(const struct charsmap *m, size_t from, size_t to, size_t depth,
-                          unsigned byte)
-{
-    while (from < to) {
-        size_t middle = from + (to - from) / 2;
-        if ((unsigned char)m->kept[middle][depth] < byte)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from;
-}
-
-/* Returns the length of the longest kept text at the beginning of p[0..n), or 0. */
-static size_t kept(const struct charsmap *m, const char *p, size_t n)
-{
-    size_t from = 0, to = m->kept_count, best = 0;
-    for (size_t depth = 0; from < to; depth++) {
-        if (!m->kept[from][depth]) /* shorter texts come first */
-            best = depth;
-        if (depth == n || !p[depth])
-            break;
-        from = lower_bound(m, from, to, depth, (unsigned char)p[depth]);
-        to = lower_bound(m, from, to, depth, (unsigned char)p[depth] + 1u);
-    }
-    return best;
+    trie_init(&m->kept, keys, count);
 }
 
 /* ---- SentencePiece's way --------------------------------------------------------------------- */
@@ -174,7 +140,7 @@ static const char *replacement(const struct charsmap *m, const char *p, size_t n
 {
     struct walk w = walk_begin(m);
     const char *found = NULL;
-    if ((*len = kept(m, p, n)))
+    if (m->kept.count && trie_longest(&m->kept, TRIE_ROOT, p, n, len) != TRIE_NONE)
         return NULL;
     utf8_get((const unsigned char *)p, len);
     for (size_t i = 0; i < n && walk_next(&w, (unsigned char)p[i]); i++)

@@ -4,7 +4,6 @@
 #include <immintrin.h>
 #endif
 
-#include "common/base/order.h"
 #include "common/base/simd.h"
 #include "common/base/utf8.h"
 #include "unicode/unicode.h"
@@ -21,18 +20,8 @@ void added_put(struct added_set *s, const struct added_token *token, const char 
 {
     if (!n)
         return;
-    mem_grow(s->items, s->cap, s->count + 1);
     s->all_special = (s->count == 0 || s->all_special) && token->special;
-    s->items[s->count] = (struct added_item){ *token, s->count, mem_strndup(text, n), n };
-    s->count++;
-}
-
-/* Compares items by their texts. Items with equal texts are in the order of added_put. */
-static int compare(const void *a, const void *b)
-{
-    const struct added_item *x = a, *y = b;
-    int order = order_bytes(x->text, x->len, y->text, y->len);
-    return order ? order : x->number < y->number ? -1 : 1;
+    mem_next(s->items, s->count, s->cap) = (struct added_item){ *token, mem_strndup(text, n), n };
 }
 
 static void put_pair(struct added_set *s, unsigned first, unsigned second)
@@ -43,19 +32,16 @@ static void put_pair(struct added_set *s, unsigned first, unsigned second)
 
 void added_finish(struct added_set *s)
 {
-    if (s->count)
-        qsort(s->items, s->count, sizeof *s->items, compare);
+    SCOPED_MEM struct trie_key *keys = mem_alloc((s->count + 1) * sizeof *keys);
     for (size_t i = 0; i < s->count; i++) {
         const unsigned char *text = (const unsigned char *)s->items[i].text;
+        keys[i] = (struct trie_key){ s->items[i].text, s->items[i].len, (uint32_t)i };
         s->first[text[0]] = 1;
-        s->ranges[text[0] + 1] = i + 1;
         for (unsigned second = 0; second < 256; second++)
             if (s->items[i].len == 1 || text[1] == second)
                 put_pair(s, text[0], second);
     }
-    for (int i = 0; i < 256; i++)
-        if (s->ranges[i + 1] < s->ranges[i])
-            s->ranges[i + 1] = s->ranges[i];
+    trie_init(&s->trie, keys, s->count);
 }
 
 void added_release(struct added_set *s)
@@ -63,41 +49,8 @@ void added_release(struct added_set *s)
     for (size_t i = 0; i < s->count; i++)
         free(s->items[i].text);
     free(s->items);
+    trie_release(&s->trie);
     *s = (struct added_set){ 0 };
-}
-
-/* Returns the first item of items[from..to) whose byte at index `depth` is `byte` or higher. All
- * these items share their first `depth` bytes and are longer. */
-static size_t lower_bound(const struct added_set *s, size_t from, size_t to, size_t depth,
-                          unsigned byte)
-{
-    while (from < to) {
-        size_t middle = from + (to - from) / 2;
-        if ((unsigned char)s->items[middle].text[depth] < byte)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from;
-}
-
-/* Returns the longest item that matches at w->at, or NULL. */
-static const struct added_item *find_at(const struct added_set *s, const struct added_walk *w)
-{
-    const struct added_item *best = NULL;
-    const unsigned char *text = (const unsigned char *)w->text + w->at;
-    size_t n = w->n - w->at, from = s->ranges[text[0]], to = s->ranges[text[0] + 1];
-    for (size_t depth = 1; from < to; depth++) {
-        if (s->items[from].len == depth) /* shorter items come first */
-            best = &s->items[from];
-        while (from < to && s->items[from].len == depth)
-            from++;
-        if (depth == n)
-            break;
-        from = lower_bound(s, from, to, depth, text[depth]);
-        to = lower_bound(s, from, to, depth, text[depth] + 1u);
-    }
-    return best;
 }
 
 static int may_begin(const struct added_set *s, const unsigned char *p, size_t n)
@@ -180,16 +133,18 @@ static void take_spaces(struct added_walk *w, const struct added_token *token)
 
 int added_next(const struct added_set *s, struct added_walk *w, int special)
 {
+    size_t len;
     if (!s->count || (s->all_special && !special))
         return 0;
     while ((w->at += skip(s, w->text + w->at, w->n - w->at)) < w->n) {
-        const struct added_item *item = find_at(s, w);
-        if (!item) {
+        uint32_t found = trie_longest(&s->trie, TRIE_ROOT, w->text + w->at, w->n - w->at, &len);
+        if (found == TRIE_NONE) {
             w->at++;
             continue;
         }
+        const struct added_item *item = &s->items[found];
         w->begin = w->at;
-        w->end = w->at += item->len;
+        w->end = w->at += len;
         if ((item->token.special && !special) || (item->token.single_word && !is_single(w)))
             continue;
         take_spaces(w, &item->token);

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "tokenizer/cut/trie.h"
 #include "tokenizer/model/vocabulary.h"
 
 /* Returns 1 if the token with this id, which is below v->count, is an added one and special, else
@@ -18,15 +19,14 @@ int added_is_special(const struct vocabulary *v, uint32_t id);
 struct added_set {
     struct added_item {
         struct added_token token;
-        size_t number; /* position in the order of the added_put calls */
-        char *text;    /* spelling of the token in the text of this pass */
+        char *text; /* spelling of the token in the text of this pass */
         size_t len;
     } * items;
     size_t count, cap;
     int all_special;
     unsigned char first[256];   /* 1: a token begins with this byte */
     uint64_t pairs[65536 / 64]; /* bit set: a token may begin with these two bytes */
-    size_t ranges[256 + 1];     /* items ranges[b] to ranges[b + 1] - 1 begin with byte b */
+    struct trie trie;           /* of the spellings, with the indices of their items */
 };
 
 /* Adds a token, unless its text is empty. Copies the text. */

@@ -4,6 +4,7 @@
 
 #include "common/base/le.h"
 #include "common/base/utf8.h"
+#include "tokenizer/cut/trie.h"
 #include "tokenizer/model/added.h"
 
 #define NONE UINT32_MAX
@@ -17,18 +18,9 @@ static const double unknown_penalty = 10;
  * changes it by less than `margin`; so floats are rounded by at most half of `step`. */
 static const double most = 1e5, margin = 2048, step = 1.0 / (1 << 7);
 
-/* An edge of the trie of tokens. A hash table stores the edges by node and byte. */
-struct edge {
-    uint64_t from; /* (node << 8) | byte; UINT64_MAX: free */
-    uint32_t to;
-};
-
 struct unigram {
     const struct vocabulary *v;
-    struct edge *edges;
-    uint64_t mask;
-    uint32_t *ids; /* id of the token that ends at each node; NONE: none */
-    uint32_t node_count;
+    struct trie trie;                 /* of the tokens, with their ids */
     double unknown_score, best_score; /* of an unknown character; the highest of a token */
     int64_t fallback[256];            /* ids of <0x00> ... <0xFF>, -1 for none */
 };
@@ -41,28 +33,6 @@ struct unigram_best {
 };
 
 /* ---- the trie -------------------------------------------------------------------------------- */
-
-static struct edge *find_edge(const struct unigram *u, uint32_t node, unsigned char byte)
-{
-    uint64_t from = (uint64_t)node << 8 | byte, i = from * 0x9E3779B97F4A7C15u >> 20;
-    while (u->edges[i & u->mask].from != from && u->edges[i & u->mask].from != UINT64_MAX)
-        i++;
-    return &u->edges[i & u->mask];
-}
-
-static void put_token(struct unigram *u, uint32_t id, const unsigned char *bytes, size_t n)
-{
-    uint32_t node = 0;
-    for (size_t i = 0; i < n; i++) {
-        struct edge *e = find_edge(u, node, bytes[i]);
-        if (e->from == UINT64_MAX) {
-            *e = (struct edge){ (uint64_t)node << 8 | bytes[i], u->node_count };
-            u->ids[u->node_count++] = NONE;
-        }
-        node = e->to;
-    }
-    u->ids[node] = id;
-}
 
 static int is_byte(const struct unigram *u, uint32_t id)
 {
@@ -98,21 +68,14 @@ static void find_scores(struct unigram *u)
 static void make_trie(struct unigram *u)
 {
     const struct vocabulary *v = u->v;
-    size_t nodes = 1, slots = 2;
-    for (uint32_t id = 0; id < v->count; id++)
-        nodes += v->tokens[id].len;
-    while (slots < 2 * nodes)
-        slots *= 2;
-    u->edges = memset(mem_alloc(slots * sizeof *u->edges), 0xFF, slots * sizeof *u->edges);
-    u->mask = slots - 1;
-    u->ids = mem_alloc(nodes * sizeof *u->ids);
-    u->ids[u->node_count++] = NONE;
+    SCOPED_MEM struct trie_key *keys = mem_alloc(((size_t)v->count + 1) * sizeof *keys);
+    size_t count = 0, n;
     for (uint32_t id = 0; id < v->count; id++) {
-        size_t n;
         const char *bytes = vocabulary_bytes(v, id, &n);
         if (v->tokens[id].in_model && n && utf8_valid(bytes, n) == n && !is_hidden(u, id))
-            put_token(u, id, (const unsigned char *)bytes, n);
+            keys[count++] = (struct trie_key){ bytes, n, id };
     }
+    trie_init(&u->trie, keys, count);
 }
 
 struct unigram *unigram_new(const struct vocabulary *v)
@@ -129,8 +92,7 @@ void unigram_free(struct unigram *u)
 {
     if (!u)
         return;
-    free(u->edges);
-    free(u->ids);
+    trie_release(&u->trie);
     free(u);
 }
 
@@ -171,17 +133,13 @@ static double score_of_user(size_t n)
 static void extend(const struct unigram *u, struct unigram_best *best, const unsigned char *piece,
                    size_t n, size_t at, size_t len, int rounds)
 {
-    uint32_t node = 0;
+    uint32_t node = TRIE_ROOT;
     int alone = 0; /* the character is a token */
     struct unigram_best from = best[at], other = from;
     other.lead = -INFINITY;
-    for (size_t i = at; i < n; i++) {
-        const struct edge *e = find_edge(u, node, piece[i]);
-        if (e->from == UINT64_MAX)
-            break;
-        node = e->to;
-        const uint32_t id = u->ids[node];
-        if (id == NONE)
+    for (size_t i = at; i < n && (node = trie_child(&u->trie, node, piece[i])) != TRIE_NONE; i++) {
+        const uint32_t id = u->trie.cells[node].value;
+        if (id == TRIE_NONE)
             continue;
         if (u->v->hides && u->v->tokens[id].is_added)
             offer(&best[i + 1], &other, score_of_user(i + 1 - at), rounds, id, at);

@@ -2,12 +2,6 @@
  * wordpiece.h - cuts a word into tokens: always the longest token that matches, and after the
  * first one only tokens that begin with "##" (Devlin et al., "BERT", 2019). A word that cannot be
  * cut completely, or that has too many characters, becomes the unknown token.
- *
- * The algorithm takes linear time: LinMaxMatch (Song, Salcianu, Song, Dopson, Zhou, "Fast
- * WordPiece tokenization", EMNLP 2021). The vocabulary is a trie. Each node stores what to do if
- * no longer match is possible: the tokens that its string is certain to be cut into ("failure
- * pops"), and the node of the string that is left after them ("failure link"). So no byte is read
- * twice.
  */
 #pragma once
 
