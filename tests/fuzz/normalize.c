@@ -43,17 +43,19 @@ static void words_by_steps(struct buf *out, const char *text, size_t n,
 {
     static const char cutter[] = "{\"type\":\"BertPreTokenizer\"}";
     struct js *value = js_parse(cutter, strlen(cutter), "cutter");
-    struct steps none = { 0 }, cuts = { 0 };
+    struct steps normalizer = { 0 }, cuts = { 0 };
     struct pieces p;
     struct buf normal = BUF_INIT;
-    int byte_level = 0, failed = steps_read_pre_tokenizer(&cuts, value, &byte_level);
-    struct stepper *s = stepper_new(&none, &cuts);
-    normalize_text(&normal, text, n, rules);
+    int byte_level = 0, lost, failed = steps_read_pre_tokenizer(&cuts, value, &byte_level);
+    steps_add_bert(&normalizer, rules);
+    struct stepper *s = stepper_new(&normalizer, &cuts);
+    failed |= stepper_normalize(s, text, n, &normal, &lost);
     assert(!failed && utf8_valid(normal.data, normal.len) == normal.len);
     failed = stepper_cut(s, normal.data, normal.len, 1, &p);
     assert(!failed);
     add_pieces(out, &p);
     stepper_free(s);
+    steps_release(&normalizer);
     steps_release(&cuts);
     js_free(value);
     buf_release(&normal);

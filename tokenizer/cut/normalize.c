@@ -418,7 +418,7 @@ int words_next(struct words *w, struct pieces *p)
 
 /* ---- step by step ---------------------------------------------------------------------------- */
 
-static void clean(struct buf *out, const char *text, size_t n)
+void normalize_clean(struct buf *out, const char *text, size_t n)
 {
     size_t len;
     for (size_t i = 0; i < n; i += len) {
@@ -432,7 +432,7 @@ static void clean(struct buf *out, const char *text, size_t n)
     }
 }
 
-static void space_chinese(struct buf *out, const char *text, size_t n)
+void normalize_space_chinese(struct buf *out, const char *text, size_t n)
 {
     size_t len;
     for (size_t i = 0; i < n; i += len) {
@@ -443,34 +443,4 @@ static void space_chinese(struct buf *out, const char *text, size_t n)
         if (chinese)
             buf_addc(out, ' ');
     }
-}
-
-static void strip_accents(struct buf *out, const char *text, size_t n)
-{
-    SCOPED(buf) decomposed = BUF_INIT;
-    forms_normalize(&decomposed, text, n, FORM_NFD);
-    forms_drop(out, decomposed.data, decomposed.len, UNICODE_IS_NON_SPACING);
-}
-
-void normalize_text(struct buf *out, const char *text, size_t n, const struct bert_rules *rules)
-{
-    const struct {
-        int wanted;
-        void (*step)(struct buf *out, const char *text, size_t n);
-    } steps[] = {
-        { rules->clean_text, clean },
-        { rules->chinese_chars, space_chinese },
-        { rules->strip_accents, strip_accents },
-        { rules->lowercase, forms_lower },
-    };
-    SCOPED(buf) now = BUF_INIT, next = BUF_INIT;
-    buf_add(&now, text, n);
-    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-        if (!steps[i].wanted)
-            continue;
-        steps[i].step(&next, now.data, now.len);
-        buf_swap(&now, &next);
-        buf_clear(&next);
-    }
-    buf_add(out, now.data, now.len);
 }

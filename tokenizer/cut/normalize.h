@@ -38,5 +38,7 @@ void words_begin(struct words *w, const char *text, size_t n); /* valid UTF-8, b
  * the end of the text may return 1 with no words. */
 int words_next(struct words *w, struct pieces *p);
 
-/* Appends the text normalized as by Hugging Face's BertNormalizer. `rules` selects the steps. */
-void normalize_text(struct buf *out, const char *text, size_t n, const struct bert_rules *rules);
+/* Single steps of Hugging Face's BertNormalizer: append the text without control characters and
+ * with U+0020 for white space; with spaces around Chinese characters. */
+void normalize_clean(struct buf *out, const char *text, size_t n);
+void normalize_space_chinese(struct buf *out, const char *text, size_t n);

@@ -72,7 +72,9 @@ static void change_character(const struct step *step, const char *text, size_t n
     case STEP_LOWERCASE: forms_lower(out, text, n); break;
     case STEP_STRIP_ACCENTS: forms_strip_marks(out, text, n); break;
     case STEP_NMT: forms_nmt(out, text, n); break;
-    default: normalize_text(out, text, n, &step->rules); break;
+    case STEP_CLEAN: normalize_clean(out, text, n); break;
+    case STEP_SPACE_CHINESE: normalize_space_chinese(out, text, n); break;
+    default: forms_drop(out, text, n, UNICODE_IS_NON_SPACING); break;
     }
 }
 
@@ -148,37 +150,6 @@ static void trace_form(enum form form, const char *text, size_t n, struct puts *
     }
     free(u.taken);
     free(parts.items);
-}
-
-/* Replaces the origins `now`, which are positions in the input of the last step, by positions in
- * the text before all steps. before: the origins of the last step's input. */
-static void follow(struct ids *now, const struct ids *before)
-{
-    for (size_t i = 0; i < now->count; i++)
-        if (now->data[i] != (uint32_t)ORIGINS_NONE)
-            now->data[i] = before->data[now->data[i]];
-}
-
-/* ---- BERT ------------------------------------------------------------------------------------ */
-
-/* The parts of the BERT step, in the order in which they are applied. Accents are dropped after
- * they were separated from their letters. */
-enum { BERT_CLEAN, BERT_CHINESE, BERT_SEPARATE, BERT_DROP, BERT_LOWER, BERT_RULES };
-
-/* Sets *one to a step that does only the part `part` of the BERT step, and returns 1. Returns 0 if
- * the BERT step does not have this part. */
-static int part_of_bert(const struct step *bert, int part, struct step *one)
-{
-    const struct bert_rules *all = &bert->rules;
-    *one = (struct step){ .kind = part == BERT_SEPARATE ? STEP_NFD : STEP_BERT };
-    one->rules = (struct bert_rules){ .clean_text = part == BERT_CLEAN,
-                                      .chinese_chars = part == BERT_CHINESE,
-                                      .strip_accents = part == BERT_DROP,
-                                      .lowercase = part == BERT_LOWER,
-                                      .google = all->google };
-    const int has[BERT_RULES] = { all->clean_text, all->chinese_chars, all->strip_accents,
-                                  all->strip_accents, all->lowercase };
-    return has[part];
 }
 
 /* ---- replacements ---------------------------------------------------------------------------- */
@@ -257,47 +228,6 @@ static void trace_strip(const struct step *step, const char *text, size_t n, str
     trace_part(begin, end - begin, origins);
 }
 
-static void add_points(struct buf *out, const struct puts *p)
-{
-    for (size_t i = 0; i < p->count; i++)
-        utf8_add(out, p->items[i].point);
-}
-
-/* Sets `origins` to the origins of what a part of the BERT step makes of *text, and replaces *text
- * by this. */
-static void trace_part_of_bert(const struct step *one, struct buf *text, struct ids *origins)
-{
-    struct puts p = { 0 };
-    struct buf made = BUF_INIT;
-    if (one->kind == STEP_NFD)
-        trace_form(FORM_NFD, text->data, text->len, &p);
-    else
-        trace_characters(one, text->data, text->len, &p);
-    take_places(&p, text->data, text->len, origins);
-    add_points(&made, &p);
-    buf_release(text);
-    *text = made;
-    free(p.items);
-}
-
-static void trace_bert(const struct step *bert, const char *text, size_t n, struct ids *origins)
-{
-    SCOPED(ids) now = { 0 };
-    SCOPED(buf) made = BUF_INIT;
-    trace_part(0, n, origins);
-    buf_add(&made, text, n);
-    for (int part = 0; part < BERT_RULES; part++) {
-        struct step one;
-        if (!part_of_bert(bert, part, &one))
-            continue;
-        trace_part_of_bert(&one, &made, &now);
-        follow(&now, origins);
-        struct ids spare = *origins;
-        *origins = now;
-        now = spare;
-    }
-}
-
 /* Sets `origins` to the position in text[0..n) from which each byte that the step makes of it
  * comes. Returns 0, or -1 with an error. */
 static int trace_step(const struct step *step, struct regex_scratch *scratch, const char *text,
@@ -310,7 +240,6 @@ static int trace_step(const struct step *step, struct regex_scratch *scratch, co
     case STEP_PREPEND:
     case STEP_APPEND: trace_inserted(step, n, origins); return 0;
     case STEP_STRIP: trace_strip(step, text, n, origins); return 0;
-    case STEP_BERT: trace_bert(step, text, n, origins); return 0;
     case STEP_NFD:
     case STEP_NFKD:
     case STEP_NFC:
@@ -329,6 +258,15 @@ static int trace_step(const struct step *step, struct regex_scratch *scratch, co
 }
 
 /* ---- all steps ------------------------------------------------------------------------------- */
+
+/* Replaces the origins `now`, which are positions in the input of the last step, by positions in
+ * the text before all steps. before: the origins of the last step's input. */
+static void follow(struct ids *now, const struct ids *before)
+{
+    for (size_t i = 0; i < now->count; i++)
+        if (now->data[i] != (uint32_t)ORIGINS_NONE)
+            now->data[i] = before->data[now->data[i]];
+}
 
 /* Runs step i of the normalizer on `text` and writes the result to `made`. Replaces `origins` by
  * the origins of the result. *lost is as for stepper_normalize_by. Returns 0, or -1 with an

@@ -266,7 +266,9 @@ static int normalize_step(struct stepper *s, const struct step *step, const char
             return 0;
         }
         return charsmap_clusters(step->map, step->regex, s->scratch, out, text, n);
-    default: normalize_text(out, text, n, &step->rules); return 0;
+    case STEP_CLEAN: normalize_clean(out, text, n); return 0;
+    case STEP_SPACE_CHINESE: normalize_space_chinese(out, text, n); return 0;
+    default: forms_drop(out, text, n, UNICODE_IS_NON_SPACING); return 0;
     }
 }
 

@@ -28,13 +28,16 @@ enum step_kind {
     STEP_LOWERCASE,
     STEP_STRIP_ACCENTS,
     STEP_NMT,
-    STEP_STRIP,   /* removes white space at the left end, the right end, or both */
-    STEP_REPLACE, /* replaces each match of the pattern by the content */
-    STEP_PREPEND, /* puts the content before the text, unless the text is empty */
-    STEP_APPEND,  /* puts it behind the text, unless the text is empty */
-    STEP_BERT,
+    STEP_STRIP,       /* removes white space at the left end, the right end, or both */
+    STEP_REPLACE,     /* replaces each match of the pattern by the content */
+    STEP_PREPEND,     /* puts the content before the text, unless the text is empty */
+    STEP_APPEND,      /* puts it behind the text, unless the text is empty */
     STEP_PRECOMPILED, /* applies a character map (charsmap.h): by clusters if the step has a regex
                        * for them, otherwise by longest strings */
+    /* those of a BertNormalizer */
+    STEP_CLEAN,         /* drops control characters; white space becomes U+0020 */
+    STEP_SPACE_CHINESE, /* puts spaces around Chinese characters */
+    STEP_DROP_MARKS,    /* drops non-spacing marks */
     /* pre-tokenizers */
     STEP_SPLIT,      /* cuts at the matches of a pattern */
     STEP_CHARACTERS, /* each character with one of the bits `bits` (forms.h) is a match */
@@ -63,9 +66,8 @@ struct step {
     char *content; /* content of STEP_REPLACE, STEP_PREPEND, STEP_APPEND; the character of
                       STEP_METASPACE */
     size_t content_len;
-    int left, right;         /* of STEP_STRIP */
-    struct bert_rules rules; /* of STEP_BERT */
-    struct charsmap *map;    /* of STEP_PRECOMPILED */
+    int left, right;      /* of STEP_STRIP */
+    struct charsmap *map; /* of STEP_PRECOMPILED */
     enum step_behavior behavior;
     int invert;              /* matches and the text between them exchange their roles */
     unsigned bits;           /* of STEP_CHARACTERS, STEP_RUNS */
@@ -81,8 +83,9 @@ struct steps {
 
 void steps_release(struct steps *s);
 
-/* Returns the options of a BertNormalizer. */
+/* Returns the options of a BertNormalizer. steps_add_bert appends its steps to `s`. */
 struct bert_rules steps_bert_rules(const struct js *value);
+void steps_add_bert(struct steps *s, const struct bert_rules *rules);
 
 /* Append the steps that a JSON value of tokenizer.json describes to `s`; null has no steps. Return
  * 0, or -1 with an error if a step is not supported. *byte_level is 0 before the call, and is set

@@ -70,6 +70,20 @@ struct bert_rules steps_bert_rules(const struct js *value)
     return r;
 }
 
+void steps_add_bert(struct steps *s, const struct bert_rules *rules)
+{
+    if (rules->clean_text)
+        add(s, (struct step){ .kind = STEP_CLEAN });
+    if (rules->chinese_chars)
+        add(s, (struct step){ .kind = STEP_SPACE_CHINESE });
+    if (rules->strip_accents) {
+        add(s, (struct step){ .kind = STEP_NFD });
+        add(s, (struct step){ .kind = STEP_DROP_MARKS });
+    }
+    if (rules->lowercase)
+        add(s, (struct step){ .kind = STEP_LOWERCASE });
+}
+
 /* Adds the texts of a list to those that the map keeps. */
 static void keep_texts(struct charsmap *m, const struct js *list)
 {
@@ -101,20 +115,24 @@ static int read_precompiled(struct step *step, const struct js *value)
 
 static int read_normalizer(struct steps *s, const struct js *value)
 {
-    static const char *const names[] = {
-        "NFD",   "NFKD",    "NFC",     "NFKC",   "Lowercase",      "StripAccents", "Nmt",
-        "Strip", "Replace", "Prepend", "Append", "BertNormalizer", "Precompiled",  NULL
-    };
+    static const char *const names[] = { "NFD",       "NFKD",         "NFC",    "NFKC",
+                                         "Lowercase", "StripAccents", "Nmt",    "Strip",
+                                         "Replace",   "Prepend",      "Append", "Precompiled",
+                                         NULL };
     const char *type = js_type(value);
     if (!strcmp(type, "Sequence"))
         return read_sequence(s, js_get(value, "normalizers"), read_normalizer);
+    if (!strcmp(type, "BertNormalizer")) {
+        const struct bert_rules rules = steps_bert_rules(value);
+        steps_add_bert(s, &rules);
+        return 0;
+    }
     int kind = find_word(names, type);
     if (kind < 0)
         return err_set("normalizer '%s' is not supported", type);
     struct step *step = add(s, (struct step){ .kind = (enum step_kind)(STEP_NFD + kind) });
     step->left = js_flag(value, "strip_left", 1);
     step->right = js_flag(value, "strip_right", 1);
-    step->rules = steps_bert_rules(value);
     int result = 0;
     if (step->kind == STEP_REPLACE)
         result = read_pattern(step, js_get(value, "pattern"));
