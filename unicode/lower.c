@@ -4,32 +4,44 @@
 #include "unicode/letter_case.h"
 #include "unicode/unicode.h"
 
-enum { COMBINING_DOT = 0x307, CAPITAL_SIGMA = 0x3A3, SIGMA = 0x3C3, FINAL_SIGMA = 0x3C2 };
+enum {
+    COMBINING_DOT = 0x307,
+    CAPITAL_SIGMA = 0x3A3,
+    SIGMA = 0x3C3,
+    FINAL_SIGMA = 0x3C2,
+    SIGMA_BYTES = 2,
+};
 
-/* Returns 1 if the nearest character before s[at] that is not case-ignorable is cased. */
-static int cased_before(const char *s, size_t at)
+/* Returns 1 if the nearest character before s[at] that is in none of the sets is cased. */
+static int cased_before(const char *s, size_t at, unsigned sets)
 {
     while (at) {
         size_t len;
         do
             at--;
-        while (((unsigned char)s[at] & 0xC0) == 0x80);
+        while (at && ((unsigned char)s[at] & 0xC0) == 0x80);
         uint32_t c = utf8_get((const unsigned char *)s + at, &len);
-        if (!unicode_is(c, UNICODE_IS_CASE_IGNORABLE))
+        if (!unicode_is(c, sets))
             return unicode_is(c, UNICODE_IS_CASED);
     }
     return 0;
 }
 
-static int cased_from(const char *s, size_t n, size_t at)
+static int cased_from(const char *s, size_t n, size_t at, unsigned sets)
 {
     size_t len;
     for (; at < n; at += len) {
         uint32_t c = utf8_get((const unsigned char *)s + at, &len);
-        if (!unicode_is(c, UNICODE_IS_CASE_IGNORABLE))
+        if (!unicode_is(c, sets))
             return unicode_is(c, UNICODE_IS_CASED);
     }
     return 0;
+}
+
+int lower_is_final(const char *s, size_t n, size_t at, unsigned sets)
+{
+    return cased_before(s, at, sets | UNICODE_IS_CASE_IGNORABLE) &&
+           !cased_from(s, n, at + SIGMA_BYTES, sets | UNICODE_IS_CASE_IGNORABLE);
 }
 
 void lower_add(struct buf *out, const char *s, size_t n)
@@ -43,8 +55,7 @@ void lower_add(struct buf *out, const char *s, size_t n)
             buf_addc(out, 'i');
             utf8_add(out, COMBINING_DOT);
         } else if (c == CAPITAL_SIGMA) {
-            int final = cased_before(s, i) && !cased_from(s, n, i + len);
-            utf8_add(out, final ? FINAL_SIGMA : SIGMA);
+            utf8_add(out, lower_is_final(s, n, i, 0) ? FINAL_SIGMA : SIGMA);
         } else {
             utf8_add(out, letter_case_lower(c));
         }

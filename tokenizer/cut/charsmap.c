@@ -230,22 +230,6 @@ static const char *shortest(const struct charsmap *m, const char *p, size_t n)
     return NULL;
 }
 
-static void put_cluster(const struct charsmap *m, struct buf *out, const char *p, size_t n)
-{
-    const char *found = n <= CLUSTER_MAX ? shortest(m, p, n) : NULL;
-    if (found) {
-        buf_adds(out, found);
-        return;
-    }
-    for (size_t i = 0, len; i < n; i += len) {
-        utf8_get((const unsigned char *)p + i, &len);
-        if ((found = shortest(m, p + i, len)) != NULL)
-            buf_adds(out, found);
-        else
-            buf_add(out, p + i, len);
-    }
-}
-
 /* Returns 1 if the byte p[0] is certain to be a cluster by itself, else 0. Two ASCII bytes form one
  * cluster only as CR LF. */
 static int is_alone(const char *p, size_t n)
@@ -254,27 +238,7 @@ static int is_alone(const char *p, size_t n)
            (n == 1 || ((unsigned char)p[1] < 0x80 && !(p[0] == '\r' && p[1] == '\n')));
 }
 
-int charsmap_clusters(const struct charsmap *m, const struct regex *cluster,
-                      struct regex_scratch *scratch, struct buf *out, const char *text, size_t n)
-{
-    for (size_t i = 0, begin, end; i < n; i = end) {
-        end = i + 1;
-        if (is_alone(text + i, n - i)) {
-            if (m->changes[(unsigned char)text[i]])
-                put_cluster(m, out, text + i, 1);
-            else
-                buf_addc(out, text[i]);
-            continue;
-        }
-        if (regex_find(cluster, scratch, text, n, i, &begin, &end) <= 0)
-            return -1;
-        put_cluster(m, out, text + i, end - i);
-    }
-    return 0;
-}
-
-/* ---- tracing --------------------------------------------------------------------------------- */
-
+/* Calls `put` for the parts of a cluster. */
 static void trace_cluster(const struct charsmap *m, const char *p, size_t n, charsmap_put *put,
                           void *ctx)
 {
@@ -305,9 +269,32 @@ int charsmap_trace(const struct charsmap *m, const struct regex *cluster,
     if (!cluster)
         trace_longest(m, text, n, put, ctx);
     for (size_t i = 0, begin, end; i < n && cluster; i = end) {
-        if (regex_find(cluster, scratch, text, n, i, &begin, &end) <= 0)
+        for (end = i;
+             end < n && !m->changes[(unsigned char)text[end]] && is_alone(text + end, n - end);)
+            end++;
+        if (end > i) {
+            put(ctx, text + i, end - i, NULL);
+            continue;
+        }
+        end = i + 1;
+        if (!is_alone(text + i, n - i) &&
+            regex_find(cluster, scratch, text, n, i, &begin, &end) <= 0)
             return -1;
         trace_cluster(m, text + i, end - i, put, ctx);
     }
     return 0;
+}
+
+static void put_part(void *out, const char *old, size_t n, const char *new)
+{
+    if (new)
+        buf_adds(out, new);
+    else
+        buf_add(out, old, n);
+}
+
+int charsmap_clusters(const struct charsmap *m, const struct regex *cluster,
+                      struct regex_scratch *scratch, struct buf *out, const char *text, size_t n)
+{
+    return charsmap_trace(m, cluster, scratch, text, n, put_part, out);
 }

@@ -4,6 +4,7 @@
 #include "tokenizer/cut/ascii.h"
 #include "unicode/forms.h"
 #include "unicode/letter_case.h"
+#include "unicode/lower.h"
 #include "unicode/unicode.h"
 
 /* What a code point becomes. A table entry has the kind in its lowest bits and, above it, a number
@@ -29,8 +30,6 @@ struct normalizer {
 
 enum {
     CAPITAL_SIGMA = 0x3A3,
-    SMALL_SIGMA = 0x3C3,
-    FINAL_SIGMA = 0x3C2,
     DIVES_AKURU_O = 0x11938, /* not in Hugging Face's older decomposition tables */
     DIVES_AKURU_A = 0x11935,
     DIVES_AKURU_AI = 0x11930,
@@ -287,30 +286,11 @@ static void put_mark(struct words *w, const unsigned char *bytes, size_t n, uint
     w->marks_end = w->out.len;
 }
 
-/* Returns 1 if the sigma at text[at..at+2) ends its word, else 0. It ends the word if a cased
- * letter precedes it and none follows it, not counting case-ignorable characters (Unicode standard,
- * table 3-17; Python's str.lower). */
-static int is_final_sigma(const struct words *w, size_t at)
+/* Returns the bytes of the small letter of the sigma at w->at. */
+static const char *small_sigma(const struct words *w)
 {
-    size_t len, i = at;
-    uint32_t c = 0;
-    int ignored = 1;
-    while (i && ignored) {
-        for (i--; i && (w->text[i] & 0xC0) == 0x80;)
-            i--;
-        c = utf8_get(w->text + i, &len);
-        ignored = unicode_is(c, UNICODE_IS_CASE_IGNORABLE) ||
-                  (w->n->rules.clean_text && unicode_is(c, UNICODE_IS_GOOGLE_CONTROL));
-    }
-    if (ignored || !unicode_is(c, UNICODE_IS_CASED))
-        return 0;
-    for (i = at + 2; i < w->size; i += len) {
-        c = utf8_get(w->text + i, &len);
-        if (!unicode_is(c, UNICODE_IS_CASE_IGNORABLE) &&
-            !(w->n->rules.clean_text && unicode_is(c, UNICODE_IS_GOOGLE_CONTROL)))
-            return !unicode_is(c, UNICODE_IS_CASED);
-    }
-    return 1;
+    const unsigned dropped = w->n->rules.clean_text ? UNICODE_IS_GOOGLE_CONTROL : 0;
+    return lower_is_final((const char *)w->text, w->size, w->at, dropped) ? "\xCF\x82" : "\xCF\x83";
 }
 
 /* Processes the code point at w->text + w->at. Returns the number of its bytes. */
@@ -337,7 +317,7 @@ static inline size_t put_char(struct words *w)
         end_word(w);
         break;
     case MARK: put_mark(w, p, len, value); break;
-    case SIGMA: put_part(w, is_final_sigma(w, w->at) ? "\xCF\x82" : "\xCF\x83", 2); break;
+    case SIGMA: put_part(w, small_sigma(w), 2); break;
     default: put_part(w, p, len);
     }
     return len;

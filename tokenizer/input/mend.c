@@ -24,11 +24,9 @@ static int32_t escape_at(const char *p, size_t n)
     if (n < 6 || p[0] != '\\' || p[1] != 'u')
         return -1;
     for (int i = 2; i < 6; i++) {
-        const char *digits = "0123456789abcdefABCDEF", *at = p[i] ? strchr(digits, p[i]) : NULL;
-        if (!at)
+        if (hex_digit(p[i]) < 0)
             return -1;
-        int digit = (int)(at - digits);
-        code = code << 4 | (digit < 16 ? digit : digit - 6);
+        code = code << 4 | hex_digit(p[i]);
     }
     return code;
 }
