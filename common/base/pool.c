@@ -29,10 +29,11 @@ void pool_start_thread(pthread_t *id, void *(*main)(void *), void *arg)
 
 enum { SPINS = 20000 }; /* about 100 microseconds, after which a waiting thread sleeps */
 
-/* The range of items of one thread, on its own cache line. */
+/* What one thread has to do, on its own cache line. */
 struct part {
-    _Alignas(64) atomic_llong next;
+    _Alignas(64) atomic_llong next; /* of pool_each: the next item, and the end of its range */
     int64_t end;
+    atomic_uint begun, ended; /* the last round in which a thread began and ended it */
 };
 
 struct pool {
@@ -40,13 +41,11 @@ struct pool {
     int spins; /* SPINS, or 0 if there are fewer processors than threads: then spinning would keep
                   other threads from working */
     pthread_t *ids;
-    struct part *parts; /* used by pool_each, one per thread */
+    struct part *parts; /* one per thread */
     void (*fn)(void *ctx, int thread);
     void *ctx;
-    atomic_uint round;  /* a new value starts a loop */
-    atomic_int running; /* worker threads still in the loop */
-    atomic_int sleepers;
-    int quit;
+    atomic_uint round; /* a new value starts a loop */
+    atomic_int sleepers, quit;
     pthread_mutex_t lock;
     pthread_cond_t wake;
 };
@@ -83,6 +82,17 @@ static unsigned await_round(struct pool *p, unsigned seen)
     return now;
 }
 
+/* Runs a part, unless a thread has begun it in this round. A thread that is late, perhaps by many
+ * rounds, finds its part begun, and touches nothing else. */
+static void run_part(struct pool *p, int part, unsigned round)
+{
+    unsigned before = round - 1;
+    if (!atomic_compare_exchange_strong(&p->parts[part].begun, &before, round))
+        return;
+    p->fn(p->ctx, part);
+    atomic_store_explicit(&p->parts[part].ended, round, memory_order_release);
+}
+
 static void *worker_main(void *arg)
 {
     struct worker w = *(struct worker *)arg;
@@ -91,8 +101,7 @@ static void *worker_main(void *arg)
         seen = await_round(w.pool, seen);
         if (w.pool->quit)
             return NULL;
-        w.pool->fn(w.pool->ctx, w.thread);
-        atomic_fetch_sub_explicit(&w.pool->running, 1, memory_order_release);
+        run_part(w.pool, w.thread, seen);
     }
 }
 
@@ -103,6 +112,8 @@ struct pool *pool_new(int threads)
     p->spins = p->threads <= pool_cpus() ? SPINS : 0;
     p->ids = mem_zalloc((size_t)p->threads, sizeof *p->ids);
     p->parts = mem_aligned((size_t)p->threads, sizeof *p->parts);
+    for (int t = 0; t < p->threads; t++)
+        p->parts[t] = (struct part){ 0 };
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->wake, NULL);
     for (int t = 1; t < p->threads; t++) {
@@ -113,15 +124,15 @@ struct pool *pool_new(int threads)
     return p;
 }
 
-static void begin_round(struct pool *p)
+static unsigned begin_round(struct pool *p)
 {
-    atomic_store_explicit(&p->running, p->threads - 1, memory_order_relaxed);
-    atomic_fetch_add(&p->round, 1);
+    unsigned round = atomic_fetch_add(&p->round, 1) + 1;
     if (atomic_load(&p->sleepers)) {
         pthread_mutex_lock(&p->lock);
         pthread_cond_broadcast(&p->wake);
         pthread_mutex_unlock(&p->lock);
     }
+    return round;
 }
 
 void pool_free(struct pool *p)
@@ -147,10 +158,13 @@ void pool_run(struct pool *p, void (*fn)(void *ctx, int thread), void *ctx)
     }
     p->fn = fn;
     p->ctx = ctx;
-    begin_round(p);
-    fn(ctx, 0);
-    for (int spins = 0; atomic_load_explicit(&p->running, memory_order_acquire); spins++) {
-        if (spins < p->spins)
+    unsigned round = begin_round(p);
+    for (int t = 0; t < p->threads; t++)
+        run_part(p, t, round);
+    for (int t = 1, spins = 0; t < p->threads;) {
+        if (atomic_load_explicit(&p->parts[t].ended, memory_order_acquire) == round)
+            t++;
+        else if (spins++ < p->spins)
             cpu_relax();
         else
             sched_yield(); /* the others may wait for this processor */

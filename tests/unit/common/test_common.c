@@ -991,6 +991,47 @@ Test(pool, work_that_is_left_is_taken_over, .timeout = 60)
     pool_free(p);
 }
 
+static _Atomic pthread_t second;
+static atomic_int held;
+
+static void note_second(void *ctx, int thread)
+{
+    (void)ctx;
+    if (thread == 1)
+        second = pthread_self();
+    while (thread == 0 && !second)
+        sched_yield();
+}
+
+static void hold(int number)
+{
+    (void)number;
+    held = 1;
+    while (held == 1)
+        usleep(100);
+}
+
+/* A thread that is stopped between two loops, as by a system with too few processors, stops no
+ * loop. */
+Test(pool, nothing_waits_for_a_thread_that_does_not_run, .timeout = 60)
+{
+    struct pool *p = pool_new(2);
+    signal(SIGUSR1, hold);
+    pool_run(p, note_second, NULL);
+    pthread_kill(second, SIGUSR1);
+    while (!held)
+        usleep(100);
+    for (int64_t n = 100; n < 200; n++) {
+        unsigned char seen[200] = { 0 };
+        pool_for(p, n, 16, count_range, seen);
+        pool_each(p, n, count_each, seen);
+        for (int64_t i = 0; i < n; i++)
+            cr_assert_eq(seen[i], 2);
+    }
+    held = 2;
+    pool_free(p);
+}
+
 struct squares {
     int next, limit, fail_at;
     struct buf out;
