@@ -984,7 +984,7 @@ static void run_one(struct ops *o, const char *device, int turn, int number, int
 
 static int run_all(const char *device, int turn)
 {
-    struct ops *o = ops_open(device, 2);
+    struct ops *o = ops_open(device, turn ? 1 : 2); /* of host threads */
     if (!o)
         return err_in("%s", device);
     run_count = 0;

@@ -15,6 +15,7 @@ enum {
     SHARED_MOST = 227 * 1024, /* of an H100 */
     WORD_MOST = 32,           /* bytes */
     COPIES_MOST = 256,        /* of a thread under way */
+    APART = 17 * 64, /* bytes; stacks at a distance of 2^18 would share few lines of a cache */
 };
 
 /* The state of a thread: able to run, waiting at an exchange of its warp or at a barrier of its
@@ -33,8 +34,6 @@ struct thread {
     enum state state;
     int line;           /* where it waits */
     unsigned exchanges; /* how often it has waited for its warp */
-    char words[2][WORD_MOST];
-    struct copy copies[COPIES_MOST];
     int copy_count, groups;
 };
 
@@ -42,13 +41,15 @@ struct emulated emulated;
 
 static struct {
     struct thread threads[EMULATED_THREADS];
-    char gathered[LANES * WORD_MOST];
+    struct copy copies[EMULATED_THREADS][COPIES_MOST];
+    char words[EMULATED_THREADS / LANES][2][LANES * WORD_MOST]; /* that warps exchange */
     char *shared_end; /* of memory behind which nothing is */
     const struct emulated_kernel *kernel;
     const void *arguments;
     int count, order;
     void *scheduler; /* its stack pointer */
-    struct thread *current;
+    struct thread *current, *warp;
+    int turn; /* of the current thread in its warp */
 } e;
 
 /* ---- fibers ------------------------------------------------------------------------------- */
@@ -82,12 +83,33 @@ enum { SAVED = 22, RETURN = 11 };
 #error "no fibers for this processor"
 #endif
 
+/* Returns the number of the thread, warp or block (of n) whose turn comes as number `turn`. */
+static int64_t in_order(int64_t turn, int64_t n)
+{
+    return e.order == 1 ? n - 1 - turn : e.order == 2 ? (turn + n / 2) % n : turn;
+}
+
+/* Continues the next thread of the warp that can run, or else the scheduler. */
+static void run_next(void **from)
+{
+    while (++e.turn < LANES) {
+        e.current = &e.warp[in_order(e.turn, LANES)];
+        if (e.current->state == READY) {
+            emulated.thread.x = (unsigned)(e.current - e.threads);
+            emulated_switch(from, e.current->sp);
+            return;
+        }
+    }
+    if (from != &e.scheduler)
+        emulated_switch(from, e.scheduler);
+}
+
 static void leave(enum state state, int line)
 {
     struct thread *t = e.current;
     t->state = state;
     t->line = line;
-    emulated_switch(&t->sp, e.scheduler);
+    run_next(&t->sp);
 }
 
 static void run_thread(void)
@@ -106,27 +128,14 @@ static void begin_thread(struct thread *t)
             log_fatal("out of memory");
     }
     /* an odd number: the return address of a call is what makes the stack even */
-    void **top = (void **)(void *)(t->stack + STACK - 64) - (SAVED + SAVED % 2);
+    void **top = (void **)(void *)(t->stack + STACK - (t - e.threads) % 64 * APART - 64) -
+                 (SAVED + SAVED % 2);
     memset(top, 0, SAVED * sizeof *top);
     top[RETURN] = (void *)(uintptr_t)run_thread;
     t->sp = top;
     t->state = READY;
     t->exchanges = 0;
     t->copy_count = t->groups = 0;
-}
-
-/* Returns the number of the thread, warp or block (of n) whose turn comes as number `turn`. */
-static int64_t in_order(int64_t turn, int64_t n)
-{
-    return e.order == 1 ? n - 1 - turn : e.order == 2 ? (turn + n / 2) % n : turn;
-}
-
-static void run_until_it_waits(int index)
-{
-    struct thread *t = &e.threads[index];
-    e.current = t;
-    emulated.thread.x = (unsigned)index;
-    emulated_switch(&e.scheduler, t->sp);
 }
 
 /* ---- warps and blocks --------------------------------------------------------------------- */
@@ -148,12 +157,11 @@ static void check_together(const struct thread *t, int n, const char *what)
 /* Runs a warp until its threads are at a barrier of the block or have ended. */
 static void run_warp(int first)
 {
-    struct thread *t = &e.threads[first];
+    struct thread *t = e.warp = &e.threads[first];
     for (;;) {
         int together = 0;
-        for (int i = 0; i < LANES; i++)
-            if (t[in_order(i, LANES)].state == READY)
-                run_until_it_waits(first + (int)in_order(i, LANES));
+        e.turn = -1;
+        run_next(&e.scheduler);
         for (int i = 0; i < LANES; i++)
             together += t[i].state == AT_WARP;
         if (!together)
@@ -219,33 +227,38 @@ void emulated_block_barrier(int line)
 }
 
 /* Gives the thread's word to its warp, and waits until all threads of the warp have given theirs.
- * Returns the first thread of the warp. A thread may reach its next exchange before others have
- * read its word of this one, but no further, so two words per thread are enough. */
-static const struct thread *meet(const void *word, size_t bytes, int line)
+ * Returns the words of the warp. A thread may reach its next exchange before others have read its
+ * word of this one, but no further, so two places are enough. */
+static const char *meet(const void *word, size_t bytes, int line)
 {
-    struct thread *t = e.current;
+    size_t i = (size_t)(e.current - e.threads);
+    char *words = e.words[i / LANES][e.current->exchanges++ % 2];
     assert(bytes <= WORD_MOST);
-    memcpy(t->words[t->exchanges % 2], word, bytes);
-    t->exchanges++;
+    if (bytes == 4) /* as most have: no call of a function */
+        memcpy(words + i % LANES * 4, word, 4);
+    else
+        memcpy(words + i % LANES * bytes, word, bytes);
     leave(AT_WARP, line);
-    return &e.threads[(t - e.threads) / LANES * LANES];
+    return words;
+}
+
+void emulated_warp_barrier(int line)
+{
+    leave(AT_WARP, line);
 }
 
 void emulated_exchange(void *word, size_t bytes, unsigned lane, int line)
 {
-    unsigned turn = e.current->exchanges % 2;
-    const struct thread *warp = meet(bytes ? word : "", bytes, line);
-    if (bytes)
-        memcpy(word, warp[lane % LANES].words[turn], bytes);
+    const char *from = meet(word, bytes, line) + lane % LANES * bytes;
+    if (bytes == 4)
+        memcpy(word, from, 4);
+    else
+        memcpy(word, from, bytes);
 }
 
 const void *emulated_gather(const void *word, size_t bytes, int line)
 {
-    unsigned turn = e.current->exchanges % 2;
-    const struct thread *warp = meet(word, bytes, line);
-    for (int i = 0; i < LANES; i++)
-        memcpy(e.gathered + (size_t)i * bytes, warp[i].words[turn], bytes);
-    return e.gathered;
+    return meet(word, bytes, line);
 }
 
 /* ---- asynchronous copies ------------------------------------------------------------------ */
@@ -256,7 +269,7 @@ void emulated_copy(void *to, const void *from, int valid)
     if ((uintptr_t)to % 16 || (uintptr_t)from % 16)
         log_fatal("kernel %s: a copy of 16 bytes is not aligned", e.kernel->name);
     assert(t->copy_count < COPIES_MOST);
-    t->copies[t->copy_count++] = (struct copy){ to, from, valid, t->groups };
+    e.copies[t - e.threads][t->copy_count++] = (struct copy){ to, from, valid, t->groups };
 }
 
 void emulated_commit(void)
@@ -267,11 +280,12 @@ void emulated_commit(void)
 void emulated_wait(int groups)
 {
     struct thread *t = e.current;
+    struct copy *copies = e.copies[t - e.threads];
     int kept = 0;
     for (int i = 0; i < t->copy_count; i++) {
-        struct copy *c = &t->copies[i];
+        struct copy *c = &copies[i];
         if (c->group >= t->groups - groups)
-            t->copies[kept++] = *c;
+            copies[kept++] = *c;
         else if (c->valid)
             memcpy(c->to, c->from, 16);
         else
