@@ -8,7 +8,6 @@
 #include "common/base/again.h"
 #include "common/base/le.h"
 #include "common/base/order.h"
-#include "common/files/file.h"
 
 #define NONE UINT32_MAX
 
@@ -299,47 +298,6 @@ int word_counts_add(struct word_counts *w, const char *word, size_t n, uint64_t 
 
 /* ---- runs, read ----------------------------------------------------------------------------- */
 
-struct run_reader {
-    int fd;
-    const char *name;
-    struct buf data; /* bytes [begin, data.len) have not been consumed */
-    size_t begin;
-    uint64_t offset;  /* offset of data.data[begin] in the file */
-    const char *word; /* the current row; valid until the next is read */
-    size_t len;
-    uint64_t count;
-};
-
-static void reader_open(struct run_reader *r, int fd, const char *name)
-{
-    *r = (struct run_reader){ .fd = fd, .name = name };
-    buf_init(&r->data);
-}
-
-/* Reads until `want` bytes are available, or the file ends. Returns the number available, or -1
- * with an error. */
-static int64_t reader_fill(struct run_reader *r, size_t want)
-{
-    size_t have = r->data.len - r->begin;
-    if (have >= want)
-        return (int64_t)have;
-    if (have)
-        memmove(r->data.data, r->data.data + r->begin, have);
-    buf_truncate(&r->data, have);
-    r->begin = 0;
-    while (r->data.len < want) {
-        buf_reserve(&r->data, RUN_BUFFER);
-        ssize_t n = AGAIN(
-            pread(r->fd, r->data.data + r->data.len, RUN_BUFFER, (off_t)(r->offset + r->data.len)));
-        if (n < 0)
-            return err_set("cannot read '%s': %s", r->name, strerror(errno));
-        if (!n)
-            break;
-        r->data.len += (size_t)n;
-    }
-    return (int64_t)(r->data.len - r->begin);
-}
-
 /* Reads the LEB128 number at p[0..n) into *value. Returns the number of bytes that it takes; 0 if
  * it is malformed or longer than necessary. */
 static size_t get_number(const char *p, size_t n, uint64_t *value)
@@ -353,51 +311,61 @@ static size_t get_number(const char *p, size_t n, uint64_t *value)
     return 0;
 }
 
-size_t word_row_get(const char *p, size_t n, uint64_t *len, uint64_t *count)
+int word_bad(const struct input *in, const char *what)
 {
-    size_t first = get_number(p, n, len);
-    size_t second = first ? get_number(p + first, n - first, count) : 0;
-    return second ? first + second : 0;
+    return err_set("%s: at byte %" PRIu64 ": %s", in->path, in->offset, what);
 }
 
-static int bad_row(const struct run_reader *r, const char *what)
+int word_row_read(struct input *in, struct word_row *row)
 {
-    return err_set("%s: at byte %" PRIu64 ": %s", r->name, r->offset, what);
+    enum { HEAD_MAX = 2 * NUMBER_MAX };
+    uint64_t n;
+    const int64_t have = input_peek(in, HEAD_MAX);
+    if (have <= 0)
+        return (int)have;
+    const size_t first = get_number(in->data + in->begin, (size_t)have, &n);
+    const size_t second = get_number(in->data + in->begin + first, (size_t)have - first,
+                                     &row->count);
+    if (!first || !second)
+        return word_bad(in, have < HEAD_MAX ? "the file is cut off" : "not a row of a word");
+    if (n >= NONE)
+        return word_bad(in, "not a row of a word");
+    row->len = (size_t)n;
+    row->bytes = first + second + row->len;
+    const int64_t all = (uint64_t)have < row->bytes ? input_peek(in, row->bytes) : have;
+    if (all < 0)
+        return -1;
+    if ((uint64_t)all < row->bytes)
+        return word_bad(in, "the file is cut off");
+    row->word = in->data + in->begin + first + second;
+    return 1;
+}
+
+struct run_reader {
+    int fd;
+    struct input in;
+    struct word_row row; /* the current one */
+};
+
+static int64_t read_run(void *from, void *bytes, size_t n)
+{
+    const struct run_reader *r = from;
+    const ssize_t got = AGAIN(read(r->fd, bytes, n));
+    return got < 0 ? err_set("cannot read '%s': %s", r->in.path, strerror(errno)) : got;
+}
+
+static void reader_open(struct run_reader *r, int fd)
+{
+    *r = (struct run_reader){ .fd = fd };
+    lseek(fd, 0, SEEK_SET);
+    input_open_pulled(&r->in, "<temporary file of words>", read_run, r);
 }
 
 /* Reads the next row of the run. Returns 1, 0 at the end, or -1 with an error. */
 static int reader_next(struct run_reader *r)
 {
-    uint64_t n;
-    int64_t have = reader_fill(r, WORD_ROW_HEAD_MAX);
-    if (have <= 0)
-        return (int)have;
-    size_t head = word_row_get(r->data.data + r->begin, (size_t)have, &n, &r->count);
-    if (!head || n >= NONE || !r->count)
-        return bad_row(r, "not a row of words and counts");
-    if ((have = reader_fill(r, head + (size_t)n)) < 0)
-        return -1;
-    if ((uint64_t)have < head + n)
-        return bad_row(r, "a word reaches past the end of the file");
-    r->word = r->data.data + r->begin + head;
-    r->len = (size_t)n;
-    r->begin += head + r->len;
-    r->offset += head + n;
-    return 1;
-}
-
-int word_run_read(int fd, const char *name, word_put *put, void *ctx)
-{
-    struct run_reader r;
-    int got;
-    reader_open(&r, fd, name);
-    while ((got = reader_next(&r)) > 0)
-        if (put(ctx, r.word, r.len, r.count) < 0) {
-            got = -1;
-            break;
-        }
-    buf_release(&r.data);
-    return got;
+    input_skip(&r->in, r->row.bytes);
+    return word_row_read(&r->in, &r->row);
 }
 
 /* ---- merging -------------------------------------------------------------------------------- */
@@ -406,7 +374,7 @@ int word_run_read(int fd, const char *name, word_put *put, void *ctx)
  * that of b, else 0. */
 static int reader_before(const struct run_reader *a, const struct run_reader *b)
 {
-    return order_bytes(a->word, a->len, b->word, b->len) < 0;
+    return order_bytes(a->row.word, a->row.len, b->row.word, b->row.len) < 0;
 }
 
 static void heap_sift(struct run_reader **heap, size_t count, size_t i)
@@ -434,10 +402,10 @@ static int take_least(struct merge *m, uint64_t *count)
 {
     *count = 0;
     buf_clear(&m->word);
-    buf_add(&m->word, m->heap[0]->word, m->heap[0]->len);
+    buf_add(&m->word, m->heap[0]->row.word, m->heap[0]->row.len);
     while (m->heap_count &&
-           !order_bytes(m->heap[0]->word, m->heap[0]->len, m->word.data, m->word.len)) {
-        *count += m->heap[0]->count;
+           !order_bytes(m->heap[0]->row.word, m->heap[0]->row.len, m->word.data, m->word.len)) {
+        *count += m->heap[0]->row.count;
         int got = reader_next(m->heap[0]);
         if (got < 0)
             return -1;
@@ -457,7 +425,7 @@ static int merge_runs(const int *fds, size_t count, word_put *put, void *ctx)
     int result = 0;
     uint64_t sum;
     for (size_t i = 0; i < count; i++)
-        reader_open(&m.readers[i], fds[i], "<temporary file of words>");
+        reader_open(&m.readers[i], fds[i]);
     for (size_t i = 0; i < count && !result; i++) {
         int got = reader_next(&m.readers[i]);
         if (got > 0)
@@ -470,7 +438,7 @@ static int merge_runs(const int *fds, size_t count, word_put *put, void *ctx)
         if ((result = take_least(&m, &sum)) == 0)
             result = put(ctx, m.word.data, m.word.len, sum);
     for (size_t i = 0; i < count; i++)
-        buf_release(&m.readers[i].data);
+        input_close(&m.readers[i].in);
     buf_release(&m.word);
     return result;
 }

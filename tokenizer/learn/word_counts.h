@@ -15,7 +15,7 @@
  */
 #pragma once
 
-#include "common/base/base.h"
+#include "common/files/file.h"
 
 struct counted_word {
     size_t at; /* the word is bytes.data[at..at+len) */
@@ -40,7 +40,7 @@ void counted_words_release(struct counted_words *l);
 struct word_counts;
 
 /* Makes an empty table. `limit_bytes` limits its memory, except for 256 KiB for recent words and
- * for 64 KiB for each run while runs are merged; 0: no limit. Runs are written in the folder
+ * for 256 KiB for each run while runs are merged; 0: no limit. Runs are written in the folder
  * `folder`, which is borrowed. */
 struct word_counts *word_counts_new(size_t limit_bytes, const char *folder);
 void word_counts_free(struct word_counts *w); /* does nothing if w is NULL */
@@ -62,13 +62,17 @@ int word_counts_join(struct counted_words *out, struct word_counts **tables, siz
 typedef int word_put(void *ctx, const char *word, size_t n, uint64_t count);
 int word_counts_each(struct word_counts **tables, size_t count, word_put *put, void *ctx);
 
-/* word_row_put appends a row. word_row_get reads the two numbers at the beginning of a row. It
- * returns the number of bytes that they take, or 0 if p[0..n) does not begin with two numbers. */
-enum { WORD_ROW_HEAD_MAX = 20 };
-void word_row_put(struct buf *out, const char *word, size_t n, uint64_t count);
-size_t word_row_get(const char *p, size_t n, uint64_t *len, uint64_t *count);
+/* A row of a run, and of the files of word_file.h. */
+struct word_row {
+    const char *word;  /* in the input's buffer */
+    size_t len, bytes; /* bytes: of the whole row */
+    uint64_t count;
+};
 
-/* Reads a run from the file `fd`, from its start to its end, and calls `put` for each row. Returns
- * 0; or -1 if `put` fails, or with an error that contains `name` if the file cannot be read or is
- * not a run. */
-int word_run_read(int fd, const char *name, word_put *put, void *ctx);
+/* word_row_put appends a row. word_row_read sets *row to the one at which the input stands; it is
+ * valid until the next call for this input, and the caller skips its bytes. Returns 1, 0 at the end
+ * of the input, or -1 with an error. word_bad sets an error with the place in the input; it returns
+ * -1. */
+void word_row_put(struct buf *out, const char *word, size_t n, uint64_t count);
+int word_row_read(struct input *in, struct word_row *row);
+int word_bad(const struct input *in, const char *what);

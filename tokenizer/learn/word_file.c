@@ -65,11 +65,6 @@ struct word_reader {
     int rows;        /* whether a row has been read */
 };
 
-static int bad(const struct word_reader *r, const char *what)
-{
-    return err_set("%s: at byte %" PRIu64 ": %s", r->in.path, r->in.offset, what);
-}
-
 static const char *next_bytes(const struct word_reader *r)
 {
     return r->in.data + r->in.begin;
@@ -118,43 +113,24 @@ static int read_head(struct word_reader *r, const char *rules)
     return rest.len ? err_set("'%s' %s", r->in.path, foreign) : 0;
 }
 
-/* Reads the word of a row, n bytes after the `head` bytes before it, into r->last. Returns 0, or -1
- * with an error. */
-static int read_word(struct word_reader *r, size_t head, size_t n)
-{
-    int64_t have = input_peek(&r->in, head + n);
-    if (have < 0)
-        return -1;
-    if ((uint64_t)have < head + n)
-        return bad(r, "the file is cut off");
-    const char *word = next_bytes(r) + head;
-    if (r->rows && order_bytes(word, n, r->last.data, r->last.len) <= 0)
-        return bad(r, "the words are not in order");
-    buf_clear(&r->last);
-    buf_add(&r->last, word, n);
-    r->rows = 1;
-    take(r, head + n);
-    return 0;
-}
-
 /* Reads a row: puts its word into r->last and sets *count to its count. Returns 1, 0 at the end
  * mark, or -1 with an error. */
 static int read_row(struct word_reader *r, uint64_t *count)
 {
-    uint64_t n;
-    int64_t have = input_peek(&r->in, WORD_ROW_HEAD_MAX);
-    if (have < 0)
-        return -1;
-    size_t head = word_row_get(next_bytes(r), (size_t)have, &n, count);
-    if (!head)
-        return bad(r, have < WORD_ROW_HEAD_MAX ? "the file is cut off" : "not a row of a word");
-    if (!*count && !n) {
-        take(r, head);
-        return 0;
-    }
-    if (!*count || *count >> COUNT_BITS || n >= UINT32_MAX)
-        return bad(r, "not a row of a word");
-    return read_word(r, head, (size_t)n) < 0 ? -1 : 1;
+    struct word_row row;
+    int got = word_row_read(&r->in, &row);
+    if (got <= 0)
+        return got < 0 ? -1 : word_bad(&r->in, "the file is cut off");
+    if ((!row.count && row.len) || row.count >> COUNT_BITS)
+        return word_bad(&r->in, "not a row of a word");
+    if (row.count && r->rows && order_bytes(row.word, row.len, r->last.data, r->last.len) <= 0)
+        return word_bad(&r->in, "the words are not in order");
+    *count = row.count;
+    r->rows = 1;
+    buf_clear(&r->last);
+    buf_add(&r->last, row.word, row.len);
+    take(r, row.bytes);
+    return row.count > 0;
 }
 
 static int read_end(struct word_reader *r)
@@ -163,18 +139,18 @@ static int read_end(struct word_reader *r)
     if (have < 0)
         return -1;
     if (have < CHECKSUM_BYTES)
-        return bad(r, "the file is cut off");
+        return word_bad(&r->in, "the file is cut off");
     if (have > CHECKSUM_BYTES)
-        return bad(r, "bytes follow the end");
+        return word_bad(&r->in, "bytes follow the end");
     if (le_u32((const unsigned char *)next_bytes(r)) != r->crc)
-        return bad(r, "the checksum is wrong");
+        return word_bad(&r->in, "the checksum is wrong");
     return 0;
 }
 
 int word_file_read(const char *path, const char *rules, struct word_counts *to, uint64_t *words)
 {
     struct word_reader r = { .last = BUF_INIT };
-    uint64_t count;
+    uint64_t count = 0;
     int got;
     if (input_open_soon(&r.in, path) < 0)
         return -1;
