@@ -134,7 +134,7 @@ static int encode(const struct encode_options *how, struct encoder *e, struct ba
     b->ids.count = b->sentence_ends.count = 0;
     if (b->sentences && !how->as_ids && !by_line) {
         buf_clear(&b->repaired);
-        b->replaced += encoder_repair(&b->repaired, text, n);
+        b->replaced += utf8_repair(&b->repaired, text, n);
         text = b->repaired.data;
         n = b->repaired.len;
     }

@@ -284,8 +284,3 @@ uint64_t encoder_replaced(const struct encoder *e)
 {
     return e->replaced;
 }
-
-size_t encoder_repair(struct buf *out, const char *text, size_t n)
-{
-    return utf8_repair(out, text, n);
-}

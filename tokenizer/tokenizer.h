@@ -144,7 +144,3 @@ int encoder_pieces(struct encoder *e, const char *text, size_t n,
 
 /* Returns the number of bytes of invalid UTF-8 that the encoder has replaced since it was made. */
 uint64_t encoder_replaced(const struct encoder *e);
-
-/* Appends text[0..n) to `out` with U+FFFD in place of invalid UTF-8, as encoder_encode reads it.
- * Returns the number of bytes replaced. */
-size_t encoder_repair(struct buf *out, const char *text, size_t n);

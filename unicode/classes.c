@@ -21,22 +21,23 @@ int classes_category(struct classes_set *s, const char *name, size_t n)
     return wanted ? 0 : -1;
 }
 
-static void add_one(void *ctx, uint32_t c)
+/* Sets *s to the characters in these sets. */
+static void set_to(struct classes_set *s, unsigned sets)
 {
-    add(ctx, c);
+    memset(s, 0, sizeof *s);
+    for (uint32_t c = 0; (c = unicode_next(sets, c)) < UNICODE_LIMIT; c++)
+        add(s, c);
 }
 
 void classes_word_set(struct classes_set *s, int in_brackets)
 {
     static const unsigned char alone[] = { 0xB2, 0xB3, 0xB9, 0xBC, 0xBD, 0xBE };
-    memset(s, 0, sizeof *s);
-    unicode_each(UNICODE_IS_REGEX_WORD, add_one, s);
+    set_to(s, UNICODE_IS_REGEX_WORD);
     for (size_t i = 0; i < sizeof alone && in_brackets; i++)
         s->bits[alone[i] >> 3] &= (uint8_t) ~(1 << (alone[i] & 7));
 }
 
 void classes_space_set(struct classes_set *s)
 {
-    memset(s, 0, sizeof *s);
-    unicode_each(UNICODE_IS_SPACE, add_one, s);
+    set_to(s, UNICODE_IS_SPACE);
 }

@@ -313,12 +313,6 @@ static void put_changing(const struct table *t, int compatibly)
     }
 }
 
-static void put_combining(void *ctx, uint32_t c)
-{
-    if (class_of(c))
-        unstable[c] = *(const uint8_t *)ctx;
-}
-
 /* Fills `unstable`. It includes combining marks, which may be reordered, and characters that may be
  * joined with the character before them. */
 static void make_unstable(void)
@@ -326,7 +320,9 @@ static void make_unstable(void)
     uint8_t all = (1 << FORMS) - 1;
     const unsigned composing = 1u << FORM_NFC | 1u << FORM_NFKC;
     pthread_once(&tables_once, make_tables);
-    unicode_each(UNICODE_IS_COMBINING, put_combining, &all);
+    for (uint32_t c = 0; (c = unicode_next(UNICODE_IS_COMBINING, c)) < UNICODE_LIMIT; c++)
+        if (class_of(c))
+            unstable[c] = all;
     put_changing(&canonical_rows, 0);
     put_changing(&canonical_rows, 1);
     put_changing(&compatible_rows, 1);

@@ -9,22 +9,18 @@ static const struct unicode_record *record_at(size_t block, size_t i)
     return unicode_records + unicode_entries[unicode_blocks[block] * BLOCK + i];
 }
 
-void unicode_each(unsigned sets, void (*take)(void *ctx, uint32_t code_point), void *ctx)
+uint32_t unicode_next(unsigned sets, uint32_t from)
 {
-    int barren = -1; /* last block without a match: equal blocks often follow each other */
-    for (size_t b = 0; b < BLOCKS; b++) {
-        if (unicode_blocks[b] == barren)
-            continue;
-        int found = 0;
-        for (size_t i = 0; i < BLOCK; i++) {
-            if (!(record_at(b, i)->is & sets))
-                continue;
-            take(ctx, (uint32_t)(b * BLOCK + i));
-            found = 1;
-        }
-        if (!found)
-            barren = unicode_blocks[b];
+    int barren = -1; /* a block without a match: equal blocks often follow each other */
+    for (uint32_t c = from; c < UNICODE_LIMIT; c++) {
+        if (unicode_is(c, sets))
+            return c;
+        if (c % BLOCK == 0 && unicode_blocks[c / BLOCK] == barren)
+            c += BLOCK - 1;
+        else if (c % BLOCK == BLOCK - 1 && c - from >= BLOCK - 1)
+            barren = unicode_blocks[c / BLOCK];
     }
+    return UNICODE_LIMIT;
 }
 
 static uint32_t table[BLOCKS]; /* by block: the classes of its 16 code points */

@@ -88,8 +88,8 @@ static inline int unicode_is(uint32_t code_point, unsigned sets)
     return (unicode_of(code_point)->is & sets) != 0;
 }
 
-/* Calls `take` for each code point in any of these sets, in rising order. */
-void unicode_each(unsigned sets, void (*take)(void *ctx, uint32_t code_point), void *ctx);
+/* Returns the first code point from `from` on that is in any of these sets; UNICODE_LIMIT: none. */
+uint32_t unicode_next(unsigned sets, uint32_t from);
 
 /* ---- the classes that GPT-2's pattern asks for ----------------------------------------------- */
 

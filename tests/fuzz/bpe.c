@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "common/base/utf8.h"
 #include "tokenizer/learn/learn.h"
 #include "tokenizer/tokenizer.h"
 
@@ -50,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         warm = encoder_new(t);
     }
     struct encoder *cold = encoder_new(t);
-    encoder_repair(&want, text, size);
+    utf8_repair(&want, text, size);
     for (int special = 0; special < 2; special++) {
         a.count = b.count = 0;
         buf_clear(&got);

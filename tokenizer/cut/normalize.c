@@ -37,22 +37,10 @@ enum {
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-/* The argument of the callback that sets the table entry of each code point of a set to `entry`. */
-struct putter {
-    struct normalizer *n;
-    uint32_t entry;
-};
-
-static void put_one(void *ctx, uint32_t c)
-{
-    const struct putter *p = ctx;
-    p->n->table[c] = p->entry;
-}
-
 static void put_set(struct normalizer *n, unsigned sets, uint32_t entry)
 {
-    struct putter p = { n, entry };
-    unicode_each(sets, put_one, &p);
+    for (uint32_t c = 0; (c = unicode_next(sets, c)) < UNICODE_LIMIT; c++)
+        n->table[c] = entry;
 }
 
 /* Returns 1 if Hugging Face's rules make this character a word by itself, else 0. */
@@ -161,20 +149,17 @@ static void put_maps(struct normalizer *n)
         n->table[CAPITAL_SIGMA] = SIGMA;
 }
 
-static void put_mark_class(void *ctx, uint32_t c)
-{
-    struct normalizer *n = ctx;
-    const struct unicode_record *r = unicode_of(c);
-    uint32_t class = n->rules.google ? r->google_combining : r->combining;
-    if (class)
-        n->table[c] = (n->table[c] & KIND_MASK) == DROP ? DROP : class << KIND_BITS | MARK;
-}
-
 static void put_marks(struct normalizer *n)
 {
-    unsigned marks = n->rules.google ? UNICODE_IS_GOOGLE_NON_SPACING : UNICODE_IS_NON_SPACING;
-    put_set(n, marks, 1 << KIND_BITS | DROP);
-    unicode_each(UNICODE_IS_COMBINING, put_mark_class, n);
+    const int google = n->rules.google;
+    put_set(n, google ? UNICODE_IS_GOOGLE_NON_SPACING : UNICODE_IS_NON_SPACING,
+            1 << KIND_BITS | DROP);
+    for (uint32_t c = 0; (c = unicode_next(UNICODE_IS_COMBINING, c)) < UNICODE_LIMIT; c++) {
+        const struct unicode_record *r = unicode_of(c);
+        const uint32_t class = google ? r->google_combining : r->combining;
+        if (class)
+            n->table[c] = (n->table[c] & KIND_MASK) == DROP ? DROP : class << KIND_BITS | MARK;
+    }
 }
 
 struct normalizer *normalizer_new(const struct bert_rules *rules)

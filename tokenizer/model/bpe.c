@@ -281,14 +281,10 @@ void bpe_scratch_release(struct bpe_scratch *s)
     *s = (struct bpe_scratch){ 0 };
 }
 
-static uint32_t rank_of(const struct bpe *b, uint32_t left, uint32_t right)
-{
-    return pairs_find(&b->pairs, left, right);
-}
-
 static void set_rank(const struct bpe *b, struct bpe_scratch *s, uint32_t at)
 {
-    s->ranks[at] = s->next[at] == NONE ? NONE : rank_of(b, s->ids[at], s->ids[s->next[at]]);
+    s->ranks[at] = s->next[at] == NONE ? NONE
+                                       : pairs_find(&b->pairs, s->ids[at], s->ids[s->next[at]]);
     if (s->ranks[at] != NONE)
         heap_push(s, last_tied(&b->pairs, s->ranks[at]), at);
 }
@@ -325,7 +321,7 @@ static void encode_long(const struct bpe *b, struct bpe_scratch *s, const uint32
     for (size_t i = 0; i < n; i++) {
         s->prev[i] = i ? (uint32_t)i - 1 : NONE;
         s->next[i] = i + 1 < n ? (uint32_t)i + 1 : NONE;
-        s->ranks[i] = i + 1 < n ? rank_of(b, s->ids[i], s->ids[i + 1]) : NONE;
+        s->ranks[i] = i + 1 < n ? pairs_find(&b->pairs, s->ids[i], s->ids[i + 1]) : NONE;
         if (s->ranks[i] != NONE)
             s->heap[s->heap_count++] = (uint64_t)last_tied(&b->pairs, s->ranks[i]) << 32 | i;
     }
