@@ -94,21 +94,13 @@ int runs_read(struct runs *r, const char *pattern, size_t n)
 
 /* ---- matches --------------------------------------------------------------------------------- */
 
-/* Returns the length in bytes of that of the run's characters with which text[0..n) begins, 0 if
- * with none. */
-static size_t char_at(const struct run *r, const char *text, size_t n)
+/* Returns the length in bytes of that of the run's characters with which text[0..n) begins or, with
+ * from_the_end 1, ends; 0 if with none. */
+static size_t char_at(const struct run *r, const char *text, size_t n, int from_the_end)
 {
     for (int i = 0; i < r->count; i++)
-        if (n >= r->lens[i] && !memcmp(text, r->chars[i], r->lens[i]))
-            return r->lens[i];
-    return 0;
-}
-
-/* The same for the character with which text[0..n) ends. */
-static size_t char_before(const struct run *r, const char *text, size_t n)
-{
-    for (int i = 0; i < r->count; i++)
-        if (n >= r->lens[i] && !memcmp(text + n - r->lens[i], r->chars[i], r->lens[i]))
+        if (n >= r->lens[i] &&
+            !memcmp(text + (from_the_end ? n - r->lens[i] : 0), r->chars[i], r->lens[i]))
             return r->lens[i];
     return 0;
 }
@@ -118,7 +110,7 @@ static size_t char_before(const struct run *r, const char *text, size_t n)
 static size_t end_of(const struct run *r, const char *text, size_t n, size_t at, size_t *count)
 {
     *count = 0;
-    for (size_t len; (len = char_at(r, text + at, n - at)) > 0; at += len)
+    for (size_t len; (len = char_at(r, text + at, n - at, 0)) > 0; at += len)
         ++*count;
     return at;
 }
@@ -150,7 +142,7 @@ static int find_run(const struct run *r, const char *text, size_t n, size_t from
     size_t count = 0;
     if (r->at_end) {
         *begin = *end = n;
-        for (size_t len; (len = char_before(r, text + from, *begin - from)) > 0; *begin -= len)
+        for (size_t len; (len = char_at(r, text + from, *begin - from, 1)) > 0; *begin -= len)
             count++;
         return count >= r->least_count;
     }

@@ -170,22 +170,20 @@ static uint64_t score_of(const struct node *n)
     return n->frequency * n->length;
 }
 
-static int better(const void *x, const void *y)
-{
-    const struct node *a = x, *b = y;
-    if (score_of(a) != score_of(b))
-        return score_of(a) > score_of(b) ? -1 : 1;
-    if (a->left != b->left)
-        return a->left < b->left ? -1 : 1;
-    return a->length < b->length ? -1 : a->length > b->length;
-}
-
 static int first_in_order(const void *x, const void *y)
 {
     const struct node *a = x, *b = y;
     if (a->left != b->left)
         return a->left < b->left ? -1 : 1;
     return a->length < b->length ? -1 : a->length > b->length;
+}
+
+static int better(const void *x, const void *y)
+{
+    const struct node *a = x, *b = y;
+    if (score_of(a) != score_of(b))
+        return score_of(a) > score_of(b) ? -1 : 1;
+    return first_in_order(x, y);
 }
 
 static void drop_worst(struct choice *c)

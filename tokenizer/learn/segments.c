@@ -9,12 +9,6 @@ enum { SPACE = 0x2581, ANY = UINT16_MAX };
 
 /* ---- the alphabet --------------------------------------------------------------------------- */
 
-static int smaller(const void *x, const void *y)
-{
-    const uint32_t *a = x, *b = y;
-    return *a < *b ? -1 : *a > *b;
-}
-
 static uint64_t *count_characters(const struct counted_words *words)
 {
     uint64_t *counts = mem_zalloc(UNICODE_LIMIT, sizeof *counts);
@@ -47,11 +41,12 @@ static unsigned char *choose_alphabet(struct segments *s, const struct counted_w
         qsort(all, count, sizeof *all, order_ranks);
     s->alphabet = mem_alloc((count + 1) * sizeof *s->alphabet);
     for (size_t i = 0; i < count && (double)covered < coverage * (double)total; i++) {
-        s->alphabet[s->alphabet_count++] = all[i].item;
         chosen[all[i].item] = 1;
         covered += counts[all[i].item];
     }
-    qsort(s->alphabet, s->alphabet_count, sizeof *s->alphabet, smaller);
+    for (uint32_t c = 1; c < UNICODE_LIMIT; c++)
+        if (chosen[c])
+            s->alphabet[s->alphabet_count++] = c;
     return chosen;
 }
 
