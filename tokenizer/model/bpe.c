@@ -7,7 +7,6 @@
 #include "common/base/simd.h"
 #include "tokenizer/model/pairs.h"
 #include "tokenizer/model/starts.h"
-#include "tokenizer/model/whole.h"
 
 enum { SHORT_PIECE = 62, SCRATCH_KEPT = 1 << 20 }; /* tokens; elements */
 #define NONE PAIR_NONE
@@ -44,12 +43,6 @@ void bpe_free(struct bpe *b)
     pairs_release(&b->pairs);
     starts_free(b->starts);
     free(b);
-}
-
-void bpe_mark_whole(const struct bpe *b, uint8_t *whole, size_t ids, const int64_t own_ids[256],
-                    const struct bpe_merge *merges, size_t count)
-{
-    whole_mark(whole, ids, own_ids, &b->pairs, merges, count);
 }
 
 /* ---- short pieces -------------------------------------------------------------------------- */

@@ -26,12 +26,6 @@ void bpe_free(struct bpe *b);
  * Otherwise such bytes are an error. Call it before encoding any piece. */
 void bpe_drop_missing(struct bpe *b);
 
-/* For each id below `ids`, sets whole[id] to 1 if the token's bytes are certain to merge to that
- * one token (whole.h), else to 0. `merges` are those given to bpe_new. own_ids[b] is the id of the
- * token that is byte b alone, or -1 for none. */
-void bpe_mark_whole(const struct bpe *b, uint8_t *whole, size_t ids, const int64_t own_ids[256],
-                    const struct bpe_merge *merges, size_t count);
-
 /* Working memory of one thread. Initialise it with zeroes. */
 struct bpe_scratch {
     struct bpe_short *shorts; /* the pieces being merged alternately */

@@ -15,8 +15,6 @@ struct subword {
     int bytes;             /* 1: encoding begins with the tokens of single bytes */
     int64_t fallback[256]; /* ids of <0x00> ... <0xFF>, -1 for none */
     uint32_t *characters;  /* ids of those below CHARACTERS, or NO_ID; NULL: no table */
-    uint8_t
-        *whole; /* by id: 1 if a piece with the token's bytes becomes it alone; NULL: no table */
 };
 
 static int64_t find_token(const struct vocabulary *v, const char *bytes, size_t n)
@@ -42,20 +40,6 @@ static void keep_characters(struct subword *s)
     }
 }
 
-/* Finds tokens whose bytes become that one token, so that pieces with these bytes need no merging.
- */
-static void mark_whole(struct subword *s)
-{
-    const struct vocabulary *v = s->v;
-    int64_t own_ids[256]; /* -1, not the unknown token, for missing bytes */
-    s->whole = mem_zalloc(v->count, 1);
-    vocabulary_byte_ids(v, own_ids);
-    if (!v->ignore_merges)
-        bpe_mark_whole(s->bpe, s->whole, v->count, own_ids, v->merges, v->merge_count);
-    for (uint32_t id = 0; id < v->count && v->ignore_merges; id++)
-        s->whole[id] = v->tokens[id].in_model;
-}
-
 struct subword *subword_new(const struct vocabulary *v)
 {
     struct subword *s = mem_zalloc(1, sizeof *s);
@@ -79,8 +63,6 @@ struct subword *subword_new(const struct vocabulary *v)
     s->bytes = v->byte_level && !*v->prefix && !*v->suffix;
     if (!v->byte_level && !*v->prefix && !*v->suffix)
         keep_characters(s);
-    if (s->bytes || v->ignore_merges)
-        mark_whole(s);
     return s;
 }
 
@@ -98,7 +80,6 @@ void subword_free(struct subword *s)
     wordpiece_free(s->wordpiece);
     unigram_free(s->unigram);
     free(s->characters);
-    free(s->whole);
     free(s);
 }
 
@@ -179,23 +160,23 @@ static int put_word(const struct vocabulary *v, const char *word, size_t n, stru
     return 0;
 }
 
-/* Appends the ids of at most TOGETHER pieces to `out`, with BPE: those that are whole tokens are
- * looked up, and the others are merged together. Returns 0, or -1 with an error. */
+/* Appends the ids of at most TOGETHER pieces to `out`, with BPE, merged together;
+ * with ignore_merges those that are tokens are looked up. Returns 0, or -1 with an error. */
 static int encode_pairs(const struct subword *s, struct subword_scratch *scratch,
                         const struct pieces *p, struct ids *out, size_t *ends)
 {
     size_t list_ends[TOGETHER], made[TOGETHER], lists = 0;
     uint32_t known[TOGETHER];
     struct ids *ids = &scratch->ids, *merged = &scratch->merged;
-    if (s->whole)
+    if (s->v->ignore_merges)
         vocabulary_find_all(s->v, p, known);
     ids->count = merged->count = 0;
     for (size_t i = 0; i < p->count; i++) {
         const char *piece = p->text + p->begins[i];
         size_t n = p->ends[i] - p->begins[i];
-        known[i] = s->whole && known[i] < s->v->count && s->whole[known[i]] ? known[i] : NO_ID;
-        if (known[i] != NO_ID)
+        if (s->v->ignore_merges && known[i] != NO_ID && s->v->tokens[known[i]].in_model)
             continue;
+        known[i] = NO_ID;
         if (n >= NO_ID)
             return err_set("the text has a piece of %zu bytes that cannot be split: too long", n);
         if (!s->bytes)

@@ -262,60 +262,6 @@ Test(bpe, pieces_together_are_as_each_alone)
     ids_release(&got);
 }
 
-/* Appends the bytes of the token `id`, which the merges give. */
-static void put_bytes(struct buf *out, const struct bpe_merge *merges, size_t count, uint32_t id)
-{
-    if (id < 256) {
-        buf_addc(out, (int)id);
-        return;
-    }
-    for (size_t i = 0; i < count; i++)
-        if (merges[i].id == id) {
-            put_bytes(out, merges, count, merges[i].left);
-            put_bytes(out, merges, count, merges[i].right);
-            return;
-        }
-}
-
-/* A token is whole if its own bytes are merged to it alone. With merges in the order of learning,
- * all whole tokens must be known to be whole; in any order, no others may be. */
-Test(bpe, tokens_that_are_certain_to_be_whole_are)
-{
-    enum { COUNT = 40, IDS = 256 + COUNT };
-    struct rng r = { rng_key(11, 0), 0 };
-    struct buf bytes = BUF_INIT;
-    struct ids want = { 0 };
-    size_t certain = 0, missed = 0, refused = 0;
-    for (int round = 0; round < 400; round++) {
-        struct bpe_merge merges[COUNT];
-        int64_t byte_ids[256];
-        uint8_t whole[IDS];
-        identity(byte_ids);
-        size_t count = random_merges(merges, &r, COUNT);
-        int in_order = round % 2;
-        if (!in_order)
-            shuffle(merges, &r, count);
-        struct bpe *b = bpe_new(byte_ids, merges, count);
-        bpe_mark_whole(b, whole, IDS, byte_ids, merges, count);
-        for (size_t i = 0; i < count; i++) {
-            buf_clear(&bytes);
-            put_bytes(&bytes, merges, count, merges[i].id);
-            if (bytes.len > 200)
-                continue;
-            encode_plainly(&want, merges, count, bytes.data, bytes.len);
-            int is_whole = want.count == 1 && want.data[0] == merges[i].id;
-            cr_assert(is_whole || !whole[merges[i].id], "round %d, merge %zu", round, i);
-            certain += whole[merges[i].id];
-            missed += in_order && is_whole && !whole[merges[i].id];
-            refused += !is_whole;
-        }
-        bpe_free(b);
-    }
-    cr_assert(certain > 1000 && refused > 1000 && !missed, "%zu %zu %zu", certain, refused, missed);
-    buf_release(&bytes);
-    ids_release(&want);
-}
-
 Test(pairs, every_merge_is_found_and_no_other)
 {
     enum { MAX = 5000, IDS = 300 };
