@@ -4,8 +4,8 @@
 #include <stdatomic.h>
 
 #include "common/base/base.h"
-#include "common/base/pool.h"
 #include "common/base/utf8.h"
+#include "common/files/usage.h"
 #include "library/textmill-tokenizer.h"
 #include "tokenizer/chat.h"
 #include "tokenizer/tokenizer.h"
@@ -239,7 +239,8 @@ static uint64_t begin_of(const struct job *j, uint64_t i)
  * array that the caller gets, so no memory goes back to the system and is asked for again. */
 static int make_units(struct job *j)
 {
-    size_t cap = 0, most = (j->threads > 0 ? j->threads : pool_cpus()) == 1 ? SIZE_MAX : UNIT_BYTES;
+    size_t cap = 0,
+           most = (j->threads > 0 ? j->threads : usage_cpus()) == 1 ? SIZE_MAX : UNIT_BYTES;
     for (uint64_t i = 0, from = 0; i < j->texts; i++) {
         if (j->ends[i] < begin_of(j, i))
             return err_set("text %" PRIu64 " ends before it begins", i);
@@ -299,7 +300,7 @@ static void *work_units(void *ctx)
 static int run_units(struct job *j)
 {
     pthread_t ids[THREADS_MOST];
-    int started = 0, wanted = j->threads > 0 ? j->threads : pool_cpus();
+    int started = 0, wanted = j->threads > 0 ? j->threads : usage_cpus();
     wanted = wanted < THREADS_MOST ? wanted : THREADS_MOST;
     atomic_init(&j->next, 0);
     pthread_mutex_init(&j->lock, NULL);

@@ -4,6 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/base/pool.h"
 #include "common/files/file.h"
 
 double usage_cpu_seconds(void)
@@ -31,10 +32,33 @@ uint64_t usage_peak_bytes(void)
     return 1024 * (peak ? peak : (uint64_t)use.ru_maxrss);
 }
 
-/* Returns the smallest limit in bytes of a group and its parent groups, from the files `file` in
- * their folders below `root`; UINT64_MAX if there is none. "max" or a missing file means no
- * limit. */
-static uint64_t least_limit(const char *root, const char *group, const char *file)
+/* What control groups may limit: the name that version 1 gives it, in /proc/self/cgroup and to its
+ * folder, and the files of the limit in versions 1 and 2. A limit of processors is a time in a
+ * period, which version 1 has in another file. "max", -1 or a missing file means no limit. */
+static const struct resource {
+    const char *name, *one, *period, *two;
+} resources[] = {
+    [USAGE_MEMORY] = { "memory", "memory.limit_in_bytes", NULL, "memory.max" },
+    [USAGE_CPUS] = { "cpu", "cpu.cfs_quota_us", "cpu.cfs_period_us", "cpu.max" },
+};
+
+/* Reads the file `name` of a group. Returns 0 if it does not begin with a positive number. */
+static uint64_t limit_in(const char *folder, const char *name, const char *period)
+{
+    SCOPED(buf) path = BUF_INIT, text = BUF_INIT;
+    char *end;
+    buf_addf(&path, "%s/%s", folder, name);
+    if (file_read(path.data, &text) < 0)
+        return 0;
+    long long limit = strtoll(text.data, &end, 10);
+    uint64_t each = period ? limit_in(folder, period, NULL) : strtoull(end, NULL, 10);
+    return limit <= 0 ? 0 : each ? ((uint64_t)limit + each - 1) / each : (uint64_t)limit;
+}
+
+/* Returns the smallest limit of a group and its parent groups, from their folders below `root`;
+ * UINT64_MAX if there is none. */
+static uint64_t least_limit(const char *root, const char *group, const char *file,
+                            const char *period)
 {
     uint64_t least = UINT64_MAX;
     SCOPED_MEM char *rest = mem_strdup(group);
@@ -42,39 +66,41 @@ static uint64_t least_limit(const char *root, const char *group, const char *fil
     for (char *end = rest + strlen(rest); end; end = strrchr(rest, '/')) {
         *end = '\0';
         buf_clear(&path);
-        buf_addf(&path, "%s%s/%s", root, rest, file);
-        uint64_t bytes = number_in(path.data, "");
-        if (bytes && bytes < least)
-            least = bytes;
+        buf_addf(&path, "%s%s", root, rest);
+        uint64_t limit = limit_in(path.data, file, period);
+        if (limit && limit < least)
+            least = limit;
     }
     return least;
 }
 
-/* Returns the limit in bytes of the group that a line of /proc/self/cgroup names, "0::/path" in
- * version 2 or "4:cpu,memory:/path" in version 1; UINT64_MAX if there is none. */
-static uint64_t line_limit(const char *line, const char *root)
+/* Returns the limit of the group that a line of /proc/self/cgroup names, "0::/path" in version 2 or
+ * "4:cpu,memory:/path" in version 1; UINT64_MAX if there is none. */
+static uint64_t line_limit(const char *line, const char *root, const struct resource *r)
 {
     const char *kinds = strchr(line, ':'), *path = kinds ? strchr(kinds + 1, ':') : NULL;
-    SCOPED(buf) mount = BUF_INIT;
+    SCOPED(buf) mount = BUF_INIT, list = BUF_INIT, name = BUF_INIT;
     if (!path)
         return UINT64_MAX;
-    SCOPED_MEM char *list = mem_strndup(kinds + 1, (size_t)(path - kinds - 1));
     SCOPED_MEM char *group = mem_strndup(path + 1, strcspn(path + 1, "\n"));
     if (group[0] == '/' && !group[1])
         group[0] = '\0';
-    buf_addf(&mount, "%s/memory", root);
-    return !*list                   ? least_limit(root, group, "memory.max")
-           : strstr(list, "memory") ? least_limit(mount.data, group, "memory.limit_in_bytes")
-                                    : UINT64_MAX;
+    if (path == kinds + 1)
+        return least_limit(root, group, r->two, NULL);
+    buf_addf(&list, ",%.*s,", (int)(path - kinds - 1), kinds + 1);
+    buf_addf(&name, ",%s,", r->name);
+    buf_addf(&mount, "%s/%s", root, r->name);
+    return strstr(list.data, name.data) ? least_limit(mount.data, group, r->one, r->period)
+                                        : UINT64_MAX;
 }
 
-uint64_t usage_group_bytes(const char *membership, const char *root)
+uint64_t usage_group_limit(const char *membership, const char *root, enum usage_resource resource)
 {
     SCOPED(buf) text = BUF_INIT;
     uint64_t least = UINT64_MAX;
     if (file_read(membership, &text) == 0)
         for (const char *line = text.data; line && *line;) {
-            uint64_t limit = line_limit(line, root);
+            uint64_t limit = line_limit(line, root, &resources[resource]);
             least = limit < least ? limit : least;
             line += strcspn(line, "\n");
             line += *line == '\n';
@@ -82,9 +108,20 @@ uint64_t usage_group_bytes(const char *membership, const char *root)
     return least;
 }
 
+/* Returns `all`, or less if a control group of this process limits the resource. */
+static uint64_t at_most(uint64_t all, enum usage_resource resource)
+{
+    uint64_t group = usage_group_limit("/proc/self/cgroup", "/sys/fs/cgroup", resource);
+    return group < all ? group : all;
+}
+
 uint64_t usage_machine_bytes(void)
 {
-    uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-    uint64_t group = usage_group_bytes("/proc/self/cgroup", "/sys/fs/cgroup");
-    return group < machine ? group : machine;
+    return at_most((uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE),
+                   USAGE_MEMORY);
+}
+
+int usage_cpus(void)
+{
+    return (int)at_most((uint64_t)pool_cpus(), USAGE_CPUS);
 }

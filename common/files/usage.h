@@ -1,5 +1,5 @@
 /*
- * usage.h - the resources that the process has used, and the memory available to it.
+ * usage.h - the resources that the process has used, and those available to it.
  */
 #pragma once
 
@@ -12,8 +12,14 @@ uint64_t usage_peak_bytes(void); /* peak resident memory */
  * limit it. */
 uint64_t usage_machine_bytes(void);
 
-/* Returns the smallest memory limit of the control groups listed in the file `membership`
- * (/proc/self/cgroup) and of their parent groups. `root` is the folder of the control group file
- * system (/sys/fs/cgroup). Supports versions 1 and 2. UINT64_MAX: no limit, or none can be
- * read. */
-uint64_t usage_group_bytes(const char *membership, const char *root);
+/* Returns the number of processors that this process may keep busy: those that it may run on, or
+ * fewer if its control groups limit its processor time, as those of a container do. */
+int usage_cpus(void);
+
+enum usage_resource { USAGE_MEMORY, USAGE_CPUS };
+
+/* Returns the smallest limit, in bytes or processors (rounded up), of the control groups listed in
+ * the file `membership` (/proc/self/cgroup) and of their parent groups. `root` is the folder of the
+ * control group file system (/sys/fs/cgroup). Supports versions 1 and 2. UINT64_MAX: no limit, or
+ * none can be read. */
+uint64_t usage_group_limit(const char *membership, const char *root, enum usage_resource resource);

@@ -8,7 +8,6 @@
 
 #include "common/base/linked.h"
 #include "common/base/log.h"
-#include "common/base/pool.h"
 #include "common/files/file.h"
 #include "common/files/mapping.h"
 #include "common/files/plugin.h"
@@ -416,7 +415,7 @@ static void begin(const struct tool *t, int argc, char **argv)
     signal(SIGUSR1, on_usr1);
     temp_catch_signals();
     catch_bus();
-    tool_threads = pool_cpus();
+    tool_threads = usage_cpus();
     tool = t;
     set_provenance(t, argc, argv);
 }

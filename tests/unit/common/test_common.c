@@ -834,7 +834,7 @@ Test(err, names_are_tamed)
     cr_expect_eq(strlen(err_get()), strlen("cannot open '': why") + 300);
 }
 
-Test(usage, memory_of_groups_and_of_those_around_them)
+Test(usage, limits_of_groups_and_of_those_around_them)
 {
     char dir[] = "/tmp/textmill-groups-XXXXXX";
     static const struct {
@@ -845,9 +845,14 @@ Test(usage, memory_of_groups_and_of_those_around_them)
         { "job/step/task/memory.max", "5000000\n" },
         { "memory/slurm/memory.limit_in_bytes", "2000000\n" },
         { "memory/slurm/x/memory.limit_in_bytes", "9223372036854771712\n" },
+        { "job/cpu.max", "250000 100000\n" },
+        { "job/step/cpu.max", "max 100000\n" },
+        { "cpu/slurm/cpu.cfs_quota_us", "-1\n" },
+        { "cpu/cpu.cfs_quota_us", "50000\n" },
+        { "cpu/cpu.cfs_period_us", "25000\n" },
         { "none", "0::/other\n" },
         { "two", "0::/job/step/task\n" },
-        { "one", "11:cpu,cpuacct:/\n4:memory:/slurm/x\n0::/job/step/task\n" },
+        { "one", "12:cpuset:/job\n11:cpu,cpuacct:/slurm\n4:memory:/slurm/x\n0::/job/step/task\n" },
         { "outer", "0::/job\n" },
     };
     struct buf path = BUF_INIT;
@@ -862,9 +867,11 @@ Test(usage, memory_of_groups_and_of_those_around_them)
     }
     static const char *const names[] = { "none", "two", "one", "outer", "missing" };
     const uint64_t want[] = { UINT64_MAX, 3000000, 2000000, UINT64_MAX, UINT64_MAX };
+    const uint64_t cpus[] = { UINT64_MAX, 3, 2, 3, UINT64_MAX };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         set_path(&path, dir, names[i]);
-        cr_expect_eq(usage_group_bytes(path.data, dir), want[i], "%s", names[i]);
+        cr_expect_eq(usage_group_limit(path.data, dir, USAGE_MEMORY), want[i], "%s", names[i]);
+        cr_expect_eq(usage_group_limit(path.data, dir, USAGE_CPUS), cpus[i], "%s", names[i]);
     }
     temp_remove(dir);
     buf_release(&path);
