@@ -125,6 +125,19 @@ struct entry {
     size_t n;
 };
 
+static int large; /* archives have the fields of those of more than 4 GB */
+
+/* Adds an empty field, and one with the numbers that do not fit into 32 bits. */
+static void put_large(struct buf *b, uint64_t n, uint64_t at)
+{
+    put(b, 0x9999, 4);
+    put(b, 1, 2);
+    put(b, 24, 2);
+    put(b, n, 8);
+    put(b, n, 8);
+    put(b, at, 8);
+}
+
 /* Returns a ZIP archive with the given entries, stored without compression. */
 static struct buf archive_of(const struct entry *entries, int count)
 {
@@ -138,24 +151,42 @@ static struct buf archive_of(const struct entry *entries, int count)
             put(to, 20, central ? 4 : 2);
             put(to, 0, 8); /* flags, method, time, date */
             put(to, sum, 4);
-            put(to, e->n, 4);
-            put(to, e->n, 4);
+            int wide = central && large;
+            put(to, wide ? UINT32_MAX : e->n, 4);
+            put(to, wide ? UINT32_MAX : e->n, 4);
             put(to, strlen(e->name), 2);
-            put(to, 0, central ? 12 : 2); /* extra field; comment, disk, attributes */
+            put(to, wide ? 32 : 0, 2);    /* bytes of extra fields */
+            put(to, 0, central ? 10 : 0); /* comment, disk, attributes */
             if (central)
-                put(to, at, 4);
+                put(to, wide ? UINT32_MAX : at, 4);
             buf_adds(to, e->name);
+            if (wide)
+                put_large(to, e->n, at);
         }
         buf_add(&b, e->data, e->n);
     }
     uint64_t at = b.len;
     buf_add(&b, directory.data, directory.len);
+    if (large) {
+        uint64_t end = b.len;
+        put(&b, 0x06064b50, 4);
+        put(&b, 44, 8); /* bytes that follow */
+        put(&b, 0, 12); /* versions, disks */
+        put(&b, (uint64_t)count, 8);
+        put(&b, (uint64_t)count, 8);
+        put(&b, directory.len, 8);
+        put(&b, at, 8);
+        put(&b, 0x07064b50, 4);
+        put(&b, 0, 4);
+        put(&b, end, 8);
+        put(&b, 1, 4);
+    }
     put(&b, 0x06054b50, 4);
     put(&b, 0, 4);
-    put(&b, (uint64_t)count, 2);
-    put(&b, (uint64_t)count, 2);
-    put(&b, directory.len, 4);
-    put(&b, at, 4);
+    put(&b, large ? UINT16_MAX : (uint64_t)count, 2);
+    put(&b, large ? UINT16_MAX : (uint64_t)count, 2);
+    put(&b, large ? UINT32_MAX : directory.len, 4);
+    put(&b, large ? UINT32_MAX : at, 4);
     put(&b, 0, 2);
     buf_release(&directory);
     return b;
@@ -215,6 +246,12 @@ Test(torch, reads_views_of_every_form)
     VIEW_IS("K\0K\0K\3\x86K\3K\1\x86", "");
     VIEW_IS("K\0K\1K\6\x86K\7K\1\x86", "012345"); /* the stride of a single one is not taken */
     VIEW_IS("K\0K\2K\1K\3\x87K\1K\1K\2\x87", "024135");
+}
+
+Test(torch, reads_archives_of_many_gigabytes)
+{
+    large = 1;
+    VIEW_IS("K\0K\2K\3\x86K\3K\1\x86", "012345");
 }
 
 static void view_refused(const char *list, size_t n, const char *words)
