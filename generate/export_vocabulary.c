@@ -34,7 +34,7 @@ static int put_token(struct tokens *t, int64_t id, const char *text, size_t n, u
 static int64_t id_of(const struct tokens *t, const char *name)
 {
     int64_t id = -1;
-    return name && js_int(js_get(t->words, name), &id) == 0 && id < t->size ? id : -1;
+    return name && js_int(js_get(t->words, name), &id) == 0 ? id : -1;
 }
 
 static int find_tokens(struct tokens *t, const struct js *root)

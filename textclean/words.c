@@ -48,7 +48,7 @@ struct special {
 
 enum {
     SPECIAL_SLOTS = 4096,
-    SPECIAL_BITS = 1 << 16,
+    SPECIAL_WORDS = 1 << 10, /* of 64 bits */
     SPECIAL_LONGEST = 20,
     JOINED_MOST = 5,
     PLAIN_MOST = 48
@@ -59,8 +59,8 @@ enum {
 static inline uint64_t *maybe_special(const struct words *w, const char *s, size_t n, uint64_t *bit)
 {
     uint64_t hash = (first_bytes(le_u64((const unsigned char *)s), n) + n) * XXH64_1;
-    *bit = UINT64_C(1) << (hash >> 58);
-    return &w->maybe[hash >> 40 & (SPECIAL_BITS / 64 - 1)];
+    *bit = UINT64_C(1) << (hash >> 48 & 63);
+    return &w->maybe[hash >> 54];
 }
 
 /* Returns the slot of the chunk: its own, or an empty one. */
@@ -125,7 +125,7 @@ void words_init(struct words *w)
 {
     *w = (struct words){ .count = 0 };
     w->specials = mem_zalloc(SPECIAL_SLOTS, sizeof *w->specials);
-    w->maybe = mem_zalloc(SPECIAL_BITS / 64, sizeof *w->maybe);
+    w->maybe = mem_zalloc(SPECIAL_WORDS, sizeof *w->maybe);
     chunk_specials(put_special, w);
     for (unsigned c = 0; c < 0x80; c++)
         w->ascii[c] = (uint8_t)describe_one(c);

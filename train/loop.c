@@ -72,7 +72,7 @@ struct loop {
     int made; /* number of folders, the last ones of the output path, that this run made */
 };
 
-static const int stops[] = { SIGINT, SIGTERM, SIGHUP };
+static const int stops[] = { SIGINT, SIGTERM, SIGHUP, 0 };
 struct stopping {
     volatile int signal, count; /* the last signal; number of signals */
     int most, said;             /* signals before the usual handlers act; 1: signals are answered */
@@ -100,7 +100,7 @@ static void on_stop(int number)
                        last ? "; another signal ends it at once, without a checkpoint"
                             : "; a second signal ends it after this micro-batch");
     stopping.count++;
-    for (size_t i = 0; i < sizeof stops / sizeof *stops && last; i++)
+    for (int i = 0; stops[i] && last; i++)
         sigaction(stops[i], &stopping.usual[i], NULL);
     errno = why;
 }
@@ -111,9 +111,8 @@ static void catch_signals(const struct comm *c)
     stopping.signal = stopping.count = 0;
     stopping.most = c->size[COMM_WORLD] == 1 ? 2 : 1;
     stopping.said = comm_is_first(c) && log_level >= 0;
-    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
-        sigaddset(&action.sa_mask, stops[i]);
-    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
+    sigfillset(&action.sa_mask);
+    for (int i = 0; stops[i]; i++)
         if (!sigaction(stops[i], NULL, &stopping.usual[i]) &&
             stopping.usual[i].sa_handler != SIG_IGN) /* as nohup and shells ask for */
             sigaction(stops[i], &action, NULL);

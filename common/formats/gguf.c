@@ -508,10 +508,8 @@ void gguf_add_tensor(struct gguf_writer *w, const char *name, uint32_t type, int
 int gguf_create(struct gguf_writer *w, const char *path)
 {
     SCOPED(buf) head = BUF_INIT;
-    if (output_open(&w->out, path) < 0) {
-        gguf_abandon(w);
+    if (output_open(&w->out, path) < 0)
         return -1;
-    }
     if (w->out.temp)
         gguf_add_text(w, sum_key, "00000000", FILE_SUM_DIGITS);
     buf_adds(&head, "GGUF");
@@ -523,11 +521,8 @@ int gguf_create(struct gguf_writer *w, const char *path)
     buf_add(&head, w->tensors.data, w->tensors.len);
     while (head.len % GGUF_ALIGNMENT)
         buf_addc(&head, 0);
-    int failed = w->out.temp ? output_begin_summed(&w->out, head.data, head.len, sum_at)
-                             : output_write(&w->out, head.data, head.len);
-    if (failed)
-        gguf_abandon(w);
-    return failed ? -1 : 0;
+    return w->out.temp ? output_begin_summed(&w->out, head.data, head.len, sum_at)
+                       : output_write(&w->out, head.data, head.len);
 }
 
 int gguf_write(struct gguf_writer *w, const void *data, uint64_t n)

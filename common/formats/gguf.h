@@ -156,12 +156,11 @@ void gguf_add_tensor(struct gguf_writer *w, const char *name, uint32_t type, int
                      const int64_t *shape);
 
 /* Opens the file, and writes the keys, also that of the checksum unless `path` is a pipe or a
- * device, and the declarations of the tensors. Returns 0, or -1 with an
- * error; then nothing is left to abandon. */
+ * device, and the declarations of the tensors. Returns 0, or -1 with an error, as gguf_write and
+ * gguf_end_tensor do; then the caller calls gguf_abandon. */
 int gguf_create(struct gguf_writer *w, const char *path);
 
-/* gguf_write writes bytes of the current tensor, and gguf_end_tensor pads it to the alignment. Both
- * return 0, or -1 with an error, after which the caller calls gguf_abandon. */
+/* gguf_write writes bytes of the current tensor, and gguf_end_tensor pads it to the alignment. */
 int gguf_write(struct gguf_writer *w, const void *data, uint64_t n);
 int gguf_end_tensor(struct gguf_writer *w);
 

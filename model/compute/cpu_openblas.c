@@ -45,17 +45,14 @@ enum {
  * have been made for another machine or program, and we limit OpenBLAS to one thread. */
 static void *open_library(void)
 {
-    static const char *const names[] = { "libopenblas.so.0", "libopenblas.so" };
-    void *handle = NULL;
     const struct kernels *k = kernels_choose();
     unsetenv("OPENBLAS_CORETYPE");
     if (k && k != kernels_set(0) && !strcmp(k->word, "avx2"))
         setenv("OPENBLAS_CORETYPE", "Haswell", 1); /* TEXTMILL_KERNELS also limits OpenBLAS */
     unsetenv("OPENBLAS_L2_SIZE");
     setenv("OPENBLAS_NUM_THREADS", "1", 1);
-    for (size_t i = 0; i < sizeof names / sizeof *names && !handle; i++)
-        handle = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    return handle;
+    void *handle = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+    return handle ? handle : dlopen("libopenblas.so", RTLD_NOW | RTLD_LOCAL);
 }
 
 /* Stores the address of the named symbol, or NULL, in the function pointer at `function`. ISO C has

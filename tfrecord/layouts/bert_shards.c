@@ -141,7 +141,6 @@ static uint64_t count_single(const struct sentences *s)
 
 static int write_group(void *ctx, void *item)
 {
-    enum { REPORT = 256 };
     struct job *j = ctx;
     struct group *g = item;
     struct bert_shards *b = j->b;
@@ -154,7 +153,7 @@ static int write_group(void *ctx, void *item)
         bert_record_encode(&j->record, &g->instances, &g->rows[i], &j->message);
         if (record_shard_put(&j->shards[b->records % b->shards], j->message.data, j->message.len))
             return -1;
-        if (b->written && b->records % REPORT == 0)
+        if (b->written)
             b->written(b->records);
     }
     return 0;

@@ -543,16 +543,15 @@ int comm_agree(struct comm *c, int result)
         return result < 0 ? -1 : 0;
     SCOPED_MEM struct verdict *all = mem_zalloc((size_t)size, sizeof *all);
     struct verdict own = { 0 };
-    int first = size, failed = 0;
+    int first = 0, failed = 0;
     if (result < 0) {
         own = (struct verdict){ .failed = 1, .usage = err_is_usage() };
         snprintf(own.text, sizeof own.text, "%s", err_get());
     }
     comm_collect(c, COMM_WORLD, all, &own, sizeof own, "agreement");
-    for (int r = size - 1; r >= 0; r--) {
-        failed += all[r].failed;
-        first = all[r].failed ? r : first;
-    }
+    for (int r = 0; r < size; r++)
+        if (all[r].failed && !failed++)
+            first = r;
     int alike = 0;
     for (int r = 0; r < size && failed; r++)
         alike += all[r].failed && !strcmp(all[r].text, all[first].text);
@@ -699,7 +698,7 @@ static int find_devices(struct comm *c, struct ops *o, struct buf *why)
     own.found = ops_group_find(o, own.name);
     snprintf(own.why, sizeof own.why, "%s", own.found > 0 ? "" : err_get());
     snprintf(own.host, sizeof own.host, "%s", comm_host(c, c->rank[COMM_WORLD]));
-    int result = comm_agree(c, own.found < 0 ? -1 : 0);
+    int result = comm_agree(c, own.found);
     comm_collect(c, COMM_WORLD, all, &own, sizeof own, "devices");
     if (!result)
         say_why_not(c, all, why);
