@@ -1625,17 +1625,20 @@ Test(ops, attention_direction)
 }
 
 /* Attention over pieces of a sequence, with a cache, must give the same as over the whole sequence
- * at once. */
-static void attention_cached_of(struct ops *o, int64_t window)
+ * at once. The pieces have numbers of type `type`. */
+static void attention_cached_of(struct ops *o, int64_t window, enum ops_type type)
 {
     int64_t T = 150, NH = 3, HS = 10, C = NH * HS;
     const int64_t pieces[] = { 7, 1, 4, 100, 1, 1, 2, 34 };
     struct numbers qkv = numbers(T * 3 * C, 1, 1), whole = numbers(T * C, 2, 1);
     struct numbers y = numbers(T * C, 3, 1), keys = numbers(T * C, 4, 1);
     struct numbers values = numbers(T * C, 5, 1);
+    struct ops_array given = ops_buffer(o, type, qkv.n);
     struct ops_attention form = {
         .rows = { 1, T, NULL }, .NH = NH, .HS = HS, .causal = 1, .window = window
     };
+    ops_copy(o, given, f32(qkv.f), qkv.n);
+    ops_copy(o, f32(qkv.f), given, qkv.n);
     ops_attention_fwd(o, f32(whole.f), OPS_NONE, ops_side_by_side(f32(qkv.f), C), &form);
     for (int64_t i = 0; i < whole.n; i++)
         whole.d[i] = whole.f[i];
@@ -1644,7 +1647,7 @@ static void attention_cached_of(struct ops *o, int64_t window)
         form.rows.T = pieces[i];
         const struct ops_past p = { f32(keys.f), f32(values.f), T, past };
         ops_attention_cached(o, f32(y.f + past * C), &p, 0,
-                             ops_side_by_side(f32(qkv.f + past * 3 * C), C), &form);
+                             ops_side_by_side(ops_part(given, past * 3 * C), C), &form);
         past += pieces[i];
     }
     cr_assert_eq(past, T);
@@ -1653,6 +1656,7 @@ static void attention_cached_of(struct ops *o, int64_t window)
         cr_assert_eq(0, memcmp(keys.f + t * C, qkv.f + t * 3 * C + C, (size_t)C * 4));
         cr_assert_eq(0, memcmp(values.f + t * C, qkv.f + t * 3 * C + 2 * C, (size_t)C * 4));
     }
+    ops_buffer_free(o, given, qkv.n);
     drop(&qkv);
     drop(&whole);
     drop(&y);
@@ -1662,9 +1666,9 @@ static void attention_cached_of(struct ops *o, int64_t window)
 
 static void attention_cached_in(struct ops *o)
 {
-    attention_cached_of(o, 0);
-    attention_cached_of(o, 1);
-    attention_cached_of(o, 23);
+    attention_cached_of(o, 0, OPS_F32);
+    attention_cached_of(o, 1, OPS_F32);
+    attention_cached_of(o, 23, OPS_BF16);
 }
 
 Test(ops, attention_cached)

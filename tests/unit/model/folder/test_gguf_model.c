@@ -232,6 +232,10 @@ Test(gguf, llama3)
     struct model_config c = llama;
     c.rope_stretch = scaling;
     check_round_trip(&c);
+    const char *name;
+    float divisors[64] = { 0 };
+    int64_t n = gguf_model_divisors(divisors, &name, &c, 0);
+    cr_assert(n > 0 && divisors[n - 1] == 8 && divisors[n] == 0);
 }
 
 /* YaRN's keys are llama.cpp's. Its scale in the file is relative to the usual one. */

@@ -379,6 +379,24 @@ Test(windows, a_folder_that_cannot_be_written_is_an_error)
     intake_close(&s);
 }
 
+/* A run that goes on finds a complete compressed shard of fewer documents. */
+Test(windows, another_run_s_shard_is_an_error)
+{
+    struct windows w = small();
+    w.shards = 1;
+    w.compression = COMPRESS_GZIP;
+    for (w.resume = 0; w.resume < 2; w.resume++) {
+        struct windows_part parts[WINDOWS_PARTS] = { { .dir = dir, .files = KV_INIT } };
+        struct intake s;
+        put_documents("tokens", 100, w.resume ? DOCUMENTS : DOCUMENTS / 2, END);
+        cr_assert_eq(intake_open(&s, in_dir("tokens")), 0);
+        cr_expect_eq(windows_write(&w, &s, parts), -w.resume);
+        intake_close(&s);
+        kv_release(&parts[0].files);
+    }
+    expect_error("is not from this run");
+}
+
 /* ---- index maps --------------------------------------------------------------------------- */
 
 static void expect_part(enum indexmap_rule rule, uint64_t n, const char *shares, int part,

@@ -176,12 +176,14 @@ Test(pretokenize, bad_rules)
         { "\\d{1,3}+", "{n,m}+ is not" },       { "(?m:.)", "(?m is not supported" },
     };
     struct splitter s = { .count = 0 };
+    add(&s, SPLIT_PATTERN, "a3}+"); /* no interval, and neither is this: */
+    add(&s, SPLIT_PATTERN, "a\\{}+");
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
         cr_assert_eq(splitter_add(&s, SPLIT_PATTERN, patterns[i][0], strlen(patterns[i][0])), -1);
         cr_assert(strstr(err_get(), patterns[i][1]), "%s", err_get());
     }
     cr_assert_eq(splitter_add(&s, SPLIT_STRING, "", 0), -1);
-    for (int i = 0; i < SPLIT_RULES_MAX; i++)
+    while (s.count < SPLIT_RULES_MAX)
         add(&s, SPLIT_STRING, "a");
     cr_assert_eq(splitter_add(&s, SPLIT_STRING, "a", 1), -1);
     splitter_release(&s);

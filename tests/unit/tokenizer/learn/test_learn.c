@@ -141,6 +141,10 @@ Test(learn, special_tokens_then_alphabet_then_merges)
     learn_text(&v, "aa aa aa", &o, 0);
     cr_assert_eq(vocabulary_find(&v, "aa", 2), 258, "3 times, and before (space, a) by its ids");
     vocabulary_release(&v);
+    special[1] = "a"; /* the letter has a token beside it */
+    learn_text(&v, "aa aa aa", &o, 0);
+    cr_assert_eq(v.tokens[v.merges[0].left].kind, TOKEN_MODEL);
+    vocabulary_release(&v);
 }
 
 Test(learn, too_small_and_colliding_are_errors)
