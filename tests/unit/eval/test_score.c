@@ -10,6 +10,8 @@
 #include "eval/lambada.h"
 #include "eval/report.h"
 #include "eval/score.h"
+#include "eval/squad_report.h"
+#include "eval/subject.h"
 #include "eval/wiki.h"
 #include "model/folder/folder.h"
 #include "tests/unit/arrays.h"
@@ -321,4 +323,23 @@ Test(report, lines_and_json)
                  : "file=a\"b\nn=1152921504606846976\nx=0.333333\ny=0.3333333333333333\nz=2\n");
         report_release(&r);
     }
+}
+
+Test(report, a_question_and_its_answer)
+{
+    const struct squad_best best = { { "no", 2 }, 7, 9, 0.5, 0.25, -1 };
+    struct report r = REPORT_INIT(0);
+    squad_report_best(&r, (struct squad_text){ "Who", 3 }, &best, 1);
+    cr_expect_str_eq(report_end(&r), "question=Who\nanswer=no\nbegin=7\nend=9\nscore=0.5\n"
+                                     "probability=0.25\nnull_odds=-1\n");
+    report_release(&r);
+}
+
+Test(subject, loads_a_tokenizer)
+{
+    struct subject s = { .vocab = "tests/data/successor" }, none = { .vocab = "/nowhere" };
+    cr_assert_eq(subject_load_tokenizer(&s), 0, "%s", err_get());
+    cr_assert(s.tokenizer && s.encoder);
+    subject_release(&s);
+    cr_assert_eq(subject_load_tokenizer(&none), -1);
 }
