@@ -17,9 +17,9 @@ struct pool;
 struct pool *pool_new(int threads); /* threads >= 1 */
 void pool_free(struct pool *p);     /* NULL is allowed */
 
-/* Calls fn(ctx, t) for t in 0..threads-1 in parallel. Returns when all calls have returned. The
- * calling thread also makes the calls that no other thread has begun when it is done with its own,
- * so that it does not wait for threads that the system has not let run. */
+/* Calls fn(ctx, t) for t in 0..threads-1 in parallel. Returns when all calls have returned. After
+ * its own call the calling thread makes those that no other thread has begun. So it does not wait
+ * for a thread that has no processor. */
 void pool_run(struct pool *p, void (*fn)(void *ctx, int thread), void *ctx);
 
 /* Calls fn(ctx, begin, end, thread) in parallel for pieces of [0, n), at most one per thread, whose

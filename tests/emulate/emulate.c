@@ -226,6 +226,15 @@ void emulated_block_barrier(int line)
     leave(AT_BLOCK, line);
 }
 
+/* Most words have 4 bytes: the compiler copies these without a call of memcpy. */
+static inline void copy_word(void *to, const void *from, size_t bytes)
+{
+    if (bytes == 4)
+        memcpy(to, from, 4);
+    else
+        memcpy(to, from, bytes);
+}
+
 /* Gives the thread's word to its warp, and waits until all threads of the warp have given theirs.
  * Returns the words of the warp. A thread may reach its next exchange before others have read its
  * word of this one, but no further, so two places are enough. */
@@ -234,10 +243,7 @@ static const char *meet(const void *word, size_t bytes, int line)
     size_t i = (size_t)(e.current - e.threads);
     char *words = e.words[i / LANES][e.current->exchanges++ % 2];
     assert(bytes <= WORD_MOST);
-    if (bytes == 4) /* as most have: no call of a function */
-        memcpy(words + i % LANES * 4, word, 4);
-    else
-        memcpy(words + i % LANES * bytes, word, bytes);
+    copy_word(words + i % LANES * bytes, word, bytes);
     leave(AT_WARP, line);
     return words;
 }
@@ -249,11 +255,7 @@ void emulated_warp_barrier(int line)
 
 void emulated_exchange(void *word, size_t bytes, unsigned lane, int line)
 {
-    const char *from = meet(word, bytes, line) + lane % LANES * bytes;
-    if (bytes == 4)
-        memcpy(word, from, 4);
-    else
-        memcpy(word, from, bytes);
+    copy_word(word, meet(word, bytes, line) + lane % LANES * bytes, bytes);
 }
 
 const void *emulated_gather(const void *word, size_t bytes, int line)

@@ -94,8 +94,8 @@ int runs_read(struct runs *r, const char *pattern, size_t n)
 
 /* ---- matches --------------------------------------------------------------------------------- */
 
-/* Returns the length in bytes of that of the run's characters with which text[0..n) begins or, with
- * from_the_end 1, ends; 0 if with none. */
+/* Finds the character of the run with which text[0..n) begins, or ends if from_the_end is 1.
+ * Returns its length in bytes, or 0 if there is none. */
 static size_t char_at(const struct run *r, const char *text, size_t n, int from_the_end)
 {
     for (int i = 0; i < r->count; i++)

@@ -160,8 +160,8 @@ static int put_word(const struct vocabulary *v, const char *word, size_t n, stru
     return 0;
 }
 
-/* Appends the ids of at most TOGETHER pieces to `out`, with BPE, merged together;
- * with ignore_merges those that are tokens are looked up. Returns 0, or -1 with an error. */
+/* Appends the ids of at most TOGETHER pieces to `out`, by BPE. The pieces are merged in turns. With
+ * ignore_merges a piece that is a token gets its id. Returns 0, or -1 with an error. */
 static int encode_pairs(const struct subword *s, struct subword_scratch *scratch,
                         const struct pieces *p, struct ids *out, size_t *ends)
 {

@@ -127,7 +127,8 @@ struct entry {
 
 static int large; /* archives have the fields of those of more than 4 GB */
 
-/* Adds an empty field, and one with the numbers that do not fit into 32 bits. */
+/* Adds two extra fields of an entry: an empty one of another program, and that of zip64, which has
+ * both sizes and the offset of the entry in 64 bits each. */
 static void put_large(struct buf *b, uint64_t n, uint64_t at)
 {
     put(b, 0x9999, 4);
