@@ -343,21 +343,24 @@ int word_row_read(struct input *in, struct word_row *row)
 
 struct run_reader {
     int fd;
+    off_t at; /* where the next read begins: the file's own position is at its end */
     struct input in;
     struct word_row row; /* the current one */
 };
 
 static int64_t read_run(void *from, void *bytes, size_t n)
 {
-    const struct run_reader *r = from;
-    const ssize_t got = AGAIN(read(r->fd, bytes, n));
-    return got < 0 ? err_set("cannot read '%s': %s", r->in.path, strerror(errno)) : got;
+    struct run_reader *r = from;
+    const ssize_t got = AGAIN(pread(r->fd, bytes, n, r->at));
+    if (got < 0)
+        return err_set("cannot read '%s': %s", r->in.path, strerror(errno));
+    r->at += got;
+    return got;
 }
 
 static void reader_open(struct run_reader *r, int fd)
 {
     *r = (struct run_reader){ .fd = fd };
-    lseek(fd, 0, SEEK_SET);
     input_open_pulled(&r->in, "<temporary file of words>", read_run, r);
 }
 
