@@ -161,13 +161,18 @@ static void add_merges(struct gguf_writer *w, const struct js *merges)
 static const char *add_byte_level(struct gguf_writer *w, struct tokens *t, const struct js *root)
 {
     const char *name = name_of(root);
+    const struct js *normalizer = js_get(root, "normalizer");
     add_text(w, "tokenizer.ggml.model", "gpt2");
     add_text(w, "tokenizer.ggml.pre", name ? name : "default");
     add_tokens(w, t);
     add_merges(w, js_get(t->model, "merges"));
-    return name ? NULL
-                : "llama.cpp has no name for how this vocabulary cuts a text: it will cut as "
-                  "'default', which may give other tokens";
+    if (!name)
+        return "llama.cpp has no name for how this vocabulary cuts a text: it will cut as "
+               "'default', which may give other tokens";
+    return normalizer && !js_is_null(normalizer)
+               ? "llama.cpp will not normalize a text before it cuts it, as this vocabulary does: "
+                 "texts that this changes get other tokens"
+               : NULL;
 }
 
 /* ---- BPE of SentencePiece ------------------------------------------------------------------ */
