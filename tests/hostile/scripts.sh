@@ -181,6 +181,7 @@ case_language() {
 #!/bin/sh
 for last; do :; done
 case ${0##*/} in
+tokenize) [ "$last" != vocab.part ] || { cat >/dev/null && mkdir "$last" && : >"$last/tokenizer.json"; } ;;
 tfwrite) mkdir "$last" && echo tokens=1000 >"$last/manifest" ;;
 train) mkdir -p -- "$last" && : >"./$last/model.safetensors" && echo 'speed: 9 tok/s' ;;
 esac
