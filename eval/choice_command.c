@@ -151,8 +151,8 @@ static int encode_option(struct items *g, const struct buf *head, const struct c
     return encoder_encode(e, whole.data, whole.len, TOKENIZER_ORDINARY, &g->ids);
 }
 
-/* Adds the window of a choice: its item is the line, and its mark the number of characters of the
- * choice, which is negative for the right one. */
+/* Adds the window of a choice. Its mark is the number of characters of the choice, which is
+ * negative for the right one. */
 static int add_option(struct items *g, const struct buf *head, const struct choices_option *o,
                       int right)
 {
@@ -165,7 +165,6 @@ static int add_option(struct items *g, const struct buf *head, const struct choi
     struct window *w = items_add(g, begin, g->ids.count, scored);
     if (!w)
         return -1;
-    w->item = g->line;
     w->mark = right ? -(int64_t)o->characters : (int64_t)o->characters;
     return 0;
 }
@@ -228,22 +227,15 @@ static int print_question(const struct window *w, size_t n, size_t chosen, size_
     return report_print(&r);
 }
 
-static int judge(void *ctx, const struct items *g)
+static int judge(void *ctx, const struct window *w, size_t n)
 {
     struct choice *c = ctx;
-    int norm = choices_forms[c->form].norm;
-    for (size_t i = 0, n; i < g->count; i += n) {
-        const struct window *w = &g->windows[i];
-        for (n = 1; i + n < g->count && w[n].item == w->item; n++)
-            ;
-        size_t chosen = likeliest(w, n, 0), by_character = likeliest(w, n, 1);
-        c->right += w[chosen].mark < 0;
-        c->right_norm += w[by_character].mark < 0;
-        c->questions++;
-        if (c->subject.json && print_question(w, n, chosen, by_character, norm) < 0)
-            return -1;
-    }
-    return 0;
+    size_t chosen = likeliest(w, n, 0), by_character = likeliest(w, n, 1);
+    c->right += w[chosen].mark < 0;
+    c->right_norm += w[by_character].mark < 0;
+    c->questions++;
+    return c->subject.json ? print_question(w, n, chosen, by_character, choices_forms[c->form].norm)
+                           : 0;
 }
 
 /* ---- the command ---------------------------------------------------------------------------- */

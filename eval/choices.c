@@ -166,21 +166,6 @@ enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
 /* ---- the texts of WikiHow ------------------------------------------------------------------- */
 
-/* Replaces each `from` in the text by `to`, from left to right, without overlap. */
-static void replace(struct buf *text, const char *from, const char *to)
-{
-    struct buf out = BUF_INIT;
-    const char *at = text->data, *end = at + text->len, *hit;
-    while ((hit = bytes_find(at, end, from, strlen(from)))) {
-        buf_add(&out, at, (size_t)(hit - at));
-        buf_adds(&out, to);
-        at = hit + strlen(from);
-    }
-    buf_add(&out, at, (size_t)(end - at));
-    buf_release(text);
-    *text = out;
-}
-
 /* Removes each pair of brackets and the text in it, if both brackets are on one line. */
 static void drop_brackets(struct buf *text)
 {
@@ -202,13 +187,11 @@ static void drop_brackets(struct buf *text)
 static void clean(struct buf *text)
 {
     struct span inner = whitespace_strip(text->data, text->len);
-    struct buf stripped = BUF_INIT;
-    buf_add(&stripped, inner.s, inner.n);
-    buf_release(text);
-    *text = stripped;
-    replace(text, " [title]", ". ");
-    drop_brackets(text);
-    replace(text, "  ", " ");
+    SCOPED(buf) next = BUF_INIT;
+    buf_add_replaced(&next, inner.s, inner.n, " [title]", 8, ". ", 2);
+    drop_brackets(&next);
+    buf_clear(text);
+    buf_add_replaced(text, next.data, next.len, "  ", 2, " ", 1);
 }
 
 /* ---- templates ------------------------------------------------------------------------------ */

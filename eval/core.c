@@ -132,8 +132,7 @@ static size_t common_tokens(const struct items *g, const struct sequences *s, in
 
 /* Adds sequence i as a window whose last `scored` tokens are scored. A window of n tokens needs n
  * positions here, as in core_eval.py. */
-static int add_window(struct items *g, const struct sequences *s, size_t i, size_t scored,
-                      uint32_t index)
+static int add_window(struct items *g, const struct sequences *s, size_t i, size_t scored)
 {
     size_t positions = (size_t)g->scorer->net.model.config.positions, n = length_of(s, i);
     if (n > positions)
@@ -144,7 +143,6 @@ static int add_window(struct items *g, const struct sequences *s, size_t i, size
     struct window *w = items_add(g, s->begins[i + 1] - n, s->begins[i + 1], (int64_t)scored);
     if (!w)
         return -1;
-    w->item = index;
     w->mark = (int64_t)i;
     return 0;
 }
@@ -194,14 +192,14 @@ static int judge_question(struct core *c, uint64_t index, size_t chosen, int rig
 
 /* Adds the windows of the sequences. Tokens that all options share are not scored. An option of
  * which nothing is left has no window. */
-static int add_windows(struct items *g, const struct sequences *s, uint32_t index)
+static int add_windows(struct items *g, const struct sequences *s)
 {
     struct core *c = g->ctx;
     enum core_kind kind = c->task->kind;
     size_t shared = common_tokens(g, s, kind == CORE_SCHEMA), added = 0;
     for (size_t i = kind == CORE_LANGUAGE; i < s->count; i++) {
         size_t scored = kind == CORE_SCHEMA ? shared : length_of(s, i) - shared;
-        if (scored && add_window(g, s, i, scored, index) < 0)
+        if (scored && add_window(g, s, i, scored) < 0)
             return -1;
         added += scored > 0;
     }
@@ -209,7 +207,7 @@ static int add_windows(struct items *g, const struct sequences *s, uint32_t inde
         return 0;
     if (kind == CORE_LANGUAGE)
         return err_set("the continuation has no token");
-    return judge_question(c, index, 0, core_gold(kind, c->questions.items[index]) == 0);
+    return judge_question(c, g->item, 0, core_gold(kind, c->questions.items[g->item]) == 0);
 }
 
 static int add_question(struct items *g, struct sequences *s, uint32_t index)
@@ -217,6 +215,7 @@ static int add_question(struct items *g, struct sequences *s, uint32_t index)
     struct core *c = g->ctx;
     const struct js *item = c->questions.items[index];
     SCOPED(buf) text = BUF_INIT;
+    g->item = index;
     mem_grow(s->begins, s->cap, 1);
     s->begins[0] = g->ids.count;
     s->count = 0;
@@ -224,15 +223,16 @@ static int add_question(struct items *g, struct sequences *s, uint32_t index)
     add_examples(c, &text);
     int result = c->task->kind == CORE_LANGUAGE ? add_continuation(g, s, item, &text)
                                                 : add_options(g, s, item, &text);
-    return result < 0 || add_windows(g, s, index) < 0 ? -1 : 0;
+    return result < 0 || add_windows(g, s) < 0 ? -1 : 0;
 }
 
 /* ---- verdicts ------------------------------------------------------------------------------- */
 
-/* Judges the question of the windows w[0..n). As Python's min() does, takes the first of equal
- * losses, and the first option if that has no loss. */
-static int judge_windows(struct core *c, const struct window *w, size_t n)
+/* As Python's min() does, takes the first of equal losses, and the first option if that has no
+ * loss. */
+static int judge(void *ctx, const struct window *w, size_t n)
 {
+    struct core *c = ctx;
     if (c->task->kind == CORE_LANGUAGE)
         return judge_question(c, w->item, 0, w->right == w->scored);
     size_t best = 0;
@@ -242,17 +242,6 @@ static int judge_windows(struct core *c, const struct window *w, size_t n)
     size_t chosen = w[0].mark ? 0 : (size_t)w[best].mark;
     return judge_question(c, w->item, chosen,
                           chosen == core_gold(c->task->kind, c->questions.items[w->item]));
-}
-
-static int judge(void *ctx, const struct items *g)
-{
-    for (size_t i = 0, n; i < g->count; i += n) {
-        for (n = 1; i + n < g->count && g->windows[i + n].item == g->windows[i].item; n++)
-            ;
-        if (judge_windows(ctx, g->windows + i, n) < 0)
-            return -1;
-    }
-    return 0;
 }
 
 /* ---- tasks ---------------------------------------------------------------------------------- */

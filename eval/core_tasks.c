@@ -1,7 +1,7 @@
 #include "eval/core_tasks.h"
 
-#include "common/files/file.h"
 #include "common/formats/yaml.h"
+#include "eval/items.h"
 #include "tokenizer/input/csv.h"
 #include "unicode/whitespace.h"
 
@@ -85,43 +85,30 @@ static int check_question(enum core_kind kind, const struct js *item)
                                                  (long long)gold, (long long)options - 1);
 }
 
-static int add_question(struct core_questions *q, enum core_kind kind, const char *line, size_t n,
-                        const char *name)
+static int add_question(struct items *g, const char *line, size_t n, const char *name)
 {
+    struct core_questions *q = g->ctx;
     struct js *item = js_parse(line, n, name);
     if (!item)
         return -1;
-    mem_grow(q->items, q->cap, q->count + 1);
-    q->items[q->count++] = item;
-    return check_question(kind, item) < 0 ? err_in("%s", name) : 0;
+    mem_next(q->items, q->count, q->cap) = item;
+    return check_question(q->kind, item) < 0 ? err_in("%s", name) : 1;
 }
 
 int core_questions_read(struct core_questions *q, const struct core_task *task)
 {
     SCOPED_BY(input_close) struct input in = { 0 };
-    SCOPED(buf) name = BUF_INIT;
-    char *line;
-    size_t n;
-    int more;
-    *q = (struct core_questions){ 0 };
+    struct items lines = ITEMS_INIT(NULL, NULL, q);
+    *q = (struct core_questions){ .kind = task->kind };
     if (input_open_soon(&in, task->path) < 0)
         return err_in("task %s", task->label);
-    for (uint64_t number = 1; (more = input_line(&in, &line, &n)) > 0; number++) {
-        if (!whitespace_strip(line, n).n)
-            continue;
-        buf_clear(&name);
-        buf_addf(&name, "%s:%llu", in.path, (unsigned long long)number);
-        if (add_question(q, task->kind, line, n, name.data) < 0) {
-            more = -1;
-            break;
-        }
-    }
-    if (!more && (int64_t)q->count <= task->examples)
-        more = err_set("%s: %zu questions are too few for %lld examples before each", task->path,
-                       q->count, (long long)task->examples);
-    if (more < 0)
+    int result = items_add_lines(&lines, &in, add_question) < 0 ? -1 : 0;
+    if (!result && (int64_t)q->count <= task->examples)
+        result = err_set("%s: %zu questions are too few for %lld examples before each", task->path,
+                         q->count, (long long)task->examples);
+    if (result < 0)
         core_questions_release(q);
-    return more;
+    return result;
 }
 
 void core_questions_release(struct core_questions *q)

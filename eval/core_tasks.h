@@ -24,8 +24,8 @@ int core_tasks_read(struct core_tasks *t, const char *dir);
 void core_tasks_release(struct core_tasks *t);
 
 struct core_questions {
-    struct js *
-        *items; /* each is checked to have the keys of its kind, with values of their types */
+    enum core_kind kind;
+    struct js **items; /* each is checked to have the keys of `kind`, with values of their types */
     size_t count, cap;
 };
 

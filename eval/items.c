@@ -1,7 +1,6 @@
 #include "eval/items.h"
 
 #include "common/base/log.h"
-#include "common/files/file.h"
 #include "unicode/whitespace.h"
 
 /* Windows that are scored together: enough that windows of similar length meet. */
@@ -20,7 +19,7 @@ struct window *items_add(struct items *g, size_t begin, size_t end, int64_t scor
     mem_grow(g->windows, g->windows_cap, g->count + 1);
     mem_grow(g->begins, g->begins_cap, g->count + 1);
     g->begins[g->count] = end - (size_t)count;
-    g->windows[g->count] = (struct window){ .count = count, .scored = scored };
+    g->windows[g->count] = (struct window){ .count = count, .scored = scored, .item = g->item };
     return &g->windows[g->count++];
 }
 
@@ -32,8 +31,15 @@ int items_flush(struct items *g)
         w->ids = g->ids.data + g->begins[i];
         w->each = g->losses + g->begins[i] + (w->count - w->scored);
     }
-    if (g->count && (score_windows(g->scorer, g->windows, g->count) < 0 || g->judge(g->ctx, g) < 0))
+    if (g->count && score_windows(g->scorer, g->windows, g->count) < 0)
         return -1;
+    for (size_t i = 0, n; i < g->count; i += n) {
+        const struct window *w = &g->windows[i];
+        for (n = 1; i + n < g->count && w[n].item == w->item; n++)
+            ;
+        if (g->judge(g->ctx, w, n) < 0)
+            return -1;
+    }
     g->ids.count = g->count = 0;
     return 0;
 }
@@ -43,42 +49,40 @@ int items_end(struct items *g)
     return g->count < GROUP ? 0 : items_flush(g);
 }
 
-static int each_line(struct items *g, struct input *in, items_add_line add)
+int64_t items_add_lines(struct items *g, struct input *in, items_add_line add)
 {
     SCOPED(buf) name = BUF_INIT;
     char *line;
     size_t n;
-    uint64_t added = 0;
+    int64_t added = 0;
     int more = 0;
-    for (g->line = 1; more >= 0 && (more = input_line(in, &line, &n)) > 0; g->line++) {
+    for (g->item = 1; more >= 0 && (more = input_line(in, &line, &n)) > 0; g->item++) {
         if (!whitespace_strip(line, n).n)
             continue;
         buf_clear(&name);
-        buf_addf(&name, "%s:%llu", in->path, (unsigned long long)g->line);
+        buf_addf(&name, "%s:%llu", in->path, (unsigned long long)g->item);
         int result = add(g, line, n, name.data);
         if (result < 0)
             more = -1;
         else if (items_end(g) < 0)
             more = err_in("%s", in->path);
         added += result == 1;
-        progress_to(added);
+        progress_to((uint64_t)added);
     }
-    if (more < 0)
-        return -1;
-    if (items_flush(g) < 0)
-        return err_in("%s", in->path);
-    return added ? 0 : err_set("nothing to score in '%s'", in->path);
+    if (more == 0 && items_flush(g) < 0)
+        more = err_in("%s", in->path);
+    return more < 0 ? -1 : added;
 }
 
 int items_score(const char *path, const char *unit, struct scorer *scorer, items_add_line add,
-                int (*judge)(void *ctx, const struct items *g), void *ctx)
+                int (*judge)(void *ctx, const struct window *w, size_t n), void *ctx)
 {
     SCOPED(items) g = ITEMS_INIT(scorer, judge, ctx);
     SCOPED_BY(input_close) struct input in = { 0 };
     progress_begin(unit, 0);
-    int result = input_open_soon(&in, path) < 0 ? -1 : each_line(&g, &in, add);
+    int64_t added = input_open_soon(&in, path) < 0 ? -1 : items_add_lines(&g, &in, add);
     progress_end();
-    return result;
+    return added ? -(added < 0) : err_set("nothing to score in '%s'", in.path);
 }
 
 void items_release(struct items *g)

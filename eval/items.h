@@ -8,13 +8,14 @@
 #pragma once
 
 #include "common/base/ids.h"
+#include "common/files/file.h"
 #include "eval/score.h"
 
 struct items {
     struct scorer *scorer; /* borrowed */
-    /* Called when the windows [0..count) of whole items have their results. Returns 0, or -1 with
-     * an error. */
-    int (*judge)(void *ctx, const struct items *g);
+    /* Called for each item, in order, when its windows w[0..n) have their results. Returns 0, or -1
+     * with an error. */
+    int (*judge)(void *ctx, const struct window *w, size_t n);
     void *ctx;
     /* A kind appends the tokens of its windows here, and may set ids.count back. */
     struct ids ids;
@@ -23,16 +24,17 @@ struct items {
     size_t count, windows_cap, begins_cap;
     float *losses; /* for each token in ids, its loss if a window scores it */
     size_t losses_cap;
-    uint64_t line; /* the number of the line that is added, from 1 */
+    uint64_t item; /* the number of the item that is added: of its line, from 1 */
 };
 #define ITEMS_INIT(scorer, judge, ctx)                                                             \
     {                                                                                              \
         scorer, judge, ctx, { 0 }, NULL, NULL, 0, 0, 0, NULL, 0, 0                                 \
     }
 
-/* Adds the window ids[begin..end), whose last `scored` tokens are scored, and returns it. It is
- * valid until the next call. A window longer than the model's positions is cut at its beginning.
- * Returns NULL with an error if even the scored tokens are more than the positions. */
+/* Adds the window ids[begin..end) of item g->item, whose last `scored` tokens are scored, and
+ * returns it. It is valid until the next call. A window longer than the model's positions is cut at
+ * its beginning. Returns NULL with an error if even the scored tokens are more than the positions.
+ */
 struct window *items_add(struct items *g, size_t begin, size_t end, int64_t scored);
 
 /* To be called after each item: if there are many windows, scores and judges them. items_flush does
@@ -44,10 +46,13 @@ int items_flush(struct items *g);
  * not scored, or -1 with an error that names the line. */
 typedef int (*items_add_line)(struct items *g, const char *line, size_t n, const char *name);
 
-/* Calls `add` for each line of `path` ("-": stdin) that is not blank, scores all items, and shows
- * the progress in `unit`, such as "line(s)". scorer NULL: `add` adds no windows. Returns 0, or -1
- * with an error, also if nothing was added. */
+/* Calls `add` for each line of the open input that is not blank, and scores all items. Returns the
+ * number of items that are scored, or -1 with an error. */
+int64_t items_add_lines(struct items *g, struct input *in, items_add_line add);
+
+/* Does so for `path` ("-": stdin), and shows the progress in `unit`, such as "line(s)". scorer
+ * NULL: `add` adds no windows. Returns 0, or -1 with an error, also if nothing was added. */
 int items_score(const char *path, const char *unit, struct scorer *scorer, items_add_line add,
-                int (*judge)(void *ctx, const struct items *g), void *ctx);
+                int (*judge)(void *ctx, const struct window *w, size_t n), void *ctx);
 
 void items_release(struct items *g);

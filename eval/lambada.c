@@ -74,11 +74,10 @@ static int add_passage(struct items *g, struct encoder *e, struct span passage)
                : 1;
 }
 
-static int judge(void *ctx, const struct items *g)
+static int judge(void *ctx, const struct window *w, size_t n)
 {
     struct lambada_score *score = ((struct lambada *)ctx)->score;
-    for (size_t i = 0; i < g->count; i++) {
-        const struct window *w = &g->windows[i];
+    for (; n; n--, w++) {
         if (w->mark & RULE_TOKEN)
             score->tokens_right += (uint64_t)w->last_right;
         if (!(w->mark & RULE_WORD))

@@ -82,7 +82,6 @@ static int add_text(struct items *g, const char *line, size_t n)
     if (!w)
         return -1;
     w->mark = before;
-    w->item = g->line;
     l->lines++;
     l->tokens += (uint64_t)scored;
     if (scored + 1 < l->length) {
@@ -109,8 +108,9 @@ static int print_line(const struct lines *l, const struct window *w, double whol
     return report_print(&r);
 }
 
-static int judge_line(struct lines *l, const struct window *w)
+static int judge(void *ctx, const struct window *w, size_t)
 {
+    struct lines *l = ctx;
     double whole = 0, second = 0, lost = log2((double)tokenizer_size(l->subject.tokenizer));
     const uint32_t *ids = w->ids + w->count - w->scored;
     for (int64_t i = 0; i < w->scored; i++) {
@@ -124,14 +124,6 @@ static int judge_line(struct lines *l, const struct window *w)
     count(&l->second, second);
     l->shorter += w->count < l->length ? whole : 0;
     return l->subject.json ? print_line(l, w, whole, second) : 0;
-}
-
-static int judge(void *ctx, const struct items *g)
-{
-    int result = 0;
-    for (size_t i = 0; i < g->count && !result; i++)
-        result = judge_line(ctx, &g->windows[i]);
-    return result;
 }
 
 static int report_file(const struct lines *l, const char *path)

@@ -49,10 +49,7 @@ static int add_sentence(struct items *g, const struct js *object, const char *ke
     int64_t scored = (int64_t)(g->ids.count - begin) - 1;
     if (!result && !scored)
         return err_set("\"%s\" has no token", key);
-    struct window *w = result < 0 ? NULL : items_add(g, begin, g->ids.count, scored);
-    if (w)
-        w->item = g->line;
-    return w ? 0 : -1;
+    return !result && items_add(g, begin, g->ids.count, scored) ? 0 : -1;
 }
 
 static int add_line(struct items *g, const char *line, size_t n, const char *name)
@@ -76,18 +73,13 @@ static int print_pair(const struct window *good, const struct window *bad, int r
     return report_print(&r);
 }
 
-static int judge(void *ctx, const struct items *g)
+static int judge(void *ctx, const struct window *w, size_t)
 {
     struct pairs *p = ctx;
-    for (size_t i = 0; i < g->count; i += 2) {
-        const struct window *good = &g->windows[i], *bad = good + 1;
-        int right = good->loss <= bad->loss;
-        p->count++;
-        p->right += (uint64_t)right;
-        if (p->subject.json && print_pair(good, bad, right) < 0)
-            return -1;
-    }
-    return 0;
+    int right = w[0].loss <= w[1].loss;
+    p->count++;
+    p->right += (uint64_t)right;
+    return p->subject.json ? print_pair(&w[0], &w[1], right) : 0;
 }
 
 /* Scores a file, prints its figures and adds the share of right pairs to the sum. */
