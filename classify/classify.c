@@ -5,12 +5,7 @@
 #include "common/base/utf8.h"
 #include "common/files/packed.h"
 #include "common/formats/js.h"
-
-/* A part of a line. */
-struct cell {
-    const char *s; /* NULL: not there */
-    size_t n;
-};
+#include "unicode/whitespace.h"
 
 struct reader {
     struct classify *c;
@@ -25,7 +20,7 @@ struct reader {
     int chosen;         /* 1: the names of the columns are known */
     /* the line that is read */
     const struct js *object; /* NULL: of a table */
-    struct cell line;
+    struct span line;
     struct buf label;         /* a label that JSON has as a number */
     struct ids first, second; /* the tokens of the texts */
 };
@@ -42,24 +37,24 @@ static const char *const usual_labels[] = { "gold_label", "label", "is_duplicate
 /* ---- columns ------------------------------------------------------------------------------ */
 
 /* Returns column i of a line of a table, from 0 on. */
-static struct cell column(struct cell line, long i)
+static struct span column(struct span line, long i)
 {
     if (!line.s) /* an empty line of names */
-        return (struct cell){ 0 };
+        return (struct span){ 0 };
     const char *end = line.s + line.n, *at = line.s, *tab;
     for (; i > 0 && at; i--)
         at = (tab = memchr(at, '\t', (size_t)(end - at))) ? tab + 1 : NULL;
     if (i < 0 || !at)
-        return (struct cell){ 0 };
+        return (struct span){ 0 };
     tab = memchr(at, '\t', (size_t)(end - at));
-    return (struct cell){ at, (size_t)((tab ? tab : end) - at) };
+    return (struct span){ at, (size_t)((tab ? tab : end) - at) };
 }
 
 /* Returns the index of a column of a table, or -1 if there is none of this name. */
 static long index_of(const struct reader *r, const char *name)
 {
-    const struct cell header = { r->header.data, r->header.len };
-    struct cell x;
+    const struct span header = { r->header.data, r->header.len };
+    struct span x;
     if (r->numbered)
         return strtol(name, NULL, 10) - 1;
     for (long i = 0; (x = column(header, i)).s; i++)
@@ -74,9 +69,9 @@ static int has(const struct reader *r, const char *name)
 }
 
 /* Returns the value that the line has in the column `name`. */
-static struct cell value_of(const struct reader *r, const char *name)
+static struct span value_of(const struct reader *r, const char *name)
 {
-    struct cell x = { 0 };
+    struct span x = { 0 };
     if (!name)
         return x;
     if (!r->json)
@@ -113,13 +108,13 @@ static int choose_columns(struct reader *r)
 
 /* ---- labels ------------------------------------------------------------------------------- */
 
-static int bad_label(const struct reader *r, struct cell label, const char *what)
+static int bad_label(const struct reader *r, struct span label, const char *what)
 {
     return err_set("%s: the label '%.*s' %s", r->where.data, label.n > 64 ? 64 : (int)label.n,
                    label.s, what);
 }
 
-static int take_number(const struct reader *r, struct classify_text *text, struct cell label)
+static int take_number(const struct reader *r, struct classify_text *text, struct span label)
 {
     char digits[64] = "", *end;
     memcpy(digits, label.s, label.n < sizeof digits ? label.n : 0);
@@ -133,11 +128,11 @@ static int take_label(struct reader *r, struct classify_text *text)
 {
     struct labels *c = &r->c->classes;
     const struct js *v = r->json && r->names.label ? js_get(r->object, r->names.label) : NULL;
-    struct cell label = value_of(r, r->names.label);
+    struct span label = value_of(r, r->names.label);
     if (!label.s && js_is_set(v)) {
         buf_clear(&r->label);
         js_print(&r->label, v);
-        label = (struct cell){ r->label.data, r->label.len };
+        label = (struct span){ r->label.data, r->label.len };
     }
     text->label = CLASSIFY_UNLABELLED;
     if (!label.n)
@@ -193,7 +188,7 @@ static int cut(struct ids *a, struct ids *b, size_t room)
     return 1;
 }
 
-static int encode(struct reader *r, struct cell text, struct ids *out)
+static int encode(struct reader *r, struct span text, struct ids *out)
 {
     out->count = 0;
     return encoder_encode(r->encoder, text.s, text.n, TOKENIZER_ORDINARY, out) < 0
@@ -206,7 +201,7 @@ static int add(struct reader *r)
 {
     struct classify *c = r->c;
     struct classify_text text = { .first = c->ids.count };
-    const struct cell first = value_of(r, r->names.text), second = value_of(r, r->names.second);
+    const struct span first = value_of(r, r->names.text), second = value_of(r, r->names.second);
     const int pair = r->names.second != NULL;
     const int labelled = value_of(r, r->names.label).s != NULL;
     const char *missing = !first.s                ? r->names.text
@@ -264,7 +259,7 @@ static int read_lines(struct reader *r, struct input *in)
     for (uint64_t number = 1; !result && (more = input_line(in, &line, &n)) > 0; number++) {
         const size_t skip = number == 1 ? utf8_mark(line, n) : 0;
         n -= n > skip && line[n - 1] == '\r';
-        r->line = (struct cell){ line + skip, n - skip };
+        r->line = (struct span){ line + skip, n - skip };
         buf_clear(&r->where);
         buf_addf(&r->where, "%s:%llu", in->path, (unsigned long long)number);
         if (number == 1)

@@ -172,12 +172,9 @@ static int classify_texts(struct classifying *given, const char *path, const str
 static int load(struct classifying *given)
 {
     struct subject *s = &given->subject;
-    if (subject_load_tokenizer(s) < 0 || subject_verify(s) < 0 ||
-        network_open(&given->net, s->model_dir, HEAD_CLASSES, s->device, (int)tool_threads,
-                     stored_type(s->weights), s->batch_tokens) < 0 ||
-        subject_check(s, &given->net) < 0)
-        return -1;
-    return subject_set_length(&given->length, &given->net);
+    return subject_load_tokenizer(s) < 0 || subject_open(s, &given->net, HEAD_CLASSES) < 0
+               ? -1
+               : subject_set_length(&given->length, &given->net);
 }
 
 static int run(int, char **argv, void *options_given)

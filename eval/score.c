@@ -2,12 +2,8 @@
 
 #include <math.h>
 
-int scorer_init(struct scorer *s, const char *dir, const char *device, int threads,
-                enum ops_type weights, int64_t rows)
+void scorer_init(struct scorer *s)
 {
-    *s = (struct scorer){ 0 };
-    if (network_open(&s->net, dir, HEAD_NEXT, device, threads, weights, rows) < 0)
-        return -1;
     size_t n = (size_t)s->net.rows;
     s->ids = mem_zalloc(n, sizeof *s->ids);
     s->labels = mem_zalloc(n, sizeof *s->labels);
@@ -15,7 +11,6 @@ int scorer_init(struct scorer *s, const char *dir, const char *device, int threa
     s->scores.correct = ops_buffer(s->net.ops, OPS_U8, s->net.rows);
     s->losses = mem_zalloc(n, sizeof *s->losses);
     s->right = mem_zalloc(n, sizeof *s->right);
-    return 0;
 }
 
 void scorer_release(struct scorer *s)

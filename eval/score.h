@@ -22,9 +22,9 @@ struct window {
     /* [count - 1], borrowed: the next id, or negative where the target is not scored after all;
      * NULL: all `scored` are. Not with `each`. */
     const int32_t *labels;
-    uint64_t item; /* this and `mark` are the caller's own; score_windows does not use them */
-    int64_t mark;
-    float *each; /* [scored], borrowed: the losses of the scored tokens are put here; or NULL */
+    uint64_t item; /* to which it belongs (items.h); score_windows does not use it, nor `mark` */
+    int64_t mark;  /* the caller's own */
+    float *each;   /* [scored], borrowed: the losses of the scored tokens are put here; or NULL */
 
     double loss, squares; /* results of score_windows */
     int64_t right;
@@ -41,10 +41,8 @@ struct scorer {
     unsigned char *right;
 };
 
-/* Loads the model folder `dir`. `rows` is the most tokens in a batch; it is raised to hold one
- * window of full length. Returns 0, or -1 with an error. */
-int scorer_init(struct scorer *s, const char *dir, const char *device, int threads,
-                enum ops_type weights, int64_t rows);
+/* Prepares a scorer whose `net` was opened with HEAD_NEXT; the rest of it is zeroed. */
+void scorer_init(struct scorer *s);
 void scorer_release(struct scorer *s); /* does nothing for a zeroed struct */
 
 /* Sets the results of w[0..n). Runs as many windows in a batch as fit, the shortest first, so that

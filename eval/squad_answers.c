@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "common/base/utf8.h"
 #include "common/files/file.h"
 #include "common/formats/js.h"
 #include "eval/report.h"
@@ -9,10 +10,10 @@
 enum { NO_ANSWER = UINT32_MAX };
 
 struct candidate {
-    double start, end;      /* logits */
-    uint32_t first, last;   /* range of context tokens; first is NO_ANSWER for the candidate "" */
-    size_t order;           /* order of creation; breaks ties of scores */
-    struct squad_text text; /* a slice of the context: code points [from, to) */
+    double start, end;    /* logits */
+    uint32_t first, last; /* range of context tokens; first is NO_ANSWER for the candidate "" */
+    size_t order;         /* order of creation; breaks ties of scores */
+    struct span text;     /* a slice of the context: code points [from, to) */
     uint32_t from, to;
     double probability;
 };
@@ -123,15 +124,15 @@ static void slice(struct candidate *c, const struct squad_windows *w, size_t que
 {
     size_t paragraph = w->squad->questions[question].paragraph;
     const struct squad_tokens *tokens = &w->contexts[paragraph];
-    struct squad_text context = w->squad->paragraphs[paragraph].context;
+    struct span context = w->squad->paragraphs[paragraph].context;
     c->from = tokens->begins.data[c->first];
     c->to = tokens->ends.data[c->last];
-    size_t at = squad_bytes(context.s, context.n, c->from);
-    size_t n = c->to > c->from ? squad_bytes(context.s + at, context.n - at, c->to - c->from) : 0;
-    c->text = (struct squad_text){ context.s + at, n };
+    size_t at = utf8_offset(context.s, context.n, c->from);
+    size_t n = c->to > c->from ? utf8_offset(context.s + at, context.n - at, c->to - c->from) : 0;
+    c->text = (struct span){ context.s + at, n };
 }
 
-static int is_seen(const struct candidates *c, size_t kept, struct squad_text text)
+static int is_seen(const struct candidates *c, size_t kept, struct span text)
 {
     for (size_t i = 0; i < kept; i++)
         if (c->items[i].text.n == text.n && !memcmp(c->items[i].text.s, text.s, text.n))

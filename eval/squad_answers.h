@@ -54,8 +54,8 @@ int squad_answers_save(const struct squad_answers *a, const char *dir);
  * logits, which are as for squad_answers_add. Returns 0, or -1 with an error if a logit is not
  * finite. */
 struct squad_best {
-    struct squad_text text; /* part of the context; "": no answer, and the next four are 0 */
-    uint32_t begin, end;    /* range in the context, in code points */
+    struct span text;    /* part of the context; "": no answer, and the next four are 0 */
+    uint32_t begin, end; /* range in the context, in code points */
     double score, probability;
     double null_odds;
 };

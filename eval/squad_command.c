@@ -78,17 +78,6 @@ static const struct opt options[] = {
 
 /* ---- scores ----------------------------------------------------------------------------- */
 
-static int score_predictions(struct answering *given, struct squad_score *score,
-                             const struct squad *s, int v2, const struct js *predictions,
-                             const char *name)
-{
-    SCOPED_JS no_answer = NULL;
-    if (given->na_prob_path && !(no_answer = js_load_any(given->na_prob_path)))
-        return -1;
-    return v2 ? squad_score_v2(score, s, predictions, name, no_answer, given->na_threshold)
-              : squad_score_v1(score, s, predictions, name);
-}
-
 /* Returns a new report with the counts of the data and, if w is not NULL, of the windows. */
 static struct report begin_report(struct answering *given, const struct squad *s,
                                   const struct squad_windows *w)
@@ -106,7 +95,9 @@ static int print_score(struct answering *given, const struct squad *s,
                        const char *name)
 {
     struct squad_score score;
-    if (score_predictions(given, &score, s, v2, predictions, name) < 0)
+    SCOPED_JS no_answer = NULL;
+    if ((given->na_prob_path && !(no_answer = js_load_any(given->na_prob_path))) ||
+        squad_score(&score, s, v2, predictions, name, no_answer, given->na_threshold) < 0)
         return -1;
     struct report r = begin_report(given, s, w);
     report_text(&r, "rules", v2 ? "2.0" : "1.1");
@@ -126,19 +117,14 @@ static int score_file(struct answering *given, const struct squad *s, int v2)
 
 static int load_squad_model(struct answering *given)
 {
-    if (subject_load_tokenizer(&given->subject) < 0 || subject_verify(&given->subject) < 0 ||
-        squad_model_open(&given->squad_model, given->subject.model_dir, given->subject.device,
-                         (int)tool_threads, stored_type(given->subject.weights),
-                         given->subject.batch_tokens) < 0 ||
-        subject_check(&given->subject, &given->squad_model.net) < 0)
+    struct subject *s = &given->subject;
+    struct network *n = &given->squad_model.net;
+    if (subject_load_tokenizer(s) < 0 || subject_open(s, n, HEAD_QUESTIONS) < 0 ||
+        squad_model_init(&given->squad_model, s->model_dir) < 0)
         return -1;
-    int64_t positions = given->squad_model.net.model.config.positions;
-    if (positions < given->length && !tool_given("sequence-length"))
-        given->length = positions;
-    if (given->length > positions)
-        return err_usage("--sequence-length %lld is more than the model's %lld positions",
-                         (long long)given->length, (long long)positions);
-    return 0;
+    if (n->model.config.positions < given->length && !tool_given("sequence-length"))
+        given->length = 0;
+    return subject_set_length(&given->length, n);
 }
 
 static int make_windows(struct answering *given, struct squad_windows *w, const struct squad *s)
@@ -196,8 +182,7 @@ static int answer_questions(struct answering *given, const struct squad *s, int 
 
 /* ---- questions of a person -------------------------------------------------------------- */
 
-static int answer_one(struct answering *given, struct squad_text context, const char *question,
-                      size_t n)
+static int answer_one(struct answering *given, struct span context, const char *question, size_t n)
 {
     struct squad s;
     struct squad_windows w;
@@ -206,7 +191,7 @@ static int answer_one(struct answering *given, struct squad_text context, const 
     size_t valid = utf8_valid(question, n);
     if (valid < n)
         return err_set("the question is not valid UTF-8 at byte %zu", valid);
-    squad_ask(&s, context, (struct squad_text){ question, n });
+    squad_ask(&s, context, (struct span){ question, n });
     int result = make_windows(given, &w, &s);
     if (!result) {
         result = squad_model_best(&best, &given->squad_model, &r, &w);
@@ -214,7 +199,7 @@ static int answer_one(struct answering *given, struct squad_text context, const 
     }
     if (!result) {
         struct report report = REPORT_INIT(given->subject.json);
-        squad_report_best(&report, (struct squad_text){ question, n }, &best, r.v2);
+        squad_report_best(&report, (struct span){ question, n }, &best, r.v2);
         result = report_print(&report);
     }
     squad_release(&s);
@@ -223,7 +208,7 @@ static int answer_one(struct answering *given, struct squad_text context, const 
 
 /* Answers one question per line. At a terminal, a question that cannot be answered does not end the
  * program. */
-static int answer_lines(struct answering *given, struct squad_text context)
+static int answer_lines(struct answering *given, struct span context)
 {
     struct prompt *p = prompt_open("evaluate", "Question: ", 0);
     const char *line;
@@ -252,7 +237,7 @@ static int run_ask(struct answering *given)
         return err_usage("--ask needs a file: standard input is for the questions");
     return file_read_text(given->ask_path, &context) < 0 || load_squad_model(given) < 0
                ? -1
-               : answer_lines(given, (struct squad_text){ context.data, context.len });
+               : answer_lines(given, (struct span){ context.data, context.len });
 }
 
 /* ---- a file of questions ---------------------------------------------------------------- */

@@ -116,7 +116,7 @@ double squad_f1(const char *gold, size_t gold_n, const char *text, size_t n)
 
 struct raw {
     double exact, f1;
-    int predicted, answerable, empty; /* empty: the prediction is "" */
+    int predicted, counts, answerable, empty; /* empty: the prediction is "" */
     double no_answer;
 };
 
@@ -140,7 +140,7 @@ static void compare_all(struct raw *r, const struct squad *s, const struct squad
     SCOPED(buf) gold = BUF_INIT;
     size_t compared = 0;
     for (size_t i = 0; i < q->answers; i++) {
-        struct squad_text text = s->answers[q->answer + i].text;
+        struct span text = s->answers[q->answer + i].text;
         buf_clear(&gold);
         squad_normalise(&gold, text.s, text.n);
         if (v2 && !gold.len)
@@ -190,7 +190,7 @@ static int score_question(struct raw *r, const struct squad *s, const struct squ
 {
     size_t n;
     const struct js *v = js_get(predictions, q->id);
-    *r = (struct raw){ .answerable = q->answers > 0, .predicted = v != NULL };
+    *r = (struct raw){ .answerable = q->answers > 0, .predicted = v != NULL, .counts = v || !v2 };
     if (!v)
         return 0;
     const char *text = js_text(v, &n);
@@ -227,26 +227,7 @@ int squad_check_answered(const struct squad *s)
     return 0;
 }
 
-int squad_score_v1(struct squad_score *score, const struct squad *s, const struct js *predictions,
-                   const char *name)
-{
-    struct sums sums = { 0 };
-    if (check_predictions(s, predictions, name) < 0 || squad_check_answered(s) < 0)
-        return -1;
-    *score = (struct squad_score){ .unknown = count_unknown(s, predictions) };
-    for (size_t i = 0; i < s->question_count; i++) {
-        struct raw r;
-        const struct squad_question *q = &s->questions[i];
-        if (score_question(&r, s, q, predictions, name, 0) < 0)
-            return -1;
-        score->missing += !r.predicted;
-        add_question(&sums, r.exact, r.f1);
-    }
-    score->all = figures_of(&sums);
-    return 0;
-}
-
-/* ---- 2.0 ------------------------------------------------------------------------------------ */
+/* ---- all questions -------------------------------------------------------------------------- */
 
 enum which { ALL, HAS_ANSWER, NO_ANSWER };
 
@@ -258,7 +239,7 @@ static struct squad_figures figures(const struct raw *raw, size_t n, double thre
     struct sums sums = { 0 };
     for (size_t i = 0; i < n; i++) {
         const struct raw *r = &raw[i];
-        if (!r->predicted || (which != ALL && r->answerable != (which == HAS_ANSWER)))
+        if (!r->counts || (which != ALL && r->answerable != (which == HAS_ANSWER)))
             continue;
         int silent = r->no_answer > threshold;
         if (silent)
@@ -343,15 +324,15 @@ static void best_thresholds(struct squad_score *score, const struct squad *s, co
     score->best_f1 = best_threshold(ranked, n, unanswerable, 1);
 }
 
-/* Scores all questions. Questions with the same id share the entry raw[] of the first one, and the
- * last one sets it. */
-static int score_all(struct raw *raw, const struct squad *s, const struct js *predictions,
+/* Scores all questions. By the rules of 2.0, questions with the same id share the entry raw[] of
+ * the first one, and the last one sets it. */
+static int score_all(struct raw *raw, const struct squad *s, int v2, const struct js *predictions,
                      const char *name, const struct js *no_answer)
 {
     for (size_t i = 0; i < s->question_count; i++) {
         const struct squad_question *q = &s->questions[i];
-        struct raw *r = &raw[q->same_id];
-        if (score_question(r, s, q, predictions, name, 1) < 0)
+        struct raw *r = &raw[v2 ? q->same_id : i];
+        if (score_question(r, s, q, predictions, name, v2) < 0)
             return -1;
         if (no_answer && r->predicted && js_real(js_get(no_answer, q->id), &r->no_answer) < 0)
             return err_set("--na-prob has no number for question '%s'", q->id);
@@ -359,16 +340,18 @@ static int score_all(struct raw *raw, const struct squad *s, const struct js *pr
     return 0;
 }
 
-int squad_score_v2(struct squad_score *score, const struct squad *s, const struct js *predictions,
-                   const char *name, const struct js *no_answer, double threshold)
+int squad_score(struct squad_score *score, const struct squad *s, int v2,
+                const struct js *predictions, const char *name, const struct js *no_answer,
+                double threshold)
 {
-    if (check_predictions(s, predictions, name) < 0)
+    if (check_predictions(s, predictions, name) < 0 || (!v2 && squad_check_answered(s) < 0))
         return -1;
     SCOPED_MEM struct raw *raw = mem_zalloc(s->question_count, sizeof *raw);
     *score = (struct squad_score){ .unknown = count_unknown(s, predictions) };
-    int result = score_all(raw, s, predictions, name, no_answer);
+    int result = score_all(raw, s, v2, predictions, name, no_answer);
     for (size_t i = 0; i < s->question_count; i++)
-        score->missing += s->questions[i].same_id == i && !raw[i].predicted;
+        score->missing += (!v2 || s->questions[i].same_id == i) && !raw[i].predicted;
+    threshold = v2 ? threshold : 0; /* which no question is above */
     if (!result) {
         score->all = figures(raw, s->question_count, threshold, ALL);
         score->has_answer = figures(raw, s->question_count, threshold, HAS_ANSWER);

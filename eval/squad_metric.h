@@ -54,14 +54,11 @@ struct squad_score {
  * that names a question without one. */
 int squad_check_answered(const struct squad *s);
 
-/* Scores predictions, an object {id: text}, by the rules of 1.1. `name` names the predictions in
- * errors. Returns 0, or -1 with an error if a prediction is not a string, a question has no answer,
- * or there is nothing to score. */
-int squad_score_v1(struct squad_score *score, const struct squad *s, const struct js *predictions,
-                   const char *name);
-
-/* Scores predictions, an object {id: text}, by the rules of 2.0. no_answer: {id: probability}, with
- * an entry for each predicted question, or NULL. A probability above `threshold` means "no answer".
- * `name` names the predictions in errors. Returns 0, or -1 with an error. */
-int squad_score_v2(struct squad_score *score, const struct squad *s, const struct js *predictions,
-                   const char *name, const struct js *no_answer, double threshold);
+/* Scores predictions, an object {id: text}, by the rules of 2.0 if v2 is 1, else 1.1. `name` names
+ * them in errors. Only with v2: no_answer is {id: probability}, with an entry for each predicted
+ * question, or NULL; a probability above `threshold` means "no answer". Returns 0, or -1 with an
+ * error if a prediction is not a string, there is nothing to score, or, by 1.1, a question has no
+ * answer. */
+int squad_score(struct squad_score *score, const struct squad *s, int v2,
+                const struct js *predictions, const char *name, const struct js *no_answer,
+                double threshold);

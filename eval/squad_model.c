@@ -1,20 +1,15 @@
 #include "eval/squad_model.h"
 
-int squad_model_open(struct squad_model *m, const char *dir, const char *device, int threads,
-                     enum ops_type weights, int64_t rows)
+int squad_model_init(struct squad_model *m, const char *dir)
 {
-    *m = (struct squad_model){ 0 };
-    if (network_open(&m->net, dir, HEAD_QUESTIONS, device, threads, weights, rows) < 0)
-        return -1;
     m->last = ops_buffer(m->net.ops, OPS_F32, 2 * m->net.rows);
     m->logits = mem_alloc(2 * (size_t)m->net.rows * sizeof *m->logits);
     int64_t types = m->net.model.config.types;
-    if (types != 1) /* a model with 0 types is accepted: it does not use types */
-        return 0;
-    squad_model_close(m);
-    return err_set(
-        "%s/config.json: type_vocab_size is %lld, must be at least 2 to tell question and context apart",
-        dir, (long long)types);
+    /* a model with 0 types is accepted: it does not use types */
+    return types != 1 ? 0
+                      : err_set("%s/config.json: type_vocab_size is %lld, must be at least 2 to "
+                                "tell question and context apart",
+                                dir, (long long)types);
 }
 
 void squad_model_close(struct squad_model *m)
@@ -25,7 +20,7 @@ void squad_model_close(struct squad_model *m)
     *m = (struct squad_model){ 0 };
 }
 
-static int encode(void *e, struct squad_text text, struct squad_tokens *out)
+static int encode(void *e, struct span text, struct squad_tokens *out)
 {
     return encoder_encode_places(e, text.s, text.n, TOKENIZER_ORDINARY, &out->ids, &out->begins,
                                  &out->ends);

@@ -17,10 +17,9 @@ struct squad_model {
     float *logits;         /* their copy in host memory */
 };
 
-/* Loads the model folder `dir`. `rows` is the most tokens in a batch; it is raised to hold one
- * window. Returns 0, or -1 with an error. */
-int squad_model_open(struct squad_model *m, const char *dir, const char *device, int threads,
-                     enum ops_type weights, int64_t rows);
+/* Prepares a model whose `net` was opened with HEAD_QUESTIONS; the rest of it is zeroed. `dir` is
+ * its folder. Returns 0, or -1 with an error if it cannot tell question and context apart. */
+int squad_model_init(struct squad_model *m, const char *dir);
 void squad_model_close(struct squad_model *m); /* does nothing for a zeroed struct */
 
 /* Makes the windows of all questions, for evaluation. The rules' cls, sep and pad are set from t.

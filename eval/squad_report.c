@@ -63,7 +63,7 @@ void squad_report_windows(struct report *r, const struct squad_windows *w)
     report_count(r, "cut_questions", w->cut_questions);
 }
 
-void squad_report_best(struct report *r, struct squad_text question, const struct squad_best *best,
+void squad_report_best(struct report *r, struct span question, const struct squad_best *best,
                        int odds)
 {
     report_text_n(r, "question", question.s, question.n);

@@ -15,5 +15,5 @@ void squad_report_windows(struct report *r, const struct squad_windows *w);
 void squad_report_score(struct report *r, const struct squad_score *score, int v2, int thresholds);
 
 /* Appends a question and its answer. odds 1: the null odds are appended, too. */
-void squad_report_best(struct report *r, struct squad_text question, const struct squad_best *best,
+void squad_report_best(struct report *r, struct span question, const struct squad_best *best,
                        int odds);

@@ -5,13 +5,6 @@
 #include "eval/framed.h"
 #include "model/folder/folder.h"
 
-int subject_verify(struct subject *s)
-{
-    if (!s->model_dir)
-        s->model_dir = SUBJECT_MODEL_DIR;
-    return s->verify ? folder_verify(s->model_dir, 0, 1) : folder_check(s->model_dir);
-}
-
 int subject_load_tokenizer(struct subject *s)
 {
     if (!s->vocab && !s->model_dir)
@@ -26,9 +19,15 @@ int subject_load_tokenizer(struct subject *s)
     return 0;
 }
 
-int subject_check(const struct subject *s, struct network *n)
+int subject_open(struct subject *s, struct network *n, enum model_head head)
 {
     const struct tokenizer *t = s->tokenizer;
+    if (!s->model_dir)
+        s->model_dir = SUBJECT_MODEL_DIR;
+    if ((s->verify ? folder_verify(s->model_dir, 0, 1) : folder_check(s->model_dir)) < 0 ||
+        network_open(n, s->model_dir, head, s->device, (int)tool_threads, stored_type(s->weights),
+                     s->batch_tokens) < 0)
+        return -1;
     int64_t known = n->model.config.vocabulary;
     if (t && tokenizer_size(t) > known)
         return err_set(
@@ -41,10 +40,10 @@ int subject_check(const struct subject *s, struct network *n)
 
 int subject_load_scorer(struct subject *s)
 {
-    if (subject_verify(s) < 0 || scorer_init(&s->scorer, s->model_dir, s->device, (int)tool_threads,
-                                             stored_type(s->weights), s->batch_tokens) < 0)
+    if (subject_open(s, &s->scorer.net, HEAD_NEXT) < 0)
         return -1;
-    return subject_check(s, &s->scorer.net);
+    scorer_init(&s->scorer);
+    return 0;
 }
 
 int subject_load(struct subject *s)

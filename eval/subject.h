@@ -72,10 +72,11 @@ int subject_load_tokenizer(struct subject *s);
  * error. */
 int subject_load(struct subject *s);
 
-/* Sets `model_dir` to its default if it is NULL, and checks the folder, unless the options forbid
- * it with its weights (folder_verify). A command calls it before it loads the model. Returns 0, or
- * -1 with an error. */
-int subject_verify(struct subject *s);
+/* Loads the model with the head `head` into *n, as the options say; first checks the folder, and,
+ * unless the options forbid it, its weights (folder_verify). A tokenizer that was loaded before
+ * must not have more tokens than the model's vocabulary. Returns 0, or -1 with an error; the caller
+ * calls network_close even then. */
+int subject_open(struct subject *s, struct network *n, enum model_head head);
 
 /* Loads the model as a decoder that scores text. Returns 0, or -1 with an error. */
 int subject_load_scorer(struct subject *s);
@@ -83,10 +84,6 @@ int subject_load_scorer(struct subject *s);
 /* Checks that a given sequence length, 0 if none, is not more than the model's positions. Sets 0
  * to the positions. Returns 0, or -1 with an error. */
 int subject_set_length(int64_t *length, const struct network *n);
-
-/* Sets the precision and the choice of matrix product code of a loaded model. Returns 0, or -1 with
- * an error if that fails, or if the tokenizer has more tokens than the model's vocabulary. */
-int subject_check(const struct subject *s, struct network *n);
 
 void subject_release(struct subject *s);
 

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE /* memmem */
 #include "squad/squad.h"
 
+#include "common/base/utf8.h"
 #include "common/files/file.h"
 #include "common/formats/js.h"
 
@@ -28,50 +29,24 @@ static int bad(const struct place *p, enum depth depth, const char *what)
 
 /* ---- positions of answers ------------------------------------------------------------------- */
 
-static int is_continuation(char c)
-{
-    return ((unsigned char)c & 0xC0) == 0x80;
-}
-
-size_t squad_bytes(const char *s, size_t n, uint64_t points)
-{
-    size_t i = 0;
-    for (; i < n; i++)
-        if (!is_continuation(s[i]) && !points--)
-            break;
-    return i;
-}
-
 /* Returns the byte offset after `units` UTF-16 units, or n if that is inside a surrogate pair. */
 static size_t utf16_bytes(const char *s, size_t n, uint64_t units)
 {
     uint64_t seen = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (is_continuation(s[i]))
-            continue;
-        if (seen >= units)
-            return seen == units ? i : n;
-        seen += 1 + ((unsigned char)s[i] >= 0xF0);
-    }
-    return n;
+    size_t i = 0, len;
+    for (; i < n && seen < units; i += len)
+        seen += 1 + (utf8_get((const unsigned char *)s + i, &len) > 0xFFFF);
+    return seen == units ? i : n;
 }
 
-static uint32_t points(const char *s, size_t n)
-{
-    uint32_t count = 0;
-    for (size_t i = 0; i < n; i++)
-        count += !is_continuation(s[i]);
-    return count;
-}
-
-static int stands_at(struct squad_text context, struct squad_text text, size_t at)
+static int stands_at(struct span context, struct span text, size_t at)
 {
     return at <= context.n && text.n <= context.n - at && !memcmp(context.s + at, text.s, text.n);
 }
 
 /* Returns the offset of the occurrence nearest to byte `wanted` (of two, the earlier), or context.n
  * + 1 if there is none. */
-static size_t nearest(struct squad_text context, struct squad_text text, size_t wanted)
+static size_t nearest(struct span context, struct span text, size_t wanted)
 {
     size_t best = context.n + 1, best_distance = SIZE_MAX;
     const char *end = context.s + context.n, *p = context.s;
@@ -88,10 +63,10 @@ static size_t nearest(struct squad_text context, struct squad_text text, size_t 
 
 /* Sets the position of an answer in its context, in characters (code points), and its fit. `start`
  * is answer_start of the file, or negative if it is missing. */
-static void locate(struct squad_answer *a, struct squad_text context, int64_t start)
+static void locate(struct squad_answer *a, struct span context, int64_t start)
 {
-    struct squad_text text = a->text;
-    size_t at = start < 0 ? context.n : squad_bytes(context.s, context.n, (uint64_t)start);
+    struct span text = a->text;
+    size_t at = start < 0 ? context.n : utf8_offset(context.s, context.n, (size_t)start);
     uint64_t units = start < 0 ? 0 : (uint64_t)start;
     a->fit = SQUAD_NOWHERE;
     a->begin = a->end = 0;
@@ -110,14 +85,14 @@ static void locate(struct squad_answer *a, struct squad_text context, int64_t st
     } else {
         return;
     }
-    a->begin = points(context.s, at);
-    a->end = a->begin + points(text.s, text.n);
+    a->begin = (uint32_t)utf8_count(context.s, at);
+    a->end = a->begin + (uint32_t)utf8_count(text.s, text.n);
 }
 
 /* ---- the JSON tree -------------------------------------------------------------------------- */
 
 /* Sets *out to the text object[key]. Returns 0, or -1 with an error if there is none. */
-static int get_text(struct squad_text *out, const struct js *object, const char *key,
+static int get_text(struct span *out, const struct js *object, const char *key,
                     const struct place *p, enum depth depth)
 {
     char what[64];
@@ -160,7 +135,7 @@ static int add_answer(struct squad *s, const struct js *v, struct place *p)
 
 static int add_question(struct squad *s, const struct js *v, struct place *p)
 {
-    struct squad_text id;
+    struct span id;
     size_t count = 0;
     mem_grow(s->questions, s->question_cap, s->question_count + 1);
     struct squad_question *q = &s->questions[s->question_count];
@@ -273,7 +248,7 @@ int squad_read(struct squad *s, const char *path)
     return file_read_any(path, &text) < 0 ? -1 : squad_parse(s, text.data, text.len, path);
 }
 
-void squad_ask(struct squad *s, struct squad_text context, struct squad_text question)
+void squad_ask(struct squad *s, struct span context, struct span question)
 {
     *s = (struct squad){ .paragraph_count = 1, .question_count = 1, .unanswerable = 1 };
     s->paragraphs = mem_zalloc(1, sizeof *s->paragraphs);

@@ -22,6 +22,7 @@
 #pragma once
 
 #include "common/base/base.h"
+#include "unicode/whitespace.h"
 
 enum squad_fit {
     SQUAD_IN_PLACE, /* at answer_start, counted in code points */
@@ -32,22 +33,17 @@ enum squad_fit {
     SQUAD_FITS,
 };
 
-/* A text in UTF-8, followed by a NUL. The struct squad owns it; only texts given to squad_ask
- * belong to the caller. */
-struct squad_text {
-    const char *s;
-    size_t n;
-};
-
+/* Texts are in UTF-8. The struct squad owns them; only those given to squad_ask belong to the
+ * caller. */
 struct squad_answer {
-    struct squad_text text;
+    struct span text;
     enum squad_fit fit;
     uint32_t begin, end; /* position in the context, in code points */
 };
 
 struct squad_question {
     const char *id;
-    struct squad_text text;
+    struct span text;
     size_t paragraph;
     size_t answer, answers; /* index of the first answer, number of answers */
     int impossible;         /* value of "is_impossible" */
@@ -55,7 +51,7 @@ struct squad_question {
 };
 
 struct squad_paragraph {
-    struct squad_text context;
+    struct span context;
     size_t question, questions;
 };
 
@@ -78,9 +74,5 @@ struct squad {
 int squad_read(struct squad *s, const char *path);
 int squad_parse(struct squad *s, const char *text, size_t n, const char *name);
 /* Makes *s one question about one context. Both texts are borrowed. */
-void squad_ask(struct squad *s, struct squad_text context, struct squad_text question);
+void squad_ask(struct squad *s, struct span context, struct span question);
 void squad_release(struct squad *s);
-
-/* Returns the length in bytes of the first `points` code points of s[0..n), or n if there are
- * fewer. */
-size_t squad_bytes(const char *s, size_t n, uint64_t points);

@@ -39,7 +39,7 @@ struct squad_tokens {
 
 /* Appends the tokens of a text to `out`, in order, without special tokens. Returns 0, or -1 with an
  * error. */
-typedef int squad_encode(void *encoder, struct squad_text text, struct squad_tokens *out);
+typedef int squad_encode(void *encoder, struct span text, struct squad_tokens *out);
 
 struct squad_window_rules {
     int google;

@@ -4,22 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/utf8.h"
 #include "eval/squad_metric.h"
 #include "squad/squad_windows.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void check_answer(const struct squad_text context, const struct squad_answer *a)
+static void check_answer(const struct span context, const struct squad_answer *a)
 {
-    size_t begin = squad_bytes(context.s, context.n, a->begin);
+    size_t begin = utf8_offset(context.s, context.n, a->begin);
     if (a->fit != SQUAD_NOWHERE &&
         (begin + a->text.n > context.n ||
-         squad_bytes(context.s, context.n, a->end) != begin + a->text.n ||
+         utf8_offset(context.s, context.n, a->end) != begin + a->text.n ||
          memcmp(context.s + begin, a->text.s, a->text.n) != 0))
         abort();
 }
 
-static void check_normal(struct squad_text text)
+static void check_normal(struct span text)
 {
     struct buf once = BUF_INIT;
     squad_normalise(&once, text.s, text.n);
@@ -31,7 +32,7 @@ static void check_normal(struct squad_text text)
 }
 
 /* Encodes each code point as one token. */
-static int encode(void *none, struct squad_text text, struct squad_tokens *out)
+static int encode(void *none, struct span text, struct squad_tokens *out)
 {
     (void)none;
     uint32_t point = 0;

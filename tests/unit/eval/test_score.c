@@ -59,7 +59,9 @@ static void make_model(void)
 static void setup(void)
 {
     make_model();
-    cr_assert_eq(scorer_init(&scorer, dir, "cpu", 2, OPS_F32, 40), 0, "%s", err_get());
+    cr_assert_eq(network_open(&scorer.net, dir, HEAD_NEXT, "cpu", 2, OPS_F32, 40), 0, "%s",
+                 err_get());
+    scorer_init(&scorer);
 }
 
 static void teardown(void)
@@ -329,7 +331,7 @@ Test(report, a_question_and_its_answer)
 {
     const struct squad_best best = { { "no", 2 }, 7, 9, 0.5, 0.25, -1 };
     struct report r = REPORT_INIT(0);
-    squad_report_best(&r, (struct squad_text){ "Who", 3 }, &best, 1);
+    squad_report_best(&r, (struct span){ "Who", 3 }, &best, 1);
     cr_expect_str_eq(report_end(&r), "question=Who\nanswer=no\nbegin=7\nend=9\nscore=0.5\n"
                                      "probability=0.25\nnull_odds=-1\n");
     report_release(&r);

@@ -21,7 +21,7 @@ static void add(struct squad_tokens *t, uint32_t id, uint32_t begin, uint32_t en
 
 /* A tokenizer for tests: a token is a word between spaces, its id is its length, and its place is
  * given in code points. Returns 0. */
-static int encode(void *none, struct squad_text text, struct squad_tokens *out)
+static int encode(void *none, struct span text, struct squad_tokens *out)
 {
     (void)none;
     uint32_t point = 0, begin = 0;

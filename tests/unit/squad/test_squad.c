@@ -200,7 +200,7 @@ static void score_four(struct squad_score *score, const char *predictions, const
                        "{\"id\":\"c\",\"question\":\"?\",\"answers\":[]},"
                        "{\"id\":\"d\",\"question\":\"?\",\"answers\":[]}]}]}]}"),
                  0, "%s", err_get());
-    cr_assert_eq(squad_score_v2(score, &squad, texts, "p", probabilities, 0.5), 0, "%s", err_get());
+    cr_assert_eq(squad_score(score, &squad, 1, texts, "p", probabilities, 0.5), 0, "%s", err_get());
     squad_release(&squad);
     js_free(texts);
     js_free(probabilities);
