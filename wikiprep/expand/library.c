@@ -319,36 +319,15 @@ static struct library_page *find(const struct library *l, const struct title *t)
     return nameset_get(l->pages, key.data, key.len);
 }
 
-/* Sets *to to the target of "#REDIRECT [[Target]]", in any language. Returns 1, or 0 if the page is
- * not a redirect. */
-static int redirect_target(const struct library *l, const struct library_page *page,
-                           struct title *to)
-{
-    const char *s = page->text, *end = s + page->n;
-    while (s < end && strchr(" \t\r\n", *s))
-        s++;
-    if (s == end || *s != '#')
-        return 0;
-    const char *line = memchr(s, '\n', (size_t)(end - s));
-    const char *open = memmem(s, (size_t)((line ? line : end) - s), "[[", 2);
-    const char *close = open ? memmem(open, (size_t)(end - open), "]]", 2) : NULL;
-    if (!close || open - s > 60)
-        return 0;
-    for (const char *c = s + 1; c < open; c++) /* one word, perhaps a colon */
-        if (strchr("#{}<>|*;'", *c))
-            return 0;
-    const char *bar = memchr(open, '|', (size_t)(close - open));
-    return title_read(to, &l->facts.site, open + 2, (size_t)((bar ? bar : close) - open - 2), 0);
-}
-
 struct library_page *library_find(const struct library *l, const struct title *t)
 {
     struct library_page *page = find(l, t);
     struct title to = TITLE_INIT;
+    struct span name;
     for (int i = 0; i < REDIRECTS_MAX && page; i++) {
-        int may_be_one = page->n && strchr("# \t\r\n", *page->text);
-        struct library_page *target = may_be_one && redirect_target(l, page, &to) ? find(l, &to)
-                                                                                  : NULL;
+        int is_redirect = dump_redirect((struct span){ page->text, page->n }, &name) &&
+                          title_read(&to, &l->facts.site, name.s, name.n, 0);
+        struct library_page *target = is_redirect ? find(l, &to) : NULL;
         if (!target)
             break;
         page = target;

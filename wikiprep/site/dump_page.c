@@ -124,35 +124,32 @@ int dump_page_is_scan(const struct dump_page *p)
 
 /* ---- redirects --------------------------------------------------------------------------- */
 
-/* Returns 1 if the text is "#REDIRECT [[Target]]" with the keyword in any language, else 0: it must
- * have '#', one word, an optional colon, and a link. */
-static int is_redirect_text(const struct buf *text)
+int dump_redirect(struct span text, struct span *target)
 {
-    const char *s = text->data + strspn(text->data, " \t\r\n");
-    if (*s++ != '#')
+    const char *end = text.s + text.n, *hash = span_past(text.s, end, " \t\r\n");
+    if (hash == end || *hash != '#')
         return 0;
-    s += strspn(s, " \t");
-    size_t word = strcspn(s, " \t\r\n:[#*;=|'{<");
-    const char *after = s + word + strspn(s + word, " \t:");
-    if (!strncasecmp(s, "redirect", 8))
-        return 1;
-    return word > 1 && s[-1] == '#' && after[0] == '[' && after[1] == '[';
-}
-
-/* Sets the target of a redirect without a <redirect> element to the first link of the text.
- * `capital` 1: its first letter becomes upper case. */
-static void find_target(struct dump_page *p, int capital)
-{
-    const char *open = strstr(p->text.data, "[[");
-    if (open)
-        names_add_title(&p->target, open + 2, strcspn(open + 2, "#|]\n"), capital);
+    const char *word = span_past(hash + 1, end, " \t"), *stop = word;
+    while (stop < end && !strchr(" \t\r\n:[#*;=|'{<", *stop))
+        stop++;
+    const char *after = span_past(stop, end, " \t:");
+    int is_known = end - word >= 8 && !strncasecmp(word, "redirect", 8);
+    if (!is_known &&
+        (word > hash + 1 || stop - word < 2 || !bytes_begin(after, (size_t)(end - after), "[[")))
+        return 0;
+    const char *open = bytes_find(word, end, "[[", 2), *title = open ? open + 2 : end;
+    for (stop = title; stop < end && !strchr("#|]\n", *stop);)
+        stop++;
+    *target = span_between(title, stop);
+    return 1;
 }
 
 int dump_page_redirects(struct dump_page *p, const struct dump_site *site)
 {
-    if (!is_redirect_text(&p->text))
+    struct span target;
+    if (!dump_redirect((struct span){ p->text.data, p->text.len }, &target))
         return 0;
     if (!p->target.len)
-        find_target(p, site->capital);
+        names_add_title(&p->target, target.s, target.n, site->capital);
     return 1;
 }

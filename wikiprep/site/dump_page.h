@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "common/base/base.h"
+#include "wikiprep/values/span.h"
 
 struct dump_namespace {
     int key;
@@ -41,7 +41,12 @@ void dump_page_release(struct dump_page *p);
 void dump_page_clear(struct dump_page *p);
 
 /* Returns 1 if the text is a redirect, "#REDIRECT [[Target]]", with the keyword in any language,
- * else 0. Sets `target` from the text if it is empty. For pages without a <redirect> element. */
+ * else 0: a redirect has '#', one word, perhaps a colon, and a link. Sets *target to the title in
+ * its first link. */
+int dump_redirect(struct span text, struct span *target);
+
+/* The same for the page's text. Sets its target if it is empty. For pages without a <redirect>
+ * element. */
 int dump_page_redirects(struct dump_page *p, const struct dump_site *site);
 
 /* Returns 1 if this is a page of a scanned book, with its text in wikitext, else 0. */

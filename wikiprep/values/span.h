@@ -23,6 +23,14 @@ static inline const char *span_until(const char *s, const char *end, char c)
     return found ? found : end;
 }
 
+/* Returns the first byte of [s, end) that is none of `signs`, or `end`. */
+static inline const char *span_past(const char *s, const char *end, const char *signs)
+{
+    while (s < end && strchr(signs, *s))
+        s++;
+    return s;
+}
+
 struct span span_trim(struct span s);       /* drops spaces and marks.h bytes at both ends */
 struct span span_trim_space(struct span s); /* drops what PHP's trim() does at both ends */
 

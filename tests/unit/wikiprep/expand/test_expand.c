@@ -71,6 +71,8 @@ static const char *const wiki[] = { "Vorlage:Show",
                                     "#WEITERLEITUNG [[Vorlage:Moved]]",
                                     "Vorlage:Item",
                                     "* item",
+                                    "Vorlage:Numbered",
+                                    "# see [[Moon]]",
                                     "Vorlage:Hidden",
                                     "a<noinclude>b</noinclude><includeonly>c</includeonly>",
                                     "Vorlage:Only",
@@ -180,7 +182,8 @@ Test(expand, pages)
           "[a|none|] [a|none|] [a|none|] article");
     CHECK("{{hidden}} {{only}} <noinclude>x</noinclude><includeonly>y</includeonly>", "ac bd x");
     CHECK("a{{item}}\n{{item}} {{#if:x|: b}}", "a\n* item\n* item \n: b");
-    CHECK("{{twice|a}}", "[a|none|]"); /* two redirects are followed */
+    CHECK("{{twice|a}}", "[a|none|]");         /* two redirects are followed */
+    CHECK("{{numbered}}", "\n# see [[Moon]]"); /* a list is none */
 }
 
 /* A wiki knows the words of its own language and the English ones. Words of another language are
