@@ -92,6 +92,7 @@ struct function_call {
     const struct node **parts; /* further arguments: parts[1] is the second */
     int count;                 /* number of arguments, including the first */
     int which;                 /* from the table row of the function */
+    int is_refused;            /* set by the function: it does not handle this call */
 };
 
 /* ---- expansion: results are appended to x->out ---------------------------------------------- */

@@ -17,7 +17,7 @@ enum {
     REVISION_ID
 };
 
-static int function_wiki_count(struct expander *x, const struct function_call *c);
+static void function_wiki_count(struct expander *x, struct function_call *c);
 
 /* What a magic word without an argument stands for. */
 enum word_kind { NO_WORD, WORD_TEXT, WORD_TITLE, WORD_NOW, WORD_REVISION_TIME, WORD_WIKI };
@@ -144,14 +144,13 @@ static void put_now(struct expander *x, const struct row *w)
 }
 
 /* {{NUMBEROFARTICLES:R}} */
-static int function_wiki_count(struct expander *x, const struct function_call *c)
+static void function_wiki_count(struct expander *x, struct function_call *c)
 {
     uint64_t n = c->which == WIKI_PAGES ? x->facts->pages : x->facts->articles;
     if (c->first.n == 1 && *c->first.s == 'R')
         buf_addf(&x->out, "%llu", (unsigned long long)n);
     else
         put_count(x, n);
-    return 1;
 }
 
 static char *lower(char *key)
@@ -209,5 +208,6 @@ int function_run(struct expander *x, struct span name, struct function_call *c)
     if (!r)
         return 0;
     c->which = r->which;
-    return r->run(x, c);
+    r->run(x, c);
+    return !c->is_refused;
 }

@@ -48,14 +48,13 @@ static void put_sections(struct expander *x, const struct frame *caller, struct 
     expand_nodes(x, &f, &tree, tree.nodes[0].child);
 }
 
-int function_lst(struct expander *x, const struct function_call *c)
+void function_lst(struct expander *x, struct function_call *c)
 {
     struct span name = expand_value(x, c, 1), last = expand_value(x, c, 2);
     struct library_page *page = expand_find_page(x, c->first, 0);
     x->special++;
     if (page)
         put_sections(x, c->frame, page, name, last.n ? last : name);
-    return 1;
 }
 
 /* ---- <pages index="Book.djvu" from=3 to=7 /> ----------------------------------------------- */

@@ -1,13 +1,15 @@
 /* Parser functions that choose: #if, #ifeq, #ifexist, #iferror, #switch, #expr. */
 
+#include <ctype.h>
+
 #include "wikiprep/expand/functions.h"
 #include "wikiprep/site/entity.h"
+#include "wikiprep/text/tag.h"
 #include "wikiprep/values/expression.h"
 
-int function_if(struct expander *x, const struct function_call *c)
+void function_if(struct expander *x, struct function_call *c)
 {
     expand_argument(x, c, c->first.n ? 1 : 2);
-    return 1;
 }
 
 /* Returns the argument with its character references resolved, for comparison. */
@@ -20,56 +22,40 @@ static struct span decoded(struct expander *x, struct span s)
     return span_trim_space(expand_copy(x, (struct span){ b.data, b.len }));
 }
 
-int function_ifeq(struct expander *x, const struct function_call *c)
+void function_ifeq(struct expander *x, struct function_call *c)
 {
     struct span left = decoded(x, c->first), right = decoded(x, expand_value(x, c, 1));
     if (!x->failed)
         expand_argument(x, c, number_equal(left, right) ? 2 : 3);
-    return 1;
 }
 
 /* Returns 1 if s has an element of the class "error", else 0. */
 static int is_error(struct span s)
 {
-    static const char *const elements[] = { "strong", "span", "p", "div" };
-    const char *end = s.s + s.n, *p = s.s;
-    while (p < end && (p = memchr(p, '<', (size_t)(end - p)))) {
-        const char *gt = memchr(p, '>', (size_t)(end - p));
-        p++;
-        for (size_t i = 0; gt && i < sizeof elements / sizeof *elements; i++) {
-            size_t n = strlen(elements[i]);
-            if ((size_t)(gt - p) <= n || memcmp(p, elements[i], n) || !strchr(" \t\n", p[n]))
-                continue;
-            for (const char *a = p + n; a + 8 < gt; a++) {
-                if (memcmp(a, "class=\"", 7) || !strchr(" \t\n", a[-1]))
-                    continue;
-                const char *quote = memchr(a + 7, '"', (size_t)(gt - a - 7));
-                for (const char *w = a + 7; quote && w + 5 <= quote; w++)
-                    if (!memcmp(w, "error", 5) && (w == a + 7 || strchr(" \t\n", w[-1])) &&
-                        (w + 5 == quote || strchr(" \t\n", w[5])))
-                        return 1;
-            }
-        }
+    const char *end = s.s + s.n;
+    for (const char *p = s.s; (p = memchr(p, '<', (size_t)(end - p)));) {
+        const char *name = ++p, *gt = span_until(p, end, '>');
+        while (p < gt && islower((unsigned char)*p))
+            p++;
+        struct span class = tag_attribute(p, gt, "class");
+        if (gt < end && span_in(span_between(name, p), "strong|span|p|div") &&
+            span_has_word(class, "error") && class.s[-1] == '"')
+            return 1;
     }
     return 0;
 }
 
-int function_iferror(struct expander *x, const struct function_call *c)
+void function_iferror(struct expander *x, struct function_call *c)
 {
-    if (is_error(c->first))
-        expand_argument(x, c, 1);
-    else
-        expand_argument(x, c, c->count > 2 ? 2 : 0);
-    return 1;
+    expand_argument(x, c, is_error(c->first) ? 1 : c->count > 2 ? 2 : 0);
 }
 
-int function_ifexist(struct expander *x, const struct function_call *c)
+void function_ifexist(struct expander *x, struct function_call *c)
 {
     struct title *t = &x->scratch;
     int there = title_read(t, x->site, c->first.s, c->first.n, 0) && t->text.len &&
                 (library_exists(x->library, t) || t->ns == -1);
     expand_argument(x, c, there ? 1 : 2);
-    return 1;
 }
 
 static int evaluate(struct expander *x, struct span s, int *truth)
@@ -83,18 +69,16 @@ static int evaluate(struct expander *x, struct span s, int *truth)
     return result;
 }
 
-int function_ifexpr(struct expander *x, const struct function_call *c)
+void function_ifexpr(struct expander *x, struct function_call *c)
 {
     int truth;
     if (!evaluate(x, c->first, &truth))
         expand_argument(x, c, truth ? 1 : 2);
-    return 1;
 }
 
-int function_expr(struct expander *x, const struct function_call *c)
+void function_expr(struct expander *x, struct function_call *c)
 {
     evaluate(x, c->first, NULL);
-    return 1;
 }
 
 static int is_default(const struct expander *x, struct span s)
@@ -108,7 +92,7 @@ static int is_default(const struct expander *x, struct span s)
 /* {{#switch: value | case | case = text | #default = text }}. Appends the text of the first case
  * that equals the value, else the default. A case without a text uses the text of the next case
  * that has one. A last argument without '=' is the default. */
-int function_switch(struct expander *x, const struct function_call *c)
+void function_switch(struct expander *x, struct function_call *c)
 {
     struct span value = decoded(x, c->first), last = { "", 0 };
     uint32_t otherwise = 0;
@@ -133,7 +117,7 @@ int function_switch(struct expander *x, const struct function_call *c)
             if (found) {
                 expand_nodes(x, c->frame, c->tree, part->child);
                 expand_trim(x, mark);
-                return 1;
+                return;
             }
         } else {
             last_is_bare = 1;
@@ -149,5 +133,4 @@ int function_switch(struct expander *x, const struct function_call *c)
     else if (has_default)
         expand_nodes(x, c->frame, c->tree, otherwise);
     expand_trim(x, mark);
-    return 1;
 }

@@ -114,35 +114,31 @@ void function_put_title(struct expander *x, const struct title *t, int part)
 }
 
 /* {{PAGENAME:title}} and similar functions: appends the part `c->which` (TITLE_*) of the title.
- * Appends nothing for the full names of special pages and media. Returns 1. */
-int function_title(struct expander *x, const struct function_call *c)
+ * Appends nothing for the full names of special pages and media. */
+void function_title(struct expander *x, struct function_call *c)
 {
     struct title *t = &x->scratch;
     int part = c->which & ~TITLE_ENCODED;
     if (title_read(t, x->site, c->first.s, c->first.n, 0) && (t->ns >= 0 || part != TITLE_FULL))
         function_put_title(x, t, c->which);
-    return 1;
 }
 
 /* ---- namespaces, addresses ------------------------------------------------------------------- */
 
-int function_ns(struct expander *x, const struct function_call *c)
+void function_ns(struct expander *x, struct function_call *c)
 {
     struct number n;
-    SCOPED(buf) name = BUF_INIT;
     int key = 0;
     int64_t number = number_integer(c->first);
     if (number)
         key = number > -100 && number < 1000000 ? (int)number : -100;
-    else if (!number_read(c->first, &n) && c->first.n &&
-             !dump_namespace(x->site, c->first.s, c->first.n, &key))
-        return 0;
-    buf_adds(&name, dump_namespace_name(x->site, key));
+    else if (!number_read(c->first, &n) && c->first.n)
+        c->is_refused = !dump_namespace(x->site, c->first.s, c->first.n, &key);
+    struct span name = span_of(c->is_refused ? "" : dump_namespace_name(x->site, key));
     if (c->which)
-        function_put_encoded(x, (struct span){ name.data, name.len }, URL_WIKI);
+        function_put_encoded(x, name, URL_WIKI);
     else
-        expand_put(x, (struct span){ name.data, name.len });
-    return 1;
+        expand_put(x, name);
 }
 
 /* Returns the URL of the wiki's pages without the title: "https://en.wikipedia.org/wiki/". */
@@ -214,15 +210,14 @@ static void put_html_but_apostrophes(struct expander *x, struct span s)
             expand_put_html(x, c);
 }
 
-int function_url(struct expander *x, const struct function_call *c)
+void function_url(struct expander *x, struct function_call *c)
 {
     struct title *t = &x->scratch;
     struct span query = expand_value(x, c, 1);
     int form = c->which & ~URL_HTML;
-    if (x->failed)
-        return 1;
-    if (!read_url_title(x, t, c->first))
-        return 0;
+    c->is_refused = !x->failed && !read_url_title(x, t, c->first);
+    if (x->failed || c->is_refused)
+        return;
     size_t mark = x->out.len;
     put_url(x, t, query, form);
     const char *section = form == URL_LOCAL ? NULL : memchr(c->first.s, '#', c->first.n);
@@ -232,13 +227,12 @@ int function_url(struct expander *x, const struct function_call *c)
     }
     if (c->which & URL_HTML)
         put_html_but_apostrophes(x, expand_take(x, mark));
-    return 1;
 }
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
 /* {{#titleparts:title|count|first}} */
-int function_titleparts(struct expander *x, const struct function_call *c)
+void function_titleparts(struct expander *x, struct function_call *c)
 {
     enum { PARTS_MAX = 25 };
     struct span count_text = expand_value(x, c, 1), first_text = expand_value(x, c, 2);
@@ -246,7 +240,7 @@ int function_titleparts(struct expander *x, const struct function_call *c)
     struct title *t = &x->scratch;
     if (!title_read(t, x->site, c->first.s, c->first.n, 0) || !t->text.len) {
         expand_put(x, c->first);
-        return 1;
+        return;
     }
     SCOPED(buf) b = BUF_INIT;
     title_put(x->site, t, &b);
@@ -266,7 +260,6 @@ int function_titleparts(struct expander *x, const struct function_call *c)
             buf_addc(&x->out, '/');
         expand_put(x, parts[i]);
     }
-    return 1;
 }
 
 static void put_depth_error(struct expander *x, const struct buf *path)
@@ -279,7 +272,7 @@ static void put_depth_error(struct expander *x, const struct buf *path)
 }
 
 /* {{#rel2abs:../other|base}} */
-int function_rel2abs(struct expander *x, const struct function_call *c)
+void function_rel2abs(struct expander *x, struct function_call *c)
 {
     struct span to = c->first, from = expand_value(x, c, 1);
     SCOPED(buf) path = BUF_INIT;
@@ -315,7 +308,6 @@ int function_rel2abs(struct expander *x, const struct function_call *c)
         }
         s += n + 1;
     }
-    return 1;
 }
 
 /* Returns the language code that the call gives, in lower case; the wiki's own if it gives none. */
@@ -328,7 +320,7 @@ static struct span code_of(struct expander *x, const struct function_call *c)
     return expand_take(x, mark);
 }
 
-int function_language(struct expander *x, const struct function_call *c)
+void function_language(struct expander *x, struct function_call *c)
 {
     struct span in = expand_value(x, c, 1);
     SCOPED(buf) wiki = BUF_INIT;
@@ -341,12 +333,11 @@ int function_language(struct expander *x, const struct function_call *c)
         expand_puts(x, name);
     else
         expand_put(x, c->first);
-    return 1;
 }
 
 /* {{#bcp47:code}}: the code that the web uses. Scripts get a capital: sr-Latn; regions get
  * capitals: pt-BR. Some codes of wikis are other codes there. */
-int function_bcp47(struct expander *x, const struct function_call *c)
+void function_bcp47(struct expander *x, struct function_call *c)
 {
     enum { CODE_MAX = 12 };
     char key[CODE_MAX + 1];
@@ -355,7 +346,7 @@ int function_bcp47(struct expander *x, const struct function_call *c)
                                                          : NULL;
     if (other) {
         expand_puts(x, other);
-        return 1;
+        return;
     }
     int is_private = 0; /* after "-x-" */
     for (size_t i = 0; i < code.n; i += part.n + 1) {
@@ -368,46 +359,42 @@ int function_bcp47(struct expander *x, const struct function_call *c)
         expand_put(x, (struct span){ part.s + capitals, part.n - capitals });
         is_private |= span_is(part, "x");
     }
-    return 1;
 }
 
 /* {{#dir:code}}: the direction of the language's script */
-int function_dir(struct expander *x, const struct function_call *c)
+void function_dir(struct expander *x, struct function_call *c)
 {
     const char *to_the_left = knowledge_find("directions", "", "left");
     expand_puts(x, span_in(code_of(x, c), to_the_left) ? "rtl" : "ltr");
-    return 1;
 }
 
 /* {{#contentmodel:how|title}}: pages of this wiki whose title is not given are wikitext. */
-int function_contentmodel(struct expander *x, const struct function_call *c)
+void function_contentmodel(struct expander *x, struct function_call *c)
 {
-    if (c->count > 1)
-        return 0;
-    expand_puts(x, "wikitext");
-    return 1;
+    c->is_refused = c->count > 1;
+    if (!c->is_refused)
+        expand_puts(x, "wikitext");
 }
 
 /* {{#isbn:number}} */
-int function_isbn(struct expander *x, const struct function_call *c)
+void function_isbn(struct expander *x, struct function_call *c)
 {
     expand_puts(x, "ISBN ");
     expand_put(x, c->first);
-    return 1;
 }
 
-/* {{int:message|first}}: appends the wiki's own message, if it has one; else "⧼message⧽". Returns
- * 1, or 0 if the call names no message. */
-int function_int(struct expander *x, const struct function_call *c)
+/* {{int:message|first}}: appends the wiki's own message, if it has one; else "⧼message⧽". */
+void function_int(struct expander *x, struct function_call *c)
 {
-    if (!c->first.n)
-        return 0;
+    c->is_refused = !c->first.n;
+    if (c->is_refused)
+        return;
     struct library_page *page = expand_find_page(x, c->first, LIBRARY_MESSAGES);
     if (!page || x->scratch.ns != LIBRARY_MESSAGES) {
         expand_puts(x, "⧼");
         expand_put(x, c->first);
         expand_puts(x, "⧽");
-        return 1;
+        return;
     }
     for (size_t i = 0; i < page->n && expand_pay(x, 1); i++) {
         int place = page->text[i] == '$' && i + 1 < page->n ? page->text[i + 1] - '0' : 0;
@@ -416,33 +403,28 @@ int function_int(struct expander *x, const struct function_call *c)
         else
             buf_addc(&x->out, page->text[i]);
     }
-    return 1;
 }
 
 /* {{#special:search}}: appends the full name of the special page. `c->which` 1: encoded for a URL.
- * Returns 1. */
-int function_special(struct expander *x, const struct function_call *c)
+ */
+void function_special(struct expander *x, struct function_call *c)
 {
     struct title *t = &x->scratch;
     if (title_read(t, x->site, c->first.s, c->first.n, NS_SPECIAL) && t->ns == NS_SPECIAL &&
         t->text.len)
         function_put_title(x, t, TITLE_FULL | (c->which ? TITLE_ENCODED : 0));
-    return 1;
 }
 
-int function_first(struct expander *x, const struct function_call *c)
+void function_first(struct expander *x, struct function_call *c)
 {
     expand_put(x, c->first);
-    return 1;
 }
 
-int function_nothing(struct expander *, const struct function_call *)
+void function_nothing(struct expander *, struct function_call *)
 {
-    return 1;
 }
 
-int function_zero(struct expander *x, const struct function_call *)
+void function_zero(struct expander *x, struct function_call *)
 {
     expand_puts(x, "0");
-    return 1;
 }

@@ -19,7 +19,7 @@ static struct span value(struct expander *x, const struct function_call *c, int 
 
 /* ---- case ----------------------------------------------------------------------------------- */
 
-int function_case(struct expander *x, const struct function_call *c)
+void function_case(struct expander *x, struct function_call *c)
 {
     unsigned (*change)(unsigned) = c->which == TEXT_LOWER || c->which == TEXT_LOWER_FIRST
                                        ? letter_case_lower
@@ -31,12 +31,11 @@ int function_case(struct expander *x, const struct function_call *c)
         n = utf8_read(s.s, s.n, &first);
     letter_case_put(&x->out, s.s, n, change);
     expand_put(x, (struct span){ s.s + n, s.n - n });
-    return 1;
 }
 
 /* ---- padding -------------------------------------------------------------------------------- */
 
-int function_pad(struct expander *x, const struct function_call *c)
+void function_pad(struct expander *x, struct function_call *c)
 {
     enum { LENGTH_MAX = 500 };
     struct span s = c->first, length = expand_value(x, c, 1);
@@ -53,12 +52,11 @@ int function_pad(struct expander *x, const struct function_call *c)
     }
     if (c->which == PAD_LEFT)
         expand_put(x, s);
-    return 1;
 }
 
 /* ---- numbers -------------------------------------------------------------------------------- */
 
-int function_formatnum(struct expander *x, const struct function_call *c)
+void function_formatnum(struct expander *x, struct function_call *c)
 {
     struct number_style style = number_style(x->site->lang.data);
     struct span how = expand_value(x, c, 1);
@@ -78,7 +76,6 @@ int function_formatnum(struct expander *x, const struct function_call *c)
         rest.n -= plain.n + mark.n;
         rest.s = mark.s + mark.n;
     }
-    return 1;
 }
 
 /* Returns 1 if s is a form such as "12=a dozen", with a digit before '=', else 0. */
@@ -91,7 +88,7 @@ static int is_exact_form(struct span s)
 }
 
 /* {{plural:n|one|more|12=a dozen}} */
-int function_plural(struct expander *x, const struct function_call *c)
+void function_plural(struct expander *x, struct function_call *c)
 {
     struct number n = { 0, 1 };
     struct number_style style = number_style(x->site->lang.data);
@@ -112,27 +109,24 @@ int function_plural(struct expander *x, const struct function_call *c)
         struct span key = { form.s, (size_t)(equals - form.s) };
         if (key.n == c->first.n && !memcmp(key.s, c->first.s, key.n)) {
             expand_put(x, (struct span){ equals + 1, form.n - key.n - 1 });
-            return 1;
+            return;
         }
     }
     int form = plural_form(x->site->lang.data, fabs(n.value));
     if (count)
         expand_put(x, forms[form < count ? form : count - 1]);
-    return 1;
 }
 
 /* {{gender:user|he|she|they}}: no user's gender is known, so it appends the form for that case: the
  * third, or else the first. */
-int function_gender(struct expander *x, const struct function_call *c)
+void function_gender(struct expander *x, struct function_call *c)
 {
     expand_argument(x, c, c->count > 3 ? 3 : 1);
-    return 1;
 }
 
-int function_grammar(struct expander *x, const struct function_call *c)
+void function_grammar(struct expander *x, struct function_call *c)
 {
     expand_argument(x, c, 1);
-    return 1;
 }
 
 /* ---- tags ----------------------------------------------------------------------------------- */
@@ -155,12 +149,12 @@ static void put_attribute(struct buf *out, struct span s)
 
 /* {{#tag:name|content|attribute=value}}: stores the tag and appends a mark. References are dropped.
  */
-int function_tag(struct expander *x, const struct function_call *c)
+void function_tag(struct expander *x, struct function_call *c)
 {
     SCOPED(buf) b = BUF_INIT;
     if (span_is(c->first, "ref")) {
         expand_hole(x);
-        return 1;
+        return;
     }
     struct span content = { "", 0 };
     if (c->count > 1)
@@ -176,7 +170,7 @@ int function_tag(struct expander *x, const struct function_call *c)
     }
     if (span_is(name, "pages")) {
         expand_book(x, c->frame, (struct span){ b.data + name.n + 1, b.len - name.n - 1 });
-        return 1;
+        return;
     }
     if (c->count > 1) {
         buf_addc(&b, '>');
@@ -188,7 +182,6 @@ int function_tag(struct expander *x, const struct function_call *c)
     size_t mark = x->out.len;
     expand_put(x, (struct span){ b.data, b.len });
     expand_keep_expanded(x, mark);
-    return 1;
 }
 
 /* ---- strings -------------------------------------------------------------------------------- */
@@ -212,18 +205,17 @@ static struct span space_if_empty(struct span s)
     return s.n ? s : (struct span){ " ", 1 };
 }
 
-int function_len(struct expander *x, const struct function_call *c)
+void function_len(struct expander *x, struct function_call *c)
 {
     struct span s = value(x, c, 0);
     buf_addf(&x->out, "%zu", utf8_count(s.s, s.n));
-    return 1;
 }
 
-int function_pos(struct expander *x, const struct function_call *c)
+void function_pos(struct expander *x, struct function_call *c)
 {
     struct span s = value(x, c, 0), needle = space_if_empty(value(x, c, 1));
     if (too_long(x, s, needle))
-        return 1;
+        return;
     int64_t skip = number_integer(expand_value(x, c, 2)), count = (int64_t)utf8_count(s.s, s.n);
     skip = skip < 0 ? skip + count : skip;
     skip = skip < 0 ? 0 : skip > count ? count : skip;
@@ -231,28 +223,26 @@ int function_pos(struct expander *x, const struct function_call *c)
     const char *at = memmem(s.s + begin, s.n - begin, needle.s, needle.n);
     if (at)
         buf_addf(&x->out, "%zu", utf8_count(s.s, (size_t)(at - s.s)));
-    return 1;
 }
 
-int function_rpos(struct expander *x, const struct function_call *c)
+void function_rpos(struct expander *x, struct function_call *c)
 {
     struct span s = value(x, c, 0), needle = space_if_empty(value(x, c, 1));
     if (too_long(x, s, needle))
-        return 1;
+        return;
     long at = -1;
     for (size_t i = 0; i + needle.n <= s.n; i++)
         if (!memcmp(s.s + i, needle.s, needle.n))
             at = (long)utf8_count(s.s, i);
     buf_addf(&x->out, "%ld", at);
-    return 1;
 }
 
 /* {{#sub:text|start|length}}: appends a part of the text. Negative values count from its end. */
-int function_sub(struct expander *x, const struct function_call *c)
+void function_sub(struct expander *x, struct function_call *c)
 {
     struct span s = value(x, c, 0);
     if (too_long(x, s, s))
-        return 1;
+        return;
     int64_t count = (int64_t)utf8_count(s.s, s.n);
     int64_t start = number_integer(expand_value(x, c, 1));
     int64_t length = number_integer(expand_value(x, c, 2));
@@ -261,11 +251,10 @@ int function_sub(struct expander *x, const struct function_call *c)
     int64_t end = length > 0 ? start + length : length < 0 ? count + length : count;
     end = end > count ? count : end;
     if (end <= start)
-        return 1;
+        return;
     size_t from = utf8_offset(s.s, s.n, (size_t)start);
     size_t to = utf8_offset(s.s, s.n, (size_t)end);
     expand_put(x, (struct span){ s.s + from, to - from });
-    return 1;
 }
 
 size_t function_count_of(struct span s, struct span what)
@@ -277,13 +266,11 @@ size_t function_count_of(struct span s, struct span what)
     return count;
 }
 
-int function_count(struct expander *x, const struct function_call *c)
+void function_count(struct expander *x, struct function_call *c)
 {
     struct span s = value(x, c, 0), needle = space_if_empty(value(x, c, 1));
-    if (too_long(x, s, needle))
-        return 1;
-    buf_addf(&x->out, "%zu", function_count_of(s, needle));
-    return 1;
+    if (!too_long(x, s, needle))
+        buf_addf(&x->out, "%zu", function_count_of(s, needle));
 }
 
 void function_put_replaced(struct expander *x, struct span s, struct span what, struct span with,
@@ -299,11 +286,11 @@ void function_put_replaced(struct expander *x, struct span s, struct span what, 
         }
 }
 
-int function_replace(struct expander *x, const struct function_call *c)
+void function_replace(struct expander *x, struct function_call *c)
 {
     struct span s = value(x, c, 0), what = space_if_empty(value(x, c, 1)), with = value(x, c, 2);
     if (too_long(x, s, what) || too_long(x, with, with))
-        return 1;
+        return;
     int64_t most = c->count > 3 ? number_integer(expand_value(x, c, 3)) : -1;
     size_t mark = x->out.len;
     function_put_replaced(x, s, what, with, most);
@@ -311,16 +298,15 @@ int function_replace(struct expander *x, const struct function_call *c)
         buf_truncate(&x->out, mark);
         too_long_error(x);
     }
-    return 1;
 }
 
 /* {{#explode:text|delimiter|position|limit}}: appends one of the parts into which the delimiter
  * divides the text. */
-int function_explode(struct expander *x, const struct function_call *c)
+void function_explode(struct expander *x, struct function_call *c)
 {
     struct span s = value(x, c, 0), by = space_if_empty(value(x, c, 1));
     if (too_long(x, s, by))
-        return 1;
+        return;
     int64_t want = number_integer(expand_value(x, c, 2));
     int64_t limit = number_integer(expand_value(x, c, 3));
     struct span pieces[STRING_MAX + 1];
@@ -337,7 +323,6 @@ int function_explode(struct expander *x, const struct function_call *c)
     want = want < 0 ? want + count : want;
     if (want >= 0 && want < count)
         expand_put(x, pieces[want]);
-    return 1;
 }
 
 /* ---- URLs ----------------------------------------------------------------------------------- */
@@ -357,12 +342,11 @@ void function_put_decoded(struct expander *x, struct span s)
     }
 }
 
-int function_urldecode(struct expander *x, const struct function_call *c)
+void function_urldecode(struct expander *x, struct function_call *c)
 {
     struct span s = value(x, c, 0);
     if (!too_long(x, s, s))
         function_put_decoded(x, s);
-    return 1;
 }
 
 void function_put_encoded(struct expander *x, struct span s, enum url_style style)
@@ -380,14 +364,13 @@ void function_put_encoded(struct expander *x, struct span s, enum url_style styl
     }
 }
 
-int function_urlencode(struct expander *x, const struct function_call *c)
+void function_urlencode(struct expander *x, struct function_call *c)
 {
     struct span how = expand_value(x, c, 1), s = value(x, c, 0);
     function_put_encoded(x, s,
                          span_is(how, "WIKI")   ? URL_WIKI
                          : span_is(how, "PATH") ? URL_PATH
                                                 : URL_QUERY);
-    return 1;
 }
 
 /* Returns the length of the link at s and sets *label to its label; 0 if there is no link. */
@@ -442,7 +425,7 @@ static size_t put_reference(struct span s, struct buf *out)
     return n;
 }
 
-int function_anchorencode(struct expander *x, const struct function_call *c)
+void function_anchorencode(struct expander *x, struct function_call *c)
 {
     struct span s = value(x, c, 0), label;
     SCOPED(buf) anchor = BUF_INIT;
@@ -468,5 +451,4 @@ int function_anchorencode(struct expander *x, const struct function_call *c)
     while (anchor.len && anchor.data[anchor.len - 1] == '_')
         buf_truncate(&anchor, anchor.len - 1);
     put_attribute_text(x, &anchor);
-    return 1;
 }

@@ -4,7 +4,6 @@
 #include "wikiprep/site/names.h"
 #include "wikiprep/values/calendar.h"
 #include "wikiprep/values/moment.h"
-#include "wikiprep/values/number.h"
 
 /* Returns the library's date, which is used as the current time. */
 static struct moment now(const struct expander *x)
@@ -23,29 +22,35 @@ void function_put_time(struct expander *x, const char *format, const char *times
 
 /* ---- reordering a date --------------------------------------------------------------------- */
 
-enum date_order { NO_ORDER, MDY, DMY, YMD, ISO, YDM, DM, MD };
-
 struct date {
-    enum date_order order;
-    struct span day, year; /* as written in the input */
-    int month;
+    int year, month, day; /* year -1: it has none */
 };
 
-static size_t take_digits(struct span *s, size_t least, size_t most, struct span *taken)
+/* The orders in which dates are read and written. In a format, y, m and d are a year, month and day
+ * with all their digits, Y and j ones without zeros before them, and F is a month's name. A space
+ * is read as one space or '_'; ',' and ';' as spaces, a comma or both. They are written as ", " and
+ * " ". */
+static const struct order {
+    const char *wish, *format; /* wish NULL: it cannot be asked for */
+} orders[] = { { "ISO 8601", "y-m-d" }, { "dmy", "j F" },  { "mdy", "F j" },  { "dmy", "j F;Y" },
+               { "mdy", "F j,Y" },      { NULL, "Y,j F" }, { "ymd", "Y;F j" } };
+enum { ORDERS = sizeof orders / sizeof *orders };
+
+/* Sets *value to the number of at least `least` and at most `most` digits at the start of *s, and
+ * moves *s past it. Returns 1, or 0 if there is none. */
+static int take_digits(struct span *s, size_t least, size_t most, int *value)
 {
     size_t n = 0;
     while (n < s->n && n < most && s->s[n] >= '0' && s->s[n] <= '9')
         n++;
-    if (n < least)
-        return 0;
-    *taken = (struct span){ s->s, n };
+    int is_there = n >= least && span_number((struct span){ s->s, n }, value);
     s->s += n, s->n -= n;
-    return n;
+    return is_there;
 }
 
 /* Sets *month (1 to 12) by the longest name of a month at the start of *s, and moves *s past it.
- * Returns the name's length in bytes; 0: there is none. */
-static size_t take_month(struct expander *x, struct span *s, int *month)
+ * Returns 1, or 0 if there is none. */
+static int take_month(struct expander *x, struct span *s, int *month)
 {
     size_t best = 0;
     for (int i = 0; i < 24; i++) {
@@ -57,123 +62,94 @@ static size_t take_month(struct expander *x, struct span *s, int *month)
         }
     }
     s->s += best, s->n -= best;
-    return best;
+    return best > 0;
 }
 
-/* Moves *s past one space or '_'; with `comma` 1, past a comma with spaces around it, or past
- * spaces. Returns the number of bytes, 0 if there is nothing to pass. */
-static size_t take_gap(struct span *s, int comma)
+/* Moves *s past what a sign of a format stands for. Returns 1, or 0 if it is not there. */
+static int take_sign(struct span *s, char sign)
 {
     size_t n = 0;
-    while (n < s->n && comma && s->s[n] == ' ')
-        n++;
-    if (n < s->n && comma && s->s[n] == ',')
-        for (n++; n < s->n && s->s[n] == ' ';)
+    if (sign == ',' || sign == ';') {
+        while (n < s->n && s->s[n] == ' ')
             n++;
-    if (!comma && s->n && strchr(" _", *s->s))
-        n = 1;
+        if (n < s->n && s->s[n] == ',')
+            for (n++; n < s->n && s->s[n] == ' ';)
+                n++;
+    } else {
+        n = s->n && (*s->s == sign || (*s->s == '_' && sign == ' '));
+    }
     s->s += n, s->n -= n;
-    return n;
+    return n > 0;
 }
 
-/* Reads "25 December" or "December 25" at the start of *s into *d, and moves *s past it. Returns DM
- * or MD for the order of the two, or NO_ORDER if they are not there. */
-static enum date_order take_day_and_month(struct expander *x, struct span *s, struct date *d)
+static int take_part(struct expander *x, struct span *s, char part, struct date *d)
 {
-    if (take_digits(s, 1, 2, &d->day))
-        return take_gap(s, 0) && take_month(x, s, &d->month) ? DM : NO_ORDER;
-    return take_month(x, s, &d->month) && take_gap(s, 0) && take_digits(s, 1, 2, &d->day)
-               ? MD
-               : NO_ORDER;
-}
-
-static int read_iso(struct span s, struct date *d)
-{
-    struct span month;
-    if (s.n != 10 || !take_digits(&s, 4, 4, &d->year) || *s.s != '-')
-        return 0;
-    s.s++, s.n--;
-    if (!take_digits(&s, 2, 2, &month) || *s.s != '-')
-        return 0;
-    s.s++, s.n--;
-    d->month = (int)number_integer(month);
-    d->order = ISO;
-    return take_digits(&s, 2, 2, &d->day) && d->month >= 1 && d->month <= 12;
-}
-
-static int read_date(struct expander *x, struct span s, struct date *d)
-{
-    struct span begin = s;
-    if (read_iso(s, d))
-        return 1;
-    enum date_order part = take_day_and_month(x, &s, d);
-    if (part && !s.n) {
-        d->order = part;
-        return 1;
+    switch (part) {
+    case 'y': return take_digits(s, 4, 4, &d->year);
+    case 'm': return take_digits(s, 2, 2, &d->month);
+    case 'd': return take_digits(s, 2, 2, &d->day);
+    case 'Y': return take_digits(s, 1, 4, &d->year);
+    case 'F': return take_month(x, s, &d->month);
+    case 'j': return take_digits(s, 1, 2, &d->day);
+    default: return take_sign(s, part);
     }
-    if (part) {
-        d->order = part == DM ? DMY : MDY;
-        return take_gap(&s, 1) && take_digits(&s, 1, 4, &d->year) && !s.n;
-    }
-    s = begin;
-    if (!take_digits(&s, 1, 4, &d->year) || !take_gap(&s, 1))
-        return 0;
-    part = take_day_and_month(x, &s, d);
-    d->order = part == DM ? YDM : YMD;
-    return part && !s.n;
 }
 
-static enum date_order target(struct span wish, enum date_order source)
+/* Reads s, which must be a date in this format, into *d. Returns 1, or 0 if it is none. */
+static int read_date(struct expander *x, struct span s, const char *format, struct date *d)
 {
-    static const struct {
-        const char *name;
-        enum date_order order;
-    } wishes[] = { { "dmy", DMY }, { "mdy", MDY }, { "ymd", YMD }, { "ISO 8601", ISO } };
-    enum date_order order = NO_ORDER;
-    for (size_t i = 0; i < sizeof wishes / sizeof *wishes; i++)
-        if (bytes_are(wish.s, wish.n, wishes[i].name))
-            order = wishes[i].order;
-    if (source == DM || source == MD)
-        return order == MDY ? MD : order == DMY ? DM : source;
-    return order ? order : source;
+    *d = (struct date){ .year = -1 };
+    for (; *format; format++)
+        if (!take_part(x, &s, *format, d))
+            return 0;
+    return !s.n && d->month >= 1 && d->month <= 12;
+}
+
+static void put_date(struct expander *x, const struct date *d, const char *format)
+{
+    for (; *format; format++)
+        switch (*format) {
+        case 'y': buf_addf(&x->out, "%04d", d->year); break;
+        case 'm': buf_addf(&x->out, "%02d", d->month); break;
+        case 'd': buf_addf(&x->out, "%02d", d->day); break;
+        case 'Y': buf_addf(&x->out, "%d", d->year); break;
+        case 'F':
+            span_put(calendar_name(x->site->lang.data, CALENDAR_MONTH, d->month - 1), &x->out);
+            break;
+        case 'j': buf_addf(&x->out, "%d", d->day); break;
+        case ',': buf_adds(&x->out, ", "); break;
+        case ';': buf_addc(&x->out, ' '); break;
+        default: buf_addc(&x->out, *format); break;
+        }
 }
 
 /* {{#formatdate:date|order}} */
-int function_formatdate(struct expander *x, const struct function_call *c)
+void function_formatdate(struct expander *x, struct function_call *c)
 {
-    static const char *const formats[] = { "",      "F j, Y", "j F Y", "Y F j",
-                                           "y-m-d", "Y, j F", "j F",   "F j" };
     struct span wish = expand_value(x, c, 1);
-    struct date d = { 0 };
-    if (!read_date(x, c->first, &d)) {
+    struct date d;
+    size_t order = 0;
+    while (order < ORDERS && !read_date(x, c->first, orders[order].format, &d))
+        order++;
+    if (order == ORDERS) {
         expand_put(x, c->first);
-        return 1;
+        return;
     }
-    int day = (int)number_integer(d.day), year = (int)number_integer(d.year);
+    for (size_t i = 0; i < ORDERS; i++) /* a date without a year stays without one */
+        if (orders[i].wish && bytes_are(wish.s, wish.n, orders[i].wish) &&
+            !strpbrk(orders[i].format, "Yy") == (d.year < 0))
+            order = i;
     expand_puts(x, "<span class=\"mw-formatted-date\" title=\"");
-    if (d.year.n)
-        buf_addf(&x->out, "%04d-", year);
-    buf_addf(&x->out, "%02d-%02d\">", d.month, day);
-    for (const char *f = formats[target(wish, d.order)]; *f; f++)
-        switch (*f) {
-        case 'F':
-            span_put(calendar_name(x->site->lang.data, CALENDAR_MONTH, d.month - 1), &x->out);
-            break;
-        case 'j': buf_addf(&x->out, "%d", day); break;
-        case 'Y': buf_addf(&x->out, "%d", year); break;
-        case 'y': buf_addf(&x->out, "%04d", year); break;
-        case 'm': buf_addf(&x->out, "%02d", d.month); break;
-        case 'd': buf_addf(&x->out, "%02d", day); break;
-        default: buf_addc(&x->out, *f); break;
-        }
+    put_date(x, &d, d.year < 0 ? "m-d" : "y-m-d");
+    expand_puts(x, "\">");
+    put_date(x, &d, orders[order].format);
     expand_puts(x, "</span>");
-    return 1;
 }
 
 /* ---- formatting a date --------------------------------------------------------------------- */
 
 /* {{#time:format|date|language}} */
-int function_time(struct expander *x, const struct function_call *c)
+void function_time(struct expander *x, struct function_call *c)
 {
     struct span date = expand_value(x, c, 1), lang = expand_value(x, c, 2);
     struct moment today = now(x), m = today;
@@ -193,5 +169,4 @@ int function_time(struct expander *x, const struct function_call *c)
         const char *code = expand_copy(x, lang).s;
         moment_format(&m, c->first, calendar_has(code) ? code : x->site->lang.data, &x->out);
     }
-    return 1;
 }

@@ -1,14 +1,14 @@
 /*
  * functions.h - the parser functions that the table in function.c lists; not for others.
  *
- * Each function appends the call's result and returns 1, or returns 0 if it does not handle this
- * call. The call's `which` selects a variant of the function.
+ * Each function appends the call's result, or sets `is_refused` if it does not handle this call.
+ * The call's `which` selects a variant of the function.
  */
 #pragma once
 
 #include "wikiprep/expand/expand_state.h"
 
-typedef int parser_function(struct expander *x, const struct function_call *c);
+typedef void parser_function(struct expander *x, struct function_call *c);
 
 /* function_logic.c: conditions and expressions */
 parser_function function_if, function_ifeq, function_iferror, function_ifexist, function_ifexpr,

@@ -27,21 +27,21 @@ typedef int (*module)(struct module_call *m);
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-static int own(struct module_call *m, const char *name, struct span *value)
+static int own(struct module_call *m, struct span name, struct span *value)
 {
-    return expand_parameter(m->x, &m->own, span_of(name), value);
+    return expand_parameter(m->x, &m->own, name, value);
 }
 
 /* Returns the argument with this name or, if there is none, the one at position *place, and then
  * increments *place. It is empty if there is neither. Marks are removed, because the value may be
  * cut or counted. */
-static struct span argument(struct module_call *m, const char *name, int *place)
+static struct span argument(struct module_call *m, struct span name, int *place)
 {
     char number[16];
     struct span value = { "", 0 };
     if (!own(m, name, &value)) {
         snprintf(number, sizeof number, "%d", (*place)++);
-        own(m, number, &value);
+        own(m, span_of(number), &value);
     }
     return expand_without_marks(m->x, value);
 }
@@ -53,7 +53,7 @@ static int nth(struct module_call *m, int n, struct span *value)
     char number[16];
     snprintf(number, sizeof number, "%d", n);
     if (m->own.argument_count)
-        return own(m, number, value);
+        return own(m, span_of(number), value);
     return expand_parameter(m->x, m->caller, span_of(number), value);
 }
 
@@ -92,101 +92,93 @@ static void put_range(struct module_call *m, struct span s, int64_t first, int64
     expand_put(m->x, (struct span){ s.s + begin, end - begin });
 }
 
-static int string_sub(struct module_call *m)
+static void string_sub(struct module_call *m, const struct span *a)
 {
-    int place = 1, by_length = span_is(m->function, "sublength");
-    struct span s = argument(m, "s", &place), i = argument(m, "i", &place);
-    struct span j = argument(m, by_length ? "len" : "j", &place);
-    int64_t first = number_integer(i), last = number_integer(j);
-    if (!by_length) {
-        put_range(m, s, i.n ? first : 1, j.n ? last : -1);
-        return 1;
-    }
-    size_t count = utf8_count(s.s, s.n); /* counted from 0 */
-    first = first < 0 ? 0 : first > (int64_t)count ? (int64_t)count : first;
-    size_t begin = utf8_offset(s.s, s.n, (size_t)first);
-    struct span rest = { s.s + begin, s.n - begin };
-    if (j.n)
-        rest.n = utf8_offset(rest.s, rest.n, last > 0 ? (size_t)last : 0);
+    put_range(m, a[0], a[1].n ? number_integer(a[1]) : 1, a[2].n ? number_integer(a[2]) : -1);
+}
+
+static void string_sublength(struct module_call *m, const struct span *a)
+{
+    int64_t first = number_integer(a[1]), length = number_integer(a[2]); /* counted from 0 */
+    size_t begin = utf8_offset(a[0].s, a[0].n, first > 0 ? (size_t)first : 0);
+    struct span rest = { a[0].s + begin, a[0].n - begin };
+    if (a[2].n)
+        rest.n = utf8_offset(rest.s, rest.n, length > 0 ? (size_t)length : 0);
     expand_put(m->x, rest);
-    return 1;
 }
 
-static int string_find(struct module_call *m)
+static void string_find(struct module_call *m, const struct span *a)
 {
-    int place = 1;
-    struct span s = argument(m, "source", &place), target = argument(m, "target", &place);
-    int64_t start = number_integer(argument(m, "start", &place));
-    if (!span_truth(argument(m, "plain", &place), 1))
-        return 0;
-    size_t begin = utf8_offset(s.s, s.n, start > 1 ? (size_t)start - 1 : 0);
-    const char *at = s.n && target.n ? memmem(s.s + begin, s.n - begin, target.s, target.n) : NULL;
-    put_count(m, at ? utf8_count(s.s, (size_t)(at - s.s)) + 1 : 0);
-    return 1;
+    int64_t start = number_integer(a[2]);
+    size_t begin = utf8_offset(a->s, a->n, start > 1 ? (size_t)start - 1 : 0);
+    const char *at = a->n && a[1].n ? memmem(a->s + begin, a->n - begin, a[1].s, a[1].n) : NULL;
+    put_count(m, at ? utf8_count(a->s, (size_t)(at - a->s)) + 1 : 0);
 }
 
-static int string_replace(struct module_call *m)
+static void string_replace(struct module_call *m, const struct span *a)
 {
-    int place = 1;
-    struct span s = argument(m, "source", &place), what = argument(m, "pattern", &place);
-    struct span with = argument(m, "replace", &place), count = argument(m, "count", &place);
-    if (!span_truth(argument(m, "plain", &place), 1))
-        return 0;
-    function_put_replaced(m->x, s, what, with, count.n ? number_integer(count) : -1);
-    return 1;
+    function_put_replaced(m->x, a[0], a[1], a[2], a[3].n ? number_integer(a[3]) : -1);
 }
 
-static int string_repeat(struct module_call *m)
+static void string_repeat(struct module_call *m, const struct span *a)
 {
     enum { TIMES_MAX = 10000 };
-    int place = 1;
-    struct span s = argument(m, "source", &place);
-    int64_t times = number_integer(argument(m, "count", &place));
+    int64_t times = number_integer(a[1]);
     for (int64_t i = 0; i < times && i < TIMES_MAX && m->x->out.len < 1 << 20; i++)
-        expand_put(m->x, s);
-    return 1;
+        expand_put(m->x, a[0]);
 }
 
-static int string_count(struct module_call *m)
+static void string_count(struct module_call *m, const struct span *a)
 {
-    int place = 1;
-    struct span s = argument(m, "source", &place), what = argument(m, "pattern", &place);
-    if (!span_truth(argument(m, "plain", &place), 1))
-        return 0;
-    put_count(m, function_count_of(s, what));
-    return 1;
+    put_count(m, function_count_of(a[0], a[1]));
+}
+
+static void string_len(struct module_call *m, const struct span *a)
+{
+    put_count(m, utf8_count(a->s, a->n));
+}
+
+static void string_pos(struct module_call *m, const struct span *a)
+{
+    int64_t at = number_integer(a[1]);
+    put_range(m, a[0], at, at);
+}
+
+static void string_endswith(struct module_call *m, const struct span *a)
+{
+    if (a->n >= a[1].n && !memcmp(a->s + a->n - a[1].n, a[1].s, a[1].n))
+        expand_puts(m->x, "yes");
 }
 
 static int string(struct module_call *m)
 {
-    int place = 1;
-    struct span f = m->function;
-    if (span_in(f, "sub|sublength"))
-        return string_sub(m);
-    if (span_in(f, "find|str_find"))
-        return string_find(m);
-    if (span_is(f, "replace"))
-        return string_replace(m);
-    if (span_is(f, "rep"))
-        return string_repeat(m);
-    if (span_is(f, "count"))
-        return string_count(m);
-    if (span_is(f, "len")) {
-        struct span s = argument(m, "s", &place);
-        put_count(m, utf8_count(s.s, s.n));
-        return 1;
-    }
-    if (span_is(f, "pos")) {
-        struct span s = argument(m, "target", &place);
-        int64_t at = number_integer(argument(m, "pos", &place));
-        put_range(m, s, at, at);
-        return 1;
-    }
-    if (span_is(f, "endswith")) {
-        struct span s = argument(m, "source", &place), end = argument(m, "pattern", &place);
-        if (!end.n || (s.n >= end.n && !memcmp(s.s + s.n - end.n, end.s, end.n)))
-            expand_puts(m->x, "yes");
-        return 1;
+    enum { ARGUMENTS_MAX = 5 };
+    static const struct {
+        const char *names, *arguments; /* if "plain" is given and false, the others are patterns */
+        void (*run)(struct module_call *m, const struct span *a);
+    } functions[] = {
+        { "sub", "s|i|j", string_sub },
+        { "sublength", "s|i|len", string_sublength },
+        { "find|str_find", "source|target|start|plain", string_find },
+        { "replace", "source|pattern|replace|count|plain", string_replace },
+        { "rep", "source|count", string_repeat },
+        { "count", "source|pattern|plain", string_count },
+        { "len", "s", string_len },
+        { "pos", "target|pos", string_pos },
+        { "endswith", "source|pattern", string_endswith },
+    };
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        if (!span_in(m->function, functions[i].names))
+            continue;
+        struct span a[ARGUMENTS_MAX], name;
+        int place = 1, count = 0, plain = 1;
+        for (const char *list = functions[i].arguments; span_next(&list, '|', &name); count++) {
+            a[count] = argument(m, name, &place);
+            plain = span_is(name, "plain") ? span_truth(a[count], 1) : 1;
+        }
+        if (plain)
+            functions[i].run(m, a);
+        return plain;
     }
     return 0;
 }
@@ -219,8 +211,8 @@ static int math_round(struct module_call *m)
 {
     int place = 1;
     struct number value = { 0, 0 };
-    number_read(argument(m, "value", &place), &value);
-    double power = pow(10, (double)number_integer(argument(m, "precision", &place)));
+    number_read(argument(m, span_of("value"), &place), &value);
+    double power = pow(10, (double)number_integer(argument(m, span_of("precision"), &place)));
     put_number(m, floor(value.value * power + 0.5) / power);
     return 1;
 }
@@ -293,7 +285,7 @@ static int separated(struct module_call *m)
                                                        : "";
     struct span separator = span_of(text);
     if (!separator.n)
-        own(m, "separator", &separator);
+        own(m, span_of("separator"), &separator);
     join(m, "", "", separator);
     return 1;
 }
@@ -405,21 +397,21 @@ static int leave_module(struct module_call *m, const struct function_call *c, st
     SCOPED(buf) template = BUF_INIT;
     size_t before = strcspn(shown, "*");
     buf_add(&template, shown, before);
-    if (shown[before] && own(m, "code", &code)) /* lang-* */
+    if (shown[before] && own(m, span_of("code"), &code)) /* lang-* */
         span_put(expand_without_marks(m->x, code), &template);
     expand_leave(m->x, c->frame, c->tree, (struct span){ template.data, template.len },
                  m->own.first, c->frame);
     return 1;
 }
 
-int function_invoke(struct expander *x, const struct function_call *c)
+void function_invoke(struct expander *x, struct function_call *c)
 {
     struct span name = c->first;
     struct module_call m = { .x = x, .caller = c->frame };
     m.own = (struct frame){ .caller = c->frame, .caller_tree = c->tree };
     if (c->count < 2) {
         put_script_error(x, "You must specify a function to call.");
-        return 1;
+        return;
     }
     m.function = expand_value(x, c, 1);
     if (c->count > 2)
@@ -432,16 +424,15 @@ int function_invoke(struct expander *x, const struct function_call *c)
         is_there = 1;
         m.text = modules[i].text;
         if (modules[i].run(&m))
-            return 1;
+            return;
     }
     buf_truncate(&x->out, mark);
     if (x->failed)
-        return 1;
+        return;
     if (leave_module(&m, c, name))
-        return 1;
+        return;
     if (is_there || expand_find_page(x, name, LIBRARY_MODULES))
         expand_fail(x, c->frame);
     else if (!expand_give_up(x, c->frame))
         put_no_module(x, name);
-    return 1;
 }

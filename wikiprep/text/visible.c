@@ -41,19 +41,6 @@ static int read_tag(const char *s, const char *end, struct tag *t)
     return 1;
 }
 
-static int has_hidden_class(struct span classes)
-{
-    for (size_t i = 0; i < classes.n;) {
-        size_t n = 0;
-        while (i + n < classes.n && !isspace((unsigned char)classes.s[i + n]))
-            n++;
-        if (span_in((struct span){ classes.s + i, n }, hidden_classes))
-            return 1;
-        i += n + 1;
-    }
-    return 0;
-}
-
 static int is_not_displayed(struct span style)
 {
     const char *end = style.s + style.n, *s = style.s;
@@ -69,7 +56,7 @@ static int is_not_displayed(struct span style)
 
 int visible_hides(struct span class, struct span style)
 {
-    return has_hidden_class(class) || is_not_displayed(style);
+    return span_has_word(class, hidden_classes) || is_not_displayed(style);
 }
 
 static struct span attribute(const struct tag *t, const char *name)

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE /* strchrnul */
 #include "wikiprep/values/span.h"
 
+#include <ctype.h>
 #include <strings.h>
 
 #include "wikiprep/values/marks.h"
@@ -52,6 +53,18 @@ int span_in(struct span s, const char *words)
         if (n == s.n && !strncasecmp(w, s.s, n))
             return 1;
         w += n;
+    }
+    return 0;
+}
+
+int span_has_word(struct span s, const char *words)
+{
+    for (size_t n; s.n; s.s += n, s.n -= n) {
+        for (n = 0; n < s.n && !isspace((unsigned char)s.s[n]);)
+            n++;
+        if (span_in((struct span){ s.s, n }, words))
+            return 1;
+        n += n < s.n;
     }
     return 0;
 }

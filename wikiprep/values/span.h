@@ -41,6 +41,9 @@ int span_is(struct span s, const char *text);
  * ASCII letters does not count. */
 int span_in(struct span s, const char *words);
 
+/* Returns 1 if span_in holds for one of the words of s, which spaces separate, else 0. */
+int span_has_word(struct span s, const char *words);
+
 /* Returns the place (from 0) of the item of the list "A|B C|D" that has the word s, or -1. The case
  * of ASCII letters does not count. */
 int span_place(struct span s, const char *list);
