@@ -55,14 +55,16 @@ size_t span_tag_end(const struct buf *text, size_t at)
     return 0;
 }
 
-int span_find_open(const struct buf *text, size_t from, const char *what, struct range *found)
+static int find_tag(const struct buf *text, size_t from, const char *what, int closing,
+                    struct range *found)
 {
     for (const char *s; from < text->len; from = (size_t)(s - text->data) + 1) {
         if (!(s = memchr(text->data + from, '<', text->len - from)))
             return 0;
-        size_t begin = (size_t)(s - text->data), name_end = span_tag(text, begin, what, 0, 1);
-        size_t end = name_end ? span_tag_end(text, name_end) : 0;
-        if (end && text->data[end - 1] != '/') {
+        size_t begin = (size_t)(s - text->data), end = span_tag(text, begin, what, closing, 1);
+        if (end)
+            end = closing ? skip_spaces(text, end) : span_tag_end(text, end);
+        if (end && (closing ? text->data[end] == '>' : text->data[end - 1] != '/')) {
             *found = (struct range){ begin, end + 1 };
             return 1;
         }
@@ -70,19 +72,14 @@ int span_find_open(const struct buf *text, size_t from, const char *what, struct
     return 0;
 }
 
+int span_find_open(const struct buf *text, size_t from, const char *what, struct range *found)
+{
+    return find_tag(text, from, what, 0, found);
+}
+
 int span_find_close(const struct buf *text, size_t from, const char *what, struct range *found)
 {
-    for (const char *s; from < text->len; from = (size_t)(s - text->data) + 1) {
-        if (!(s = memchr(text->data + from, '<', text->len - from)))
-            return 0;
-        size_t begin = (size_t)(s - text->data), name_end = span_tag(text, begin, what, 1, 1);
-        size_t end = name_end ? skip_spaces(text, name_end) : 0;
-        if (end && text->data[end] == '>') {
-            *found = (struct range){ begin, end + 1 };
-            return 1;
-        }
-    }
-    return 0;
+    return find_tag(text, from, what, 1, found);
 }
 
 void spans_add(struct ranges *s, size_t begin, size_t end)

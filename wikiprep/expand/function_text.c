@@ -90,7 +90,7 @@ static int is_exact_form(struct span s)
 /* {{plural:n|one|more|12=a dozen}} */
 void function_plural(struct expander *x, struct function_call *c)
 {
-    struct number n = { 0, 1 };
+    struct number n = { .is_integer = 1 };
     struct number_style style = number_style(x->site->lang.data);
     SCOPED(buf) plain = BUF_INIT;
     number_unformat(c->first, &style, &plain);

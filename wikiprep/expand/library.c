@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* memmem */
 #include "wikiprep/expand/library.h"
 
 #include "common/base/hash.h"

@@ -210,7 +210,7 @@ static int fold(struct module_call *m, char how, double *result)
 static int math_round(struct module_call *m)
 {
     int place = 1;
-    struct number value = { 0, 0 };
+    struct number value = { 0 };
     number_read(argument(m, span_of("value"), &place), &value);
     double power = pow(10, (double)number_integer(argument(m, span_of("precision"), &place)));
     put_number(m, floor(value.value * power + 0.5) / power);
@@ -224,7 +224,7 @@ static int math(struct module_call *m)
         char how;
     } folds[] = { { "max", '>' }, { "min", '<' }, { "sum", '+' }, { "average", '/' } };
     struct span first = { "", 0 };
-    struct number a = { 0, 0 };
+    struct number a = { 0 };
     double v = 0;
     for (size_t i = 0; i < sizeof folds / sizeof *folds; i++)
         if (span_is(m->function, folds[i].name)) {

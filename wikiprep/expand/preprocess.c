@@ -219,16 +219,9 @@ static size_t find_close(struct preprocessor *p, int tag, size_t at, size_t *aft
     return close ? (size_t)(close - p->s) : 0;
 }
 
-/* Returns the end of the comment that begins at `at`. An unclosed comment ends with its line. */
 static size_t comment_end(struct preprocessor *p, size_t at)
 {
-    const char *s = p->s + at;
-    const char *close = p->no_comment_close ? NULL : memmem(s + 4, p->n - at - 4, "-->", 3);
-    if (close)
-        return (size_t)(close - p->s) + 3;
-    p->no_comment_close = 1;
-    const char *lf = memchr(s, '\n', p->n - at);
-    return lf ? (size_t)(lf - p->s) : p->n;
+    return (size_t)(tag_comment_end(p->s + at, p->s + p->n, &p->no_comment_close) - p->s);
 }
 
 /* Skips a comment. If only comments and blanks are on its line, the whole line is dropped. */
@@ -238,8 +231,7 @@ static void on_comment(struct preprocessor *p)
     size_t end = comment_end(p, p->i), begin = p->i - spaces_before(p, p->i), line = end;
     int may_have_line = begin && s[begin - 1] == '\n';
     while (may_have_line) {
-        while (line < p->n && (s[line] == ' ' || s[line] == '\t'))
-            line++;
+        line = (size_t)(span_past(s + line, s + p->n, " \t") - s);
         if (line + 4 > p->n || memcmp(s + line, "<!--", 4))
             break;
         line = comment_end(p, line);

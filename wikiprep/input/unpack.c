@@ -13,10 +13,12 @@
 
 enum { BLOCK = 1 << 16, TAR_BLOCK = 512, MAGIC_BYTES = 10 };
 
-/* Bytes read ahead to recognise a format. Bytes [begin, end) are not used yet. */
-struct ahead {
+/* A stage that bytes pass through, with those read ahead to recognise a format: [begin, end) are
+ * not used yet. */
+struct stage {
     unsigned char *bytes;
     size_t begin, end;
+    int64_t (*read)(struct unpack *u, void *bytes, size_t n);
 };
 
 /* A file that is being unpacked. Its bytes pass through: the file; bunzip.h or compress.h for their
@@ -27,7 +29,7 @@ struct unpack {
     struct bunzip *bunzip;          /* if the file is bzip2 */
     struct compress_reader *stream; /* if it is gzip or zstd */
     struct archived *archive;       /* if it is none of these, or holds a tar archive */
-    struct ahead packed, plain;
+    struct stage packed, plain;
     uint64_t got;                      /* bytes read from the file */
     int is_xml;                        /* the file begins with '<' */
     const struct unpack_range *ranges; /* NULL: the whole file */
@@ -39,27 +41,24 @@ struct unpack {
     uint64_t given, stop;              /* then: bytes unpacked of the part; its end if known */
 };
 
-static size_t take_ahead(struct ahead *a, void *bytes, size_t n)
+/* Stores up to n bytes: those read ahead, or further ones. Returns their number, or -1. */
+static int64_t pull(struct unpack *u, struct stage *a, void *bytes, size_t n)
 {
-    if (n > a->end - a->begin)
-        n = a->end - a->begin;
+    if (a->begin == a->end)
+        return a->read(u, bytes, n);
+    n = n < a->end - a->begin ? n : a->end - a->begin;
     memcpy(bytes, a->bytes + a->begin, n);
     a->begin += n;
-    return n;
+    return (int64_t)n;
 }
 
-/* Sets *bytes to all unused bytes of `a` and marks them as used. If there were none, `got` bytes
- * were just read into it; -1: reading them failed. Returns the number of bytes, or -1. */
-static int64_t hand_out(struct ahead *a, int64_t got, const void **bytes)
+/* The same, in the memory of the stage: sets *bytes to them. */
+static int64_t give(struct unpack *u, struct stage *a, const void **bytes)
 {
-    if (got < 0)
-        return -1;
-    if (a->begin == a->end) {
-        a->begin = 0;
-        a->end = (size_t)got;
-    }
+    *bytes = a->begin == a->end ? a->bytes : a->bytes + a->begin;
+    if (a->begin == a->end)
+        return a->read(u, a->bytes, BLOCK);
     size_t n = a->end - a->begin;
-    *bytes = a->bytes + a->begin;
     a->begin = a->end;
     return (int64_t)n;
 }
@@ -109,18 +108,12 @@ static uint64_t place_in_ranges(void *ctx, uint64_t offset)
 
 static int64_t pull_packed(void *ctx, void *bytes, size_t n)
 {
-    struct unpack *u = ctx;
-    size_t there = take_ahead(&u->packed, bytes, n);
-    return there ? (int64_t)there : read_file(u, bytes, n);
+    return pull(ctx, &((struct unpack *)ctx)->packed, bytes, n);
 }
-
-/* ---- gzip and zstd -------------------------------------------------------------------------- */
 
 static int64_t give_packed(void *ctx, const void **bytes)
 {
-    struct unpack *u = ctx;
-    struct ahead *a = &u->packed;
-    return hand_out(a, a->begin == a->end ? read_file(u, a->bytes, BLOCK) : 0, bytes);
+    return give(ctx, &((struct unpack *)ctx)->packed, bytes);
 }
 
 /* ---- inside of bzip2, gzip and zstd ---------------------------------------------------------- */
@@ -133,17 +126,11 @@ static int64_t read_inside(struct unpack *u, void *bytes, size_t n)
     return got < 0 ? err_in("cannot unpack '%s'", u->name) : got;
 }
 
-static int64_t pull_plain(struct unpack *u, void *bytes, size_t n)
-{
-    size_t there = take_ahead(&u->plain, bytes, n);
-    return there ? (int64_t)there : read_inside(u, bytes, n);
-}
-
 /* Returns 1 if the decompressed bytes begin with a tar header, else 0. A read error is ignored,
  * because the next read reports it again. */
 static int holds_tar(struct unpack *u)
 {
-    struct ahead *a = &u->plain;
+    struct stage *a = &u->plain;
     for (int64_t got = 1; got > 0 && a->end<TAR_BLOCK; a->end += got> 0 ? (size_t)got : 0)
         got = read_inside(u, a->bytes + a->end, TAR_BLOCK - a->end);
     return a->end == TAR_BLOCK && !memcmp(a->bytes + 257, "ustar", 5);
@@ -151,9 +138,7 @@ static int holds_tar(struct unpack *u)
 
 static int64_t give_plain(void *ctx, const void **bytes)
 {
-    struct unpack *u = ctx;
-    struct ahead *a = &u->plain;
-    return hand_out(a, a->begin == a->end ? read_inside(u, a->bytes, BLOCK) : 0, bytes);
+    return give(ctx, &((struct unpack *)ctx)->plain, bytes);
 }
 
 /* ---- libarchive ----------------------------------------------------------------------------- */
@@ -187,7 +172,7 @@ static int open_archive(struct unpack *u)
  * Returns 0, or -1 with an error. */
 static int recognise(struct unpack *u, int threads)
 {
-    struct ahead *a = &u->packed;
+    struct stage *a = &u->packed;
     for (int64_t got = 1; got && a->end < MAGIC_BYTES; a->end += (size_t)got)
         if ((got = read_file(u, a->bytes + a->end, BLOCK - a->end)) < 0)
             return -1;
@@ -214,8 +199,8 @@ static struct unpack *open_file(const char *path)
     }
     struct unpack *u = mem_zalloc(1, sizeof *u);
     u->name = mem_strdup(is_stdin ? "<stdin>" : path);
-    u->packed.bytes = mem_alloc(BLOCK);
-    u->plain.bytes = mem_alloc(BLOCK);
+    u->packed = (struct stage){ mem_alloc(BLOCK), 0, 0, read_file };
+    u->plain = (struct stage){ mem_alloc(BLOCK), 0, 0, read_inside };
     u->fd = is_stdin ? STDIN_FILENO : AGAIN(open(path, O_RDONLY | O_CLOEXEC));
     if (u->fd < 0) {
         err_set("cannot open '%s': %s", path, strerror(errno));
@@ -348,7 +333,7 @@ void unpack_close(struct unpack *u)
 int64_t unpack_read(struct unpack *u, void *bytes, size_t n)
 {
     int64_t got = u->archive               ? archived_read(u->archive, bytes, n)
-                  : u->bunzip || u->stream ? pull_plain(u, bytes, n)
+                  : u->bunzip || u->stream ? pull(u, &u->plain, bytes, n)
                                            : read_file(u, bytes, n);
     u->given += got > 0 ? (uint64_t)got : 0;
     if (u->ends_stepwise && u->stop == UINT64_MAX && u->got >= u->part.end)

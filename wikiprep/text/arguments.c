@@ -9,21 +9,22 @@ static void place(struct arguments *a, int at, struct span value)
     a->at[at] = value;
 }
 
+int arguments_split(struct span argument, struct span *key, struct span *value)
+{
+    const char *end = argument.s + argument.n, *equals = span_until(argument.s, end, '=');
+    *key = span_trim(span_between(argument.s, equals));
+    *value = span_trim(equals < end ? span_between(equals + 1, end) : argument);
+    return equals < end;
+}
+
 void arguments_read(struct arguments *a, const struct wikitext_call *call)
 {
     int next = 1;
     a->count = a->named_count = 0;
     for (size_t i = 0; i < call->count; i++) {
-        struct span key = call->arguments[i], value = key;
-        const char *equals = key.n ? memchr(key.s, '=', key.n) : NULL;
-        if (equals) {
-            key.n = (size_t)(equals - key.s);
-            value = (struct span){ equals + 1, value.n - key.n - 1 };
-        }
-        key = span_trim(key);
-        value = span_trim(value);
+        struct span key, value;
         int at = next;
-        if (!equals) {
+        if (!arguments_split(call->arguments[i], &key, &value)) {
             next += next <= ARGUMENTS_PLACES;
             place(a, at, value);
         } else if (span_number(key, &at)) {

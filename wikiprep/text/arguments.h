@@ -22,6 +22,10 @@ struct arguments {
     int named_count;
 };
 
+/* Splits "key=value" at its '=' and trims both. Returns 1, or 0 if it has no '=': then the value is
+ * all of it. */
+int arguments_split(struct span argument, struct span *key, struct span *value);
+
 void arguments_read(struct arguments *a, const struct wikitext_call *call);
 
 /* Returns the value of the argument at position `place` (from 1), or an empty span if it is not

@@ -83,22 +83,10 @@ static int is_comment(const struct markup *m, const char *s)
     return m->end - s >= 4 && !memcmp(s, "<!--", 4);
 }
 
-/* Returns the position after the comment that begins at s. A comment that is not closed ends with
- * its line. */
-static const char *skip_comment(struct markup *m, const char *s)
-{
-    const char *close = m->no_comment_close ? NULL : bytes_find(s + 4, m->end, "-->", 3);
-    if (close)
-        return close + 3;
-    m->no_comment_close = 1;
-    const char *lf = memchr(s, '\n', (size_t)(m->end - s));
-    return lf ? lf : m->end;
-}
-
 const char *markup_skip_comments(struct markup *m, const char *s)
 {
     while (is_comment(m, s))
-        s = skip_comment(m, s);
+        s = tag_comment_end(s, m->end, &m->no_comment_close);
     return s;
 }
 
@@ -106,13 +94,11 @@ const char *markup_skip_comments(struct markup *m, const char *s)
  * position at which the walk continues. */
 static const char *on_comment(struct markup *m, const char *s)
 {
-    const char *after = skip_comment(m, s);
+    const char *after = tag_comment_end(s, m->end, &m->no_comment_close);
     size_t begin = m->out->len;
     while (begin && m->out->data[begin - 1] == ' ')
         begin--;
-    const char *rest = after;
-    while (rest < m->end && *rest == ' ')
-        rest++;
+    const char *rest = span_past(after, m->end, " ");
     if (begin && m->out->data[begin - 1] == '\n' && rest < m->end && *rest == '\n') {
         buf_truncate(m->out, begin);
         return rest + 1;
@@ -151,10 +137,9 @@ static const char *end_of_line(const struct markup *m, const char *s, const char
 /* Returns the position after the closing tag of a reference at s: "</ref>", perhaps without '>'. */
 static const char *skip_close(const struct markup *m, const char *s)
 {
-    const char *after, *gt;
+    const char *after;
     find_tag(m, s + 2, &after);
-    for (gt = after; gt < m->end && strchr(" \t", *gt);)
-        gt++;
+    const char *gt = span_past(after, m->end, " \t");
     return gt < m->end && *gt == '>' ? gt + 1 : after;
 }
 
@@ -389,8 +374,7 @@ static int is_tag(const struct tag *tag, int closing, const char *attributes, co
         return memmem(attributes, (size_t)(gt - attributes), "itemprop", 8) != NULL;
     if (tag->name[1])
         return 1;
-    while (attributes < gt && strchr(" \t\n/", *attributes))
-        attributes++;
+    attributes = span_past(attributes, gt, " \t\n/");
     return attributes == gt || memchr(attributes, '=', (size_t)(gt - attributes));
 }
 
@@ -406,7 +390,7 @@ static const char *end_of_tag(struct markup *m, const char *s, const struct tag 
         const char *gt = inner && inner->kind == REF && tag->kind != REF ? tag_end(after, m->end)
                                                                          : m->end;
         if (is_comment(m, s))
-            s = skip_comment(m, s);
+            s = tag_comment_end(s, m->end, &m->no_comment_close);
         else if (gt < m->end && *gt == '>')
             s = gt[-1] == '/' ? gt + 1 : skip_reference(m, gt + 1);
         else

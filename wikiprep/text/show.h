@@ -60,7 +60,7 @@ renderer show_pattern;
 
 /* show_text.c: plain arguments, lists, symbols, places, ships, quotations, notes */
 renderer show_nth, show_last, show_line, show_list, show_bandiera, show_unichar, show_music,
-    show_coord, show_description, show_ship, show_quote, show_hatnote, show_convert;
+    show_coord, show_description, show_ship, show_quote, show_hatnote;
 
 /* Appends s unchanged. Returns 1 if s is not empty, else 0. */
 int show_span(struct span s, struct buf *out);
@@ -83,6 +83,9 @@ renderer show_date, show_date_and_age, show_age, show_as_of, show_marriage, show
 /* Returns the month (1 to 12) that s names in the page's language or gives as a number, or 0 if s
  * is not a month. */
 int show_month_of(const struct call *c, struct span s);
+
+/* show_convert.c */
+renderer show_convert;
 
 /* show_number.c */
 renderer show_val, show_ordinal, show_unit;

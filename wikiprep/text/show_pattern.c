@@ -1,11 +1,26 @@
 /* Renders the patterns of wikiprep/languages; the file "common" there explains their syntax. */
 
+#include "common/base/order.h"
 #include "unicode/letter_case.h"
 #include "wikiprep/site/language.h"
 #include "wikiprep/text/markup.h"
 #include "wikiprep/text/show.h"
 #include "wikiprep/values/calendar.h"
 #include "wikiprep/values/figure.h"
+
+enum { KEY_MAX_BYTES = 96 }; /* length of "LANG:NAME"; no row is longer */
+
+const struct show_entry *show_find(const char *lang, const char *name)
+{
+    char text[KEY_MAX_BYTES], *key = text;
+    size_t before = strlen(lang), after = strlen(name);
+    if (before + after + 2 > sizeof text)
+        return NULL;
+    memcpy(key, lang, before);
+    key[before] = ':';
+    memcpy(key + before + 1, name, after + 1);
+    return bsearch(&key, show_entries, show_entries_count, sizeof *show_entries, order_texts);
+}
 
 /* A pattern that is being rendered. No byte of the call is written more than once, so time stays
  * linear for nested calls, whatever the pattern. */

@@ -5,7 +5,6 @@
 
 #include <ctype.h>
 
-#include "wikiprep/text/convert.h"
 #include "wikiprep/text/markup.h"
 #include "wikiprep/text/structure.h"
 
@@ -285,11 +284,4 @@ int show_hatnote(const struct call *c, struct buf *out)
     }
     buf_adds(out, "\n\n");
     return 1;
-}
-
-/* Shows {{convert}}. If the row's number is 1, {{cvt}}, with symbols of units: "5 km". */
-int show_convert(const struct call *c, struct buf *out)
-{
-    int english = !strcmp(c->page->lang, "en") || !strcmp(c->page->lang, "simple");
-    return convert_render(&c->a, c->n || !english, out); /* unit names exist only in English */
 }

@@ -2,6 +2,7 @@
 
 #include "common/base/lines.h"
 #include "common/formats/js.h"
+#include "wikiprep/text/arguments.h"
 #include "wikiprep/text/paragraph.h"
 
 enum { CALL_MAX = 400 }; /* arguments of a call; further ones are left out */
@@ -17,9 +18,7 @@ void structure_plain(struct buf *out, struct span marked)
     SCOPED(buf) line = BUF_INIT;
     struct lines l = LINES_OF(marked.s, marked.n);
     while (lines_next(&l)) {
-        const char *s = l.line, *end = s + l.len;
-        while (s < end && strchr("*#:; ", *s))
-            s++;
+        const char *end = l.line + l.len, *s = span_past(l.line, end, "*#:; ");
         buf_clear(&line);
         paragraph_unquote(&line, s, end);
         paragraph_write(out, line.data, line.data + line.len, PARAGRAPH_ALL);
@@ -45,28 +44,12 @@ void structure_pair(struct buf *list, const char *key, struct span value, const 
     buf_addc(list, '}');
 }
 
-/* Splits an argument at its '=' into a name and a value. Returns 1, or 0 if it has no name: then it
- * is a value. */
-static int split(struct span argument, struct span *name, struct span *value)
-{
-    const char *equals = memchr(argument.s, '=', argument.n);
-    *name = (struct span){ argument.s, equals ? (size_t)(equals - argument.s) : 0 };
-    *name = span_trim(*name);
-    *value = argument;
-    if (!equals || !name->n)
-        return 0;
-    value->s = equals + 1;
-    value->n = argument.n - (size_t)(equals + 1 - argument.s);
-    *value = span_trim(*value);
-    return 1;
-}
-
 int structure_is_named(const struct wikitext_call *call, size_t least)
 {
     size_t count = 0;
     struct span name, value;
     for (size_t i = 0; i < call->count && count < least; i++)
-        count += split(call->arguments[i], &name, &value) && value.n;
+        count += arguments_split(call->arguments[i], &name, &value) && name.n && value.n;
     return count == least;
 }
 
@@ -75,7 +58,7 @@ static int is_repeated(const struct wikitext_call *call, size_t from, size_t to,
 {
     struct span other, value;
     for (; from < to; from++)
-        if (split(call->arguments[from], &other, &value) && other.n == name.n &&
+        if (arguments_split(call->arguments[from], &other, &value) && other.n == name.n &&
             !memcmp(other.s, name.s, name.n))
             return 1;
     return 0;
@@ -94,7 +77,8 @@ void structure_call(struct buf *list, const struct wikitext_call *call)
     for (size_t i = 0; i < count; i++) {
         struct span name, value;
         char number[16];
-        if (!split(call->arguments[i], &name, &value)) {
+        if (!arguments_split(call->arguments[i], &name, &value) || !name.n) {
+            value = call->arguments[i];
             snprintf(number, sizeof number, "%d", ++place);
             name = span_of(number);
         }

@@ -3,6 +3,7 @@
 #include "common/base/lines.h"
 #include "wikiprep/text/paragraph.h"
 #include "wikiprep/values/marks.h"
+#include "wikiprep/values/span.h"
 
 /* ---- finding tables ------------------------------------------------------------------------ */
 
@@ -34,10 +35,7 @@ void table_extents_release(struct table_extents *e)
 
 size_t table_indent(const char *s, const char *end)
 {
-    const char *p = s;
-    while (p < end && memchr(" \t:*#\x0F" MARKUP_UNSEEN, *p, 9))
-        p++;
-    return (size_t)(p - s);
+    return (size_t)(span_past(s, end, " \t:*#\x0F" MARKUP_UNSEEN) - s);
 }
 
 static int begins_with(const char *s, const char *end, const char *two)
@@ -176,9 +174,7 @@ static void put_more(struct flat *f, const char *s, const char *end)
 {
     for (; end - s >= 3 && *s == '=' && end[-1] == '='; s++)
         end--;
-    const char *item = s;
-    while (item < end && strchr("*#:;", *item))
-        item++;
+    const char *item = span_past(s, end, "*#:;");
     int apart = item > s && has_text(f) && !strchr(":;", f->out->data[f->out->len - 1]);
     buf_adds(f->out, apart ? "; " : " ");
     put_text(f, item, end);

@@ -45,6 +45,13 @@ static int goes_on(const char *s, const char *end)
     return (p < end && *p == '>') || after_equals(p, end);
 }
 
+const char *tag_comment_end(const char *s, const char *end, int *no_close)
+{
+    const char *close = *no_close ? NULL : bytes_find(s + 4, end, "-->", 3);
+    *no_close = !close;
+    return close ? close + 3 : span_until(s, end, '\n');
+}
+
 const char *tag_end(const char *s, const char *end)
 {
     while (s < end && *s != '>' && *s != '<') {

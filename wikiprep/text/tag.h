@@ -9,6 +9,10 @@
 
 #include "wikiprep/values/span.h"
 
+/* Returns the position after the comment <!-- … --> at s. One that is not closed ends with its
+ * line; *no_close is then set to 1, and if it is 1, no close is looked for. */
+const char *tag_comment_end(const char *s, const char *end, int *no_close);
+
 /* Returns the '>' that ends the tag whose attributes begin at s, or the place where the tag breaks
  * off: a '<', the end of the text, or a line end after which no attribute follows. */
 const char *tag_end(const char *s, const char *end);

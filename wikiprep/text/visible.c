@@ -45,9 +45,7 @@ static int is_not_displayed(struct span style)
 {
     const char *end = style.s + style.n, *s = style.s;
     while (s < end && (s = memmem(s, (size_t)(end - s), "display", 7))) {
-        s += 7;
-        while (s < end && strchr(" \t:", *s))
-            s++;
+        s = span_past(s + 7, end, " \t:");
         if (end - s >= 4 && !strncasecmp(s, "none", 4))
             return 1;
     }

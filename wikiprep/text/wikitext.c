@@ -311,9 +311,7 @@ static int in_broken_table(struct wikitext *w, const char *s, const char *end)
 /* Handles a line, or the part of it outside a table. `at_start` 1: s is the start of the line. */
 static void on_line(struct wikitext *w, const char *s, const char *end, int at_start)
 {
-    const char *p = s;
-    while (p < end && memchr(MARKUP_UNSEEN, *p, 3))
-        p++;
+    const char *p = span_past(s, end, MARKUP_UNSEEN);
     int blank = p == end || trim_end(p, end) == p;
     if (w->in_broken_table && in_broken_table(w, blank ? end : p, end))
         return;
@@ -331,13 +329,11 @@ static void on_line(struct wikitext *w, const char *s, const char *end, int at_s
         add_line(w, s, end);
     } else if (end - p >= 4 && !memcmp(p, "----", 4)) {
         end_paragraph(w);
-        while (p < end && *p == '-')
-            p++;
+        p = span_past(p, end, "-");
         if (p < end)
             add_text(w, p, end);
     } else if (end - p >= 2 && p[0] == '=' && p[1] == '=') { /* an unclosed heading is text */
-        while (p < end && (*p == '=' || *p == ' '))
-            p++;
+        p = span_past(p, end, "= ");
         if (p < end)
             add_text(w, p, end);
     } else {

@@ -99,7 +99,7 @@ static int push_value(struct machine *m, double value)
 {
     if (m->value_count > STACK_MAX)
         return fail(m, "Expression error: Stack exhausted.");
-    m->values[m->value_count++] = (struct number){ value, 0 };
+    m->values[m->value_count++] = (struct number){ .value = value };
     m->wants_operator = 1;
     return 0;
 }
@@ -141,7 +141,7 @@ static int apply_one(struct machine *m, enum operator op, struct number *a)
         v = op == NOT ? v == 0 : to_integer(v) + 0.0;
         is_integer = 1;
     }
-    *a = (struct number){ v, is_integer };
+    *a = (struct number){ .value = v, .is_integer = is_integer };
     return 0;
 }
 
@@ -177,7 +177,8 @@ static int apply_two(struct machine *m, enum operator op, struct number *a, stru
     case AND: v = x != 0 && y != 0; break;
     default: v = x != 0 || y != 0; break;
     }
-    *a = (struct number){ v, op == MOD || op >= EQUAL || (whole && fits_integer(v)) };
+    whole &= fits_integer(v);
+    *a = (struct number){ .value = v, .is_integer = op == MOD || op >= EQUAL || whole };
     return 0;
 }
 

@@ -75,8 +75,7 @@ static size_t take(struct reader *r, size_t max, int64_t *v)
 
 static void skip(struct reader *r, const char *signs)
 {
-    while (r->s < r->end && strchr(signs, *r->s))
-        r->s++;
+    r->s = span_past(r->s, r->end, signs);
 }
 
 static int set_date(struct reader *r, int64_t year, int64_t month, int64_t day)
@@ -464,9 +463,7 @@ static int read_all(struct reader *r)
             moment_from_seconds(sign * v, &r->m);
             r->has_date = r->has_time = r->has_year = 1;
         } else if (is_digit_at(r, r->s)) {
-            const char *s = r->s + digits(r, r->s); /* "2 weeks ago" */
-            while (s < r->end && *s == ' ')
-                s++;
+            const char *s = span_past(r->s + digits(r, r->s), r->end, " "); /* "2 weeks ago" */
             int64_t v;
             struct reader before = *r;
             if (letters(r, s) > 2 && take(r, 9, &v) && (skip(r, " "), add_unit(r, v)))

@@ -59,7 +59,7 @@ static size_t number_length(struct span s, int *is_integer)
 static struct number convert(const char *s, size_t n, int is_integer)
 {
     char text[NUMBER_MAX_BYTES];
-    struct number number = { 0, 0 };
+    struct number number = { 0 };
     if (n >= sizeof text) {
         n = sizeof text - 1;
         is_integer = 0;
@@ -69,7 +69,7 @@ static struct number convert(const char *s, size_t n, int is_integer)
     errno = 0;
     if (is_integer) {
         long long v = strtoll(text, NULL, 10);
-        number = (struct number){ (double)v, errno != ERANGE };
+        number = (struct number){ (double)v, errno != ERANGE, v };
     }
     if (!number.is_integer)
         number.value = strtod(text, NULL);
@@ -90,16 +90,6 @@ int number_read(struct span s, struct number *n)
     return 1;
 }
 
-/* Returns the value of an integer that fits 64 bits. */
-static int64_t exact(struct span s)
-{
-    char text[NUMBER_MAX_BYTES];
-    size_t n = s.n < sizeof text ? s.n : sizeof text - 1;
-    memcpy(text, s.s, n);
-    text[n] = '\0';
-    return strtoll(text, NULL, 10);
-}
-
 /* Returns 1 if a number is written as an integer ("12", not "12.0"), else 0. */
 static int is_whole(struct span s)
 {
@@ -114,7 +104,7 @@ int number_equal(struct span a, struct span b)
     if (!a.n || !b.n || !number_read(a, &x) || !number_read(b, &y))
         return 0;
     if (x.is_integer && y.is_integer)
-        return exact(a) == exact(b);
+        return x.whole == y.whole;
     if ((is_whole(a) && !x.is_integer) || (is_whole(b) && !y.is_integer))
         return 0; /* integers over 64 bits are equal only as text */
     return x.value == y.value && isfinite(x.value);
@@ -126,7 +116,7 @@ int64_t number_integer(struct span s)
     while (s.n && isspace((unsigned char)*s.s))
         s.s++, s.n--;
     size_t len = number_length(s, &is_integer);
-    struct number n = len ? convert(s.s, len, is_integer) : (struct number){ 0, 1 };
+    struct number n = len ? convert(s.s, len, is_integer) : (struct number){ .is_integer = 1 };
     return fabs(n.value) < 9e18 ? (int64_t)n.value : 0;
 }
 

@@ -8,6 +8,7 @@
 struct number {
     double value;
     int is_integer; /* it is an integer that fits 64 bits */
+    int64_t whole;  /* set by number_read if it is one: its value */
 };
 
 /* Reads s as a number, such as " -1.5e3", into *n. Spaces around it are allowed. Returns 1, or 0 if

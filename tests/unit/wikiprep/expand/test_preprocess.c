@@ -4,7 +4,7 @@
 
 #include "common/base/buf.h"
 #include "wikiprep/expand/preprocess.h"
-#include "wikiprep/text/convert.h"
+#include "wikiprep/text/show.h"
 
 /* ---- trees ----------------------------------------------------------------------------------- */
 
@@ -86,11 +86,10 @@ static void check_convert(int abbreviated, const char *list, const char *want)
     struct wikitext_call call = { span_of("convert"), arguments, 0, 0 };
     for (const char *s = list; *s; s += strcspn(s, "|") + (s[strcspn(s, "|")] == '|'))
         arguments[call.count++] = (struct span){ s, strcspn(s, "|") };
-    struct arguments a;
+    struct call c = { .page = &(struct template_page){ .lang = "en" }, .n = abbreviated };
     struct buf out = BUF_INIT;
-    arguments_read(&a, &call);
-    buf_adds(&out, "");
-    cr_expect_eq(convert_render(&a, abbreviated, &out), *want != '\0', "%s", list);
+    arguments_read(&c.a, &call);
+    cr_expect_eq(show_convert(&c, &out), *want != '\0', "%s", list);
     cr_expect_str_eq(out.data, want, "%s: %s", list, out.data);
     buf_release(&out);
 }

@@ -1,5 +1,14 @@
+/* Renders {{convert|5|mi|km}} for show.h: "5 miles (8.0 km)".
+ *
+ * Converts values between units, with the wording and rounding of English Wikipedia's template
+ * (en.wikipedia.org/wiki/Template:Convert/doc). If no precision is given, the result is about as
+ * precise as the input and has at least two significant digits. Temperatures keep three significant
+ * digits of the value in kelvins. Supported: values, fractions, exponents, ranges, two units in one
+ * value (6 ft 1 in), several outputs, and the options abbr, adj, disp, order, sp, sigfig and round.
+ * If the unit is not known, the value and the unit's code are shown.
+ */
 #define _GNU_SOURCE /* memmem */
-#include "wikiprep/text/convert.h"
+#include "wikiprep/text/show.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -397,38 +406,36 @@ static void add_conversion(struct buf *out, const struct conversion *c, struct s
         add_input(out, c, c->in_symbol, c->adjective && !c->in_symbol);
     if (!c->outputs)
         return;
-    const char *open = " (", *close = ")";
-    if (span_is(disp, "or"))
-        open = " or ", close = "";
-    else if (span_in(disp, "comma|,"))
-        open = ", ", close = "";
-    else if (span_is(disp, "sqbr"))
-        open = " [", close = "]";
-    else if (span_in(disp, "semicolon|;"))
-        open = "; ", close = "";
-    else if (span_in(disp, "slash|/|s"))
-        open = "/", close = "";
-    buf_adds(out, open);
+    static const struct {
+        const char *disp, *open, *close;
+    } forms[] = { { "or", " or ", "" },        { "comma|,", ", ", "" },  { "sqbr", " [", "]" },
+                  { "semicolon|;", "; ", "" }, { "slash|/|s", "/", "" }, { "", " (", ")" } };
+    size_t form = 0;
+    while (*forms[form].disp && !span_in(disp, forms[form].disp))
+        form++;
+    buf_adds(out, forms[form].open);
     if (c->flip)
         add_input(out, c, c->out_symbol, 0);
     else
         add_outputs(out, c, c->out_symbol, 0);
-    buf_adds(out, close);
+    buf_adds(out, forms[form].close);
 }
 
-int convert_render(const struct arguments *given, int abbreviated, struct buf *out)
+/* If the row's number is 1, {{cvt}}, with symbols of units: "5 km". */
+int show_convert(const struct call *call, struct buf *out)
 {
-    struct arguments a = *given;
+    int english = !strcmp(call->page->lang, "en") || !strcmp(call->page->lang, "simple");
+    struct arguments a = call->a;
     struct conversion c = { 0 };
     struct span disp = arguments_any(&a, "disp");
-    read_options(&c, &a, abbreviated);
+    read_options(&c, &a, call->n || !english); /* unit names exist only in English */
     int place = read_values(&c, &a);
     if (!place && split_range(&a)) {
         c.values = 0;
         place = read_values(&c, &a);
     }
     if (!place)
-        return render_unknown(given, out);
+        return render_unknown(&call->a, out);
     if (!measure_find(arguments_at(&a, place), &c.from) || c.from.pair)
         return render_unknown(&a, out);
     int after = c.values == 1 ? read_compound(&c, &a, place) : 0;
