@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* memrchr, memmem */
 #include <ctype.h>
 
+#include "common/formats/document.h"
 #include "unicode/letter_case.h"
 #include "wikiprep/expand/functions.h"
 #include "wikiprep/site/language.h"
@@ -201,15 +202,6 @@ static void put_url(struct expander *x, struct title *t, struct span query, int 
     }
 }
 
-static void put_html_but_apostrophes(struct expander *x, struct span s)
-{
-    for (struct span c = { s.s, 1 }; c.s < s.s + s.n; c.s++)
-        if (*c.s == '\'')
-            expand_put(x, c);
-        else
-            expand_put_html(x, c);
-}
-
 void function_url(struct expander *x, struct function_call *c)
 {
     struct title *t = &x->scratch;
@@ -225,8 +217,8 @@ void function_url(struct expander *x, struct function_call *c)
         struct span s = span_trim(span_between(section, c->first.s + c->first.n));
         buf_add_replaced(&x->out, s.s, s.n, " ", 1, "_", 1);
     }
-    if (c->which & URL_HTML)
-        put_html_but_apostrophes(x, expand_take(x, mark));
+    struct span url = c->which & URL_HTML ? expand_take(x, mark) : span_of("");
+    document_escape(&x->out, url.s, url.n, 1);
 }
 
 /* ---- paths ----------------------------------------------------------------------------------- */

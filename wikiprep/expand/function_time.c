@@ -68,18 +68,16 @@ static int take_month(struct expander *x, struct span *s, int *month)
 /* Moves *s past what a sign of a format stands for. Returns 1, or 0 if it is not there. */
 static int take_sign(struct span *s, char sign)
 {
-    size_t n = 0;
+    const char *end = s->s + s->n, *p = s->s;
     if (sign == ',' || sign == ';') {
-        while (n < s->n && s->s[n] == ' ')
-            n++;
-        if (n < s->n && s->s[n] == ',')
-            for (n++; n < s->n && s->s[n] == ' ';)
-                n++;
+        p = span_past(p, end, " ");
+        p = p < end && *p == ',' ? span_past(p + 1, end, " ") : p;
     } else {
-        n = s->n && (*s->s == sign || (*s->s == '_' && sign == ' '));
+        p += p < end && (*p == sign || (*p == '_' && sign == ' '));
     }
-    s->s += n, s->n -= n;
-    return n > 0;
+    int is_there = p > s->s;
+    *s = span_between(p, end);
+    return is_there;
 }
 
 static int take_part(struct expander *x, struct span *s, char part, struct date *d)

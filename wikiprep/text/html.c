@@ -555,9 +555,8 @@ static void end_capture(struct html *h, struct element *e)
         if (!part(h, PART_DESCRIPTION)->len)
             structure_text(part(h, PART_DESCRIPTION), text);
     } else if (e->kind == GEO) {
-        if (sscanf(text.s, "%lf; %lf", &at[0], &at[1]) == 2 && !part(h, PART_COORDINATES)->len)
-            buf_addf(part(h, PART_COORDINATES), "{\"latitude\": %.6g, \"longitude\": %.6g}", at[0],
-                     at[1]);
+        if (sscanf(text.s, "%lf; %lf", &at[0], &at[1]) == 2)
+            structure_coordinates(part(h, PART_COORDINATES), at);
     } else if (e->kind == REFERENCE) {
         h->in_reference = 0;
         h->options.on_reference(h->options.ctx, (struct span){ e->target.data, e->target.len },

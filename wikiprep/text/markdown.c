@@ -94,9 +94,7 @@ static const char *put_marked(struct markdown *m, const char *s, const char *end
  * 1 for "1.", 0 for "#"; or -1. */
 static int block_sign(const char *s, const char *end)
 {
-    const char *p = s;
-    while (p < end && *p >= '0' && *p <= '9')
-        p++;
+    const char *p = span_past(s, end, "0123456789");
     if (p > s && p < end && (*p == '.' || *p == ')') && (p + 1 == end || p[1] == ' '))
         return (int)(p - s);
     return s < end && strchr("#+-=", *s) ? 0 : -1;

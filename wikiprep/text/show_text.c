@@ -191,9 +191,8 @@ int show_coord(const struct call *c, struct buf *out)
     if (!is_inline && !parts)
         return 0;
     int shown = put_coordinates(c, out, at);
-    if (shown && parts && is_title && !parts->json[PART_COORDINATES].len)
-        buf_addf(&parts->json[PART_COORDINATES], "{\"latitude\": %.6g, \"longitude\": %.6g}", at[0],
-                 at[1]);
+    if (shown && parts && is_title)
+        structure_coordinates(&parts->json[PART_COORDINATES], at);
     if (!is_inline)
         buf_truncate(out, begin);
     return shown && is_inline;

@@ -13,6 +13,12 @@ void structure_item(struct buf *list)
         buf_adds(list, ", ");
 }
 
+void structure_coordinates(struct buf *json, const double at[2])
+{
+    if (!json->len)
+        buf_addf(json, "{\"latitude\": %.6g, \"longitude\": %.6g}", at[0], at[1]);
+}
+
 void structure_plain(struct buf *out, struct span marked)
 {
     SCOPED(buf) line = BUF_INIT;

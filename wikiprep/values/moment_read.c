@@ -4,12 +4,13 @@
 #include "wikiprep/values/moment.h"
 
 enum { UNSET = -1 };
+enum { SECONDS, DAYS, MONTHS, YEARS, UNITS };
 
 struct reader {
     const char *s, *end;
     struct moment m; /* parts read so far; UNSET: not given */
     int has_year, has_date, has_time, keeps_time;
-    int64_t years, months, days, seconds; /* relative parts */
+    int64_t relative[UNITS];
     int weekday, weekday_step;
     int edge;     /* 1: first day of the month; 2: last day */
     int64_t zone; /* seconds east of UTC */
@@ -41,10 +42,7 @@ static int find_month(const char *s, size_t n)
 
 static size_t digits(const struct reader *r, const char *s)
 {
-    size_t n = 0;
-    while (s + n < r->end && s[n] >= '0' && s[n] <= '9')
-        n++;
-    return n;
+    return (size_t)(span_past(s, r->end, "0123456789") - s);
 }
 
 static size_t letters(const struct reader *r, const char *s)
@@ -159,12 +157,8 @@ static int64_t read_year_behind(struct reader *r, const char *signs)
 
 static void skip_ordinal(struct reader *r)
 {
-    static const char *const ends[] = { "st", "nd", "rd", "th" };
-    for (int i = 0; i < 4; i++)
-        if (letters(r, r->s) == 2 && !strncasecmp(r->s, ends[i], 2)) {
-            r->s += 2;
-            return;
-        }
+    if (span_in((struct span){ r->s, letters(r, r->s) }, "st|nd|rd|th"))
+        r->s += 2;
 }
 
 /* Reads the rest of "April 9, 2011", "April 2011", "April 9" or "April"; the month has been read.
@@ -325,25 +319,23 @@ static int read_digits(struct reader *r)
 static int add_unit(struct reader *r, int64_t count)
 {
     static const struct {
-        const char *name;
-        char field;
+        const char *names;
+        int unit;
         int64_t times;
-    } units[] = { { "second", 's', 1 }, { "sec", 's', 1 },        { "minute", 's', 60 },
-                  { "min", 's', 60 },   { "hour", 's', 3600 },    { "day", 'd', 1 },
-                  { "week", 'd', 7 },   { "fortnight", 'd', 14 }, { "month", 'm', 1 },
-                  { "year", 'y', 1 } };
+    } units[] = { { "sec|secs|second|seconds", SECONDS, 1 },
+                  { "min|mins|minute|minutes", SECONDS, 60 },
+                  { "hour|hours", SECONDS, 3600 },
+                  { "day|days", DAYS, 1 },
+                  { "week|weeks", DAYS, 7 },
+                  { "fortnight|fortnights", DAYS, 14 },
+                  { "month|months", MONTHS, 1 },
+                  { "year|years", YEARS, 1 } };
     size_t n = letters(r, r->s);
     int day = find_name(day_names, 7, r->s, n);
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        size_t len = strlen(units[i].name);
-        if ((n != len && !(n == len + 1 && (r->s[len] | 0x20) == 's')) ||
-            strncasecmp(units[i].name, r->s, len))
+        if (!span_in((struct span){ r->s, n }, units[i].names))
             continue;
-        int64_t *to = units[i].field == 's'   ? &r->seconds
-                      : units[i].field == 'd' ? &r->days
-                      : units[i].field == 'm' ? &r->months
-                                              : &r->years;
-        *to += count * units[i].times;
+        r->relative[units[i].unit] += count * units[i].times;
         r->s += n;
         r->keeps_time = 1;
         return 1;
@@ -352,7 +344,7 @@ static int add_unit(struct reader *r, int64_t count)
         return 0;
     r->weekday = day;
     r->weekday_step = (int)(count > 0 ? 1 : -1);
-    r->days += count > 0 ? (count - 1) * 7 : (count + 1) * 7;
+    r->relative[DAYS] += count > 0 ? (count - 1) * 7 : (count + 1) * 7;
     r->s += n;
     return 1;
 }
@@ -381,7 +373,7 @@ static int read_offset(struct reader *r)
 
 static int set_clock(struct reader *r, int64_t days, int hour)
 {
-    r->days += days;
+    r->relative[DAYS] += days;
     r->has_time = 0;
     return set_time(r, hour, 0, 0);
 }
@@ -440,8 +432,8 @@ static int read_word(struct reader *r)
     if (read_zone(r, word) || (span_is(word, "t") && is_digit_at(r, r->s)))
         return 1;
     if (span_is(word, "ago")) {
-        r->years = -r->years, r->months = -r->months;
-        r->days = -r->days, r->seconds = -r->seconds;
+        for (int i = 0; i < UNITS; i++)
+            r->relative[i] = -r->relative[i];
         return 1;
     }
     return read_relative_word(r, word);
@@ -453,11 +445,8 @@ static int read_all(struct reader *r)
         skip(r, " \t\n,;()");
         if (r->s == r->end)
             return 1;
-        if (*r->s == '@') {
-            r->s++;
-            int64_t v, sign = 1;
-            if (r->s < r->end && *r->s == '-')
-                r->s++, sign = -1;
+        if (pass(r, '@')) {
+            int64_t v, sign = pass(r, '-') ? -1 : 1;
             if (!take(r, 12, &v))
                 return 0;
             moment_from_seconds(sign * v, &r->m);
@@ -484,13 +473,11 @@ static int read_all(struct reader *r)
 static void finish(struct reader *r)
 {
     struct moment *m = &r->m;
-    int64_t year = m->year + r->years, month = m->month + r->months, day = m->day;
-    if (r->edge) {
-        day = 1;
-        if (r->edge == 2)
-            day = moment_days_in_month(year, month);
-    }
-    int64_t days = moment_days(year, month) + day - 1 + r->days;
+    int64_t year = m->year + r->relative[YEARS], month = m->month + r->relative[MONTHS],
+            day = m->day;
+    if (r->edge)
+        day = r->edge == 2 ? moment_days_in_month(year, month) : 1;
+    int64_t days = moment_days(year, month) + day - 1 + r->relative[DAYS];
     if (r->weekday >= 0) {
         int ahead = (r->weekday - moment_weekday(days) + 7) % 7;
         if (r->weekday_step > 0)
@@ -501,7 +488,7 @@ static void finish(struct reader *r)
             days += ahead;
     }
     int64_t clock = m->hour * INT64_C(3600) + m->minute * 60 + m->second;
-    moment_from_seconds(days * 86400 + clock + r->seconds - r->zone, m);
+    moment_from_seconds(days * 86400 + clock + r->relative[SECONDS] - r->zone, m);
 }
 
 int moment_read(struct span s, const struct moment *now, struct moment *m)
