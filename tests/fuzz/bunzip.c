@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct source source = { data, size };
     struct buf want = BUF_INIT, got = BUF_INIT;
     int whole = expect(&want, data, size);
-    struct bunzip *b = bunzip_new("fuzz", pull, &source, 1);
+    struct bunzip *b = bunzip_new(&(struct bunzip_source){ "fuzz", pull, NULL, &source }, 1);
     int64_t n = 1;
     while (n > 0 && got.len < TEXT_MAX) {
         buf_reserve(&got, 1 << 16);

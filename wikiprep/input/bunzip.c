@@ -21,10 +21,7 @@ int bunzip_recognises(const void *bytes, size_t n)
 /* ---- working: many threads ---------------------------------------------------------------- */
 
 struct bunzip {
-    const char *name;
-    uint64_t (*place_of)(
-        void *ctx,
-        uint64_t offset); /* converts pulled offsets to file offsets; NULL: they are equal */
+    struct bunzip_source from;
     struct bzcutter cutter;
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -128,9 +125,9 @@ static struct bzpiece *await_piece(struct bunzip *b)
 static int fail_at(struct bunzip *b, uint64_t bit, const char *why)
 {
     b->damage = bit;
-    uint64_t at = b->place_of ? b->place_of(b->cutter.ctx, bit / 8) : bit / 8;
-    return err_set("cannot unpack '%s' at byte %" PRIu64 " (%" PRIu64 " unpacked): %s", b->name, at,
-                   b->given, why);
+    uint64_t at = b->from.place ? b->from.place(b->from.ctx, bit / 8) : bit / 8;
+    return err_set("cannot unpack '%s' at byte %" PRIu64 " (%" PRIu64 " unpacked): %s",
+                   b->from.name, at, b->given, why);
 }
 
 static int fail_cut_short(struct bunzip *b)
@@ -449,12 +446,11 @@ uint64_t bunzip_packed(const struct bunzip *b)
 
 /* ---- life --------------------------------------------------------------------------------- */
 
-struct bunzip *bunzip_new(const char *name, int64_t (*pull)(void *ctx, void *bytes, size_t n),
-                          void *ctx, int threads)
+struct bunzip *bunzip_new(const struct bunzip_source *from, int threads)
 {
     struct bunzip *b = mem_zalloc(1, sizeof *b);
-    b->name = name;
-    b->cutter = (struct bzcutter){ .pull = pull, .ctx = ctx };
+    b->from = *from;
+    b->cutter = (struct bzcutter){ .pull = from->pull, .ctx = from->ctx };
     b->mark = b->given_to_mark = UINT64_MAX;
     b->spare = mem_zalloc((size_t)threads, sizeof *b->spare);
     b->ring_count = 1 + (uint64_t)PIECES_A_THREAD * (uint64_t)(threads - 1);
@@ -462,11 +458,6 @@ struct bunzip *bunzip_new(const char *name, int64_t (*pull)(void *ctx, void *byt
     pthread_mutex_init(&b->lock, NULL);
     pthread_cond_init(&b->changed, NULL);
     return b;
-}
-
-void bunzip_set_places(struct bunzip *b, uint64_t (*place)(void *ctx, uint64_t offset))
-{
-    b->place_of = place;
 }
 
 void bunzip_free(struct bunzip *b)

@@ -27,21 +27,25 @@ struct bunzip;
 /* Returns 1 if the first n bytes of a file begin a bzip2 stream, else 0. 10 bytes are enough. */
 int bunzip_recognises(const void *bytes, size_t n);
 
-/* Creates a decompressor. `pull` stores up to n more compressed bytes in `bytes` and returns their
- * number, 0 at the end, or -1 with the error set. Any thread may call it, but only one at a time.
- * `name` (borrowed) is used in error messages. Up to `threads` threads may work on it: the caller
- * of bunzip_read, and helpers that decode ahead. */
-struct bunzip *bunzip_new(const char *name, int64_t (*pull)(void *ctx, void *bytes, size_t n),
-                          void *ctx, int threads);
+/* Where the compressed bytes come from. `pull` stores up to n more of them in `bytes` and returns
+ * their number, 0 at the end, or -1 with the error set. Any thread may call it, but only one at a
+ * time. For error messages `place` converts an offset in these bytes to one in the file; NULL: they
+ * are equal. */
+struct bunzip_source {
+    const char *name; /* borrowed; for error messages */
+    int64_t (*pull)(void *ctx, void *bytes, size_t n);
+    uint64_t (*place)(void *ctx, uint64_t offset);
+    void *ctx;
+};
+
+/* Creates a decompressor; `from` is copied. Up to `threads` threads may work on it: the caller of
+ * bunzip_read, and helpers that decode ahead. */
+struct bunzip *bunzip_new(const struct bunzip_source *from, int threads);
 void bunzip_free(struct bunzip *b); /* no other thread may call bunzip_help any more */
 
 /* Decodes one block ahead. Any thread may call it at any time. Returns 1, or 0 if there is nothing
  * to do now. */
 int bunzip_help(struct bunzip *b);
-
-/* Sets the function that converts an offset in the pulled bytes to an offset in the file, for error
- * messages. Needed only if the two differ. */
-void bunzip_set_places(struct bunzip *b, uint64_t (*place)(void *ctx, uint64_t offset));
 
 /* Skips to the first block in the input. For input that begins in the middle of a file; to be
  * called before the first read. */

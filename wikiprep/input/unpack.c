@@ -42,7 +42,7 @@ struct unpack {
 };
 
 /* Stores up to n bytes: those read ahead, or further ones. Returns their number, or -1. */
-static int64_t pull(struct unpack *u, struct stage *a, void *bytes, size_t n)
+static int64_t stage_pull(struct unpack *u, struct stage *a, void *bytes, size_t n)
 {
     if (a->begin == a->end)
         return a->read(u, bytes, n);
@@ -53,7 +53,7 @@ static int64_t pull(struct unpack *u, struct stage *a, void *bytes, size_t n)
 }
 
 /* The same, in the memory of the stage: sets *bytes to them. */
-static int64_t give(struct unpack *u, struct stage *a, const void **bytes)
+static int64_t stage_give(struct unpack *u, struct stage *a, const void **bytes)
 {
     *bytes = a->begin == a->end ? a->bytes : a->bytes + a->begin;
     if (a->begin == a->end)
@@ -94,7 +94,7 @@ static int64_t read_ranges(void *ctx, void *bytes, size_t n)
 }
 
 /* Returns the offset in the file of byte `offset` of the concatenated ranges. */
-static uint64_t place_in_ranges(void *ctx, uint64_t offset)
+static uint64_t place_in_file(void *ctx, uint64_t offset)
 {
     const struct unpack *u = ctx;
     for (size_t i = 0; i < u->range_count; i++) {
@@ -108,12 +108,18 @@ static uint64_t place_in_ranges(void *ctx, uint64_t offset)
 
 static int64_t pull_packed(void *ctx, void *bytes, size_t n)
 {
-    return pull(ctx, &((struct unpack *)ctx)->packed, bytes, n);
+    return stage_pull(ctx, &((struct unpack *)ctx)->packed, bytes, n);
 }
 
 static int64_t give_packed(void *ctx, const void **bytes)
 {
-    return give(ctx, &((struct unpack *)ctx)->packed, bytes);
+    return stage_give(ctx, &((struct unpack *)ctx)->packed, bytes);
+}
+
+static void open_bunzip(struct unpack *u, int64_t (*pull)(void *ctx, void *bytes, size_t n),
+                        int threads)
+{
+    u->bunzip = bunzip_new(&(struct bunzip_source){ u->name, pull, place_in_file, u }, threads);
 }
 
 /* ---- inside of bzip2, gzip and zstd ---------------------------------------------------------- */
@@ -138,7 +144,7 @@ static int holds_tar(struct unpack *u)
 
 static int64_t give_plain(void *ctx, const void **bytes)
 {
-    return give(ctx, &((struct unpack *)ctx)->plain, bytes);
+    return stage_give(ctx, &((struct unpack *)ctx)->plain, bytes);
 }
 
 /* ---- libarchive ----------------------------------------------------------------------------- */
@@ -180,7 +186,7 @@ static int recognise(struct unpack *u, int threads)
     u->is_xml = a->end > bom && a->bytes[bom] == '<';
     enum compression how = compress_recognise(a->bytes, a->end);
     if (bunzip_recognises(a->bytes, a->end))
-        u->bunzip = bunzip_new(u->name, pull_packed, u, threads);
+        open_bunzip(u, pull_packed, threads);
     else if (how != COMPRESS_GZIP && how != COMPRESS_ZSTD)
         return open_archive(u);
     else if (!(u->stream = compress_reader_new(how, give_packed, u)))
@@ -248,15 +254,8 @@ struct unpack *unpack_open_ranges(const char *path, const struct unpack_range *r
         unpack_close(u);
         return NULL;
     }
-    u->bunzip = bunzip_new(u->name, read_ranges, u, threads);
-    bunzip_set_places(u->bunzip, place_in_ranges);
+    open_bunzip(u, read_ranges, threads);
     return u;
-}
-
-static uint64_t place_in_part(void *ctx, uint64_t offset)
-{
-    const struct unpack *u = ctx;
-    return u->part.begin + offset;
 }
 
 /* Drops what is unpacked before the part begins. The places where parts begin and end depend only
@@ -300,8 +299,9 @@ int unpack_start_part(struct unpack *u, uint64_t begin, uint64_t end, int thread
         return step_to_part(u);
     if (!packed)
         return 0;
-    u->bunzip = bunzip_new(u->name, pull_packed, u, threads);
-    bunzip_set_places(u->bunzip, place_in_part);
+    u->ranges = &u->part;
+    u->range_count = 1;
+    open_bunzip(u, pull_packed, threads);
     bunzip_set_mark(u->bunzip, end - begin);
     if (begin)
         bunzip_start_at_block(u->bunzip);
@@ -333,7 +333,7 @@ void unpack_close(struct unpack *u)
 int64_t unpack_read(struct unpack *u, void *bytes, size_t n)
 {
     int64_t got = u->archive               ? archived_read(u->archive, bytes, n)
-                  : u->bunzip || u->stream ? pull(u, &u->plain, bytes, n)
+                  : u->bunzip || u->stream ? stage_pull(u, &u->plain, bytes, n)
                                            : read_file(u, bytes, n);
     u->given += got > 0 ? (uint64_t)got : 0;
     if (u->ends_stepwise && u->stop == UINT64_MAX && u->got >= u->part.end)

@@ -80,7 +80,8 @@ static void choose(int plain)
 static int unpack(struct buf *out, const struct buf *packed, size_t step, int threads)
 {
     struct source source = { packed, 0, step };
-    struct bunzip *b = bunzip_new("test.bz2", pull, &source, threads);
+    struct bunzip *b = bunzip_new(&(struct bunzip_source){ "test.bz2", pull, NULL, &source },
+                                  threads);
     struct helpers helpers;
     char bytes[999];
     int64_t n;
@@ -194,7 +195,8 @@ Test(bunzip, streams_in_a_row_with_zeros_between)
 static int unpack_around(struct buf *out, const struct buf *packed, int threads)
 {
     struct source source = { packed, 0, 9999 };
-    struct bunzip *b = bunzip_new("test.bz2", pull, &source, threads);
+    struct bunzip *b = bunzip_new(&(struct bunzip_source){ "test.bz2", pull, NULL, &source },
+                                  threads);
     struct helpers helpers;
     char bytes[999];
     int64_t n;
@@ -356,7 +358,7 @@ static size_t unpack_from(struct buf *out, const struct buf *packed, size_t from
                           uint64_t *marked)
 {
     struct source source = { packed, from, SIZE_MAX };
-    struct bunzip *b = bunzip_new("test.bz2", pull, &source, 1);
+    struct bunzip *b = bunzip_new(&(struct bunzip_source){ "test.bz2", pull, NULL, &source }, 1);
     bunzip_start_at_block(b);
     bunzip_set_mark(b, mark - from);
     char bytes[999];
