@@ -154,14 +154,13 @@ static int read_task(struct core_task *t, const struct yaml *y, size_t i, const 
                              .baseline = -1 };
     SCOPED(buf) path = BUF_INIT;
     buf_addf(&path, "%s/eval_data/%s", dir, given[1]);
-    enum file_kind there = FILE_NONE;
-    const int looked = file_look(path.data, &there);
-    if (!looked && there == FILE_NONE) {
+    const int there = file_look(path.data);
+    if (!there) {
         buf_clear(&path);
         buf_addf(&path, "%s/%s", dir, given[1]);
     }
     t->path = mem_strdup(path.data);
-    if (looked < 0)
+    if (there < 0)
         return -1;
     char *end;
     t->examples = strtoll(given[2], &end, 10);

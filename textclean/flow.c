@@ -356,10 +356,10 @@ static int look_for_folder(struct run *r, int argc, char **argv)
 {
     const char *path = r->f->options->output_path;
     SCOPED(file_names) there = { 0 };
-    enum file_kind kind = FILE_NONE;
     if (!r->f->reason_count) /* learns: it writes no documents */
         return 0;
-    if (strcmp(path, "-") && file_look(path, &kind) < 0)
+    const int kind = strcmp(path, "-") ? file_look(path) : FILE_NONE;
+    if (kind < 0)
         return -1;
     if (kind != FILE_FOLDER && !file_ends_with(path, "/"))
         return 0;

@@ -190,16 +190,14 @@ static int run_flat(const struct tfwrite *given, struct intake *s)
  * with an error. */
 static int choose_output(struct tfwrite *given)
 {
-    enum file_kind kind;
     given->output = "shards";
     if (given->layout >= LAYOUT_MEGATRON)
         return err_usage("--output is missing: name a %s",
                          given->layout == LAYOUT_MEGATRON ? "prefix of file names" : "file");
     if (given->resume || tool_force)
         return 0;
-    if (file_look(given->output, &kind) < 0)
-        return -1;
-    return kind == FILE_NONE ? 0 : err_set("'shards' exists: give --output DIR for another folder");
+    const int there = file_look(given->output);
+    return there <= 0 ? there : err_set("'shards' exists: give --output DIR for another folder");
 }
 
 static int check_options(struct tfwrite *given)

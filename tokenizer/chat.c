@@ -301,25 +301,23 @@ static const char *template_of(const struct js *root)
  * tokenizer_config.json. Returns 0, or -1 with an error. */
 static int read_template(struct chat *c, const char *vocabulary)
 {
-    enum file_kind kind = FILE_NONE, jinja = FILE_NONE, config = FILE_NONE;
     SCOPED(buf) inside = file_path(vocabulary, ""), text = BUF_INIT;
     SCOPED_JS root = NULL;
-    int result = file_look(vocabulary, &kind);
+    const int kind = file_look(vocabulary);
     const char *beside = kind == FILE_FOLDER ? inside.data : vocabulary;
     SCOPED(buf) path = file_beside(beside, "chat_template.jinja");
-    if (!result && !(result = file_look(path.data, &jinja)) && jinja)
-        result = file_read(path.data, &text);
-    if (!result && !jinja) {
+    int there = kind < 0 ? -1 : file_look(path.data);
+    if (there > 0 && file_read(path.data, &text) < 0)
+        return -1;
+    if (!there) {
         buf_release(&path);
         path = file_beside(beside, "tokenizer_config.json");
-        result = file_look(path.data, &config);
-        if (config && !(root = js_load(path.data)))
-            result = -1;
-        buf_adds(&text, config && template_of(root) ? template_of(root) : "");
+        there = file_look(path.data);
+        if (there > 0 && !(root = js_load(path.data)))
+            return -1;
+        buf_adds(&text, template_of(root) ? template_of(root) : "");
     }
-    if (!result && text.len)
-        result = check_template(c, text.data, path.data);
-    return result;
+    return there < 0 ? -1 : text.len ? check_template(c, text.data, path.data) : 0;
 }
 
 /* Checks that texts are encoded without a space in front, so that their parts may be encoded one by

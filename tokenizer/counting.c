@@ -14,8 +14,8 @@
 
 int counting_check(const struct counting_options *o)
 {
-    enum file_kind folder = FILE_FOLDER;
-    if (o->temporary_folder && file_look(o->temporary_folder, &folder) < 0)
+    const int folder = o->temporary_folder ? file_look(o->temporary_folder) : FILE_FOLDER;
+    if (folder < 0)
         return -1;
     if (folder != FILE_FOLDER)
         return err_set("--temporary-folder: '%s' is no folder", o->temporary_folder);

@@ -25,7 +25,6 @@ static const struct tokenize defaults = { .output_path = "-" };
 static int choose_vocabulary(const char **path)
 {
     const char *named = getenv("TEXTMILL_VOCAB");
-    enum file_kind kind = FILE_NONE;
     if (*path)
         return 0;
     if (named && *named) {
@@ -33,9 +32,10 @@ static int choose_vocabulary(const char **path)
         log_info("vocabulary: '%s', as TEXTMILL_VOCAB says", named);
         return 0;
     }
-    if (file_look("vocab", &kind) < 0)
+    const int there = file_look("vocab");
+    if (there < 0)
         return -1;
-    if (kind != FILE_NONE)
+    if (there)
         *path = "vocab";
     log_info(
         *path

@@ -42,11 +42,9 @@ static int by_step(const void *a, const void *b)
 static int list(const char *folder, struct file_names *out)
 {
     *out = (struct file_names){ 0 };
-    enum file_kind kind;
-    if (file_look(folder, &kind) < 0)
-        return -1;
+    int kind = file_look(folder);
     if (kind != FILE_FOLDER)
-        return 0;
+        return kind < 0 ? -1 : 0;
     SCOPED(file_names) all = { 0 };
     if (file_list(&all, folder, "") < 0)
         return -1;
@@ -54,8 +52,9 @@ static int list(const char *folder, struct file_names *out)
     for (size_t i = 0; i < all.count && !result; i++) {
         SCOPED(buf) path = file_path(folder, all.names[i]);
         temp_clear(path.data, KIND);
-        result = file_look(path.data, &kind);
-        if (!result && kind == FILE_FOLDER && step_of_name(all.names[i]) >= 0)
+        kind = file_look(path.data);
+        result = kind < 0 ? -1 : 0;
+        if (kind == FILE_FOLDER && step_of_name(all.names[i]) >= 0)
             file_names_add(out, all.names[i]);
     }
     if (out->count)
@@ -68,13 +67,11 @@ static int list(const char *folder, struct file_names *out)
 static int read_state(struct kv *state, const char *path, int must)
 {
     SCOPED(buf) name = file_path(path, "training/state"), text = BUF_INIT;
-    enum file_kind kind = FILE_PLAIN;
+    const int there = must ? FILE_PLAIN : file_look(name.data);
     *state = (struct kv)KV_INIT;
-    if (!must && file_look(name.data, &kind) < 0)
-        return -1;
-    return kind && (file_read(name.data, &text) < 0 || kv_parse(state, text.data, text.len) < 0)
-               ? -1
-               : 0;
+    if (there <= 0)
+        return there;
+    return file_read(name.data, &text) < 0 ? -1 : kv_parse(state, text.data, text.len);
 }
 
 /* Sets *loss to the validation loss in the state of the checkpoint `name`, or to INFINITY if it has
@@ -184,12 +181,11 @@ int checkpoint_remove_all(const char *out)
 {
     SCOPED(buf) folder = file_path(out, "checkpoints");
     SCOPED(file_names) names = { 0 };
-    enum file_kind kind;
     int result = list(folder.data, &names);
     for (size_t i = 0; !result && i < names.count; i++) {
         SCOPED(buf) path = file_path(folder.data, names.names[i]);
-        result = remove_one(path.data) < 0 ? -1 : file_look(path.data, &kind);
-        if (!result && kind)
+        result = remove_one(path.data) < 0 ? -1 : file_look(path.data);
+        if (result > 0)
             result = err_set("cannot replace '%s': not all in it was written by train", path.data);
     }
     return result;
@@ -356,8 +352,8 @@ static int make_folder(struct checkpoint_work *w, int *wanted)
 {
     SCOPED(buf) folder = file_beside(w->path.data, "");
     const int first = comm_is_first(w->from.comm);
-    enum file_kind kind = FILE_NONE;
-    int result = first ? file_look(w->path.data, &kind) : 0;
+    const int kind = first ? file_look(w->path.data) : FILE_NONE;
+    int result = kind < 0 ? -1 : 0;
     *wanted = comm_most(w->from.comm, first && kind != FILE_FOLDER);
     if (!result && first && *wanted)
         result = file_mkdirs(folder.data);
@@ -528,18 +524,15 @@ int checkpoint_read(const char *path, struct comm *comm, struct checkpoint *c, s
 static int set_aside(const char *path)
 {
     SCOPED(buf) aside = BUF_INIT;
-    enum file_kind kind = FILE_FOLDER;
-    int result = 0;
-    for (int i = 1; !result && kind; i++) {
+    int there = 1;
+    for (int i = 1; there > 0; i++) {
         buf_clear(&aside);
         buf_addf(&aside, "%s%s", path, damaged_name);
         if (i > 1)
             buf_addf(&aside, "-%d", i);
-        result = file_look(aside.data, &kind);
+        there = file_look(aside.data);
     }
-    if (!result)
-        result = file_rename(path, aside.data);
-    return result;
+    return there < 0 ? -1 : file_rename(path, aside.data);
 }
 
 /* Renames the checkpoints names[sound + 1] and later as damaged. */
@@ -557,8 +550,8 @@ static int set_aside_newer(const char *folder, const struct file_names *names, s
  * error. */
 static int all_see(struct comm *comm, const char *out, const char *path)
 {
-    enum file_kind kind = FILE_NONE;
-    if (comm_agree(comm, file_look(path, &kind)) < 0)
+    const int kind = file_look(path);
+    if (comm_agree(comm, kind < 0 ? -1 : 0) < 0)
         return -1;
     const int other = comm_differs(comm, kind == FILE_FOLDER);
     if (!other)

@@ -470,9 +470,9 @@ static int try_sample(struct loop *l)
 static int open_loop(struct loop *l, int threads)
 {
     struct plan *p = l->plan;
-    enum file_kind kind = FILE_NONE;
-    int result = l->first && file_look(l->settings->output, &kind) < 0 ? -1 : open_ops(l, threads);
+    const int kind = l->first ? file_look(l->settings->output) : FILE_NONE;
     const int there = kind == FILE_FOLDER;
+    int result = kind < 0 ? -1 : open_ops(l, threads);
     if (!result && there)
         result = lock_folder(l);
     if (agree(l, result) < 0 || join_devices(l) < 0 || agree(l, start_or_resume(l)) < 0)

@@ -58,14 +58,15 @@ int sums_add(struct kv *state, const char *dir, const char *sub)
 {
     SCOPED(buf) folder = file_path(dir, sub), name = BUF_INIT;
     SCOPED(file_names) names = { 0 };
-    enum file_kind kind;
     int result = file_list(&names, folder.data, "");
     for (size_t i = 0; !result && i < names.count; i++) {
         SCOPED(buf) path = file_path(folder.data, names.names[i]);
         buf_clear(&name);
         buf_addf(&name, "%s%s", sub, names.names[i]);
-        result = file_look(path.data, &kind);
-        if (!result && kind != FILE_FOLDER && !is_listed(state, name.data))
+        const int kind = file_look(path.data);
+        if (kind < 0)
+            result = -1;
+        else if (kind != FILE_FOLDER && !is_listed(state, name.data))
             result = sums_add_file(state, dir, name.data);
     }
     return result;

@@ -242,30 +242,26 @@ static int load_own_config(const struct settings *s)
     if (!s->resume || tool_configured())
         return 0;
     SCOPED(buf) path = file_path(s->output, "config.yaml");
-    enum file_kind kind;
-    if (file_look(path.data, &kind) < 0)
-        return -1;
+    const int kind = file_look(path.data);
     if (kind == FILE_SPECIAL) /* reading a pipe without a writer would block */
         return err_set("cannot read '%s': not a regular file", path.data);
-    return kind ? tool_load_config(path.data) : 0;
+    return kind > 0 ? tool_load_config(path.data) : kind;
 }
 
 /* Checks that the trace can be written at the end of the run. An existing file is replaced only
  * with --force, which cannot be combined with --resume. */
 static int profile_may_be_written(const struct settings *s)
 {
-    enum file_kind kind = FILE_NONE;
     struct output probe;
     if (!s->profile)
         return 0;
     if (!s->resume && tool_may_replace(s->profile, NULL, NULL) < 0)
         return -1;
-    if (file_look(s->profile, &kind) < 0)
-        return -1;
+    const int kind = file_look(s->profile);
     if (s->resume && kind == FILE_PLAIN)
         return err_set("'%s' exists: give --profile another name", s->profile);
-    if (kind == FILE_SPECIAL)
-        return 0;
+    if (kind < 0 || kind == FILE_SPECIAL)
+        return kind < 0 ? -1 : 0;
     if (output_open(&probe, s->profile) < 0)
         return -1;
     output_abandon(&probe);
@@ -602,32 +598,28 @@ static int check_useful(const struct settings *s)
 /* Without other data, chooses ./shards, where tfwrite writes by default. */
 static int choose_data(struct settings *s)
 {
-    enum file_kind kind = FILE_NONE;
-    if (!s->data.count && !s->dry_run && file_look("shards", &kind) < 0)
-        return -1;
+    const int kind = s->data.count || s->dry_run ? FILE_NONE : file_look("shards");
     if (kind == FILE_FOLDER) {
         opt_list_add(&s->data, "shards");
         log_info("data: './shards'; --data chooses other data");
     }
-    return 0;
+    return kind < 0 ? -1 : 0;
 }
 
 /* If nothing is said of validation data, chooses the folder `validation` in the folder of the data,
  * where tfwrite writes what it holds out. Sets *path to its name, which *s borrows. */
 static int choose_validation(struct settings *s, struct buf *path)
 {
-    enum file_kind kind = FILE_NONE;
     if (s->validation.count || tool_given("validation") || s->data.count != 1 ||
         !strcmp(s->data.items[0], "generated"))
         return 0;
     *path = file_path(s->data.items[0], "validation");
-    if (file_look(path->data, &kind) < 0)
-        return -1;
+    const int kind = file_look(path->data);
     if (kind == FILE_FOLDER) {
         opt_list_add(&s->validation, path->data);
         log_info("validation data: '%s'; --validation '' for none", path->data);
     }
-    return 0;
+    return kind < 0 ? -1 : 0;
 }
 
 /* Completes and checks the settings that the options gave. */

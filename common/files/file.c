@@ -112,14 +112,12 @@ int file_read(const char *path, struct buf *out)
     return read_whole(&in, FILE_MOST, out);
 }
 
-int file_look(const char *path, enum file_kind *kind)
+int file_look(const char *path)
 {
     struct stat st;
-    *kind = FILE_NONE;
     if (stat(path, &st) < 0)
-        return errno == ENOENT || errno == ENOTDIR ? 0 : cannot_look(path);
-    *kind = S_ISREG(st.st_mode) ? FILE_PLAIN : S_ISDIR(st.st_mode) ? FILE_FOLDER : FILE_SPECIAL;
-    return 0;
+        return errno == ENOENT || errno == ENOTDIR ? FILE_NONE : cannot_look(path);
+    return S_ISREG(st.st_mode) ? FILE_PLAIN : S_ISDIR(st.st_mode) ? FILE_FOLDER : FILE_SPECIAL;
 }
 
 int file_size(const char *path, uint64_t *bytes)
@@ -204,10 +202,10 @@ int file_mkdirs_count(const char *path, int *made)
     }
     if (why < 0)
         return -1;
-    enum file_kind kind;
-    if (!why && file_look(path, &kind) < 0)
+    const int kind = why ? FILE_FOLDER : file_look(path);
+    if (kind < 0)
         return -1;
-    if (!why && kind != FILE_FOLDER)
+    if (kind != FILE_FOLDER)
         why = ENOTDIR;
     return why ? err_set("cannot make folder '%s': %s", path, strerror(why)) : 0;
 }
@@ -243,11 +241,9 @@ int file_first(const char *dir, const char *const *names, int count)
 {
     for (int i = 0; i < count; i++) {
         SCOPED(buf) path = file_path(dir, names[i]);
-        enum file_kind kind;
-        if (file_look(path.data, &kind) < 0)
-            return -1;
-        if (kind)
-            return i;
+        const int there = file_look(path.data);
+        if (there)
+            return there < 0 ? -1 : i;
     }
     return count;
 }
@@ -303,11 +299,9 @@ int file_list(struct file_names *out, const char *dir, const char *suffix)
 
 int file_list_there(struct file_names *out, const char *dir, const char *suffix)
 {
-    enum file_kind kind;
+    const int kind = file_look(dir);
     *out = (struct file_names){ 0 };
-    if (file_look(dir, &kind) < 0)
-        return -1;
-    return kind == FILE_FOLDER ? file_list(out, dir, suffix) : 0;
+    return kind == FILE_FOLDER ? file_list(out, dir, suffix) : kind < 0 ? -1 : 0;
 }
 
 int file_list_all(struct file_names *out, const char *dir)
@@ -321,13 +315,13 @@ static int match(struct file_names *out, const char *base, const char *rest)
 {
     SCOPED(file_names) names = { 0 };
     SCOPED(buf) path = BUF_INIT;
-    enum file_kind kind;
     size_t n = strcspn(rest, "/"), slashes = strspn(rest + n, "/");
     SCOPED_MEM char *part = mem_strndup(rest, n);
-    int result = file_look(*base ? base : ".", &kind);
-    if (!result && kind == FILE_FOLDER && strpbrk(part, "*?["))
+    const int kind = file_look(*base ? base : ".");
+    int result = kind < 0 ? -1 : 0;
+    if (kind == FILE_FOLDER && strpbrk(part, "*?["))
         result = file_list(&names, *base ? base : ".", "");
-    else if (!result && kind == FILE_FOLDER)
+    else if (kind == FILE_FOLDER)
         file_names_add(&names, part);
     for (size_t i = 0; i < names.count && !result; i++) {
         if (strcmp(part, names.names[i]) && fnmatch(part, names.names[i], 0))
@@ -337,8 +331,9 @@ static int match(struct file_names *out, const char *base, const char *rest)
         if (rest[n]) {
             result = match(out, path.data, rest + n + slashes);
         } else {
-            result = file_look(path.data, &kind);
-            if (!result && kind)
+            const int there = file_look(path.data);
+            result = there < 0 ? -1 : 0;
+            if (there > 0)
                 file_names_add(out, path.data);
         }
     }
@@ -674,8 +669,8 @@ int output_open(struct output *out, const char *path)
         out->data = mem_alloc(CHUNK);
         return 0;
     }
-    enum file_kind kind;
-    if (check_link(path) < 0 || file_look(path, &kind) < 0)
+    const int kind = check_link(path) < 0 ? -1 : file_look(path);
+    if (kind < 0)
         return -1;
     if (kind == FILE_FOLDER) /* fails now, rather than at the rename after all the work */
         return err_set("cannot create '%s': %s", path, strerror(EISDIR));
@@ -1049,10 +1044,9 @@ int file_list_left(struct file_names *out, const char *path)
     SCOPED(buf) folder = folder_of(path);
     SCOPED(file_names) all = { 0 };
     const char *name = file_name(path);
-    enum file_kind kind;
     *out = (struct file_names){ 0 };
-    int result = file_look(folder.data, &kind);
-    if (!result && kind)
+    int result = file_look(folder.data);
+    if (result > 0)
         result = file_list_all(&all, folder.data);
     for (size_t i = 0; i < all.count; i++) {
         if (temp_base(all.names[i]) != strlen(name) || strncmp(all.names[i], name, strlen(name)))

@@ -21,11 +21,11 @@ int file_read_any(const char *path, struct buf *out);
 int file_read_most(const char *path, uint64_t most, struct buf *out);
 int file_read_text(const char *path, struct buf *out); /* as file_read_any; -1 if not UTF-8 */
 
-/* Sets *kind to the kind of file at `path`, following symbolic links; FILE_NONE if nothing is
- * there. Returns 0, or -1 with an error if the file system reports one: an I/O error does not mean
- * that nothing is there. The compiler warns if a caller ignores the result. */
+/* Returns the kind of file at `path`, following symbolic links; FILE_NONE, which is 0, if nothing
+ * is there; or -1 with an error if the file system reports one: an I/O error does not mean that
+ * nothing is there. */
 enum file_kind { FILE_NONE, FILE_PLAIN, FILE_FOLDER, FILE_SPECIAL };
-int file_look(const char *path, enum file_kind *kind) __attribute__((warn_unused_result));
+int file_look(const char *path) __attribute__((warn_unused_result));
 
 /* Sets *bytes to the size of a file. Returns 0, or -1 with an error. */
 int file_size(const char *path, uint64_t *bytes);

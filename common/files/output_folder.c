@@ -23,13 +23,12 @@ static char *without_slashes(const char *dir)
 int output_folder_look(struct file_names *names, const char *dir)
 {
     SCOPED_MEM char *plain = without_slashes(dir); /* with one, a file seems not to be there */
-    enum file_kind kind;
+    const int kind = file_look(plain);
     *names = (struct file_names){ 0 };
-    if (file_look(plain, &kind) < 0)
-        return -1;
-    if (kind && kind != FILE_FOLDER)
-        return err_set("cannot write to '%s': it is not a folder", dir);
-    return kind ? file_list_all(names, dir) : 0;
+    if (kind <= 0)
+        return kind;
+    return kind == FILE_FOLDER ? file_list_all(names, dir)
+                               : err_set("cannot write to '%s': it is not a folder", dir);
 }
 
 /* Moves the old folder back to `dir` from the folder `left` of an ended run. Returns 1, 0 if it is
@@ -37,12 +36,11 @@ int output_folder_look(struct file_names *names, const char *dir)
 static int bring_back(const char *left, const char *dir)
 {
     SCOPED(buf) old = file_path(left, OLD);
-    enum file_kind there;
     int fd = temp_take(left, KIND);
     if (fd < 0)
         return 0;
-    int result = file_look(old.data, &there);
-    if (!result && there)
+    int result = file_look(old.data);
+    if (result > 0)
         result = file_rename(old.data, dir) < 0 ? -1 : 1;
     close(fd);
     return result;
@@ -52,10 +50,8 @@ int output_folder_recover(const char *path)
 {
     SCOPED_MEM char *dir = without_slashes(path);
     SCOPED(file_names) left = { 0 };
-    enum file_kind there;
-    int result = file_look(dir, &there);
-    if (!result && !there)
-        result = file_list_left(&left, dir);
+    const int there = file_look(dir);
+    int result = there < 0 ? -1 : there ? 0 : file_list_left(&left, dir);
     for (size_t i = 0; i < left.count && !result; i++)
         result = bring_back(left.names[i], dir);
     return result;
@@ -110,8 +106,8 @@ static int replace_in_two_steps(const struct output_folder *f)
  * Returns 0, or -1 with an error. */
 static int publish(const struct output_folder *f)
 {
-    enum file_kind there;
-    if (sync_files(f) < 0 || file_look(f->dir, &there) < 0)
+    const int there = sync_files(f) < 0 ? -1 : file_look(f->dir);
+    if (there < 0)
         return -1;
     int swapped = there ? file_swap(f->path, f->dir) : 0, result = swapped < 0 ? -1 : 0;
     if (!swapped)

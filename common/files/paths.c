@@ -8,8 +8,8 @@ static int add_matches(struct file_names *out, const char *pattern);
 
 static int add_any(struct file_names *out, const char *path)
 {
-    enum file_kind kind;
-    if (file_look(path, &kind) < 0)
+    const int kind = file_look(path);
+    if (kind < 0)
         return -1;
     if (kind == FILE_FOLDER)
         return add_folder(out, path);
@@ -35,12 +35,9 @@ static int add_folder(struct file_names *out, const char *dir)
     int result = file_list(&names, dir, "");
     for (size_t i = 0; i < names.count && !result; i++) {
         SCOPED(buf) path = file_path(dir, names.names[i]);
-        enum file_kind kind;
-        result = file_look(path.data, &kind);
-        if (!result && kind == FILE_SPECIAL) /* opening a pipe without a writer would block */
-            result = err_set("cannot read '%s': not a regular file", path.data);
-        if (!result)
-            result = add_any(out, path.data);
+        result = file_look(path.data) == FILE_SPECIAL /* opening a pipe without a writer blocks */
+                     ? err_set("cannot read '%s': not a regular file", path.data)
+                     : add_any(out, path.data);
     }
     return result;
 }
@@ -68,8 +65,8 @@ int paths_can_read_twice(char *const *paths, int count, int *twice)
 {
     *twice = count > 0;
     for (int i = 0; i < count; i++) {
-        enum file_kind kind;
-        if (file_look(paths[i], &kind) < 0)
+        const int kind = file_look(paths[i]);
+        if (kind < 0)
             return -1;
         if (!strcmp(paths[i], "-") || kind == FILE_SPECIAL)
             *twice = 0;

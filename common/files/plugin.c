@@ -13,15 +13,13 @@ int plugin_opened(void)
 
 static int find_file(struct buf *path, const char *name)
 {
-    enum file_kind kind;
     if (file_of_program(path, "../lib/textmill/libtextmill-") < 0)
         return -1;
     buf_addf(path, "%s.so", name);
-    if (file_look(path->data, &kind) < 0)
-        return -1;
-    return kind == FILE_PLAIN
-               ? 0
-               : err_set("plug-in '%s' is not installed: there is no '%s'", name, path->data);
+    const int kind = file_look(path->data);
+    if (kind < 0 || kind == FILE_PLAIN)
+        return kind < 0 ? -1 : 0;
+    return err_set("plug-in '%s' is not installed: there is no '%s'", name, path->data);
 }
 
 static const void *open_file(const char *path, unsigned layout)

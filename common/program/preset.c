@@ -7,13 +7,13 @@ static const char configs[] = "../share/textmill/configs"; /* from the folder of
 
 int preset_find(struct buf *path, const char *name)
 {
-    enum file_kind kind;
     if (!*name || strchr(name, '/') || name[0] == '.')
         return 0;
     if (file_of_program(path, configs) < 0)
         return -1;
     buf_addf(path, "/%s.yaml", name);
-    return file_look(path->data, &kind) < 0 ? -1 : kind == FILE_PLAIN;
+    const int kind = file_look(path->data);
+    return kind < 0 ? -1 : kind == FILE_PLAIN;
 }
 
 /* Appends the line of one file, if it is a preset. */

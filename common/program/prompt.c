@@ -50,11 +50,11 @@ static void history_path(struct buf *out, const char *program)
 
 static int load_history(struct prompt *p)
 {
-    enum file_kind kind;
     HistEvent event;
-    if (file_look(p->kept.data, &kind) < 0)
+    const int there = file_look(p->kept.data);
+    if (there < 0)
         return -1;
-    if (kind != FILE_NONE && history(p->history, &event, H_LOAD, p->kept.data) < 0)
+    if (there && history(p->history, &event, H_LOAD, p->kept.data) < 0)
         return err_set("'%s' is no history that can be read (remove it, or give --no-history)",
                        p->kept.data);
     return 0;

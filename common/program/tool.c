@@ -246,11 +246,9 @@ static int unknown_command(const struct tool *t, const char *word)
  * Else, or after an I/O error, which the program that opens it reports, returns 0. */
 static int is_nowhere(const char *word)
 {
-    enum file_kind kind, index;
     SCOPED(buf) path = BUF_INIT;
     buf_addf(&path, "%s.idx", word);
-    return !file_look(word, &kind) && !file_look(path.data, &index) && kind == FILE_NONE &&
-           index == FILE_NONE;
+    return file_look(word) == FILE_NONE && file_look(path.data) == FILE_NONE;
 }
 
 /* Sets the error if `word` is no file but similar to the name of a command. Returns -1 then, else
@@ -541,15 +539,13 @@ void tool_print_config(unsigned without, struct buf *out)
 
 int tool_may_replace(const char *path, const char *mark, const char *what)
 {
-    enum file_kind kind = FILE_NONE;
-    int result = 0;
     if (!*path)
         return err_usage("the name of an output is empty");
     SCOPED(buf) file = file_path(path, mark ? mark : "");
-    if (!tool_force && strcmp(path, "-"))
-        result = file_look(mark ? file.data : path, &kind);
-    if (result < 0 || kind == FILE_NONE || kind == FILE_SPECIAL || (!mark && kind == FILE_FOLDER))
-        return result;
+    const int kind = tool_force || !strcmp(path, "-") ? FILE_NONE
+                                                      : file_look(mark ? file.data : path);
+    if (kind <= 0 || kind == FILE_SPECIAL || (!mark && kind == FILE_FOLDER))
+        return kind < 0 ? -1 : 0;
     return mark ? err_set("'%s' holds a finished %s (--force replaces it)", path, what)
                 : err_set("'%s' exists (--force replaces it)", path);
 }

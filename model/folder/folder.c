@@ -29,11 +29,9 @@ static int read_config(struct buf *path, struct buf *text, const char *dir)
 
 int folder_check(const char *path)
 {
-    enum file_kind kind;
-    int found = 1;
     SCOPED(buf) config = BUF_INIT;
-    if (file_look(path, &kind) < 0 ||
-        (kind == FILE_FOLDER && (found = find_config(&config, path)) < 0))
+    const int kind = file_look(path), found = kind == FILE_FOLDER ? find_config(&config, path) : 1;
+    if (kind < 0 || found < 0)
         return -1;
     if (kind == FILE_NONE)
         return err_set("there is no model '%s': 'train' makes one, and 'scripts/model-download' "
@@ -120,11 +118,10 @@ int folder_ends(struct ids *ends, const char *path)
     if (gguf_is(path))
         return gguf_ends(ends, path);
     for (int i = 0; i < 2 && !failed && ends->count == before; i++) {
-        enum file_kind kind;
         SCOPED(buf) file = file_path(path, names[i]);
-        failed = file_look(file.data, &kind);
-        SCOPED_JS root = failed || !kind ? NULL : js_load(file.data);
-        if (!failed && kind && !root)
+        const int there = file_look(file.data);
+        SCOPED_JS root = there > 0 ? js_load(file.data) : NULL;
+        if (there && !root)
             failed = -1;
         add_ids(ends, js_get(root, "eos_token_id"));
     }

@@ -76,8 +76,7 @@ static int check_index(const struct record_index *found, const char *path, uint6
 {
     SCOPED(buf) file = index_path(path);
     SCOPED_BY(index_release) struct record_index said = { 0 };
-    enum file_kind kind;
-    int result = file_look(file.data, &kind) < 0 ? -1 : kind != FILE_NONE;
+    int result = file_look(file.data);
     if (result > 0 && index_load(&said, file.data, bytes) < 0)
         result = -1;
     if (result > 0 && said.count != found->count)
@@ -256,7 +255,6 @@ static void verify_folder(struct verify *v, const char *dir)
 {
     SCOPED(file_names) shards = { 0 }, pairs = { 0 };
     SCOPED(buf) part = file_path(dir, "validation");
-    enum file_kind kind;
     uint64_t before = v->files;
     if (file_list(&shards, dir, ".tfrecord") < 0 || file_list(&pairs, dir, ".idx") < 0) {
         bad(v);
@@ -268,7 +266,8 @@ static void verify_folder(struct verify *v, const char *dir)
         buf_truncate(&path, path.len - 4);
         verify_megatron(v, path.data);
     }
-    if (file_look(part.data, &kind) < 0)
+    const int kind = file_look(part.data);
+    if (kind < 0)
         bad(v);
     else if (kind == FILE_FOLDER)
         verify_folder(v, part.data);
@@ -282,14 +281,11 @@ void verify_path(struct verify *v, const char *path)
 {
     SCOPED(buf) prefix = BUF_INIT;
     SCOPED(manifest) m = { 0 };
-    enum file_kind kind;
-    int pair = file_look(path, &kind) < 0 ? -1 : 0;
-    if (!pair && kind != FILE_FOLDER)
-        pair = megatron_prefix(&prefix, path);
-    if (pair < 0) {
-        bad(v);
-    } else if (kind == FILE_FOLDER) {
+    const int kind = file_look(path), pair = kind < 0 ? -1 : megatron_prefix(&prefix, path);
+    if (kind == FILE_FOLDER) {
         verify_folder(v, path);
+    } else if (pair < 0) {
+        bad(v);
     } else if (pair) {
         verify_megatron(v, prefix.data);
     } else {

@@ -104,11 +104,9 @@ static int parse(struct manifest *m, const struct buf *text)
 int manifest_load(struct manifest *m, const char *path)
 {
     *m = (struct manifest){ .kv = KV_INIT };
-    enum file_kind kind;
-    if (file_look(path, &kind) < 0)
-        return -1;
-    if (!kind)
-        return 0;
+    const int there = file_look(path);
+    if (there <= 0)
+        return there;
     SCOPED(buf) text = BUF_INIT;
     int result = file_read(path, &text);
     if (!result && parse(m, &text) < 0)
@@ -128,13 +126,11 @@ const struct manifest_shard *manifest_find(const struct manifest *m, const char 
 
 int manifest_check_names(const struct manifest *m, const char *dir, const struct file_names *files)
 {
-    enum file_kind kind;
     for (size_t i = 0; i < m->count; i++) {
         SCOPED(buf) path = file_path(dir, m->shards[i].name);
-        if (file_look(path.data, &kind) < 0)
-            return -1;
-        if (!kind)
-            return err_set("%s: missing, but its manifest lists it", path.data);
+        const int there = file_look(path.data);
+        if (there <= 0)
+            return there < 0 ? -1 : err_set("%s: missing, but its manifest lists it", path.data);
     }
     for (size_t i = 0; i < files->count; i++)
         if (!manifest_find(m, files->names[i]))

@@ -27,10 +27,9 @@ int megatron_prefix(struct buf *prefix, const char *path)
         return 1;
     }
     buf_addf(prefix, "%s.idx", path);
-    enum file_kind kind;
-    int result = file_look(prefix->data, &kind);
+    const int kind = file_look(prefix->data);
     buf_truncate(prefix, n);
-    return result < 0 ? -1 : kind != FILE_NONE && kind != FILE_FOLDER;
+    return kind < 0 ? -1 : kind != FILE_NONE && kind != FILE_FOLDER;
 }
 
 /* ---- reading ------------------------------------------------------------------------------ */

@@ -68,8 +68,7 @@ static int keep(struct record_shard *s, const struct shard_set *set, const char 
 int record_shard_open(struct record_shard *s, const struct shard_set *set, uint32_t number)
 {
     SCOPED(buf) name = BUF_INIT;
-    enum file_kind old = FILE_NONE;
-    int result = 0;
+    int result = 0, old = FILE_NONE;
     *s = (struct record_shard){
         .resume = set->resume, .frame = BUF_INIT, .packed = BUF_INIT, .line = BUF_INIT
     };
@@ -80,11 +79,10 @@ int record_shard_open(struct record_shard *s, const struct shard_set *set, uint3
     else if (!(s->compress = compress_new(set->compression)))
         result = -1;
     if (!result && set->resume)
-        result = file_look(path.data, &old);
-    if (!result)
-        result = old ? keep(s, set, name.data, path.data)
-                     : shard_open(&s->data, set->dir, name.data);
-    return result;
+        old = file_look(path.data);
+    if (result < 0 || old < 0)
+        return -1;
+    return old ? keep(s, set, name.data, path.data) : shard_open(&s->data, set->dir, name.data);
 }
 
 /* ---- records ------------------------------------------------------------------------------ */

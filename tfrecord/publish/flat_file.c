@@ -70,8 +70,8 @@ int flat_file_write(struct flat_file *f, struct intake *s)
 {
     const int width = s->stream.vocabulary <= 1 << 16 ? 2 : 4;
     struct output out;
-    enum file_kind kind;
-    if (intake_want_end_of_text(s, "this layout") < 0 || file_look(f->path, &kind) < 0)
+    const int kind = intake_want_end_of_text(s, "this layout") < 0 ? -1 : file_look(f->path);
+    if (kind < 0)
         return -1;
     if (kind == FILE_FOLDER || kind == FILE_SPECIAL)
         return err_set("cannot write '%s': not a regular file", f->path);

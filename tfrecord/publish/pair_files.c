@@ -18,9 +18,9 @@ static int check_files(const char *prefix, int (*may_replace)(const char *path))
 
 int pair_files_open(struct pair_files *p, const char *prefix, int (*may_replace)(const char *path))
 {
-    enum file_kind kind;
+    const int kind = file_look(prefix);
     *p = (struct pair_files){ prefix, file_name(prefix), { .lock = -1 } };
-    if (file_look(prefix, &kind) < 0)
+    if (kind < 0)
         return -1;
     if (!*p->name || kind == FILE_FOLDER)
         return err_usage("--output %s is a folder; the megatron layout needs a prefix, such as %s",

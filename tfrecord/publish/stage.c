@@ -49,11 +49,10 @@ static int each_file(const struct manifest *m, const char *from, const char *to,
                      int (*act)(const char *from, const char *to))
 {
     struct places *all = places_new(m, from, to);
-    enum file_kind index;
     int result = 0;
     for (size_t i = 0; i < m->count && !result; i++) {
-        result = file_look(all[i].index_from.data, &index);
-        if (!result && index)
+        result = file_look(all[i].index_from.data);
+        if (result > 0)
             result = act(all[i].index_from.data, all[i].index_to.data);
         if (!result)
             result = act(all[i].from.data, all[i].to.data);
@@ -70,10 +69,8 @@ static int act_remove(const char *path, const char *)
 /* Removes a file that was moved to `path` from the place `from`. */
 static int act_forget(const char *path, const char *from)
 {
-    enum file_kind there;
-    if (file_look(from, &there) < 0)
-        return -1;
-    return there ? 0 : file_remove(path);
+    const int there = file_look(from);
+    return there < 0 ? -1 : there ? 0 : file_remove(path);
 }
 
 static const char OLDER[] =
@@ -113,11 +110,9 @@ static int forget_moved(const char *dir, const char *work, const char *manifest)
 {
     const size_t older = strncmp(manifest, OLDER, sizeof OLDER - 1) ? 0 : sizeof OLDER - 1;
     SCOPED(manifest) m = { 0 };
-    enum file_kind published;
     SCOPED(buf) own = file_path(dir, manifest + older), moved = file_path(work, manifest);
-    if (file_look(own.data, &published) < 0)
-        return -1;
-    const int there = published ? 0 : manifest_load(&m, moved.data);
+    const int published = file_look(own.data);
+    const int there = published < 0 ? -1 : published ? 0 : manifest_load(&m, moved.data);
     if (there <= 0)
         return there;
     if (each_file(&m, dir, work, older ? act_remove : act_forget) < 0)
@@ -194,8 +189,9 @@ static int has_shards(const char *dir)
 static int is_begun(const char *work)
 {
     SCOPED(buf) path = file_path(work, "manifest"), part = file_path(work, "validation");
-    enum file_kind manifest;
-    int there = file_look(path.data, &manifest) < 0 ? -1 : manifest ? 1 : has_shards(work);
+    int there = file_look(path.data);
+    if (!there)
+        there = has_shards(work);
     return there ? there : has_shards(part.data);
 }
 
@@ -203,16 +199,15 @@ static int is_begun(const char *work)
  * there. Removes their index files, which are made again. Returns 0, or -1 with an error. */
 static int bring_back_files(const struct manifest *m, const char *from, const char *to)
 {
-    enum file_kind there = FILE_NONE, back = FILE_NONE;
     if (file_mkdirs(to) < 0)
         return -1;
     struct places *all = places_new(m, from, to);
     int result = 0;
     for (size_t i = 0; i < m->count && !result; i++) {
         const struct places *p = &all[i];
+        const int back = file_look(p->to.data), there = back < 0 ? -1 : file_look(p->from.data);
         if (act_forget(p->index_from.data, p->index_to.data) < 0 || /* moved before its records */
-            file_look(p->to.data, &back) < 0 || file_look(p->from.data, &there) < 0 ||
-            (!back && there && file_rename(p->from.data, p->to.data) < 0))
+            there < 0 || (!back && there && file_rename(p->from.data, p->to.data) < 0))
             result = -1;
     }
     places_free(all, m->count);
@@ -245,10 +240,8 @@ static int bring_back(const char *dir, const char *work)
 {
     SCOPED(buf) own = file_path(dir, "manifest"), path = file_path(work, "manifest");
     SCOPED(manifest) m = { 0 };
-    enum file_kind published;
-    int there = file_look(own.data, &published);
-    if (!there)
-        there = manifest_load(&m, path.data);
+    const int published = file_look(own.data);
+    const int there = published < 0 ? -1 : manifest_load(&m, path.data);
     if (there <= 0)
         return there;
     if (!published && ((kv_get(&m.kv, "validation") && bring_back_validation(dir, work) < 0) ||
@@ -262,7 +255,6 @@ static int bring_back(const char *dir, const char *work)
 static int settle(const char *work)
 {
     SCOPED(file_names) all = { 0 };
-    enum file_kind kind;
     int result = file_list_there(&all, work, "");
     for (size_t i = 0; i < all.count && !result; i++) {
         const size_t base = temp_base(all.names[i]);
@@ -270,7 +262,8 @@ static int settle(const char *work)
             continue;
         SCOPED(buf) from = file_path(work, all.names[i]), to = file_path(work, all.names[i]);
         buf_truncate(&to, to.len - strlen(all.names[i] + base));
-        result = file_look(to.data, &kind) < 0                   ? -1
+        const int kind = file_look(to.data);
+        result = kind < 0                                        ? -1
                  : file_ends_with(to.data, ".tfrecord") && !kind ? file_rename(from.data, to.data)
                                                                  : file_remove(from.data);
     }
@@ -322,10 +315,10 @@ int stage_plan(struct stage *s, const char *folder, const struct kv *plan)
     SCOPED(buf) dir = file_path(s->work, folder), path = file_path(dir.data, "plan"),
                 text = BUF_INIT;
     SCOPED(kv) old = KV_INIT;
-    enum file_kind kind;
-    if (file_look(path.data, &kind) < 0)
+    const int there = file_look(path.data);
+    if (there < 0)
         return -1;
-    if (!kind) {
+    if (!there) {
         kv_print(plan, &text);
         return file_write(path.data, text.data, text.len);
     }
@@ -389,8 +382,8 @@ int stage_publish(struct stage *s, const char *folder, const char *manifest)
     SCOPED(buf) from = file_path(s->work, folder), to = file_path(s->dir, folder),
                 a = file_path(from.data, manifest), b = file_path(to.data, manifest);
     SCOPED(manifest) m = { 0 };
-    enum file_kind there;
-    if (file_look(to.data, &there) < 0 || manifest_load(&m, a.data) <= 0)
+    const int there = file_look(to.data);
+    if (there < 0 || manifest_load(&m, a.data) <= 0)
         return -1;
     if (file_mkdirs(to.data) == 0 && stage_forget(s, folder, manifest) == 0 &&
         /* what the next run needs if this one is cut off */

@@ -319,10 +319,10 @@ static int open_path(struct dataset *d, const char *path)
     if (*path == '@')
         return open_list(d, path + 1);
     static const char nanogpt[] = "nanogpt:";
-    enum file_kind kind;
     if (!strncmp(path, nanogpt, sizeof nanogpt - 1))
         return open_flat(d, path + sizeof nanogpt - 1, FLAT_NANOGPT);
-    if (file_look(path, &kind) < 0)
+    const int kind = file_look(path);
+    if (kind < 0)
         return -1;
     int llmc = kind == FILE_PLAIN && file_ends_with(path, ".bin") ? flat_tokens_is_llmc(path) : 0;
     if (llmc)

@@ -45,12 +45,10 @@ static void beside(struct buf *out, const char *path, const char *name, const ch
  * it does not, and *path. Returns 0, or -1 with an error. */
 static int load_beside(struct js **root, struct buf *path, const char *file, const char *name)
 {
-    enum file_kind kind;
     beside(path, file, NULL, name);
-    *root = NULL;
-    if (file_look(path->data, &kind) < 0)
-        return -1;
-    return kind && !(*root = js_load(path->data)) ? -1 : 0;
+    const int there = file_look(path->data);
+    *root = there > 0 ? js_load(path->data) : NULL;
+    return there && !*root ? -1 : 0;
 }
 
 /* Finds the encoding that a JSON file `other` beside `path` names under `key`. Sets *e, or leaves
@@ -97,10 +95,9 @@ static int settle_pattern(struct vocabulary *v, const char *path, const struct t
 static int refuse_marian(const char *path, const char *other)
 {
     SCOPED(buf) file = BUF_INIT;
-    enum file_kind kind;
     beside(&file, path, NULL, other);
-    int result = file_look(file.data, &kind);
-    if (!result && kind)
+    int result = file_look(file.data);
+    if (result > 0)
         result = err_set("'%s' and '%s' are of a Marian model, whose pieces have the ids of its "
                          "vocab.json: this is not supported",
                          path, file.data);
@@ -126,20 +123,19 @@ static int load_pair(struct vocabulary *v, const char *path, const struct tokeni
                      struct buf *text)
 {
     SCOPED(buf) other = BUF_INIT;
-    enum file_kind kind = FILE_NONE;
     beside(&other, path, "vocab.json", "tokenizer.json");
-    int result = o->pattern ? 0 : file_look(other.data, &kind);
-    if (!result && kind)
+    int there = o->pattern ? 0 : file_look(other.data);
+    if (there > 0)
         return read_text(file_read, other.data, text) < 0
                    ? -1
                    : tokenizer_json_parse(v, text->data, text->len, other.data);
     beside(&other, path, "vocab.json", "merges.txt");
-    if (!result)
-        result = file_look(other.data, &kind);
-    if (!result && !kind && (result = refuse_marian(path, "source.spm")) == 0)
-        result = err_set("'%s' has no '%s' beside it", path, other.data);
+    if (!there)
+        there = file_look(other.data);
+    if (!there && refuse_marian(path, "source.spm") == 0)
+        err_set("'%s' has no '%s' beside it", path, other.data);
     SCOPED(buf) merges = BUF_INIT;
-    if (result < 0 || read_text(file_read, path, text) < 0 ||
+    if (there <= 0 || read_text(file_read, path, text) < 0 ||
         read_text(file_read, other.data, &merges) < 0)
         return -1;
     if (!o->pattern && clip_is(text->data, text->len))
@@ -322,12 +318,10 @@ static int load_config(struct vocabulary *v, const char *file, const struct toke
 {
     SCOPED(buf) path = BUF_INIT;
     SCOPED_JS root = NULL;
-    enum file_kind kind = FILE_NONE;
     beside(&path, file, "vocab.json", "tokenizer.json");
-    int result = file_look(path.data, &kind);
-    const int whole = (kind && !o->pattern) || file_ends_with(file, "tokenizer.json");
-    if (!result)
-        result = load_beside(&root, &path, file, "tokenizer_config.json");
+    const int there = file_look(path.data);
+    const int whole = (there && !o->pattern) || file_ends_with(file, "tokenizer.json");
+    int result = there < 0 ? -1 : load_beside(&root, &path, file, "tokenizer_config.json");
     if (root && read_config(v, root, file, whole) < 0)
         result = err_in("%s", path.data);
     js_free(root);
@@ -362,9 +356,9 @@ int vocabulary_load(struct vocabulary *v, const char *path, const struct tokeniz
 {
     SCOPED(buf) text = BUF_INIT, file = BUF_INIT;
     vocabulary_init(v);
-    enum file_kind kind = FILE_NONE;
-    int result = path ? file_look(path, &kind) : 0, folder = kind == FILE_FOLDER;
-    if (!result && folder)
+    const int kind = path ? file_look(path) : FILE_NONE, folder = kind == FILE_FOLDER;
+    int result = kind < 0 ? -1 : 0;
+    if (folder)
         result = find_in_folder(&file, path);
     else
         buf_adds(&file, path ? path : "(bytes)");

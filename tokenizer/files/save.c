@@ -174,13 +174,14 @@ static int print_old(const struct file_form *form, const char *dir, struct buf *
 {
     SCOPED(vocabulary) old;
     SCOPED(buf) path = file_path(dir, "tokenizer.json"), json = BUF_INIT;
-    enum file_kind kind;
     vocabulary_init(&old);
-    int result = file_look(path.data, &kind);
-    if (!result && kind == FILE_PLAIN && (result = file_read(path.data, &json)) == 0)
-        result = tokenizer_json_parse(&old, json.data, json.len, path.data) == 0 &&
-                 form_print(form, &old, text);
-    return result;
+    const int kind = file_look(path.data);
+    if (kind != FILE_PLAIN)
+        return kind < 0 ? -1 : 0;
+    return file_read(path.data, &json) < 0
+               ? -1
+               : tokenizer_json_parse(&old, json.data, json.len, path.data) == 0 &&
+                     form_print(form, &old, text);
 }
 
 /* Returns 1 if an older vocabulary has this file, which the new one has not, and this program would
@@ -188,16 +189,14 @@ static int print_old(const struct file_form *form, const char *dir, struct buf *
 static int is_old(const struct file_form *form, const char *dir, const char *path)
 {
     SCOPED(buf) is = BUF_INIT, was = BUF_INIT;
-    enum file_kind kind;
-    int result = file_look(path, &kind);
-    if (!result && kind == FILE_PLAIN) {
-        int ours = print_old(form, dir, &was);
-        result = ours < 0 ? -1 : file_read(path, &is);
-        if (!result)
-            result = ours && is.len == was.len && !memcmp(is.data, was.data, is.len);
-        if (!result)
-            log_warn("'%s' is no file of this vocabulary; it stays", path);
-    }
+    const int kind = file_look(path);
+    if (kind != FILE_PLAIN)
+        return kind < 0 ? -1 : 0;
+    int ours = print_old(form, dir, &was), result = ours < 0 ? -1 : file_read(path, &is);
+    if (!result)
+        result = ours && is.len == was.len && !memcmp(is.data, was.data, is.len);
+    if (!result)
+        log_warn("'%s' is no file of this vocabulary; it stays", path);
     return result;
 }
 

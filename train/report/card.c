@@ -11,10 +11,8 @@ static const char mark[] = "<!-- train writes this file anew as long as this lin
 static int look(const char *path, int *free)
 {
     SCOPED(buf) text = BUF_INIT;
-    enum file_kind kind;
-    int result = file_look(path, &kind);
-    if (!result && kind == FILE_PLAIN)
-        result = file_read(path, &text);
+    const int kind = file_look(path);
+    const int result = kind < 0 ? -1 : kind == FILE_PLAIN ? file_read(path, &text) : 0;
     *free = kind == FILE_NONE || strstr(text.data, mark) != NULL;
     return result;
 }

@@ -101,8 +101,8 @@ int event_open(struct event_writer *e, const char *path, int64_t step)
 {
     *e = (struct event_writer){ .message = BUF_INIT, .summary = BUF_INIT, .record = BUF_INIT };
     uint64_t bytes = 0;
-    enum file_kind kind;
-    if (file_look(path, &kind) < 0 || (step > 0 && kind && sound_bytes(path, step, &bytes) < 0) ||
+    const int there = file_look(path);
+    if (there < 0 || (step > 0 && there && sound_bytes(path, step, &bytes) < 0) ||
         file_log_open(&e->log, path) < 0)
         return -1;
     if (AGAIN(ftruncate(fileno(e->log.file), (off_t)bytes)) < 0)

@@ -106,8 +106,8 @@ static int parse_point(const struct metrics *m, const char *line, size_t length,
 static int rewind_to(struct metrics *m, const char *path, int64_t step)
 {
     SCOPED(buf) text = BUF_INIT, kept = BUF_INIT;
-    enum file_kind kind;
-    if (file_look(path, &kind) < 0 || (step > 0 && kind && file_read(path, &text) < 0))
+    const int there = file_look(path);
+    if (there < 0 || (step > 0 && there && file_read(path, &text) < 0))
         return -1;
     for (char *line = text.data, *lf; (lf = strchr(line, '\n')); line = lf + 1) {
         struct metrics_point p;

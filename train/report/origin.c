@@ -71,9 +71,9 @@ int origin_resume(struct kv *facts, const char *path, int64_t step)
 {
     SCOPED(buf) text = BUF_INIT, name = BUF_INIT;
     struct kv all = KV_INIT;
-    enum file_kind kind;
-    int result = file_look(path, &kind);
-    if (!result && kind == FILE_PLAIN && (result = file_read(path, &text)) == 0)
+    const int kind = file_look(path);
+    int result = kind < 0 ? -1 : kind == FILE_PLAIN ? file_read(path, &text) : 0;
+    if (!result)
         parse(&all, text.data);
     const int there = all.count > 0;
     for (size_t i = 0; i < facts->count; i++) {

@@ -46,8 +46,8 @@ static int add_folder(struct dump_files *in, const char *path)
 
 int dump_files_add(struct dump_files *in, const char *path)
 {
-    enum file_kind kind = FILE_NONE;
-    if (strcmp(path, "-") != 0 && file_look(path, &kind) < 0)
+    const int kind = strcmp(path, "-") ? file_look(path) : FILE_NONE;
+    if (kind < 0)
         return -1;
     if (kind == FILE_FOLDER)
         return add_folder(in, path);

@@ -111,11 +111,10 @@ static int check_content(const char *dir, const struct file_names *names, int in
     for (size_t i = 0; i < names->count && !result; i++) {
         SCOPED(buf) path = file_path(dir, names->names[i]);
         struct file_names below;
-        enum file_kind kind;
-        const int file = inside || !strcmp(names->names[i], MANIFEST);
-        result = file_look(path.data, &kind);
-        if (!result &&
-            (!is_own_name(names->names[i], inside) || kind != (file ? FILE_PLAIN : FILE_FOLDER)))
+        const int file = inside || !strcmp(names->names[i], MANIFEST), kind = file_look(path.data);
+        if (kind < 0)
+            result = -1;
+        else if (!is_own_name(names->names[i], inside) || kind != (file ? FILE_PLAIN : FILE_FOLDER))
             result = err_set("cannot replace '%s': wikiprep did not write it", path.data);
         if (!result && !file && !(result = file_list_all(&below, path.data))) {
             result = check_content(path.data, &below, 1);
@@ -130,9 +129,8 @@ static int check_content(const char *dir, const struct file_names *names, int in
 static int check_tree(const char *dir, const struct file_names *names)
 {
     SCOPED(buf) text = BUF_INIT, path = file_path(dir, MANIFEST);
-    enum file_kind kind;
-    int result = file_look(path.data, &kind);
-    if (!result && kind)
+    int result = file_look(path.data);
+    if (result > 0)
         result = file_read(path.data, &text);
     if (!result && (!text.len || strncmp(text.data, "textmill=documents ", 19) != 0))
         result = err_set("cannot write to '%s': it is not empty, and wikiprep did not write it",
