@@ -145,7 +145,7 @@ struct compress_reader {
     int whole;   /* a stream has ended, and no other one has begun */
     z_stream z;
     ZSTD_DCtx *zstd;
-    size_t failed; /* zstd's error */
+    const char *fault; /* what is wrong behind the bytes that were returned; NULL: nothing */
 };
 
 struct compress_reader *compress_reader_new(enum compression how,
@@ -175,10 +175,10 @@ void compress_reader_free(struct compress_reader *r)
     free(r);
 }
 
-static int damaged(const struct compress_reader *r, const char *why)
+static int damaged(const struct compress_reader *r)
 {
     return err_set("%s stream is damaged at byte %llu: %s", names[r->how],
-                   (unsigned long long)r->at, why);
+                   (unsigned long long)r->at, r->fault);
 }
 
 /* Checks that another stream may begin with the next byte. */
@@ -219,9 +219,9 @@ static int refill(struct compress_reader *r)
     return 0;
 }
 
-/* Makes one call of inflate, which writes up to n unpacked bytes to `bytes`; *got is set to their
- * number. Returns zlib's result. */
-static int inflate_some(struct compress_reader *r, void *bytes, size_t n, size_t *got)
+/* Each makes one call of a library, which writes up to n unpacked bytes to `bytes`; *got is set to
+ * their number. Returns what is wrong with the stream, or NULL. */
+static const char *inflate_some(struct compress_reader *r, void *bytes, size_t n, size_t *got)
 {
     if (r->whole) /* another stream follows */
         inflateReset(&r->z);
@@ -234,56 +234,39 @@ static int inflate_some(struct compress_reader *r, void *bytes, size_t n, size_t
     r->whole = result == Z_STREAM_END;
     take(r, there - r->z.avail_in);
     *got = room - r->z.avail_out;
-    return result;
+    if (result == Z_OK || result == Z_STREAM_END || result == Z_BUF_ERROR)
+        return NULL;
+    return r->z.msg ? r->z.msg : "it wants a dictionary";
 }
 
-static int64_t read_zlib(struct compress_reader *r, void *bytes, size_t n)
+static const char *unzstd_some(struct compress_reader *r, void *bytes, size_t n, size_t *got)
 {
-    for (size_t got;;) {
-        if (refill(r) < 0)
-            return -1;
-        if (r->whole && r->ended)
-            return 0;
-        if (r->whole && check_next(r) < 0)
-            return -1;
-        int result = inflate_some(r, bytes, n, &got);
-        if (got) /* an error will be returned again by the next call */
-            return (int64_t)got;
-        if (result == Z_BUF_ERROR && r->ended)
-            return cut_short(r);
-        if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR)
-            return damaged(r, r->z.msg ? r->z.msg : "it wants a dictionary");
-    }
-}
-
-static int64_t read_zstd(struct compress_reader *r, void *bytes, size_t n)
-{
-    for (;;) {
-        if (r->failed)
-            return damaged(r, ZSTD_getErrorName(r->failed));
-        if (refill(r) < 0)
-            return -1;
-        if (r->whole && r->ended)
-            return 0;
-        if (r->whole && check_next(r) < 0)
-            return -1;
-        ZSTD_inBuffer in = { r->next, r->left, 0 };
-        ZSTD_outBuffer out = { bytes, n, 0 };
-        size_t result = ZSTD_decompressStream(r->zstd, &out, &in);
-        r->whole = !result;
-        r->failed = ZSTD_isError(result) ? result : 0;
-        int ended = r->ended;
-        take(r, in.pos);
-        if (out.pos)
-            return (int64_t)out.pos;
-        if (ended && !r->whole && !r->failed)
-            return cut_short(r);
-    }
+    ZSTD_inBuffer in = { r->next, r->left, 0 };
+    ZSTD_outBuffer out = { bytes, n, 0 };
+    size_t result = ZSTD_decompressStream(r->zstd, &out, &in);
+    r->whole = !result;
+    take(r, in.pos);
+    *got = out.pos;
+    return ZSTD_isError(result) ? ZSTD_getErrorName(result) : NULL;
 }
 
 int64_t compress_read(struct compress_reader *r, void *bytes, size_t n)
 {
-    return r->how == COMPRESS_ZSTD ? read_zstd(r, bytes, n) : read_zlib(r, bytes, n);
+    for (size_t got;;) {
+        if (r->fault)
+            return damaged(r);
+        if (refill(r) < 0)
+            return -1;
+        if (r->whole && r->ended)
+            return 0;
+        if (r->whole && check_next(r) < 0)
+            return -1;
+        r->fault = (r->how == COMPRESS_ZSTD ? unzstd_some : inflate_some)(r, bytes, n, &got);
+        if (got)
+            return (int64_t)got;
+        if (r->ended && !r->whole && !r->fault)
+            return cut_short(r);
+    }
 }
 
 /* A file in memory, which is passed to the reader as one piece. */
