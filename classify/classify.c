@@ -260,8 +260,7 @@ static int read_lines(struct reader *r, struct input *in)
         const size_t skip = number == 1 ? utf8_mark(line, n) : 0;
         n -= n > skip && line[n - 1] == '\r';
         r->line = (struct span){ line + skip, n - skip };
-        buf_clear(&r->where);
-        buf_addf(&r->where, "%s:%llu", in->path, (unsigned long long)number);
+        buf_setf(&r->where, "%s:%llu", in->path, (unsigned long long)number);
         if (number == 1)
             result = begin(r);
         if (!result && r->line.n && (number > 1 || r->json || r->numbered))

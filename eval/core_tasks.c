@@ -124,8 +124,7 @@ void core_questions_release(struct core_questions *q)
 /* Returns the value of a key of task i in core.yaml, or NULL. */
 static const char *value(const struct yaml *y, size_t i, const char *key)
 {
-    SCOPED(buf) name = BUF_INIT;
-    buf_addf(&name, "icl_tasks.%zu.%s", i, key);
+    SCOPED(buf) name = buf_format("icl_tasks.%zu.%s", i, key);
     return yaml_get(y, name.data);
 }
 
@@ -152,13 +151,10 @@ static int read_task(struct core_task *t, const struct yaml *y, size_t i, const 
     *t = (struct core_task){ .label = mem_strdup(given[0]),
                              .delimiter = mem_strdup(delimiter ? delimiter : " "),
                              .baseline = -1 };
-    SCOPED(buf) path = BUF_INIT;
-    buf_addf(&path, "%s/eval_data/%s", dir, given[1]);
+    SCOPED(buf) path = buf_format("%s/eval_data/%s", dir, given[1]);
     const int there = file_look(path.data);
-    if (!there) {
-        buf_clear(&path);
-        buf_addf(&path, "%s/%s", dir, given[1]);
-    }
+    if (!there)
+        buf_setf(&path, "%s/%s", dir, given[1]);
     t->path = mem_strdup(path.data);
     if (there < 0)
         return -1;
@@ -239,13 +235,11 @@ static int read_tasks(struct core_tasks *t, const struct yaml *y, const char *pa
 
 int core_tasks_read(struct core_tasks *t, const char *dir)
 {
-    SCOPED(buf) path = BUF_INIT;
     SCOPED(yaml) y = { 0 };
     *t = (struct core_tasks){ 0 };
-    buf_addf(&path, "%s/core.yaml", dir);
+    SCOPED(buf) path = buf_format("%s/core.yaml", dir);
     int result = yaml_load(&y, path.data) < 0 ? -1 : read_tasks(t, &y, path.data, dir);
-    buf_clear(&path);
-    buf_addf(&path, "%s/eval_meta_data.csv", dir);
+    buf_setf(&path, "%s/eval_meta_data.csv", dir);
     size_t without = 0;
     while (!result && without < t->count && t->tasks[without].baseline >= 0)
         without++;

@@ -59,8 +59,7 @@ int64_t items_add_lines(struct items *g, struct input *in, items_add_line add)
     for (g->item = 1; more >= 0 && (more = input_line(in, &line, &n)) > 0; g->item++) {
         if (!whitespace_strip(line, n).n)
             continue;
-        buf_clear(&name);
-        buf_addf(&name, "%s:%llu", in->path, (unsigned long long)g->item);
+        buf_setf(&name, "%s:%llu", in->path, (unsigned long long)g->item);
         int result = add(g, line, n, name.data);
         if (result < 0)
             more = -1;

@@ -91,8 +91,7 @@ static int encode_page(struct wiki_text *text, struct reading *r)
 static int add_page(struct wiki_text *text, struct reading *r, const char *s, size_t n)
 {
     struct wiki_page page = { .begin = text->ids.count, .bytes = n };
-    buf_clear(&r->page);
-    buf_add(&r->page, s, n);
+    buf_set(&r->page, s, n);
     prepare(&r->page, r->detokenizer);
     if (encode_page(text, r) < 0)
         return -1;

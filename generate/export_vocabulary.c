@@ -62,8 +62,7 @@ static void add_tokens(struct gguf_writer *w, const struct tokens *t)
     SCOPED(buf) texts = BUF_INIT, types = BUF_INIT, hole = BUF_INIT;
     for (int64_t id = 0; id < t->size; id++) {
         const struct token *token = &t->items[id];
-        buf_clear(&hole);
-        buf_addf(&hole, "[PAD%lld]", (long long)id);
+        buf_setf(&hole, "[PAD%lld]", (long long)id);
         gguf_put_text(&texts, token->type ? token->text : hole.data,
                       token->type ? token->n : hole.len);
         le_add_u32(&types, token->type ? token->type : UNUSED);
@@ -233,8 +232,7 @@ static size_t cuts_of(const struct tokens *t, const struct token *token)
     size_t count = 0, len;
     for (size_t i = 0; i < token->n; i += len) {
         utf8_get((const unsigned char *)token->text + i, &len);
-        buf_clear(&part);
-        buf_add(&part, token->text, i);
+        buf_set(&part, token->text, i);
         const int64_t left = i ? id_of(t, part.data) : -1;
         const int64_t right = left >= 0 ? id_of(t, token->text + i) : -1;
         count += right >= 0 && t->items[left].type == NORMAL && t->items[right].type == NORMAL;

@@ -49,8 +49,7 @@ int queue_add(struct queue *q, const char *prompt, size_t n, uint64_t number, ui
     assert(queue_wants(q) && samples >= 1);
     if (generator_prompt(q->g, &q->start, prompt, n) < 0)
         return -1;
-    buf_clear(&q->prompt);
-    buf_add(&q->prompt, prompt, n);
+    buf_set(&q->prompt, prompt, n);
     q->number = number;
     q->key = key;
     q->samples = q->left = samples;

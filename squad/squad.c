@@ -15,8 +15,7 @@ enum depth { ARTICLE, PARAGRAPH, QUESTION, ANSWER };
 
 static int bad(const struct place *p, enum depth depth, const char *what)
 {
-    SCOPED(buf) at = BUF_INIT;
-    buf_addf(&at, "data[%zu]", p->article);
+    SCOPED(buf) at = buf_format("data[%zu]", p->article);
     if (depth >= PARAGRAPH)
         buf_addf(&at, ".paragraphs[%zu]", p->paragraph);
     if (depth >= QUESTION)

@@ -457,8 +457,7 @@ static int write_clusters(const struct clusters *c, struct output *out)
     for (size_t i = 0; i < c->count && !result; i++) {
         if (!next[i] || clusters_first(c, i) != i)
             continue;
-        buf_clear(&line);
-        buf_addf(&line, "{\"kept\": %zu, \"left_out\": [", i + 1);
+        buf_setf(&line, "{\"kept\": %zu, \"left_out\": [", i + 1);
         for (uint32_t k = next[i]; k; k = next[k])
             buf_addf(&line, "%s%" PRIu32, k == next[i] ? "" : ", ", k + 1);
         buf_adds(&line, "]}\n");

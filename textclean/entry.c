@@ -206,8 +206,7 @@ static int scan_text(struct search *f)
     if ((is_null ? js_scan_value(&f->scan, 0) : js_scan_text(&f->scan, &text, &n)) < 0)
         return err_in("\"%s\"", f->field);
     r->text_end = f->scan.at;
-    buf_clear(&r->document.text);
-    buf_add(&r->document.text, text, n);
+    buf_set(&r->document.text, text, n);
     buf_reserve(&r->document.text, PAD);
     return 0;
 }
@@ -288,8 +287,7 @@ int entry_parse(struct entry *r, enum entry_format format, const char *field)
 
 void entry_change(struct entry *r, const char *text, size_t n)
 {
-    buf_clear(&r->document.text);
-    buf_add(&r->document.text, text, n);
+    buf_set(&r->document.text, text, n);
     r->changed = 1;
 }
 

@@ -164,7 +164,6 @@ static int run_learn(int argc, char **argv, void *given_options)
 {
     const struct learn *given = given_options;
     struct learning l = { .step = 1 };
-    SCOPED(buf) text = BUF_INIT;
     if (rules_set(&l.rules, given->sets, NULL, NULL, 0) < 0)
         return -1;
     SCOPED(flow) flow = { .options = &given->flow,
@@ -177,7 +176,8 @@ static int run_learn(int argc, char **argv, void *given_options)
                           .tools_release = tools_release,
                           .silent = 1 };
     int result = flow_run(&flow, argc, argv);
-    buf_addf(&text, "# limits of textclean filter, from %" PRIu64 " document(s)\n", flow.read);
+    SCOPED(buf) text = buf_format("# limits of textclean filter, from %" PRIu64 " document(s)\n",
+                                  flow.read);
     if (!result && !rules_learn(l.rows, l.count, given->tail, &text))
         result = err_set("nothing to learn: no documents, or sets of rules without shares");
     if (!result && !(result = file_write(given->flow.output_path, text.data, text.len)))

@@ -314,8 +314,7 @@ static void report(const struct flow *f)
 
 static int write_summary(const struct flow *f, struct output *out)
 {
-    SCOPED(buf) text = BUF_INIT;
-    buf_addf(&text, "{\"read\": %" PRIu64 ", \"kept\": %" PRIu64, f->read, f->kept);
+    SCOPED(buf) text = buf_format("{\"read\": %" PRIu64 ", \"kept\": %" PRIu64, f->read, f->kept);
     if (f->piece)
         buf_addf(&text, ", \"pieces_left_out\": %" PRIu64, f->pieces);
     buf_adds(&text, ", \"left_out\": {");

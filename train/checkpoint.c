@@ -115,12 +115,11 @@ static int is_saved(const struct kv *state, const char *name)
  * or -1 with an error. */
 static int has_only(const struct kv *state, const char *path, const char *sub)
 {
-    SCOPED(buf) folder = file_path(path, sub), name = BUF_INIT;
+    SCOPED(buf) folder = file_path(path, sub);
     SCOPED(file_names) names = { 0 };
     int result = file_list_all(&names, folder.data) < 0 ? -1 : 1;
     for (size_t i = 0; i < names.count && result > 0; i++) {
-        buf_clear(&name);
-        buf_addf(&name, "%s%s", sub, names.names[i]);
+        SCOPED(buf) name = buf_format("%s%s", sub, names.names[i]);
         result = is_saved(state, name.data);
     }
     return result;
@@ -526,8 +525,7 @@ static int set_aside(const char *path)
     SCOPED(buf) aside = BUF_INIT;
     int there = 1;
     for (int i = 1; there > 0; i++) {
-        buf_clear(&aside);
-        buf_addf(&aside, "%s%s", path, damaged_name);
+        buf_setf(&aside, "%s%s", path, damaged_name);
         if (i > 1)
             buf_addf(&aside, "-%d", i);
         there = file_look(aside.data);

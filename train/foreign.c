@@ -108,8 +108,7 @@ static int find(struct foreign *f, const char *key)
 {
     char found[64];
     for (const char *p = foreign_keys; *p; p += strcspn(p, "\n") + 1) {
-        buf_clear(&f->line);
-        buf_add(&f->line, p, strcspn(p, "\n"));
+        buf_set(&f->line, p, strcspn(p, "\n"));
         char *arrow = *p == '#' ? NULL : strstr(f->line.data, " -> ");
         if (!arrow)
             continue;
@@ -267,10 +266,9 @@ static void set_default(struct yaml *y, const char *key, const char *value, int 
 static void join_grid(struct yaml *y)
 {
     const char *first = yaml_get(y, "tensor-parallel"), *second = yaml_get(y, second_dimension);
-    SCOPED(buf) grid = BUF_INIT;
     if (!second)
         return;
-    buf_addf(&grid, "%sx%s", first ? first : "1", second);
+    SCOPED(buf) grid = buf_format("%sx%s", first ? first : "1", second);
     set_default(y, "tensor-parallel", "1", 1);
     set_text(&yaml_find(y, "tensor-parallel")->value, grid.data);
     yaml_drop(y, second_dimension);

@@ -160,8 +160,7 @@ static int compare_setting(const struct loop *l, const char *line, size_t n)
     unsigned flags = l->flags(key);
     if (flags & (OPT_FREE | OPT_OF_RUN | OPT_NO_SETTING))
         return 0;
-    SCOPED(buf) start = BUF_INIT;
-    buf_addf(&start, "\n%s: ", key);
+    SCOPED(buf) start = buf_format("\n%s: ", key);
     const char *other = !strncmp(now, start.data + 1, start.len - 1) ? now
                                                                      : strstr(now, start.data);
     other = other ? other + (*other == '\n') : "";

@@ -20,8 +20,7 @@ int sample_text(const struct plan *p, struct store *s, int64_t length, const vol
         result = generation_begin(&g, &one, &start, key, 1);
     while (!result && !one.finish && *stop < 2)
         result = generator_step(&g, texts, 1);
-    buf_clear(out);
-    buf_add(out, one.text.all.data, one.text.all.len);
+    buf_set(out, one.text.all.data, one.text.all.len);
     generation_release(&one);
     generator_release(&g);
     for (int i = 0; i < count; i++)

@@ -407,8 +407,7 @@ static void file_of(const struct saving *v, size_t i, struct buf *name)
 {
     char file[WEIGHTS_NAME];
     weights_file_name(file, v->base, v->list.file[i], v->list.files);
-    buf_clear(name);
-    buf_addf(name, "%s%s", v->sub, file);
+    buf_setf(name, "%s%s", v->sub, file);
 }
 
 static void open_file(struct saving *v, size_t first)

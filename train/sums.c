@@ -56,13 +56,12 @@ int sums_of_file(const struct kv *state, const char *name, uint32_t *crc)
 
 int sums_add(struct kv *state, const char *dir, const char *sub)
 {
-    SCOPED(buf) folder = file_path(dir, sub), name = BUF_INIT;
+    SCOPED(buf) folder = file_path(dir, sub);
     SCOPED(file_names) names = { 0 };
     int result = file_list(&names, folder.data, "");
     for (size_t i = 0; !result && i < names.count; i++) {
-        SCOPED(buf) path = file_path(folder.data, names.names[i]);
-        buf_clear(&name);
-        buf_addf(&name, "%s%s", sub, names.names[i]);
+        SCOPED(buf) path = file_path(folder.data, names.names[i]),
+                    name = buf_format("%s%s", sub, names.names[i]);
         const int kind = file_look(path.data);
         if (kind < 0)
             result = -1;

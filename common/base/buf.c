@@ -81,6 +81,31 @@ void buf_addf(struct buf *b, const char *format, ...)
     va_end(args);
 }
 
+void buf_set(struct buf *b, const void *bytes, size_t n)
+{
+    buf_clear(b);
+    buf_add(b, bytes, n);
+}
+
+void buf_setf(struct buf *b, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    buf_clear(b);
+    buf_vaddf(b, format, args);
+    va_end(args);
+}
+
+struct buf buf_format(const char *format, ...)
+{
+    struct buf b = BUF_INIT;
+    va_list args;
+    va_start(args, format);
+    buf_vaddf(&b, format, args);
+    va_end(args);
+    return b;
+}
+
 void buf_vaddf(struct buf *b, const char *format, va_list args)
 {
     va_list again;

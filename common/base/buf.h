@@ -27,8 +27,10 @@ extern char buf_empty[1];
     }
 
 void buf_init(struct buf *b);
-void buf_release(struct buf *b); /* frees; b is empty and usable again */
-char *buf_detach(struct buf *b); /* the caller frees the returned string; b is empty */
+struct buf buf_format(const char *format, ...)
+    __attribute__((format(printf, 1, 2))); /* a new one */
+void buf_release(struct buf *b);           /* frees; b is empty and usable again */
+char *buf_detach(struct buf *b);           /* the caller frees the returned string; b is empty */
 
 void buf_reserve(struct buf *b, size_t more); /* makes room for `more` bytes after len */
 void buf_clear(struct buf *b);
@@ -43,6 +45,10 @@ void buf_addu(struct buf *b, uint64_t n); /* in decimal */
 void buf_addf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void buf_vaddf(struct buf *b, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
+
+/* Replace the content by bytes, or by a formatted text, which must not lie in b itself. */
+void buf_set(struct buf *b, const void *bytes, size_t n);
+void buf_setf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Appends text[0..n) with each from[0..len) replaced by to[0..to_len). If len is 0, nothing is. */
 void buf_add_replaced(struct buf *out, const char *text, size_t n, const char *from, size_t len,

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "common/base/le.h"
 #include "common/base/mem.h"
 
 /* Bit of an id in a list whose tokens are labels: this token is none, so it has no loss. */
@@ -25,6 +26,28 @@ static inline void ids_append(struct ids *ids, const uint32_t *from, size_t n)
     mem_grow(ids->data, ids->cap, ids->count + n);
     memcpy(ids->data + ids->count, from, n * sizeof *from);
     ids->count += n;
+}
+
+/* ids_put writes ids[n] to `out` with `width` bytes each, 2 or 4; ids_get reads them. The compiler
+ * can vectorise these loops. */
+static inline void ids_put(char *out, int width, const uint32_t *ids, size_t n)
+{
+    if (width == 2)
+        for (size_t i = 0; i < n; i++)
+            le_put_u16(out + 2 * i, (uint16_t)ids[i]);
+    else
+        for (size_t i = 0; i < n; i++)
+            le_put_u32(out + 4 * i, ids[i]);
+}
+
+static inline void ids_get(uint32_t *ids, int width, const unsigned char *p, size_t n)
+{
+    if (width == 2)
+        for (size_t i = 0; i < n; i++)
+            ids[i] = le_u16(p + 2 * i);
+    else
+        for (size_t i = 0; i < n; i++)
+            ids[i] = le_u32(p + 4 * i);
 }
 
 static inline void ids_release(struct ids *ids)

@@ -218,9 +218,7 @@ int file_mkdirs(const char *path)
 
 struct buf file_path(const char *dir, const char *name)
 {
-    struct buf path = BUF_INIT;
-    buf_addf(&path, "%s%s%s", dir, file_ends_with(dir, "/") ? "" : "/", name);
-    return path;
+    return buf_format("%s%s%s", dir, file_ends_with(dir, "/") ? "" : "/", name);
 }
 
 const char *file_name(const char *path)
@@ -231,10 +229,7 @@ const char *file_name(const char *path)
 
 struct buf file_beside(const char *path, const char *name)
 {
-    struct buf beside = BUF_INIT;
-    buf_add(&beside, path, (size_t)(file_name(path) - path));
-    buf_adds(&beside, name);
-    return beside;
+    return buf_format("%.*s%s", (int)(file_name(path) - path), path, name);
 }
 
 int file_first(const char *dir, const char *const *names, int count)
@@ -314,7 +309,6 @@ int file_list_all(struct file_names *out, const char *dir)
 static int match(struct file_names *out, const char *base, const char *rest)
 {
     SCOPED(file_names) names = { 0 };
-    SCOPED(buf) path = BUF_INIT;
     size_t n = strcspn(rest, "/"), slashes = strspn(rest + n, "/");
     SCOPED_MEM char *part = mem_strndup(rest, n);
     const int kind = file_look(*base ? base : ".");
@@ -326,8 +320,7 @@ static int match(struct file_names *out, const char *base, const char *rest)
     for (size_t i = 0; i < names.count && !result; i++) {
         if (strcmp(part, names.names[i]) && fnmatch(part, names.names[i], 0))
             continue;
-        buf_clear(&path);
-        buf_addf(&path, "%s%s%.*s", base, names.names[i], (int)slashes, rest + n);
+        SCOPED(buf) path = buf_format("%s%s%.*s", base, names.names[i], (int)slashes, rest + n);
         if (rest[n]) {
             result = match(out, path.data, rest + n + slashes);
         } else {

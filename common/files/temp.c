@@ -228,8 +228,7 @@ static int make_name(struct buf *out, const char *path)
     unsigned char bytes[RANDOM];
     if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
         return -1;
-    buf_clear(out);
-    buf_addf(out, "%s%s", path, SUFFIX);
+    buf_setf(out, "%s%s", path, SUFFIX);
     for (int i = 0; i < RANDOM; i++)
         buf_addc(out, digits[bytes[i] % 32]);
     return 0;
@@ -391,8 +390,7 @@ static int sweep(const char *path, const char *kind, int remove)
 {
     int found = 0;
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-    SCOPED(buf) folder = BUF_INIT, file = BUF_INIT;
-    buf_add(&folder, path, (size_t)(base - path));
+    SCOPED(buf) folder = buf_format("%.*s", (int)(base - path), path);
     if (!folder.len)
         buf_adds(&folder, "./");
     pthread_mutex_lock(&looking);
@@ -402,8 +400,7 @@ static int sweep(const char *path, const char *kind, int remove)
     for (size_t i = 0; i < seen.count; i++) {
         if (temp_base(seen.names[i]) != n || strncmp(seen.names[i], base, n))
             continue;
-        buf_clear(&file);
-        buf_addf(&file, "%s%s", folder.data, seen.names[i]);
+        SCOPED(buf) file = buf_format("%s%s", folder.data, seen.names[i]);
         const int fd = temp_take(file.data, kind);
         found += fd >= 0;
         if (fd >= 0 && remove)

@@ -45,9 +45,8 @@ static const struct resource {
 /* Reads the file `name` of a group. Returns 0 if it does not begin with a positive number. */
 static uint64_t limit_in(const char *folder, const char *name, const char *period)
 {
-    SCOPED(buf) path = BUF_INIT, text = BUF_INIT;
+    SCOPED(buf) path = buf_format("%s/%s", folder, name), text = BUF_INIT;
     char *end;
-    buf_addf(&path, "%s/%s", folder, name);
     if (file_read(path.data, &text) < 0)
         return 0;
     long long limit = strtoll(text.data, &end, 10);
@@ -62,11 +61,9 @@ static uint64_t least_limit(const char *root, const char *group, const char *fil
 {
     uint64_t least = UINT64_MAX;
     SCOPED_MEM char *rest = mem_strdup(group);
-    SCOPED(buf) path = BUF_INIT;
     for (char *end = rest + strlen(rest); end; end = strrchr(rest, '/')) {
         *end = '\0';
-        buf_clear(&path);
-        buf_addf(&path, "%s%s", root, rest);
+        SCOPED(buf) path = buf_format("%s%s", root, rest);
         uint64_t limit = limit_in(path.data, file, period);
         if (limit && limit < least)
             least = limit;
@@ -79,7 +76,6 @@ static uint64_t least_limit(const char *root, const char *group, const char *fil
 static uint64_t line_limit(const char *line, const char *root, const struct resource *r)
 {
     const char *kinds = strchr(line, ':'), *path = kinds ? strchr(kinds + 1, ':') : NULL;
-    SCOPED(buf) mount = BUF_INIT, list = BUF_INIT, name = BUF_INIT;
     if (!path)
         return UINT64_MAX;
     SCOPED_MEM char *group = mem_strndup(path + 1, strcspn(path + 1, "\n"));
@@ -87,9 +83,8 @@ static uint64_t line_limit(const char *line, const char *root, const struct reso
         group[0] = '\0';
     if (path == kinds + 1)
         return least_limit(root, group, r->two, NULL);
-    buf_addf(&list, ",%.*s,", (int)(path - kinds - 1), kinds + 1);
-    buf_addf(&name, ",%s,", r->name);
-    buf_addf(&mount, "%s/%s", root, r->name);
+    SCOPED(buf) list = buf_format(",%.*s,", (int)(path - kinds - 1), kinds + 1),
+                name = buf_format(",%s,", r->name), mount = buf_format("%s/%s", root, r->name);
     return strstr(list.data, name.data) ? least_limit(mount.data, group, r->one, r->period)
                                         : UINT64_MAX;
 }

@@ -239,8 +239,7 @@ int document_read(struct document_reader *r, struct document *d)
 void document_put_attribute(struct buf *out, const struct buf *more, const char *name,
                             const char *value)
 {
-    SCOPED(buf) older = BUF_INIT;
-    buf_addf(&older, " %s=\"", name);
+    SCOPED(buf) older = buf_format(" %s=\"", name);
     const char *end = more->data + more->len;
     const char *at = bytes_find(more->data, end, older.data, older.len);
     const char *after = at ? memchr(at + older.len, '"', (size_t)(end - at) - older.len) : 0;

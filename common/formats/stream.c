@@ -1,6 +1,7 @@
 #include "common/formats/stream.h"
 
 #include "common/base/crc32c.h"
+#include "common/base/ids.h"
 #include "common/base/le.h"
 
 enum { DIGITS = 8, LOOK_BYTES = 64, SUMMED = 12 };
@@ -51,9 +52,8 @@ static void put_head(char *at, uint64_t number, size_t length, const void *paylo
 
 int stream_begin(struct output *out, const struct kv *header, const struct buf *tokenizer)
 {
-    SCOPED(buf) text = BUF_INIT, frames = BUF_INIT;
+    SCOPED(buf) text = buf_format("textmill=%s\n", KIND), frames = BUF_INIT;
     char head[2 * DIGITS];
-    buf_addf(&text, "textmill=%s\n", KIND);
     kv_print(header, &text);
     if (tokenizer)
         buf_addf(&text, "%s=tokenizer.json\n", TOKENIZER);
@@ -68,17 +68,6 @@ int stream_begin(struct output *out, const struct kv *header, const struct buf *
     return output_write(out, frames.data, frames.len);
 }
 
-/* Writes n ids of `width` bytes each to p, with simple loops that the compiler can vectorise. */
-static void put_ids(char *p, int width, const uint32_t *ids, size_t n)
-{
-    if (width == 4)
-        for (size_t i = 0; i < n; i++)
-            le_put_u32(p + 4 * i, ids[i]);
-    else
-        for (size_t i = 0; i < n; i++)
-            le_put_u16(p + 2 * i, (uint16_t)ids[i]);
-}
-
 int stream_frame(struct buf *frame, uint64_t number, int width, const uint32_t *ids, size_t n,
                  const uint32_t *sentence_ends, size_t sentences)
 {
@@ -91,7 +80,7 @@ int stream_frame(struct buf *frame, uint64_t number, int width, const uint32_t *
     p += 4;
     for (size_t i = 0; i < sentences; i++, p += 4)
         le_put_u32(p, sentence_ends[i]);
-    put_ids(p, width, ids, n);
+    ids_put(p, width, ids, n);
     /* The binary head is first placed right before the payload to be summed; then the hex digits
      * overwrite it. */
     char *summed = head + 2 * DIGITS - SUMMED;
@@ -219,12 +208,7 @@ int stream_open(struct stream_reader *r, struct input *in)
 static uint32_t get_ids(uint32_t *ids, int width, const unsigned char *p, size_t n)
 {
     uint32_t most = 0;
-    if (width == 2)
-        for (size_t i = 0; i < n; i++)
-            ids[i] = le_u16(p + 2 * i);
-    else
-        for (size_t i = 0; i < n; i++)
-            ids[i] = le_u32(p + 4 * i);
+    ids_get(ids, width, p, n);
     for (size_t i = 0; i < n; i++)
         most = ids[i] > most ? ids[i] : most;
     return most;

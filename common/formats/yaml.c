@@ -94,12 +94,10 @@ static int merge(struct walk *w, const yaml_node_t *value, const char *prefix)
 /* Adds the mappings of a list: item i has the keys "key.i.…". */
 static int numbered(struct walk *w, const char *key, const yaml_node_t *list, int merged)
 {
-    SCOPED(buf) prefix = BUF_INIT;
     int result = 0;
     const yaml_node_item_t *first = list->data.sequence.items.start;
     for (const yaml_node_item_t *i = first; i < list->data.sequence.items.top && !result; i++) {
-        buf_clear(&prefix);
-        buf_addf(&prefix, "%s.%td", key, i - first);
+        SCOPED(buf) prefix = buf_format("%s.%td", key, i - first);
         result = map(w, yaml_document_get_node(w->doc, *i), prefix.data, merged);
     }
     return result;
@@ -137,7 +135,6 @@ static int map(struct walk *w, const yaml_node_t *node, const char *prefix, int 
     if (++w->depth > DEEPEST)
         return too_deep(w->name, line_of(node));
     int result = 0;
-    SCOPED(buf) key = BUF_INIT;
     for (int pass = 0; pass < 2 && !result; pass++) {
         for (const yaml_node_pair_t *p = node->data.mapping.pairs.start;
              p < node->data.mapping.pairs.top && !result; p++) {
@@ -154,8 +151,7 @@ static int map(struct walk *w, const yaml_node_t *node, const char *prefix, int 
                 result = err_set("%s:%d: more than %d keys", w->name, line_of(k), PAIRS);
                 break;
             }
-            buf_clear(&key);
-            buf_addf(&key, "%s%s%s", prefix, *prefix ? "." : "", scalar(k));
+            SCOPED(buf) key = buf_format("%s%s%s", prefix, *prefix ? "." : "", scalar(k));
             result = pass ? merge(w, v, prefix) : pair(w, key.data, v, line_of(k), merged);
         }
     }

@@ -376,12 +376,10 @@ static int set_key(struct opts *o, const char *key, const char *value, const cha
 
 int opts_load(struct opts *o, const struct yaml *y, const char *path)
 {
-    SCOPED(buf) where = BUF_INIT;
     int result = 0;
     for (size_t i = 0; i < y->count && !result; i++) {
         const char *dot = strrchr(y->items[i].key, '.');
-        buf_clear(&where);
-        buf_addf(&where, "%s:%d: ", path, y->items[i].line);
+        SCOPED(buf) where = buf_format("%s:%d: ", path, y->items[i].line);
         result = set_key(o, dot ? dot + 1 : y->items[i].key, y->items[i].value, where.data);
     }
     return result < 0 ? err_set("%s", err_get()) : 0; /* an error in the file is no usage error */
@@ -407,7 +405,6 @@ static void put_size(struct buf *out, uint64_t v)
 
 static void put_value(struct buf *out, const struct opt_bound *p)
 {
-    const struct opt_list *list;
     switch (type_of(p)) {
     case OPT_FLAG: buf_adds(out, *(int *)p->to ? "true" : "false"); break;
     case OPT_INT:
@@ -420,11 +417,7 @@ static void put_value(struct buf *out, const struct opt_bound *p)
     case OPT_REAL: buf_addf(out, "%.10g", *(double *)p->to); break;
     case OPT_TEXT: buf_adds(out, *(const char **)p->to ? *(const char **)p->to : ""); break;
     case OPT_CHOICE: put_word(out, p->row->arg, *(int *)p->to); break;
-    case OPT_LIST:
-        list = p->to;
-        for (size_t i = 0; i < list->count; i++)
-            buf_addf(out, "%s%s", i ? "," : "", list->items[i]);
-        break;
+    case OPT_LIST: break; /* put_yaml_list */
     }
 }
 
@@ -529,9 +522,18 @@ static void put_yaml_text(struct buf *out, const char *s)
     buf_addc(out, '\'');
 }
 
+static void put_yaml_list(struct buf *out, const struct opt_list *list)
+{
+    buf_addc(out, '[');
+    for (size_t i = 0; i < list->count; i++) {
+        buf_adds(out, i ? ", " : "");
+        put_yaml_text(out, list->items[i]);
+    }
+    buf_addc(out, ']');
+}
+
 void opts_print(const struct opts *o, unsigned without, struct buf *out)
 {
-    SCOPED(buf) value = BUF_INIT;
     for (size_t i = 0; i < o->count; i++) {
         const struct opt_bound *p = &o->table[i];
         if (!p->row->name || (p->row->type & without) ||
@@ -539,21 +541,12 @@ void opts_print(const struct opts *o, unsigned without, struct buf *out)
             (type_of(p) == OPT_LIST && !((struct opt_list *)p->to)->count))
             continue;
         buf_addf(out, "%s: ", p->row->name);
-        buf_clear(&value);
-        put_value(&value, p);
         if (type_of(p) == OPT_TEXT)
-            put_yaml_text(out, value.data);
-        else if (type_of(p) == OPT_LIST) {
-            buf_addc(out, '[');
-            const struct opt_list *list = p->to;
-            for (size_t k = 0; k < list->count; k++) {
-                buf_adds(out, k ? ", " : "");
-                put_yaml_text(out, list->items[k]);
-            }
-            buf_addc(out, ']');
-        } else {
-            buf_adds(out, value.data);
-        }
+            put_yaml_text(out, *(const char **)p->to);
+        else if (type_of(p) == OPT_LIST)
+            put_yaml_list(out, p->to);
+        else
+            put_value(out, p);
         buf_addc(out, '\n');
     }
 }

@@ -19,9 +19,9 @@ int preset_find(struct buf *path, const char *name)
 /* Appends the line of one file, if it is a preset. */
 static int list_one(struct buf *out, const char *folder, const char *file)
 {
-    SCOPED(buf) path = file_path(folder, file), text = BUF_INIT, begin = BUF_INIT;
-    int name = (int)(strlen(file) - strlen(".yaml"));
-    buf_addf(&begin, "# %.*s: ", name, file);
+    const int name = (int)(strlen(file) - strlen(".yaml"));
+    SCOPED(buf) path = file_path(folder, file), text = BUF_INIT,
+                begin = buf_format("# %.*s: ", name, file);
     if (file_read(path.data, &text) < 0)
         return -1;
     if (!strncmp(text.data, begin.data, begin.len))
@@ -48,12 +48,10 @@ int preset_similar(struct buf *name, const char *word)
     int result = preset_list(&list);
     for (const char *p = list.len ? list.data : ""; *p; p += strcspn(p, "\n") + 1) {
         n = strcspn(p, " ");
-        buf_clear(&one);
-        buf_add(&one, p, n);
+        buf_set(&one, p, n);
         if ((d = opt_distance(word, one.data)) < least) {
             least = d;
-            buf_clear(name);
-            buf_add(name, p, n);
+            buf_set(name, p, n);
         }
     }
     return result;

@@ -246,8 +246,7 @@ static int unknown_command(const struct tool *t, const char *word)
  * Else, or after an I/O error, which the program that opens it reports, returns 0. */
 static int is_nowhere(const char *word)
 {
-    SCOPED(buf) path = BUF_INIT;
-    buf_addf(&path, "%s.idx", word);
+    SCOPED(buf) path = buf_format("%s.idx", word);
     return file_look(word) == FILE_NONE && file_look(path.data) == FILE_NONE;
 }
 

@@ -278,8 +278,9 @@ static const char index_end[] = ".index", data_end[] = ".data-00000-of-00001";
 
 static int read_index(struct safetensors *s)
 {
-    SCOPED(buf) path = BUF_INIT, text = BUF_INIT;
-    buf_addf(&path, "%.*s%s", (int)(strlen(s->path) - strlen(data_end)), s->path, index_end);
+    SCOPED(buf) text = BUF_INIT,
+                path = buf_format("%.*s%s", (int)(strlen(s->path) - strlen(data_end)), s->path,
+                                  index_end);
     return file_read_most(path.data, INDEX_MOST, &text) < 0
                ? -1
                : tf_checkpoint_parse(s, text.data, text.len, path.data);
@@ -287,7 +288,7 @@ static int read_index(struct safetensors *s)
 
 int tf_checkpoint_open(struct safetensors *s, const char *path)
 {
-    SCOPED(buf) data = BUF_INIT;
-    buf_addf(&data, "%.*s%s", (int)(strlen(path) - strlen(index_end)), path, data_end);
+    SCOPED(buf) data = buf_format("%.*s%s", (int)(strlen(path) - strlen(index_end)), path,
+                                  data_end);
     return safetensors_open_by(s, data.data, read_index);
 }

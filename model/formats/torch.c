@@ -90,12 +90,11 @@ static int add_tensor(void *ctx, const struct pickle_tensor *from)
 {
     const struct archive *a = ctx;
     struct safetensors *s = a->s;
-    SCOPED(buf) entry = BUF_INIT;
     mem_grow(s->tensors, s->cap, s->count + 1);
     struct safetensor *t = &s->tensors[s->count++];
     *t = from->view;
     t->name = mem_strdup(t->name);
-    buf_addf(&entry, "%sdata/%s", a->root, from->key);
+    SCOPED(buf) entry = buf_format("%sdata/%s", a->root, from->key);
     const struct zip_entry *storage = zip_find(&a->zip, entry.data);
     if (!storage)
         return err_set("%s: no entry '%s', which should hold tensor '%s'", s->path, entry.data,
@@ -133,11 +132,10 @@ static const struct zip_entry *find_list(const struct zip *zip, size_t *n)
 static int check_archive(const struct archive *a)
 {
     const unsigned char *data = a->s->map.data;
-    SCOPED(buf) name = BUF_INIT;
     for (size_t i = 0; i < a->zip.count; i++)
         if (zip_check(&a->zip.entries[i], data, a->s->path) < 0)
             return -1;
-    buf_addf(&name, "%sbyteorder", a->root);
+    SCOPED(buf) name = buf_format("%sbyteorder", a->root);
     const struct zip_entry *order = zip_find(&a->zip, name.data);
     if (order && (order->bytes != 6 || memcmp(data + order->offset, "little", 6)))
         return err_set("%s: '%s' is not 'little': only little-endian numbers are supported",

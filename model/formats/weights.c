@@ -219,7 +219,7 @@ int weights_write_index(const char *dir, const char *base, const struct safetens
                         const int *file, size_t count, const uint32_t *crc, int files)
 {
     SCOPED_MEM const struct safetensor **sorted = mem_alloc(count * sizeof *sorted);
-    SCOPED(buf) text = BUF_INIT, path = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT;
     char name[WEIGHTS_NAME];
     uint64_t bytes = 0;
     for (size_t i = 0; i < count; i++) {
@@ -240,7 +240,7 @@ int weights_write_index(const char *dir, const char *base, const struct safetens
         buf_adds(&text, i + 1 < count ? ",\n" : "\n");
     }
     buf_adds(&text, "  }\n}\n");
-    buf_addf(&path, "%s/%s.safetensors.index.json", dir, base);
+    SCOPED(buf) path = buf_format("%s/%s.safetensors.index.json", dir, base);
     return file_write(path.data, text.data, text.len);
 }
 
@@ -264,11 +264,9 @@ static int remove_file(const char *dir, const char *name)
 int weights_remove(const char *dir, const char *base, int one)
 {
     struct file_names names;
-    SCOPED(buf) inside = file_path(dir, ""), name = BUF_INIT;
-    buf_addf(&name, "%s.safetensors.index.json", base);
+    SCOPED(buf) inside = file_path(dir, ""), name = buf_format("%s.safetensors.index.json", base);
     int failed = remove_file(dir, name.data);
-    buf_clear(&name);
-    buf_addf(&name, "%s.safetensors", base);
+    buf_setf(&name, "%s.safetensors", base);
     if (!failed && one)
         failed = remove_file(dir, name.data);
     if (!failed) /* what says that the files are complete goes from the disk before them */

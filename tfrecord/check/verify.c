@@ -104,9 +104,8 @@ static void tell_bad_records(struct verify *v, const struct file_map *map, const
 static void tell_good(struct verify *v, const char *path, const struct record_file *f,
                       uint64_t records, int indexed)
 {
-    SCOPED(buf) line = BUF_INIT;
-    buf_addf(&line, "%s: ok, %" PRIu64 " record%s, %" PRIu64 " byte%s", path, records,
-             noun_end(records), f->records.bytes, noun_end(f->records.bytes));
+    SCOPED(buf) line = buf_format("%s: ok, %" PRIu64 " record%s, %" PRIu64 " byte%s", path, records,
+                                  noun_end(records), f->records.bytes, noun_end(f->records.bytes));
     if (f->how != COMPRESS_NONE)
         buf_addf(&line, ", %" PRIu64 " as %s", f->packed.bytes, compress_name(f->how));
     buf_adds(&line, indexed ? ", index" : "");
@@ -161,18 +160,12 @@ static void verify_tokenizer(struct verify *v, const char *path, const struct ma
 
 static int check_pair(const struct megatron *pair, const char *prefix, const struct manifest *m)
 {
-    SCOPED(buf) path = BUF_INIT;
-    buf_addf(&path, "%s.bin", prefix);
-    int result = check_listing(m, path.data, pair->sequences, &pair->bin);
-    buf_truncate(&path, path.len - 4);
-    buf_adds(&path, ".idx");
-    if (!result)
-        result = check_listing(m, path.data, pair->sequences, &pair->idx);
-    buf_truncate(&path, path.len - 4);
-    buf_adds(&path, ".manifest");
-    if (!result && m)
-        result = claims_check_pair(m, path.data, pair);
-    return result;
+    SCOPED(buf) bin = buf_format("%s.bin", prefix), idx = buf_format("%s.idx", prefix),
+                manifest = buf_format("%s.manifest", prefix);
+    if (check_listing(m, bin.data, pair->sequences, &pair->bin) < 0 ||
+        check_listing(m, idx.data, pair->sequences, &pair->idx) < 0)
+        return -1;
+    return m ? claims_check_pair(m, manifest.data, pair) : 0;
 }
 
 static void verify_megatron(struct verify *v, const char *prefix)

@@ -1,5 +1,6 @@
 #include "tfrecord/formats/flat_tokens.h"
 
+#include "common/base/ids.h"
 #include "common/base/le.h"
 
 static const struct {
@@ -78,9 +79,7 @@ void flat_tokens_close(struct flat_tokens *f)
 
 void flat_tokens_read(const struct flat_tokens *f, uint64_t first, size_t n, uint32_t *ids)
 {
-    const unsigned char *p = f->map.data + f->begin + first * (uint64_t)f->width;
-    for (size_t i = 0; i < n; i++)
-        ids[i] = f->width == 2 ? le_u16(p + 2 * i) : le_u32(p + 4 * i);
+    ids_get(ids, f->width, f->map.data + f->begin + first * (uint64_t)f->width, n);
 }
 
 void flat_tokens_head(unsigned char head[FLAT_HEAD_BYTES], int width, uint64_t tokens)

@@ -182,9 +182,8 @@ void shard_release(struct shard *s)
 
 static void add_line(struct kv *kv, const char *key, const struct shard *s)
 {
-    SCOPED(buf) line = BUF_INIT;
-    buf_addf(&line, "%s records=%" PRIu64 " bytes=%" PRIu64 " crc32c=%08" PRIx32, s->name,
-             s->records, s->bytes, s->crc);
+    SCOPED(buf) line = buf_format("%s records=%" PRIu64 " bytes=%" PRIu64 " crc32c=%08" PRIx32,
+                                  s->name, s->records, s->bytes, s->crc);
     kv_add(kv, key, line.data);
 }
 

@@ -1,5 +1,6 @@
 #include "tfrecord/formats/megatron.h"
 
+#include "common/base/ids.h"
 #include "common/base/le.h"
 
 typedef unsigned long long ull;
@@ -119,19 +120,16 @@ static int check_documents(const struct megatron *m)
 
 static int open_pair(struct megatron *m, const char *prefix, int with_bin)
 {
-    SCOPED(buf) path = BUF_INIT;
     *m = (struct megatron){ .prefix = mem_strdup(prefix) };
-    buf_addf(&path, "%s.idx", prefix);
+    SCOPED(buf) path = buf_format("%s.idx", prefix);
     int result = file_map(&m->idx, path.data);
     if (!result)
         result = file_check_pointer(path.data, m->idx.data, m->idx.bytes);
     if (!result && check_head(m) < 0)
         result = err_in("%s", path.data);
-    if (!result && with_bin) {
-        buf_clear(&path);
-        buf_addf(&path, "%s.bin", prefix);
+    buf_setf(&path, "%s.bin", prefix);
+    if (!result && with_bin)
         result = file_map(&m->bin, path.data);
-    }
     if (!result &&
         (check_sequences(m, with_bin ? m->bin.bytes : NO_BIN) < 0 || check_documents(m) < 0))
         result = err_in("%s.idx", prefix);
@@ -174,8 +172,7 @@ int megatron_read(const struct megatron *m, uint64_t first, size_t n, uint32_t *
 {
     const unsigned char *p = m->bin.data + first * (uint64_t)m->width;
     if (m->dtype == DTYPE_U16) {
-        for (size_t i = 0; i < n; i++)
-            ids[i] = le_u16(p + 2 * i);
+        ids_get(ids, 2, p, n);
         return 0;
     }
     for (size_t i = 0; i < n; i++, p += m->width) {
@@ -192,18 +189,14 @@ int megatron_read(const struct megatron *m, uint64_t first, size_t n, uint32_t *
 
 static int create(struct megatron_writer *w, const char *dir, const char *name, int dtype)
 {
-    SCOPED(buf) file = BUF_INIT;
     *w = (struct megatron_writer){ .dtype = dtype,
                                    .width = dtypes[dtype].width,
                                    .bytes = BUF_INIT };
-    buf_addf(&file, "%s.bin", name);
-    int result = shard_open(&w->bin, dir, file.data);
-    if (!result) {
-        buf_clear(&file);
-        buf_addf(&file, "%s.idx", name);
-        result = shard_open(&w->idx, dir, file.data);
-    }
-    return result;
+    SCOPED(buf) file = buf_format("%s.bin", name);
+    if (shard_open(&w->bin, dir, file.data) < 0)
+        return -1;
+    buf_setf(&file, "%s.idx", name);
+    return shard_open(&w->idx, dir, file.data);
 }
 
 int megatron_create(struct megatron_writer *w, const char *dir, const char *name,
@@ -237,14 +230,8 @@ int megatron_add(struct megatron_writer *w, const uint32_t *ids, size_t n)
 {
     buf_clear(&w->bytes);
     buf_reserve(&w->bytes, n * (size_t)w->width);
-    char *bytes = w->bytes.data;
-    if (w->width == 2)
-        for (size_t i = 0; i < n; i++)
-            le_put_u16(bytes + 2 * i, (uint16_t)ids[i]);
-    else
-        for (size_t i = 0; i < n; i++)
-            le_put_u32(bytes + 4 * i, ids[i]);
-    return megatron_add_raw(w, bytes, n);
+    ids_put(w->bytes.data, w->width, ids, n);
+    return megatron_add_raw(w, w->bytes.data, n);
 }
 
 void megatron_end_document(struct megatron_writer *w)

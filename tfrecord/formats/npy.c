@@ -32,8 +32,7 @@ static void put_header(struct buf *out, enum npy_type type, uint64_t rows, int c
 int npy_open(struct output *f, const char *name, const char *map, enum npy_type type, uint64_t rows,
              int columns)
 {
-    SCOPED(buf) path = BUF_INIT, header = BUF_INIT;
-    buf_addf(&path, "%s_%s.npy", name, map);
+    SCOPED(buf) path = buf_format("%s_%s.npy", name, map), header = BUF_INIT;
     put_header(&header, type, rows, columns);
     return output_open(f, path.data) < 0 ? -1 : output_write(f, header.data, header.len);
 }

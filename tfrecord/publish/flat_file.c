@@ -4,31 +4,18 @@
 #include <unistd.h>
 
 #include "common/base/again.h"
-#include "common/base/le.h"
-
-static void put_id(struct buf *bytes, int width, uint32_t id)
-{
-    buf_reserve(bytes, 4);
-    if (width == 2)
-        le_put_u16(bytes->data + bytes->len, (uint16_t)id);
-    else
-        le_put_u32(bytes->data + bytes->len, id);
-    bytes->len += (size_t)width;
-}
+#include "common/base/ids.h"
 
 static int put_document(struct flat_file *f, const struct intake *s, int width, struct output *out,
                         struct buf *bytes)
 {
     const uint32_t end = (uint32_t)s->end_of_text;
-    buf_clear(bytes);
-    if (f->kind == FLAT_LLMC)
-        put_id(bytes, width, end);
-    for (size_t i = 0; i < s->count; i++)
-        put_id(bytes, width, s->ids[i]);
-    if (f->kind == FLAT_NANOGPT)
-        put_id(bytes, width, end);
-    f->tokens += s->count + 1;
-    return output_write(out, bytes->data, bytes->len);
+    const size_t size = (size_t)width, n = s->count, first = f->kind == FLAT_LLMC;
+    buf_reserve(bytes, (n + 1) * size);
+    ids_put(bytes->data + first * size, width, s->ids, n);
+    ids_put(bytes->data + (first ? 0 : n) * size, width, &end, 1);
+    f->tokens += n + 1;
+    return output_write(out, bytes->data, (n + 1) * size);
 }
 
 /* Writes the header at the end, since it contains the number of ids. Returns 0, or -1 with an

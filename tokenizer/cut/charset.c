@@ -105,12 +105,10 @@ static size_t character(const char *p, size_t n, uint32_t *c)
 int charset_ask(struct classes_set *s, struct buf *spelling, const char *name, size_t n,
                 charset_property_fn *theirs)
 {
-    buf_clear(spelling);
-    buf_addf(spelling, "\\p{sc:%.*s}", (int)n, name);
+    buf_setf(spelling, "\\p{sc:%.*s}", (int)n, name);
     if (theirs(s, spelling->data) == 0)
         return 0;
-    buf_clear(spelling);
-    buf_addf(spelling, "\\p{%.*s}", (int)n, name);
+    buf_setf(spelling, "\\p{%.*s}", (int)n, name);
     return theirs(s, spelling->data);
 }
 

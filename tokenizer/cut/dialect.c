@@ -144,12 +144,11 @@ static void put_boundary(struct buf *out, int complement, charset_property_fn *t
 static size_t put_property(struct buf *out, const char *p, size_t n, int inside,
                            charset_property_fn *theirs)
 {
-    SCOPED(buf) name = BUF_INIT;
     const char *end = n > 2 && p[2] == '{' ? memchr(p, '}', n) : NULL;
     int caret = end && p[3] == '^';
     if (!end)
         return 0;
-    buf_addf(&name, "\\p{%.*s}", (int)(end - p - 3 - caret), p + 3 + caret);
+    SCOPED(buf) name = buf_format("\\p{%.*s}", (int)(end - p - 3 - caret), p + 3 + caret);
     if (!strcmp(name.data, "\\p{White_Space}"))
         put_space(out, (p[1] == 'P') != caret, inside);
     else

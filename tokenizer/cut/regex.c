@@ -122,11 +122,10 @@ int regex_find(const struct regex *re, struct regex_scratch *s, const char *text
 
 int regex_class(struct classes_set *s, const char *base)
 {
-    SCOPED(buf) text = BUF_INIT, all = BUF_INIT;
+    SCOPED(buf) text = buf_format("[%s]+", base), all = BUF_INIT;
     size_t begin, end, len, from = 0;
     int code;
     PCRE2_SIZE offset;
-    buf_addf(&text, "[%s]+", base);
     struct regex re = { .code = compile(&text, &code, &offset) };
     if (!re.code)
         return -1;

@@ -627,8 +627,7 @@ int stepper_cut(struct stepper *s, const char *text, size_t n, int first, struct
         *p = (struct pieces){ text, n, s->pieces.begins, s->pieces.ends, s->pieces.count, NULL };
         return 0;
     }
-    buf_clear(&s->pieces.text);
-    buf_add(&s->pieces.text, text, n);
+    buf_set(&s->pieces.text, text, n);
     s->pieces.origins.count = 0;
     for (size_t i = 0; i < n && s->keeps_origins; i++)
         ids_add(&s->pieces.origins, (uint32_t)i);

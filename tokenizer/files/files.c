@@ -36,8 +36,7 @@ static void beside(struct buf *out, const char *path, const char *name, const ch
 {
     const char *slash = strrchr(path, '/');
     size_t n = slash ? (size_t)(slash + 1 - path) : 0;
-    buf_clear(out);
-    buf_add(out, path, name && file_ends_with(path, name) ? strlen(path) - strlen(name) : n);
+    buf_set(out, path, name && file_ends_with(path, name) ? strlen(path) - strlen(name) : n);
     buf_adds(out, other);
 }
 

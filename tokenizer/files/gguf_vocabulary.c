@@ -258,8 +258,7 @@ static int frame_byte_level(struct vocabulary *v, const struct listed *l, const 
     int begins;
     if (read_flag(l->g, "tokenizer.ggml.add_bos_token", pre->begin, &begins) < 0)
         return -1;
-    SCOPED(buf) frame = BUF_INIT;
-    buf_addf(&frame, "{\"pre_tokenizer\":%s,\"post_processor\":", pre->json);
+    SCOPED(buf) frame = buf_format("{\"pre_tokenizer\":%s,\"post_processor\":", pre->json);
     put_begin(&frame, v, begins ? l->begin : -1);
     buf_adds(&frame, ",\"decoder\":" BYTES("true") "}");
     int failed = frame_read(v, frame.data, frame.len);

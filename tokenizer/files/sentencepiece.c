@@ -98,9 +98,8 @@ static void put_normalizer(const struct sentencepiece *m, struct buf *out)
 
 static int put_frame(const struct sentencepiece *m)
 {
-    SCOPED(buf) text = BUF_INIT;
-    buf_addf(&text, "{\"pre_tokenizer\":null,\"post_processor\":%s,\"normalizer\":",
-             m->post ? m->post : "null");
+    SCOPED(buf) text = buf_format("{\"pre_tokenizer\":null,\"post_processor\":%s,\"normalizer\":",
+                                  m->post ? m->post : "null");
     put_normalizer(m, &text);
     buf_adds(&text, ",\"decoder\":{\"type\":\"Sequence\",\"decoders\":["
                     "{\"type\":\"Replace\",\"pattern\":{\"String\":\"\u2581\"},\"content\":\" \"},"

@@ -233,8 +233,7 @@ static const struct js *find_field(const struct js *object, const char *key, siz
     for (size_t i = 0; i < n && !value && js_is_object(object); i++) {
         if (key[i] != '.')
             continue;
-        buf_clear(&name);
-        buf_add(&name, key, i);
+        buf_set(&name, key, i);
         value = find_field(js_get(object, name.data), key + i + 1, n - i - 1);
     }
     return value;
@@ -292,8 +291,7 @@ static int read_json(struct source *s, struct buf *text)
     } while (got > 0 && (!n || (n == 1 && line[0] == '\r')));
     if (got <= 0)
         return got < 0 ? -1 : end_table(s);
-    SCOPED(buf) name = BUF_INIT;
-    buf_addf(&name, "%s: line %" PRIu64, s->in.path, s->line);
+    SCOPED(buf) name = buf_format("%s: line %" PRIu64, s->in.path, s->line);
     SCOPED_JS root = js_parse(line, n, name.data);
     if (!root && s->how.mend != MEND_NONE)
         root = parse_mended(s, line, n, name.data);

@@ -404,8 +404,7 @@ struct merge {
 static int take_least(struct merge *m, uint64_t *count)
 {
     *count = 0;
-    buf_clear(&m->word);
-    buf_add(&m->word, m->heap[0]->row.word, m->heap[0]->row.len);
+    buf_set(&m->word, m->heap[0]->row.word, m->heap[0]->row.len);
     while (m->heap_count &&
            !order_bytes(m->heap[0]->row.word, m->heap[0]->row.len, m->word.data, m->word.len)) {
         *count += m->heap[0]->row.count;

@@ -89,8 +89,7 @@ static int read_line(struct word_reader *r, const char *head, struct buf *rest, 
     if (!got || r->in.offset != at + n + 1 || n < begins || memcmp(line, head, begins) != 0)
         return err_set("'%s' %s", r->in.path, what);
     r->crc = crc32c(crc32c(r->crc, line, n), "\n", 1);
-    buf_clear(rest);
-    buf_add(rest, line + begins, n - begins);
+    buf_set(rest, line + begins, n - begins);
     return 0;
 }
 
@@ -127,8 +126,7 @@ static int read_row(struct word_reader *r, uint64_t *count)
         return word_bad(&r->in, "the words are not in order");
     *count = row.count;
     r->rows = 1;
-    buf_clear(&r->last);
-    buf_add(&r->last, row.word, row.len);
+    buf_set(&r->last, row.word, row.len);
     take(r, row.bytes);
     return row.count > 0;
 }

@@ -465,8 +465,7 @@ static int fill(struct spellings *to, const struct decoder_table *t, const struc
     SCOPED(buf) now = BUF_INIT, next = BUF_INIT;
     int result = 0;
     for (size_t i = 0, begin = 0; i < names->count && !result; begin = names->ends[i++]) {
-        buf_clear(&now);
-        buf_add(&now, names->text.data + begin, names->ends[i] - begin);
+        buf_set(&now, names->text.data + begin, names->ends[i] - begin);
         result = become(t->d, steps, place, &now, &next);
         if (!result)
             result = put_text(to, i, &now, falls_back, t->repairs);

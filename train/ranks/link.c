@@ -151,9 +151,9 @@ static int report(struct link *l, const struct link_request *requests, int n, do
 {
     struct link_status *status = mem_zalloc((size_t)l->size, sizeof *status);
     SCOPED_MEM unsigned char *answered = mem_zalloc((size_t)l->size, 1);
-    SCOPED(buf) text = BUF_INIT;
-    buf_addf(&text, "rank %d on %s waited %.1f seconds in operation %lld, '%s', for", l->rank,
-             l->hosts[l->rank], waited, (long long)l->status.number, l->status.what);
+    SCOPED(buf) text = buf_format("rank %d on %s waited %.1f seconds in operation %lld, '%s', for",
+                                  l->rank, l->hosts[l->rank], waited, (long long)l->status.number,
+                                  l->status.what);
     name_peers(&text, l, requests, n);
     if (ask(l, status, answered) < 0)
         memset(answered, 0, (size_t)l->size);

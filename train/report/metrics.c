@@ -238,10 +238,9 @@ void metrics_shares(const struct metrics_point *p, struct buf *out)
 
 static int add_line(struct metrics *m, const struct metrics_point *p)
 {
-    SCOPED(buf) line = BUF_INIT;
     struct number n;
     const double *value;
-    buf_addf(&line, "{\"step\":%lld", (long long)p->step);
+    SCOPED(buf) line = buf_format("{\"step\":%lld", (long long)p->step);
     for (size_t k = 0; (value = number(m, p, k, &n)); k++) {
         if (n.optional && isnan(*value))
             continue;

@@ -175,8 +175,7 @@ void classic_clean(struct classic *c, const char *title, const char *text, size_
     static const char *const lines[] = { "br", "hr", NULL };
     static const char *const blocks[] = { "p", "center", "h1", "h2", "h3", "h4", NULL };
     c->title = title;
-    buf_clear(&c->text);
-    buf_add(&c->text, text, n);
+    buf_set(&c->text, text, n);
     buf_clear(&c->next);
     classic_drop_templates(c);
     spans_nested(&c->spans, &c->text, span_find_text, "{|", span_find_text, "|}");

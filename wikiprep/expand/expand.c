@@ -228,8 +228,7 @@ int expand_text(struct expander *x, const struct template_page *page, const char
     x->is_spent = 0;
     size_t len = strlen(page->title);
     if (!title_read(&x->title, x->site, page->title, len, 0)) {
-        buf_clear(&x->title.text);
-        buf_add(&x->title.text, page->title, len);
+        buf_set(&x->title.text, page->title, len);
     }
     preprocess(x->preprocessor, &x->tree, text, n, PREPROCESS_PAGE);
     x->is_cut = x->tree.is_cut;

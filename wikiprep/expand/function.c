@@ -96,9 +96,8 @@ static const struct row {
 
 static void put_count(struct expander *x, uint64_t n)
 {
-    SCOPED(buf) b = BUF_INIT;
     struct number_style style = number_style(x->site->lang.data);
-    buf_addf(&b, "%llu", (unsigned long long)n);
+    SCOPED(buf) b = buf_format("%llu", (unsigned long long)n);
     number_format((struct span){ b.data, b.len }, &style, &x->out);
 }
 

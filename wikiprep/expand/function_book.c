@@ -121,10 +121,9 @@ void expand_book(struct expander *x, const struct frame *f, struct span attribut
     most = is_open ? INT_MAX : to > most ? to : most;
     for (int n = a[INCLUDE].n ? 1 : from, gap = 0, any = 0;
          n <= most && gap < GAP_MAX && expand_pay(x, work); n++) {
-        SCOPED(buf) name = BUF_INIT;
         int in_range = n >= from && (n <= to || is_open) && (n - from) % step == 0;
-        buf_addf(&name, "%s:%.*s/%d", dump_namespace_name(x->site, x->facts->books),
-                 (int)a[INDEX].n, a[INDEX].s, n);
+        SCOPED(buf) name = buf_format("%s:%.*s/%d", dump_namespace_name(x->site, x->facts->books),
+                                      (int)a[INDEX].n, a[INDEX].s, n);
         struct library_page *page = expand_find_page(x, span_of(name.data), 0);
         gap = page ? 0 : gap + 1;
         int which = a[ONLY].n ? ONLY : n == from ? FROM_SECTION : n == to ? TO_SECTION : COUNT;

@@ -256,10 +256,9 @@ void function_titleparts(struct expander *x, struct function_call *c)
 
 static void put_depth_error(struct expander *x, const struct buf *path)
 {
-    SCOPED(buf) why = BUF_INIT;
-    buf_addf(&why,
-             "Error: Invalid depth in path: \"%s\" (tried to access a node above the root node).",
-             path->data);
+    SCOPED(buf) why = buf_format(
+        "Error: Invalid depth in path: \"%s\" (tried to access a node above the root node).",
+        path->data);
     expand_error(x, why.data);
 }
 

@@ -161,8 +161,7 @@ void function_tag(struct expander *x, struct function_call *c)
         content = expand_part_value(x, c, 1);
     letter_case_put(&b, c->first.s, c->first.n, letter_case_lower);
     struct span name = expand_copy(x, (struct span){ b.data, b.len });
-    buf_clear(&b);
-    buf_addf(&b, "<%.*s", (int)name.n, name.s);
+    buf_setf(&b, "<%.*s", (int)name.n, name.s);
     for (int i = 2; i < c->count; i++) {
         struct span attribute = expand_value(x, c, i);
         if (c->parts[i]->flags & NODE_NAMED)

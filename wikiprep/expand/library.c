@@ -36,8 +36,7 @@ static uint64_t hash(int ns, const char *s, size_t n)
 /* Sets *key to the bytes of the title's namespace and the rest of the title. */
 static void set_key(struct buf *key, const struct title *t)
 {
-    buf_clear(key);
-    buf_add(key, &t->ns, sizeof t->ns);
+    buf_set(key, &t->ns, sizeof t->ns);
     buf_add(key, t->text.data, t->text.len);
 }
 
@@ -96,8 +95,7 @@ static void take_date(struct library *l, const struct buf *date)
 {
     if (strcmp(date->data, l->facts.date.data) <= 0)
         return;
-    buf_clear(&l->facts.date);
-    buf_add(&l->facts.date, date->data, date->len);
+    buf_set(&l->facts.date, date->data, date->len);
 }
 
 static int add_page(struct library *l, const struct dump_page *p)

@@ -70,8 +70,7 @@ static void put_number(struct module_call *m, double v)
 
 static void fail(struct module_call *m, const char *module_name, const char *why)
 {
-    SCOPED(buf) b = BUF_INIT;
-    buf_addf(&b, "%s Module Error: %s", module_name, why);
+    SCOPED(buf) b = buf_format("%s Module Error: %s", module_name, why);
     expand_error(m->x, b.data);
 }
 
@@ -364,8 +363,7 @@ static void put_script_error(struct expander *x, const char *why)
 
 static void put_no_module(struct expander *x, struct span name)
 {
-    SCOPED(buf) why = BUF_INIT;
-    buf_addf(&why, "No such module \"%.*s\".", (int)name.n, name.s);
+    SCOPED(buf) why = buf_format("No such module \"%.*s\".", (int)name.n, name.s);
     put_script_error(x, why.data);
 }
 

@@ -69,8 +69,7 @@ int variant_tables_read(struct library *library, struct variants *v)
     struct reading r = { library, v->words, nameset_new(0), BUF_INIT };
     int found = 0;
     for (int i = 0; i < 2 && codes[i].n; i++) {
-        buf_clear(&r.folder);
-        buf_addf(&r.folder, "Conversiontable/%.*s/", (int)codes[i].n, codes[i].s);
+        buf_setf(&r.folder, "Conversiontable/%.*s/", (int)codes[i].n, codes[i].s);
         found |= read_page(&r, r.folder.data, r.folder.len - 1, 0);
     }
     buf_release(&r.folder);

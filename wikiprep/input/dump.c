@@ -80,8 +80,7 @@ static void keep_rest(struct dump *d)
         d->used -= left;
         return;
     }
-    buf_clear(&d->rest);
-    buf_add(&d->rest, in->cur, left);
+    buf_set(&d->rest, in->cur, left);
     d->used = 0;
 }
 
@@ -462,8 +461,7 @@ static void add_html(struct dump *d, const char *s, size_t n)
 {
     SCOPED(dump_page) page = DUMP_PAGE_INIT;
     SCOPED(dump_site) site = DUMP_SITE_INIT;
-    SCOPED(buf) where = BUF_INIT;
-    buf_addf(&where, *s == '{' ? "'%s' line %" PRIu64 : "'%s'", d->path, ++d->lines);
+    SCOPED(buf) where = buf_format(*s == '{' ? "'%s' line %" PRIu64 : "'%s'", d->path, ++d->lines);
     if (html_page_read(&page, &site, s, n, d->export.max_text, where.data) < 0) {
         fail(d, 0);
     } else {

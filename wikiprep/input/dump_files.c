@@ -31,8 +31,7 @@ static int add_folder(struct dump_files *in, const char *path)
     if (all.count)
         qsort(all.names, all.count, sizeof *all.names, by_number);
     for (size_t i = 0; i < all.count; i++) {
-        SCOPED(buf) file = BUF_INIT;
-        buf_addf(&file, "%s/%s", path, all.names[i]);
+        SCOPED(buf) file = buf_format("%s/%s", path, all.names[i]);
         if (is_dump(all.names[i]))
             add_file(in, buf_detach(&file));
     }

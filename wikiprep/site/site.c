@@ -75,8 +75,7 @@ int site_takes_categories(const struct site *s, const char *lines)
 /* Returns a description of the dump for one line of the manifest, owned by the caller. */
 static char *describe(const struct dump_site *dump, const char *lang)
 {
-    struct buf about = BUF_INIT;
-    buf_addf(&about, "%s (%s) %s", dump->name.data, lang, dump->base.data);
+    struct buf about = buf_format("%s (%s) %s", dump->name.data, lang, dump->base.data);
     for (size_t i = 0; i < about.len; i++)
         if ((unsigned char)about.data[i] < ' ')
             about.data[i] = ' ';

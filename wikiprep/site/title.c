@@ -86,8 +86,7 @@ static void raise_first(struct buf *text)
     SCOPED(buf) raised = BUF_INIT;
     letter_case_put(&raised, text->data, len, letter_case_title);
     buf_add(&raised, text->data + len, text->len - len);
-    buf_clear(text);
-    buf_add(text, raised.data, raised.len);
+    buf_set(text, raised.data, raised.len);
 }
 
 int title_read(struct title *t, const struct dump_site *site, const char *s, size_t n, int ns)

@@ -281,8 +281,7 @@ static void on_transclusion(struct html *h, const char *data)
     const char *name = js_text(js_get(js_get(call, "target"), "wt"), NULL);
     const struct js *arguments = js_get(call, "params");
     if (name) {
-        buf_clear(&h->work);
-        buf_addf(&h->work, "{{%s", name);
+        buf_setf(&h->work, "{{%s", name);
         for (void *it = js_first(arguments); it; it = js_next(arguments, it)) {
             const char *value = js_text(js_get(js_value(it), "wt"), NULL);
             buf_addf(&h->work, "|%s=%s", js_key(it, NULL), value ? value : "");

@@ -59,8 +59,7 @@ static void decode_target(struct markup *m, size_t from)
 {
     char *s = m->out->data + from, *end = m->out->data + m->out->len, *to = s;
     struct buf *source = &m->rendered;
-    buf_clear(source);
-    buf_add(source, s, (size_t)(end - s));
+    buf_set(source, s, (size_t)(end - s));
     for (; s < end; s++) {
         int high = *s == '%' && end - s > 2 ? hex_digit(s[1]) : -1;
         int low = high >= 0 ? hex_digit(s[2]) : -1;
@@ -200,8 +199,7 @@ static int is_title(const struct markup *m, const struct element *f)
  * shows the source of a broken link. */
 static void show_source(struct markup *m, const struct element *f)
 {
-    buf_clear(&m->rendered);
-    buf_add(&m->rendered, m->out->data + f->out, m->out->len - f->out);
+    buf_set(&m->rendered, m->out->data + f->out, m->out->len - f->out);
     buf_truncate(m->out, f->out);
     buf_adds(m->out, "[[");
     markup_put_literal(m, m->text + f->source, m->text + f->pipe, ' ');

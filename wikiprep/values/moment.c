@@ -76,8 +76,7 @@ static void put_roman(struct buf *out, int64_t v)
 
 static void put_number(struct formatter *f, int64_t v, int width)
 {
-    SCOPED(buf) b = BUF_INIT;
-    buf_addf(&b, "%0*lld", width, (long long)v);
+    SCOPED(buf) b = buf_format("%0*lld", width, (long long)v);
     if (f->roman_once && v > 0 && v <= 10000)
         put_roman(f->out, v);
     else if (f->raw || f->raw_once)
