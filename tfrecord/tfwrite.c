@@ -338,10 +338,9 @@ static const struct index_map index_map_defaults = { .seed = 1234, .sequence_len
 
 static int may_replace_maps(const char *name)
 {
-    SCOPED(buf) path = BUF_INIT;
     if (!*name)
         return err_usage("the name of an output is empty");
-    buf_addf(&path, "%s_doc_idx.npy", name);
+    SCOPED(buf) path = buf_format("%s_doc_idx.npy", name);
     return may_replace(path.data);
 }
 
@@ -392,21 +391,28 @@ static int run_index_map(int, char **argv, void *options)
     return megatron_prefix(&prefix, argv[0]) < 0 ? -1 : write_maps(given, prefix.data);
 }
 
-/* Values of the options of `tfwrite merge`. */
+/* Values of the options of `tfwrite merge` and `tfwrite blend`. */
 struct joined {
     const char *output;
-    int64_t shards;
+    int64_t shards, samples;
 };
 
-static const struct joined merge_defaults = { .shards = 4 };
+static const struct joined joined_defaults = { .shards = 4 };
 
-/* Appends this program's pg= line to `out`, up to and including `command`, which begins with a
- * space (" merge"). The arguments after it are left out, because they are paths, and the manifest
- * describes sets by content, not by path. */
-static void merge_provenance(struct buf *out, const char *command)
+/* Returns what merge_sets.h needs. Sets `pg` to this program's pg= line, up to and including
+ * `command`, which begins with a space (" merge"). The arguments after it are left out, because
+ * they are paths, and the manifest describes sets by content, not by path. */
+static struct merge_sets make_merge(const struct joined *given, struct buf *pg, const char *command)
 {
     const char *all = tool_provenance(), *found = strstr(all, command);
-    buf_add(out, all, found ? (size_t)(found - all) + strlen(command) : strlen(all));
+    buf_set(pg, all, found ? (size_t)(found - all) + strlen(command) : strlen(all));
+    return (struct merge_sets){ .output = given->output,
+                                .force = tool_force,
+                                .shards = (uint32_t)given->shards,
+                                .provenance = pg->data,
+                                .may_replace = may_replace,
+                                .watch = { progress_begin, progress_end },
+                                .written = progress_to };
 }
 
 static int run_merge(int argc, char **argv, void *options)
@@ -419,14 +425,7 @@ static int run_merge(int argc, char **argv, void *options)
     int pair = megatron_prefix(&prefix, argv[0]);
     if (pair > 0 && tool_given("shards"))
         return err_usage("--shards cannot be used with Megatron pairs");
-    merge_provenance(&self, " merge");
-    struct merge_sets m = { .output = given->output,
-                            .force = tool_force,
-                            .shards = (uint32_t)given->shards,
-                            .provenance = self.data,
-                            .may_replace = may_replace,
-                            .watch = { progress_begin, progress_end },
-                            .written = progress_to };
+    const struct merge_sets m = make_merge(given, &self, " merge");
     int result = pair < 0
                      ? -1
                      : (pair ? merge_sets_pairs : merge_sets_folders)(&m, argv, argc, &records);
@@ -434,14 +433,6 @@ static int run_merge(int argc, char **argv, void *options)
     tool_count(pair ? "sequence(s)" : "record(s)", records);
     return result;
 }
-
-/* Values of the options of `tfwrite blend`. */
-struct mixed {
-    const char *output;
-    int64_t shards, samples;
-};
-
-static const struct mixed blend_defaults = { .shards = 4 };
 
 /* Prints how many samples the blend takes of each source (taken[i]) and, unless `of` is NULL, how
  * many epochs that is; of[i] is the number of samples of source i. */
@@ -461,7 +452,7 @@ static int64_t count_records(const struct blend *b, uint64_t *of)
 {
     int64_t all = 0;
     for (size_t i = 0; i < b->count; i++) {
-        struct dataset *d = dataset_open_records((const char *const *)&b->paths[i], 1);
+        struct dataset *d = dataset_open((const char *const *)&b->paths[i], 1, 0);
         if (!d)
             return -1;
         of[i] = dataset_count(d);
@@ -473,23 +464,17 @@ static int64_t count_records(const struct blend *b, uint64_t *of)
 
 /* Writes the blend of folders as one folder. Sets of[i] to the number of records of source i, and
  * taken[i] to the number that the blend takes of it. Returns 0, or -1 with an error. */
-static int blend_folders(const struct mixed *given, struct blend *b, uint64_t *taken, uint64_t *of)
+static int blend_folders(const struct joined *given, struct blend *b, uint64_t *taken, uint64_t *of)
 {
     SCOPED(buf) self = BUF_INIT;
     uint64_t records;
     int64_t all = count_records(b, of);
     if (all < 0)
         return -1;
-    merge_provenance(&self, " blend");
-    struct merge_sets m = { .output = given->output,
-                            .force = tool_force,
-                            .shards = (uint32_t)given->shards,
-                            .provenance = self.data,
-                            .watch = { progress_begin, progress_end },
-                            .written = progress_to,
-                            .blend = b,
-                            .samples = (uint64_t)(given->samples ? given->samples : all),
-                            .taken = taken };
+    struct merge_sets m = make_merge(given, &self, " blend");
+    m.blend = b;
+    m.samples = (uint64_t)(given->samples ? given->samples : all);
+    m.taken = taken;
     blend_count(b, m.samples, taken);
     int result = merge_sets_folders(&m, b->paths, (int)b->count, &records);
     tool_count("record(s)", records);
@@ -512,15 +497,14 @@ static int check_pairs(const struct blend *b)
 
 /* Writes the index files of the blend of Megatron pairs, and sets taken[i] to the number of samples
  * that it takes of source i. Returns 0, or -1 with an error. */
-static int blend_pairs(const struct mixed *given, struct blend *b, uint64_t *taken)
+static int blend_pairs(const struct joined *given, struct blend *b, uint64_t *taken)
 {
-    SCOPED(buf) path = BUF_INIT;
     const uint64_t samples = (uint64_t)given->samples;
     if (!samples)
         return err_usage("a blend of Megatron pairs needs --samples");
     if (tool_given("shards"))
         return err_usage("--shards cannot be used with Megatron pairs");
-    buf_addf(&path, "%s_dataset_index.npy", given->output);
+    SCOPED(buf) path = buf_format("%s_dataset_index.npy", given->output);
     if (may_replace(path.data) < 0 || check_pairs(b) < 0)
         return -1;
     blend_count(b, samples, taken);
@@ -545,7 +529,7 @@ static int are_pairs(const struct blend *b)
 
 static int run_blend(int argc, char **argv, void *options)
 {
-    const struct mixed *given = options;
+    const struct joined *given = options;
     struct blend b;
     if (!given->output)
         return err_usage("--output is missing: name a folder, or a prefix for Megatron pairs");
@@ -691,11 +675,11 @@ static const struct opt merge_options[] = {
     { 0 },
 };
 static const struct opt blend_options[] = {
-    { 'o', "output", OPT_TEXT, offsetof(struct mixed, output), "DIR",
+    { 'o', "output", OPT_TEXT, offsetof(struct joined, output), "DIR",
       "output folder for the shards; for Megatron pairs a prefix of file names" },
-    { 0, "samples", OPT_INT, offsetof(struct mixed, samples), "N",
+    { 0, "samples", OPT_INT, offsetof(struct joined, samples), "N",
       "number of samples in the blend; 0: as many as the sources have", 0, 1e12 },
-    { 0, "shards", OPT_INT, offsetof(struct mixed, shards), "N", "number of shard files to write",
+    { 0, "shards", OPT_INT, offsetof(struct joined, shards), "N", "number of shard files to write",
       1, 99999 },
     { 0 },
 };
@@ -746,7 +730,7 @@ static const struct tool_command merge_command = {
     .name = "merge",
     .args = "DIR|PREFIX...",
     .summary = "Make one data set of several, in their order.",
-    TOOL_OPTIONS(merge_options, merge_defaults),
+    TOOL_OPTIONS(merge_options, joined_defaults),
     .common = TOOL_PROGRESS | TOOL_FORCE,
     .run = run_merge,
 };
@@ -754,7 +738,7 @@ static const struct tool_command blend_command = {
     .name = "blend",
     .args = "PATH:WEIGHT...",
     .summary = "Make one data set of several, by their weights.",
-    TOOL_OPTIONS(blend_options, blend_defaults),
+    TOOL_OPTIONS(blend_options, joined_defaults),
     .common = TOOL_PROGRESS | TOOL_FORCE,
     .run = run_blend,
 };

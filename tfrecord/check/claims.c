@@ -205,20 +205,6 @@ static int check_shape(const struct rows *r, const struct bert_shape *is)
                    r->shape.mask_tokens);
 }
 
-static int check_ids(const struct rows *r, int count, uint64_t vocabulary)
-{
-    size_t length = r->shape.sequence_length;
-    for (int k = 0; k < count; k++)
-        for (uint32_t i = 0; i < r->rows[k].length; i++) {
-            uint32_t id = r->ids[2 * (size_t)k * length + i];
-            uint32_t label = (uint32_t)r->labels[(size_t)k * length + i];
-            if (id >= vocabulary || label >= vocabulary)
-                return err_set("has id %u, but the vocabulary only has %" PRIu64,
-                               id > label ? id : label, vocabulary);
-        }
-    return 0;
-}
-
 static int check_record(struct rows *r, const void *data, size_t n, uint64_t vocabulary)
 {
     struct bert_shape is;
@@ -228,15 +214,16 @@ static int check_record(struct rows *r, const void *data, size_t n, uint64_t voc
         r->shape.sequences = is.sequences;
         make_rows(r);
     }
-    if (is.sequences != r->shape.sequences)
-        return err_set("has room for %u sequences, the rows before it for %u", is.sequences,
-                       r->shape.sequences);
+    if (bert_shape_check_same(&is, &r->shape) < 0)
+        return -1;
     memset(r->labels, 0, (size_t)is.sequences * is.sequence_length * sizeof *r->labels);
     int count = bert_rows_read(&r->reader, data, n, r->rows);
-    for (int k = 0; k < count; k++)
+    for (int k = 0; k < count; k++, r->sequences++) {
         r->tokens += r->rows[k].length;
-    r->sequences += count > 0 ? (uint64_t)count : 0;
-    return count < 0 ? -1 : check_ids(r, count, vocabulary ? vocabulary : UINT64_MAX);
+        if (vocabulary && bert_row_check(&r->rows[k], vocabulary) < 0)
+            return -1;
+    }
+    return count < 0 ? -1 : 0;
 }
 
 static int check_rows(const struct manifest *m, const char *path, const struct rows *r,
@@ -265,7 +252,7 @@ static int check_bert(const struct manifest *m, const char *path, const char *di
         return -1;
     r.shape.sequence_length = (uint32_t)length;
     r.shape.mask_tokens = (uint32_t)mask_tokens;
-    struct dataset *d = dataset_open_records(&dir, 1);
+    struct dataset *d = dataset_open(&dir, 1, 0);
     if (!d)
         return -1;
     int result = 0;

@@ -191,11 +191,8 @@ static int write_shards(struct job *j, const char *dir, struct kv *manifest)
     if (!result && b->records < b->shards && !empty)
         result = err_set("%s: %" PRIu64 " records are too few for %u shards", j->s->in.path,
                          b->records, b->shards);
-    for (uint32_t i = 0; i < b->shards && !result && !empty; i++) {
-        result = record_shard_close(&j->shards[i]);
-        if (!result)
-            manifest_add_shard(manifest, &j->shards[i].data);
-    }
+    for (uint32_t i = 0; i < b->shards && !result && !empty; i++)
+        result = record_shard_close(&j->shards[i], manifest);
     for (uint32_t i = 0; i < b->shards; i++)
         record_shard_release(&j->shards[i]);
     return result;

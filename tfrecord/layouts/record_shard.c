@@ -67,12 +67,11 @@ static int keep(struct record_shard *s, const struct shard_set *set, const char 
 
 int record_shard_open(struct record_shard *s, const struct shard_set *set, uint32_t number)
 {
-    SCOPED(buf) name = BUF_INIT;
     int result = 0, old = FILE_NONE;
     *s = (struct record_shard){
         .resume = set->resume, .frame = BUF_INIT, .packed = BUF_INIT, .line = BUF_INIT
     };
-    buf_addf(&name, "data-%05u-of-%05u.tfrecord", number, set->count);
+    SCOPED(buf) name = buf_format("data-%05u-of-%05u.tfrecord", number, set->count);
     SCOPED(buf) path = file_path(set->dir, name.data);
     if (set->compression == COMPRESS_NONE)
         result = open_index(s, path.data);
@@ -137,7 +136,7 @@ int record_shard_put(struct record_shard *s, const void *message, size_t n)
 
 /* ---- closing ------------------------------------------------------------------------------ */
 
-int record_shard_close(struct record_shard *s)
+int record_shard_close(struct record_shard *s, struct kv *manifest)
 {
     if (s->compared < s->kept_bytes)
         return other_records(s);
@@ -147,9 +146,10 @@ int record_shard_close(struct record_shard *s)
         if (shard_write(&s->data, s->packed.data, s->packed.len) < 0)
             return -1;
     }
-    if (shard_close(&s->data) < 0)
+    if (shard_close(&s->data) < 0 || (!s->compress && output_close(&s->index) < 0))
         return -1;
-    return s->compress ? 0 : output_close(&s->index);
+    manifest_add_shard(manifest, &s->data);
+    return 0;
 }
 
 void record_shard_release(struct record_shard *s)

@@ -39,6 +39,7 @@ int record_shard_open(struct record_shard *s, const struct shard_set *set, uint3
 int record_shard_put(struct record_shard *s, const void *message, size_t n);
 int record_shard_put_frame(struct record_shard *s, const void *frame, size_t n);
 
-/* Publishes the file and its index. Returns 0, or -1 with an error. */
-int record_shard_close(struct record_shard *s);
+/* Publishes the file and its index, and adds its line to the manifest. Returns 0, or -1 with an
+ * error. */
+int record_shard_close(struct record_shard *s, struct kv *manifest);
 void record_shard_release(struct record_shard *s);

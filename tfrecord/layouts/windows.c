@@ -7,7 +7,6 @@
 #include "common/base/rng.h"
 #include "common/files/spill.h"
 #include "tfrecord/formats/example.h"
-#include "tfrecord/formats/manifest.h"
 #include "tfrecord/formats/record.h"
 #include "tfrecord/layouts/fit.h"
 #include "tfrecord/layouts/record_shard.h"
@@ -522,11 +521,8 @@ static int close_part(const struct job *j, struct part *part, const char *what)
                        j->s->in.path, j->s->documents, noun_end(j->s->documents), j->s->tokens,
                        noun_end(j->s->tokens), what, j->w->sequence_length,
                        noun_end(j->w->sequence_length));
-    for (uint32_t i = 0; i < part->set.count && !result; i++) {
-        result = record_shard_close(&part->shards[i]);
-        if (!result)
-            manifest_add_shard(&part->result->files, &part->shards[i].data);
-    }
+    for (uint32_t i = 0; i < part->set.count && !result; i++)
+        result = record_shard_close(&part->shards[i], &part->result->files);
     return result;
 }
 

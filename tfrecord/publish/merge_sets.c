@@ -183,9 +183,7 @@ static int close_shard(struct joining *j)
 {
     if (!j->open)
         return 0;
-    int result = record_shard_close(&j->shard);
-    if (!result)
-        manifest_add_shard(&j->files, &j->shard.data);
+    int result = record_shard_close(&j->shard, &j->files);
     record_shard_release(&j->shard);
     j->open = 0;
     return result;
@@ -428,7 +426,7 @@ static int join_parts(const struct merge_sets *m, struct stage *stage, char *con
 int merge_sets_folders(const struct merge_sets *m, char *const *dirs, int count, uint64_t *records)
 {
     struct stage stage;
-    if (stage_open(&stage, m->output, STAGE_SHARDS) < 0)
+    if (stage_open(&stage, m->output, STAGE_SHARDS, 0) < 0)
         return -1;
     int result = shard_folder_check(m->output, m->force);
     if (!result)
@@ -444,9 +442,8 @@ int merge_sets_folders(const struct merge_sets *m, char *const *dirs, int count,
  * with an error. */
 static int take_pair(struct common *c, const struct megatron *p, int first)
 {
-    SCOPED(buf) path = BUF_INIT;
     SCOPED(manifest) m = { 0 };
-    buf_addf(&path, "%s.manifest", p->prefix);
+    SCOPED(buf) path = buf_format("%s.manifest", p->prefix);
     const int there = manifest_load(&m, path.data);
     if (!there) {
         kv_add(&m.kv, "layout", "megatron");

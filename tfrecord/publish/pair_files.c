@@ -6,11 +6,9 @@
 static int check_files(const char *prefix, int (*may_replace)(const char *path))
 {
     static const char *const endings[] = { ".bin", ".idx", ".tokenizer.json", ".manifest" };
-    SCOPED(buf) path = BUF_INIT;
     int result = 0;
     for (size_t i = 0; i < sizeof endings / sizeof *endings && !result; i++) {
-        buf_clear(&path);
-        buf_addf(&path, "%s%s", prefix, endings[i]);
+        SCOPED(buf) path = buf_format("%s%s", prefix, endings[i]);
         result = may_replace(path.data);
     }
     return result;
@@ -28,7 +26,7 @@ int pair_files_open(struct pair_files *p, const char *prefix, int (*may_replace)
     if (strchr(p->name, '\n')) /* the manifest has it in one line */
         return err_set("the name of '%s' has a line feed", prefix);
     SCOPED(buf) dir = file_beside(prefix, "");
-    int result = stage_open(&p->stage, dir.len ? dir.data : ".", p->name);
+    int result = stage_open(&p->stage, dir.len ? dir.data : ".", p->name, 0);
     if (!result && check_files(prefix, may_replace) < 0) {
         pair_files_close(p, 1);
         return -1;
@@ -40,8 +38,7 @@ int pair_files_open(struct pair_files *p, const char *prefix, int (*may_replace)
  * moment. Returns 0, or -1 with an error. */
 static int publish(struct pair_files *p, const char *manifest)
 {
-    SCOPED(buf) path = BUF_INIT;
-    buf_addf(&path, "%s.idx", p->prefix);
+    SCOPED(buf) path = buf_format("%s.idx", p->prefix);
     if (stage_forget(&p->stage, "", manifest) < 0 || file_remove(path.data) < 0 ||
         file_sync_dir(path.data) < 0)
         return -1;
@@ -51,10 +48,9 @@ static int publish(struct pair_files *p, const char *manifest)
 int pair_files_publish(struct pair_files *p, struct kv *kv, const struct buf *tokenizer,
                        const struct kv *pg)
 {
-    SCOPED(buf) manifest = BUF_INIT, vocabulary = BUF_INIT;
-    buf_addf(&manifest, "%s.manifest", p->name);
-    SCOPED(buf) path = file_path(p->stage.work, manifest.data);
-    buf_addf(&vocabulary, "%s.tokenizer.json", p->name);
+    SCOPED(buf) manifest = buf_format("%s.manifest", p->name),
+                vocabulary = buf_format("%s.tokenizer.json", p->name),
+                path = file_path(p->stage.work, manifest.data);
     int result = manifest_add_tokenizer(kv, p->stage.work, vocabulary.data, tokenizer);
     kv_add_all(kv, pg);
     return result < 0 || manifest_write(kv, path.data) < 0 ? -1 : publish(p, manifest.data);

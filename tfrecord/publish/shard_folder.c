@@ -199,14 +199,13 @@ int shard_folder_check(const char *dir, int force)
     return check_folder(dir, force) < 0 ? -1 : check_folder(held.data, force);
 }
 
-/* Removes the old set, and publishes the new one: first the validation part, `held`, if `two` is 1,
- * then the set itself, its manifest last. Returns 0, or -1 with an error. */
-static int publish(struct stage *stage, const char *held, int two)
+int shard_folder_publish(struct stage *stage, int two)
 {
+    SCOPED(buf) held = file_path(stage->dir, "validation");
     if (stage_forget(stage, "", "manifest") < 0 ||
         stage_forget(stage, "validation", "manifest") < 0)
         return -1;
-    const int stays = file_rmdir(held) < 0 && !two;
+    const int stays = file_rmdir(held.data) < 0 && !two;
     struct err why = err_keep();
     if (two && stage_publish(stage, "validation", "manifest") < 0)
         return -1;
@@ -214,14 +213,8 @@ static int publish(struct stage *stage, const char *held, int two)
         return stays ? err_restore(&why) : 0;
     why = err_keep();
     stage_forget(stage, "validation", "manifest");
-    file_rmdirs(held, 1);
+    file_rmdirs(held.data, 1);
     return err_restore(&why);
-}
-
-int shard_folder_publish(struct stage *stage, int two)
-{
-    SCOPED(buf) held = file_path(stage->dir, "validation");
-    return publish(stage, held.data, two);
 }
 
 /* Writes the folder in one of the layouts: that of `b`, or gpt as `w` says if `b` is NULL. Then
@@ -230,16 +223,13 @@ static int write_folder(const struct shard_folder *f, struct intake *s, const st
                         struct windows_part *all, struct bert_shards *b)
 {
     struct work k = { f, s, { .lock = -1 } };
-    int result = f->resume ? stage_resume(&k.stage, f->dir, STAGE_SHARDS)
-                           : stage_open(&k.stage, f->dir, STAGE_SHARDS);
-    if (result < 0)
+    if (stage_open(&k.stage, f->dir, STAGE_SHARDS, f->resume) < 0)
         return -1;
-    if (shard_folder_check(f->dir, f->force) < 0 ||
-        (b ? write_bert(&k, b) : write_windows(&k, w, all)) < 0 ||
-        shard_folder_publish(&k.stage, w && w->validation > 0) < 0)
-        result = -1;
-    stage_close(&k.stage, result < 0);
-    return result;
+    const int failed = shard_folder_check(f->dir, f->force) < 0 ||
+                       (b ? write_bert(&k, b) : write_windows(&k, w, all)) < 0 ||
+                       shard_folder_publish(&k.stage, w && w->validation > 0) < 0;
+    stage_close(&k.stage, failed);
+    return failed ? -1 : 0;
 }
 
 int shard_folder_gpt(const struct shard_folder *f, struct intake *s, const struct windows *w,

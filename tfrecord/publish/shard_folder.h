@@ -46,5 +46,5 @@ int shard_folder_bert(const struct shard_folder *f, struct intake *s, struct ber
 int shard_folder_check(const char *dir, int force);
 
 /* Removes the old set from the stage's folder and publishes the new one: first its validation part,
- * if `two` is 1, then the set itself. Returns 0, or -1 with an error. */
+ * if `two` is 1, then the set itself, its manifest last. Returns 0, or -1 with an error. */
 int shard_folder_publish(struct stage *stage, int two);

@@ -357,7 +357,7 @@ static int open_work(struct stage *s, const char *name)
     return result;
 }
 
-static int open_stage(struct stage *s, const char *dir, const char *name, int resume)
+int stage_open(struct stage *s, const char *dir, const char *name, int resume)
 {
     *s = (struct stage){ .dir = mem_strdup(dir), .lock = -1, .resume = resume };
     if (file_mkdirs_count(dir, &s->made) < 0 || open_work(s, name) < 0) {
@@ -365,16 +365,6 @@ static int open_stage(struct stage *s, const char *dir, const char *name, int re
         return -1;
     }
     return 0;
-}
-
-int stage_open(struct stage *s, const char *dir, const char *name)
-{
-    return open_stage(s, dir, name, 0);
-}
-
-int stage_resume(struct stage *s, const char *dir, const char *name)
-{
-    return open_stage(s, dir, name, 1);
 }
 
 int stage_publish(struct stage *s, const char *folder, const char *manifest)

@@ -11,7 +11,7 @@
  * perhaps files in DIR that no manifest in DIR lists. The next run finds that the work folder is a
  * temporary folder of this user that nobody uses (temp.h), removes both, and starts over.
  *
- * With stage_resume the next run continues instead. The file `plan` in the work folder, key=value
+ * With `resume` the next run continues instead. The file `plan` in the work folder, key=value
  * lines, says what the run was to make. A run with the same plan may reuse the files left there,
  * complete or not.
  */
@@ -27,20 +27,18 @@ struct stage {
     char *work; /* the work folder in it */
     int lock;   /* descriptor of the work folder, locked */
     int made;   /* number of folders, the last ones of `dir`, that did not exist before */
-    int resume; /* 1: opened by stage_resume */
+    int resume; /* as stage_open was called */
     int torn;   /* 1: a part of an older set was removed, and its manifest is in `work` */
 };
 
 /* Creates `dir` and a work folder for `name` in it, and removes the work folders of runs that have
- * ended. Returns 0, or -1 with an error if a running process works there under the same
- * name. */
-int stage_open(struct stage *s, const char *dir, const char *name);
-
-/* Opens a stage for TFRecord shards as stage_open does. But if the work folder of a run that has
- * ended holds a shard, continues in that folder instead of removing it. All shards of that run are
- * moved back into the work folder under their own names, also those that were published or had
- * temporary names. After an error the work folder stays if it has shards. */
-int stage_resume(struct stage *s, const char *dir, const char *name);
+ * ended. Returns 0, or -1 with an error if a running process works there under the same name.
+ *
+ * resume 1, for TFRecord shards: if the work folder of a run that has ended holds a shard,
+ * continues in that folder instead of removing it. All shards of that run are moved back into the
+ * work folder under their own names, also those that were published or had temporary names. After
+ * an error the work folder stays if it has shards. */
+int stage_open(struct stage *s, const char *dir, const char *name, int resume);
 
 /* Stores the plan of the folder <work>/<folder>. The folder exists; the caller stores the plan
  * before it writes the first file. Returns 0, or -1 if an earlier run's plan differs; the error

@@ -441,3 +441,14 @@ int bert_rows_read(struct bert_rows *r, const void *data, size_t n, struct bert_
         return read_packed(r, rows);
     return r->shape.layout == BERT_TF1 ? read_tf1(r, rows) : read_plain(r, rows);
 }
+
+int bert_row_check(const struct bert_row *row, uint64_t vocabulary)
+{
+    for (uint32_t i = 0; i < row->length; i++) {
+        const int64_t id = row->ids[i], label = row->labels[i], most = id > label ? id : label;
+        if ((uint64_t)most >= vocabulary)
+            return err_set("has id %" PRId64 ", but the vocabulary only has %" PRIu64, most,
+                           vocabulary);
+    }
+    return 0;
+}

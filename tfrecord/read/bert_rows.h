@@ -48,3 +48,6 @@ void bert_rows_release(struct bert_rows *r); /* fine on a zeroed struct */
 /* Reads a record into rows[0..shape.sequences). Returns the number of sequences, or -1 with an
  * error. Ids are below 2^31. */
 int bert_rows_read(struct bert_rows *r, const void *data, size_t n, struct bert_row *rows);
+
+/* Returns -1 with an error if an id or a label of the row is not below `vocabulary`, else 0. */
+int bert_row_check(const struct bert_row *row, uint64_t vocabulary);

@@ -248,9 +248,8 @@ static int open_megatron(struct dataset *d, const char *prefix)
                        "the pair with its map of sentences: %s@MAP.npy",
                        prefix, prefix);
     struct source *s = add_source(d, prefix);
-    SCOPED(buf) path = BUF_INIT;
     SCOPED(manifest) m = { 0 };
-    buf_addf(&path, "%s.manifest", prefix);
+    SCOPED(buf) path = buf_format("%s.manifest", prefix);
     const int there = megatron_open(&s->megatron, prefix) < 0 ? -1 : manifest_load(&m, path.data);
     if (there < 0 || (there && take_vocabulary(d, &m, path.data) < 0))
         return -1;
@@ -356,8 +355,7 @@ static int open_list(struct dataset *d, const char *path)
     size_t n;
     int got = input_open(&in, path) < 0 ? -1 : 1;
     while (got > 0 && (got = input_line(&in, &line, &n)) > 0) {
-        buf_clear(&item);
-        buf_add(&item, line, n);
+        buf_set(&item, line, n);
         if (n && *line == '@')
             got = err_set("%s: '%s' is another list", path, item.data);
         else if (n && open_path(d, item.data) < 0)
@@ -366,8 +364,9 @@ static int open_list(struct dataset *d, const char *path)
     return got;
 }
 
-static struct dataset *open_paths(const char *const *paths, size_t count, uint32_t length)
+struct dataset *dataset_open(const char *const *paths, size_t count, uint32_t length)
 {
+    assert(length != 1);
     struct dataset *d = mem_zalloc(1, sizeof *d);
     d->length = length;
     d->facts.end_of_text = UINT64_MAX;
@@ -378,17 +377,6 @@ static struct dataset *open_paths(const char *const *paths, size_t count, uint32
         }
     }
     return d;
-}
-
-struct dataset *dataset_open(const char *const *paths, size_t count, uint32_t length)
-{
-    assert(length >= 2);
-    return open_paths(paths, count, length);
-}
-
-struct dataset *dataset_open_records(const char *const *paths, size_t count)
-{
-    return open_paths(paths, count, 0);
 }
 
 void dataset_close(struct dataset *d)

@@ -21,13 +21,10 @@
 
 struct dataset;
 
-/* Opens a data set. `length` includes the last label: sequence length + 1. Returns NULL with an
- * error that names the file. */
+/* Opens a data set. `length` includes the last label: sequence length + 1. With 0, the records may
+ * be of any kind, and are read by dataset_record; Megatron pairs are an error then, since they have
+ * none. Returns NULL with an error that names the file. */
 struct dataset *dataset_open(const char *const *paths, size_t count, uint32_t length);
-
-/* Opens a data set of records of any kind. Megatron pairs are an error, since they have no records.
- * Returns NULL with an error. */
-struct dataset *dataset_open_records(const char *const *paths, size_t count);
 void dataset_close(struct dataset *d);
 
 /* dataset_sequence_length returns the sequence length that the data was made for: that of the first
@@ -49,7 +46,7 @@ struct dataset_facts {
     uint64_t end_of_text;          /* id; UINT64_MAX: not known */
     char *tokenizer;               /* path of the tokenizer.json beside the shards; NULL: none */
     /* number of records after which each document has occurred once: that of all records; for BERT
-     * instances it is divided by the duplication factor. Only for dataset_open_records */
+     * instances it is divided by the duplication factor. Only for length 0 */
     double epoch;
 };
 const struct dataset_facts *dataset_facts(const struct dataset *d);

@@ -31,18 +31,6 @@ static int check_shape(const struct bert_shape *is, int64_t T, int64_t mask_toke
                    is->sequence_length, is->mask_tokens, (long long)T, (long long)mask_tokens);
 }
 
-static int check_ids(const struct samples *s, const struct bert_row *row)
-{
-    int64_t most = 0;
-    for (uint32_t i = 0; i < row->length; i++) {
-        most = row->ids[i] > most ? row->ids[i] : most;
-        most = row->labels[i] > most ? row->labels[i] : most;
-    }
-    return most < s->ids ? 0
-                         : err_set("has id %lld, but the vocabulary has only %lld tokens",
-                                   (long long)most, (long long)s->ids);
-}
-
 /* Adds the sequences in a record, data[0..n), to *out. */
 static int read_rows(const struct bert_samples *b, const void *data, size_t n,
                      struct sequences *out)
@@ -57,7 +45,7 @@ static int read_rows(const struct bert_samples *b, const void *data, size_t n,
     int count = bert_rows_read(b->rows, data, n, b->row);
     out->count = first;
     for (int k = 0; k < count; k++) {
-        if (check_ids(&b->samples, &b->row[k]) < 0)
+        if (bert_row_check(&b->row[k], (uint64_t)b->samples.ids) < 0)
             return -1;
         out->lengths[out->count] = b->row[k].length;
         out->classes[out->count++] = b->row[k].next;
@@ -109,7 +97,7 @@ struct samples *samples_open_bert(const struct samples_config *c, const struct o
                                   const char *what)
 {
     struct bert_shape shape;
-    struct dataset *d = dataset_open_records(paths->items, paths->count);
+    struct dataset *d = dataset_open(paths->items, paths->count, 0);
     int failed = !d;
     if (d && !dataset_count(d))
         failed = err_set("%s in '%s' has no record", what, paths->items[0]) < 0;

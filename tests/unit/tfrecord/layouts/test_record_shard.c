@@ -17,11 +17,12 @@ static int put_records(enum compression how, int resume, int other, uint64_t *re
 {
     const struct shard_set set = { .dir = dir, .count = 1, .compression = how, .resume = resume };
     struct record_shard s;
+    SCOPED(kv) manifest = KV_INIT;
     int result = record_shard_open(&s, &set, 0);
     for (int i = 0; i < RECORDS && !result; i++)
         result = record_shard_put(&s, i == other ? "sun" : "moon", (size_t)(i == other ? 3 : 4));
     if (!result)
-        result = record_shard_close(&s);
+        result = record_shard_close(&s, &manifest);
     *records = s.data.records;
     record_shard_release(&s);
     return result;

@@ -551,7 +551,7 @@ static void put_set(const struct stage *s)
 Test(stage, publishes_what_the_manifest_lists)
 {
     struct stage s;
-    cr_assert_eq(stage_open(&s, in_dir("out"), "tfwrite"), 0, "%s", err_get());
+    cr_assert_eq(stage_open(&s, in_dir("out"), "tfwrite", 0), 0, "%s", err_get());
     put_set(&s);
     cr_expect_not(there("out/x.tfrecord"));
     cr_assert_eq(stage_publish(&s, "", "manifest"), 0, "%s", err_get());
@@ -562,7 +562,7 @@ Test(stage, publishes_what_the_manifest_lists)
     cr_assert_eq(file_list(&left, in_dir("out"), ""), 0);
     cr_expect_eq(left.count, 3);
     file_names_release(&left);
-    cr_assert_eq(stage_open(&s, in_dir("out"), "tfwrite"), 0);
+    cr_assert_eq(stage_open(&s, in_dir("out"), "tfwrite", 0), 0);
     cr_assert_eq(stage_forget(&s, "", "manifest"), 0);
     stage_close(&s, 0);
     cr_assert_eq(file_list(&left, in_dir("out"), ""), 0);
@@ -573,14 +573,14 @@ Test(stage, publishes_what_the_manifest_lists)
 Test(stage, nothing_is_left_of_a_failed_run)
 {
     struct stage s;
-    cr_assert_eq(stage_open(&s, in_dir("out"), "tfwrite"), 0);
+    cr_assert_eq(stage_open(&s, in_dir("out"), "tfwrite", 0), 0);
     put_set(&s);
     err_set("what went wrong");
     stage_close(&s, 1);
     cr_expect_str_eq(err_get(), "what went wrong");
     cr_expect_not(there("out"));
     cr_assert_eq(file_mkdirs(in_dir("old")), 0);
-    cr_assert_eq(stage_open(&s, in_dir("old"), "tfwrite"), 0);
+    cr_assert_eq(stage_open(&s, in_dir("old"), "tfwrite", 0), 0);
     stage_close(&s, 1);
     cr_expect(there("old"), "a folder that was there stays");
 }
@@ -588,7 +588,7 @@ Test(stage, nothing_is_left_of_a_failed_run)
 Test(stage, publishing_is_undone_when_it_fails)
 {
     struct stage s;
-    cr_assert_eq(stage_open(&s, in_dir("out"), "tfwrite"), 0);
+    cr_assert_eq(stage_open(&s, in_dir("out"), "tfwrite", 0), 0);
     put_set(&s);
     cr_assert_eq(file_mkdirs(in_dir("out/x.tfrecord/in the way")), 0);
     cr_expect_eq(stage_publish(&s, "", "manifest"), -1);
@@ -600,11 +600,11 @@ Test(stage, publishing_is_undone_when_it_fails)
 Test(stage, a_living_run_is_respected_and_a_dead_one_cleared)
 {
     struct stage a, b;
-    cr_assert_eq(stage_open(&a, dir, "tfwrite"), 0);
+    cr_assert_eq(stage_open(&a, dir, "tfwrite", 0), 0);
     put_set(&a);
-    cr_expect_eq(stage_open(&b, dir, "tfwrite"), -1);
+    cr_expect_eq(stage_open(&b, dir, "tfwrite", 0), -1);
     expect_error("another tfwrite writes to");
-    cr_expect_eq(stage_open(&b, dir, "other"), 0, "another name is another output");
+    cr_expect_eq(stage_open(&b, dir, "other", 0), 0, "another name is another output");
     stage_close(&b, 0);
     close(a.lock); /* as when the process dies, having moved one file */
     a.lock = -1;
@@ -612,7 +612,7 @@ Test(stage, a_living_run_is_respected_and_a_dead_one_cleared)
     set_path(&moved, a.work, "x.tfrecord");
     cr_assert_eq(rename(moved.data, in_dir("x.tfrecord")), 0);
     put_text("mine", "not of that run");
-    cr_assert_eq(stage_open(&b, dir, "tfwrite"), 0, "%s", err_get());
+    cr_assert_eq(stage_open(&b, dir, "tfwrite", 0), 0, "%s", err_get());
     cr_expect(look(a.work) == FILE_NONE && !there("x.tfrecord") && there("mine"));
     stage_close(&b, 0);
     stage_close(&a, 0);
@@ -622,11 +622,11 @@ Test(stage, a_living_run_is_respected_and_a_dead_one_cleared)
 Test(stage, an_older_set_of_which_a_dead_run_removed_a_part_goes)
 {
     struct stage a, b;
-    cr_assert_eq(stage_open(&a, dir, "tfwrite"), 0);
+    cr_assert_eq(stage_open(&a, dir, "tfwrite", 0), 0);
     put_set(&a);
     cr_assert_eq(stage_publish(&a, "", "manifest"), 0);
     stage_close(&a, 0);
-    cr_assert_eq(stage_open(&a, dir, "tfwrite"), 0);
+    cr_assert_eq(stage_open(&a, dir, "tfwrite", 0), 0);
     put_set(&a); /* with the same names */
     struct buf kept = BUF_INIT;
     set_path(&kept, a.work, "older-manifest");
@@ -635,7 +635,7 @@ Test(stage, an_older_set_of_which_a_dead_run_removed_a_part_goes)
     put_text("mine", "not of that run");
     close(a.lock); /* as when the process dies */
     a.lock = -1;
-    cr_assert_eq(stage_open(&b, dir, "tfwrite"), 0, "%s", err_get());
+    cr_assert_eq(stage_open(&b, dir, "tfwrite", 0), 0, "%s", err_get());
     cr_expect(look(a.work) == FILE_NONE && !there("x.tfrecord") && there("mine"));
     stage_close(&b, 0);
     stage_close(&a, 0);
@@ -648,7 +648,7 @@ static void end_amid_removal(void)
     struct stage s;
     const pid_t child = fork();
     for (int again = 0; !child && again < 2; again++) {
-        cr_assert_eq(stage_open(&s, dir, "tfwrite"), 0);
+        cr_assert_eq(stage_open(&s, dir, "tfwrite", 0), 0);
         put_set(&s);
         if (again) {
             rename(in_dir("x.tfrecord"), in_dir("aside"));
@@ -670,7 +670,7 @@ Test(stage, an_older_set_of_which_a_run_without_memory_removed_a_part_goes)
     cr_expect(!there("manifest") && !there("x.index"));
     cr_assert_eq(temp_remove(in_dir("x.tfrecord")), 0);
     cr_assert_eq(rename(in_dir("aside"), in_dir("x.tfrecord")), 0);
-    cr_assert_eq(stage_open(&s, dir, "tfwrite"), 0, "%s", err_get());
+    cr_assert_eq(stage_open(&s, dir, "tfwrite", 0), 0, "%s", err_get());
     cr_expect_not(there("x.tfrecord"));
     stage_close(&s, 0);
 }

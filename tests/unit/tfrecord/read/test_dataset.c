@@ -336,7 +336,7 @@ Test(dataset, flat_files_by_lists_and_patterns)
     put("list", &list);
     refused(list.data, 5, "is another list");
     const char *path = in_dir("b1.bin");
-    cr_expect_null(dataset_open_records(&path, 1));
+    cr_expect_null(dataset_open(&path, 1, 0));
     expect_error("has ids back to back, but TFRecord files are needed");
     put_flat("odd.bin", 1, 3);
     cr_assert_eq(truncate(in_dir("odd.bin"), FLAT_HEAD_BYTES + 5), 0);
