@@ -225,8 +225,7 @@ static int add(struct reader *r)
     c->cut += (size_t)cut(&r->first, &r->second, r->length - r->special[pair]);
     tokenizer_assemble(r->t, &r->first, pair ? &r->second : NULL, &c->ids, &c->types);
     text.tokens = (uint32_t)(c->ids.count - text.first);
-    mem_grow(c->texts, c->cap, c->count + 1);
-    c->texts[c->count++] = text;
+    mem_next(c->texts, c->count, c->cap) = text;
     return 0;
 }
 

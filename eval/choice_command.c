@@ -76,8 +76,7 @@ static int add_example(struct items *g, const char *line, size_t n, const char *
     const struct choices_question *q = &c->question;
     if (parse(c, line, n, name) < 0)
         return -1;
-    mem_grow(c->examples, c->cap, c->count + 1);
-    struct example *e = &c->examples[c->count++];
+    struct example *e = &mem_next(c->examples, c->count, c->cap);
     *e = (struct example){ BUF_INIT, BUF_INIT };
     buf_add(&e->description, q->description.data, q->description.len);
     buf_add(&e->text, q->options[q->right].context.data, q->options[q->right].context.len);

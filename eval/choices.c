@@ -274,8 +274,7 @@ static int put(struct buf *out, const struct source *q, struct span template, si
 
 static struct choices_option *add_option(struct choices_question *q)
 {
-    mem_grow(q->options, q->cap, q->count + 1);
-    struct choices_option *o = &q->options[q->count++];
+    struct choices_option *o = &mem_next(q->options, q->count, q->cap);
     if (q->count > q->made) {
         *o = (struct choices_option){ BUF_INIT, BUF_INIT, 0 };
         q->made = q->count;

@@ -166,8 +166,7 @@ static void keep_best(struct candidates *c, const struct squad_answer_rules *rul
 {
     size_t kept = 0, texts = 0;
     int none = 0;
-    if (c->count)
-        qsort(c->items, c->count, sizeof *c->items, by_score);
+    mem_sort(c->items, c->count, by_score);
     for (size_t i = 0; i < c->count && kept < rules->n_best; i++) {
         struct candidate item = c->items[i];
         if (item.first != NO_ANSWER)

@@ -86,12 +86,10 @@ static struct span *sorted_words(const char *s, size_t n, size_t *count)
     for (size_t i = 0; i < n; i++) {
         const char *space = memchr(s + i, ' ', n - i);
         size_t len = space ? (size_t)(space - s) - i : n - i;
-        mem_grow(words, cap, *count + 1);
-        words[(*count)++] = (struct span){ s + i, len };
+        mem_next(words, *count, cap) = (struct span){ s + i, len };
         i += len;
     }
-    if (*count)
-        qsort(words, *count, sizeof *words, by_text);
+    mem_sort(words, *count, by_text);
     return words;
 }
 

@@ -99,8 +99,7 @@ static int add_page(struct wiki_text *text, struct reading *r, const char *s, si
     text->bytes += n;
     text->words += r->rule == WIKI_WORDS ? wiki_pieces(s, n) : wiki_words(s, n);
     text->tokens += page.end - page.begin - (r->rule == WIKI_WORDS);
-    mem_grow(text->pages, text->cap, text->count + 1);
-    text->pages[text->count++] = page;
+    mem_next(text->pages, text->count, text->cap) = page;
     return 0;
 }
 

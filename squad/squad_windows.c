@@ -79,8 +79,7 @@ static void add_windows(struct squad_windows *w, size_t q)
     uint32_t total = (uint32_t)context->ids.count;
     for (uint32_t first = 0;; first += step) {
         uint32_t count = total - first < room ? total - first : room;
-        mem_grow(w->items, w->cap, w->count + 1);
-        struct squad_window *window = &w->items[w->count++];
+        struct squad_window *window = &mem_next(w->items, w->count, w->cap);
         *window = (struct squad_window){ .question = q, .first = first, .count = count };
         if (question->answers)
             place_answer(window, context, &w->squad->answers[question->answer], offset);

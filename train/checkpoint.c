@@ -57,8 +57,7 @@ static int list(const char *folder, struct file_names *out)
         if (kind == FILE_FOLDER && step_of_name(all.names[i]) >= 0)
             file_names_add(out, all.names[i]);
     }
-    if (out->count)
-        qsort(out->names, out->count, sizeof *out->names, by_step);
+    mem_sort(out->names, out->count, by_step);
     return result;
 }
 

@@ -150,8 +150,8 @@ static int leave_out(struct translation *t, size_t i, const char *key, const str
     while (k < t->out_count && strcmp(t->out[k].why, f->why))
         k++;
     if (k == t->out_count) {
-        mem_grow(t->out, t->out_cap, t->out_count + 1);
-        t->out[t->out_count++] = (struct left_out){ mem_strdup(f->why), BUF_INIT };
+        mem_next(t->out, t->out_count, t->out_cap) = (struct left_out){ mem_strdup(f->why),
+                                                                        BUF_INIT };
     }
     buf_addf(&t->out[k].keys, "%s%s", t->out[k].keys.len ? ", " : "", key);
     yaml_remove(t->y, i);
@@ -215,8 +215,8 @@ static int take(struct translation *t, size_t i)
 
 static void add(struct yaml *y, const char *key, const char *value, int line)
 {
-    mem_grow(y->items, y->cap, y->count + 1);
-    y->items[y->count++] = (struct yaml_item){ mem_strdup(key), mem_strdup(value), line };
+    mem_next(y->items, y->count, y->cap) = (struct yaml_item){ mem_strdup(key), mem_strdup(value),
+                                                               line };
 }
 
 /* Turns "lr_schedule_by_step": { "0": 1e-5, ... } into rates, if the schedule uses them. */

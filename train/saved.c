@@ -266,9 +266,8 @@ static struct ops_array make_room(struct saving *v, struct room *r, enum ops_typ
 static void begin_send(struct saving *v, enum comm_group group, int to, struct ops_array x,
                        int64_t n)
 {
-    mem_grow(v->begun, v->cap, v->count + 1);
-    v->begun[v->count++] = comm_transfer_begin(v->to->comm, group, 1, to, 0, v->to->store->ops, x,
-                                               n, what);
+    mem_next(v->begun, v->count, v->cap) = comm_transfer_begin(v->to->comm, group, 1, to, 0,
+                                                               v->to->store->ops, x, n, what);
 }
 
 static void end_sends(struct saving *v)
@@ -430,8 +429,7 @@ static void end_file(struct saving *v, size_t last)
     v->open = 0;
     v->result = safetensors_complete(&v->file);
     file_of(v, last, &name);
-    mem_grow(to->files, to->cap, to->count + 1);
-    to->files[to->count++] = (struct saved_file){ v->file, buf_detach(&name) };
+    mem_next(to->files, to->count, to->cap) = (struct saved_file){ v->file, buf_detach(&name) };
 }
 
 static int put_numbers(struct saving *v, size_t i, struct ops_array x)

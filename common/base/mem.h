@@ -43,3 +43,10 @@ void mem_escape(jmp_buf *to);
         mem_grow(array, capacity, (count) + 1);                                                    \
         &(array)[(count)++];                                                                       \
     }))
+
+/* Sorts array[count] as qsort does; an array without elements may be NULL. */
+#define mem_sort(array, count, compare)                                                            \
+    do {                                                                                           \
+        if (count)                                                                                 \
+            qsort((array), (count), sizeof *(array), (compare));                                   \
+    } while (0)

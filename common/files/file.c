@@ -282,8 +282,7 @@ static int list_names(struct file_names *out, const char *dir, const char *suffi
         file_names_release(out);
         return err_set("cannot read folder '%s': %s", dir, strerror(why));
     }
-    if (out->count)
-        qsort(out->names, out->count, sizeof *out->names, order_texts);
+    mem_sort(out->names, out->count, order_texts);
     return 0;
 }
 

@@ -244,8 +244,7 @@ static int unknown_option(const struct opts *o, const char *arg, size_t n)
 
 static const char *keep(struct opts *o, const char *s)
 {
-    mem_grow(o->kept, o->kept_cap, o->kept_count + 1);
-    return o->kept[o->kept_count++] = mem_strdup(s);
+    return mem_next(o->kept, o->kept_count, o->kept_cap) = mem_strdup(s);
 }
 
 /* Parses one --name[=value]; `arg` is without the "--". `next` is the following argument or NULL.

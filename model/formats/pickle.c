@@ -71,8 +71,7 @@ static int take_number(struct machine *m, int bytes, uint64_t *x)
 
 static int push_number(struct machine *m, uint32_t number)
 {
-    mem_grow(m->stack, m->stack_cap, m->depth + 1);
-    m->stack[m->depth++] = number;
+    mem_next(m->stack, m->depth, m->stack_cap) = number;
     return 0;
 }
 

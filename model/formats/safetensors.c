@@ -85,8 +85,7 @@ static int by_offset(const void *a, const void *b)
  * after the last tensor. Changes their offsets from data offsets to file offsets. */
 static int check_cover(struct safetensors *s, uint64_t data_begin, uint64_t data_bytes)
 {
-    if (s->count)
-        qsort(s->tensors, s->count, sizeof *s->tensors, by_offset);
+    mem_sort(s->tensors, s->count, by_offset);
     uint64_t at = 0;
     for (size_t i = 0; i < s->count; i++) {
         struct safetensor *t = &s->tensors[i];
@@ -113,8 +112,7 @@ static int read_header(struct safetensors *s, const struct js *root, uint64_t da
         const char *name = js_key(it, &len);
         if (!strcmp(name, "__metadata__"))
             continue;
-        mem_grow(s->tensors, s->cap, s->count + 1);
-        struct safetensor *t = &s->tensors[s->count++];
+        struct safetensor *t = &mem_next(s->tensors, s->count, s->cap);
         *t = (struct safetensor){ .name = mem_strndup(name, len) };
         if (read_entry(t, js_value(it), s->path, data_bytes) < 0)
             return -1;

@@ -142,8 +142,7 @@ static int add_tensor(struct table *t, struct safetensor x, const char *key, int
     x.name = translate(key, &turned);
     if (turned && x.rank == 2 && x.elements)
         turn(&x);
-    mem_grow(t->to->tensors, t->to->cap, t->to->count + 1);
-    t->to->tensors[t->to->count++] = x;
+    mem_next(t->to->tensors, t->to->count, t->to->cap) = x;
     return 0;
 }
 

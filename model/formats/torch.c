@@ -90,8 +90,7 @@ static int add_tensor(void *ctx, const struct pickle_tensor *from)
 {
     const struct archive *a = ctx;
     struct safetensors *s = a->s;
-    mem_grow(s->tensors, s->cap, s->count + 1);
-    struct safetensor *t = &s->tensors[s->count++];
+    struct safetensor *t = &mem_next(s->tensors, s->count, s->cap);
     *t = from->view;
     t->name = mem_strdup(t->name);
     SCOPED(buf) entry = buf_format("%sdata/%s", a->root, from->key);
@@ -104,8 +103,7 @@ static int add_tensor(void *ctx, const struct pickle_tensor *from)
 
 static int check_names(struct safetensors *s)
 {
-    if (s->count)
-        qsort(s->tensors, s->count, sizeof *s->tensors, order_texts);
+    mem_sort(s->tensors, s->count, order_texts);
     for (size_t i = 1; i < s->count; i++)
         if (!strcmp(s->tensors[i - 1].name, s->tensors[i].name))
             return err_set("%s: tensor '%s' is there twice", s->path, s->tensors[i].name);

@@ -157,8 +157,7 @@ int zip_open(struct zip *z, const void *bytes, uint64_t n, const char *name)
         return -1;
     uint64_t at = d.offset;
     for (uint64_t i = 0; i < d.entries; i++) {
-        mem_grow(z->entries, z->cap, z->count + 1);
-        struct zip_entry *e = &z->entries[z->count++];
+        struct zip_entry *e = &mem_next(z->entries, z->count, z->cap);
         *e = (struct zip_entry){ 0 };
         if (read_entry(&a, e, &at, d.offset + d.bytes) < 0) {
             zip_close(z);

@@ -33,8 +33,7 @@ void tensor_add(struct tensor_table *t, int block, const char *name, int64_t row
 {
     tensor_block(t, block);
     assert(block == t->blocks - 1 && strlen(name) < TENSOR_NAME && rows > 0 && columns >= 0);
-    mem_grow(t->rows, t->cap, t->count + 1);
-    struct tensor *row = &t->rows[t->count++];
+    struct tensor *row = &mem_next(t->rows, t->count, t->cap);
     *row = (struct tensor){ .rank = columns ? 2 : 1,
                             .shape = { rows, columns },
                             .init = init,

@@ -106,8 +106,7 @@ int listing_example(struct buf *out, const void *data, size_t n)
     int result;
     for (example_open(&r, data, n); (result = example_next(&r, &v)) > 0;)
         mem_next(views, count, cap) = v;
-    if (count)
-        qsort(views, count, sizeof *views, by_name);
+    mem_sort(views, count, by_name);
     buf_addc(out, '{');
     for (size_t i = 0, shown = 0; i < count && result >= 0; i++) {
         if (i + 1 < count && same_name(&views[i], &views[i + 1]))

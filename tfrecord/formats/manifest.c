@@ -45,9 +45,8 @@ static int add_shard(struct manifest *m, const char *key, const char *line)
                &s.bytes, &s.crc, &end) != 3 ||
         line[n + (size_t)end])
         return err_set("'%s=%s' has a wrong form", key, line);
-    mem_grow(m->shards, m->cap, m->count + 1);
     s.name = mem_strndup(line, n);
-    m->shards[m->count++] = s;
+    mem_next(m->shards, m->count, m->cap) = s;
     return 0;
 }
 

@@ -169,8 +169,7 @@ static void put_pair(struct maker *m, struct span a, struct span b, int random)
     truncate_pair(m, &a, &b);
     size_t length = (size_t)(size(a) + size(b) + 3);
     mem_grow(out->store, out->store_cap, out->stored + length + 2 * (size_t)m->recipe->mask_tokens);
-    mem_grow(out->list, out->list_cap, out->count + 1);
-    struct instance *x = &out->list[out->count++];
+    struct instance *x = &mem_next(out->list, out->count, out->list_cap);
     *x = (struct instance){ .at = out->stored,
                             .length = (uint32_t)length,
                             .second = (uint32_t)size(a) + 2,

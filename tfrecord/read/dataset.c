@@ -161,8 +161,7 @@ static int check_first(struct dataset *d, const struct source *s)
 
 static struct source *add_source(struct dataset *d, const char *path)
 {
-    mem_grow(d->sources, d->cap, d->count + 1);
-    struct source *s = &d->sources[d->count++];
+    struct source *s = &mem_next(d->sources, d->count, d->cap);
     *s = (struct source){ .path = mem_strdup(path), .first = d->sequences };
     return s;
 }

@@ -84,8 +84,7 @@ void trie_init(struct trie *t, struct trie_key *keys, size_t count)
         bytes += keys[i].len;
     SCOPED_MEM struct span *queue = mem_alloc(bytes * sizeof *queue);
     *t = (struct trie){ .search_from = { 1, 1 } };
-    if (count)
-        qsort(keys, count, sizeof *keys, compare_keys);
+    mem_sort(keys, count, compare_keys);
     queue[0] = (struct span){ TRIE_ROOT, 0, 0, count };
     grow_cells(t, 512);
     for (size_t i = 0; i < queued; i++)

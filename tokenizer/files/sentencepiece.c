@@ -147,8 +147,7 @@ static void put_merges(const struct sentencepiece *m)
                                                          v->scores[id] };
         }
     }
-    if (count)
-        qsort(all, count, sizeof *all, compare);
+    mem_sort(all, count, compare);
     for (size_t i = 0; i < count; i++) {
         vocabulary_merge(v, all[i].merge.left, all[i].merge.right, all[i].merge.id);
         v->merges[v->merge_count - 1].tied = i && all[i].score == all[i - 1].score;

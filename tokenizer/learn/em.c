@@ -266,8 +266,7 @@ static void keep_best(struct em *e, size_t size)
     for (size_t i = 0; i < count; i++)
         if (e->losses[i] > -INFINITY)
             all[kept++] = (struct order_rank){ e->losses[i], (uint32_t)i };
-    if (kept)
-        qsort(all, kept, sizeof *all, order_ranks);
+    mem_sort(all, kept, order_ranks);
     for (size_t i = 0; i < kept && (i < size || isinf(all[i].rank)); i++)
         keep[all[i].item] = 1;
     seeds_keep(e->pieces, keep);

@@ -146,9 +146,8 @@ static void count_pair(struct learner *l, uint32_t left, uint32_t right, uint32_
     if (p->fresh.count && p->fresh.words[p->fresh.count - 1] == word)
         return;
     size_t cap = p->fresh.cap;
-    mem_grow(p->fresh.words, cap, p->fresh.count + 1);
     p->fresh.cap = (uint32_t)cap;
-    p->fresh.words[p->fresh.count++] = word;
+    mem_next(p->fresh.words, p->fresh.count, cap) = word;
 }
 
 /* ---- the queue ------------------------------------------------------------------------------ */
@@ -298,8 +297,7 @@ static void limit_alphabet(struct alphabet *a, size_t limit)
             continue;
         mem_next(units, count, cap) = (struct order_rank){ (double)a->counts[c], c };
     }
-    if (count)
-        qsort(units, count, sizeof *units, order_ranks);
+    mem_sort(units, count, order_ranks);
     for (size_t i = limit; i < count; i++)
         if (a->counts[units[i].item] != INITIAL)
             a->counts[units[i].item] = 0;

@@ -58,8 +58,7 @@ static struct order_rank *ranked(const struct seeds *p, double least)
             more += rare_step;
         }
     }
-    if (p->count)
-        qsort(all, p->count, sizeof *all, order_ranks);
+    mem_sort(all, p->count, order_ranks);
     return all;
 }
 

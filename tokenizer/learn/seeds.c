@@ -215,8 +215,7 @@ static void join(struct choice *c)
     mem_grow(c->best, c->cap, c->count + c->character_count);
     for (size_t i = 0; i < c->character_count; i++)
         c->best[c->count++] = c->characters[i];
-    if (c->count)
-        qsort(c->best, c->count, sizeof *c->best, first_in_order);
+    mem_sort(c->best, c->count, first_in_order);
 }
 
 /* Adds to *p the pieces of the chosen nodes, which are in order of `left` and length, and finds the

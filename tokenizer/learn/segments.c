@@ -37,8 +37,7 @@ static unsigned char *choose_alphabet(struct segments *s, const struct counted_w
         mem_next(all, count, cap) = (struct order_rank){ (double)counts[c], c };
         total += counts[c];
     }
-    if (count)
-        qsort(all, count, sizeof *all, order_ranks);
+    mem_sort(all, count, order_ranks);
     s->alphabet = mem_alloc((count + 1) * sizeof *s->alphabet);
     for (size_t i = 0; i < count && (double)covered < coverage * (double)total; i++) {
         chosen[all[i].item] = 1;

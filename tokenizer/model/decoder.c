@@ -156,8 +156,7 @@ static int read_decoder(struct decoder *d, const struct js *value)
         kind++;
     if (kind == NAMES)
         return err_set("decoder '%s' is not supported", type ? type : "?");
-    mem_grow(d->items, d->cap, d->count + 1);
-    struct decoding *item = &d->items[d->count++];
+    struct decoding *item = &mem_next(d->items, d->count, d->cap);
     *item = (struct decoding){ .kind = (enum decoder_kind)kind,
                                .text = BUF_INIT,
                                .content = BUF_INIT };

@@ -198,8 +198,7 @@ void vocabulary_merge(struct vocabulary *v, uint32_t left, uint32_t right, uint3
 
 void vocabulary_add(struct vocabulary *v, const struct added_token *a)
 {
-    mem_grow(v->added, v->added_cap, v->added_count + 1);
-    struct added_token *added = &v->added[v->added_count++];
+    struct added_token *added = &mem_next(v->added, v->added_count, v->added_cap);
     *added = *a;
     added->at = v->tokens[a->id].at;
     added->len = v->tokens[a->id].len;

@@ -210,8 +210,7 @@ static int peer_of(const struct compiler *c, enum phase_kind kind)
 static void add_phase(struct compiler *c, enum phase_kind kind, int block, int64_t i)
 {
     struct program *p = c->program;
-    mem_grow(p->phases, c->room, p->count + 1);
-    struct phase *f = &p->phases[p->count++];
+    struct phase *f = &mem_next(p->phases, p->count, c->room);
     *f = (struct phase){ .kind = kind,
                          .block = block,
                          .layer = block > 0 && block <= c->config.layers ? block - 1 : -1,

@@ -44,8 +44,7 @@ static void begin_transfer(struct stage *s, const struct phase *f)
     const struct use *u = &f->uses[0];
     const int sends = u->mode == MODE_READ;
     struct times *own = sends ? &s->sent[u->kind] : &s->received[u->kind];
-    mem_grow(own->at, own->cap, own->count + 1);
-    own->at[own->count++] = s->now;
+    mem_next(own->at, own->count, own->cap) = s->now;
     s->pending[u->kind][u->number] = (struct message){ (int64_t)own->count, f->peer, sends };
 }
 

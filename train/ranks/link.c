@@ -274,8 +274,7 @@ int link_open(struct link *l, const struct transport *t, void *context, const ch
 
 void link_keep(struct link *l, void *memory)
 {
-    mem_grow(l->kept, l->kept_cap, l->kept_count + 1);
-    l->kept[l->kept_count++] = memory;
+    mem_next(l->kept, l->kept_count, l->kept_cap) = memory;
 }
 
 void link_close(struct link *l)

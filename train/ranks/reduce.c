@@ -224,8 +224,7 @@ static int exchange(struct link *l, struct batch_of_requests *b, int peer, char 
 {
     for (int64_t i = 0; i < bytes; i += GATHER_PIECE) {
         size_t n = (size_t)smaller(GATHER_PIECE, bytes - i);
-        mem_grow(b->all, b->cap, b->count + 1);
-        struct link_request *r = &b->all[b->count++];
+        struct link_request *r = &mem_next(b->all, b->count, b->cap);
         *r = (struct link_request){ 0 };
         if ((receives ? link_receive(l, r, peer, TAG_GATHER, data + i, n)
                       : link_send(l, r, peer, TAG_GATHER, data + i, n)) < 0)

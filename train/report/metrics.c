@@ -69,8 +69,7 @@ static void put_tag(char out[64], const struct metrics *m, int i, enum metrics_v
 /* Adds a point, whose sample is taken. */
 static void keep(struct metrics *m, const struct metrics_point *p)
 {
-    mem_grow(m->points, m->cap, m->count + 1);
-    m->points[m->count++] = *p;
+    mem_next(m->points, m->count, m->cap) = *p;
 }
 
 /* ---- reading back ---------------------------------------------------------------------------- */

@@ -65,8 +65,7 @@ static int take_rates(struct schedule *s, const char *text)
             return err_set("rate '%.*s' %s", n, at,
                            s->count ? "must be for a later step than the rate before it"
                                     : "must be for step 0");
-        mem_grow(s->points, room, s->count + 1);
-        s->points[s->count++] = (struct schedule_point){ step, rate };
+        mem_next(s->points, s->count, room) = (struct schedule_point){ step, rate };
         at += n;
         if (!*at)
             return 0;

@@ -101,8 +101,7 @@ static void add_run(struct word_table *t, int64_t first, int64_t count)
         last->count += count;
         return;
     }
-    mem_grow(t->runs, t->cap, t->count + 1);
-    t->runs[t->count++] = (struct table_run){ first, count };
+    mem_next(t->runs, t->count, t->cap) = (struct table_run){ first, count };
 }
 
 /* Sets the runs: the rows of the words of `part` and, if `all`, also what follows the table in the

@@ -181,8 +181,7 @@ static int finish(struct library *l)
         page_at(l, i)->title = nameset_at(l->pages, i) + sizeof page_at(l, i)->ns;
         page_at(l, i)->text = l->texts.data + page_at(l, i)->at;
     }
-    if (l->known_count)
-        qsort(l->known, l->known_count, sizeof *l->known, order_numbers);
+    mem_sort(l->known, l->known_count, order_numbers);
     return 0;
 }
 

@@ -134,9 +134,8 @@ static struct open *top(struct preprocessor *p)
 
 static void push(struct preprocessor *p, struct open o)
 {
-    mem_grow(p->stack, p->stack_cap, p->depth + 1);
     o.first_part = p->part_count;
-    p->stack[p->depth++] = o;
+    mem_next(p->stack, p->depth, p->stack_cap) = o;
     push_part(p, o.start);
 }
 

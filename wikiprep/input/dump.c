@@ -175,9 +175,8 @@ static void on_entity(void *ctx, const xmlChar *name, int type, const xmlChar *,
     if (type != XML_INTERNAL_GENERAL_ENTITY || strpbrk((const char *)content, "&<") ||
         strlen((const char *)content) > ENTITY_MAX || d->entity_count == ENTITIES_MAX)
         return;
-    mem_grow(d->entities, d->entities_cap, d->entity_count + 1);
     struct entity *e = mem_zalloc(1, sizeof *e);
-    d->entities[d->entity_count++] = e;
+    mem_next(d->entities, d->entity_count, d->entities_cap) = e;
     e->name = (xmlChar *)mem_strdup((const char *)name);
     e->content = (xmlChar *)mem_strdup((const char *)content);
     /* declared as a predefined entity, which the parser treats as plain text */

@@ -28,8 +28,7 @@ static int add_folder(struct dump_files *in, const char *path)
     size_t before = in->count;
     if (file_list(&all, path, "") < 0)
         return -1;
-    if (all.count)
-        qsort(all.names, all.count, sizeof *all.names, by_number);
+    mem_sort(all.names, all.count, by_number);
     for (size_t i = 0; i < all.count; i++) {
         SCOPED(buf) file = buf_format("%s/%s", path, all.names[i]);
         if (is_dump(all.names[i]))

@@ -46,8 +46,7 @@ void markup_cut(struct buf *out, size_t from, size_t to)
 
 struct element *markup_push(struct markup *m, enum element_kind kind)
 {
-    mem_grow(m->stack, m->stack_cap, m->depth + 1);
-    struct element *f = &m->stack[m->depth++];
+    struct element *f = &mem_next(m->stack, m->depth, m->stack_cap);
     *f = (struct element){ .kind = kind, .out = m->out->len, .pipes = m->pipe_count };
     m->braces += kind == BRACES;
     m->links += kind != BRACES;

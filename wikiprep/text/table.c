@@ -10,8 +10,7 @@
 static void open_extent(struct table_extents *e, size_t at)
 {
     mem_grow(e->items, e->cap, e->count + 1);
-    mem_grow(e->open, e->open_cap, e->open_count + 1);
-    e->open[e->open_count++] = e->count;
+    mem_next(e->open, e->open_count, e->open_cap) = e->count;
     e->items[e->count++] = (struct table_extent){ .begin = at };
 }
 
