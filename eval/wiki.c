@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "common/base/lines.h"
 #include "common/base/log.h"
 #include "common/base/utf8.h"
 #include "common/files/archived.h"
@@ -45,15 +46,12 @@ double wiki_token_ratio(const struct wiki_text *text)
 static void join_lines(struct buf *text)
 {
     struct buf joined = BUF_INIT;
-    const char *at = text->data, *end = at + text->len;
-    for (int first = 1; at < end; first = 0) {
-        const char *next = memchr(at, '\n', (size_t)(end - at));
-        size_t n = next ? (size_t)(next + 1 - at) : (size_t)(end - at);
-        if (!first)
+    struct lines l = LINES_OF(text->data, text->len);
+    while (lines_next(&l)) {
+        if (l.number > 1)
             buf_adds(&joined, "\n\n");
-        if (whitespace_strip(at, n).n)
-            buf_add(&joined, at, n);
-        at += n;
+        if (whitespace_strip(l.line, l.len).n)
+            buf_add(&joined, l.line, (size_t)(l.at - l.line)); /* with its line end */
     }
     buf_release(text);
     *text = joined;
@@ -116,11 +114,11 @@ static int is_title(const char *s, size_t n)
  * before the next page. */
 static int add_pages(struct wiki_text *text, struct reading *r, const char *s, size_t n)
 {
-    size_t begin = 0, at = 0;
-    for (size_t len; at < n; at += len) {
-        const char *next = memchr(s + at, '\n', n - at);
-        len = next ? (size_t)(next + 1 - s) - at : n - at;
-        if (!at || !is_title(s + at, len))
+    struct lines l = LINES_OF(s, n);
+    size_t begin = 0;
+    while (lines_next(&l)) {
+        const size_t at = (size_t)(l.line - s);
+        if (!at || !is_title(l.line, l.len))
             continue;
         if (whitespace_strip(s + begin, at - 1 - begin).n &&
             add_page(text, r, s + begin, at - 1 - begin) < 0)

@@ -15,8 +15,7 @@ struct continuation {
 static void copy_ids(struct ids *to, const struct ids *from)
 {
     to->count = 0;
-    for (size_t i = 0; i < from->count; i++)
-        ids_add(to, from->data[i]);
+    ids_append(to, from->data, from->count);
 }
 
 static struct cache *new_caches(struct generator *g, int64_t n)
@@ -140,8 +139,7 @@ static void extend(void *ctx, int64_t parent, int thread)
     for (int64_t i = 0; i < V; i++)
         logits[i] = (float)(logits[i] - sum);
     copy_ids(&text, &b->start->ids);
-    for (size_t i = 0; i < beam->ids.count; i++)
-        ids_add(&text, beam->ids.data[i]);
+    ids_append(&text, beam->ids.data, beam->ids.count);
     sampler_adjust(generator_sampler(b->g, thread), logits, V,
                    &(struct sampler_text){ text.data, text.count, b->start->ids.count });
     logprobs_top(top, n, logits, V, 0);

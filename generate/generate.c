@@ -136,6 +136,28 @@ static void print_json(struct generate *given, const struct generation *one, con
         add_logprobs(&line, given, one);
     buf_adds(&line, "}\n");
     fputs(line.data, stdout);
+}
+
+/* Prints what stands before text number `sample` of prompt number `number`, such as the prompt. */
+static void print_head(const struct generate *given, uint64_t number, int64_t sample,
+                       const char *prompt, size_t n)
+{
+    if (given->json)
+        return;
+    if (sample || (number && !given->feed.asking))
+        puts("---");
+    if (given->echo)
+        print_text(given, prompt, n);
+}
+
+/* Prints what stands behind a text; score as in print_json. */
+static void print_end(struct generate *given, const struct generation *one, const char *prompt,
+                      size_t n, const double *score)
+{
+    if (given->json)
+        print_json(given, one, prompt, n, score);
+    else
+        puts("");
     fflush(stdout);
 }
 
@@ -267,38 +289,18 @@ static int add_prompt(struct generate *given)
     return 1;
 }
 
-/* Prints what stands before a text, such as the prompt. */
-static void print_head(const struct generate *given, const struct queued *t)
-{
-    if (given->json)
-        return;
-    if (t->sample || (t->number && !given->feed.asking))
-        puts("---");
-    if (given->echo)
-        print_text(given, t->prompt.data, t->prompt.len);
-}
-
-static void print_end(struct generate *given, const struct queued *t)
-{
-    if (given->json)
-        print_json(given, &t->one, t->prompt.data, t->prompt.len, NULL);
-    else
-        puts("");
-    fflush(stdout);
-    say_latency(given, &t->one, t->prompt_seconds, t->ended - t->began);
-}
-
 /* Prints the new part of the first text in the queue and, while that text is finished, of the next
  * one. */
 static void print_queue(struct generate *given)
 {
-    for (struct queued *t; (t = queue_first(&given->queue)); queue_drop(&given->queue)) {
+    for (struct queued *t; (t = given->queue.first); queue_drop(&given->queue)) {
         if (!t->told++)
-            print_head(given, t);
+            print_head(given, t->number, t->sample, t->prompt.data, t->prompt.len);
         print_news(given, &t->one);
         if (!t->one.finish)
             return;
-        print_end(given, t);
+        print_end(given, &t->one, t->prompt.data, t->prompt.len, NULL);
+        say_latency(given, &t->one, t->prompt_seconds, t->ended - t->began);
     }
 }
 
@@ -326,8 +328,8 @@ static int run_texts(struct generate *given)
 /* ---- beam search ---------------------------------------------------------------------------- */
 
 /* Prints the best texts of a beam search. */
-static int print_beams(struct generate *given, const struct start *start, const char *prompt,
-                       size_t n)
+static int print_beams(struct generate *given, const struct start *start, uint64_t number,
+                       const char *prompt, size_t n)
 {
     struct generation one = { 0 };
     double began = log_seconds();
@@ -338,19 +340,12 @@ static int print_beams(struct generate *given, const struct start *start, const 
     int64_t count = given->beams.result_count ? given->beams.result_count : 1;
     for (int64_t i = 0; i < given->samples && i < count && more >= 0; i++) {
         double score = beams_take(&given->beams, i, &one);
-        if (given->json) {
-            print_json(given, &one, prompt, n, &score);
-        } else {
-            if (i)
-                puts("---");
-            print_text(given, prompt, given->echo ? n : 0);
-            print_news(given, &one);
-            puts("");
-        }
+        print_head(given, number, i, prompt, n);
+        print_news(given, &one);
+        print_end(given, &one, prompt, n, &score);
         if (!i)
             say_latency(given, &one, start->seconds, log_seconds() - began);
     }
-    fflush(stdout);
     generation_release(&one);
     beams_release(&given->beams);
     return more < 0 ? -1 : 0;
@@ -365,12 +360,9 @@ static int run_beams(struct generate *given)
     int more;
     while ((more = feed_next(f, 1, &text, &n)) > 0) {
         const uint64_t number = f->number++;
-        int failed = generator_prompt(&given->g, &start, text, n) < 0;
-        if (!failed && !given->json && number && !f->asking)
-            puts("---");
-        if (!failed)
-            failed = save_first(given, &start, number) < 0 ||
-                     print_beams(given, &start, text, n) < 0;
+        int failed = generator_prompt(&given->g, &start, text, n) < 0 ||
+                     save_first(given, &start, number) < 0 ||
+                     print_beams(given, &start, number, text, n) < 0;
         if (failed && !f->asking) {
             more = -1;
             break;

@@ -295,8 +295,7 @@ int generation_begin(struct generator *g, struct generation *one, struct start *
     generation_release(one);
     one->rng = (struct rng){ .key = key };
     text_init(&one->text, g->stops, g->stop_count);
-    for (size_t i = 0; i < start->ids.count; i++)
-        ids_add(&one->ids, start->ids.data[i]);
+    ids_append(&one->ids, start->ids.data, start->ids.count);
     one->prompt = start->ids.count;
     if (last) {
         one->cache = start->cache;

@@ -19,11 +19,6 @@ void queue_release(struct queue *q)
     *q = (struct queue){ 0 };
 }
 
-struct queued *queue_first(struct queue *q)
-{
-    return q->first;
-}
-
 void queue_drop(struct queue *q)
 {
     struct queued *t = q->first;

@@ -7,7 +7,7 @@
  *         while (queue_wants(&q) && ... there is another prompt ...)
  *             queue_add(&q, prompt, n, number, key, samples);
  *         more = queue_step(&q);
- *         while ((t = queue_first(&q)) && ... print the news of t ... && t->one.finish)
+ *         while ((t = q.first) && ... print the news of t ... && t->one.finish)
  *             queue_drop(&q);
  *     } while (more > 0);
  *     queue_release(&q);
@@ -31,10 +31,10 @@ struct queued {
 };
 
 struct queue {
-    struct generator *g; /* borrowed */
-    int64_t most;        /* number of texts to generate at a time */
-    struct queued *first, *last;
-    int64_t active; /* number of unfinished texts */
+    struct generator *g;         /* borrowed */
+    int64_t most;                /* number of texts to generate at a time */
+    struct queued *first, *last; /* first may be unfinished; NULL: the queue is empty */
+    int64_t active;              /* number of unfinished texts */
     struct generation **going;
 
     /* the prompt that was added last, and how many of its texts have not begun yet */
@@ -59,10 +59,7 @@ int queue_add(struct queue *q, const char *prompt, size_t n, uint64_t number, ui
  * texts are unfinished. Returns 1 if there are unfinished texts, 0 if not, or -1 with an error. */
 int queue_step(struct queue *q);
 
-/* queue_first returns the first text in the queue, which may be unfinished, or NULL. queue_drop
- * frees it. */
-struct queued *queue_first(struct queue *q);
-void queue_drop(struct queue *q);
+void queue_drop(struct queue *q); /* frees the first text in the queue */
 
 /* Ends all texts that have begun, with FINISH_INTERRUPT; the others will not begin. */
 void queue_stop(struct queue *q);
