@@ -113,7 +113,7 @@ struct state {
     int references;   /* lines that stay had reference marks */
 };
 
-/* Counts the words and sentences of the line text[at..end) of the input. */
+/* Counts the words and sentences of the line text[at..end), which is behind those before. */
 static void count_words(struct state *c, size_t at, size_t end)
 {
     const struct words *w = &c->f->words;
@@ -123,7 +123,7 @@ static void count_words(struct state *c, size_t at, size_t end)
     while (c->word < w->count && w->list[c->word].at < end)
         c->word++;
     c->words += c->word - first;
-    if (c->out->sentences < 100)
+    if ((double)c->out->sentences < c->rules->least_sentences)
         c->out->sentences += words_sentences(w, first, c->word);
 }
 
@@ -182,13 +182,10 @@ static void finish(struct state *c)
     f->counted = !c->references;
     if (c->references) {
         features_words(f);
-        c->out->sentences = 0;
-        for (size_t at = 0, n, next, word = 0, line = 0; at < f->n; at = next) {
-            size_t first = word;
+        c->out->sentences = c->word = 0;
+        for (size_t at = 0, n, next, line = 0; at < f->n; at = next) {
             n = features_line(f, &line, at, &next);
-            while (word < f->words.count && f->words.list[word].at < at + n)
-                word++;
-            c->out->sentences += words_sentences(&f->words, first, word);
+            count_words(c, at, at + n);
         }
     }
 }

@@ -148,7 +148,7 @@ static unsigned class_near(uint32_t c)
     if (c == '$')
         return CURRENCY;
     if (c == '\'' || c == '"' || c == '`')
-        return QUOTE | (c == ',' ? MARK : 0);
+        return QUOTE;
     return c && strchr(",:;!?()[]{}<>_#*&", (int)c) ? MARK | (c == ',' ? QUOTE : 0) : 0;
 }
 

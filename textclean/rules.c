@@ -361,6 +361,7 @@ int rules_set(struct rules *r, const char *sets, const char *path, const char *c
         .policy = limit_of(r, "c4-policy") > 0,
         .lorem_ipsum = !isnan(limit_of(r, "c4-lorem-ipsum")),
         .brace = !isnan(limit_of(r, "c4-brace")),
+        .least_sentences = fmax(limit_of(r, "c4-sentences"), 0),
     };
     return 0;
 }

@@ -111,6 +111,23 @@ Test(rules, limits_are_set)
     cr_expect_str_eq(judge(&r, good), "");
 }
 
+/* Lines of one sentence each, more than a hundred. With reference marks they are counted anew. */
+Test(rules, many_sentences_are_counted)
+{
+    static const char *const changes[] = { "c4-sentences=130" };
+    static const char *const lines[] = { "Here is one.\n", "Here is one [1] more.\n" };
+    for (size_t i = 0; i < 2; i++) {
+        struct rules r;
+        SCOPED(buf) text = BUF_INIT;
+        cr_assert_eq(rules_set(&r, "c4", NULL, changes, 1), 0);
+        for (int k = 0; k < 129; k++)
+            buf_adds(&text, lines[i]);
+        cr_expect_str_eq(judge(&r, text.data), "c4-sentences");
+        buf_adds(&text, lines[i]);
+        cr_expect_str_eq(judge(&r, text.data), "");
+    }
+}
+
 Test(rules, refuses)
 {
     static const char *const changes[][2] = {
