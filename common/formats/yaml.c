@@ -134,29 +134,25 @@ static int map(struct walk *w, const yaml_node_t *node, const char *prefix, int 
         return err_set("%s:%d: a mapping (key: value) is needed here", w->name, line_of(node));
     if (++w->depth > DEEPEST)
         return too_deep(w->name, line_of(node));
-    int result = 0;
-    for (int pass = 0; pass < 2 && !result; pass++) {
+    for (int pass = 0; pass < 2; pass++) {
         for (const yaml_node_pair_t *p = node->data.mapping.pairs.start;
-             p < node->data.mapping.pairs.top && !result; p++) {
+             p < node->data.mapping.pairs.top; p++) {
             const yaml_node_t *k = yaml_document_get_node(w->doc, p->key);
             const yaml_node_t *v = yaml_document_get_node(w->doc, p->value);
-            if (!scalar(k)) {
-                result = err_set("%s:%d: a key must be a plain value", w->name, line_of(k));
-                break;
-            }
+            if (!scalar(k))
+                return err_set("%s:%d: a key must be a plain value", w->name, line_of(k));
             int is_merge = !strcmp(scalar(k), "<<");
             if (is_merge != pass)
                 continue;
-            if (++w->pairs > PAIRS) {
-                result = err_set("%s:%d: more than %d keys", w->name, line_of(k), PAIRS);
-                break;
-            }
+            if (++w->pairs > PAIRS)
+                return err_set("%s:%d: more than %d keys", w->name, line_of(k), PAIRS);
             SCOPED(buf) key = buf_format("%s%s%s", prefix, *prefix ? "." : "", scalar(k));
-            result = pass ? merge(w, v, prefix) : pair(w, key.data, v, line_of(k), merged);
+            if ((pass ? merge(w, v, prefix) : pair(w, key.data, v, line_of(k), merged)) < 0)
+                return -1;
         }
     }
     w->depth--;
-    return result;
+    return 0;
 }
 
 static int bad_yaml(const yaml_parser_t *parser, const char *name)

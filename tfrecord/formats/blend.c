@@ -193,16 +193,13 @@ void blend_count(struct blend *b, uint64_t samples, uint64_t *counts)
 int blend_write(struct blend *b, uint64_t samples, const char *name)
 {
     struct output files[2] = { { 0 }, { 0 } };
-    int result = npy_open(&files[0], name, "dataset_index", NPY_I16, samples, 1);
-    if (!result)
-        result = npy_open(&files[1], name, "dataset_sample_index", NPY_I64, samples, 1);
-    for (uint64_t k = 0; k < samples && !result; k++) {
+    int failed = npy_open(&files[0], name, "dataset_index", NPY_I16, samples, 1) < 0 ||
+                 npy_open(&files[1], name, "dataset_sample_index", NPY_I64, samples, 1) < 0;
+    for (uint64_t k = 0; k < samples && !failed; k++) {
         size_t source;
         uint64_t sample;
         blend_find(b, k, &source, &sample);
-        result = npy_put(&files[0], source, NPY_I16);
-        if (!result)
-            result = npy_put(&files[1], sample, NPY_I64);
+        failed = npy_put(&files[0], source, NPY_I16) < 0 || npy_put(&files[1], sample, NPY_I64) < 0;
     }
-    return output_end_all(files, 2, result);
+    return output_end_all(files, 2, failed ? -1 : 0);
 }

@@ -138,12 +138,13 @@ static int put_samples(struct output *f, const struct indexmap *x, const struct 
 {
     const enum npy_type type = x->wide ? NPY_I64 : NPY_I32;
     uint64_t place = 0, offset = 0;
-    int result = npy_open(f, name, "sample_idx", type, x->made + 1, 2);
-    for (uint64_t i = 0; i <= x->made && !result; i++) {
+    if (npy_open(f, name, "sample_idx", type, x->made + 1, 2) < 0)
+        return -1;
+    for (uint64_t i = 0;; i++) {
         if (npy_put(f, place, type) < 0 || npy_put(f, offset, type) < 0)
-            result = -1;
+            return -1;
         if (i == x->made)
-            break;
+            return 0;
         uint64_t want = (uint64_t)x->sequence_length + 1, left;
         while ((left = tokens_of(m, documents[place]) - offset) < want) {
             want -= left;
@@ -152,7 +153,6 @@ static int put_samples(struct output *f, const struct indexmap *x, const struct 
         }
         offset += want - 1; /* the next sample begins with the last token of this one */
     }
-    return result;
 }
 
 static int put_order(struct output *f, const struct indexmap *x, struct pyrandom *r,
@@ -188,11 +188,8 @@ int indexmap_write(struct indexmap *x, const struct megatron *m, const char *nam
     SCOPED_MEM uint32_t *documents = mem_zalloc(n, sizeof *documents);
     pyrandom_seed_numpy(&r, x->seed);
     order_documents(x, &r, documents);
-    int result = put_map(&maps[0], name, "doc_idx", NPY_I32, documents, n);
-    if (!result)
-        result = put_samples(&maps[1], x, m, name, documents);
-    if (!result)
-        result = put_order(&maps[2], x, &r, name, before);
-    result = output_end_all(maps, 3, result);
-    return result;
+    const int failed = put_map(&maps[0], name, "doc_idx", NPY_I32, documents, n) < 0 ||
+                       put_samples(&maps[1], x, m, name, documents) < 0 ||
+                       put_order(&maps[2], x, &r, name, before) < 0;
+    return output_end_all(maps, 3, failed ? -1 : 0);
 }
