@@ -16,7 +16,6 @@ struct adam {
     uint64_t first; /* index of the first element, for random rounding */
     float beta1, rest1, beta2, rest2, gradient_scale, epsilon, m_correction, v_correction;
     float rate, decay, step, shrink; /* step: rate * m_correction; shrink: rate * decay */
-    float share, inner;              /* for schedule-free AdamW */
 };
 
 static inline struct adam adam_of(struct ops_array w, struct ops_array m, struct ops_array v,
@@ -107,7 +106,7 @@ EXTERN_C void cuda_round(struct ops *o, struct ops_state y, struct ops_array x, 
     LAUNCH(o, round_state, blocks_of(n), 1, THREADS, 0, a);
 }
 
-/* ---- Adam, schedule-free AdamW, SGD ------------------------------------------------------- */
+/* ---- Adam, SGD ---------------------------------------------------------------------------- */
 
 /* Updates the moments of element i with the gradient g and returns Adam's step. */
 DEVICE float adam_step(const struct adam *a, int64_t i, float g)
@@ -130,29 +129,6 @@ EXTERN_C void cuda_adam(struct ops *o, struct ops_array w, struct ops_array m, s
 {
     struct adam a = adam_of(w, m, v, gradient, n, h);
     LAUNCH(o, adam_l2, blocks_of(n), 1, THREADS, 0, a);
-}
-
-KERNEL(schedule_free, adam, THREADS)
-{
-    float *w = floats(a.state[OPS_W].at), *z = floats(a.state[OPS_M].at);
-    float *v = floats(a.state[OPS_V].at);
-    for (int64_t i = FIRST; i < END(a.n); i += THREADS) {
-        float g = a.gradient_scale * a.gradient[i];
-        v[i] = a.beta2 * v[i] + a.rest2 * g * g;
-        float d = g / (sqrtf(v[i] * a.v_correction) + a.epsilon) + a.decay * w[i];
-        w[i] = (1 - a.share) * w[i] + a.share * z[i] - a.inner * d;
-        z[i] -= a.rate * d;
-    }
-}
-
-EXTERN_C void cuda_schedule_free(struct ops *o, struct ops_array w, struct ops_array z,
-                                 struct ops_array v, struct ops_array gradient, int64_t n,
-                                 const struct ops_adamw *h, double share)
-{
-    struct adam a = adam_of(w, z, v, gradient, n, h);
-    a.share = (float)share;
-    a.inner = (float)(h->rate * (1 - h->beta1 * (1 - (double)a.share)));
-    LAUNCH(o, schedule_free, blocks_of(n), 1, THREADS, 0, a);
 }
 
 struct sgd {

@@ -210,8 +210,6 @@ static int write_state(const char *dir, const struct checkpoint *c, struct kv *s
     kv_addf(&state, "next_rate", "%.17g", c->next_rate);
     if (*c->arithmetic)
         kv_add(&state, "arithmetic", c->arithmetic);
-    if (c->rate_squares > 0)
-        kv_addf(&state, "rate_squares", "%.17g", c->rate_squares);
     if (sums_add(sums, dir, "") < 0 || sums_add(sums, dir, "training/") < 0)
         return -1;
     sums_sort(&state, sums);
@@ -258,16 +256,10 @@ static int begin_folder(const char *dir, const struct checkpoint_content *from)
                : file_write(path.data, from->config, strlen(from->config));
 }
 
-/* Returns what the optimizer's state is made of. */
-static enum saved_what state_of(const struct checkpoint *c)
-{
-    return c->rate_squares > 0 ? SAVED_POINTS : SAVED_MOMENTS;
-}
-
 /* Writes the indexes and the state into the folder, which then is complete. */
 static int end_folder(const char *dir, const struct checkpoint *c, const struct saved *to)
 {
-    return saved_index(to, SAVED_WEIGHTS) < 0 || saved_index(to, state_of(c)) < 0
+    return saved_index(to, SAVED_WEIGHTS) < 0 || saved_index(to, SAVED_MOMENTS) < 0
                ? -1
                : write_state(dir, c, to->sums);
 }
@@ -374,7 +366,7 @@ static int write_folder(struct checkpoint_work *w)
     if (agree(comm, &w->state, result) < 0)
         return -1;
     result = saved_write(&w->to, SAVED_WEIGHTS, 0);
-    result = saved_write(&w->to, state_of(&w->state), result);
+    result = saved_write(&w->to, SAVED_MOMENTS, result);
     return agree(comm, &w->state, result);
 }
 
@@ -465,17 +457,6 @@ int checkpoint_save_model(const char *dir, const struct checkpoint_content *from
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Sets *out to the number of the key, which must be above 0, or to 0 if the key is absent. */
-static int get_real(const struct kv *state, const char *key, double *out)
-{
-    const char *text = kv_get(state, key);
-    char *end = NULL;
-    *out = text ? strtod(text, &end) : 0;
-    if (text && (end == text || *end || !(*out > 0 && isfinite(*out))))
-        return err_set("'%s=%s' is not a number above 0", key, text);
-    return 0;
-}
-
 static int parse_state(const struct kv *state, struct checkpoint *c)
 {
     const char *kind = kv_get(state, "textmill");
@@ -498,7 +479,7 @@ static int parse_state(const struct kv *state, struct checkpoint *c)
     c->step = (int64_t)step;
     c->seconds = (double)milliseconds * 1e-3;
     c->validation = NAN;
-    return get_real(state, "rate_squares", &c->rate_squares);
+    return 0;
 }
 
 /* Reads the state and the configuration, and checks this rank's part of the files. */
@@ -601,9 +582,4 @@ int checkpoint_find(const char *out, struct comm *comm, struct buf *path, struct
         result = err_restore(&newest);
     file_names_release(&all.names);
     return result < 0 ? -1 : found;
-}
-
-int checkpoint_load_moments(const char *path, const struct checkpoint *c, struct store *s)
-{
-    return saved_read_moments(path, s, c->rate_squares > 0);
 }

@@ -6,10 +6,8 @@
  *
  *     training/optimizer.safetensors  the optimizer's moments of each tensor, NAME.moment1 and
  *                                     NAME.moment2 (only those that the optimizer has), F32 or
- *                                     BF16. A schedule-free optimizer also has NAME.point: the
- *                                     point at which gradients are taken. The model folder then
- *                                     holds the averaged weights. These and the weights may be in
- *                                     one file for each block (saved.h).
+ *                                     BF16. These and the weights may be in one file for each
+ *                                     block (saved.h).
  *     training/config.yaml            the configuration of the run
  *     training/state                  key=value: step, position (samples used), order (number of
  *                                     the sample order, batches.h; 1 if absent), tokens,
@@ -18,9 +16,8 @@
  *                                     validation (the loss at that step, if it was measured),
  *                                     next_rate (the learning rate that the next update would
  *                                     have), arithmetic (ops_arithmetic); both absent in older
- *                                     checkpoints;
- *                                     rate_squares (schedule-free only); and the checksums of all
- *                                     files and tensors (sums.h)
+ *                                     checkpoints; and the checksums of all files and tensors
+ *                                     (sums.h)
  *
  * All random numbers are computed from counters (rng.h), so step and position are the whole random
  * state. A checkpoint is written in a temporary folder, synced, and then renamed, and it is renamed
@@ -44,7 +41,6 @@ struct checkpoint {
     uint64_t blend;      /* samples.blend of the data set; 0: no blend */
     double seconds;      /* seconds of training, over all resumed runs */
     double validation;   /* loss at this step; NAN: not measured */
-    double rate_squares; /* schedule-free optimizer: sum of squared rates; 0: none */
     double next_rate;    /* learning rate that the next update would have; NAN: not known */
     char arithmetic[64]; /* ops_arithmetic; "": not known */
 };
@@ -60,9 +56,7 @@ struct checkpoint_content {
 };
 
 /* Saves the checkpoint `out`/checkpoints/step-N, and then prunes (checkpoint_prune). All ranks must
- * call these functions. Its bytes do not depend on the number of ranks (saved.h). With a
- * schedule-free optimizer, the store must hold the averaged model as its parameters and the point
- * in its gradients (optimizer_to_model).
+ * call these functions. Its bytes do not depend on the number of ranks (saved.h).
  *
  * checkpoint_begin gives all numbers to the system, which keeps them in its memory for files; then
  * the store may change. Threads wait for the disk and compute checksums. If a checkpoint of that
@@ -96,11 +90,6 @@ int checkpoint_read(const char *path, struct comm *comm, struct checkpoint *c, s
  * Appends one line to `damaged` for each damaged checkpoint, which says what is wrong. */
 int checkpoint_find(const char *out, struct comm *comm, struct buf *path, struct checkpoint *c,
                     struct buf *config, struct buf *damaged);
-
-/* Reads this rank's share of the moments from the checkpoint at `path` into the store. With a
- * schedule-free optimizer, also reads the point at which gradients are taken into the store's
- * parameters. Returns 0, or -1 with an error. */
-int checkpoint_load_moments(const char *path, const struct checkpoint *c, struct store *s);
 
 /* Removes all checkpoints of the folder `out` except the last `keep` and the one with the lowest
  * validation loss. keep 0 removes none. One that holds other files than those that its state lists

@@ -314,9 +314,8 @@ static int resume(struct loop *l, const char *path, const char *config)
     if (l->at.blend != p->data->blend)
         return err_set("cannot resume with another blend: the sources of the data, their order and "
                        "their weights must stay as they were");
-    if (load_store(l, path, NULL) < 0 || checkpoint_load_moments(path, &l->at, &l->store) < 0)
+    if (load_store(l, path, NULL) < 0 || saved_read_moments(path, &l->store) < 0)
         return -1;
-    p->optimizer.rate_squares = l->at.rate_squares;
     log_info("resuming from '%s'", path);
     say_otherwise(l);
     if (l->at.order != BATCHES_ORDER && l->at.sequences)
@@ -619,11 +618,10 @@ static int validate(struct loop *l, struct engine_score *score)
     TRACE_PHASE("validation", -1);
     if (agree(l, l->first ? count_bytes(l) : 0) < 0)
         return -1;
-    engine_to_model(&l->engine, &l->plan->optimizer);
+    engine_settle(&l->engine);
     int result = score_validation(l, score);
     if (!result && l->first && l->settings->sample)
         result = sample_text(l->plan, &l->store, SAMPLE_TOKENS, &stopping.count, &l->sample);
-    engine_from_model(&l->engine, &l->plan->optimizer);
     return agree(l, result);
 }
 
@@ -727,21 +725,18 @@ static int go_on_saving(struct loop *l, int wait)
 static int save(struct loop *l)
 {
     TRACE_PHASE("checkpoint", -1);
-    struct plan *p = l->plan;
     if (go_on_saving(l, 1) < 0)
         return -1;
     const double began = log_seconds();
     l->at.seconds = log_seconds() - l->began;
-    l->at.rate_squares = p->optimizer.rate_squares;
-    l->at.next_rate = schedule_rate(&p->schedule, l->at.step);
+    l->at.next_rate = schedule_rate(&l->plan->schedule, l->at.step);
     snprintf(l->at.arithmetic, sizeof l->at.arithmetic, "%s", ops_arithmetic(l->ops));
-    engine_to_model(&l->engine, &p->optimizer);
+    engine_settle(&l->engine);
     int result = agree(l, l->first ? metrics_sync(&l->metrics) : 0);
     const struct checkpoint_content content = content_of(l);
     if (!result)
         result = checkpoint_begin(&l->saving, l->settings->output, l->settings->keep, &l->at,
                                   &content);
-    engine_from_model(&l->engine, &p->optimizer);
     if (!result)
         log_detail("saving checkpoint of step %" PRId64 ": training stood for %.3f s", l->at.step,
                    log_seconds() - began);
@@ -1035,7 +1030,7 @@ static int finish(struct loop *l)
 {
     if (go_on_saving(l, 1) < 0)
         return -1;
-    engine_to_model(&l->engine, &l->plan->optimizer); /* not undone: the run ends */
+    engine_settle(&l->engine);
     if (l->settings->calibrate && calibrate(l) < 0)
         return -1;
     if (agree(l, write_pages(l, 0, l->settings->save) < 0 ? -1 : metrics_close(&l->metrics)) < 0)

@@ -30,9 +30,9 @@ struct list {
 
 static void list_init(struct list *l, size_t rows)
 {
-    *l = (struct list){ .tensors = mem_zalloc(3 * rows, sizeof *l->tensors),
-                        .entries = mem_zalloc(3 * rows, sizeof *l->entries),
-                        .file = mem_zalloc(3 * rows, sizeof *l->file) };
+    *l = (struct list){ .tensors = mem_zalloc(2 * rows, sizeof *l->tensors),
+                        .entries = mem_zalloc(2 * rows, sizeof *l->entries),
+                        .file = mem_zalloc(2 * rows, sizeof *l->file) };
 }
 
 static void list_release(struct list *l)
@@ -79,10 +79,9 @@ static void add_moments(struct list *l, const struct store *s, enum store_kind k
     }
 }
 
-/* m: the model whose weights are listed; NULL: moments and, if `points` is not -1, the points of a
- * schedule-free optimizer, which are in arrays of this kind. */
-static void add_blocks(struct list *l, const struct store *s, const struct model *m, int points,
-                       int first, int last)
+/* m: the model whose weights are listed; NULL: moments. */
+static void add_blocks(struct list *l, const struct store *s, const struct model *m, int first,
+                       int last)
 {
     for (size_t i = 0; m && i < m->tensors.count; i++)
         if (m->tensors.rows[i].block >= first && m->tensors.rows[i].block <= last)
@@ -92,29 +91,27 @@ static void add_blocks(struct list *l, const struct store *s, const struct model
         return;
     add_moments(l, s, STORE_MOMENT1, "moment1", first, last);
     add_moments(l, s, STORE_MOMENT2, "moment2", first, last);
-    if (points >= 0)
-        add_moments(l, s, (enum store_kind)points, "point", first, last);
 }
 
-/* Lists all tensors; m and points are as for add_blocks. A block without tensors has no file. */
-static void list_all(struct list *l, const struct store *s, const struct model *m, int points,
+/* Lists all tensors; m is as for add_blocks. A block without tensors has no file. */
+static void list_all(struct list *l, const struct store *s, const struct model *m,
                      enum saved_files files)
 {
     const int blocks = s->tensors->blocks;
     list_init(l, s->tensors->count);
     if (files == SAVED_ONE)
-        add_blocks(l, s, m, points, 0, blocks - 1);
+        add_blocks(l, s, m, 0, blocks - 1);
     for (int b = 0; b < blocks && files == SAVED_BLOCK; b++) {
         const size_t before = l->count;
-        add_blocks(l, s, m, points, b, b);
+        add_blocks(l, s, m, b, b);
         l->files += l->count > before;
     }
 }
 
 /* ---- the store ------------------------------------------------------------------------------- */
 
-/* Returns 1 if each data-parallel rank has whole arrays of this kind, else 0: then it has a share,
- * or, of gradients that are not shared, only its share of the sum is kept up to date. */
+/* Returns 1 if each data-parallel rank has whole arrays of this kind, else 0: then it has a share.
+ */
 static int is_whole(const struct store *s, enum store_kind kind)
 {
     return s->layout.ranks == 1 ||
@@ -498,8 +495,7 @@ static void begin_saving(struct saving *v, const struct saved *to, enum saved_wh
     *v = (struct saving){ .to = to, .hand = { to->store, .block = -1 } };
     v->sub = of == SAVED_WEIGHTS ? "" : training;
     v->base = of == SAVED_WEIGHTS ? base_of_weights : base_of_moments;
-    list_all(&v->list, to->store, of == SAVED_WEIGHTS ? to->model : NULL,
-             of == SAVED_POINTS ? STORE_GRADIENTS : -1, to->files);
+    list_all(&v->list, to->store, of == SAVED_WEIGHTS ? to->model : NULL, to->files);
 }
 
 int saved_write(const struct saved *to, enum saved_what of, int result)
@@ -637,14 +633,14 @@ static int read_all(const struct weights *files, const struct list *l, struct st
     return result;
 }
 
-int saved_read_moments(const char *dir, struct store *s, int points)
+int saved_read_moments(const char *dir, struct store *s)
 {
     SCOPED(buf) folder = file_path(dir, "training");
     SCOPED_BY(weights_close) struct weights files;
     struct list l;
     if (weights_open_base(&files, folder.data, base_of_moments) < 0)
         return -1;
-    list_all(&l, s, NULL, points ? STORE_PARAMETERS : -1, SAVED_ONE);
+    list_all(&l, s, NULL, SAVED_ONE);
     const int result = read_all(&files, &l, s);
     list_release(&l);
     return result < 0 ? err_in("the optimizer's state in '%s'", folder.data) : 0;

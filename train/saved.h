@@ -53,9 +53,7 @@ struct saved {
                       * they are not computed, for a single file without a checkpoint */
 };
 
-/* SAVED_POINTS: the moments, and the store's gradients, which are the points of a schedule-free
- * optimizer. */
-enum saved_what { SAVED_WEIGHTS, SAVED_MOMENTS, SAVED_POINTS };
+enum saved_what { SAVED_WEIGHTS, SAVED_MOMENTS };
 
 /* Writes the files with the weights or those with the optimizer's state. Weights are F32 or BF16 as
  * the store keeps them. `result` is the result of the previous work: if it is an error, this rank
@@ -83,6 +81,5 @@ uint64_t saved_bytes(const struct tensor_table *own, const struct tensor_table *
                      int moved);
 
 /* Reads this rank's share of the moments from the folder `dir` into the store, from one file or
- * several. With points 1, also reads the points of a schedule-free optimizer into the store's
- * parameters. Returns 0, or -1 with an error. */
-int saved_read_moments(const char *dir, struct store *s, int points);
+ * several. Returns 0, or -1 with an error. */
+int saved_read_moments(const char *dir, struct store *s);

@@ -57,7 +57,7 @@ enum { OPS_LAYOUT = 21 };
     IS(dropout) IS(zero) IS(add) IS(copy) IS(blend) \
     IS(attention_fwd) IS(attention_bwd) IS(attention_cached) \
     IS(columns_most) IS(columns_sums) IS(columns_loss) IS(span_loss) IS(sum_squares) IS(add_sum) \
-    IS(round) IS(adamw) IS(adam) IS(lamb_begin) IS(lamb_end) IS(schedule_free) IS(sgd) IS(normalise)
+    IS(round) IS(adamw) IS(adam) IS(lamb_begin) IS(lamb_end) IS(sgd) IS(normalise)
 /* Those of ops_exchange.h that the devices of several processes do together. */
 #define OPS_EXCHANGES(IS) \
     IS(group_find) IS(group_identify) IS(group_join) IS(group_leave) \

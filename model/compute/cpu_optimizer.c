@@ -151,38 +151,6 @@ void cpu_lamb_end(struct ops *o, struct ops_array w, struct ops_array x, struct 
     pool_for(o->pool, h->R, cpu_row_grain(h->C), lamb_rows, &l);
 }
 
-/* ---- schedule-free AdamW --------------------------------------------------------------------- */
-
-struct schedule_free {
-    struct adam a; /* a.m is the sequence z */
-    float share;
-};
-
-static void schedule_free_part(void *ctx, int64_t begin, int64_t end, int)
-{
-    const struct schedule_free *s = ctx;
-    const struct adam a = s->a;
-    const struct ops_adamw h = *a.h;
-    const float beta2 = (float)h.beta2, rest2 = (float)(1 - h.beta2), share = s->share;
-    const float rate = (float)h.rate, decay = (float)h.decay;
-    const float inner = (float)(h.rate * (1 - h.beta1 * (1 - (double)share)));
-    for (int64_t i = begin; i < end; i++) {
-        float g = (float)h.gradient_scale * a.gradient[i];
-        a.v[i] = beta2 * a.v[i] + rest2 * g * g;
-        float d = g / (sqrtf(a.v[i] * (float)h.v_correction) + (float)h.epsilon) + decay * a.w[i];
-        a.w[i] = (1 - share) * a.w[i] + share * a.m[i] - inner * d;
-        a.m[i] -= rate * d;
-    }
-}
-
-void cpu_schedule_free(struct ops *o, struct ops_array w, struct ops_array z, struct ops_array v,
-                       struct ops_array gradient, int64_t n, const struct ops_adamw *h,
-                       double share)
-{
-    struct schedule_free s = { adam_of(w, z, v, gradient, h), (float)share };
-    pool_for(o->pool, n, GRAIN, schedule_free_part, &s);
-}
-
 /* ---- SGD ------------------------------------------------------------------------------------- */
 
 struct sgd {

@@ -239,9 +239,6 @@ MEASURED(lamb_begin, 0, 36.0 * h->R * h->C,
 MEASURED(lamb_end, 0, 12.0 * h->R * h->C,
          (struct ops *o, struct ops_array w, struct ops_array x, struct ops_array squares, const struct ops_lamb *h),
          (o, w, x, squares, h))
-MEASURED(schedule_free, 0, 28.0 * n,
-         (struct ops *o, struct ops_array w, struct ops_array z, struct ops_array v, struct ops_array gradient, int64_t n,
-          const struct ops_adamw *h, double share), (o, w, z, v, gradient, n, h, share))
 MEASURED(sgd, 0, ops_is_none(a) ? 12.0 * n : 20.0 * n,
          (struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient, int64_t n, const struct ops_sgd *h),
          (o, w, a, gradient, n, h))

@@ -61,14 +61,6 @@ void ops_lamb_begin(struct ops *o, struct ops_array squares, struct ops_array w,
 void ops_lamb_end(struct ops *o, struct ops_array w, struct ops_array x, struct ops_array squares,
                   const struct ops_lamb *h);
 
-/* Schedule-free AdamW (Defazio et al. 2024), with w the point y where gradients are taken: with
- * g = gradient_scale * gradient, v = beta2*v + (1-beta2)*g^2 and
- * d = g / (sqrt(v*v_correction) + epsilon) + decay*w,
- * w = (1-share)*w + share*z - rate*(1 - beta1*(1-share))*d, z -= rate*d. */
-void ops_schedule_free(struct ops *o, struct ops_array w, struct ops_array z, struct ops_array v,
-                       struct ops_array gradient, int64_t n, const struct ops_adamw *h,
-                       double share);
-
 /* SGD. With g = gradient_scale * gradient + decay*w: a = momentum*a + g, w -= rate * a. If a is
  * OPS_NONE: w -= rate * g. */
 struct ops_sgd {

@@ -861,9 +861,6 @@ static void optimizers(struct run *r)
     struct ops_sgd s = { 0.1, 0.9, 0.01, 0.5 };
     ops_adam(r->o, w, m, v, g, n, &adamw_of);
     leave(r, "adam", w, n, 1e-6);
-    ops_schedule_free(r->o, w, m, v, g, n, &adamw_of, 0.2);
-    leave(r, "schedule_free w", w, n, 1e-6);
-    leave(r, "schedule_free z", m, n, 1e-6);
     ops_sgd(r->o, w, r->way ? m : OPS_NONE, g, n, &s);
     leave(r, "sgd", w, n, 1e-6);
     ops_lamb_begin(r->o, squares, w, m, v, g, &lamb);

@@ -513,7 +513,7 @@ static void postpone(struct engine *e)
         }
 }
 
-void engine_update(struct engine *e, struct optimizer *a, double norm, double rate, int64_t t)
+void engine_update(struct engine *e, const struct optimizer *a, double norm, double rate, int64_t t)
 {
     const struct program_part *part = &e->program->parts[e->program->update];
     struct pass s = { .e = e, .update = &e->update };
@@ -536,30 +536,6 @@ void engine_settle(struct engine *e)
     for (int b = 0; b < e->model->tensors.blocks; b++)
         update_late(e, b);
     sharing_end_gathers(&e->sharing);
-}
-
-/* With a schedule-free optimizer, changes the parameters on all ranks by `change`,
- * optimizer_to_model or optimizer_from_model. Does nothing with other optimizers. */
-static void change_point(struct engine *e, const struct optimizer *a,
-                         void (*change)(const struct optimizer *a, struct store *s))
-{
-    engine_settle(e);
-    if (a->kind != OPTIMIZER_SCHEDULE_FREE)
-        return;
-    transfer_await_all(&e->transfers);
-    change(a, e->store);
-    sharing_gather_all(&e->sharing);
-    exchange_table(e);
-}
-
-void engine_to_model(struct engine *e, const struct optimizer *a)
-{
-    change_point(e, a, optimizer_to_model);
-}
-
-void engine_from_model(struct engine *e, const struct optimizer *a)
-{
-    change_point(e, a, optimizer_from_model);
 }
 
 void engine_evaluate(struct engine *e, const struct batch *b, struct engine_score *score)

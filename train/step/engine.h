@@ -101,16 +101,9 @@ double engine_norm(const struct engine *e);
  * when its sum is there. These gathers go on in the background: engine_step waits for each block,
  * and updates it, when it first uses it. engine_settle does so for all blocks. Call it before other
  * code reads parameters, moments or gradients. `a` is borrowed until then. */
-void engine_update(struct engine *e, struct optimizer *a, double norm, double rate, int64_t t);
+void engine_update(struct engine *e, const struct optimizer *a, double norm, double rate,
+                   int64_t t);
 void engine_settle(struct engine *e);
-
-/* Makes the parameters those of the model to evaluate or save, on all ranks. All parameters are
- * gathered (engine_settle), and with a schedule-free optimizer they become the averaged model
- * (optimizer.h). */
-void engine_to_model(struct engine *e, const struct optimizer *a);
-
-/* Sets the parameters back to those before engine_to_model. */
-void engine_from_model(struct engine *e, const struct optimizer *a);
 
 /* Computes the score of micro-batch `b` without dropout and adds it to *score. b->B must be at most
  * config.most unless the sequences are joined. All stages of a pipeline must call it, with the same

@@ -29,9 +29,9 @@ static enum optimizer_kind kind_for(enum optimizer_kind kind, const struct tenso
 unsigned char *optimizer_moments(enum optimizer_kind kind, const struct tensor_table *t)
 {
     static const unsigned char count[] = {
-        [OPTIMIZER_ADAMW] = 2,  [OPTIMIZER_ADAM] = 2,          [OPTIMIZER_LAMB] = 2,
-        [OPTIMIZER_NVLAMB] = 2, [OPTIMIZER_SGD] = 0,           [OPTIMIZER_MOMENTUM] = 1,
-        [OPTIMIZER_MUON] = 1,   [OPTIMIZER_SCHEDULE_FREE] = 2,
+        [OPTIMIZER_ADAMW] = 2,  [OPTIMIZER_ADAM] = 2, [OPTIMIZER_LAMB] = 2,
+        [OPTIMIZER_NVLAMB] = 2, [OPTIMIZER_SGD] = 0,  [OPTIMIZER_MOMENTUM] = 1,
+        [OPTIMIZER_MUON] = 1,
     };
     unsigned char *moments = mem_zalloc(t->count, 1);
     for (size_t i = 0; i < t->count; i++)
@@ -216,9 +216,6 @@ static void update_tensor(const struct optimizer_update *u, size_t i, const stru
     case OPTIMIZER_SGD:
     case OPTIMIZER_MOMENTUM: ops_sgd(o, x->w, x->m, x->g, x->n, &sgd); break;
     case OPTIMIZER_MUON: muon(u, i, x, &sgd); break;
-    case OPTIMIZER_SCHEDULE_FREE:
-        ops_schedule_free(o, x->w, x->m, x->v, x->g, x->n, &h, u->share);
-        break;
     }
 }
 
@@ -297,18 +294,6 @@ static void update_kept(const struct optimizer_update *u, size_t i,
         update_pieces(u, i, kept, g, n, PASS_FIRST);
 }
 
-/* Sets schedule-free's z to the weights, before the first update. */
-static void begin_average(const struct optimizer_update *u, size_t row, struct layout_part own,
-                          struct ops_array w, struct ops_array z)
-{
-    struct ops *o = u->store->ops;
-    uint64_t key = rng_from(rng_key(u->key, row), (uint64_t)own.first / 4);
-    if (z.type == OPS_BF16 && w.type == OPS_F32)
-        ops_round(o, (struct ops_state){ z, key }, w, own.count, 0);
-    else
-        ops_copy(o, z, w, own.count);
-}
-
 /* Returns this rank's part of a tensor, and the key of the random numbers for stochastic rounding.
  * One random number serves four elements, so the part starts at number first / 4. */
 static struct ops_state kept_part(const struct optimizer_update *u, int k, struct ops_array own,
@@ -372,8 +357,6 @@ void optimizer_update_block(const struct optimizer_update *u, int block,
             continue;
         for (int k = 0; k < OPS_STATES; k++)
             kept[k] = kept_part(u, k, state[k], i, own.first);
-        if (u->first)
-            begin_average(u, i, own, kept[OPS_W].at, kept[OPS_M].at);
         update_kept(u, i, kept, store_own_tensor(s, STORE_GRADIENTS, g, i), own.count);
     }
     if (!ops_is_none(u->squares) && first < end)
@@ -386,7 +369,7 @@ static int64_t squares_of(const struct store *s)
     return (int64_t)s->tensors->count * LAMB_SQUARES;
 }
 
-void optimizer_begin(struct optimizer_update *u, struct optimizer *a, struct store *s,
+void optimizer_begin(struct optimizer_update *u, const struct optimizer *a, struct store *s,
                      struct comm *c, double norm, double rate, int64_t t)
 {
     int correct = a->bias_correction;
@@ -405,11 +388,6 @@ void optimizer_begin(struct optimizer_update *u, struct optimizer *a, struct sto
                                                                 : 1,
                                     } };
     u->key = rng_key(rng_key(rng_key(0, a->seed), KEY_ROUNDING), (uint64_t)t);
-    if (a->kind == OPTIMIZER_SCHEDULE_FREE) {
-        u->first = a->rate_squares == 0;
-        a->rate_squares += rate * rate;
-        u->share = a->rate_squares > 0 ? rate * rate / a->rate_squares : 0;
-    }
     if (is_lamb(a->kind))
         u->squares = ops_buffer(s->ops, OPS_F64, squares_of(s));
 }
@@ -417,60 +395,4 @@ void optimizer_begin(struct optimizer_update *u, struct optimizer *a, struct sto
 void optimizer_end(struct optimizer_update *u)
 {
     ops_buffer_free(u->store->ops, u->squares, squares_of(u->store));
-}
-
-/* ---- schedule-free's two points -------------------------------------------------------------- */
-
-/* Replaces this rank's share of a block's parameters y by x = (y - (1-beta1) z) / beta1. */
-static void model_of_block(const struct optimizer *a, struct store *s, int block,
-                           struct ops_array w)
-{
-    struct ops_array array = store_fetch_own(s, STORE_MOMENT1, block, MODE_READ);
-    for (size_t i = s->tensors->first[block]; i < s->tensors->first[block + 1]; i++) {
-        const int64_t size = layout_own(&s->layout, s->tensors, i).count;
-        struct ops_array z = store_own_tensor(s, STORE_MOMENT1, array, i);
-        for (int64_t k = 0; k < size; k += CHUNK) {
-            int64_t n = size - k < CHUNK ? size - k : CHUNK;
-            struct ops_array x = ops_part(store_own_tensor(s, STORE_PARAMETERS, w, i), k);
-            ops_scratch_begin(s->ops);
-            struct ops_array y = as_floats(s->ops, x, n);
-            ops_blend(s->ops, y, 1 / a->beta1, as_floats(s->ops, ops_part(z, k), n),
-                      -(1 - a->beta1) / a->beta1, n);
-            ops_copy(s->ops, x, y, n);
-        }
-    }
-    store_release_own(s, STORE_MOMENT1, block);
-}
-
-/* Returns the number of elements of a block in this rank's share. */
-static int64_t own_elements(const struct store *s, int block)
-{
-    const int64_t *bounds = layout_bounds(&s->layout, STORE_PARAMETERS, block) + s->layout.rank;
-    return bounds[1] - bounds[0];
-}
-
-void optimizer_to_model(const struct optimizer *a, struct store *s)
-{
-    for (int b = 0; b < s->tensors->blocks && a->kind == OPTIMIZER_SCHEDULE_FREE; b++) {
-        if (!layout_owns(&s->layout, b))
-            continue;
-        struct ops_array w = store_fetch_own(s, STORE_PARAMETERS, b, MODE_WRITE);
-        ops_copy(s->ops, store_fetch_own(s, STORE_GRADIENTS, b, MODE_MAKE), w, own_elements(s, b));
-        if (a->rate_squares > 0) /* before the first update, x and y are equal */
-            model_of_block(a, s, b, w);
-        store_release_own(s, STORE_GRADIENTS, b);
-        store_release_own(s, STORE_PARAMETERS, b);
-    }
-}
-
-void optimizer_from_model(const struct optimizer *a, struct store *s)
-{
-    for (int b = 0; b < s->tensors->blocks && a->kind == OPTIMIZER_SCHEDULE_FREE; b++) {
-        if (!layout_owns(&s->layout, b))
-            continue;
-        struct ops_array w = store_fetch_own(s, STORE_PARAMETERS, b, MODE_WRITE);
-        ops_copy(s->ops, w, store_fetch_own(s, STORE_GRADIENTS, b, MODE_READ), own_elements(s, b));
-        store_release_own(s, STORE_GRADIENTS, b);
-        store_release_own(s, STORE_PARAMETERS, b);
-    }
 }

@@ -17,10 +17,6 @@
  *     nvlamb    lamb with g / max(norm, 1), that is, with clip at most 1
  *     sgd       w <- w - rate (g + decay w)
  *     momentum  a <- momentum a + g + decay w; w <- w - rate a
- *     schedule-free  (Defazio et al. 2024) keeps z in place of m. w holds y, the point at which
- *               gradients are computed: it lies between z and x, the mean of all z so far:
- *               z <- z - rate d, d = g / (sqrt(V) + epsilon) + decay y; x <- (1-c) x + c z with
- *               c = rate^2 / (sum of rate^2 so far); y = (1-beta1) z + beta1 x. x is the model.
  *     muon      for the layers' matrices (Jordan 2024); adamw for the rest. a <- momentum a + g;
  *               w <- w - rate (0.2 sqrt(max(R,C)) X + decay w) for a matrix of R rows and C
  *               columns, where X is g + momentum a, made nearly orthogonal. The factor makes
@@ -47,11 +43,10 @@ enum optimizer_kind {
     OPTIMIZER_NVLAMB,
     OPTIMIZER_SGD,
     OPTIMIZER_MOMENTUM,
-    OPTIMIZER_MUON,
-    OPTIMIZER_SCHEDULE_FREE
+    OPTIMIZER_MUON
 };
 /* in the order of the enum */
-#define OPTIMIZER_WORDS "adamw|adam|lamb|nvlamb|sgd|momentum|muon|schedule-free"
+#define OPTIMIZER_WORDS "adamw|adam|lamb|nvlamb|sgd|momentum|muon"
 #define DECAY_WORDS     "matrices|all" /* decay_all 0, 1 */
 
 struct optimizer {
@@ -60,8 +55,6 @@ struct optimizer {
     double beta1, beta2, epsilon, momentum, weight_decay, clip;
     int decay_all; /* 1: biases and norms decay, too */
     uint64_t seed; /* for stochastic rounding */
-
-    double rate_squares; /* schedule-free: sum of rate^2 so far */
 };
 
 /* Returns an array [tensors of the table] with the number of moments that the optimizer keeps of
@@ -88,14 +81,12 @@ struct optimizer_update {
     /* LAMB: F64 [rows of the table, 2], of ops_lamb_begin */
     struct ops_array squares;
     struct ops_adamw h; /* decay is set for each tensor */
-    int first;          /* schedule-free: this is the first update, so z is set to the weights */
-    double share;       /* schedule-free: the factor c of the update */
     uint64_t key;       /* for stochastic rounding */
 };
 
 /* Sets *u to begin update number `t` (from 1) with the learning rate `rate`, for gradients of norm
  * `norm`. Borrows `a`, `s` and `c`. */
-void optimizer_begin(struct optimizer_update *u, struct optimizer *a, struct store *s,
+void optimizer_begin(struct optimizer_update *u, const struct optimizer *a, struct store *s,
                      struct comm *c, double norm, double rate, int64_t t);
 void optimizer_end(struct optimizer_update *u);
 
@@ -105,13 +96,6 @@ void optimizer_end(struct optimizer_update *u);
  * it for the same blocks in the same order. */
 void optimizer_update_block(const struct optimizer_update *u, int block,
                             const struct ops_array state[OPS_STATES], struct ops_array g);
-
-/* With a schedule-free optimizer, optimizer_to_model sets this rank's share of the parameters to
- * the averaged model x and keeps y, the point at which gradients are computed, in the gradients'
- * array; optimizer_from_model sets the parameters to y again. With other optimizers both do
- * nothing. */
-void optimizer_to_model(const struct optimizer *a, struct store *s);
-void optimizer_from_model(const struct optimizer *a, struct store *s);
 
 /* Returns the number of floats of scratch memory that an update of the tensors t needs. `whole`:
  * the table of the whole model, if each rank has only a part of its tensors, else t. `halves`: the

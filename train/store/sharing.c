@@ -291,20 +291,6 @@ void sharing_end_gathers(struct sharing *h)
         comm_end_of(h->comm, &h->pending[b].gather);
 }
 
-void sharing_gather_all(struct sharing *h)
-{
-    struct store *s = h->store;
-    const int all = is_shared(h) && !layout_is_shared(&s->layout, STORE_PARAMETERS);
-    for (int b = 0; b < s->tensors->blocks && all; b++) {
-        if (!layout_owns(&s->layout, b))
-            continue;
-        h->pending[b].parameters = store_fetch(s, STORE_PARAMETERS, b);
-        gather_block(h, b);
-        comm_end_of(h->comm, &h->pending[b].gather);
-        store_release(s, STORE_PARAMETERS, b);
-    }
-}
-
 /* ---- tensors that ranks share ---------------------------------------------------------------- */
 
 static void put_parts(const struct store *s, struct ops_array to, size_t row, const char *parts,

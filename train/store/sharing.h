@@ -58,9 +58,6 @@ void sharing_gather_table(struct sharing *h);
 void sharing_await(struct sharing *h, const struct use *u);
 void sharing_end_gathers(struct sharing *h);
 
-/* Gets the other ranks' shares of all parameters, and waits for them. */
-void sharing_gather_all(struct sharing *h);
-
 /* For tensor-parallel ranks. sharing_join assembles the whole tensor `row` in `to` from the parts
  * of all these ranks; `part` is this rank's. `to` is OPS_NONE on ranks that do not need the tensor,
  * which must call it, too. sharing_cut copies this rank's part of `whole` to `part`. */

@@ -288,7 +288,7 @@ Test(checkpoint, the_store_may_change_while_the_disk_is_waited_for)
         cr_assert_eq(end_save(work), 0, "%s", err_get());
         buf_addf(&path, "%s/checkpoints/step-000012", dir);
         cr_assert_eq(checkpoint_read(path.data, alone(), &c, &config), 0, "%s", err_get());
-        cr_assert_eq(checkpoint_load_moments(path.data, &c, &w.store), 0, "%s", err_get());
+        cr_assert_eq(saved_read_moments(path.data, &w.store), 0, "%s", err_get());
         cr_expect_eq(moment(&w, STORE_MOMENT1, 0)[3], saved);
         close_whole(&w);
         cr_assert_eq(checkpoint_remove_all(dir), 0, "%s", err_get());
@@ -317,31 +317,6 @@ Test(checkpoint, an_error_of_the_thread_is_told_and_leaves_nothing)
     close_whole(&w);
 }
 
-Test(checkpoint, bad_rates_are_refused)
-{
-    static const char *const bad[] = { "", "x", "1x", "0", "-1", "inf", "nan" };
-    struct whole w;
-    struct checkpoint c;
-    struct buf config = BUF_INIT, path = BUF_INIT, state = BUF_INIT, text = BUF_INIT;
-    open_whole(&w, 1);
-    save_whole(&w, &path);
-    set_path(&state, path.data, "training/state");
-    cr_assert_eq(file_read(state.data, &text), 0);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        const size_t whole = text.len;
-        buf_addf(&text, "rate_squares=%s\n", bad[i]);
-        cr_assert_eq(file_write(state.data, text.data, text.len), 0);
-        cr_expect_eq(checkpoint_read(path.data, alone(), &c, &config), -1, "%s", bad[i]);
-        cr_expect(strstr(err_get(), "is not a number above 0"), "%s", err_get());
-        buf_truncate(&text, whole);
-    }
-    buf_release(&config);
-    buf_release(&path);
-    buf_release(&state);
-    buf_release(&text);
-    close_whole(&w);
-}
-
 Test(checkpoint, position_and_counters_come_back)
 {
     struct whole w;
@@ -351,7 +326,7 @@ Test(checkpoint, position_and_counters_come_back)
     save_whole(&w, &path);
     cr_assert_eq(checkpoint_read(path.data, alone(), &c, &config), 0, "%s", err_get());
     cr_expect(c.step == 12 && c.position == 345 && c.tokens == 6789 && c.sequences == 1000);
-    cr_expect(c.seconds == 1.5 && c.rate_squares == 0);
+    cr_expect(c.seconds == 1.5);
     cr_expect_str_eq(config.data, "seed: 1\n");
     buf_release(&config);
     buf_release(&path);
@@ -362,11 +337,10 @@ static void check_moments(enum saved_files files)
 {
     struct whole w, again;
     struct buf path = BUF_INIT;
-    const struct checkpoint at = { .step = 12 };
     open_whole(&w, 1);
     open_whole(&again, 0);
     save_as(&w, &path, files);
-    cr_assert_eq(checkpoint_load_moments(path.data, &at, &again.store), 0, "%s", err_get());
+    cr_assert_eq(saved_read_moments(path.data, &again.store), 0, "%s", err_get());
     for (int kind = STORE_MOMENT1; kind <= STORE_MOMENT2; kind++)
         for (size_t t = 0; t < w.model.tensors.count; t++)
             cr_expect_arr_eq(moment(&again, kind, t), moment(&w, kind, t),

@@ -35,7 +35,7 @@ static void check_block(struct store *s, int b)
 }
 
 /* Arrays that may move have all shares when sharing_gather returns, even those of a late rank. */
-static void gather_all_or_each(void *ctx, struct comm *c)
+static void gather_each(void *ctx, struct comm *c)
 {
     const char *dir = ctx;
     const int rank = c->rank[COMM_DATA];
@@ -54,16 +54,14 @@ static void gather_all_or_each(void *ctx, struct comm *c)
     wrong += store_open(&s, o, &t, &config, NULL, 7) < 0;
     sharing_open(&h, &s, c);
     set_shares(&s, rank);
-    if (!dir)
-        sharing_gather_all(&h);
     for (int b = 0; b < BLOCKS; b++) {
         if (dir && rank == 1)
             usleep(10000);
-        if (dir)
-            sharing_gather(&h, b, store_fetch(&s, STORE_PARAMETERS, b));
+        sharing_gather(&h, b, store_fetch(&s, STORE_PARAMETERS, b));
+        if (!dir)
+            sharing_end_gathers(&h);
         check_block(&s, b);
-        if (dir)
-            store_release(&s, STORE_PARAMETERS, b);
+        store_release(&s, STORE_PARAMETERS, b);
     }
     sharing_close(&h);
     store_close(&s);
@@ -76,7 +74,7 @@ Test(sharing, gathers_the_shares_of_all_ranks)
 {
     for (int moves = 0; moves < 2; moves++) {
         struct threads *w = threads_new(RANKS);
-        threads_run(w, gather_all_or_each, moves ? "/tmp" : NULL);
+        threads_run(w, gather_each, moves ? "/tmp" : NULL);
         threads_free(w);
         cr_assert_eq(wrong, 0, "moves %d: %d", moves, wrong);
     }
