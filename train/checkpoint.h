@@ -16,8 +16,7 @@
  *                                     validation (the loss at that step, if it was measured),
  *                                     next_rate (the learning rate that the next update would
  *                                     have), arithmetic (ops_arithmetic); both absent in older
- *                                     checkpoints; and the checksums of all files and tensors
- *                                     (sums.h)
+ *                                     checkpoints; and the checksums of all files (sums.h)
  *
  * All random numbers are computed from counters (rng.h), so step and position are the whole random
  * state. A checkpoint is written in a temporary folder, synced, and then renamed, and it is renamed

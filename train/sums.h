@@ -1,18 +1,15 @@
 /*
  * sums.h - the checksums of a checkpoint's files, stored as lines of its `state`:
  *
- *     file=NAME BYTES CRC32C                  each file, by its name in the checkpoint
- *     tensor=NAME OFFSET BYTES CRC32C TENSOR  each tensor of a safetensors file, in the order of
- *                                             the file
+ *     file=NAME BYTES CRC32C   each file, by its name in the checkpoint
  *
- * A file is undamaged when its own checksum is right. If it is not, the checksums of its tensors
- * show where the damage is: they cover the whole file except its header.
+ * Earlier versions have lines of tensors, too, which nobody needs.
  */
 #pragma once
 
 #include "common/formats/kv.h"
 
-/* sums_add_file adds to `state` the lines of the file `dir`/`name`. sums_add adds those of all
+/* sums_add_file adds to `state` the line of the file `dir`/`name`. sums_add adds those of all
  * files in the folder `dir`/`sub` that `state` does not list yet, without its subfolders; `sub` is
  * "" or ends in '/'. Both return 0, or -1 with an error. */
 int sums_add_file(struct kv *state, const char *dir, const char *name);
@@ -24,7 +21,6 @@ int sums_of_file(const struct kv *state, const char *name, uint32_t *crc);
 void sums_sort(struct kv *state, const struct kv *sums);
 
 /* Checks the files in `dir` that `state` lists: of `ranks` ranks that share the work, rank `rank`
- * checks each `ranks`-th file. Returns 0, or -1 with an error that names the first damaged file
- * and, for a safetensors file, the damaged tensor and its offset. A state that lists no file is an
- * error. */
+ * checks each `ranks`-th file. Returns 0, or -1 with an error that names the first damaged file. A
+ * state that lists no file is an error. */
 int sums_check(const struct kv *state, const char *dir, int rank, int ranks);
