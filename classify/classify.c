@@ -148,7 +148,7 @@ static int take_label(struct reader *r, struct classify_text *text)
     if (!r->collects)
         return bad_label(r, label, "is none of the model's classes");
     return labels_add(c, label.s, label.n) < 0
-               ? err_in("%s: is '%s' the column of labels? --regression learns numbers",
+               ? err_in("%s: is '%s' the column of labels? --task regression learns numbers",
                         r->where.data, r->names.label)
                : 0;
 }

@@ -20,7 +20,7 @@ struct answering {
     const char *dev_path, *ask_path, *predictions_path, *na_prob_path, *output_dir;
     int rules, google;
     double na_threshold, null_threshold;
-    int64_t length, stride, question_tokens, n_best, answer_tokens;
+    int64_t length, stride, n_best, answer_tokens;
     struct squad_model squad_model;
 };
 
@@ -30,7 +30,6 @@ static const struct answering defaults = {
     .na_threshold = 1,
     .length = 384,
     .stride = -1,
-    .question_tokens = 64,
     .n_best = 20,
     .answer_tokens = 30,
 };
@@ -63,8 +62,6 @@ static const struct opt options[] = {
       "tokens shared by two windows (hf) or between their starts (google); -1: a third of the "
       "length, at most 128",
       -1, 1e9 },
-    { 0, "question-tokens", OPT_INT | SUBJECT_ONLY, AT(question_tokens), "N",
-      "cut longer questions to N tokens", 0, 1e9 },
     { 0, "n-best", OPT_INT | SUBJECT_ONLY, AT(n_best), "N",
       "number of start and end candidates, and of answers, to consider", 1, 1e6 },
     { 0, "answer-tokens", OPT_INT | SUBJECT_ONLY, AT(answer_tokens), "N",
@@ -134,7 +131,6 @@ static int make_windows(struct answering *given, struct squad_windows *w, const 
         .length = (uint32_t)given->length,
         .stride = given->stride < 0 ? squad_usual_stride((uint32_t)given->length)
                                     : (uint32_t)given->stride,
-        .question_tokens = (uint32_t)given->question_tokens,
     };
     return squad_model_windows(w, s, &r, given->subject.tokenizer);
 }

@@ -119,11 +119,9 @@ static int refuse_settings(const struct plan *p)
         { "mask-tokens", s->mask_tokens != 0, MASKED },
         { "style", s->samples.google, ANSWERS },
         { "stride", s->samples.stride != d->samples.stride, ANSWERS },
-        { "question-tokens", s->samples.question_tokens != d->samples.question_tokens, ANSWERS },
         { "text-column", s->samples.columns.text != NULL, CLASSES },
         { "second-column", s->samples.columns.second != NULL, CLASSES },
         { "label-column", s->samples.columns.label != NULL, CLASSES },
-        { "regression", s->regression, CLASSES },
     };
     for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
         const int heads = some[i].heads;
@@ -139,6 +137,7 @@ int plan_model_settle(struct plan *p)
 {
     struct settings *s = p->settings;
     const enum model_head head = p->task->head;
+    const int numbers = s->task == TASK_REGRESSION;
     const struct architecture *a = architecture_default(head);
     if (s->architecture && !(a = architecture_find(s->architecture, head)))
         return -1;
@@ -153,11 +152,12 @@ int plan_model_settle(struct plan *p)
     s->architecture = p->config.architecture->name;
     if (refuse_settings(p) < 0)
         return -1;
-    if (s->regression && p->config.classes.count && !p->config.classes.regression)
-        return err_set("regression is given, but the model to start from tells classes apart");
-    if (s->regression)
+    if (p->config.classes.count && p->config.classes.regression != numbers)
+        return err_set("the task is %s, but the model to start from %s: give --task %s",
+                       p->task->name, numbers ? "tells classes apart" : "predicts numbers",
+                       task_of(numbers ? TASK_CLASSIFY : TASK_REGRESSION)->name);
+    if (numbers && !p->config.classes.count)
         labels_set_regression(&p->config.classes);
-    s->regression = p->config.classes.regression;
     return s->start_from ? take_from_folder(p) : 0;
 }
 

@@ -11,7 +11,7 @@ const struct settings settings_default = {
                .attention_dropout = -1,
                .init_std = 0.02,
                .types = 2 },
-    .samples = { .stride = -1, .question_tokens = 64 },
+    .samples = { .stride = -1 },
     .group = 1,
     .learning_rate = -1,
     .minimum_learning_rate = -1,

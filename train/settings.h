@@ -20,7 +20,6 @@ struct settings {
     int verify; /* 1: the checksums of start_from are checked */
     struct opt_list data, validation;
     struct samples_config samples; /* its members that have an option of the same name */
-    int regression;
     /* 1: the value is a preset's, which the data overrides */
     int loose_vocabulary, loose_length, loose_masks;
     int64_t sequence_length, mask_tokens, micro_batch_size, global_batch_size, group;

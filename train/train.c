@@ -58,7 +58,7 @@ static const struct opt options[] = {
     { .help = "Model:", .arg = OPT_MORE },
     { 0, "task", OPT_CHOICE | OPT_FIXED, AT(task), TASK_WORDS,
       "what to train: a decoder such as a GPT or a Llama, a BERT, a BERT that answers questions, "
-      "or one that classifies texts" },
+      "one that classifies texts, or one that predicts a number for each" },
     { 0, "architecture", OPT_TEXT | OPT_FIXED, AT(architecture), "NAME",
       "model architecture: gpt2, llama, mistral, qwen2, qwen3, smollm3, bert, distilbert, roberta "
       "or modernbert; default: gpt2 or bert, as the task needs" },
@@ -118,8 +118,6 @@ static const struct opt options[] = {
       "SQuAD: tokens shared by two windows (hf) or between their starts (google); -1: a third of "
       "the sequence, at most 128",
       -1, 1e7 },
-    { 0, "question-tokens", OPT_INT, AT(samples.question_tokens), "N",
-      "SQuAD: cut longer questions to N tokens", 0, 1e7 },
     { 0, "text-column", OPT_TEXT, AT(samples.columns.text), "NAME",
       "classify: column of the text, by name or, if the file has no names, by number; default: as "
       "in GLUE's files" },
@@ -127,8 +125,6 @@ static const struct opt options[] = {
       "classify: column of the second text of a pair" },
     { 0, "label-column", OPT_TEXT, AT(samples.columns.label), "NAME",
       "classify: column of the label" },
-    { 0, "regression", OPT_FLAG | OPT_FIXED, AT(regression), NULL,
-      "classify: labels are numbers, and the model learns to predict them" },
 
     { .help = "Training:", .arg = OPT_MORE },
     { 0, "micro-batch-size", OPT_INT, AT(micro_batch_size), "N",
@@ -466,6 +462,8 @@ static const struct opt_foreign retired[] = {
     { "on-divergence", "a loss or gradient that is not finite ends the run" },
     { "data-parallel", "give --ranks, the number of all ranks" },
     { "pipeline-interleave", "give --pipeline-parallel STAGESxRUNS" },
+    { "question-tokens", "questions are cut to a third of the sequence, at most 64 tokens" },
+    { "regression", "give --task regression" },
     { "on-paper", "give --ranks, --tensor-parallel, --pipeline-parallel and --zero" },
     { "set", "give the option --KEY VALUE itself" },
     { 0 },

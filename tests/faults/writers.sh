@@ -84,9 +84,9 @@ out/model.safetensors|train $tiny --steps 2 -o out
 out/model.safetensors|train $tiny --steps 4 --save-every 1 --keep 1 --validate-every 1 --validation shards -o out
 out/model.safetensors.index.json|train $tiny --steps 2 --checkpoint-files block -o out
 out.json|train $tiny --steps 2 --no-save --profile out.json -o out
-out/model.safetensors|train --task squad --vocab $ROOT/tests/data/finder --layers 1 --heads 2 --width 16 --sequence-length 24 --question-tokens 8 --stride 6 --micro-batch-size 4 --steps 2 --data $squad/windows -o out
-out/predictions.json|evaluate squad --model $ROOT/tests/data/finder --stride 8 --question-tokens 16 -o out $squad/plain
-out/predictions.json|evaluate squad --model $ROOT/tests/data/finder --stride 8 --question-tokens 16 -o out $squad/windows
+out/model.safetensors|train --task squad --vocab $ROOT/tests/data/finder --layers 1 --heads 2 --width 16 --sequence-length 24 --stride 6 --micro-batch-size 4 --steps 2 --data $squad/windows -o out
+out/predictions.json|evaluate squad --model $ROOT/tests/data/finder --stride 8 -o out $squad/plain
+out/predictions.json|evaluate squad --model $ROOT/tests/data/finder --stride 8 -o out $squad/windows
 out|generate --model model --prompt 'The Moon' --length 1 --save-prompt-cache out
 $(for weights in f32 bf16 f16 int8 int4; do echo "out.gguf|generate export --model model --weights $weights -o out.gguf"; done)
 out.gguf|generate export --model model --format mapped -o out.gguf

@@ -95,12 +95,12 @@ with tempfile.TemporaryDirectory() as work:
     other.pop("token_type_ids", None)
     length = ["--sequence-length", str(LENGTH)]
     two = ["--text-column", "4", "--label-column", "2"]
-    for begin, name, inputs, targets, options, columns in (
-            (start, "mnli.tsv", rows, labels, [], []), (start, "sts.jsonl", rows, values, ["--regression"], []),
-            (start, "cola.tsv", lone, labels % 2, [], two), (roberta, "mnli.tsv", other, labels, [], [])):
+    for begin, name, inputs, targets, task, columns in (
+            (start, "mnli.tsv", rows, labels, "classify", []), (start, "sts.jsonl", rows, values, "regression", []),
+            (start, "cola.tsv", lone, labels % 2, "classify", two), (roberta, "mnli.tsv", other, labels, "classify", [])):
         file, out = os.path.join(work, name), begin + name + ".model"
         tokenizer = bert if begin == start else byte_level
-        here = finetune.ours("classify", begin, out, ROWS, "--data", file, *length, *options, *columns)
+        here = finetune.ours(task, begin, out, ROWS, "--data", file, *length, *columns)
         model = AutoModelForSequenceClassification.from_pretrained(out + "0")
         assert type(model).__name__ == ("Bert" if begin == start else "Roberta") + "ForSequenceClassification"
         there = finetune.theirs(model, lambda m: m(**inputs, labels=targets).loss)

@@ -73,8 +73,7 @@ with tempfile.TemporaryDirectory() as work:
         f.write(open(VOCAB, "rb").read())
     rows, starts, ends = batch(BertTokenizerFast(VOCAB), few_questions(data))
     n = len(starts)
-    here = finetune.ours("squad", start, out, n, "--data", data, "--sequence-length", str(LENGTH), "--stride", str(STRIDE),
-                         "--question-tokens", "40")
+    here = finetune.ours("squad", start, out, n, "--data", data, "--sequence-length", str(LENGTH), "--stride", str(STRIDE))
     model = BertForQuestionAnswering.from_pretrained(out + "0")
     there = finetune.theirs(model, loss_of(rows, starts, ends))
     without = int((starts == 0).sum())

@@ -88,7 +88,7 @@ struct samples_config {
     const struct tokenizer *tokenizer; /* for texts; NULL: none. Borrowed for the call */
     int documents;                     /* GPT: 1: the sequences are divided into documents */
     int google;                        /* for SQuAD: see squad_windows.h */
-    int64_t stride, question_tokens;   /* stride -1: squad_usual_stride */
+    int64_t stride;                    /* -1: squad_usual_stride */
     struct classify_columns columns;   /* for classes */
     const struct labels *classes;      /* of the model; count 0: those of the data. Borrowed for
                                         * the call */

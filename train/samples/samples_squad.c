@@ -100,7 +100,6 @@ static int open_file(struct squad_samples *q, const struct samples_config *c, co
         .google = c->google,
         .length = length,
         .stride = c->stride < 0 ? squad_usual_stride(length) : (uint32_t)c->stride,
-        .question_tokens = (uint32_t)c->question_tokens,
         .cls = tokenizer_role(t, TOKENIZER_CLS),
         .sep = tokenizer_role(t, TOKENIZER_SEP),
         .pad = tokenizer_role(t, TOKENIZER_PAD),

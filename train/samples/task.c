@@ -24,6 +24,12 @@ static const struct task tasks[] = {
                         .length = 128,
                         .open = samples_open_classify,
                         .make = samples_make_pairs },
+    [TASK_REGRESSION] = { .name = "regression",
+                          .purpose = " for numbers",
+                          .head = HEAD_CLASSES,
+                          .length = 128,
+                          .open = samples_open_classify,
+                          .make = samples_make_pairs },
 };
 
 const struct task *task_of(enum task_kind kind)

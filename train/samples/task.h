@@ -7,8 +7,8 @@
 #include "model/network/architecture.h"
 #include "train/samples/samples.h"
 
-enum task_kind { TASK_GPT, TASK_BERT, TASK_SQUAD, TASK_CLASSIFY };
-#define TASK_WORDS "gpt|bert|squad|classify" /* in the order of the enum */
+enum task_kind { TASK_GPT, TASK_BERT, TASK_SQUAD, TASK_CLASSIFY, TASK_REGRESSION };
+#define TASK_WORDS "gpt|bert|squad|classify|regression" /* in the order of the enum */
 
 struct task {
     const char *name;    /* the word of TASK_WORDS */

@@ -30,8 +30,7 @@ Test(samples_squad, windows_are_rows)
 {
     struct tokenizer *t = tokenizer_load("tests/data/finder");
     cr_assert(t, "%s", err_get());
-    struct samples *s = open_text(
-        &(struct samples_config){ .T = 24, .tokenizer = t, .stride = 8, .question_tokens = 6 });
+    struct samples *s = open_text(&(struct samples_config){ .T = 24, .tokenizer = t, .stride = 8 });
     struct sequences out;
     struct buf said = BUF_INIT;
     cr_assert(s, "%s", err_get());
