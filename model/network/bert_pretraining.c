@@ -128,14 +128,8 @@ static void transform_bwd(const struct model *m, struct ops *o, struct ops_array
 static struct ops_decoder decoder_of(const struct model *m, struct ops_array w,
                                      struct ops_array tied)
 {
-    const struct ops_decoder d = {
-        .table = m->tied ? block_tied(m, tied) : block_tensor(m, w, m->decoder_table),
-        .bias = m->config.bare_head ? OPS_NONE : block_tensor(m, w, word_row(m, WORD_BIAS)),
-        .V = m->config.vocabulary,
-        .C = m->config.width,
-        .stored = w.type == OPS_LIST
-    };
-    return split_decoder(m, &d);
+    return block_decoder(
+        m, w, tied, m->config.bare_head ? OPS_NONE : block_tensor(m, w, word_row(m, WORD_BIAS)));
 }
 
 void bert_word_logits(const struct model *m, struct ops *o, struct ops_array logits,

@@ -60,9 +60,18 @@ struct ops_array block_tensor(const struct model *m, struct ops_array w, size_t 
     return w.type == OPS_LIST ? ops_listed(w, t->place) : ops_part(w, t->offset);
 }
 
-struct ops_array block_tied(const struct model *m, struct ops_array w)
+struct ops_decoder block_decoder(const struct model *m, struct ops_array w, struct ops_array tied,
+                                 struct ops_array bias)
 {
-    return w.type == OPS_LIST ? ops_listed(w, (int64_t)m->tensors.first[1]) : w;
+    const struct ops_array table = tied.type == OPS_LIST
+                                       ? ops_listed(tied, (int64_t)m->tensors.first[1])
+                                       : tied;
+    const struct ops_decoder d = { .table = m->tied ? table : block_tensor(m, w, m->decoder_table),
+                                   .bias = bias,
+                                   .V = m->config.vocabulary,
+                                   .C = m->config.width,
+                                   .stored = w.type == OPS_LIST };
+    return split_decoder(m, &d);
 }
 
 struct ops_linear block_linear(const struct model *m, struct ops_array w, size_t row, int64_t N)

@@ -28,9 +28,10 @@ void block_add_norm(struct model *m, int block, const char *stem, int64_t layer,
 /* Returns the tensor in row `row` of the table. w: the parameters of its block, as one array or as
  * an OPS_LIST with one array for each tensor. */
 struct ops_array block_tensor(const struct model *m, struct ops_array w, size_t row);
-/* Returns the decoder's table when it is tied to the embedding. w: the parameters of the embedding
- * block. */
-struct ops_array block_tied(const struct model *m, struct ops_array w);
+/* Returns the decoder, this rank's part of it. w: the parameters of the head's block; tied: those
+ * of the embedding's. */
+struct ops_decoder block_decoder(const struct model *m, struct ops_array w, struct ops_array tied,
+                                 struct ops_array bias);
 
 /* Return the linear map whose weights are in row `row` of the table, or the norm whose gain is
  * there, with the bias if it has one, for N rows of activations. w: the parameters of the block. */

@@ -4,23 +4,11 @@
 #include "model/network/embedding.h"
 #include "model/network/split.h"
 
-static struct ops_decoder decoder_of(const struct model *m, struct ops_array w,
-                                     struct ops_array tied)
-{
-    const struct model_config *c = &m->config;
-    return split_decoder(
-        m, &(struct ops_decoder){ .table = m->tied ? block_tied(m, tied)
-                                                   : block_tensor(m, w, m->decoder_table),
-                                  .V = c->vocabulary,
-                                  .C = c->width,
-                                  .stored = w.type == OPS_LIST });
-}
-
 static void head_fwd(const struct model *m, struct ops *o, struct ops_scores out,
                      struct ops_array x, struct ops_array w, struct ops_array tied,
                      const struct inputs *in)
 {
-    const struct ops_decoder d = decoder_of(m, w, tied);
+    const struct ops_decoder d = block_decoder(m, w, tied, OPS_NONE);
     const struct ops_norm norm = block_norm(m, w, m->first_head_row, split_rows(m, in->N).count);
     ops_scratch_begin(o);
     struct ops_array normed = ops_scratch(o, ops_operand(o), in->N * norm.C);
@@ -34,7 +22,7 @@ static void head_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores
                          double scale, const struct inputs *in)
 {
     const int64_t N = in->N, C = m->config.width;
-    const struct ops_decoder d = decoder_of(m, w, tied);
+    const struct ops_decoder d = block_decoder(m, w, tied, OPS_NONE);
     const struct split_part rows = split_rows(m, N);
     const struct ops_norm norm = block_norm(m, w, m->first_head_row, rows.count);
     const struct ops_gradient dtable = m->tied ? dtied : block_gradient(m, dw, m->decoder_table);
@@ -53,7 +41,7 @@ static void head_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores
 static void head_logits(const struct model *m, struct ops *o, struct ops_array logits,
                         struct ops_array x, struct ops_array w, struct ops_array tied, int64_t n)
 {
-    const struct ops_decoder d = decoder_of(m, w, tied);
+    const struct ops_decoder d = block_decoder(m, w, tied, OPS_NONE);
     const struct ops_norm norm = block_norm(m, w, m->first_head_row, n);
     ops_scratch_begin(o);
     struct ops_array normed = ops_scratch(o, OPS_F32, n * norm.C);

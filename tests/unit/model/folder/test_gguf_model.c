@@ -427,7 +427,7 @@ static void check_precious(const struct model_config *config, const char *const 
         plain -= !precious;
     }
     cr_expect_eq(plain, 0);
-    cr_expect_eq(block_tied(&m, p.blocks[0]).type, OPS_Q8);
+    cr_expect_eq(block_decoder(&m, OPS_NONE, p.blocks[0], OPS_NONE).table.type, OPS_Q8);
     gguf_close(&g);
     parameters_release(&p, &m, o);
     ops_free(o);

@@ -138,7 +138,8 @@ static void check_upload(const struct model_config *config, enum ops_type file)
         bytes += (uint64_t)tensor_elements(t) * ops_type_bytes(got.type);
     }
     if (m.tied)
-        cr_assert_eq(block_tied(&m, p.blocks[0]).address, p.items[0].address);
+        cr_assert_eq(block_decoder(&m, OPS_NONE, p.blocks[0], OPS_NONE).table.address,
+                     p.items[0].address);
     cr_assert_eq(before - after, bytes, "%llu bytes are used, not %llu",
                  (unsigned long long)(before - after), (unsigned long long)bytes);
     parameters_release(&p, &m, gpu);
