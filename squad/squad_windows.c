@@ -127,7 +127,7 @@ int squad_windows_make(struct squad_windows *w, const struct squad *s,
 {
     *w = (struct squad_windows){ .rules = *rules, .squad = s };
     if (!rules->question_tokens)
-        w->rules.question_tokens = rules->length / 3 < 64 ? rules->length / 3 : 64;
+        w->rules.question_tokens = rules->length / 2 < 64 ? rules->length / 2 : 64;
     if (check_rules(rules) < 0)
         return -1;
     w->contexts = mem_zalloc(s->paragraph_count, sizeof *w->contexts);

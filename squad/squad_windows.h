@@ -44,7 +44,7 @@ typedef int squad_encode(void *encoder, struct span text, struct squad_tokens *o
 struct squad_window_rules {
     int google;
     uint32_t length, stride;  /* usually 384, 128 */
-    uint32_t question_tokens; /* 0: a third of the length, at most 64 */
+    uint32_t question_tokens; /* 0: half of the length, at most 64 */
     int64_t cls, sep, pad;    /* token ids; negative: not in the vocabulary, an error */
 };
 

@@ -175,12 +175,12 @@ Test(squad_windows, short_rows_do_where_questions_are_short)
     cr_expect_eq(squad_usual_stride(512), 128);
 }
 
-Test(squad_windows, questions_are_cut_to_a_third_of_the_row)
+Test(squad_windows, questions_are_cut_to_half_of_the_row)
 {
-    make("abcdefgh", "?????", "", 0,
+    make("abcdefgh", "???????", "", 0,
          (struct squad_window_rules){ .google = 1, .length = 12, .stride = 2 });
     cr_expect_eq(windows.cut_questions, 1);
-    cr_expect_eq(windows.questions[0].ids.count, 4);
+    cr_expect_eq(windows.questions[0].ids.count, 6);
     release();
 }
 
