@@ -26,7 +26,7 @@ static inline const char *span_until(const char *s, const char *end, char c)
 /* Returns the first byte of [s, end) that is none of `signs`, or `end`. */
 static inline const char *span_past(const char *s, const char *end, const char *signs)
 {
-    while (s < end && strchr(signs, *s))
+    while (s < end && *s && strchr(signs, *s)) /* strchr finds the 0 at the end, too */
         s++;
     return s;
 }
