@@ -228,8 +228,8 @@ static int add_question(struct items *g, struct sequences *s, uint32_t index)
 
 /* ---- verdicts ------------------------------------------------------------------------------- */
 
-/* As Python's min() does, takes the first of equal losses, and the first option if that has no
- * loss. */
+/* Judges a question by the windows of its options: the least loss wins. As Python's min() does,
+ * takes the first of equal losses, and the first option if that has no loss. */
 static int judge(void *ctx, const struct window *w, size_t n)
 {
     struct core *c = ctx;

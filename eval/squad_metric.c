@@ -349,7 +349,7 @@ int squad_score(struct squad_score *score, const struct squad *s, int v2,
     int result = score_all(raw, s, v2, predictions, name, no_answer);
     for (size_t i = 0; i < s->question_count; i++)
         score->missing += (!v2 || s->questions[i].same_id == i) && !raw[i].predicted;
-    threshold = v2 ? threshold : 0; /* which no question is above */
+    threshold = v2 ? threshold : 0; /* by 1.1 no answer is left out: the probabilities are 0 */
     if (!result) {
         score->all = figures(raw, s->question_count, threshold, ALL);
         score->has_answer = figures(raw, s->question_count, threshold, HAS_ANSWER);

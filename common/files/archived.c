@@ -119,7 +119,7 @@ static int begins(const char *path, const char *begin)
 static int next_file(struct archived *a)
 {
     for (int got; (got = archive_read_next_header2(a->archive, a->header)) != ARCHIVE_EOF;) {
-        /* after a failed seek libarchive may take bytes of another place for the file's */
+        /* after a failed seek libarchive may give bytes from another place of the file */
         if (a->broken || got < ARCHIVE_WARN)
             return fail(a);
         if (archive_entry_filetype(a->header) != AE_IFREG)
