@@ -296,7 +296,7 @@ static const struct opt_foreign foreign[] = {
     { "tokenizer-type", "the model folder holds its tokenizer, or give --vocab" },
     { "overlapping-eval doc-stride", "give --stride" },
     { "question-tokens max-query-length",
-      "questions are cut to a third of the sequence, at most 64 tokens" },
+      "questions are cut to half of the sequence, at most 64 tokens" },
     { "max-answer-length", "give --answer-tokens" },
     { "n-best-size", "give --n-best" },
     { "null-score-diff-threshold", "give --null-threshold" },

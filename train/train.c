@@ -462,7 +462,7 @@ static const struct opt_foreign retired[] = {
     { "on-divergence", "a loss or gradient that is not finite ends the run" },
     { "data-parallel", "give --ranks, the number of all ranks" },
     { "pipeline-interleave", "give --pipeline-parallel STAGESxRUNS" },
-    { "question-tokens", "questions are cut to a third of the sequence, at most 64 tokens" },
+    { "question-tokens", "questions are cut to half of the sequence, at most 64 tokens" },
     { "regression", "give --task regression" },
     { "on-paper", "give --ranks, --tensor-parallel, --pipeline-parallel and --zero" },
     { "set", "give the option --KEY VALUE itself" },

@@ -4,8 +4,8 @@
 #include "common/base/err.h"
 #include "generate/generator.h"
 
-/* Two texts, one begun a step later, end after `length` tokens. Each token has a row of log
- * probabilities, in which it is the likeliest. */
+/* Two texts, one begun a step later, end after `length` tokens. Each token is the
+ * likeliest of its row of log probabilities. */
 Test(generator, ends_at_the_length_with_a_row_for_each_token)
 {
     struct generator g = { .sampler = SAMPLER_DEFAULT, .length = 3, .alternatives = 2 };
