@@ -168,7 +168,7 @@ static const char *add_byte_level(struct gguf_writer *w, struct tokens *t, const
     if (!name)
         return "llama.cpp has no name for how this vocabulary cuts a text: it will cut as "
                "'default', which may give other tokens";
-    return normalizer && !js_is_null(normalizer)
+    return js_is_set(normalizer)
                ? "llama.cpp will not normalize a text before it cuts it, as this vocabulary does: "
                  "texts that this changes get other tokens"
                : NULL;
@@ -207,7 +207,7 @@ static const char *doubt_of_text(const struct js *root, int *prefix)
     const struct js *scheme = js_get(pre, "prepend_scheme");
     const size_t n = steps ? js_count(steps) : 1;
     *prefix = 0;
-    if (!normalizer || js_is_null(normalizer)) {
+    if (!js_is_set(normalizer)) {
         *prefix = scheme ? !js_text_is(scheme, "never") : js_flag(pre, "add_prefix_space", 1);
         if (!type_is(pre, "Metaspace") || js_flag(pre, "split", 1) ||
             !js_text_is(js_get(pre, "replacement"), space))
@@ -216,7 +216,7 @@ static const char *doubt_of_text(const struct js *root, int *prefix)
                          "texts that do not begin with one: the others may get other tokens there"
                        : NULL;
     }
-    if (pre && !js_is_null(pre))
+    if (js_is_set(pre))
         return normalizes;
     *prefix = n == 2 && type_is(js_at(steps, 0), "Prepend") &&
               js_text_is(js_get(js_at(steps, 0), "prepend"), space);

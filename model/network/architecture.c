@@ -62,7 +62,7 @@ const struct architecture *architecture_find(const char *name, enum model_head h
 static const struct js *value_of(const struct js *root, const char *key)
 {
     const struct js *v = js_get(root, key);
-    return v && !js_is_null(v) ? v : NULL;
+    return js_is_set(v) ? v : NULL;
 }
 
 int config_count(int64_t *out, const struct js *root, const char *key, int64_t absent,
@@ -205,6 +205,9 @@ static int read_classes(struct model_config *c, const struct js *root, const cha
 static int read_keys(struct model_config *c, const struct js *root, const char *path)
 {
     const struct architecture *a = c->architecture;
+    const int causal = c->head == HEAD_NEXT;
+    if (js_flag(root, "is_causal", causal) != causal)
+        return err_set("%s: unsupported is_causal: %s", path, causal ? "false" : "true");
     if (c->head == HEAD_CLASSES && read_classes(c, root, path) < 0)
         return -1;
     for (const struct config_key *k = a->keys; k->key; k++)

@@ -225,18 +225,31 @@ static int read_longrope(struct model_config *c, const struct js *root, const st
                : read_list(&c->rope_longer, rope, "long_factor", path);
 }
 
-/* Reads the rotary settings: from rope_parameters (newer files, with rope_theta inside), else from
- * rope_scaling (older files, with rope_theta outside). Returns 0, or -1 with an error set. */
+/* Returns the name of a kind of rotary scaling; NULL if there is none. Settings that are a base
+ * alone need no name. */
+static const char *rope_type(const struct js *rope)
+{
+    const struct js *v = js_get(rope, "rope_type");
+    const size_t base = js_get(rope, "rope_theta") != NULL;
+    if (js_is_object(rope) && js_count(rope) == base)
+        return "default";
+    return js_text(v ? v : js_get(rope, "type"), NULL);
+}
+
+/* Reads the rotary settings: from rope_scaling (older files, with rope_theta outside), else from
+ * rope_parameters (newer files, with rope_theta inside). Returns 0, or -1 with an error set. */
 static int read_rope(struct model_config *c, const struct js *root, const char *path)
 {
-    const struct js *rope = js_get(root, "rope_parameters");
-    if (!rope || js_is_null(rope))
-        rope = js_get(root, "rope_scaling");
-    if (!rope || js_is_null(rope))
-        return 0;
-    const struct js *v = js_get(rope, "rope_type");
-    const char *type = js_text(v ? v : js_get(rope, "type"), NULL);
+    const struct js *older = js_get(root, "rope_scaling"), *newer = js_get(root, "rope_parameters");
+    const struct js *rope = js_is_set(older) ? older : newer;
+    const char *type = rope_type(rope);
     double share;
+    if (!js_is_set(rope))
+        return 0;
+    if (js_get(newer, "rope_theta") && !js_get(rope, "rope_theta") && !js_get(root, "rope_theta"))
+        return err_set("%s: rope_scaling has no rope_theta, and rope_parameters has one: keep one "
+                       "of the two",
+                       path);
     if (config_real(&c->rope_theta, rope, "rope_theta", c->rope_theta, path) < 0 ||
         config_real(&share, rope, "partial_rotary_factor", 1, path) < 0)
         return -1;
@@ -271,13 +284,22 @@ static int read_rope(struct model_config *c, const struct js *root, const char *
  */
 static int read_window(int64_t *window, const struct js *root, const char *path)
 {
-    const struct js *v = js_get(root, "sliding_window");
     *window = 0;
-    if (v && js_is_null(v))
+    if (js_is_null(js_get(root, "sliding_window")))
         return 0;
     if (config_count(window, root, "sliding_window", 4096, path) < 0)
         return -1;
     return *window >= 0 ? 0 : err_set("%s: bad sliding_window: %lld", path, (long long)*window);
+}
+
+/* Returns 1 if config.json lists a layer of this kind, else 0. */
+static int lists_layer(const struct js *root, const char *kind)
+{
+    const struct js *list = js_get(root, "layer_types");
+    int found = 0;
+    for (size_t i = 0; i < js_count(list); i++)
+        found |= js_text_is(js_at(list, i), kind);
+    return found;
 }
 
 /* Limits the positions to the window: up to there all layers do the same, also those of a Qwen that
@@ -285,7 +307,7 @@ static int read_window(int64_t *window, const struct js *root, const char *path)
 static int stay_in_window(struct model_config *c, const struct js *root, const char *path)
 {
     int64_t window;
-    if (!js_flag(root, "use_sliding_window", 0))
+    if (!js_flag(root, "use_sliding_window", 0) && !lists_layer(root, "sliding_attention"))
         return 0;
     if (read_window(&window, root, path) < 0)
         return -1;
@@ -297,18 +319,14 @@ static int stay_in_window(struct model_config *c, const struct js *root, const c
 static int read_rest(struct model_config *c, const struct js *root, const char *path)
 {
     c->out_bias = c->qkv_bias;
+    if (js_is_null(js_get(root, "num_key_value_heads")))
+        c->kv_heads = 0;
     return read_rope(c, root, path);
 }
 
-static int read_qwen2(struct model_config *c, const struct js *root, const char *path)
+static int read_qwen(struct model_config *c, const struct js *root, const char *path)
 {
-    return stay_in_window(c, root, path) < 0 ? -1 : read_rope(c, root, path);
-}
-
-static int read_qwen3(struct model_config *c, const struct js *root, const char *path)
-{
-    c->out_bias = c->qkv_bias;
-    return read_qwen2(c, root, path);
+    return stay_in_window(c, root, path) < 0 ? -1 : read_rest(c, root, path);
 }
 
 /* A list of layers, with 0 for those that do not rotate, must have its zeros at an interval. */
@@ -319,7 +337,7 @@ static int read_smollm3(struct model_config *c, const struct js *root, const cha
     if (c->rope_pause < 1)
         return err_set("%s: bad no_rope_layer_interval: %lld, must be above 0", path,
                        (long long)c->rope_pause);
-    for (int64_t i = 0; list && !js_is_null(list) && i < c->layers; i++) {
+    for (int64_t i = 0; js_is_set(list) && i < c->layers; i++) {
         if (js_int(js_at(list, (size_t)i), &turns) < 0 || turns < 0 || turns > 1)
             return err_set("%s: bad no_rope_layers: number %lld is missing or neither 0 nor 1",
                            path, (long long)i);
@@ -330,14 +348,19 @@ static int read_smollm3(struct model_config *c, const struct js *root, const cha
                            "interval",
                            path);
     }
-    if (list && !js_is_null(list))
+    if (js_is_set(list))
         c->rope_pause = first ? first : c->layers + 1;
-    return stay_in_window(c, root, path) < 0 ? -1 : read_rest(c, root, path);
+    return read_qwen(c, root, path);
 }
 
 static int read_mistral(struct model_config *c, const struct js *root, const char *path)
 {
-    return read_window(&c->window, root, path) < 0 ? -1 : read_rope(c, root, path);
+    if (read_window(&c->window, root, path) < 0)
+        return -1;
+    if (c->window && lists_layer(root, "full_attention"))
+        return err_set("%s: unsupported layer_types: 'full_attention' beside a sliding_window",
+                       path);
+    return read_rest(c, root, path);
 }
 
 static void print_list(struct buf *out, const char *key, const struct ops_stretch *s)
@@ -467,7 +490,7 @@ const struct architecture architecture_qwen2 = { .name = "qwen2",
                                                  .classes = { [HEAD_NEXT] = "Qwen2ForCausalLM" },
                                                  .layer = layer,
                                                  .keys = qwen2_keys,
-                                                 .read = read_qwen2,
+                                                 .read = read_qwen,
                                                  .gguf = &qwen2_gguf,
                                                  ROW };
 
@@ -476,7 +499,7 @@ const struct architecture architecture_qwen3 = { .name = "qwen3",
                                                  .classes = { [HEAD_NEXT] = "Qwen3ForCausalLM" },
                                                  .layer = qwen3_layer,
                                                  .keys = qwen3_keys,
-                                                 .read = read_qwen3,
+                                                 .read = read_qwen,
                                                  .gguf = &qwen3_gguf,
                                                  ROW };
 

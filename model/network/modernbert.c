@@ -84,7 +84,8 @@ static int read_base(double *out, const struct js *root, const char *kind, const
 {
     const struct js *rope = js_get(js_get(root, "rope_parameters"), kind);
     const struct js *type = js_get(rope, "rope_type");
-    if (type && !js_text_is(type, "default"))
+    type = type ? type : js_get(rope, "type");
+    if (js_is_set(js_get(root, "rope_scaling")) || (type && !js_text_is(type, "default")))
         return err_set("%s: unsupported rope_type of %s, only default", path, kind);
     return config_real(out, rope, "rope_theta", *out, path);
 }
@@ -94,7 +95,7 @@ static int read_pause(struct model_config *c, const struct js *root, const char 
 {
     const struct js *list = js_get(root, "layer_types");
     int64_t pause = c->layers;
-    if (!list || js_is_null(list))
+    if (!js_is_set(list))
         return 0;
     if ((int64_t)js_count(list) != c->layers)
         return err_set("%s: bad layer_types: %zu layers, not %lld", path, js_count(list),

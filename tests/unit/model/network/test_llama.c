@@ -326,6 +326,28 @@ Test(llama, config)
     c = read_config("{\"model_type\":\"smollm3\",\"num_hidden_layers\":2,"
                     "\"no_rope_layers\":[1,1]}");
     cr_assert_eq(c.rope_pause, 3);
+    c = read_config("{\"model_type\":\"smollm3\",\"sliding_window\":16,\"layer_types\":"
+                    "[\"full_attention\",\"sliding_attention\"]}");
+    cr_assert_eq(c.positions, 16);
+    config_refused("{\"model_type\":\"mistral\",\"sliding_window\":16,\"layer_types\":"
+                   "[\"full_attention\",\"sliding_attention\"]}",
+                   "unsupported layer_types: 'full_attention' beside a sliding_window");
+    c = read_config("{\"model_type\":\"qwen3\",\"num_key_value_heads\":null}");
+    cr_assert_eq(c.kv_heads, 0);
+    config_refused("{\"model_type\":\"qwen2\",\"is_causal\":false}",
+                   "unsupported is_causal: false");
+    c = read_config("{\"model_type\":\"llama\",\"is_causal\":true,\"rope_parameters\":"
+                    "{\"rope_theta\":7}}");
+    cr_assert_eq(c.rope_theta, 7);
+    config_refused("{\"model_type\":\"llama\",\"rope_parameters\":{\"full_attention\":"
+                   "{\"rope_type\":\"default\",\"rope_theta\":7}}}",
+                   "unsupported rope_type ''");
+    c = read_config("{\"model_type\":\"llama\",\"rope_theta\":9,\"rope_parameters\":"
+                    "{\"rope_theta\":7},\"rope_scaling\":{\"type\":\"linear\",\"factor\":2}}");
+    cr_assert(c.rope_theta == 9 && c.rope_stretch.factor == 2);
+    config_refused("{\"model_type\":\"llama\",\"rope_parameters\":{\"rope_theta\":7},"
+                   "\"rope_scaling\":{\"type\":\"linear\",\"factor\":2}}",
+                   "rope_scaling has no rope_theta, and rope_parameters has one");
     config_refused("{\"model_type\":\"smollm3\",\"num_hidden_layers\":3,"
                    "\"no_rope_layers\":[1,0,0]}",
                    "unsupported no_rope_layers: the layers with 0 are not at an interval");
