@@ -243,25 +243,6 @@ static int read_tensor(const struct safetensors *file, const struct safetensor *
     return failed;
 }
 
-/* Checks the tensors of a GGUF file as check_tensors does those of a folder, but for other ones,
- * which it may have. */
-static int check_gguf(const struct folder_reader *r, int *made)
-{
-    const struct model *m = &r->whole;
-    int missing = 0;
-    for (size_t i = 0; i < m->tensors.count; i++) {
-        struct matrix x;
-        const int needed = !made || m->tensors.rows[i].block <= m->config.layers;
-        const int there = gguf_model_has(&r->gguf, m, i);
-        if ((needed || there) && gguf_model_matrix(&x, &r->gguf, m, i, NULL) < 0)
-            return -1;
-        missing += !there;
-    }
-    if (made)
-        *made = missing;
-    return 0;
-}
-
 /* Sets `out` to the tensor of row i in a GGUF file, as f32. */
 static int read_gguf(const struct folder_reader *r, float *out, size_t i)
 {
@@ -341,7 +322,8 @@ int folder_reader_open(struct folder_reader *r, struct model *m, const char *dir
     const int gguf = gguf_is(dir);
     if (model_init_split(m, &config, split) == 0 &&
         (gguf ? gguf_open(&r->gguf, dir) : weights_open(&r->files, dir)) == 0 &&
-        (gguf ? check_gguf(r, made) : check_tensors(&r->whole, &r->files, made)) == 0)
+        (gguf ? gguf_model_check(&r->gguf, &r->whole, made)
+              : check_tensors(&r->whole, &r->files, made)) == 0)
         return 0;
     folder_reader_close(r);
     model_release(m);

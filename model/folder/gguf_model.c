@@ -61,32 +61,6 @@ static const struct architecture *row_of(const struct gguf *g, const struct buf 
     return NULL;
 }
 
-/* Refuses keys and tensors that change the computation in a way that we do not support. */
-static int check_unknown(const struct gguf *g, const struct model_config *c)
-{
-    static const struct {
-        const char *key;
-        double fine;
-    } refused[] = { { "expert_count", 0 },
-                    { "attention.scale", 0 },
-                    { "logit_scale", 0 },
-                    { "rope.scaling.yarn_log_multiplier", 0 },
-                    { "rope.scaling.yarn_ext_factor", 1 },
-                    { "rope.scaling.yarn_attn_factor", 1 },
-                    { 0 } };
-    char name[KEY_NAME];
-    for (int i = 0; refused[i].key; i++) {
-        key_name(name, c, refused[i].key);
-        const struct gguf_key *k = gguf_find(g, name);
-        double x = 0;
-        if (k && gguf_real(g, k, &x) < 0)
-            return -1;
-        if (k && x != refused[i].fine)
-            return err_set("%s: unsupported %s", g->path, name);
-    }
-    return 0;
-}
-
 /* ---- rotary frequencies ------------------------------------------------------------------- */
 
 struct setting {
@@ -276,6 +250,35 @@ static int read_divisors(struct model_config *c, const struct gguf *g)
 }
 
 /* ---- configuration ------------------------------------------------------------------------ */
+
+/* Refuses keys that change the computation in a way that we do not support. */
+static int check_unknown(const struct gguf *g, const struct model_config *c)
+{
+    const struct {
+        const char *key;
+        double fine;
+    } refused[] = { { "expert_count", 0 },
+                    { "attention.causal", c->head == HEAD_NEXT },
+                    { "attention.scale", 0 },
+                    { "logit_scale", 0 },
+                    { "rope.dimension_count", 2.0 * (double)pairs_of(c) },
+                    { "rope.scale_linear", 1 },
+                    { "rope.scaling.yarn_log_multiplier", 0 },
+                    { "rope.scaling.yarn_ext_factor", 1 },
+                    { "rope.scaling.yarn_attn_factor", 1 },
+                    { 0 } };
+    char name[KEY_NAME];
+    for (int i = 0; refused[i].key; i++) {
+        key_name(name, c, refused[i].key);
+        const struct gguf_key *k = gguf_find(g, name);
+        double x = 0;
+        if (k && gguf_real(g, k, &x) < 0)
+            return -1;
+        if (k && x != refused[i].fine)
+            return err_set("%s: unsupported %s", g->path, name);
+    }
+    return 0;
+}
 
 static int read_config(struct model_config *c, const struct gguf *g)
 {
@@ -532,5 +535,41 @@ int gguf_model_matrix(struct matrix *x, const struct gguf *g, const struct model
         x->O = x->I;
         x->I = 1;
     }
+    return 0;
+}
+
+/* Returns 1 for a tensor that changes no output: a head for another task, frequencies, which the
+ * keys give or which have been read, or a copy of a tied table. Else returns 0. */
+static int is_passed_over(const struct model *m, const char *name)
+{
+    const struct ops_stretch *s = &m->config.rope_stretch;
+    if (!strncmp(name, "rope_factors_", 13))
+        return s->divided != 0;
+    return !strncmp(name, "cls.", 4) || !strncmp(name, "qa_outputs.", 11) ||
+           !strcmp(name, "rope_freqs.weight") || file_ends_with(name, ".attn_rot_embd.weight") ||
+           (m->tied && !strcmp(name, "output.weight"));
+}
+
+int gguf_model_check(const struct gguf *g, const struct model *m, int *made)
+{
+    SCOPED_MEM char *used = mem_zalloc(g->tensor_count, 1);
+    int missing = 0;
+    for (size_t i = 0; i < m->tensors.count; i++) {
+        struct matrix x;
+        char name[TENSOR_NAME];
+        gguf_model_name(name, m, i);
+        const struct gguf_tensor *t = gguf_tensor(g, name);
+        const int needed = !made || m->tensors.rows[i].block <= m->config.layers;
+        if ((needed || t) && gguf_model_matrix(&x, g, m, i, NULL) < 0)
+            return -1;
+        if (t)
+            used[t - g->tensors] = 1;
+        missing += !t;
+    }
+    for (size_t i = 0; i < g->tensor_count; i++)
+        if (!used[i] && !is_passed_over(m, g->tensors[i].name))
+            return err_set("%s: tensor '%s' is not part of the model", g->path, g->tensors[i].name);
+    if (made)
+        *made = missing;
     return 0;
 }

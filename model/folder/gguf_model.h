@@ -28,6 +28,10 @@ int gguf_model_read(struct model *m, const struct gguf *g, enum model_head head)
  * name: the tensor's name, or NULL for that of gguf_model_name. Returns 0, or -1 with an error. */
 int gguf_model_matrix(struct matrix *x, const struct gguf *g, const struct model *m, size_t row,
                       const char *name);
+/* Checks that the file holds the table's tensors, in their shapes, and no others that change what
+ * the model computes. If made is not NULL, tensors of the head may be missing, and *made is set to
+ * their number. Returns 0, or -1 with an error that names a tensor. */
+int gguf_model_check(const struct gguf *g, const struct model *m, int *made);
 /* Returns 1 if the file has a tensor for row `row` of the table, else 0. */
 int gguf_model_has(const struct gguf *g, const struct model *m, size_t row);
 /* Returns the width of a head (HS) if the rows of this tensor are in pair order in GGUF files that

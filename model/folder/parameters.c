@@ -204,7 +204,7 @@ static int load_small(struct parameters *p, struct model *m, struct ops *o, cons
     if (open_files(p, m, dir, head) < 0)
         return -1;
     struct loading k = { p, m, o, pool_new(ops_threads(o)), weights, gguf_is(dir) };
-    int failed = 0;
+    int failed = k.gguf ? gguf_model_check(&p->file, m, NULL) : 0;
     make_lists(p, m);
     for (size_t i = 0; i < m->tensors.count && !failed; i++)
         failed = use_tensor(&k, i);

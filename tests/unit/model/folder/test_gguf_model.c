@@ -587,6 +587,55 @@ static void refused(struct ops *o, const struct buf *whole, size_t at, const cha
     buf_release(&b);
 }
 
+/* Inserts a key with a real number before all others, and one that keeps the data aligned. */
+static struct buf with_key(const struct buf *whole, const char *name, float x)
+{
+    struct buf b = BUF_INIT, keys = BUF_INIT;
+    const char *const filler = "key.of.another.program.and.known"; /* 32 bytes */
+    const char *const names[] = { name, filler + strlen(name) % 32 };
+    for (int i = 0; i < 2; i++) {
+        le_add_u64(&keys, strlen(names[i]));
+        buf_adds(&keys, names[i]);
+        le_add_u32(&keys, GGUF_F32);
+        buf_add(&keys, &x, sizeof x);
+    }
+    cr_assert_eq(keys.len % 32, 0, "%zu bytes", keys.len);
+    buf_add(&b, whole->data, 24);
+    b.data[16] = (char)(b.data[16] + 2);
+    buf_add(&b, keys.data, keys.len);
+    buf_add(&b, whole->data + 24, whole->len - 24);
+    buf_release(&keys);
+    return b;
+}
+
+/* Keys and tensors that change what a Llama computes. */
+Test(gguf, changes_refused)
+{
+    struct ops *o = ops_new(1);
+    struct model_config c = llama;
+    c.qkv_bias = c.out_bias = c.mlp_bias = 1;
+    struct buf b = exported(o, &c, OPS_F32, 0);
+    refused(o, &b, find(&b, "blk.0.attn_q.bias"), "blk.7", 5,
+            "tensor 'blk.7.attn_q.bias' is not part of the model");
+    refused(o, &b, find(&b, "blk.0.ffn_gate.bias"), "blk.7", 5,
+            "tensor 'blk.7.ffn_gate.bias' is not part of the model");
+    refused(o, &b, find(&b, "llama.rope.dimension_count") + 26 + 4, "\x08", 1,
+            "unsupported llama.rope.dimension_count");
+    const char *const names[] = { "llama.attention.causal", "llama.rope.scale_linear" };
+    for (int i = 0; i < 2; i++) {
+        struct buf more = with_key(&b, names[i], i ? 4 : 0);
+        refused(o, &more, 0, "GGUF", 4, names[i]);
+        buf_release(&more);
+        more = with_key(&b, names[i], 1);
+        cr_assert_eq(file_write(in_dir("fine.gguf"), more.data, more.len), 0);
+        float out[T * 80];
+        logits_of(out, o, in_dir("fine.gguf"), STORED_AUTO);
+        buf_release(&more);
+    }
+    buf_release(&b);
+    ops_free(o);
+}
+
 Test(gguf, refused_by_name_and_byte)
 {
     struct ops *o = ops_new(1);
@@ -637,7 +686,8 @@ Test(gguf, mapped_refused_by_name_and_byte)
     size_t layout = find(&b, "textmill.layout") + 15 + 4,
            shape = find(&b, "blk.1.ffn_up.weight") + 23;
     refused(o, &b, layout, "\1", 1, "unsupported textmill.layout 1, only 2");
-    refused(o, &b, find(&b, "textmill.layout"), "T", 1, "bad shape of tensor 'output.weight'");
+    refused(o, &b, find(&b, "textmill.layout"), "T", 1,
+            "bad shape of tensor 'blk.0.attn_qkv.weight'");
     refused(o, &b, shape, "\x20", 1, "bad shape of tensor 'blk.1.ffn_up.weight'");
     cr_assert_eq(gguf_parse(&g, b.data, b.len, "x"), 0, "%s", err_get());
     /* the scale of the second block of output 5 in the last group */
