@@ -203,20 +203,38 @@ static int lock_folder(struct loop *l)
 
 /* Files that show that a folder holds a run or a model. A new run can begin in a folder without
  * them. */
-enum { RUN_MARKS = 4 };
-static const char *const run_marks[RUN_MARKS] = { "metrics.jsonl", "checkpoints",
-                                                  "model.safetensors.index.json",
-                                                  "model.safetensors" };
+enum { RUN_MARKS = 2, MARKS = 4 };
+static const char *const marks[MARKS] = { "metrics.jsonl", "checkpoints", /* of a run */
+                                          "model.safetensors.index.json", "model.safetensors" };
 
-/* Refuses a folder that holds a run or a model, unless --force is given. */
+/* Refuses a folder that holds a run or a model, unless --force is given. With --resume, a run
+ * without a checkpoint begins again, but a model stays. */
 static int refuse_old_run(const struct loop *l)
 {
     const char *out = l->settings->output;
-    const int found = file_first(out, run_marks, RUN_MARKS);
-    if (found < 0 || found == RUN_MARKS || l->settings->force)
+    const int resumed = l->settings->resume, first = resumed ? RUN_MARKS : 0;
+    const int found = file_first(out, marks + first, MARKS - first);
+    if (found < 0 || found == MARKS - first || l->settings->force)
         return found < 0 ? -1 : 0;
-    return err_set("'%s' holds a training run (--resume goes on with it, --force replaces it)",
+    return err_set(resumed ? "'%s' holds a model and no checkpoint to go on from: give --output "
+                             "another folder, or --force in place of --resume to replace it"
+                           : "'%s' holds a training run (--resume goes on with it, --force "
+                             "replaces it)",
                    out);
+}
+
+/* Refuses to start from what --force removes: a run that is killed would leave neither. */
+static int refuse_own_base(const struct loop *l)
+{
+    const char *from = l->settings->start_from, *out = l->settings->output;
+    SCOPED_MEM char *base = from ? realpath(from, NULL) : NULL, *folder = realpath(out, NULL);
+    const size_t n = base && folder ? strlen(folder) : 0;
+    if (!n || strncmp(base, folder, n) != 0 ||
+        (base[n] && strncmp(base + n, "/checkpoints/", 13) != 0))
+        return 0;
+    return err_set("--start-from '%s' is in the folder of the new run, and --force would remove "
+                   "it: give --output another folder",
+                   from);
 }
 
 /* Removes the old run's files, so that its checkpoints and model cannot be taken for the new run's.
@@ -357,14 +375,14 @@ static int start_or_resume(struct loop *l)
 {
     const char *out = l->settings->output;
     if (!l->settings->resume)
-        return l->first && refuse_old_run(l) < 0 ? -1 : start(l);
+        return l->first && (refuse_old_run(l) < 0 || refuse_own_base(l) < 0) ? -1 : start(l);
     SCOPED(buf) path = BUF_INIT, config = BUF_INIT, damaged = BUF_INIT;
     int found = checkpoint_find(out, l->comm, &path, &l->at, &config, &damaged), result = found;
     if (found > 0)
         say_damaged(damaged.data, path.data);
     if (!found) {
         log_info("no checkpoint in '%s': starting at step 0", out);
-        result = start(l);
+        result = l->first && refuse_old_run(l) < 0 ? -1 : start(l);
     } else if (found > 0) {
         result = resume(l, path.data, config.data);
     }

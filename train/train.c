@@ -210,7 +210,7 @@ static const struct opt options[] = {
     { 0, "save", OPT_FLAG | OPT_FREE, AT(save), NULL,
       "save checkpoints and the model; or --no-save" },
     { 0, "save-every", OPT_INT | OPT_FREE, AT(save_every), "N",
-      "updates between checkpoints; 0: none but the final one, or on a signal", 0, UP },
+      "updates between checkpoints; 0: none but on a signal", 0, UP },
     { 0, "keep", OPT_INT | OPT_FREE, AT(keep), "N",
       "number of recent checkpoints to keep, beside the best; 0: all", 0, UP },
     { 0, "checkpoint-files", OPT_CHOICE | OPT_FREE, AT(checkpoint_files), SAVED_WORDS,
