@@ -204,6 +204,8 @@ static int write_state(const char *dir, const struct checkpoint *c, struct kv *s
     kv_addf(&state, "sequences", "%" PRIu64, c->sequences);
     if (c->blend)
         kv_addf(&state, "blend", "%" PRIu64, c->blend);
+    if (c->vocabulary)
+        kv_addf(&state, "vocabulary", "%" PRIu64, c->vocabulary);
     kv_addf(&state, "milliseconds", "%.0f", c->seconds * 1e3);
     if (isfinite(c->validation))
         kv_addf(&state, "validation", "%.6f", c->validation);
@@ -461,24 +463,32 @@ static int parse_state(const struct kv *state, struct checkpoint *c)
 {
     const char *kind = kv_get(state, "textmill");
     uint64_t step, milliseconds;
+    const struct {
+        const char *key;
+        uint64_t *to;
+        int must;
+    } numbers[] = {
+        { "step", &step, 1 },
+        { "position", &c->position, 1 },
+        { "tokens", &c->tokens, 1 },
+        { "sequences", &c->sequences, 1 },
+        { "milliseconds", &milliseconds, 1 },
+        { "order", &c->order, 0 },
+        { "blend", &c->blend, 0 },
+        { "vocabulary", &c->vocabulary, 0 },
+    };
     if (!kind || strcmp(kind, "checkpoint 1"))
         return err_set("not a checkpoint of this program");
-    if (kv_get_u64(state, "step", &step) < 0 || kv_get_u64(state, "position", &c->position) < 0 ||
-        kv_get_u64(state, "tokens", &c->tokens) < 0 ||
-        kv_get_u64(state, "sequences", &c->sequences) < 0 ||
-        kv_get_u64(state, "milliseconds", &milliseconds) < 0)
-        return -1;
-    c->order = 1;
-    c->blend = 0;
-    if ((kv_get(state, "order") && kv_get_u64(state, "order", &c->order) < 0) ||
-        (kv_get(state, "blend") && kv_get_u64(state, "blend", &c->blend) < 0))
-        return -1;
+    *c = (struct checkpoint){ .order = 1, .validation = NAN };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if ((numbers[i].must || kv_get(state, numbers[i].key)) &&
+            kv_get_u64(state, numbers[i].key, numbers[i].to) < 0)
+            return -1;
     const char *arithmetic = kv_get(state, "arithmetic"), *rate = kv_get(state, "next_rate");
     snprintf(c->arithmetic, sizeof c->arithmetic, "%s", arithmetic ? arithmetic : "");
     c->next_rate = rate ? strtod(rate, NULL) : NAN;
     c->step = (int64_t)step;
     c->seconds = (double)milliseconds * 1e-3;
-    c->validation = NAN;
     return 0;
 }
 

@@ -13,6 +13,7 @@
  *                                     the sample order, batches.h; 1 if absent), tokens,
  *                                     milliseconds, sequences (in the data set; 0: generated),
  *                                     blend (hash of its sources; absent if it is no blend),
+ *                                     vocabulary (its checksum; absent if it is not known),
  *                                     validation (the loss at that step, if it was measured),
  *                                     next_rate (the learning rate that the next update would
  *                                     have), arithmetic (ops_arithmetic); both absent in older
@@ -38,6 +39,7 @@ struct checkpoint {
     uint64_t tokens;     /* tokens used, without padding */
     uint64_t sequences;  /* sequences in the data set; 0: generated */
     uint64_t blend;      /* samples.blend of the data set; 0: no blend */
+    uint64_t vocabulary; /* checksum; 0: not known */
     double seconds;      /* seconds of training, over all resumed runs */
     double validation;   /* loss at this step; NAN: not measured */
     double next_rate;    /* learning rate that the next update would have; NAN: not known */

@@ -318,13 +318,19 @@ static int check_steps(const struct loop *l)
     return 0;
 }
 
+/* Returns the checksum of the vocabulary; 0: not known. */
+static uint64_t vocabulary_of(const struct plan *p)
+{
+    return p->tokenizer ? tokenizer_checksum(p->tokenizer) : p->data->checksum;
+}
+
 /* Resumes from the checkpoint at `path`, whose state is in l->at. `config` is its configuration. */
 static int resume(struct loop *l, const char *path, const char *config)
 {
     struct plan *p = l->plan;
     if (check_steps(l) < 0 || compare_settings(l, config) < 0)
         return -1;
-    uint64_t sequences = p->data->count;
+    const uint64_t sequences = p->data->count, vocabulary = vocabulary_of(p);
     if (l->at.sequences != sequences)
         return err_set("cannot resume with other data: it had %" PRIu64
                        " sequences and has %" PRIu64 " now",
@@ -332,6 +338,11 @@ static int resume(struct loop *l, const char *path, const char *config)
     if (l->at.blend != p->data->blend)
         return err_set("cannot resume with another blend: the sources of the data, their order and "
                        "their weights must stay as they were");
+    if (l->at.vocabulary && vocabulary && l->at.vocabulary != vocabulary)
+        return err_set("cannot resume with another vocabulary: its checksum was %016" PRIx64
+                       " and is %016" PRIx64 " now",
+                       l->at.vocabulary, vocabulary);
+    l->at.vocabulary = vocabulary ? vocabulary : l->at.vocabulary;
     if (load_store(l, path, NULL) < 0 || saved_read_moments(path, &l->store) < 0)
         return -1;
     log_info("resuming from '%s'", path);
@@ -354,6 +365,7 @@ static int start(struct loop *l)
                  made);
     l->at.sequences = l->plan->data->count;
     l->at.blend = l->plan->data->blend;
+    l->at.vocabulary = vocabulary_of(l->plan);
     return 0;
 }
 
