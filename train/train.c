@@ -604,16 +604,26 @@ static int choose_data(struct settings *s)
     return kind < 0 ? -1 : 0;
 }
 
-/* If nothing is said of validation data, chooses the folder `validation` in the folder of the data,
- * where tfwrite writes what it holds out. Sets *path to its name, which *s borrows. */
+/* Returns 1 if a resumed run's validation data is not where choose_validation found it. */
+static int is_validation_lost(const struct settings *s)
+{
+    return s->resume && !tool_given("validation") && s->validation.count == 1 &&
+           file_ends_with(s->validation.items[0], "/validation") &&
+           file_look(s->validation.items[0]) == FILE_NONE;
+}
+
+/* If nothing is said of validation data, or the data of a resumed run has moved, chooses the folder
+ * `validation` in the folder of the data, where tfwrite writes what it holds out. Sets *path to its
+ * name, which *s borrows. */
 static int choose_validation(struct settings *s, struct buf *path)
 {
-    if (s->validation.count || tool_given("validation") || s->data.count != 1 ||
+    if ((tool_set("validation") && !is_validation_lost(s)) || s->data.count != 1 ||
         !strcmp(s->data.items[0], "generated"))
         return 0;
     *path = file_path(s->data.items[0], "validation");
     const int kind = file_look(path->data);
     if (kind == FILE_FOLDER) {
+        s->validation.count = 0;
         opt_list_add(&s->validation, path->data);
         log_info("validation data: '%s'; --validation '' for none", path->data);
     }

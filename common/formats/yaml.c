@@ -55,6 +55,14 @@ static int put(struct walk *w, const char *key, const char *value, int line, int
     return 0;
 }
 
+/* Appends a value of a list to `out`, with a comma before it unless it is the first. */
+static void join_one(struct buf *out, const char *value)
+{
+    buf_adds(out, out->len ? "," : "");
+    for (; *value; value++)
+        buf_addf(out, *value == ',' ? "\\%c" : "%c", *value);
+}
+
 /* Appends the values of a list, and of the lists in it, to `out` with commas between them. */
 static int join(struct walk *w, const yaml_node_t *sequence, struct buf *out)
 {
@@ -68,7 +76,7 @@ static int join(struct walk *w, const yaml_node_t *sequence, struct buf *out)
         if (n->type == YAML_MAPPING_NODE)
             return err_set("%s:%d: a list may hold only plain values", w->name, line_of(n));
         if (scalar(n))
-            buf_addf(out, "%s%s", out->len ? "," : "", scalar(n));
+            join_one(out, scalar(n));
         else if (join(w, n, out) < 0)
             return -1;
     }
@@ -170,24 +178,32 @@ static int open_parser(yaml_parser_t *parser, const char *text, size_t n, const 
     return 0;
 }
 
-/* Checks one event and counts the depth, and the anchors and aliases. */
-static int check_event(const yaml_event_t *e, const char *name, int *depth, int *labels)
+/* What was read of a text so far. */
+struct seen {
+    int depth, labels, documents;
+};
+
+/* Checks one event and counts what it begins. */
+static int check_event(const yaml_event_t *e, const char *name, struct seen *seen)
 {
     const int line = (int)e->start_mark.line + 1;
     const void *anchor = NULL;
     switch (e->type) {
+    case YAML_DOCUMENT_START_EVENT: seen->documents++; break;
     case YAML_ALIAS_EVENT: anchor = e->data.alias.anchor; break;
     case YAML_SCALAR_EVENT: anchor = e->data.scalar.anchor; break;
     case YAML_SEQUENCE_START_EVENT: anchor = e->data.sequence_start.anchor; break;
     case YAML_MAPPING_START_EVENT: anchor = e->data.mapping_start.anchor; break;
     default: break;
     }
-    *labels += anchor != NULL;
-    *depth += e->type == YAML_SEQUENCE_START_EVENT || e->type == YAML_MAPPING_START_EVENT;
-    *depth -= e->type == YAML_SEQUENCE_END_EVENT || e->type == YAML_MAPPING_END_EVENT;
-    if (*depth > DEEPEST)
+    seen->labels += anchor != NULL;
+    seen->depth += e->type == YAML_SEQUENCE_START_EVENT || e->type == YAML_MAPPING_START_EVENT;
+    seen->depth -= e->type == YAML_SEQUENCE_END_EVENT || e->type == YAML_MAPPING_END_EVENT;
+    if (seen->depth > DEEPEST)
         return too_deep(name, line);
-    return *labels <= LABELS
+    if (seen->documents > 1)
+        return err_set("%s:%d: a second document begins here ('---'): give one", name, line);
+    return seen->labels <= LABELS
                ? 0
                : err_set("%s:%d: more than %d anchors and aliases", name, line, LABELS);
 }
@@ -197,8 +213,8 @@ static int check_event(const yaml_event_t *e, const char *name, int *depth, int 
 static int check_text(const char *text, size_t n, const char *name)
 {
     yaml_parser_t parser;
-    int depth = 0, labels = 0, ended = 0;
-    int result = open_parser(&parser, text, n, name);
+    struct seen seen = { 0 };
+    int ended = 0, result = open_parser(&parser, text, n, name);
     if (result < 0)
         return -1;
     while (!result && !ended) {
@@ -207,8 +223,8 @@ static int check_text(const char *text, size_t n, const char *name)
             result = bad_yaml(&parser, name);
             break;
         }
-        result = check_event(&event, name, &depth, &labels);
-        ended = event.type == YAML_STREAM_END_EVENT || event.type == YAML_DOCUMENT_END_EVENT;
+        result = check_event(&event, name, &seen);
+        ended = event.type == YAML_STREAM_END_EVENT;
         yaml_event_delete(&event);
     }
     yaml_parser_delete(&parser);

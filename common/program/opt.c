@@ -11,7 +11,7 @@ void opts_add(struct opts *o, const struct opt *table, void *values)
 {
     for (; table->name || table->help; table++) {
         o->table = mem_resize(o->table, o->count + 1, sizeof *o->table);
-        o->table[o->count++] = (struct opt_bound){ table, (char *)values + table->at, 0 };
+        o->table[o->count++] = (struct opt_bound){ table, (char *)values + table->at };
     }
 }
 
@@ -330,6 +330,12 @@ int opts_given(const struct opts *o, const char *name)
     return p && p->given;
 }
 
+int opts_set(const struct opts *o, const char *name)
+{
+    const struct opt_bound *p = find_name(o, name, strlen(name));
+    return p && (p->given || p->from_file);
+}
+
 unsigned opts_flags(const struct opts *o, const char *name)
 {
     const struct opt_bound *p = find_name(o, name, strlen(name));
@@ -347,40 +353,52 @@ const char *opts_misplaced(const struct opts *o, unsigned bit)
 
 /* ---- the configuration file -------------------------------------------------------------- */
 
-static int set_list(struct opts *o, const struct opt_bound *p, const char *values)
+static void set_list(struct opts *o, const struct opt_bound *p, const char *values)
 {
     ((struct opt_list *)p->to)->count = 0;
-    for (const char *s = keep(o, values); *s;) {
-        char *comma = strchr(s, ',');
-        if (comma)
-            *comma = '\0';
-        opt_list_add(p->to, s);
-        s = comma ? comma + 1 : s + strlen(s);
+    for (const char *s = values; *s; s += *s == ',') {
+        SCOPED(buf) item = BUF_INIT;
+        for (; *s && *s != ','; s++) {
+            s += *s == '\\' && s[1] == ',';
+            buf_addc(&item, *s);
+        }
+        opt_list_add(p->to, keep(o, item.data));
     }
-    return 0;
 }
 
-/* Sets one option from a configuration file. `where` is put in front of errors. An option that was
- * given on the command line keeps its value. Returns 0, or -1 with a usage error. */
-static int set_key(struct opts *o, const char *key, const char *value, const char *where)
+/* Sets one option from an item of a configuration file. `where` is put in front of errors. An
+ * option that was given on the command line keeps its value. Returns 0, or -1 with a usage error.
+ */
+static int set_key(struct opts *o, const struct yaml_item *item, const char *where)
 {
-    const struct opt_bound *p = find_name(o, key, strlen(key));
+    const char *dot = strrchr(item->key, '.'), *key = dot ? dot + 1 : item->key;
+    struct opt_bound *p = find_name(o, key, strlen(key));
     if (!p)
         return unknown(o, "key", "", key, where);
+    if (p->item && strcmp(p->item->value, item->value) != 0)
+        return err_usage("%s'%s' is %s, but '%s' in line %d is %s: both are the option --%s", where,
+                         item->key, item->value, p->item->key, p->item->line, p->item->value,
+                         p->row->name);
+    p->item = item;
+    p->from_file = 1;
     if (p->given)
         return 0;
-    int result = type_of(p) == OPT_LIST ? set_list(o, p, value) : set(p, keep(o, value));
-    return result < 0 ? err_usage("%s%s", where, err_get()) : 0;
+    if (type_of(p) == OPT_LIST)
+        set_list(o, p, item->value);
+    else if (set(p, keep(o, item->value)) < 0)
+        return err_usage("%s%s", where, err_get());
+    return 0;
 }
 
 int opts_load(struct opts *o, const struct yaml *y, const char *path)
 {
     int result = 0;
     for (size_t i = 0; i < y->count && !result; i++) {
-        const char *dot = strrchr(y->items[i].key, '.');
         SCOPED(buf) where = buf_format("%s:%d: ", path, y->items[i].line);
-        result = set_key(o, dot ? dot + 1 : y->items[i].key, y->items[i].value, where.data);
+        result = set_key(o, &y->items[i], where.data);
     }
+    for (size_t i = 0; i < o->count; i++)
+        o->table[i].item = NULL;
     return result < 0 ? err_set("%s", err_get()) : 0; /* an error in the file is no usage error */
 }
 
@@ -537,7 +555,8 @@ void opts_print(const struct opts *o, unsigned without, struct buf *out)
         const struct opt_bound *p = &o->table[i];
         if (!p->row->name || (p->row->type & without) ||
             (type_of(p) == OPT_TEXT && !*(const char **)p->to) ||
-            (type_of(p) == OPT_LIST && !((struct opt_list *)p->to)->count))
+            (type_of(p) == OPT_LIST && !((struct opt_list *)p->to)->count && !p->given &&
+             !p->from_file))
             continue;
         buf_addf(out, "%s: ", p->row->name);
         if (type_of(p) == OPT_TEXT)

@@ -35,7 +35,7 @@ enum opt_type {
     OPT_TEXT,   /* const char *; NULL: none */
     OPT_CHOICE, /* int: the index of the word in `arg`, which is "one|two|three" */
     /* struct opt_list: on the command line each use adds a value; in a file a list, or values
-     * separated by commas, which replace all earlier ones */
+     * separated by commas ("\," is a comma in a value), which replace all earlier ones */
     OPT_LIST,
 };
 
@@ -84,7 +84,9 @@ struct opt {
 struct opt_bound {
     const struct opt *row; /* borrowed */
     void *to;
-    int given; /* 1: given on the command line */
+    int given;                    /* 1: given on the command line */
+    int from_file;                /* 1: given in a configuration file */
+    const struct yaml_item *item; /* of the file that is being read; NULL: none so far */
 };
 
 /* All option tables in use. */
@@ -109,11 +111,13 @@ void opts_release(struct opts *o);
 int opts_parse(struct opts *o, int argc, char **argv);
 
 /* Sets the options from all keys of a configuration file. Returns 0, or -1 with an error; for an
- * unknown key, the error names the most similar option. */
+ * unknown key, the error names the most similar option. Keys of several sections that give one
+ * option several values are an error, too. */
 int opts_load(struct opts *o, const struct yaml *y, const char *path);
 
-/* Returns 1 if the option was given on the command line, else 0. */
+/* Return 1 if the option was given on the command line, or there or in a file, else 0. */
 int opts_given(const struct opts *o, const char *name);
+int opts_set(const struct opts *o, const char *name);
 
 /* Returns the flags of an option, or 0 if there is no such option. */
 unsigned opts_flags(const struct opts *o, const char *name);
@@ -129,5 +133,6 @@ const char *opts_misplaced(const struct opts *o, unsigned bit);
 size_t opts_help(const struct opts *o, int all, struct buf *out);
 void opts_wrap(struct buf *out, size_t column, size_t indent, const char *text);
 
-/* Appends the current values as YAML, without the options that have one of the flags `without`. */
+/* Appends the current values as YAML, without the options that have one of the flags `without`. A
+ * list without values is there only if it was given. */
 void opts_print(const struct opts *o, unsigned without, struct buf *out);

@@ -559,6 +559,11 @@ int tool_given(const char *option)
     return opts_given(&opts, option);
 }
 
+int tool_set(const char *option)
+{
+    return opts_set(&opts, option);
+}
+
 int tool_only_preset(const char *option)
 {
     return preset && !common.config_path && !tool_given(option);

@@ -58,8 +58,8 @@ struct tool {
     const char *(*hint)(const char *option);
     const char *(*version_detail)(void); /* text of one more line for -V -v; may be NULL */
 
-    /* Turns another program's configuration keys into options of this one; may be NULL. --set goes
-     * through it, too. Returns 0, or -1 with an error. */
+    /* Turns another program's configuration keys into options of this one; may be NULL. Returns 0,
+     * or -1 with an error. */
     int (*translate)(struct yaml *y, const char *path);
 };
 
@@ -87,12 +87,13 @@ int tool_load_config(const char *path);
  * `without` (opt.h). */
 void tool_print_config(unsigned without, struct buf *out);
 int tool_given(const char *option); /* as opts_given */
+int tool_set(const char *option);   /* as opts_set */
 /* Returns 1 if the first operand is the name of a preset, and nothing else can have set the option;
  * else 0. */
 int tool_only_preset(const char *option);
 unsigned tool_flags(const char *option);  /* as opts_flags */
 const char *tool_misplaced(unsigned bit); /* as opts_misplaced */
-int tool_configured(void);                /* 1: a configuration file or --set was given */
+int tool_configured(void);                /* 1: a configuration file was given */
 
 /* Adds n to the counter `name` of the summary line. A name is a noun as for log_counted (log.h),
  * "page(s) left out". There may be 12 names, which are borrowed; more are ignored. */
