@@ -243,10 +243,16 @@ static int collect_sums(struct comm *c, struct kv *sums)
 static int write_rest(const char *dir, const struct checkpoint_content *from)
 {
     const struct tokenizer *t = from->tokenizer;
+    const int64_t end = t ? tokenizer_end_of_text(t) : -1;
+    SCOPED(ids) ends = { 0 };
     if (t && tokenizer_save(t, from->model->config.positions, dir) < 0)
         return -1;
-    return folder_save_config(from->model, from->store->layout.type[STORE_PARAMETERS], dir,
-                              t ? tokenizer_end_of_text(t) : -1);
+    if (end >= 0)
+        ids_add(&ends, (uint32_t)end);
+    for (size_t i = 0; i < from->ends->count; i++)
+        if (from->ends->data[i] != end)
+            ids_add(&ends, from->ends->data[i]);
+    return folder_save_config(from->model, from->store->layout.type[STORE_PARAMETERS], dir, &ends);
 }
 
 /* Makes the folder `dir` of a checkpoint with the files that only the first rank writes. */

@@ -53,7 +53,8 @@ struct checkpoint_content {
     struct comm *comm;
     enum saved_files files;
     const struct tokenizer *tokenizer; /* NULL: none */
-    const char *config;                /* the text of config.yaml */
+    const struct ids *ends; /* tokens that end a text in the model that training began with */
+    const char *config;     /* the text of config.yaml */
 };
 
 /* Saves the checkpoint `out`/checkpoints/step-N, and then prunes (checkpoint_prune). All ranks must

@@ -22,6 +22,7 @@ void plan_release(struct plan *p)
     program_release(&p->program);
     free(p->moments);
     free(p->whole);
+    ids_release(&p->ends);
     if (p->tokenizer)
         tokenizer_free(p->tokenizer);
     samples_close(p->data);

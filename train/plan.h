@@ -33,6 +33,7 @@ struct plan {
     struct model own;                  /* this rank's part of the model; without tensor parallelism,
                                         * the whole model */
     struct tokenizer *tokenizer;       /* NULL: none */
+    struct ids ends;                   /* tokens that end a text in the model to start from */
     struct samples *data, *validation; /* NULL: none (data: only when a plan is printed) */
     struct step_config engine;
     struct schedule schedule;

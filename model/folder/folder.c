@@ -478,28 +478,28 @@ void folder_describe(struct safetensor *t, const struct model *m, const struct t
 }
 
 /* Writes generation_config.json, with which transformers generates. */
-static int save_generation(const char *dir, int64_t end_of_text)
+static int save_generation(const char *dir, const struct ids *ends)
 {
     SCOPED(buf) path = file_path(dir, "generation_config.json"), text = BUF_INIT;
-    const long long id = (long long)end_of_text;
-    buf_addf(&text,
-             "{\n  \"bos_token_id\": %lld,\n  \"eos_token_id\": %lld,\n"
-             "  \"pad_token_id\": %lld\n}\n",
-             id, id, id);
-    return id < 0 ? file_remove(path.data) : file_write(path.data, text.data, text.len);
+    if (!ends->count)
+        return file_remove(path.data);
+    buf_adds(&text, "{\n");
+    architecture_print_ends(&text, ends);
+    buf_addf(&text, "  \"pad_token_id\": %u\n}\n", ends->data[0]);
+    return file_write(path.data, text.data, text.len);
 }
 
 int folder_save_config(const struct model *m, enum ops_type type, const char *dir,
-                       int64_t end_of_text)
+                       const struct ids *ends)
 {
+    static const struct ids none;
     SCOPED(buf) path = file_path(dir, "config.json"), config = BUF_INIT;
     int failed = file_mkdirs(dir);
     if (failed == 0) {
-        architecture_print(&config, &m->config, end_of_text,
-                           type == OPS_BF16 ? "bfloat16" : "float32");
+        architecture_print(&config, &m->config, ends, type == OPS_BF16 ? "bfloat16" : "float32");
         failed = file_write(path.data, config.data, config.len);
     }
     if (failed == 0)
-        failed = save_generation(dir, m->config.head == HEAD_NEXT ? end_of_text : -1);
+        failed = save_generation(dir, m->config.head == HEAD_NEXT ? ends : &none);
     return failed;
 }

@@ -325,7 +325,19 @@ static void print_classes(struct buf *out, const struct labels *c)
              c->regression ? "regression" : "single_label_classification");
 }
 
-void architecture_print(struct buf *out, const struct model_config *c, int64_t end_of_text,
+void architecture_print_ends(struct buf *out, const struct ids *ends)
+{
+    if (!ends->count) {
+        buf_adds(out, "  \"bos_token_id\": null,\n  \"eos_token_id\": null,\n");
+        return;
+    }
+    buf_addf(out, "  \"bos_token_id\": %u,\n  \"eos_token_id\": ", ends->data[0]);
+    for (size_t i = 0; i < ends->count; i++)
+        buf_addf(out, "%s%u", i ? ", " : ends->count > 1 ? "[" : "", ends->data[i]);
+    buf_adds(out, ends->count > 1 ? "],\n" : ",\n");
+}
+
+void architecture_print(struct buf *out, const struct model_config *c, const struct ids *ends,
                         const char *type)
 {
     const struct architecture *a = c->architecture;
@@ -339,10 +351,7 @@ void architecture_print(struct buf *out, const struct model_config *c, int64_t e
         a->print(out, c);
     if (c->head == HEAD_CLASSES)
         print_classes(out, &c->classes);
-    if (c->head == HEAD_NEXT && end_of_text >= 0)
-        buf_addf(out, "  \"bos_token_id\": %lld,\n  \"eos_token_id\": %lld,\n",
-                 (long long)end_of_text, (long long)end_of_text);
-    else if (c->head == HEAD_NEXT)
-        buf_adds(out, "  \"bos_token_id\": null,\n  \"eos_token_id\": null,\n");
+    if (c->head == HEAD_NEXT)
+        architecture_print_ends(out, ends);
     buf_addf(out, "  \"torch_dtype\": \"%s\"\n}\n", type);
 }

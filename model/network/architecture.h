@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "common/base/ids.h"
 #include "common/formats/js.h"
 #include "model/network/layer.h"
 #include "model/network/model.h"
@@ -128,10 +129,12 @@ int architecture_read(struct model_config *c, enum model_head head, const char *
  * class "architectures" names or, for any other class, the next token or the encoder alone,
  * whichever the architecture supports. Returns 0, or -1 with an error that begins with `name`. */
 int architecture_head(enum model_head *head, const char *text, size_t n, const char *name);
-/* Appends the text of config.json to `out`. end_of_text: the token's id, or -1 for none. type: the
- * type of the weights, as torch names it. */
-void architecture_print(struct buf *out, const struct model_config *c, int64_t end_of_text,
+/* Appends the text of config.json to `out`. ends: the tokens that end a text, as for
+ * architecture_print_ends. type: the type of the weights, as torch names it. */
+void architecture_print(struct buf *out, const struct model_config *c, const struct ids *ends,
                         const char *type);
+/* Appends the lines of the tokens that begin and end a text. The first of `ends` does both. */
+void architecture_print_ends(struct buf *out, const struct ids *ends);
 
 /* Helpers for `read`. Set *out to the integer or real number that the key has in the object `root`,
  * or to `absent` if the key is missing or null. Return 0, or -1 with an error that begins with
