@@ -158,6 +158,17 @@ static int remove_one(const char *path)
     return temp_drop(temp.data, lock) < 0 || failed ? -1 : 0;
 }
 
+int checkpoint_newest(const char *out, struct buf *path)
+{
+    SCOPED(buf) folder = file_path(out, "checkpoints");
+    SCOPED(file_names) names = { 0 };
+    const int result = list(folder.data, &names);
+    buf_clear(path);
+    if (names.count)
+        buf_addf(path, "%s/%s", folder.data, names.names[names.count - 1]);
+    return result;
+}
+
 int checkpoint_prune(const char *out, int64_t keep)
 {
     SCOPED(buf) folder = file_path(out, "checkpoints");
@@ -206,6 +217,8 @@ static int write_state(const char *dir, const struct checkpoint *c, struct kv *s
         kv_addf(&state, "blend", "%" PRIu64, c->blend);
     if (c->vocabulary)
         kv_addf(&state, "vocabulary", "%" PRIu64, c->vocabulary);
+    if (c->leaves)
+        kv_addf(&state, "leaves", "%" PRIu64, c->leaves);
     kv_addf(&state, "milliseconds", "%.0f", c->seconds * 1e3);
     if (isfinite(c->validation))
         kv_addf(&state, "validation", "%.6f", c->validation);
@@ -482,6 +495,7 @@ static int parse_state(const struct kv *state, struct checkpoint *c)
         { "order", &c->order, 0 },
         { "blend", &c->blend, 0 },
         { "vocabulary", &c->vocabulary, 0 },
+        { "leaves", &c->leaves, 0 },
     };
     if (!kind || strcmp(kind, "checkpoint 1"))
         return err_set("not a checkpoint of this program");

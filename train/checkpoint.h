@@ -16,8 +16,9 @@
  *                                     vocabulary (its checksum; absent if it is not known),
  *                                     validation (the loss at that step, if it was measured),
  *                                     next_rate (the learning rate that the next update would
- *                                     have), arithmetic (ops_arithmetic); both absent in older
- *                                     checkpoints; and the checksums of all files (sums.h)
+ *                                     have), arithmetic (ops_arithmetic), leaves (partial sums of
+ *                                     an update); these absent in older checkpoints; and the
+ *                                     checksums of all files (sums.h)
  *
  * All random numbers are computed from counters (rng.h), so step and position are the whole random
  * state. A checkpoint is written in a temporary folder, synced, and then renamed, and it is renamed
@@ -40,6 +41,7 @@ struct checkpoint {
     uint64_t sequences;  /* sequences in the data set; 0: generated */
     uint64_t blend;      /* samples.blend of the data set; 0: no blend */
     uint64_t vocabulary; /* checksum; 0: not known */
+    uint64_t leaves;     /* partial sums of gradients in an update; 0: not known */
     double seconds;      /* seconds of training, over all resumed runs */
     double validation;   /* loss at this step; NAN: not measured */
     double next_rate;    /* learning rate that the next update would have; NAN: not known */
@@ -92,6 +94,10 @@ int checkpoint_read(const char *path, struct comm *comm, struct checkpoint *c, s
  * Appends one line to `damaged` for each damaged checkpoint, which says what is wrong. */
 int checkpoint_find(const char *out, struct comm *comm, struct buf *path, struct checkpoint *c,
                     struct buf *config, struct buf *damaged);
+
+/* Sets *path to the newest checkpoint of the output folder `out`, damaged or not, or to "" if there
+ * is none. Returns 0, or -1 with an error. */
+int checkpoint_newest(const char *out, struct buf *path);
 
 /* Removes all checkpoints of the folder `out` except the last `keep` and the one with the lowest
  * validation loss. keep 0 removes none. One that holds other files than those that its state lists

@@ -138,40 +138,41 @@ static int agree_later(struct loop *l, int result)
 
 /* ---- starting and resuming ------------------------------------------------------------------- */
 
-/* Leaves out the quotes around a value of n bytes. Returns the rest of its length. */
-static int unquote(const char **value, size_t n)
+/* Sets *n to the length of the value that a configuration gives `key`, which is returned without
+ * its quotes, and *text to 1 if it has some. Returns NULL if there is none. */
+static const char *value_of(const char *config, const char *key, int *n, int *text)
 {
-    const int quoted = n > 1 && **value == '\'' && (*value)[n - 1] == '\'';
-    *value += quoted;
-    return (int)n - 2 * quoted;
+    SCOPED(buf) start = buf_format("\n%s: ", key);
+    const int first = !strncmp(config, start.data + 1, start.len - 1);
+    const char *at = first ? config : strstr(config, start.data);
+    if (!at)
+        return NULL;
+    at += start.len - (size_t)first;
+    *n = (int)strcspn(at, "\n");
+    *text = *n > 1 && *at == '\'' && at[*n - 1] == '\'';
+    *n -= 2 * *text;
+    return at + *text;
 }
 
-/* Compares one line "key: value" of the checkpoint's configuration with the present configuration.
- * A difference is an error if a resumed run must have the same value (OPT_FIXED), else a warning,
- * or nothing if the value is free. */
-static int compare_setting(const struct loop *l, const char *line, size_t n)
+/* Compares the setting `key` of the checkpoint's configuration with the present one. A difference
+ * is an error if a resumed run must have the same value (OPT_FIXED), else a warning, or nothing if
+ * the value is free. Of settings that the checkpoint has not, only texts are compared: of others
+ * earlier versions had no line. */
+static int compare_setting(const struct loop *l, const char *then, const char *key)
 {
-    const char *now = l->config;
-    size_t key_len = strcspn(line, ":");
-    if (key_len >= n)
+    static const char unset[] = "unset";
+    const unsigned flags = l->flags(key);
+    int old_len = sizeof unset - 1, new_len = old_len, text = 0;
+    const char *new_value = value_of(l->config, key, &new_len, &text);
+    const char *old_value = value_of(then, key, &old_len, &(int){ 0 });
+    if (flags & (OPT_FREE | OPT_OF_RUN | OPT_NO_SETTING) || (!old_value && !text))
         return 0;
-    char key[64];
-    snprintf(key, sizeof key, "%.*s", (int)key_len, line);
-    unsigned flags = l->flags(key);
-    if (flags & (OPT_FREE | OPT_OF_RUN | OPT_NO_SETTING))
-        return 0;
-    SCOPED(buf) start = buf_format("\n%s: ", key);
-    const char *other = !strncmp(now, start.data + 1, start.len - 1) ? now
-                                                                     : strstr(now, start.data);
-    other = other ? other + (*other == '\n') : "";
-    const size_t skip = key_len + 2;
-    const char *new_value = strcspn(other, "\n") > skip ? other + skip : "unset";
-    const char *old_value = n > skip ? line + skip : "";
-    const int new_len = unquote(&new_value, strcspn(new_value, "\n"));
-    const int old_len = unquote(&old_value, n > skip ? n - skip : 0);
+    const int known = old_value != NULL;
+    new_value = new_value ? new_value : unset;
+    old_value = known ? old_value : unset;
     if (new_len == old_len && !memcmp(new_value, old_value, (size_t)old_len))
         return 0;
-    if (flags & OPT_FIXED)
+    if (known && flags & OPT_FIXED)
         return err_set("cannot resume with another %s: it was %.*s and is %.*s now", key, old_len,
                        old_value, new_len, new_value);
     log_warn("resuming with another value of %s: it was %.*s and is %.*s now", key, old_len,
@@ -181,12 +182,16 @@ static int compare_setting(const struct loop *l, const char *line, size_t n)
 
 static int compare_settings(const struct loop *l, const char *then)
 {
-    for (const char *line = then; *line;) {
-        size_t n = strcspn(line, "\n");
-        if (compare_setting(l, line, n) < 0)
-            return -1;
-        line += n + (line[n] == '\n');
-    }
+    char key[64];
+    int n, text;
+    for (int pass = 0; pass < 2; pass++)
+        for (const char *line = pass ? l->config : then; *line;) {
+            snprintf(key, sizeof key, "%.*s", (int)strcspn(line, ":\n"), line);
+            if (!(pass && value_of(then, key, &n, &text)) && compare_setting(l, then, key) < 0)
+                return -1;
+            line += strcspn(line, "\n");
+            line += *line == '\n';
+        }
     return 0;
 }
 
@@ -289,6 +294,12 @@ static int load_store(struct loop *l, const char *dir, int *made)
     return result;
 }
 
+/* Returns the number of partial sums of gradients in an update. */
+static uint64_t leaves_of(const struct plan *p)
+{
+    return (uint64_t)p->engine.leaves * (uint64_t)p->ranks;
+}
+
 /* Says what a resumed run does otherwise than one that was not interrupted. */
 static void say_otherwise(const struct loop *l)
 {
@@ -299,6 +310,11 @@ static void say_otherwise(const struct loop *l)
         log_warn("the checkpoint was computed with %s arithmetic, and this run goes on with %s: "
                  "its numbers differ in their last digits from those of an uninterrupted run",
                  at->arithmetic, arithmetic);
+    if (at->leaves && at->leaves != leaves_of(l->plan))
+        log_warn("the checkpoint was computed with %" PRIu64 " partial sums of gradients, and this "
+                 "run goes on with %" PRIu64 ": its numbers differ in their last digits from those "
+                 "of an uninterrupted run; --leaves %" PRIu64 " keeps them",
+                 at->leaves, leaves_of(l->plan), at->leaves);
     if (at->step < l->plan->steps && rate > at->next_rate * (1 + 1e-6))
         log_warn("after step %" PRId64 " the learning rate is %g, above the %g of the run before: "
                  "the settings of the schedule have changed",
@@ -761,6 +777,7 @@ static int save(struct loop *l)
     const double began = log_seconds();
     l->at.seconds = log_seconds() - l->began;
     l->at.next_rate = schedule_rate(&l->plan->schedule, l->at.step);
+    l->at.leaves = leaves_of(l->plan);
     snprintf(l->at.arithmetic, sizeof l->at.arithmetic, "%s", ops_arithmetic(l->ops));
     engine_settle(&l->engine);
     int result = agree(l, l->first ? metrics_sync(&l->metrics) : 0);

@@ -15,6 +15,7 @@
 #include "common/program/tool.h"
 #include "model/compute/ops.h"
 #include "model/network/layer.h"
+#include "train/checkpoint.h"
 #include "train/dry_run.h"
 #include "train/foreign.h"
 #include "train/loop.h"
@@ -630,8 +631,27 @@ static int choose_validation(struct settings *s, struct buf *path)
     return kind < 0 ? -1 : 0;
 }
 
-/* Completes and checks the settings that the options gave. */
-static int settle(struct settings *s, struct comm *ranks, struct buf *path, int argc, char **argv)
+/* A resumed run needs of the model that it started from no more than its shape. If that model is
+ * gone, or taken from the settings, chooses the newest checkpoint in its place. Sets *path to its
+ * name, which *s borrows. */
+static int choose_base(struct settings *s, struct buf *path)
+{
+    const int gone = s->start_from ? file_look(s->start_from) == FILE_NONE
+                                   : tool_given("start-from");
+    if (!s->resume || !gone)
+        return 0;
+    if (checkpoint_newest(s->output, path) < 0)
+        return -1;
+    if (path->len) {
+        log_info("the shape of the model is that of '%s'", path->data);
+        s->start_from = path->data;
+    }
+    return 0;
+}
+
+/* Completes and checks the settings that the options gave. *s borrows *validation and *base. */
+static int settle(struct settings *s, struct comm *ranks, struct buf *validation, struct buf *base,
+                  int argc, char **argv)
 {
     const char **const texts[] = { &s->vocab, &s->start_from, &s->architecture, &s->memmap_dir,
                                    &s->sample };
@@ -649,10 +669,10 @@ static int settle(struct settings *s, struct comm *ranks, struct buf *path, int 
             "--force starts a new run and --resume continues the old one: give only one of them");
     if (!s->output)
         s->output = "model";
-    if (load_own_config(s) < 0)
+    if (load_own_config(s) < 0 || choose_base(s, base) < 0)
         return -1;
     take_data(s, argv, argc);
-    if (choose_data(s) < 0 || choose_validation(s, path) < 0 ||
+    if (choose_data(s) < 0 || choose_validation(s, validation) < 0 ||
         (comm_is_first(ranks) && profile_may_be_written(s) < 0))
         return -1;
     if (tool_given("epochs") && !tool_given("steps")) /* the command line overrides the file */
@@ -669,8 +689,8 @@ static int settle(struct settings *s, struct comm *ranks, struct buf *path, int 
 static int run_on_ranks(struct comm *ranks, struct settings *s, int argc, char **argv)
 {
     SCOPED(plan) p = { 0 };
-    SCOPED(buf) validation = BUF_INIT;
-    const int failed = settle(s, ranks, &validation, argc, argv) < 0 ||
+    SCOPED(buf) validation = BUF_INIT, base = BUF_INIT;
+    const int failed = settle(s, ranks, &validation, &base, argc, argv) < 0 ||
                        plan_make(&p, s, (uint64_t)tool_seed, !s->dry_run) < 0;
     if (comm_agree(ranks, -failed) < 0)
         return -1;
