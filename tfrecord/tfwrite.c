@@ -85,6 +85,16 @@ static struct shard_folder make_folder(const struct tfwrite *given)
     };
 }
 
+/* Says if more than twice the share is held out: whole documents are, and one may be huge. */
+static void say_held(const struct windows *w, const struct windows_part *all)
+{
+    const double tokens = (double)all->tokens, held = (double)all->held;
+    if (held > 2 * w->validation * tokens && held > 2 * (w->sequence_length + 1.0))
+        log_warn("%.1f %% of the tokens are held out for validation, not %g %%: documents are held "
+                 "out whole, and one is too long for that share",
+                 100 * held / tokens, 100 * w->validation);
+}
+
 static int run_gpt(const struct tfwrite *given, struct intake *s)
 {
     struct shard_folder f = make_folder(given);
@@ -115,6 +125,8 @@ static int run_gpt(const struct tfwrite *given, struct intake *s)
                  all.documents, noun_end(all.documents), all.records, noun_end(all.records),
                  100 * (double)all.filled / ((double)all.records * w.sequence_length),
                  100 * (double)all.cut / (double)all.documents);
+    if (!result)
+        say_held(&w, &all);
     tool_count("record(s)", all.records);
     return result;
 }

@@ -103,6 +103,7 @@ static int write_windows(struct work *k, const struct windows *w, struct windows
         all->records += parts[i].records;
         all->filled += parts[i].filled;
         all->cut += parts[i].cut;
+        all->held += i == WINDOWS_HELD ? parts[i].tokens : 0;
         result = write_manifest(k, folders[i], &recipes[i], &parts[i].files);
     }
     for (int i = 0; i < WINDOWS_PARTS; i++) {
