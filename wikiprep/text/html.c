@@ -439,10 +439,12 @@ static void begin_heading(struct html *h, int level)
 static void begin_pre(struct html *h)
 {
     begin_block(h);
-    if (h->options.common->markdown && !h->hidden && !h->in_pre)
+    if (h->options.common->markdown && !h->hidden && !h->in_pre) {
         capture(h, PRE_BLOCK);
-    else
+    } else {
         top(h)->kind = PRE;
+        put_mark(h, h->in_pre ? MARKUP_EMPTY : MARKUP_CODE);
+    }
     h->in_pre++;
 }
 
@@ -470,8 +472,8 @@ static void on_name(struct html *h, const char *name, enum name is, const struct
         break;
     case CELL_NAME: put_mark(h, how->tables ? MARKUP_CELL : MARKUP_BREAK); break;
     case CODE_NAME:
-        e->kind = how->markdown ? CODE : NOTHING;
-        put_mark(h, how->markdown ? MARKUP_CODE : MARKUP_EMPTY);
+        e->kind = h->in_pre ? NOTHING : CODE;
+        put_mark(h, h->in_pre ? MARKUP_EMPTY : MARKUP_CODE);
         break;
     case QUOTE_NAME:
         e->kind = QUOTE;
@@ -607,6 +609,7 @@ static void on_end(void *ctx, const xmlChar *name)
     case CODE: put_mark(h, MARKUP_CODE); break;
     case PRE:
         h->in_pre--;
+        put_mark(h, h->in_pre ? MARKUP_EMPTY : MARKUP_CODE);
         begin_block(h);
         break;
     case QUOTE:

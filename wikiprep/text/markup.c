@@ -114,7 +114,7 @@ static const char *on_line_end(struct markup *m, const char *s)
         end_line(m, s + 1);
     m->in_lead &= s + 1 == m->end || s[1] != '=';
     markup_put(m, m->in_poem ? MARKUP_BREAK : '\n');
-    return s + 1;
+    return m->in_poem ? span_past(s + 1, m->end, ":") : s + 1; /* colons indent a verse */
 }
 
 /* ---- references, behaviour switches, the end --------------------------------------------- */

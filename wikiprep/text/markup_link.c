@@ -1,5 +1,6 @@
 /* Internal and external links for markup.h. */
 #define _GNU_SOURCE /* memrchr */
+#include "common/base/utf8.h"
 #include "wikiprep/text/markup_walk.h"
 #include "wikiprep/text/paragraph.h"
 #include "wikiprep/text/structure.h"
@@ -146,16 +147,29 @@ static void show_unlabelled(struct markup *m, const struct element *f)
     show_target(m, f->out);
 }
 
+/* Decides what link f, whose target is in the output from f->out on, is. If links are wanted, notes
+ * its target as a title; that of "#Section" is this page. */
+static void take_target(struct markup *m, struct element *f)
+{
+    f->names = classify(m, m->out->data + f->out, m->out->len - f->out);
+    if (!markup_wants(m, PART_LINKS) || !markup_is_shown(f->names))
+        return;
+    if (memchr(m->out->data + f->out, '%', m->out->len - f->out))
+        decode_target(m, f->out);
+    f->target = m->targets.len;
+    if (m->out->data[f->out] == '#' && m->options->page)
+        buf_adds(&m->targets, m->options->page->title);
+    buf_add(&m->targets, m->out->data + f->out, m->out->len - f->out + 1); /* with NUL */
+    for (char *s = m->targets.data + f->target; (s = strchr(s, '_'));)
+        *s = ' ';
+}
+
 void markup_link_pipe(struct markup *m, const char *s)
 {
     struct element *f = markup_top(m);
     f->piped = 1;
     f->pipe = (size_t)(s - m->text);
-    f->names = classify(m, m->out->data + f->out, m->out->len - f->out);
-    if (markup_wants(m, PART_LINKS) && markup_is_shown(f->names)) {
-        f->target = m->targets.len;
-        buf_add(&m->targets, m->out->data + f->out, m->out->len - f->out + 1); /* with NUL */
-    }
+    take_target(m, f);
     if (markup_is_shown(f->names))
         buf_truncate(m->out, f->out);
     else
@@ -208,12 +222,12 @@ static void show_source(struct markup *m, const struct element *f)
     buf_adds(m->out, "]]");
 }
 
-/* Adds a link to the page's parts: its target, or NULL if it has no label, and its label, which is
- * the output from `from` on. */
+/* Adds a link to the page's parts: its target, and its label, which is the output from `from` on.
+ */
 static void add_link(struct markup *m, const char *target, size_t from)
 {
     struct span label = { m->out->data + from, m->out->len - from };
-    struct span title = span_trim(target ? span_of(target) : label);
+    struct span title = span_trim(span_of(target));
     if (title.n && *title.s == ':')
         title = (struct span){ title.s + 1, title.n - 1 };
     if (title.n)
@@ -246,12 +260,19 @@ static void add_caption(struct markup *m, size_t from)
                        (struct span){ colon + 1, (size_t)(name_end - colon - 1) }, "caption", last);
 }
 
+/* The first sign of a link, whose text is the output from `from` on, begins no list. */
+static void hide_sign(struct markup *m, size_t from)
+{
+    if (from < m->out->len && m->out->data[from] != '\'')
+        m->out->data[from] = paragraph_sign(m->out->data[from]);
+}
+
 static void close_link(struct markup *m)
 {
     struct element f = *markup_top(m);
     markup_pop(m);
     if (!f.piped)
-        f.names = classify(m, m->out->data + f.out, m->out->len - f.out);
+        take_target(m, &f);
     if (f.names == NAMES_CATEGORY && m->options->categories)
         add_category(m, f.out);
     if (f.names == NAMES_FILE && markup_wants(m, PART_CAPTIONS))
@@ -264,8 +285,10 @@ static void close_link(struct markup *m)
         show_source(m, &f);
     else if (is_blank(m->out->data + f.out, m->out->len - f.out))
         show_unlabelled(m, &f);
+    if (markup_is_shown(f.names))
+        hide_sign(m, f.out);
     if (markup_wants(m, PART_LINKS) && markup_is_shown(f.names) && !f.is_broken)
-        add_link(m, f.piped ? m->targets.data + f.target : NULL, f.out);
+        add_link(m, m->targets.data + f.target, f.out);
     if (m->out->len == f.out)
         markup_drop(m, f.out); /* [[|]] */
     if (m->options->tables)
@@ -296,11 +319,21 @@ static const char *skip_scheme(const char *s, const char *end)
     return NULL;
 }
 
+/* Returns the length of the space at s, or 0 if there is none. */
+static size_t space_at(const char *s, const char *end)
+{
+    if (*s == ' ' || *s == '\t')
+        return 1;
+    unsigned c;
+    size_t n = *s & 0x80 ? utf8_read(s, (size_t)(end - s), &c) : 0;
+    return n > 1 && span_is_wide_space(c) ? n : 0; /* one byte is a part of another character */
+}
+
 /* Returns 1 for a character of an address, as in MediaWiki, else 0. Two apostrophes are markup. */
 static int is_in_address(const char *s, const char *end)
 {
     return (unsigned char)*s > ' ' && !strchr("[]<>\"\x7F", *s) &&
-           !(*s == '\'' && s + 1 < end && s[1] == '\'');
+           !(*s == '\'' && s + 1 < end && s[1] == '\'') && !space_at(s, end);
 }
 
 /* Opens an external link with its address at s, after `brackets` opening brackets, and writes the
@@ -333,8 +366,8 @@ static const char *close_url(struct markup *m, const char *s)
     while (label < end && m->text[f.source] != '[' && is_in_address(label, end))
         label++;
     struct span address = { m->out->data + f.out + 1, (size_t)(label - m->out->data) - f.out - 1 };
-    if (label < end && (*label == ' ' || *label == '\t'))
-        label++;
+    for (size_t n; label < end && (n = space_at(label, end));)
+        label += n;
     if (markup_wants(m, PART_EXTERNAL_LINKS))
         structure_pair(&m->options->parts->json[PART_EXTERNAL_LINKS], "target", address, "label",
                        (struct span){ label, (size_t)(end - label) });
@@ -342,6 +375,7 @@ static const char *close_url(struct markup *m, const char *s)
         markup_drop(m, f.out);
     else
         markup_cut(m->out, f.out, (size_t)(label - m->out->data));
+    hide_sign(m, f.out);
     s++;
     return f.count == 2 && s < m->end && *s == ']' ? s + 1 : s;
 }

@@ -13,16 +13,18 @@
 /* ---- tags -------------------------------------------------------------------------------- */
 
 enum tag_kind {
-    STRIP,   /* formatting: the tag is removed, its content is kept */
-    BLOCK,   /* as STRIP; the content is on its own lines */
-    DROP,    /* removed with its content, which is no prose: music, maps, lists of pictures */
-    FORMULA, /* as DROP, unless formulas are wanted */
-    CODE,    /* as DROP, unless it is inline, as part of a sentence, or code is wanted */
-    LITERAL, /* the content is text without markup */
-    PRE,     /* as LITERAL; the content is on its own lines */
-    POEM,    /* as BLOCK; its line breaks are kept */
-    HEADING, /* becomes "\n== text ==\n" */
-    ITEM,    /* as STRIP with "itemprop", else text */
+    STRIP,      /* formatting: the tag is removed, its content is kept */
+    CODE_STRIP, /* as STRIP, for code in a line */
+    VANISH,     /* as STRIP, and a sign of a list after the tag begins its line */
+    BLOCK,      /* as STRIP; the content is on its own lines */
+    DROP,       /* removed with its content, which is no prose: music, maps, lists of pictures */
+    FORMULA,    /* as DROP, unless formulas are wanted */
+    CODE,       /* as DROP, unless it is inline, as part of a sentence, or code is wanted */
+    LITERAL,    /* the content is text without markup */
+    PRE,        /* as LITERAL; the content is on its own lines */
+    POEM,       /* as BLOCK; its line breaks are kept */
+    HEADING,    /* becomes "\n== text ==\n" */
+    ITEM,       /* as STRIP with "itemprop", else text */
     REF,
     TABLE,
     ROW, /* row or caption of a table */
@@ -39,23 +41,23 @@ static const struct tag {
     { "abbr", STRIP }, { "b", STRIP }, { "bdi", STRIP }, { "bdo", STRIP }, { "big", STRIP },
     { "blockquote", BLOCK }, { "br", BLOCK }, { "caption", ROW }, { "categorytree", DROP }, { "ce", FORMULA },
     { "center", BLOCK }, { "charinsert", DROP }, { "chart", DROP }, { "chem", FORMULA }, { "cite", STRIP },
-    { "code", STRIP }, { "col", STRIP }, { "colgroup", STRIP }, { "data", STRIP }, { "dd", BLOCK },
+    { "code", CODE_STRIP }, { "col", STRIP }, { "colgroup", STRIP }, { "data", STRIP }, { "dd", BLOCK },
     { "del", STRIP }, { "dfn", STRIP }, { "div", BLOCK }, { "dl", BLOCK }, { "dt", BLOCK },
     { "dynamicpagelist", DROP }, { "em", STRIP }, { "font", STRIP }, { "gallery", DROP }, { "graph", DROP },
     { "h1", HEADING }, { "h2", HEADING }, { "h3", HEADING }, { "h4", HEADING }, { "h5", HEADING },
     { "h6", HEADING }, { "hiero", DROP }, { "hr", BLOCK }, { "i", STRIP }, { "imagemap", DROP },
     { "includeonly", DROP }, { "indicator", DROP }, { "inputbox", DROP }, { "ins", STRIP }, { "kbd", STRIP },
     { "langconvert", STRIP }, { "languages", STRIP }, { "li", BLOCK }, { "link", ITEM }, { "mapframe", DROP },
-    { "maplink", DROP }, { "mark", STRIP }, { "math", FORMULA }, { "meta", ITEM }, { "noinclude", STRIP },
-    { "nowiki", LITERAL }, { "ol", BLOCK }, { "onlyinclude", STRIP }, { "p", BLOCK }, { "pages", DROP },
+    { "maplink", DROP }, { "mark", STRIP }, { "math", FORMULA }, { "meta", ITEM }, { "noinclude", VANISH },
+    { "nowiki", LITERAL }, { "ol", BLOCK }, { "onlyinclude", VANISH }, { "p", BLOCK }, { "pages", DROP },
     { "phonos", DROP }, { "poem", POEM }, { "pre", PRE }, { "q", STRIP }, { "rb", STRIP }, { "ref", REF },
     { "references", DROP }, { "rp", STRIP }, { "rt", STRIP }, { "rtc", STRIP }, { "ruby", STRIP },
-    { "s", STRIP }, { "samp", STRIP }, { "score", DROP }, { "section", STRIP }, { "small", STRIP },
+    { "s", STRIP }, { "samp", STRIP }, { "score", DROP }, { "section", VANISH }, { "small", STRIP },
     { "source", CODE }, { "span", STRIP }, { "strike", STRIP }, { "strong", STRIP }, { "sub", STRIP },
     { "sup", STRIP }, { "syntaxhighlight", CODE }, { "table", TABLE }, { "tbody", BLOCK }, { "td", CELL },
     { "templatedata", DROP }, { "templatestyles", DROP }, { "tfoot", BLOCK }, { "th", CELL },
-    { "thead", BLOCK }, { "time", STRIP }, { "timeline", DROP }, { "tr", ROW }, { "translate", STRIP },
-    { "tt", STRIP }, { "tvar", STRIP }, { "u", STRIP }, { "ul", BLOCK }, { "var", STRIP }, { "wbr", STRIP },
+    { "thead", BLOCK }, { "time", STRIP }, { "timeline", DROP }, { "tr", ROW }, { "translate", VANISH },
+    { "tt", STRIP }, { "tvar", VANISH }, { "u", STRIP }, { "ul", BLOCK }, { "var", STRIP }, { "wbr", STRIP },
 };
 /* clang-format on */
 enum { TAG_COUNT = sizeof tags / sizeof *tags, TAG_NAME_MAX = 16 };
@@ -198,12 +200,14 @@ static const char *skip_broken(const struct markup *m, const char *s, const char
     return tag_skip_attributes(s, stop);
 }
 
-/* Writes the content of <pre>, without the <nowiki> tags that are closed in it. */
+/* Writes the content of <pre>, without the <nowiki> tags that are closed in it. It is code: of it,
+ * lines of signs are kept, too. */
 static void put_pre(struct markup *m, const char *s, const char *end)
 {
     static const char open[] = "<nowiki>";
     const char *inner, *close, *after;
     markup_put(m, MARKUP_BREAK);
+    markup_put(m, MARKUP_CODE);
     converter_fix(m->options->converter, m->out);
     while ((inner = bytes_find(s, end, open, sizeof open - 1)) &&
            (close = tag_find_close(inner + 1, end, "nowiki", &after))) {
@@ -213,6 +217,7 @@ static void put_pre(struct markup *m, const char *s, const char *end)
     }
     markup_put_literal(m, s, end, MARKUP_BREAK);
     converter_fix(m->options->converter, m->out);
+    markup_put(m, MARKUP_CODE);
     markup_put(m, MARKUP_BREAK);
 }
 
@@ -228,10 +233,9 @@ static void note_references(struct markup *m, const char *s, const char *end)
     }
 }
 
-/* Writes code or a formula that stands in a line, for Markdown between marks. */
+/* Writes code, a formula or literal text that stands in a line, between marks. */
 static void put_inline(struct markup *m, const char *s, const char *close, int mark)
 {
-    mark = m->options->markdown && mark ? mark : MARKUP_EMPTY;
     markup_put(m, mark);
     converter_fix(m->options->converter, m->out);
     markup_put_literal(m, s, close, ' ');
@@ -268,7 +272,10 @@ static const char *skip_content(struct markup *m, const char *s, const struct ta
     int is_inline = tag->kind == CODE && memmem(attributes, (size_t)(s - attributes), "inline", 6);
     int is_formula = tag->kind == FORMULA && m->options->formulas;
     if (is_inline || is_formula || tag->kind == LITERAL) {
-        put_inline(m, s, close, is_inline ? MARKUP_CODE : is_formula ? MARKUP_FORMULA : 0);
+        put_inline(m, s, close,
+                   is_inline                            ? MARKUP_CODE
+                   : is_formula && m->options->markdown ? MARKUP_FORMULA
+                                                        : MARKUP_EMPTY);
     } else if (m->options->markdown &&
                (tag->kind == PRE || (tag->kind == CODE && m->options->code))) {
         put_block(m, s, close, tag_attribute(attributes, s - 1, "lang"));
@@ -312,14 +319,12 @@ static void on_heading(struct markup *m, int level, int closing)
     markup_put(m, '\n');
 }
 
-/* Returns the byte that stands for a tag: `usual`, unless the tag has its own for Markdown. */
-static int mark_of(const struct markup *m, const struct tag *tag, int closing, int usual)
+/* Handles the tag of a block. */
+static const char *on_block(struct markup *m, const char *s, const struct tag *tag, int closing)
 {
-    if (!m->options->markdown)
-        return usual;
-    if (!strcmp(tag->name, "blockquote"))
-        return closing ? MARKUP_QUOTE_END : MARKUP_QUOTE;
-    return strcmp(tag->name, "code") ? usual : MARKUP_CODE;
+    int is_quote = m->options->markdown && !strcmp(tag->name, "blockquote");
+    markup_put(m, !is_quote ? MARKUP_BREAK : closing ? MARKUP_QUOTE_END : MARKUP_QUOTE);
+    return s;
 }
 
 /* Handles a complete tag: </name> if `closing` is 1, <name ... /> if `empty` is 1, else <name ...>.
@@ -330,21 +335,22 @@ static const char *on_whole_tag(struct markup *m, const char *s, const struct ta
     const char *after;
     switch (tag->kind) {
     case ITEM:
-    case STRIP:
-        markup_put(m, mark_of(m, tag, closing, MARKUP_EMPTY));
-        if (!strcmp(tag->name, "code"))
-            converter_code(m->options->converter, closing, m->out);
+    case STRIP: markup_put(m, MARKUP_EMPTY); return s;
+    case CODE_STRIP:
+        markup_put(m, MARKUP_CODE);
+        converter_code(m->options->converter, closing, m->out);
         return s;
+    case VANISH: return s;
     case PRE:
         if (!closing && !empty && !tag_is_wikitext(attributes, s))
             return skip_content(m, s, tag, attributes);
         /* fall through */
-    case BLOCK: markup_put(m, mark_of(m, tag, closing, MARKUP_BREAK)); return s;
+    case BLOCK: return on_block(m, s, tag, closing);
     case HEADING: on_heading(m, tag->name[1] - '0', closing); return s;
     case POEM:
         m->in_poem = !closing && !empty && find_close(m, s, tag, &after);
         markup_put(m, MARKUP_BREAK);
-        return s;
+        return m->in_poem ? span_past(s, m->end, ":") : s;
     case TABLE: markup_put(m, closing ? MARKUP_TABLE_END : MARKUP_TABLE); return s;
     case ROW:
         markup_put(m, m->options->tables ? MARKUP_ROW : MARKUP_BREAK);

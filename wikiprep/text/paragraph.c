@@ -7,12 +7,18 @@
 const char markup_plain[32] = { [1] = '\'', [2] = '=', [3] = '*', [4] = '#',  [5] = ':',
                                 [6] = ';',  [7] = '|', [8] = '{', [11] = '}', [12] = '-' };
 
+char paragraph_sign(char c)
+{
+    static const char stand_in[256] = { ['\''] = 1, ['='] = 2, ['*'] = 3, ['#'] = 4,  [':'] = 5,
+                                        [';'] = 6,  ['|'] = 7, ['{'] = 8, ['}'] = 11, ['-'] = 12 };
+    char sign = stand_in[(unsigned char)c];
+    return sign ? sign : c;
+}
+
 void paragraph_put(struct buf *out, unsigned c)
 {
-    static const char stand_in[128] = { ['\''] = 1, ['='] = 2, ['*'] = 3, ['#'] = 4,  [':'] = 5,
-                                        [';'] = 6,  ['|'] = 7, ['{'] = 8, ['}'] = 11, ['-'] = 12 };
-    if (c < 128 && stand_in[c])
-        buf_addc(out, stand_in[c]);
+    if (c >= 0x20 && c < 128)
+        buf_addc(out, paragraph_sign((char)c));
     else if (c == 0xA0 || c == '\n' || c == '\t' || c == '\r')
         buf_addc(out, ' ');
     else if (c >= 0x20)
@@ -90,7 +96,8 @@ struct writer {
     int space;    /* 1: write a space before the next character */
     int hole;     /* 1: a MARKUP_HOLE came just before */
     int in_aside; /* 1: between two MARKUP_ASIDE */
-    int says;     /* 1: the line has a letter or digit before `judged` */
+    int in_code;  /* 1: between two MARKUP_CODE */
+    int says;     /* 1: the line has a letter, a digit or code before `judged` */
     size_t judged;
 };
 
@@ -143,6 +150,12 @@ static void drop_commas(struct writer *w)
         buf_truncate(w->out, w->out->len - (size_t)n);
 }
 
+/* Returns 1 for a space and for a mark that stands for no character, else 0. */
+static int ends_word(char c)
+{
+    return (unsigned char)c <= ' ' && !markup_plain[(unsigned char)c % 32];
+}
+
 /* Repairs spaces and punctuation around a hole, before the character at s is written: changes the
  * end of the output if necessary, and returns the number of bytes at s to leave out. */
 static int repair(struct writer *w, const char *s, const char *end)
@@ -168,7 +181,7 @@ static int repair(struct writer *w, const char *s, const char *end)
         w->space = w->hole = 0;
         return 0;
     }
-    if (*s == '.' && (s + 1 == end || strchr(" \t\x0E\x0F\x12", s[1]))) {
+    if (*s == '.' && (s + 1 == end || ends_word(s[1]))) {
         drop_commas(w);
         w->space = 0;
         n = w->out->len == w->begin || w->out->data[w->out->len - 1] == '.';
@@ -192,12 +205,13 @@ static int says_something(const char *s, size_t n)
     return 0;
 }
 
-/* Looks for a letter or digit in the output since the last call, unless it is an aside. */
+/* Looks for code, or a letter or digit, in the output since the last call, unless it is an aside.
+ */
 static void judge(struct writer *w)
 {
     size_t from = w->judged < w->begin ? w->begin : w->judged;
     if (!w->in_aside && from < w->out->len)
-        w->says |= says_something(w->out->data + from, w->out->len - from);
+        w->says |= w->in_code || says_something(w->out->data + from, w->out->len - from);
     w->judged = w->out->len;
 }
 
@@ -276,11 +290,14 @@ static const char *on_mark(struct writer *w, const char *s, const char *end)
     const char *after = *s == MARKUP_BLOCK ? memchr(s + 1, MARKUP_BLOCK, (size_t)(end - s - 1)) : s;
     after = after ? after + 1 : end;
     if (*s == MARKUP_CODE || *s == MARKUP_FORMULA) {
+        judge(w);
+        w->in_code ^= *s == MARKUP_CODE;
         if (markdown && w->space && w->out->len > w->begin)
             buf_addc(w->out, ' ');
         w->space &= !markdown;
         if (markdown)
             buf_addc(w->out, *s);
+        w->judged = w->out->len;
         return after;
     }
     end_of_line(w);

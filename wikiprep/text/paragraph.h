@@ -8,6 +8,10 @@
 /* The character that a marker byte below 0x20 stands for, or 0 if it stands for none. */
 extern const char markup_plain[32];
 
+/* Returns the byte that stands for the character c if it has a meaning to the second pass, else c.
+ */
+char paragraph_sign(char c);
+
 /* Appends a character as marked text: if it has a meaning to the second pass, its stand-in. */
 void paragraph_put(struct buf *out, unsigned c);
 
@@ -15,8 +19,8 @@ void paragraph_put(struct buf *out, unsigned c);
 void paragraph_unquote(struct buf *out, const char *s, const char *end);
 
 /* Appends the lines of the paragraph [s, end), which has no quote marks: collapses spaces, repairs
- * holes, replaces stand-ins by their characters. Each line that has a letter or digit is written,
- * with LF. Flags: with PARAGRAPH_ALL, also each other line that is not empty; with
+ * holes, replaces stand-ins by their characters. Each line that has a letter, a digit or code is
+ * written, with LF. Flags: with PARAGRAPH_ALL, also each other line that is not empty; with
  * PARAGRAPH_MARKDOWN the marks for Markdown (marks.h) stay, MARKUP_BLOCK and the marks of
  * quotations as lines; else they are removed. */
 enum { PARAGRAPH_ALL = 1, PARAGRAPH_MARKDOWN = 2 };

@@ -19,17 +19,25 @@ void structure_coordinates(struct buf *json, const double at[2])
         buf_addf(json, "{\"latitude\": %.6g, \"longitude\": %.6g}", at[0], at[1]);
 }
 
-void structure_plain(struct buf *out, struct span marked)
+/* As structure_plain. is_list 1: the first line may be an item of a list, too. */
+static void add_plain(struct buf *out, struct span marked, int is_list)
 {
     SCOPED(buf) line = BUF_INIT;
     struct lines l = LINES_OF(marked.s, marked.n);
     while (lines_next(&l)) {
-        const char *end = l.line + l.len, *s = span_past(l.line, end, "*#:; ");
+        const char *end = l.line + l.len;
+        const char *s = is_list ? span_past(l.line, end, "*#:; ") : l.line;
+        is_list = 1;
         buf_clear(&line);
         paragraph_unquote(&line, s, end);
         paragraph_write(out, line.data, line.data + line.len, PARAGRAPH_ALL);
     }
     buf_rtrim(out);
+}
+
+void structure_plain(struct buf *out, struct span marked)
+{
+    add_plain(out, marked, 0);
 }
 
 void structure_text(struct buf *json, struct span marked)
@@ -57,6 +65,14 @@ int structure_is_named(const struct wikitext_call *call, size_t least)
     for (size_t i = 0; i < call->count && count < least; i++)
         count += arguments_split(call->arguments[i], &name, &value) && name.n && value.n;
     return count == least;
+}
+
+/* Returns 1 if the value of this argument may be a list: if it begins a line, has several lines, or
+ * a space after its first signs. "#FFF" and "#1" are none. */
+static int is_list(struct span argument, struct span value)
+{
+    const char *end = value.s + value.n, *s = span_past(value.s, end, "*#:;");
+    return memchr(argument.s, '\n', (size_t)(end - argument.s)) || (s < end && *s == ' ');
 }
 
 /* Returns 1 if one of the arguments [from, to) has this name, too: the last one counts. */
@@ -90,7 +106,7 @@ void structure_call(struct buf *list, const struct wikitext_call *call)
         }
         buf_clear(&plain);
         if (!is_repeated(call, i + 1, count, name))
-            structure_plain(&plain, value);
+            add_plain(&plain, value, is_list(call->arguments[i], value));
         if (!plain.len)
             continue;
         buf_adds(list, before);

@@ -6,7 +6,8 @@
 
 #include "wikiprep/text/call.h"
 
-/* Appends the lines of marked text, without the signs of lists and without a last LF. */
+/* Appends the lines of marked text, without a last LF and, after the first line, which begins
+ * inside a line of the source, without the signs of lists. */
 void structure_plain(struct buf *out, struct span marked);
 
 /* Appends marked text as a JSON string. Its lines are separated by LF. */

@@ -311,8 +311,8 @@ static int in_broken_table(struct wikitext *w, const char *s, const char *end)
 /* Handles a line, or the part of it outside a table. `at_start` 1: s is the start of the line. */
 static void on_line(struct wikitext *w, const char *s, const char *end, int at_start)
 {
-    const char *p = span_past(s, end, MARKUP_UNSEEN);
-    int blank = p == end || trim_end(p, end) == p;
+    const char *p = span_past(s, end, MARKUP_REMOVED);
+    int blank = trim_end(s, end) == s;
     if (w->in_broken_table && in_broken_table(w, blank ? end : p, end))
         return;
     if (blank || (is_left_out(w) && !(at_start && is_heading(p, end)))) {

@@ -32,5 +32,7 @@ enum {
     MARKUP_QUOTE_END = 0x1B,
 };
 
-/* The marks that show nothing and break no line. */
-#define MARKUP_UNSEEN "\x0E\x12\x16"
+/* The marks that show nothing and break no line. After the first two a line still begins: the signs
+ * of a list or a heading there have a meaning. */
+#define MARKUP_REMOVED "\x0E\x16"
+#define MARKUP_UNSEEN  MARKUP_REMOVED "\x12"

@@ -31,6 +31,13 @@ static inline const char *span_past(const char *s, const char *end, const char *
     return s;
 }
 
+/* Returns 1 for a space of Unicode outside of ASCII (category Zs), else 0. */
+static inline int span_is_wide_space(unsigned c)
+{
+    return c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x202F || c == 0x205F ||
+           c == 0x3000;
+}
+
 struct span span_trim(struct span s);       /* drops spaces and marks.h bytes at both ends */
 struct span span_trim_space(struct span s); /* drops what PHP's trim() does at both ends */
 

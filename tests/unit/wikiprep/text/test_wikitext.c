@@ -138,6 +138,7 @@ Test(wikitext, addresses)
           "http://a.org?b%5B%5D=%7C ([c]) http://a.org?b<c");
     CHECK("[//a.org | b] [http:// c]", "| b [http:// c]");
     CHECK("a [https://b.org c\nd", "a [https://b.org c d");
+    CHECK("[//a.org　東京 b] [//a.org/ЛА\u00a0\u00a0c] [//a.org　]d [//a.org  e]", "東京 b c d e");
 }
 
 /* ---- quotes, references, tags ------------------------------------------------------------- */
@@ -183,6 +184,7 @@ Test(wikitext, tags)
     CHECK("a\n<source lang=\"c\">x = y;</source>\nb", "a\nb");
     CHECK("<blockquote>a</blockquote>", "a");
     CHECK("<poem>\na\nb\n</poem>\nc", "a\nb\nc");
+    CHECK("<poem>:a\n:: b: c\n# d</poem>\n: e", "a\nb: c\n# d\ne");
     CHECK("<noinclude>a</noinclude> <includeonly>b</includeonly><onlyinclude>c</onlyinclude>",
           "a c");
     CHECK("a <span>b", "a b");
@@ -393,6 +395,10 @@ Test(wikitext, lists)
     CHECK("* a\n** b\n# c\n: d\n:* e\n*\n*f", "a\nb\nc\nd\ne\nf");
     CHECK("; Term : definition\n; Term\n: definition", "Term: definition\nTerm\ndefinition");
     CHECK("; [https://a:b c] : d", "c: d");
+    CHECK("[[a|#1]] b\n\n[[*c]] d\n\n[//e.org :f]\n\n[[g|=h]]=\n\n[[a|''#i'']]",
+          "#1 b\n*c d\n:f\n=h=\n#i");
+    CHECK("<nowiki/>#1\n\n<b>*a</b>\n\n<code>#b</code>\n\n<span>== c ==", "#1\n*a\n#b\n== c ==");
+    CHECK("<noinclude>* a</noinclude>\n<section begin=b />#c\n[[Category:d]]*e", "a\nc\ne");
     how.no_lists = 1;
     CHECK("a\n* b\nc", "a\nc");
     how.no_lists = 0;
@@ -430,6 +436,7 @@ Test(wikitext, holes_are_repaired)
     CHECK("main() and f(, x) stay", "main() and f(, x) stay");
     CHECK("a\n* {{b}},\nc", "a\nc");
     CHECK("* {{cite|a}}. See b.", "See b.");
+    CHECK("a.<ref>b</ref>.<blockquote>c.<ref>d</ref>.</blockquote>", "a.\nc.");
 }
 
 Test(wikitext, headings_in_html)
@@ -470,7 +477,9 @@ Test(wikitext, code_by_option)
     how.code = 1;
     CHECK("a\n<syntaxhighlight lang=\"c\">\nint x;\ny = {{z}};\n</syntaxhighlight>\nb",
           "a\nint x;\ny = {{z}};\nb");
+    CHECK("<source>\nf()\n{\n\n  }\n</source>", "f()\n{\n}");
     how.code = 0;
+    CHECK("<pre>\n+--+\n| a\n+--+\n</pre>\n* <code>{</code>\n* {\n+", "+--+\n| a\n+--+\n{");
 }
 
 /* ---- sections ------------------------------------------------------------------------------ */
@@ -660,6 +669,7 @@ Test(wikitext, markdown)
     CHECK("* a<br>b\n** c", "- a\\\n  b\n  - c");
     CHECK("<blockquote>a\n\n<blockquote>b</blockquote>\nc</blockquote>\nd",
           "> a\n>\n> > b\n>\n> c\n\nd");
+    CHECK("<blockquote>a.<ref>b</ref>.</blockquote>", "> a.");
     CHECK("<code>a</code> <code>`b</code> <code>c``d</code>", "`a` `` `b `` ```c``d```");
     CHECK("<syntaxhighlight lang=\"c\">\na ```` b\n\nc\n</syntaxhighlight>\nd",
           "`````c\na ```` b\n\nc\n`````\n\nd");
