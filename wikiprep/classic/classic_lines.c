@@ -5,40 +5,11 @@
 #include "common/base/lines.h"
 #include "common/base/utf8.h"
 #include "common/formats/document.h"
+#include "unicode/whitespace.h"
 
 enum { LEVELS = 64 }; /* maximum level of a heading */
 
 /* ---- characters ---------------------------------------------------------------------------- */
-
-/* Returns 1 for what Python takes for a space, else 0. */
-static int is_space(unsigned c)
-{
-    return c < 0x80 ? isspace((int)c) || (c >= 0x1C && c <= 0x1F)
-                    : c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) ||
-                          c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
-}
-
-size_t classic_space(const char *s, const char *end)
-{
-    unsigned c;
-    size_t n = utf8_read(s, (size_t)(end - s), &c);
-    return is_space(c) ? n : 0;
-}
-
-int classic_space_before(const char *begin, const char *s)
-{
-    unsigned c;
-    utf8_last(begin, (size_t)(s - begin), &c);
-    return is_space(c);
-}
-
-const char *classic_trim_end(const char *s, const char *end)
-{
-    unsigned c;
-    for (size_t n; (n = utf8_last(s, (size_t)(end - s), &c)) && is_space(c);)
-        end -= n;
-    return end;
-}
 
 /* Ranges of code points beyond ASCII that are neither letters nor digits: the blocks of punctuation
  * and symbols, without superscripts, circled numbers and similar characters. */
@@ -184,13 +155,13 @@ static int add_heading(struct writer *w, const char *s, const char *end)
     size_t most = strspn(s, "=");
     for (size_t level = most < LEVELS ? most : LEVELS; level >= 2; level--) {
         const char *title = s + level, *p;
-        while (title < end && classic_space(title, end))
-            title += classic_space(title, end);
+        for (size_t n; (n = whitespace_at(title, (size_t)(end - title)));)
+            title += n;
         for (p = title; (size_t)(end - p) >= level && strspn(p, "=") < level;)
             p += *p == '=' ? strspn(p, "=") : 1;
         if ((size_t)(end - p) < level)
             continue;
-        size_t n = (size_t)(classic_trim_end(title, p) - title);
+        size_t n = whitespace_strip(title, (size_t)(p - title)).n;
         w->headings[level] = (struct heading){ title, n, 1 };
         for (size_t i = level + 1; i <= LEVELS; i++)
             w->headings[i].is_there = 0;
@@ -222,7 +193,7 @@ static int is_remains(const char *s, const char *end)
 
 static void add_line(struct writer *w, const char *s, const char *end)
 {
-    if (classic_trim_end(s, end) == s || add_heading(w, s, end))
+    if (!whitespace_strip(s, (size_t)(end - s)).n || add_heading(w, s, end))
         return;
     if (end - s >= 2 && s[0] == '+' && s[1] == '+') {
         if (end - s > 4)

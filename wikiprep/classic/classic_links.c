@@ -5,7 +5,7 @@
 #include <ctype.h>
 #include <strings.h>
 
-#include "wikiprep/classic/classic_lines.h"
+#include "unicode/whitespace.h"
 
 /* ---- templates ----------------------------------------------------------------------------- */
 
@@ -163,12 +163,12 @@ void classic_replace_addresses(struct classic *c)
         size_t n = scheme(s + 1);
         const char *p = s + 1 + n, *address = p;
         while (p < end && (unsigned char)*p > ' ' && !strchr("[]\x7F", *p) &&
-               !classic_space(p, end))
+               !whitespace_at(p, (size_t)(end - p)))
             p++;
         if (!n || p == address)
             continue;
-        while (p < end && classic_space(p, end))
-            p += classic_space(p, end);
+        for (size_t space; (space = whitespace_at(p, (size_t)(end - p)));)
+            p += space;
         const char *label = p;
         const char *stop = end - p > SPAN_TAG_MAX ? p + SPAN_TAG_MAX : end;
         while (p < stop && *p != ']' && ((unsigned char)*p >= ' ' || *p == '\t'))
@@ -227,9 +227,9 @@ static void put_link(struct classic *c, const char *s, size_t n)
                 p++;
             }
         }
-        while (label < end && classic_space(label, end))
-            label += classic_space(label, end);
-        end = classic_trim_end(label, end);
+        struct span shown = whitespace_strip(label, (size_t)(end - label));
+        label = shown.s;
+        end = shown.s + shown.n;
     }
     buf_add(&c->next, label, (size_t)(end - label));
 }

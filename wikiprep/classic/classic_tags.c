@@ -4,7 +4,7 @@
 #include <ctype.h>
 
 #include "common/formats/document.h"
-#include "wikiprep/classic/classic_lines.h"
+#include "unicode/whitespace.h"
 
 /* Returns the position of the first '>' after `at`, or 0 if there is none within SPAN_TAG_MAX
  * bytes. */
@@ -50,8 +50,8 @@ void classic_replace_breaks(struct classic *c, const char *const *names, int quo
         }
         classic_keep(c, done, at);
         const char *behind = text->data + end, *stop = text->data + text->len;
-        if (at && !classic_space_before(text->data, s) && behind < stop &&
-            !classic_space(behind, stop))
+        if (at && !whitespace_before(text->data, at) && behind < stop &&
+            !whitespace_at(behind, (size_t)(stop - behind)))
             buf_addc(&c->next, with);
         done = end;
         s = behind;

@@ -11,8 +11,9 @@ enum { TITLE_MAX_BYTES = 255 };
 /* Returns 1 for code points that MediaWiki treats as a space in titles, else 0. */
 static int is_blank(unsigned c)
 {
-    return c == ' ' || c == '_' || c == 0x180E || c == 0x2028 || c == 0x2029 ||
-           span_is_wide_space(c);
+    return c == ' ' || c == '_' || c == 0xA0 || c == 0x1680 || c == 0x180E ||
+           (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F ||
+           c == 0x205F || c == 0x3000;
 }
 
 static int is_hidden(unsigned c)

@@ -343,22 +343,19 @@ static enum name name_of(const char *element)
 /* Returns 1 if readers do not see the element, or not as text. */
 static int is_hidden(const struct html *h, enum name name, const struct attributes *a)
 {
-    static const char *const classes[] = { "reference",        "mw-ref", "gallery",         "thumb",
-                                           "mw-cite-backlink", "toc",    "mw-linkback-text" };
+    static const char classes[] = "reference|mw-ref|gallery|thumb|mw-cite-backlink|toc|"
+                                  "mw-linkback-text";
     static const char *const types[] = { "mw:File", "mw:Image", "mw:Video", "mw:Audio" };
     const struct template_page *page = h->options.common->page;
+    const struct span class = span_of(a->class);
     if (name == HIDDEN_NAME || !strcmp(a->role, "navigation") || !strcmp(a->rel, "mw:referencedBy"))
         return 1;
-    if (!h->options.common->code && has_word(a->class, "mw-highlight"))
-        return 1;
-    for (size_t i = 0; *a->class && i < sizeof classes / sizeof *classes; i++)
-        if (has_word(a->class, classes[i]))
-            return 1;
     for (size_t i = 0; *a->type && i < sizeof types / sizeof *types; i++)
         if (has_word(a->type, types[i]))
             return 1;
-    return ((*a->class || *a->style) && visible_hides(span_of(a->class), span_of(a->style))) ||
-           (*a->class && has_word(a->class, "hatnote") && !(page && page->hatnotes));
+    return span_has_word(class, classes) || visible_hides(class, span_of(a->style)) ||
+           (!h->options.common->code && has_word(a->class, "mw-highlight")) ||
+           (!(page && page->hatnotes) && has_word(a->class, "hatnote"));
 }
 
 /* Handles classes and types that decide what happens to an element of any name. Returns 1 if one

@@ -1,6 +1,5 @@
 /* Internal and external links for markup.h. */
 #define _GNU_SOURCE /* memrchr */
-#include "common/base/utf8.h"
 #include "wikiprep/text/markup_walk.h"
 #include "wikiprep/text/paragraph.h"
 #include "wikiprep/text/structure.h"
@@ -11,28 +10,23 @@ enum { URL_NAME_MAX = 12 }; /* "mailto:", "https://", ... */
 
 /* ---- links ---------------------------------------------------------------------------------- */
 
-static int looks_like_file(const char *s, size_t n)
+static int looks_like_file(struct span name)
 {
     static const char ends[] = "jpg|jpeg|png|svg|gif|ogg|ogv|oga|tif|tiff|pdf|djvu|mid|webm|webp|"
                                "wav|flac|stl|xcf|mp3|mpg|opus";
-    while (n && (s[n - 1] == ' ' || s[n - 1] == '\n'))
-        n--;
-    const char *dot = memrchr(s, '.', n);
-    return dot && span_in(span_between(dot + 1, s + n), ends);
+    const char *dot = memrchr(name.s, '.', name.n);
+    return dot && span_in(span_between(dot + 1, name.s + name.n), ends);
 }
 
-/* Returns the kind of page that a link's target s[0..n) leads to. A leading colon makes any link a
- * shown one. */
-static enum names_kind classify(const struct markup *m, const char *s, size_t n)
+/* Returns the kind of page that a link's target leads to. A leading colon makes any link a shown
+ * one. */
+static enum names_kind classify(const struct markup *m, struct span target)
 {
-    while (n && (*s == ' ' || *s == MARKUP_HOLE || *s == MARKUP_EMPTY))
-        s++, n--;
-    const char *colon = n && *s != ':' ? memchr(s, ':', n) : NULL;
-    if (!colon)
-        return NAMES_NONE;
-    enum names_kind kind = names_find(m->options->names, s, (size_t)(colon - s));
+    const char *s = target.s, *colon = target.n && *s != ':' ? memchr(s, ':', target.n) : NULL;
+    enum names_kind kind = colon ? names_find(m->options->names, s, (size_t)(colon - s))
+                                 : NAMES_NONE;
     if (kind == NAMES_ALIAS)
-        return looks_like_file(s, n) ? NAMES_FILE : NAMES_NONE;
+        return looks_like_file(target) ? NAMES_FILE : NAMES_NONE;
     return kind;
 }
 
@@ -46,20 +40,14 @@ int markup_in_label(struct markup *m)
     return markup_top_is(m, LINK) && markup_top(m)->piped && markup_is_shown(markup_top(m)->names);
 }
 
-static int is_blank(const char *s, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!memchr(" \t\n" MARKUP_UNSEEN, s[i], 6))
-            return 0;
-    return 1;
-}
-
 /* Decodes "%C3%A9" in the target in the output from `from` on, unless no page can have the result
  * as its title: "a%3Cb". */
 static void decode_target(struct markup *m, size_t from)
 {
     char *s = m->out->data + from, *end = m->out->data + m->out->len, *to = s;
     struct buf *source = &m->rendered;
+    if (!memchr(s, '%', (size_t)(end - s)))
+        return;
     buf_set(source, s, (size_t)(end - s));
     for (; s < end; s++) {
         int high = *s == '%' && end - s > 2 ? hex_digit(s[1]) : -1;
@@ -113,8 +101,7 @@ static void show_relative(struct markup *m, size_t from)
  * without '#' if it leads to a section of the page. */
 static void show_target(struct markup *m, size_t from)
 {
-    if (memchr(m->out->data + from, '%', m->out->len - from))
-        decode_target(m, from);
+    decode_target(m, from);
     for (char *c = m->out->data + from; (c = strchr(c, '\''));)
         *c = MARKUP_APOSTROPHE;
     buf_clear(&m->rendered);
@@ -127,7 +114,7 @@ static void show_target(struct markup *m, size_t from)
     if (skip < n && s[skip] == '#')
         skip++;
     markup_cut(m->out, from, from + skip);
-    if (is_blank(m->out->data + from, n - skip))
+    if (!span_trim(markup_since(m, from)).n)
         markup_drop(m, from); /* [[ ]] */
 }
 
@@ -151,15 +138,17 @@ static void show_unlabelled(struct markup *m, const struct element *f)
  * its target as a title; that of "#Section" is this page. */
 static void take_target(struct markup *m, struct element *f)
 {
-    f->names = classify(m, m->out->data + f->out, m->out->len - f->out);
+    f->names = classify(m, span_trim(markup_since(m, f->out)));
     if (!markup_wants(m, PART_LINKS) || !markup_is_shown(f->names))
         return;
-    if (memchr(m->out->data + f->out, '%', m->out->len - f->out))
-        decode_target(m, f->out);
+    decode_target(m, f->out);
+    const struct span target = span_trim(markup_since(m, f->out));
+    const int colon = target.n && *target.s == ':';
     f->target = m->targets.len;
-    if (m->out->data[f->out] == '#' && m->options->page)
+    if (target.n && *target.s == '#' && m->options->page)
         buf_adds(&m->targets, m->options->page->title);
-    buf_add(&m->targets, m->out->data + f->out, m->out->len - f->out + 1); /* with NUL */
+    buf_add(&m->targets, target.s + colon, target.n - (size_t)colon);
+    buf_addc(&m->targets, '\0');
     for (char *s = m->targets.data + f->target; (s = strchr(s, '_'));)
         *s = ' ';
 }
@@ -222,18 +211,6 @@ static void show_source(struct markup *m, const struct element *f)
     buf_adds(m->out, "]]");
 }
 
-/* Adds a link to the page's parts: its target, and its label, which is the output from `from` on.
- */
-static void add_link(struct markup *m, const char *target, size_t from)
-{
-    struct span label = { m->out->data + from, m->out->len - from };
-    struct span title = span_trim(span_of(target));
-    if (title.n && *title.s == ':')
-        title = (struct span){ title.s + 1, title.n - 1 };
-    if (title.n)
-        structure_pair(&m->options->parts->json[PART_LINKS], "target", title, "label", label);
-}
-
 /* Returns 1 if the last argument of a file is a caption: it has a space or is longer than the words
  * that options of files are in any language, and it is no size and has no name. */
 static int is_caption(struct span s)
@@ -283,12 +260,14 @@ static void close_link(struct markup *m)
         show_target(m, f.out);
     else if (f.is_broken || !is_title(m, &f))
         show_source(m, &f);
-    else if (is_blank(m->out->data + f.out, m->out->len - f.out))
+    else if (!span_trim(markup_since(m, f.out)).n)
         show_unlabelled(m, &f);
     if (markup_is_shown(f.names))
         hide_sign(m, f.out);
-    if (markup_wants(m, PART_LINKS) && markup_is_shown(f.names) && !f.is_broken)
-        add_link(m, m->targets.data + f.target, f.out);
+    const struct span target = span_of(m->targets.data + f.target);
+    if (markup_wants(m, PART_LINKS) && markup_is_shown(f.names) && !f.is_broken && target.n)
+        structure_pair(&m->options->parts->json[PART_LINKS], "target", target, "label",
+                       markup_since(m, f.out));
     if (m->out->len == f.out)
         markup_drop(m, f.out); /* [[|]] */
     if (m->options->tables)
@@ -319,21 +298,11 @@ static const char *skip_scheme(const char *s, const char *end)
     return NULL;
 }
 
-/* Returns the length of the space at s, or 0 if there is none. */
-static size_t space_at(const char *s, const char *end)
-{
-    if (*s == ' ' || *s == '\t')
-        return 1;
-    unsigned c;
-    size_t n = *s & 0x80 ? utf8_read(s, (size_t)(end - s), &c) : 0;
-    return n > 1 && span_is_wide_space(c) ? n : 0; /* one byte is a part of another character */
-}
-
 /* Returns 1 for a character of an address, as in MediaWiki, else 0. Two apostrophes are markup. */
 static int is_in_address(const char *s, const char *end)
 {
     return (unsigned char)*s > ' ' && !strchr("[]<>\"\x7F", *s) &&
-           !(*s == '\'' && s + 1 < end && s[1] == '\'') && !space_at(s, end);
+           !(*s == '\'' && s + 1 < end && s[1] == '\'') && !whitespace_at(s, (size_t)(end - s));
 }
 
 /* Opens an external link with its address at s, after `brackets` opening brackets, and writes the
@@ -366,8 +335,8 @@ static const char *close_url(struct markup *m, const char *s)
     while (label < end && m->text[f.source] != '[' && is_in_address(label, end))
         label++;
     struct span address = { m->out->data + f.out + 1, (size_t)(label - m->out->data) - f.out - 1 };
-    for (size_t n; label < end && (n = space_at(label, end));)
-        label += n;
+    for (size_t n = 1; n; label += n)
+        n = *label == ' ' || *label == '\t' ? 1 : whitespace_wide_at(label, (size_t)(end - label));
     if (markup_wants(m, PART_EXTERNAL_LINKS))
         structure_pair(&m->options->parts->json[PART_EXTERNAL_LINKS], "target", address, "label",
                        (struct span){ label, (size_t)(end - label) });

@@ -19,8 +19,7 @@ void structure_coordinates(struct buf *json, const double at[2])
         buf_addf(json, "{\"latitude\": %.6g, \"longitude\": %.6g}", at[0], at[1]);
 }
 
-/* As structure_plain. is_list 1: the first line may be an item of a list, too. */
-static void add_plain(struct buf *out, struct span marked, int is_list)
+void structure_plain(struct buf *out, struct span marked, int is_list)
 {
     SCOPED(buf) line = BUF_INIT;
     struct lines l = LINES_OF(marked.s, marked.n);
@@ -35,15 +34,10 @@ static void add_plain(struct buf *out, struct span marked, int is_list)
     buf_rtrim(out);
 }
 
-void structure_plain(struct buf *out, struct span marked)
-{
-    add_plain(out, marked, 0);
-}
-
 void structure_text(struct buf *json, struct span marked)
 {
     SCOPED(buf) plain = BUF_INIT;
-    structure_plain(&plain, marked);
+    structure_plain(&plain, marked, 0);
     js_quote(json, plain.data, plain.len);
 }
 
@@ -106,7 +100,7 @@ void structure_call(struct buf *list, const struct wikitext_call *call)
         }
         buf_clear(&plain);
         if (!is_repeated(call, i + 1, count, name))
-            add_plain(&plain, value, is_list(call->arguments[i], value));
+            structure_plain(&plain, value, is_list(call->arguments[i], value));
         if (!plain.len)
             continue;
         buf_adds(list, before);

@@ -6,9 +6,9 @@
 
 #include "wikiprep/text/call.h"
 
-/* Appends the lines of marked text, without a last LF and, after the first line, which begins
- * inside a line of the source, without the signs of lists. */
-void structure_plain(struct buf *out, struct span marked);
+/* Appends the lines of marked text, without the signs of lists and without a last LF. is_list 0:
+ * the first line begins inside a line of the source, so that its signs are text. */
+void structure_plain(struct buf *out, struct span marked, int is_list);
 
 /* Appends marked text as a JSON string. Its lines are separated by LF. */
 void structure_text(struct buf *json, struct span marked);

@@ -566,7 +566,7 @@ static void on_reference(void *ctx, struct span name, struct span text, const ch
 {
     struct wikitext *w = ctx;
     buf_clear(&w->written);
-    structure_plain(&w->written, text);
+    structure_plain(&w->written, text, 0);
     add_reference(w, name, (struct span){ w->written.data, w->written.len }, links);
 }
 

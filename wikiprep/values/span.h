@@ -3,12 +3,7 @@
  */
 #pragma once
 
-#include "common/base/base.h"
-
-struct span {
-    const char *s;
-    size_t n;
-};
+#include "unicode/whitespace.h" /* struct span */
 
 struct span span_of(const char *s); /* a NUL-terminated string */
 static inline struct span span_between(const char *s, const char *end)
@@ -29,13 +24,6 @@ static inline const char *span_past(const char *s, const char *end, const char *
     while (s < end && *s && strchr(signs, *s)) /* strchr finds the 0 at the end, too */
         s++;
     return s;
-}
-
-/* Returns 1 for a space of Unicode outside of ASCII (category Zs), else 0. */
-static inline int span_is_wide_space(unsigned c)
-{
-    return c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x202F || c == 0x205F ||
-           c == 0x3000;
 }
 
 struct span span_trim(struct span s);       /* drops spaces and marks.h bytes at both ends */
