@@ -94,13 +94,17 @@ static int by_length(const void *a, const void *b)
     return x->count != y->count ? (x->count < y->count ? -1 : 1) : x < y ? -1 : x > y;
 }
 
+/* Runs all windows, the shorter first. The frequencies of LongRoPE are those of a batch's longest
+ * window, so that a batch has none for which they are others. */
 static void run_all(struct scorer *s, struct window *const *w, size_t n)
 {
+    const struct model_config *c = &s->net.model.config;
     for (size_t begin = 0, end; begin < n; begin = end) {
         int64_t T = 0;
         for (end = begin; end < n; end++) {
             int64_t longer = w[end]->count - 1 > T ? w[end]->count - 1 : T;
-            if (end > begin && longer * (int64_t)(end - begin + 1) > s->net.rows)
+            if (end > begin && (longer * (int64_t)(end - begin + 1) > s->net.rows ||
+                                model_is_longer(c, longer) != model_is_longer(c, T)))
                 break;
             T = longer;
         }

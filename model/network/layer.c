@@ -477,8 +477,7 @@ static void rotate(struct run *r, const struct layer_row *row, const struct plac
     if (c->rope_pause && (r->layer + 1) % c->rope_pause == 0)
         return;
     const struct ops_tokens *t = &r->in->tokens;
-    const int longer = c->rope_longer.divided &&
-                       (double)(t->first + t->T) > c->rope_stretch.original;
+    const int longer = model_is_longer(c, t->first + t->T);
     for (int i = 0; i < 2; i++) {
         const struct ops_rotary rotary = { .heads = i ? c->kv_heads : c->heads,
                                            .HS = c->head_width,

@@ -146,6 +146,14 @@ static inline int model_is_local(const struct model_config *c, int64_t layer)
     return c->local_pause && layer % c->local_pause != 0;
 }
 
+/* Returns 1 if rotary positions have the longer texts' frequencies in sequences of T tokens, else
+ * 0.
+ */
+static inline int model_is_longer(const struct model_config *c, int64_t T)
+{
+    return c->rope_longer.divided && (double)T > c->rope_stretch.original;
+}
+
 /* model_is_map returns 1 if row `row` of the tensor table is the matrix [in,out] of a linear map.
  * model_is_decoder returns 1 if it is the table that gives the logits of the next token or of a
  * masked word. Else they return 0. */

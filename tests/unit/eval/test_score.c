@@ -14,6 +14,7 @@
 #include "eval/subject.h"
 #include "eval/wiki.h"
 #include "model/folder/folder.h"
+#include "model/network/architecture.h"
 #include "tests/unit/arrays.h"
 #include "tests/unit/save_model.h"
 #include "tests/unit/set_path.h"
@@ -26,22 +27,23 @@ static char dir[] = "/tmp/test-score-XXXXXX";
 static struct scorer scorer;
 static uint32_t ids[TOKENS];
 
+static const struct model_config usual = { .layers = 2,
+                                           .width = 16,
+                                           .heads = 2,
+                                           .inner = 64,
+                                           .positions = POSITIONS,
+                                           .vocabulary = VOCABULARY,
+                                           .epsilon = 1e-5,
+                                           .init_std = .5 };
+
 /* Saves a small random model as a model folder in `dir`, and sets ids[TOKENS]. */
-static void make_model(void)
+static void make_model(const struct model_config *config)
 {
-    struct model_config config = { .layers = 2,
-                                   .width = 16,
-                                   .heads = 2,
-                                   .inner = 64,
-                                   .positions = POSITIONS,
-                                   .vocabulary = VOCABULARY,
-                                   .epsilon = 1e-5,
-                                   .init_std = .5 };
     struct model m;
     struct ops_array blocks[4];
     struct ops *o = ops_new(1);
     cr_assert(mkdtemp(dir) && o);
-    cr_assert_eq(model_init(&m, &config), 0);
+    cr_assert_eq(model_init(&m, config), 0);
     for (int b = 0; b < m.tensors.blocks; b++)
         blocks[b] = ops_buffer(o, OPS_F32, m.tensors.block_size[b]);
     for (size_t i = 0; i < m.tensors.count; i++)
@@ -56,12 +58,17 @@ static void make_model(void)
         ids[i] = (uint32_t)(i * i + i / 3) % VOCABULARY;
 }
 
-static void setup(void)
+static void setup_for(const struct model_config *config)
 {
-    make_model();
+    make_model(config);
     cr_assert_eq(network_open(&scorer.net, dir, HEAD_NEXT, "cpu", 2, OPS_F32, 40), 0, "%s",
                  err_get());
     scorer_init(&scorer);
+}
+
+static void setup(void)
+{
+    setup_for(&usual);
 }
 
 static void teardown(void)
@@ -100,6 +107,32 @@ Test(score, windows_side_by_side_equal_windows_alone)
         for (int64_t t = w[i].count - w[i].scored; t < w[i].count; t++)
             sum += loss_of(i, i + t);
         cr_expect_float_eq(w[i].loss, sum, 1e-4);
+    }
+}
+
+/* LongRoPE has other frequencies for texts of more than 6 tokens, and only for them. */
+TestSuite(score_longrope, .fini = teardown);
+
+Test(score_longrope, side_by_side)
+{
+    struct model_config c = usual;
+    c.architecture = &architecture_llama;
+    c.activation = OPS_SILU;
+    c.rope_stretch = (struct ops_stretch){ .original = 6, .scale = 1.1, .divided = 4 };
+    c.rope_longer = c.rope_stretch;
+    for (int i = 0; i < 4; i++) {
+        c.rope_stretch.divisors[i] = 1;
+        c.rope_longer.divisors[i] = 2 + (float)i;
+    }
+    setup_for(&c);
+    struct window w[8];
+    for (int i = 0; i < 8; i++)
+        w[i] = (struct window){ .ids = ids + i, .count = 4 + i, .scored = 2 };
+    cr_assert_eq(score_windows(&scorer, w, 8), 0, "%s", err_get());
+    for (int i = 0; i < 8; i++) {
+        struct window alone = w[i];
+        cr_assert_eq(score_windows(&scorer, &alone, 1), 0);
+        cr_expect_float_eq(w[i].loss, alone.loss, 1e-4, "%d: %g and %g", i, w[i].loss, alone.loss);
     }
 }
 
