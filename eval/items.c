@@ -1,6 +1,7 @@
 #include "eval/items.h"
 
 #include "common/base/log.h"
+#include "common/base/utf8.h"
 #include "unicode/whitespace.h"
 
 /* Windows that are scored together: enough that windows of similar length meet. */
@@ -57,10 +58,11 @@ int64_t items_add_lines(struct items *g, struct input *in, items_add_line add)
     int64_t added = 0;
     int more = 0;
     for (g->item = 1; more >= 0 && (more = input_line(in, &line, &n)) > 0; g->item++) {
-        if (!whitespace_strip(line, n).n)
+        const size_t skip = g->item == 1 ? utf8_mark(line, n) : 0;
+        if (!whitespace_strip(line + skip, n - skip).n)
             continue;
         buf_setf(&name, "%s:%llu", in->path, (unsigned long long)g->item);
-        int result = add(g, line, n, name.data);
+        int result = add(g, line + skip, n - skip, name.data);
         if (result < 0)
             more = -1;
         else if (items_end(g) < 0)

@@ -99,7 +99,13 @@ int file_read_text(const char *path, struct buf *out)
     if (file_read_any(path, out) < 0)
         return -1;
     size_t n = out->len - begin, valid = n ? utf8_valid(out->data + begin, n) : 0;
-    return valid < n ? err_set("%s: not valid UTF-8 at byte %zu", path, valid) : 0;
+    if (valid < n)
+        return err_set("%s: not valid UTF-8 at byte %zu", path, valid);
+    const size_t mark = n ? utf8_mark(out->data + begin, n) : 0;
+    if (mark)
+        memmove(out->data + begin, out->data + begin + mark, n - mark);
+    buf_truncate(out, out->len - mark);
+    return 0;
 }
 
 int file_read(const char *path, struct buf *out)

@@ -19,7 +19,8 @@
 int file_read(const char *path, struct buf *out);
 int file_read_any(const char *path, struct buf *out);
 int file_read_most(const char *path, uint64_t most, struct buf *out);
-int file_read_text(const char *path, struct buf *out); /* as file_read_any; -1 if not UTF-8 */
+/* Does what file_read_any does, for a text: -1 if it is not UTF-8. Leaves out a byte order mark. */
+int file_read_text(const char *path, struct buf *out);
 
 /* Returns the kind of file at `path`, following symbolic links; FILE_NONE, which is 0, if nothing
  * is there; or -1 with an error if the file system reports one: an I/O error does not mean that
