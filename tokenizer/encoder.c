@@ -29,7 +29,8 @@ struct encoder *encoder_new(const struct tokenizer *t)
     else
         e->split = split_new(&t->v.splitter);
     if (e->split && splitter_scans(&t->v.splitter) && t->v.model == VOCABULARY_BPE && !t->seams &&
-        !t->v.prefix_space && !t->v.normalizer.count && !(t->added[0].count && t->added[1].count))
+        !t->v.prefix_space && !t->v.normalizer.count && !(t->added[0].count && t->added[1].count) &&
+        !t->added[!t->added[0].count].overlap)
         e->marks = &t->added[!t->added[0].count];
     e->cache = wordcache_new(encode_unknown, e);
     buf_init(&e->repaired);

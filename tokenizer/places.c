@@ -82,22 +82,42 @@ static int encode_words(struct encoder *e, const char *text, size_t n, struct id
     return 0;
 }
 
-static size_t count_spaces(const char *bytes, size_t n, int from_the_end)
+static uint32_t count_spaces(const char *bytes, size_t n, int from_the_end)
 {
-    size_t i = 0;
+    uint32_t i = 0;
     while (i < n && bytes[from_the_end ? n - 1 - i : i] == ' ')
         i++;
     return i;
 }
 
-/* Moves *begin past the `left` spaces at a token's start and *end before the `right` spaces at its
- * end, as Hugging Face's ByteLevel does. `first` 1: it is the text's first token. */
-static void trim_place(const struct encoder *e, int first, uint32_t left, uint32_t right,
-                       uint32_t *begin, uint32_t *end)
+/* Returns the number of white space characters at the beginning of text[0..n) or, with from_the_end
+ * 1, at its end. The space of the byte alphabet is one. */
+static uint32_t count_blanks(const char *text, size_t n, int from_the_end)
+{
+    uint32_t blanks = 0, run = 0;
+    for (size_t i = 0, len; i < n; i += len) {
+        uint32_t c = utf8_get((const unsigned char *)text + i, &len);
+        int is = unicode_is(c, UNICODE_IS_SPACE) || c == alphabet_char(' ');
+        if (!is && !from_the_end)
+            return blanks;
+        blanks++;
+        run = is ? run + 1 : 0;
+    }
+    return from_the_end ? run : blanks;
+}
+
+/* Moves *begin past the spaces at a token's start and *end before those at its end, as Hugging
+ * Face's ByteLevel does. They are those of its spelling[0..n), which has any white space if it is
+ * text, not bytes. `first` 1: it is the text's first token. */
+static void trim_place(const struct encoder *e, int first, const char *spelling, size_t n,
+                       int is_text, uint32_t *begin, uint32_t *end)
 {
     const struct vocabulary *v = &e->t->v;
+    uint32_t (*const count)(const char *text, size_t n, int from_the_end) = is_text ? count_blanks
+                                                                                    : count_spaces;
     if (!v->trims_places)
         return;
+    uint32_t left = count(spelling, n, 0), right = count(spelling, n, 1);
     left = left == 1 && (first || !*begin) && v->keeps_first_space ? 0 : left;
     *begin = *begin + left < *end ? *begin + left : *end;
     if (right <= *end)
@@ -116,8 +136,7 @@ static void put_place(const struct encoder *e, uint32_t id, uint32_t points, con
     size_t len;
     const char *bytes = tokenizer_token(e->t, id, &len);
     end += !n;
-    trim_place(e, !begin, (uint32_t)count_spaces(bytes, len, 0),
-               (uint32_t)count_spaces(bytes, len, 1), &begin, &end);
+    trim_place(e, !begin, bytes, len, 0, &begin, &end);
     ids_add(begins, begin);
     ids_add(ends, end);
 }
@@ -157,55 +176,26 @@ struct placing {
     struct ids normalized; /* the origin of each byte of the normalized section */
     struct ids cut;        /* the origin of each byte of the text that was made of the normalized
                             * section and cut into pieces */
+    struct ids widths;     /* of a piece's tokens: bytes for which they stand */
+    struct ids spelled;    /* the origin of each byte of a piece's spelling in the byte alphabet */
 };
 
-/* Returns the number of white space characters at the beginning of text[0..n) or, with from_the_end
- * 1, at its end. */
-static uint32_t count_blanks(const char *text, size_t n, int from_the_end)
-{
-    uint32_t blanks = 0, run = 0;
-    for (size_t i = 0, len; i < n; i += len) {
-        int is = unicode_is(utf8_get((const unsigned char *)text + i, &len), UNICODE_IS_SPACE);
-        if (!is && !from_the_end)
-            return blanks;
-        blanks++;
-        run = is ? run + 1 : 0;
-    }
-    return from_the_end ? run : blanks;
-}
-
 /* Appends the token `id`, which covers the bytes [from, to) of a text whose bytes have these
- * origins, with its range. `added` is this text if the token is an added token, else NULL. Spaces
- * at the token's sides are counted in this text for an added token, in the token's spelling for
- * other tokens. */
+ * origins, with its range. Spaces at the token's sides are counted in `spelled`, which is this
+ * text, or in the token's own spelling if it is NULL. */
 static void place(const struct encoder *e, struct placing *p, uint32_t id, const uint32_t *origins,
-                  size_t from, size_t to, const char *added)
+                  size_t from, size_t to, const char *spelled)
 {
     uint32_t first = origins[from], last = origins[to - 1], none = (uint32_t)ORIGINS_NONE;
     uint32_t begin = p->points[p->section + (first == none ? 0 : first)];
     uint32_t end = last == none ? p->points[p->section] : p->points[p->section + last] + 1;
     size_t len = to - from;
-    const char *bytes = added ? added + from : tokenizer_token(e->t, id, &len);
-    uint32_t left = added ? count_blanks(bytes, len, 0) : (uint32_t)count_spaces(bytes, len, 0),
-             right = added ? count_blanks(bytes, len, 1) : (uint32_t)count_spaces(bytes, len, 1);
-    trim_place(e, p->ids->count == p->before, left, right, &begin, &end);
+    const char *bytes = spelled ? spelled + from : tokenizer_token(e->t, id, &len);
+    trim_place(e, p->ids->count == p->before, bytes, len, spelled || !e->t->v.byte_level, &begin,
+               &end);
     ids_add(p->ids, id);
     ids_add(p->begins, begin);
     ids_add(p->ends, end);
-}
-
-/* Returns 1 if the character at text[at], with prefix or suffix if it needs them, is a token of the
- * model, else 0. Sets *len to its length in bytes. */
-static int is_known(const struct encoder *e, const char *text, size_t at, size_t n, size_t *len)
-{
-    const struct vocabulary *v = &e->t->v;
-    SCOPED(buf) name = BUF_INIT;
-    utf8_get((const unsigned char *)text + at, len);
-    buf_adds(&name, at ? v->prefix : "");
-    buf_add(&name, text + at, *len);
-    buf_adds(&name, at + *len == n ? v->suffix : "");
-    int64_t id = vocabulary_find(v, name.data, name.len);
-    return id >= 0 && v->tokens[id].in_model;
 }
 
 static int begins_with(const struct encoder *e, uint32_t id, const char *text, size_t n)
@@ -215,31 +205,20 @@ static int begins_with(const struct encoder *e, uint32_t id, const char *text, s
     return bytes && len <= n && !memcmp(bytes, text, len);
 }
 
-/* Returns the number of bytes of text[at..n) that the unknown token at `at` stands for. `next`
- * points to the id after that token, or is NULL if there is none. */
-static size_t unknown_length(const struct encoder *e, const char *text, size_t at, size_t n,
+/* Returns the number of bytes of text[0..n) that Unigram's unknown token stands for: up to the
+ * token `next`, or all of them if this is NULL. They may spell the unknown token. */
+static size_t unknown_length(const struct encoder *e, const char *text, size_t n,
                              const uint32_t *next)
 {
-    const struct vocabulary *v = &e->t->v;
-    const int unigram = v->model == VOCABULARY_UNIGRAM;
-    size_t len, end = at;
-    if (v->byte_level)
-        return 1;
-    if (v->model == VOCABULARY_WORDPIECE || v->model == VOCABULARY_WORDLEVEL)
-        return n - at;
+    const uint32_t unknown = (uint32_t)e->t->v.roles[TOKENIZER_UNKNOWN];
+    size_t len, end = 0;
     do {
         utf8_get((const unsigned char *)text + end, &len);
+        if (begins_with(e, unknown, text + end, n - end))
+            tokenizer_token(e->t, unknown, &len);
         end += len;
-    } while (end < n && (unigram || v->fuse_unknown) && !is_known(e, text, end, n, &len) &&
-             !(unigram && next && begins_with(e, *next, text + end, n - end)));
-    return end - at;
-}
-
-static int is_byte_of(const struct encoder *e, uint32_t id, const char *text)
-{
-    size_t len;
-    const char *name = tokenizer_token(e->t, id, &len);
-    return e->t->v.byte_fallback && name && alphabet_named(name, len) == (unsigned char)*text;
+    } while (end < n && !(next && begins_with(e, *next, text + end, n - end)));
+    return end;
 }
 
 /* Returns how many of the ids are byte tokens such as <0x0A>, which stand for one byte each of
@@ -247,73 +226,102 @@ static int is_byte_of(const struct encoder *e, uint32_t id, const char *text)
 static size_t count_byte_tokens(const struct encoder *e, const uint32_t *ids, size_t count,
                                 const char *text, size_t n)
 {
-    size_t k = 0;
-    while (k < count && k < n && is_byte_of(e, ids[k], text + k))
-        k++;
+    size_t k = 0, len;
+    for (; k < count && k < n && e->t->v.byte_fallback; k++) {
+        const char *name = tokenizer_token(e->t, ids[k], &len);
+        if (alphabet_named(name, len) != (unsigned char)text[k])
+            break;
+    }
     return k;
 }
 
-/* Returns the number of bytes of text for which the token `id` stands, without prefix and suffix.
- * first, last: 1 if it is the first or the last token of its piece. */
-static size_t spelled_length(const struct encoder *e, uint32_t id, int first, int last)
+/* Appends the tokens of a piece that Unigram encoded. The bytes of an unknown character all have
+ * its range. */
+static void place_unigram(const struct encoder *e, struct placing *p, const uint32_t *ids,
+                          size_t count, const char *text, size_t n, const uint32_t *origins)
 {
-    const struct vocabulary *v = &e->t->v;
-    size_t len = 0;
-    tokenizer_token(e->t, id, &len);
-    const char *prefix = v->model == VOCABULARY_WORDPIECE ? wordpiece_prefix : v->prefix;
-    return len - (first ? 0 : strlen(prefix)) - (last ? strlen(v->suffix) : 0);
+    for (size_t i = 0, at = 0, len; i < count && at < n; at += len) {
+        size_t bytes = len = count_byte_tokens(e, ids + i, count - i, text + at, n - at);
+        for (size_t k = 0; k < bytes; k++)
+            place(e, p, ids[i++], origins, at, at + len, NULL);
+        if (bytes)
+            continue;
+        tokenizer_token(e->t, ids[i], &len);
+        if (ids[i] == e->t->v.roles[TOKENIZER_UNKNOWN])
+            len = unknown_length(e, text + at, n - at, i + 1 < count ? ids + i + 1 : NULL);
+        len = len && len <= n - at ? len : n - at;
+        place(e, p, ids[i++], origins, at, at + len, text);
+    }
 }
 
-/* Appends the tokens of a piece of a byte-level vocabulary that drops the bytes it lacks. As in
- * Hugging Face's BPE, the tokens follow one another without gaps in the piece's spelling in the
- * byte alphabet, so behind a dropped byte they have ranges before their real ones. */
-static void place_dropping(const struct encoder *e, struct placing *p, const uint32_t *ids,
-                           size_t count, const char *text, size_t n, const uint32_t *origins)
+/* Sets p->widths to the lengths of the tokens' spellings, without prefix and suffix. Returns 1 if
+ * the tokens are sure to stand for the piece's n bytes one after another, else 0. */
+static int find_tiles(const struct encoder *e, struct placing *p, const uint32_t *ids, size_t count,
+                      size_t n)
 {
-    SCOPED(ids) spelled = { 0 }; /* the origin of each byte of the spelling */
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = alphabet_width(text + i, 1); k; k--)
-            ids_add(&spelled, origins[i]);
-    for (size_t i = 0, at = 0; i < count; i++) {
-        size_t len;
-        const char *bytes = tokenizer_token(e->t, ids[i], &len);
-        len = alphabet_width(bytes, len);
-        place(e, p, ids[i], spelled.data, at, at + len, NULL);
-        at += len;
+    const struct vocabulary *v = &e->t->v;
+    const int64_t unknown = v->roles[TOKENIZER_UNKNOWN];
+    size_t len = 0, all = 0;
+    int sure = unknown >= 0 || (!*v->prefix && !v->byte_fallback);
+    p->widths.count = 0;
+    for (size_t i = 0; i < count; i++) {
+        tokenizer_token(e->t, ids[i], &len);
+        len -= (i ? strlen(v->prefix) : 0) + (i + 1 == count ? strlen(v->suffix) : 0);
+        sure &= ids[i] != unknown;
+        all += len;
+        ids_add(&p->widths, (uint32_t)len);
+    }
+    return sure && all == n;
+}
+
+/* Appends the tokens of a piece that BPE encoded. Where it dropped characters, the tokens after
+ * them have ranges before their real ones, because they follow one another without gaps, as in
+ * Hugging Face's BPE; so do bytes, in the piece's spelling in the byte alphabet. */
+static void place_pairs(struct encoder *e, struct placing *p, const uint32_t *ids, size_t count,
+                        const char *text, size_t n, const uint32_t *origins)
+{
+    if (!find_tiles(e, p, ids, count, n)) {
+        p->spelled.count = p->widths.count = 0;
+        subword_widths(e->t->subword, &e->scratch, text, n, ids, count, &p->widths);
+        for (size_t i = 0; i < n && e->t->v.byte_level; i++)
+            for (size_t k = alphabet_width(text + i, 1); k; k--)
+                ids_add(&p->spelled, origins[i]);
+        if (e->t->v.byte_level)
+            origins = p->spelled.data;
+    }
+    for (size_t i = 0, at = 0; i < count; at += p->widths.data[i++]) {
+        const size_t width = p->widths.data[i], from = width || !at ? at : at - 1;
+        place(e, p, ids[i], origins, from, from + width + !width, NULL);
+    }
+}
+
+/* Appends the tokens of a word that WordPiece or WordLevel encoded. An only token, which may be the
+ * unknown one, covers the word. */
+static void place_word(const struct encoder *e, struct placing *p, const uint32_t *ids,
+                       size_t count, size_t n, const uint32_t *origins)
+{
+    for (size_t i = 0, at = 0, len = n; i < count; i++, at += len) {
+        if (count > 1)
+            tokenizer_token(e->t, ids[i], &len);
+        len -= i ? strlen(wordpiece_prefix) : 0;
+        place(e, p, ids[i], origins, at, at + len, NULL);
     }
 }
 
 /* Appends the tokens ids[count] of a piece and their ranges. `origins` are those of the text that
  * holds the piece. */
-static void place_piece(const struct encoder *e, struct placing *p, const uint32_t *ids,
-                        size_t count, const struct pieces *piece, const uint32_t *origins)
+static void place_piece(struct encoder *e, struct placing *p, const uint32_t *ids, size_t count,
+                        const struct pieces *piece, const uint32_t *origins)
 {
     const char *text = piece->text + *piece->begins;
     const size_t n = *piece->ends - *piece->begins;
-    const int64_t unknown = tokenizer_role(e->t, TOKENIZER_UNKNOWN);
     origins += *piece->begins;
-    if (e->t->drops && e->t->v.byte_level && unknown < 0) {
-        place_dropping(e, p, ids, count, text, n, origins);
-        return;
-    }
-    for (size_t i = 0, at = 0, len; i < count && at < n; at += len) {
-        size_t bytes = count_byte_tokens(e, ids + i, count - i, text + at, n - at);
-        const int together = e->t->v.model == VOCABULARY_UNIGRAM;
-        if (bytes) {
-            for (size_t k = 0; k < bytes; k++)
-                place(e, p, ids[i + k], origins, together ? at : at + k,
-                      together ? at + bytes : at + k + 1, NULL);
-            i += bytes;
-            len = bytes;
-            continue;
-        }
-        len = ids[i] == unknown && !begins_with(e, ids[i], text + at, n - at)
-                  ? unknown_length(e, text, at, n, i + 1 < count ? ids + i + 1 : NULL)
-                  : spelled_length(e, ids[i], !i, i + 1 == count);
-        if (!len || len > n - at)
-            len = n - at;
-        place(e, p, ids[i++], origins, at, at + len, NULL);
-    }
+    if (e->t->v.model == VOCABULARY_BPE)
+        place_pairs(e, p, ids, count, text, n, origins);
+    else if (e->t->v.model == VOCABULARY_UNIGRAM)
+        place_unigram(e, p, ids, count, text, n, origins);
+    else
+        place_word(e, p, ids, count, n, origins);
 }
 
 /* Returns the origins of the text that encoder_cut makes of the n normalized bytes, whose origins
@@ -457,6 +465,8 @@ static int encode_traced(struct encoder *e, const char *text, size_t n,
     free(p.points);
     ids_release(&p.normalized);
     ids_release(&p.cut);
+    ids_release(&p.widths);
+    ids_release(&p.spelled);
     return result;
 }
 

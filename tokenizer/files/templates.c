@@ -105,7 +105,9 @@ static int read_fixed(struct vocabulary *v, const struct js *post, int between,
 /* Reads how token ranges are reported. */
 static void read_places(struct vocabulary *v, const struct js *post)
 {
-    v->trims_places = js_flag(post, "trim_offsets", 1);
+    if (!js_flag(post, "trim_offsets", 1))
+        return;
+    v->trims_places = 1;
     v->keeps_first_space = js_flag(post, "add_prefix_space", 1);
 }
 

@@ -33,14 +33,19 @@ static void put_pair(struct added_set *s, unsigned first, unsigned second)
 void added_finish(struct added_set *s)
 {
     SCOPED_MEM struct trie_key *keys = mem_alloc((s->count + 1) * sizeof *keys);
+    int absorbs = 0, blank = 0;
+    size_t len;
     for (size_t i = 0; i < s->count; i++) {
         const unsigned char *text = (const unsigned char *)s->items[i].text;
         keys[i] = (struct trie_key){ s->items[i].text, s->items[i].len, (uint32_t)i };
         s->first[text[0]] = 1;
+        absorbs |= s->items[i].token.rstrip;
+        blank |= unicode_is(utf8_get(text, &len), UNICODE_IS_SPACE);
         for (unsigned second = 0; second < 256; second++)
             if (s->items[i].len == 1 || text[1] == second)
                 put_pair(s, text[0], second);
     }
+    s->overlap = absorbs && blank;
     trie_init(&s->trie, keys, s->count);
 }
 
@@ -121,14 +126,19 @@ static int is_single(const struct added_walk *w)
            !(w->end < w->n && is_at(w, w->end, UNICODE_IS_WORD, &len));
 }
 
-static void take_spaces(struct added_walk *w, const struct added_token *token)
+/* Adds to the match the white space that its token absorbs. Returns 1, or 0 if the match before it
+ * has absorbed all of it. */
+static int take_spaces(struct added_walk *w, const struct added_token *token)
 {
     size_t len;
+    if (token->lstrip && w->begin < w->done)
+        w->begin = w->done;
     while (token->lstrip && w->begin > w->done &&
            is_at(w, before(w, w->begin), UNICODE_IS_SPACE, &len))
         w->begin = before(w, w->begin);
     while (token->rstrip && w->end < w->n && is_at(w, w->end, UNICODE_IS_SPACE, &len))
         w->end += len;
+    return w->begin < w->end;
 }
 
 int added_next(const struct added_set *s, struct added_walk *w, int special)
@@ -147,9 +157,9 @@ int added_next(const struct added_set *s, struct added_walk *w, int special)
         w->end = w->at += len;
         if ((item->token.special && !special) || (item->token.single_word && !is_single(w)))
             continue;
-        take_spaces(w, &item->token);
         w->id = item->token.id;
-        return 1;
+        if (take_spaces(w, &item->token))
+            return 1;
     }
     return 0;
 }

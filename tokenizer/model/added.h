@@ -24,6 +24,7 @@ struct added_set {
     } * items;
     size_t count, cap;
     int all_special;
+    int overlap; /* a match may begin in the white space that another one has absorbed */
     unsigned char first[256];   /* 1: a token begins with this byte */
     uint64_t pairs[65536 / 64]; /* bit set: a token may begin with these two bytes */
     struct trie trie;           /* of the spellings, with the indices of their items */

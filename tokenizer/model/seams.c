@@ -96,6 +96,18 @@ static void put_token(struct seams *s, const char *bytes, size_t n)
     }
 }
 
+/* Unigram joins unknown characters and a spelling of the unknown token beside them: characters at
+ * the ends of this spelling count as unknown, so that no cut is between the two. */
+static void forget_unknown(struct seams *s, const struct vocabulary *v)
+{
+    size_t n = 0, len;
+    const char *bytes = vocabulary_bytes(v, (uint32_t)v->roles[TOKENIZER_UNKNOWN], &n);
+    for (size_t i = 0; i < n && v->model == VOCABULARY_UNIGRAM; i += len) {
+        uint32_t c = utf8_get((const unsigned char *)bytes + i, &len);
+        s->known[c >> 6] &= ~((uint64_t)1 << (c & 63));
+    }
+}
+
 /* Returns NULL if texts of this vocabulary cannot be cut in this way. Takes pairs of neighbours
  * only from tokens of the model, because others are neither made by merges nor the token of a
  * character. */
@@ -118,6 +130,7 @@ struct seams *seams_new(const struct vocabulary *v)
         if (bytes && v->tokens[id].in_model && utf8_valid(bytes, n) == n)
             put_token(s, bytes, n);
     }
+    forget_unknown(s, v);
     for (uint32_t c = 0; c < ASCII; c++) {
         for (uint32_t right = 0; right < ASCII; right++)
             s->ascii[c][right] = !s->ascii[c][right] && are_known(s, c, right);

@@ -1,6 +1,7 @@
 #include "tokenizer/model/subword.h"
 
 #include "common/base/utf8.h"
+#include "tokenizer/model/alphabet.h"
 #include "tokenizer/model/vocabulary.h"
 #include "tokenizer/model/wordpiece.h"
 
@@ -94,29 +95,39 @@ void subword_scratch_release(struct subword_scratch *s)
 
 /* ---- BPE over characters --------------------------------------------------------------------- */
 
-/* Appends the tokens of the bytes of `name`. Returns 1, or 0 if one of them is missing; then
- * appends nothing. */
-static int fall_back(const struct subword *s, const struct buf *name, struct ids *ids)
+static void put(struct subword_scratch *scratch, int64_t id, size_t width, struct ids *widths)
 {
+    ids_add(&scratch->ids, (uint32_t)id);
+    if (widths)
+        ids_add(widths, (uint32_t)width);
+}
+
+/* Appends the tokens of the bytes of scratch->name, which holds a character of `len` bytes after a
+ * prefix of `before` bytes; prefix and suffix have no width. Returns 1, or 0 if one of the tokens
+ * is missing; then appends nothing. */
+static int fall_back(const struct subword *s, struct subword_scratch *scratch, size_t before,
+                     size_t len, struct ids *widths)
+{
+    const struct buf *name = &scratch->name;
     for (size_t i = 0; i < name->len; i++)
         if (s->fallback[(unsigned char)name->data[i]] < 0)
             return 0;
     for (size_t i = 0; i < name->len; i++)
-        ids_add(ids, (uint32_t)s->fallback[(unsigned char)name->data[i]]);
+        put(scratch, s->fallback[(unsigned char)name->data[i]], i - before < len, widths);
     return 1;
 }
 
 /* Appends the tokens of the piece's characters, or of its bytes if tokens are byte strings, to
- * scratch->ids. With fuse_unknown, a run of unknown
+ * scratch->ids and, unless `widths` is NULL, the number of bytes of each, which count as in the
+ * byte alphabet if tokens are byte strings, to `widths`. With fuse_unknown, a run of unknown
  * characters becomes one unknown token, so this token is written only when a known character or the
  * end follows. Byte tokens do not end such a run, as in Hugging Face's BPE. */
 static void put_characters(const struct subword *s, struct subword_scratch *scratch,
-                           const char *piece, size_t n)
+                           const char *piece, size_t n, struct ids *widths)
 {
     const struct vocabulary *v = s->v;
     int64_t unknown = v->roles[TOKENIZER_UNKNOWN];
-    int waiting = 0;
-    size_t len;
+    size_t len, waiting = 0; /* bytes of unknown characters that have no token yet */
     if (!scratch->name.data)
         buf_init(&scratch->name);
     for (size_t i = 0; i < n; i += len) {
@@ -125,28 +136,57 @@ static void put_characters(const struct subword *s, struct subword_scratch *scra
         if (!v->byte_level)
             c = utf8_get((const unsigned char *)piece + i, &len);
         if (s->characters && !waiting && c < CHARACTERS && s->characters[c] != NO_ID) {
-            ids_add(&scratch->ids, s->characters[c]);
+            put(scratch, s->characters[c], len, widths);
             continue;
         }
         buf_clear(&scratch->name);
         if (i)
             buf_adds(&scratch->name, v->prefix);
+        const size_t before = scratch->name.len;
         buf_add(&scratch->name, piece + i, len);
         if (i + len == n)
             buf_adds(&scratch->name, v->suffix);
         int64_t id = find_token(v, scratch->name.data, scratch->name.len);
-        if (id < 0 && v->byte_fallback && fall_back(s, &scratch->name, &scratch->ids))
+        if (id < 0 && v->byte_fallback && fall_back(s, scratch, before, len, widths))
             continue;
         if (id < 0 && unknown < 0)
             continue;
-        if (waiting && (id >= 0 || !v->fuse_unknown))
-            ids_add(&scratch->ids, (uint32_t)unknown);
-        waiting = id < 0;
+        if (waiting && (id >= 0 || !v->fuse_unknown)) {
+            put(scratch, unknown, waiting, widths);
+            waiting = 0;
+        }
+        const size_t width = v->byte_level ? alphabet_width(piece + i, 1) : len;
         if (id >= 0)
-            ids_add(&scratch->ids, (uint32_t)id);
+            put(scratch, id, width, widths);
+        else
+            waiting += width;
     }
     if (waiting)
-        ids_add(&scratch->ids, (uint32_t)unknown);
+        put(scratch, unknown, waiting, widths);
+}
+
+void subword_widths(const struct subword *s, struct subword_scratch *scratch, const char *piece,
+                    size_t n, const uint32_t *ids, size_t count, struct ids *out)
+{
+    struct ids *parts = &scratch->ids, *widths = &scratch->merged;
+    size_t len, more, k = 0;
+    if (s->v->ignore_merges && find_token(s->v, piece, n) >= 0) {
+        ids_add(out, (uint32_t)(s->v->byte_level ? alphabet_width(piece, n) : n));
+        return;
+    }
+    parts->count = widths->count = 0;
+    put_characters(s, scratch, piece, n, widths);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t width = 0;
+        size_t made = 0; /* bytes of the parts' names, joined */
+        vocabulary_bytes(s->v, ids[i], &len);
+        do {
+            vocabulary_bytes(s->v, parts->data[k], &more);
+            made += more - (made ? strlen(s->v->prefix) : 0);
+            width += widths->data[k++];
+        } while (made < len && k < parts->count);
+        ids_add(out, width);
+    }
 }
 
 static int put_word(const struct vocabulary *v, const char *word, size_t n, struct ids *out)
@@ -180,7 +220,7 @@ static int encode_pairs(const struct subword *s, struct subword_scratch *scratch
         if (n >= NO_ID)
             return err_set("the text has a piece of %zu bytes that cannot be split: too long", n);
         if (!s->bytes)
-            put_characters(s, scratch, piece, n);
+            put_characters(s, scratch, piece, n, NULL);
         else if (bpe_begin(s->bpe, piece, n, ids) < 0)
             return -1;
         list_ends[lists++] = ids->count;

@@ -52,3 +52,9 @@ int subword_encode_next(const struct subword *s, struct subword_scratch *scratch
  * out->data[ends[i]]. Errors are as for subword_encode. */
 int subword_encode_all(const struct subword *s, struct subword_scratch *scratch,
                        const struct pieces *p, struct ids *out, size_t *ends);
+
+/* For BPE: appends to `out` how many bytes of piece[0..n) each of its tokens ids[0..count) stands
+ * for, which count as in the byte alphabet if the model is byte-level. Characters that are left out
+ * count for no token. */
+void subword_widths(const struct subword *s, struct subword_scratch *scratch, const char *piece,
+                    size_t n, const uint32_t *ids, size_t count, struct ids *out);

@@ -270,7 +270,7 @@ void vocabulary_byte_ids(const struct vocabulary *v, int64_t byte_ids[256])
     for (int i = 0; i < 256; i++) {
         char c = (char)i;
         int64_t id = vocabulary_find(v, &c, 1);
-        byte_ids[i] = id >= 0 && v->tokens[id].kind == TOKEN_MODEL ? id : -1;
+        byte_ids[i] = id >= 0 && v->tokens[id].in_model ? id : -1;
     }
 }
 

@@ -153,3 +153,94 @@ Test(places, of_bytes_with_spaces_about_them)
     }
     buf_release(&json);
 }
+
+/* Ids and places of what the model does not know, of prefixes and of white space, as Hugging Face's
+ * tokenizers give them. */
+Test(places, of_what_the_model_leaves_out_or_joins)
+{
+#define LEVEL(trims)                                                                               \
+    "{\"type\":\"ByteLevel\",\"use_regex\":false,\"add_prefix_space\":false,"                      \
+    "\"trim_offsets\":" trims "}"
+#define SPACE(left, right)                                                                         \
+    "\"added_tokens\":[{\"id\":2,\"content\":\" \",\"normalized\":false,\"lstrip\":" left          \
+    ",\"rstrip\":" right "}],"
+    static const struct {
+        const char *json, *text;
+        uint32_t count, tokens[9][3];
+    } cases[] = {
+        { "\"model\":{\"vocab\":{\"S\":0,\"a\":1,\"@@b\":2},\"unk_token\":\"a\",\"merges\":[],"
+          "\"continuing_subword_prefix\":\"@@\"}",
+          "Sab",
+          3,
+          { { 0, 0, 1 }, { 1, 1, 2 }, { 2, 2, 3 } } },
+        { "\"model\":{\"vocab\":{\"##x\":0},\"merges\":[],\"continuing_subword_prefix\":\"##\"}",
+          "\u00E9xx",
+          2,
+          { { 0, 0, 1 }, { 0, 0, 1 } } },
+        { "\"model\":{\"vocab\":{\"?\":0,\"u\":1,\"?u\":2},\"unk_token\":\"?u\",\"merges\":[],"
+          "\"fuse_unk\":true}",
+          "S\u00E9?uSx",
+          4,
+          { { 2, 0, 2 }, { 0, 2, 3 }, { 1, 3, 4 }, { 2, 4, 6 } } },
+        { "\"model\":{\"type\":\"Unigram\",\"unk_id\":0,\"vocab\":[[\"<unk>\",-1],[\"<\",-2],"
+          "[\"a\",-2]]}",
+          "\u00E9<unk>\u00E9a<unk>",
+          3,
+          { { 0, 0, 7 }, { 2, 7, 8 }, { 0, 8, 13 } } },
+        { "\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"\\n\":0},\"unk_token\":\"\\n\"},"
+          "\"post_processor\":" LEVEL("true"),
+          "\n",
+          1,
+          { { 0, 1, 1 } } },
+        { "\"model\":{\"type\":\"Unigram\",\"unk_id\":0,\"vocab\":[[\"?\",-1]]},"
+          "\"post_processor\":" LEVEL("true"),
+          "\n",
+          1,
+          { { 0, 1, 1 } } },
+        { "\"model\":{\"vocab\":{\"\u0120\":0},\"merges\":[]},\"pre_tokenizer\":" LEVEL(
+              "true") ","
+                      "\"post_processor\":{\"type\":\"Sequence\",\"processors\":[" LEVEL(
+                          "true") "," LEVEL("false") "]}",
+          " ",
+          1,
+          { { 0, 1, 1 } } },
+        { "\"model\":{\"vocab\":{\"a\":0,\"b\":1},\"merges\":[]},\"pre_tokenizer\":" LEVEL(
+              "true") ","
+                      "\"added_tokens\":[{\"id\":1,\"content\":\"b\",\"special\":true,\"normalized\":false}]",
+          "ab",
+          2,
+          { { 0, 0, 1 }, { 1, 1, 2 } } },
+        { SPACE("true", "true") "\"model\":{\"type\":\"WordLevel\",\"vocab\":{\"a\":0,\"b\":1},"
+                                "\"unk_token\":\"a\"}",
+          "a   b",
+          3,
+          { { 0, 0, 1 }, { 2, 1, 4 }, { 1, 4, 5 } } },
+        { SPACE("false", "true") "\"model\":{\"vocab\":{\"a\":0,\"b\":1},\"merges\":[]},"
+                                 "\"pre_tokenizer\":{\"type\":\"Sequence\",\"pretokenizers\":["
+                                 "{\"type\":\"Split\",\"behavior\":\"Isolated\",\"pattern\":"
+                                 "{\"Regex\":\"[a-z]|[^a-z]\"}}," LEVEL("true") "]}",
+          "a   b",
+          5,
+          { { 0, 0, 1 }, { 2, 1, 4 }, { 2, 2, 4 }, { 2, 3, 4 }, { 1, 4, 5 } } },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct vocabulary v;
+        struct buf json = buf_format("{%s}", cases[i].json);
+        struct ids plain = { 0 };
+        vocabulary_init(&v);
+        cr_assert_eq(tokenizer_json_parse(&v, json.data, json.len, "x"), 0, "%s", err_get());
+        struct tokenizer *t = tokenizer_from_vocabulary(&v);
+        struct encoder *e = encoder_new(t);
+        encode(e, cases[i].text, strlen(cases[i].text));
+        cr_expect_eq(ids.count, cases[i].count, "case %zu: %zu tokens", i, ids.count);
+        for (uint32_t k = 0; k < cases[i].count && k < ids.count; k++)
+            expect_place(k, cases[i].tokens[k][0], cases[i].tokens[k][1], cases[i].tokens[k][2]);
+        encoder_encode(e, cases[i].text, strlen(cases[i].text), TOKENIZER_ORDINARY, &plain);
+        cr_expect_eq(plain.count, ids.count, "case %zu: %zu tokens", i, plain.count);
+        cr_expect_arr_eq(plain.data, ids.data, plain.count * sizeof *plain.data);
+        ids_release(&plain);
+        encoder_free(e);
+        tokenizer_free(t);
+        buf_release(&json);
+    }
+}
