@@ -632,20 +632,23 @@ static int choose_validation(struct settings *s, struct buf *path)
 }
 
 /* A resumed run needs of the model that it started from no more than its shape. If that model is
- * gone, or taken from the settings, chooses the newest checkpoint in its place. Sets *path to its
- * name, which *s borrows. */
+ * gone, or taken from the settings, or the vocabulary is gone, chooses the newest checkpoint in its
+ * place. Sets *path to its name, which *s borrows. */
 static int choose_base(struct settings *s, struct buf *path)
 {
-    const int gone = s->start_from ? file_look(s->start_from) == FILE_NONE
+    const int base = s->start_from ? file_look(s->start_from) == FILE_NONE
                                    : tool_given("start-from");
-    if (!s->resume || !gone)
+    const int vocab = s->vocab && file_look(s->vocab) == FILE_NONE;
+    if (!s->resume || !(base || vocab))
         return 0;
     if (checkpoint_newest(s->output, path) < 0)
         return -1;
-    if (path->len) {
-        log_info("the shape of the model is that of '%s'", path->data);
-        s->start_from = path->data;
-    }
+    if (!path->len)
+        return 0;
+    log_info("%s%s%s from '%s'", base ? "the shape of the model" : "", base && vocab ? " and " : "",
+             vocab ? "the vocabulary" : "", path->data);
+    s->start_from = base ? path->data : s->start_from;
+    s->vocab = vocab ? path->data : s->vocab;
     return 0;
 }
 

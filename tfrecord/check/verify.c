@@ -13,17 +13,17 @@
 #include "tfrecord/formats/record_file.h"
 #include "tfrecord/publish/stage.h"
 
-static void good(struct verify *v, const char *line)
+/* Reports a file: by `line` if `result` is 0, else by the error that was set. */
+static void tell(struct verify *v, int result, const char *line)
 {
     v->files++;
-    v->good(line);
+    v->failed += result < 0;
+    result < 0 ? v->bad(err_get()) : v->good(line);
 }
 
 static void bad(struct verify *v)
 {
-    v->files++;
-    v->failed++;
-    v->bad(err_get());
+    tell(v, -1, NULL);
 }
 
 /* Checks the file against its line in the manifest; does nothing if there is none. Returns 0, or -1
@@ -109,7 +109,7 @@ static void tell_good(struct verify *v, const char *path, const struct record_fi
     if (f->how != COMPRESS_NONE)
         buf_addf(&line, ", %" PRIu64 " as %s", f->packed.bytes, compress_name(f->how));
     buf_adds(&line, indexed ? ", index" : "");
-    good(v, line.data);
+    tell(v, 0, line.data);
 }
 
 static void verify_tfrecord(struct verify *v, const char *path, const struct manifest *m)
@@ -138,22 +138,15 @@ static void verify_tfrecord(struct verify *v, const char *path, const struct man
  * manifest at `path`, and reports it as good or bad. Does nothing if none is listed. */
 static void verify_tokenizer(struct verify *v, const char *path, const struct manifest *m)
 {
-    SCOPED(buf) line = BUF_INIT;
-    struct file_map map;
+    SCOPED_BY(file_unmap) struct file_map map = { 0 };
     if (!m->tokenizer)
         return;
     SCOPED(buf) file = file_beside(path, m->tokenizer);
-    if (file_map(&map, file.data) < 0) {
-        bad(v);
-    } else {
-        buf_addf(&line, "%s: ok, %" PRIu64 " byte%s", file.data, map.bytes, noun_end(map.bytes));
-        if (check_listing(m, file.data, 0, &map) < 0)
-            bad(v);
-        else
-            good(v, line.data);
-        v->bytes += map.bytes;
-        file_unmap(&map);
-    }
+    const int result = file_map(&map, file.data) < 0 ? -1 : check_listing(m, file.data, 0, &map);
+    SCOPED(buf) line = buf_format("%s: ok, %" PRIu64 " byte%s", file.data, map.bytes,
+                                  noun_end(map.bytes));
+    tell(v, result, line.data);
+    v->bytes += map.bytes;
 }
 
 /* ---- Megatron ----------------------------------------------------------------------------- */
@@ -172,23 +165,18 @@ static void verify_megatron(struct verify *v, const char *prefix)
 {
     SCOPED_BY(megatron_close) struct megatron pair = { 0 };
     SCOPED(manifest) m = { 0 };
-    SCOPED(buf) line = BUF_INIT;
     const int there = load_manifest(&m, prefix, NULL);
     if (there < 0 || megatron_open(&pair, prefix) < 0) {
         bad(v);
         return;
     }
-    if (check_pair(&pair, prefix, there ? &m : NULL) < 0) {
-        bad(v);
-    } else {
-        buf_addf(&line,
-                 "%s.idx: ok, %" PRIu64 " sequence%s, %" PRIu64 " document%s, %" PRIu64
-                 " token%s, %" PRIu64 " byte%s",
-                 prefix, pair.sequences, noun_end(pair.sequences), pair.documents,
-                 noun_end(pair.documents), pair.tokens, noun_end(pair.tokens), pair.bin.bytes,
-                 noun_end(pair.bin.bytes));
-        good(v, line.data);
-    }
+    const int result = check_pair(&pair, prefix, there ? &m : NULL);
+    SCOPED(buf) line = buf_format("%s.idx: ok, %" PRIu64 " sequence%s, %" PRIu64
+                                  " document%s, %" PRIu64 " token%s, %" PRIu64 " byte%s",
+                                  prefix, pair.sequences, noun_end(pair.sequences), pair.documents,
+                                  noun_end(pair.documents), pair.tokens, noun_end(pair.tokens),
+                                  pair.bin.bytes, noun_end(pair.bin.bytes));
+    tell(v, result, line.data);
     v->bytes += pair.bin.bytes;
     verify_tokenizer(v, prefix, &m);
 }
@@ -216,14 +204,9 @@ static int check_manifest(const struct manifest *m, const char *path, const char
 static void verify_claims(struct verify *v, const struct manifest *m, const char *path,
                           const char *dir)
 {
-    SCOPED(buf) line = BUF_INIT;
-    if (claims_check_shards(m, path, dir) < 0) {
-        bad(v);
-    } else {
-        buf_addf(&line, "%s: ok, %zu file%s, %" PRIu64 " record%s", path, m->count,
-                 noun_end(m->count), m->records, noun_end(m->records));
-        good(v, line.data);
-    }
+    SCOPED(buf) line = buf_format("%s: ok, %zu file%s, %" PRIu64 " record%s", path, m->count,
+                                  noun_end(m->count), m->records, noun_end(m->records));
+    tell(v, claims_check_shards(m, path, dir), line.data);
 }
 
 static void verify_shards(struct verify *v, const char *dir, const struct file_names *files)
