@@ -32,7 +32,7 @@ struct flow_options {
     { 0, "rejected", OPT_TEXT, offsetof(type, flow.rejected_path), "FILE",                         \
       "write the documents that are left out to FILE, each marked with the reason" },              \
     { 0, "mark", OPT_FLAG, offsetof(type, flow.mark), NULL,                                        \
-      "leave no document out; mark each with the reason, or with \"\"" },                          \
+      "leave no document out; mark each with the reason or \"\"; language, quality: score" },      \
     { 0, "json", OPT_TEXT, offsetof(type, flow.summary_path), "FILE",                              \
       "write the counts of the summary as JSON to FILE" },                                         \
     FLOW_INPUT_ROWS(type)

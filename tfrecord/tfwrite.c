@@ -663,7 +663,7 @@ static const struct opt index_map_options[] = {
     { 0, "sequence-length", OPT_INT, offsetof(struct index_map, sequence_length), "N",
       "tokens per sequence; gpt records hold one more, the last label", 1, 1 << 24 },
     { 0, "seed", OPT_INT, offsetof(struct index_map, seed), "N",
-      "seed of all random choices; -1: 1234 for gpt, 1984 for bert layouts", 0, UINT32_MAX },
+      "seed of the order of documents and samples", 0, UINT32_MAX },
     { 0, "split", OPT_TEXT, offsetof(struct index_map, split), "A,B,C",
       "shares of training, validation and test parts" },
     { 0, "split-rule", OPT_CHOICE, offsetof(struct index_map, split_rule), "core|older",
