@@ -62,8 +62,8 @@ static void record(struct ops *o, struct cuda_step *s)
     }
 }
 
-/* The first run of a step sizes all buffers and chooses the algorithms of its products. The table
- * of pasts is uploaded before, because a recording cannot do it. */
+/* The first run of a step is not recorded: it sizes buffers and chooses algorithms of products. The
+ * table of caches is uploaded before each run, because a recording cannot copy from the host. */
 static void repeat(struct ops *o, const struct ops_past *past, int64_t B,
                    void (*step)(void *context), void *context)
 {

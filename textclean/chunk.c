@@ -235,7 +235,7 @@ static size_t unit_suffix(const char *s, size_t n)
     return 0;
 }
 
-/* Whether the period at the end of s[0..n] comes off; s[0..n) is what stands before it. */
+/* Returns the bytes to cut off for a period that follows s[0..n): 1, or 0 if it stays. */
 static size_t period_suffix(const char *s, size_t n)
 {
     unsigned c, before;

@@ -51,7 +51,7 @@ void features_set(struct features *f, const char *text, size_t n)
     scan(f);
 }
 
-/* How often the word number `word` occurs, or more often: it may share its place with others. */
+/* Returns the counter of the word number `word`, which may count other words, too. */
 static uint32_t *count_of(struct features *f, size_t word)
 {
     return &f->counts[f->words.list[word].hash >> (64 - COUNTS_BITS)];
@@ -216,7 +216,7 @@ struct repeats features_repeated_paragraphs(struct features *f)
 
 /* ---- runs of words --------------------------------------------------------------------------- */
 
-/* The hash of n words from `first` on; p is words_power((size_t)n). */
+/* Returns the hash of n words from `first` on; p is words_power(n). */
 static uint64_t hash_at(const struct features *f, size_t first, size_t n, uint64_t p)
 {
     return f->sums[first + n] - f->sums[first] * p;

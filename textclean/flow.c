@@ -111,7 +111,7 @@ static int read_batch(void *ctx, void *item)
     return b->count > 0;
 }
 
-/* Whether documents are put in order, when all of them before were. */
+/* Returns 1 if write_batch makes the output, document after document; 0: work_batch makes it. */
 static int in_order(const struct run *r)
 {
     return r->f->settle || r->source.format == ENTRY_PARQUET || r->folder.path;
@@ -197,7 +197,7 @@ static int end_output(struct run *r, int i)
     return r->outs[i].path && !result ? output_write(&r->outs[i], end.data, end.len) : result;
 }
 
-/* In a folder: whether the open output is that of the input file. */
+/* In a folder: returns 1 if the open output is that of the input file, else 0. */
 static int is_at(const struct run *r, const char *file)
 {
     return r->next && r->source.paths.names[r->next - 1] == file;

@@ -71,7 +71,7 @@ void ngram_words_set(struct ngram_words *w, const char *text, size_t n)
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-/* The key of the run of n words from `first` on; p is words_power(n). */
+/* Returns the key of the run of n words from `first` on; p is words_power(n). */
 static struct key key_of(const struct ngram_words *w, size_t first, size_t n, uint64_t p)
 {
     uint64_t before = first ? w->list[first - 1].sum : 0;

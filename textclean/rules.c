@@ -35,13 +35,13 @@ static double share(size_t part, size_t whole)
     return (double)part / (double)whole;
 }
 
-/* The largest count whose share of the text is not beyond the limit. */
+/* Returns the largest count whose share of the text is not beyond the limit. */
 static size_t enough(const struct facts *x)
 {
     return x->limit <= 0 ? 0 : (size_t)(x->limit * (double)x->f->chars * 0.999999);
 }
 
-/* -1: words that are more than marks; 0: their mean length; 1: share of words with a letter. */
+/* n -1: words that are more than marks; 0: their mean length; 1: share of words with a letter. */
 static double words_of(const struct facts *x)
 {
     features_words(x->f);
@@ -60,7 +60,7 @@ static size_t count_of(const struct features *f, const char *what)
     return count;
 }
 
-/* Number of # for each word; n 1: of ellipses. */
+/* n 0: number of # for each word; 1: of ellipses. */
 static double symbols(const struct facts *x)
 {
     size_t count = 0;
@@ -72,7 +72,7 @@ static double symbols(const struct facts *x)
     return share(count, x->f->word_count);
 }
 
-/* Share of lines that begin with a bullet; n 1: that end in an ellipsis. */
+/* n 0: share of lines that begin with a bullet; 1: of those that end in an ellipsis. */
 static double marked_lines(const struct facts *x)
 {
     struct features *f = x->f;
@@ -103,8 +103,8 @@ static double characters(const struct facts *x)
     return (double)x->f->chars;
 }
 
-/* Share of lines that occurred before; n 1: of the text in them; 2 and 3: the same of paragraphs.
- */
+/* n 0: share of lines that occurred before; 1: share of the text that is in them. 2 and 3: the same
+ * of paragraphs. */
 static double repeated(const struct facts *x)
 {
     struct repeats r = x->n & 2 ? features_repeated_paragraphs(x->f)
@@ -137,7 +137,7 @@ static double chars_of(const struct features *f, size_t line, double limit)
     return (double)((double)some > limit ? some : features_chars(f, l->at, l->bytes));
 }
 
-/* -1: lines that are not blank; 0: share of them that end a sentence; 1: of short ones. */
+/* n -1: lines that are not blank; 0: share of them that end a sentence; 1: of short ones. */
 static double lines_of(const struct facts *x)
 {
     double count = 0, all = 0, most = limit_of(x->rules, "fineweb-short-line");

@@ -11,7 +11,7 @@ struct foreign {
     struct buf line;          /* has the texts */
     const char *option, *why; /* NULL: none */
     const char *words;
-    int error, warning; /* 1: in any file, whatever its name */
+    int error, warning; /* 1: that in any file; both 0: a warning in .json files, else an error */
 };
 
 #define NO_CORRECTION "lambnobiascorrection" /* names an optimizer and a setting in one word */
@@ -136,8 +136,9 @@ static int merge(struct yaml *y, size_t i, const char *path)
     return 1;
 }
 
-/* Leaves out item i, which has no equivalent here: returns 1 with a note for a warning, or -1 with
- * an error, as the file's name and *f say. */
+/* Handles item i, which has no equivalent here. If *f or the file's name makes it a warning (struct
+ * foreign), removes it, notes its key and the reason, and returns 1. Else returns -1 with an error.
+ */
 static int leave_out(struct translation *t, size_t i, const char *key, const struct foreign *f)
 {
     const struct yaml_item *item = &t->y->items[i];

@@ -24,10 +24,10 @@
  * exit, because another run may continue with it; TEMP_STAYS never. */
 enum temp_end { TEMP_GOES, TEMP_STAYS_ON_SIGNALS, TEMP_STAYS };
 
-/* temp_create makes a temporary file for `path`, and temp_mkdir a temporary folder, marked with
- * `kind`, a short word. Both first remove what ended runs left for the same path and kind. They set
- * *name to the temporary's path, with the mode of the user's umask, and return its descriptor, for
- * writing or of the folder, locked. The caller closes it. Returns -1 with an error. */
+/* temp_create makes a temporary file for `path`, open for writing. temp_mkdir makes a temporary
+ * folder for `path`, marked with `kind`, a short word. Both first remove what ended runs left for
+ * the same path and kind. The user's umask gives the mode. They set *name to the new path and
+ * return a descriptor, which is locked and which the caller closes, or -1 with an error. */
 int temp_create(struct buf *name, const char *path);
 int temp_mkdir(struct buf *name, const char *path, const char *kind, enum temp_end end);
 

@@ -267,9 +267,9 @@ struct kernels {
     /* Replaces the scores[n] of one query by their softmax. */
     void (*softmax)(float *scores, int64_t n);
 
-    /* Computes the loss of one row of logits. Returns -log softmax[label]. Sets *correct to 1 if no
-     * logit is above the label's, else 0. If d is not OPS_NONE, sets it to scale * (softmax -
-     * onehot) and destroys the logits; d may begin at the same address. */
+    /* Returns the loss of one row of logits, -log softmax[label], and overwrites the logits. Sets
+     * *correct to 1 if no logit is above the label's, else 0; `correct` may be NULL. If d is not
+     * OPS_NONE, sets it to scale * (softmax - onehot); d may begin at the address of the logits. */
     double (*cross_entropy)(float *logits, unsigned char *correct, int64_t V, int64_t label,
                             struct ops_array d, float scale);
 

@@ -51,10 +51,10 @@ struct stored_blocks {
 };
 const struct stored_blocks *stored_blocks(enum ops_type type);
 
-/* A block of a type whose integers q are 0 or more, unpacked. Its numbers, 32 with the same j, are
- * d a[j] q - m b[j]; in Q5_0 and Q6_K, with n = 16 and 32, the first 16 are d a[j] (q - n), the
- * others m b[j] (q - n), where m = d. In Q4_1, Q5_0 and Q5_1 a is 1, and b is 1 or -1. d and m are
- * f16. */
+/* A block of a type whose integers q are 0 or more, unpacked; d and m are f16. The number i, with
+ * j = i / 32, is d a[j] q[i] - m b[j]. But in Q5_0 (n = 16) and Q6_K (n = 32), where m is d, the
+ * first 16 of 32 numbers are d a[j] (q[i] - n), the others m b[j] (q[i] - n). In types with blocks
+ * of 32 a[0] is 1, and b[0] is 1 in Q5_0, else -1. */
 struct stored_unpacked {
     uint16_t d, m;
     signed char a[STORED_LARGE / STORED_BLOCK], b[STORED_LARGE / STORED_BLOCK];
@@ -96,11 +96,11 @@ const signed char *stored_values(enum ops_type type);
 /* Returns 1 if the type can only be read, and not computed with, else 0. */
 int stored_only_read(enum ops_type type);
 
-/* stored_make converts n numbers, which are finite, to a number type, Q8 or IQ4_NL, rounded to
- * nearest, ties to even. The scale of a Q8 block is its largest |x| / 127. The values v of an
- * IQ4_NL block are those with the smallest squared error that several scales give; then its scale
- * is sum(x^2) / sum(x v), so that products do not become smaller on average. The bytes are the same
- * on all processors. stored_read converts back. */
+/* stored_make converts n finite numbers x to F32, BF16, F16, Q8 or IQ4_NL, rounded to nearest, ties
+ * to even. The scale of a Q8 block is its largest |x| / 127. For an IQ4_NL block several scales are
+ * tried, and the values v with the smallest squared error are kept; then its scale is set to
+ * sum(x^2) / sum(x v), so that products do not become smaller on average. The bytes are the same on
+ * all processors. stored_read converts back. */
 void stored_make(enum ops_type type, void *out, const float *x, int64_t n);
 void stored_read(enum ops_type type, float *out, const void *in, int64_t n);
 

@@ -1,5 +1,6 @@
 /* Layouts: https://github.com/ggml-org/ggml/blob/master/src/ggml-common.h. Checked against what the
- * package gguf reads by tests/unit/model/formats/test_weights.c. */
+ * package gguf reads by tests/unit/model/formats/test_weights.c. The comment of a reader lists the
+ * fields of a block in their order. d: an f16 scale; index: that of an entry of the grid. */
 #include "model/compute/stored_grids.h"
 
 #include "common/base/le.h"
@@ -35,7 +36,7 @@ static int four_bits(const unsigned char *in, int i)
     return in[i / 2] >> (i % 2 * 4) & 15;
 }
 
-/* d; for each 32 numbers 4 places, then 4 times 7 signs and a scale s of 4 bits.
+/* d; for each 32 numbers 4 indices, then 4 times 7 signs and a scale s of 4 bits.
  * x = d (s + 1/2) / 4 q. */
 static void read_iq2_xxs(float *out, const unsigned char *in)
 {
@@ -48,7 +49,7 @@ static void read_iq2_xxs(float *out, const unsigned char *in)
     }
 }
 
-/* d; 32 places of 9 bits, each with 7 signs; 16 scales. */
+/* d; 32 indices of 9 bits, each with 7 signs; 16 scales. */
 static void read_iq2_xs(float *out, const unsigned char *in)
 {
     for (int j = 0; j < EIGHTS; j++) {
@@ -58,7 +59,7 @@ static void read_iq2_xs(float *out, const unsigned char *in)
     }
 }
 
-/* d; the low 8 bits of 32 places; 32 times 8 signs; the high 2 bits; 16 scales. */
+/* d; the low 8 bits of 32 indices; 32 times 8 signs; the high 2 bits; 16 scales. */
 static void read_iq2_s(float *out, const unsigned char *in)
 {
     for (int j = 0; j < EIGHTS; j++) {
@@ -68,7 +69,7 @@ static void read_iq2_s(float *out, const unsigned char *in)
     }
 }
 
-/* d; 64 places; for each 32 numbers 4 times 7 signs and a scale. x = d (s + 1/2) / 2 q. */
+/* d; 64 indices; for each 32 numbers 4 times 7 signs and a scale. x = d (s + 1/2) / 2 q. */
 static void read_iq3_xxs(float *out, const unsigned char *in)
 {
     for (int j = 0; j < FOURS; j++) {
@@ -79,8 +80,7 @@ static void read_iq3_xxs(float *out, const unsigned char *in)
     }
 }
 
-/* d; the low 8 bits of 64 places; their high bits; 64 times 4 signs; 8 scales. x = d (1 + 2 s) q.
- */
+/* d; low 8 bits of 64 indices; their high bits; 64 times 4 signs; 8 scales. x = d (1 + 2 s) q. */
 static void read_iq3_s(float *out, const unsigned char *in)
 {
     for (int j = 0; j < FOURS; j++) {
@@ -90,17 +90,17 @@ static void read_iq3_s(float *out, const unsigned char *in)
     }
 }
 
-/* Sets 8 numbers from the entry at `place`, whose values are -1, 0 and 1, and what is added. */
-static void put_iq1(float *out, int place, float d, int minus)
+/* Sets 8 numbers to d (q - 1/8) if `minus` is 1, else d (q + 1/8), with the q of entry `index`. */
+static void put_iq1(float *out, int index, float d, int minus)
 {
     for (int i = 0; i < 8; i++) {
-        const int q = (stored_grid_iq1_s[place] >> 2 * i & 3) - 1;
+        const int q = (stored_grid_iq1_s[index] >> 2 * i & 3) - 1;
         out[i] = d * ((float)q + (minus ? -0.125f : 0.125f));
     }
 }
 
-/* d; the low 8 bits of 32 places; for each 32 numbers the 4 high 3 bits, a scale s of 3 bits and
- * the sign of what is added. x = d (2 s + 1) (q +- 1/8). */
+/* d; the low 8 bits of 32 indices; for each 32 numbers the high 3 bits of 4 indices, a scale s of
+ * 3 bits and the sign of the 1/8. x = d (2 s + 1) (q +- 1/8). */
 static void read_iq1_s(float *out, const unsigned char *in)
 {
     for (int j = 0; j < EIGHTS; j++) {
@@ -110,8 +110,8 @@ static void read_iq1_s(float *out, const unsigned char *in)
     }
 }
 
-/* The low 8 bits of 32 places; for each the high 3 bits and the sign of what is added; four times 4
- * scales of 3 bits, and 4 bits of d. */
+/* The low 8 bits of 32 indices; for each index its high 3 bits and the sign of the 1/8; four times
+ * 4 scales s of 3 bits, and 4 bits of d. x as in IQ1_S. */
 static void read_iq1_m(float *out, const unsigned char *in)
 {
     uint32_t half = 0;

@@ -1,6 +1,6 @@
 /*
- * stored_grids.h - ggml's types IQ1, IQ2 and IQ3, whose blocks hold places in a grid: a table of
- * vectors of 8 (IQ3: 4) numbers, which is a part of the format.
+ * stored_grids.h - ggml's types IQ1, IQ2 and IQ3, whose blocks hold indices into a grid: a table
+ * of vectors of 8 (IQ3: 4) numbers, which is a part of the format.
  *
  * An entry of a table has 2 (IQ3: 3) bits for each number, the first number in the lowest bits.
  * They are an index into a few values (stored_grids.c). scripts/make-grids writes the tables.

@@ -67,8 +67,8 @@ static void square_loss(struct ops *o, struct ops_scores out, struct ops_array p
     ops_unmap(o, predictions, n, y);
 }
 
-/* Sets `out` to the losses of all sequences. With `gradient` 1 f->logits becomes their gradients.
- * x: all rows [N,C]. */
+/* Sets `out` to the losses of all sequences. Returns the head's arrays; with `gradient` 1 their
+ * logits are replaced by the gradients of scale * (sum of the losses). x: all rows [N,C]. */
 static struct bert_first classes_loss(const struct model *m, struct ops *o, struct ops_scores out,
                                       struct ops_array x, struct ops_array w, int gradient,
                                       double scale, const struct inputs *in)

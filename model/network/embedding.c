@@ -91,8 +91,8 @@ void embedding_fwd(const struct model *m, struct ops *o, struct ops_array x, str
         ops_dropout(o, x, x, n, block_embedding_dropout(m, in));
 }
 
-/* Replaces dx, the gradient of the norm's output, by that of its input, which is computed again.
- * Returns the array that has it. */
+/* Returns the gradient of the norm's input; dx is that of its output. The forward pass does not
+ * keep the norm's input, so it is computed again. */
 static struct ops_array norm_bwd(const struct model *m, struct ops *o, struct ops_gradient dw,
                                  struct ops_array dx, struct ops_array w, const struct inputs *in)
 {

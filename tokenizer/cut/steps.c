@@ -413,8 +413,7 @@ struct kind_masks {
 };
 
 /* Adds the characters of a block that are not ASCII to *m. `high` has the bits of their bytes.
- * *last is the kind of the character before the block, which may go on in the block, and is set to
- * the kind of the last of these characters, which may go on in the next block. */
+ * *last is the kind of the last such character so far: a block may begin inside a character. */
 static void add_high(struct kind_masks *m, const unsigned char *block, uint64_t high,
                      enum kind *last)
 {

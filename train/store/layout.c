@@ -207,8 +207,8 @@ uint64_t layout_bytes(const struct layout *l, enum store_kind kind, int i)
 
 /* ---- arrays in the file ---------------------------------------------------------------------- */
 
-/* Returns the bytes of the shares that are in memory when a sum over the ranks ends, which may be
- * in any phase: two sums of leaves of a block. */
+/* Returns the bytes that a sum over the ranks may need in memory beside a phase's own arrays: it
+ * may end in any phase, and then adds two shares of a block's gradients, those of two leaves. */
 static uint64_t sum_bytes(const struct layout *l)
 {
     uint64_t most = 0;

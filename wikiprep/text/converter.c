@@ -47,8 +47,8 @@ static int variant_of(const struct converter *c, struct span code)
 
 /* ---- the markup ------------------------------------------------------------------------------ */
 
-/* Reads the flags before the pipe. Sets *fits to 1 if one of them is the chosen variant or a
- * variant that stands for it, to 0 if they are others, and leaves it if there are none. */
+/* Returns the bits of the flags from s to `end` that are letters. Sets *fits to 1 if a flag is the
+ * chosen variant or one that stands for it, else to 0 if it is -1 and a flag is another variant. */
 static unsigned read_flags(const struct converter *c, const char *s, const char *end, int *fits)
 {
     static const char letters[] = "ATRD-HNS";
