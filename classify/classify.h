@@ -51,9 +51,9 @@ struct classify {
 
 /* Reads a file ("-": stdin). classes: those of the model; if its count is 0, the classes become the
  * file's labels, numbers by value, then other names by byte. length: most tokens of a row. For
- * training, texts without a label and lines of a table with too few columns are left out, and
- * counted; else such a line is an error. Returns 0, or -1 with an error that
- * names the line, and *c released. */
+ * training, texts without a label and lines of a table with too few columns are left out and
+ * counted. Otherwise texts without a label are kept and counted, and lines with too few columns are
+ * an error. Returns 0, or -1 with an error that names the line, and *c released. */
 int classify_read(struct classify *c, const char *path, const struct classify_columns *columns,
                   const struct labels *classes, const struct tokenizer *t, uint32_t length,
                   int training);

@@ -301,8 +301,7 @@ static double sent_bytes(const struct plan *p)
     return bytes;
 }
 
-/* Returns the plan of another stage; only its program must be released. Its sizes are
- * right; its checks are left out. */
+/* Returns the plan of another stage, without checks. Only its program must be released. */
 static struct plan plan_of_stage(const struct plan *p, int stage)
 {
     struct plan q = *p;

@@ -185,8 +185,8 @@ static void put_pair(struct maker *m, struct span a, struct span b, int random)
 }
 
 /* Returns the tokens of sentences of another document than `document` (an index into m->documents),
- * starting at a random one: the fewest sentences with `want` tokens, or all to the end of the
- * document. */
+ * or after ten tries of the same one. Starts at a random sentence: the fewest sentences with `want`
+ * tokens, or all to the end of the document. */
 static struct span random_sentences(struct maker *m, size_t document, int64_t want)
 {
     enum { TRIES = 10 };

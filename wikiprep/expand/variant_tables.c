@@ -9,8 +9,8 @@ struct reading {
     struct buf folder;    /* "Conversiontable/zh-tw/", which begins the titles of subpages */
 };
 
-/* Reads a row, "from => to // comment", without its quotes and the signs of lists. The first row of
- * a word counts. */
+/* Reads a row, "from => to // comment", without its quotes and the signs of lists. Ignores a row
+ * with two arrows, and all rows of a word but the first. */
 static void read_row(struct replacements *words, const char *s, const char *end)
 {
     SCOPED(buf) row = BUF_INIT;
