@@ -19,7 +19,7 @@ static struct tokenizer *make(void)
     struct vocabulary v;
     tokenizer_into_vocabulary(tokenizer_load(NULL), &v);
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-        assert(vocabulary_put_special(&v, 257 + (int64_t)i, marks[i], strlen(marks[i])) == 0);
+        assert(vocabulary_put_special(&v, 257 + (int64_t)i, marks[i], strlen(marks[i]), 0) == 0);
     return tokenizer_from_vocabulary(&v);
 }
 

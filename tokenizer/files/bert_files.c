@@ -72,11 +72,9 @@ int vocab_txt_parse(struct vocabulary *v, const char *text, size_t n, const char
         int64_t id = (int64_t)l.number - 1;
         if (!l.len)
             return err_set("%s: line %" PRIu64 " is empty: each line is a token", name, l.number);
-        int special = bert_is_role(l.line, l.len);
-        if (vocabulary_put(v, id, l.line, l.len, special ? TOKEN_ADDED : TOKEN_MODEL) < 0)
+        if ((bert_is_role(l.line, l.len) ? vocabulary_put_special(v, id, l.line, l.len, 1)
+                                         : vocabulary_put(v, id, l.line, l.len, TOKEN_MODEL)) < 0)
             return err_in("%s: line %" PRIu64, name, l.number);
-        if (special)
-            vocabulary_add(v, &(struct added_token){ .id = (uint32_t)id, .special = 1 });
     }
     wordpiece_frame(v, bert_is_cased(v));
     if (bert_roles(v) < 0)

@@ -141,20 +141,17 @@ int encoding_add_specials(struct vocabulary *v, const struct encoding *e)
     size_t i = 0;
     if (!e->pattern) {
         v->end_of_text = vocabulary_hole(v);
-        if (vocabulary_put_special(v, v->end_of_text, end_of_text_name, strlen(end_of_text_name)) <
-            0)
-            return -1;
-        v->tokens[v->end_of_text].in_model = 1;
-        return 0;
+        return vocabulary_put_special(v, v->end_of_text, end_of_text_name, strlen(end_of_text_name),
+                                      1);
     }
     for (; i < SPECIAL_MAX && e->special[i].name; i++) {
         while (v->count < e->special[i].id) {
             snprintf(name, sizeof name, "<|unused_%u|>", v->count);
-            if (vocabulary_put_special(v, v->count, name, strlen(name)) < 0)
+            if (vocabulary_put_special(v, v->count, name, strlen(name), 0) < 0)
                 return -1;
         }
         if (vocabulary_put_special(v, e->special[i].id, e->special[i].name,
-                                   strlen(e->special[i].name)) < 0)
+                                   strlen(e->special[i].name), 0) < 0)
             return -1;
     }
     if (i)

@@ -196,11 +196,8 @@ static int put_plain_token(struct vocabulary *v, const char *name, size_t n, int
     if (bytes_are(name, n, end_of_text_name)) {
         if (v->end_of_text >= 0)
             return err_set("it occurs twice");
-        if (vocabulary_put(v, id, name, n, TOKEN_ADDED) < 0)
-            return -1;
-        vocabulary_add(v, &(struct added_token){ .id = (uint32_t)id, .special = 1 });
         v->end_of_text = id;
-        return 0;
+        return vocabulary_put_special(v, id, name, n, 1);
     }
     buf_clear(bytes);
     if (alphabet_decode(bytes, name, n) < 0)

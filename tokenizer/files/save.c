@@ -7,7 +7,6 @@
 #include "common/formats/js.h"
 #include "tokenizer/files/encodings.h"
 #include "tokenizer/files/files.h"
-#include "tokenizer/model/alphabet.h"
 
 static void vocab_json_print(const struct vocabulary *v, struct buf *out)
 {
@@ -23,20 +22,13 @@ static void vocab_json_print(const struct vocabulary *v, struct buf *out)
     buf_addc(out, '}');
 }
 
-static void name_print(const struct vocabulary *v, uint32_t id, struct buf *out)
-{
-    size_t n = 0;
-    const char *bytes = vocabulary_bytes(v, id, &n);
-    alphabet_encode(out, bytes, n);
-}
-
 static void merges_print(const struct vocabulary *v, struct buf *out)
 {
     buf_adds(out, "#version: 0.2\n");
     for (size_t i = 0; i < v->merge_count; i++) {
-        name_print(v, v->merges[i].left, out);
+        vocabulary_name(v, v->merges[i].left, out);
         buf_addc(out, ' ');
-        name_print(v, v->merges[i].right, out);
+        vocabulary_name(v, v->merges[i].right, out);
         buf_addc(out, '\n');
     }
 }

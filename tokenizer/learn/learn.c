@@ -320,17 +320,28 @@ static void unit_name(const struct vocabulary *v, uint32_t unit, int spelled, st
     }
 }
 
+/* Returns the id of the model's token with the spelling name[0..n), which is added if there is
+ * none, or -1 with an error if a special token is spelled like it. */
+static int64_t token_of(struct vocabulary *v, const char *name, size_t n)
+{
+    const int64_t id = vocabulary_find(v, name, n);
+    if (id >= 0 && v->tokens[id].kind == TOKEN_ADDED)
+        return err_set("special token '%.*s' is also a learned token: choose another name", (int)n,
+                       name);
+    if (id >= 0)
+        return id;
+    return vocabulary_put(v, v->count, name, n, TOKEN_MODEL) < 0 ? -1 : (int64_t)v->count - 1;
+}
+
 /* Sets *id to the id of a byte or character in the spelling `spelled`, adding a token if it has
  * none. Returns 0, or -1 with an error. */
 static int put_unit(struct vocabulary *v, uint32_t unit, int spelled, uint32_t *id)
 {
     SCOPED(buf) name = BUF_INIT;
     unit_name(v, unit, spelled, &name);
-    int64_t have = vocabulary_find(v, name.data, name.len);
-    if (have >= 0 && v->tokens[have].kind != TOKEN_MODEL)
-        have = -1;
-    *id = have >= 0 ? (uint32_t)have : v->count;
-    return have >= 0 ? 0 : vocabulary_put(v, v->count, name.data, name.len, TOKEN_MODEL);
+    const int64_t made = token_of(v, name.data, name.len);
+    *id = (uint32_t)made;
+    return made < 0 ? -1 : 0;
 }
 
 /* Adds tokens for the alphabet's bytes or characters in the other spellings that occur in words.
@@ -381,13 +392,11 @@ static int put_alphabet(struct learner *l, const struct counted_words *words)
 int learn_special(struct vocabulary *v, const char *const *special, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        struct added_token a = { .id = v->count, .special = 1 };
         size_t n = strlen(special[i]);
         if (vocabulary_find(v, special[i], n) >= 0)
             return err_set("special token '%s' is given twice", special[i]);
-        if (vocabulary_put(v, v->count, special[i], n, TOKEN_ADDED) < 0)
+        if (vocabulary_put_special(v, v->count, special[i], n, 1) < 0)
             return err_in("special token '%s'", special[i]);
-        vocabulary_add(v, &a);
     }
     return 0;
 }
@@ -506,13 +515,7 @@ static int64_t joined_id(struct learner *l, const struct pair *p)
         n -= prefix;
     }
     buf_add(&bytes, part, n);
-    int64_t id = vocabulary_find(l->v, bytes.data, bytes.len);
-    if (id >= 0 && l->v->tokens[id].kind == TOKEN_ADDED)
-        id = err_set("special token '%s' is also a learned token: choose another name", bytes.data);
-    else if (id < 0 &&
-             vocabulary_put(l->v, id = l->v->count, bytes.data, bytes.len, TOKEN_MODEL) < 0)
-        id = -1;
-    return id;
+    return token_of(l->v, bytes.data, bytes.len);
 }
 
 /* Merges the pair in the words at `places`. The words come from far apart in memory, so they are

@@ -205,11 +205,12 @@ void vocabulary_add(struct vocabulary *v, const struct added_token *a)
     v->tokens[a->id].is_added = 1;
 }
 
-int vocabulary_put_special(struct vocabulary *v, int64_t id, const char *name, size_t n)
+int vocabulary_put_special(struct vocabulary *v, int64_t id, const char *name, size_t n,
+                           int in_model)
 {
     if (vocabulary_put(v, id, name, n, TOKEN_ADDED) < 0)
         return -1;
-    v->tokens[id].in_model = 0;
+    v->tokens[id].in_model = in_model != 0;
     vocabulary_add(v, &(struct added_token){ .id = (uint32_t)id, .special = 1 });
     return 0;
 }

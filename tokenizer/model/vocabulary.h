@@ -163,9 +163,10 @@ void vocabulary_merge(struct vocabulary *v, uint32_t left, uint32_t right, uint3
 /* Adds the added token *a, with the spelling of token a->id. */
 void vocabulary_add(struct vocabulary *v, const struct added_token *a);
 
-/* Adds a special token that the model does not have, with the name name[0..n). Returns 0, or -1
- * with an error as vocabulary_put. */
-int vocabulary_put_special(struct vocabulary *v, int64_t id, const char *name, size_t n);
+/* Adds a special token with the name name[0..n), which the model has, too, if in_model is 1.
+ * Returns 0, or -1 with an error as vocabulary_put. */
+int vocabulary_put_special(struct vocabulary *v, int64_t id, const char *name, size_t n,
+                           int in_model);
 
 /* Sets the bytes of token `id` to bytes[0..n) and makes it a model token. Call it for an added
  * token that the model spells with other bytes: decoding then gives the model's bytes, while the

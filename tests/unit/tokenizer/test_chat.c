@@ -19,7 +19,8 @@ static struct tokenizer *make(const char *const *marks, size_t n)
     struct vocabulary v;
     tokenizer_into_vocabulary(tokenizer_load(NULL), &v);
     for (size_t i = 0; i < n; i++)
-        cr_assert_eq(vocabulary_put_special(&v, 257 + (int64_t)i, marks[i], strlen(marks[i])), 0);
+        cr_assert_eq(vocabulary_put_special(&v, 257 + (int64_t)i, marks[i], strlen(marks[i]), 0),
+                     0);
     return tokenizer_from_vocabulary(&v);
 }
 
