@@ -27,7 +27,8 @@ struct extract *extract_new(const struct extract_options *how)
                                         .parts = &x->parts };
     x->how = how;
     page_parts_each(&x->parts, buf_init);
-    if (how->form == EXTRACT_JSON || how->form == EXTRACT_ROW)
+    const int has_fields = how->form == EXTRACT_JSON || how->form == EXTRACT_ROW;
+    if (has_fields)
         x->wanted = page_json_parts(&how->layout);
     options.wanted = how->library ? x->wanted & ~PARTS_OF_SOURCE : x->wanted;
     x->document = (struct document)DOCUMENT_INIT;
@@ -36,8 +37,7 @@ struct extract *extract_new(const struct extract_options *how)
     buf_init(&x->text);
     buf_init(&x->categories);
     if (!how->classic || how->filter_categories || x->wanted ||
-        ((how->form == EXTRACT_JSON || how->form == EXTRACT_ROW) &&
-         page_json_has_categories(&how->layout)))
+        (has_fields && page_json_has_categories(&how->layout)))
         x->cleaner = wikitext_new(NULL, &options);
     options.wanted = x->wanted & PARTS_OF_SOURCE;
     options.categories = NULL;
@@ -80,8 +80,7 @@ static struct span scanned_text(const struct buf *text)
     for (at = s; (at = strstr(at, open)); at++)
         footer = at;
     const char *last = footer ? strstr(footer, close) : NULL;
-    return (struct span){ s,
-                          (size_t)((last && last + sizeof close - 1 == end ? footer : end) - s) };
+    return span_between(s, last && last + sizeof close - 1 == end ? footer : end);
 }
 
 /* Returns the page's wikitext, with its templates expanded if there is an expander. */

@@ -12,6 +12,8 @@ static void place(struct arguments *a, int at, struct span value)
 int arguments_split(struct span argument, struct span *key, struct span *value)
 {
     const char *end = argument.s + argument.n, *equals = span_until(argument.s, end, '=');
+    while (end - equals > 1 && equals[1] == '=' && equals > argument.s && equals[-1] == '\n')
+        equals = span_until(span_until(equals, end, '\n'), end, '=');
     *key = span_trim(span_between(argument.s, equals));
     *value = span_trim(equals < end ? span_between(equals + 1, end) : argument);
     return equals < end;

@@ -22,8 +22,8 @@ struct arguments {
     int named_count;
 };
 
-/* Splits "key=value" at its '=' and trims both. Returns 1, or 0 if it has no '=': then the value is
- * all of it. */
+/* Splits "key=value" at its '=' and trims both. Returns 1, or 0 if it has no '=' except those of
+ * headings: then the value is all of it. */
 int arguments_split(struct span argument, struct span *key, struct span *value);
 
 void arguments_read(struct arguments *a, const struct wikitext_call *call);

@@ -147,10 +147,8 @@ static void take_target(struct markup *m, struct element *f)
     f->target = m->targets.len;
     if (target.n && *target.s == '#' && m->options->page)
         buf_adds(&m->targets, m->options->page->title);
-    buf_add(&m->targets, target.s + colon, target.n - (size_t)colon);
+    names_add_title(&m->targets, target.s + colon, target.n - (size_t)colon, 0);
     buf_addc(&m->targets, '\0');
-    for (char *s = m->targets.data + f->target; (s = strchr(s, '_'));)
-        *s = ' ';
 }
 
 void markup_link_pipe(struct markup *m, const char *s)

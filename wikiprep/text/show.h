@@ -59,8 +59,8 @@ const struct show_entry *show_find(const char *lang, const char *name);
 renderer show_pattern;
 
 /* show_text.c: plain arguments, lists, symbols, places, ships, quotations, notes */
-renderer show_nth, show_last, show_line, show_list, show_bandiera, show_unichar, show_music,
-    show_coord, show_description, show_ship, show_quote, show_hatnote;
+renderer show_nth, show_last, show_line, show_list, show_unichar, show_coord, show_description,
+    show_ship, show_quote, show_hatnote;
 
 /* Appends s unchanged. Returns 1 if s is not empty, else 0. */
 int show_span(struct span s, struct buf *out);

@@ -70,12 +70,6 @@ int show_list(const struct call *c, struct buf *out)
     return 1;
 }
 
-int show_bandiera(const struct call *c, struct buf *out)
-{
-    return (span_is(call_at(c, 2), "nome") || call_any(c, "nome").n) && call_at(c, 1).n > 3 &&
-           show_span(call_at(c, 1), out);
-}
-
 int show_unichar(const struct call *c, struct buf *out)
 {
     char hex[9] = "", *end;
@@ -97,23 +91,6 @@ int show_unichar(const struct call *c, struct buf *out)
         span_put(call_at(c, 2), out);
     }
     return 1;
-}
-
-int show_music(const struct call *c, struct buf *out)
-{
-    static const char *const signs[][2] = {
-        { "flat|b|♭", "♭" },
-        { "sharp|#|♯", "♯" },
-        { "natural|n|♮", "♮" },
-        { "doubleflat|bb", "𝄫" },
-        { "doublesharp|##|x", "𝄪" },
-        { "common-time|c", "𝄴" },
-        { "cut-time|alla-breve", "𝄵" },
-    };
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
-        if (span_in(call_at(c, 1), signs[i][0]))
-            return show_span(span_of(signs[i][1]), out);
-    return show_span(call_at(c, 1), out);
 }
 
 /* ---- places, ships ------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <strings.h>
 
+#include "common/base/lines.h"
 #include "common/base/utf8.h"
 #include "unicode/letter_case.h"
 #include "wikiprep/site/language.h"
@@ -141,6 +142,26 @@ static int show_code(const struct call *c, struct span name, struct span first, 
     return 1;
 }
 
+/* Appends the argument without a name that has several items of a list, and returns 1, or returns 0
+ * if there is none: a template that has one puts it into columns or a box. */
+static int show_framed(const struct call *c, struct buf *out)
+{
+    for (int i = 1; i <= c->a.count; i++) {
+        struct span s = call_at(c, i);
+        struct lines l = LINES_OF(s.s, s.n);
+        int items = 0;
+        while (items < 2 && lines_next(&l))
+            items += l.len && strchr("*#:;", *l.line);
+        if (items < 2)
+            continue;
+        buf_addc(out, '\n');
+        span_put(s, out);
+        buf_addc(out, '\n');
+        return 1;
+    }
+    return 0;
+}
+
 /* Appends the text of a template that has no rule, and returns 1, or returns 0 if it seems to show
  * none. The call tells: in a sentence, {{a. d.}} is named for what it shows, and {{name|some
  * words}} shows its words. */
@@ -149,7 +170,7 @@ static int show_unknown(const struct call *c, struct buf *out)
     struct span name = span_trim(c->source->name), first = call_at(c, 1);
     if (memchr(name.s, ':', name.n) || memchr(name.s, '#', name.n) || memchr(name.s, '/', name.n))
         return 0; /* functions, and tables on subpages */
-    if (show_code(c, name, first, out))
+    if (show_code(c, name, first, out) || show_framed(c, out))
         return 1;
     if (!c->source->in_sentence)
         return 0;

@@ -286,7 +286,12 @@ Test(template, blocks)
     CHECK("{{blockquote|text=One\n\nTwo|author=X}}", "One\nTwo\n— X");
     CHECK("{{quote box|width=30%|quote=Q|source=S}}", "Q\n— S");
     CHECK("{{ubl|a|b}}", "a\nb");
+    CHECK("A{{music|flat}} B{{music|#}} C{{music|♮}} {{music|cut-time}} D{{music|##}}",
+          "A♭ B♯ C♮ 𝄵 D𝄪");
     CHECK("{{columns-list|2|\n* [[a]]\n* b\n}}", "a\nb");
+    CHECK("a\n{{columns-list|colwidth=9em|\n* b\n* c}}\n{{2列|\n== g ==\n; d\n: e\n}}\nf",
+          "a\nb\nc\ng\nd\ne\nf");
+    CHECK("{{infobox x|a=\n* b\n* c|d}} {{x|* e}} {{#if:x|\n* f\n* g}}", "");
 }
 
 Test(template, hatnotes)
