@@ -242,12 +242,16 @@ static struct checkpoint_work *begin_save(struct whole *w, enum saved_files file
                                    .position = 345,
                                    .tokens = 6789,
                                    .sequences = 1000,
+                                   .vocabulary = UINT64_MAX,
+                                   .leaves = 8,
                                    .seconds = 1.5,
                                    .validation = 3.25 };
+    static const struct ids ends;
     const struct checkpoint_content content = { .model = &w->model,
                                                 .store = &w->store,
                                                 .comm = alone(),
                                                 .files = files,
+                                                .ends = &ends,
                                                 .config = "seed: 1\n" };
     cr_assert_eq(checkpoint_begin(&work, dir, 0, &at, &content), 0, "%s", err_get());
     return work;
@@ -326,7 +330,7 @@ Test(checkpoint, position_and_counters_come_back)
     save_whole(&w, &path);
     cr_assert_eq(checkpoint_read(path.data, alone(), &c, &config), 0, "%s", err_get());
     cr_expect(c.step == 12 && c.position == 345 && c.tokens == 6789 && c.sequences == 1000);
-    cr_expect(c.seconds == 1.5);
+    cr_expect(c.vocabulary == UINT64_MAX && c.leaves == 8 && c.seconds == 1.5);
     cr_expect_str_eq(config.data, "seed: 1\n");
     buf_release(&config);
     buf_release(&path);
