@@ -26,9 +26,8 @@ struct candidates {
 
 static void add_candidate(struct candidates *c, struct candidate item)
 {
-    mem_grow(c->items, c->cap, c->count + 1);
     item.order = c->count;
-    c->items[c->count++] = item;
+    mem_next(c->items, c->count, c->cap) = item;
 }
 
 static int by_score(const void *a, const void *b)

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "common/base/least.h"
 #include "common/base/lines.h"
 #include "common/base/log.h"
 #include "common/base/utf8.h"
@@ -205,11 +206,6 @@ struct piece {
     size_t page;
 };
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Returns the next window at p, with its weight, by the rule. `length` is the most tokens in a row
  * of the model, `stride` the tokens between windows. Sets *fresh to the number of tokens by which
  * p->done moves on. */
@@ -219,19 +215,19 @@ static struct piece window_at(const struct wiki_text *text, const struct place *
     const struct wiki_page *page = &text->pages[p->page];
     int64_t n = (int64_t)(page->end - page->begin), begin, end;
     if (rule == WIKI_WORDS) {
-        end = least(p->done + length, n);
+        end = smaller(p->done + length, n);
         begin = end > length ? end - length - 1 : 0;
     } else if (rule == WIKI_STRIDED) {
         begin = p->done ? p->done + stride - length : 0;
-        end = least(begin + length, n);
+        end = smaller(begin + length, n);
     } else {
         begin = p->done == 1 ? 0 : p->done + stride - 1 - length;
-        end = least(begin + length + 1, n);
+        end = smaller(begin + length + 1, n);
     }
     *fresh = end - p->done;
     return (struct piece){ .w = { .ids = text->ids.data + page->begin + begin,
                                   .count = end - begin,
-                                  .scored = least(*fresh, end - begin - 1) },
+                                  .scored = smaller(*fresh, end - begin - 1) },
                            .weight = (double)(*fresh - (rule == WIKI_STRIDED)),
                            .page = p->page };
 }
@@ -280,7 +276,7 @@ int wiki_score(struct wiki_score *score, struct scorer *s, struct wiki_text *tex
                enum wiki_rule rule, int64_t length, int64_t stride, void (*progress)(uint64_t done))
 {
     enum { GROUP = 64 };
-    int64_t group = least(s->net.rows / length, GROUP); /* windows in a batch */
+    int64_t group = smaller(s->net.rows / length, GROUP); /* windows in a batch */
     struct place p = { 0, rule == WIKI_STRIDED ? 0 : 1 };
     struct piece pieces[GROUP];
     *score = (struct wiki_score){ 0 };

@@ -119,8 +119,7 @@ static const struct js *get_array(size_t *count, const struct js *object, const 
 
 static int add_answer(struct squad *s, const struct js *v, struct place *p)
 {
-    mem_grow(s->answers, s->answer_cap, s->answer_count + 1);
-    struct squad_answer *a = &s->answers[s->answer_count];
+    struct squad_answer *a = &mem_next(s->answers, s->answer_count, s->answer_cap);
     int64_t start = -1;
     if (get_text(&a->text, v, "text", p, ANSWER) < 0)
         return -1;
@@ -128,7 +127,6 @@ static int add_answer(struct squad *s, const struct js *v, struct place *p)
         return bad(p, ANSWER, "\"answer_start\" is no integer");
     locate(a, s->paragraphs[s->paragraph_count - 1].context, start);
     s->fits[a->fit]++;
-    s->answer_count++;
     return 0;
 }
 
@@ -136,8 +134,7 @@ static int add_question(struct squad *s, const struct js *v, struct place *p)
 {
     struct span id;
     size_t count = 0;
-    mem_grow(s->questions, s->question_cap, s->question_count + 1);
-    struct squad_question *q = &s->questions[s->question_count];
+    struct squad_question *q = &mem_next(s->questions, s->question_count, s->question_cap);
     *q = (struct squad_question){ .paragraph = s->paragraph_count - 1, .answer = s->answer_count };
     if (get_text(&id, v, "id", p, QUESTION) < 0 ||
         get_text(&q->text, v, "question", p, QUESTION) < 0)
@@ -157,15 +154,14 @@ static int add_question(struct squad *s, const struct js *v, struct place *p)
             return -1;
     q->answers = count;
     s->unanswerable += !count;
-    s->question_count++;
     return 0;
 }
 
 static int add_paragraph(struct squad *s, const struct js *v, struct place *p)
 {
     size_t count;
-    mem_grow(s->paragraphs, s->paragraph_cap, s->paragraph_count + 1);
-    struct squad_paragraph *paragraph = &s->paragraphs[s->paragraph_count];
+    struct squad_paragraph *paragraph = &mem_next(s->paragraphs, s->paragraph_count,
+                                                  s->paragraph_cap);
     if (get_text(&paragraph->context, v, "context", p, PARAGRAPH) < 0)
         return -1;
     const struct js *questions = get_array(&count, v, "qas", p, PARAGRAPH);
@@ -174,7 +170,6 @@ static int add_paragraph(struct squad *s, const struct js *v, struct place *p)
     paragraph->question = s->question_count;
     paragraph->questions = count;
     s->empty_paragraphs += !count || !paragraph->context.n;
-    s->paragraph_count++;
     for (p->question = 0; p->question < count; p->question++)
         if (add_question(s, js_at(questions, p->question), p) < 0)
             return -1;

@@ -109,21 +109,14 @@ static void cpu_unmap(struct ops *, struct ops_array a, int64_t, void *mapped)
     (void)a, (void)mapped;
 }
 
-/* The CPU has one memory and works in the order of the calls, so marks and queues do nothing. */
+/* The CPU has one memory and works in the order of the calls, so queues do nothing. Marks have no
+ * event: ops.c neither waits for them nor frees them. */
 static struct ops_array cpu_host_buffer(struct ops *o, int64_t bytes)
 {
     return cpu_buffer(o, OPS_U8, bytes);
 }
 
 static void cpu_mark(struct ops *, enum ops_queue, struct ops_mark *)
-{
-}
-
-static void cpu_mark_free(struct ops *, struct ops_mark *)
-{
-}
-
-static void cpu_after(struct ops *, enum ops_queue, const struct ops_mark *)
 {
 }
 
@@ -140,11 +133,6 @@ static void *cpu_map_later(struct ops *, struct ops_array a, int64_t, struct ops
 
 static void cpu_unmap_unchanged(struct ops *, struct ops_array, void *)
 {
-}
-
-static int cpu_reached(struct ops *, const struct ops_mark *)
-{
-    return 1;
 }
 
 static void cpu_finish(struct ops *)
@@ -546,9 +534,6 @@ const struct ops_backend ops_cpu = {
     .map_later = cpu_map_later,
     .unmap_unchanged = cpu_unmap_unchanged,
     .mark = cpu_mark,
-    .mark_free = cpu_mark_free,
-    .after = cpu_after,
-    .reached = cpu_reached,
     .move = cpu_move,
     .finish = cpu_finish,
     .each = cpu_each,

@@ -353,12 +353,6 @@ struct ops_qkv {
     int64_t ldq, ldk;
 };
 
-/* Returns queries, keys and values that lie side by side in the rows of qkv[N,3C]. */
-static inline struct ops_qkv ops_side_by_side(struct ops_array qkv, int64_t C)
-{
-    return (struct ops_qkv){ qkv, ops_part(qkv, C), ops_part(qkv, 2 * C), 3 * C, 3 * C };
-}
-
 /* Computes y[N,NH*HS]. lse may be OPS_NONE. */
 void ops_attention_fwd(struct ops *o, struct ops_array y, struct ops_array lse, struct ops_qkv x,
                        const struct ops_attention *a);

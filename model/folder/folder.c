@@ -58,17 +58,12 @@ int folder_verify(const char *path, int rank, int ranks)
     return failed;
 }
 
-static int read_gguf_config(struct model_config *config, enum model_head head, const char *path)
-{
-    SCOPED_BY(gguf_close) struct gguf g = { 0 };
-    return gguf_open(&g, path) < 0 ? -1 : gguf_model_config(config, &g, head);
-}
-
 int folder_read_config(struct model_config *config, enum model_head head, const char *dir)
 {
     SCOPED(buf) path = BUF_INIT, text = BUF_INIT;
+    SCOPED_BY(gguf_close) struct gguf g = { 0 };
     if (gguf_is(dir))
-        return read_gguf_config(config, head, dir);
+        return gguf_open(&g, dir) < 0 ? -1 : gguf_model_config(config, &g, head);
     int failed = read_config(&path, &text, dir);
     if (failed == 0)
         failed = architecture_read(config, head, text.data, text.len, path.data);

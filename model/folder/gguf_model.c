@@ -147,14 +147,17 @@ static int read_settings(struct model_config *c, const struct gguf *g, const str
     return 0;
 }
 
-static void write_settings(struct gguf_writer *w, const struct model_config *c,
-                           const struct setting *s)
+static void write_settings(struct gguf_writer *w, const struct model_config *c)
 {
-    for (; s->key; s++) {
+    const struct ops_stretch *r = &c->rope_stretch;
+    const struct setting *s = r->yarn ? yarn : r->divided ? longrope : is_llama3(c) ? llama3 : NULL;
+    struct model_config relative = *c;
+    relative.rope_stretch.scale /= ops_yarn_scale(r->factor, 1);
+    for (; s && s->key; s++) {
         char name[KEY_NAME];
         double x;
         const double usual = setting_key(name, c, s);
-        memcpy(&x, (const char *)c + s->member, sizeof x);
+        memcpy(&x, (const char *)&relative + s->member, sizeof x);
         if (!s->usual)
             gguf_add_u32(w, name, (uint32_t)x); /* llama.cpp takes no other type */
         else if (is_llama3(c) || fabs(x - usual) > 1e-7)
@@ -394,15 +397,7 @@ int gguf_model_keys(struct gguf_writer *w, const struct model *m)
         key_name(name, c, "rope.scaling.type");
         gguf_add_text(w, name, type, strlen(type));
     }
-    if (c->rope_stretch.yarn) {
-        struct model_config relative = *c;
-        relative.rope_stretch.scale /= ops_yarn_scale(c->rope_stretch.factor, 1);
-        write_settings(w, &relative, yarn);
-    } else if (c->rope_stretch.divided) {
-        write_settings(w, c, longrope);
-    } else if (is_llama3(c)) {
-        write_settings(w, c, llama3);
-    }
+    write_settings(w, c);
     if (c->types) /* llama.cpp has it among the tokenizer's keys */
         gguf_add_u32(w, "tokenizer.ggml.token_type_count", (uint32_t)c->types);
     gguf_add_bool(w, "textmill.tied", m->tied);

@@ -223,26 +223,17 @@ static int stay_in_window(struct model_config *c, const struct ops *o)
     return 0;
 }
 
-static int load(struct parameters *p, struct model *m, struct ops *o, const char *dir,
-                enum model_head head, enum ops_type weights)
-{
-    if (!gguf_is(dir) && (weights == OPS_F32 || weights == STORED_AUTO))
-        return folder_load(m, o, &p->blocks, dir, head, 0, NULL);
-    int failed = load_small(p, m, o, dir, head, weights);
-    if (failed)
-        parameters_release(p, m, o);
-    return failed;
-}
-
 int parameters_load(struct parameters *p, struct model *m, struct ops *o, const char *dir,
                     enum model_head head, enum ops_type weights)
 {
     *p = (struct parameters){ 0 };
     if (check_device(o, dir, weights) < 0)
         return -1;
-    if (load(p, m, o, dir, head, weights) < 0)
-        return -1;
-    const int failed = stay_in_window(&m->config, o);
+    const int large = !gguf_is(dir) && (weights == OPS_F32 || weights == STORED_AUTO);
+    int failed = large ? folder_load(m, o, &p->blocks, dir, head, 0, NULL)
+                       : load_small(p, m, o, dir, head, weights);
+    if (!failed)
+        failed = stay_in_window(&m->config, o);
     if (failed)
         parameters_release(p, m, o);
     return failed;

@@ -77,10 +77,9 @@ static int push_number(struct machine *m, uint32_t number)
 
 static int push(struct machine *m, struct value v)
 {
-    mem_grow(m->values, m->value_cap, m->value_count + 1);
     v.at = m->at;
-    m->values[m->value_count] = v;
-    return push_number(m, (uint32_t)m->value_count++);
+    mem_next(m->values, m->value_count, m->value_cap) = v;
+    return push_number(m, (uint32_t)m->value_count - 1);
 }
 
 /* Returns the value `below` places below the top of the stack. Returns NULL with an error if the

@@ -31,9 +31,8 @@ static int file_of(struct weights *w, opener *open, const char *dir, const char 
     if (found < 0) {
         struct safetensors s;
         if (open(&s, path.data) == 0) {
-            mem_grow(w->files, w->cap, w->count + 1);
             found = (int)w->count;
-            w->files[w->count++] = s;
+            mem_next(w->files, w->count, w->cap) = s;
         }
     }
     return found;

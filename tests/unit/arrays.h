@@ -16,6 +16,12 @@ static inline float *floats(struct ops_array a)
     return (float *)(void *)a.address;
 }
 
+/* Returns queries, keys and values that lie side by side in the rows of qkv[N,3C]. */
+static inline struct ops_qkv side_by_side(struct ops_array qkv, int64_t C)
+{
+    return (struct ops_qkv){ qkv, ops_part(qkv, C), ops_part(qkv, 2 * C), 3 * C, 3 * C };
+}
+
 /* Rounds x[n] to the nearest bf16 numbers. */
 static inline void trim(struct ops *o, float *x, int64_t n)
 {

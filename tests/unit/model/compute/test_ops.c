@@ -1525,13 +1525,13 @@ static void attention_of(struct ops *o, struct attention_case a, int backward)
     struct numbers d = numbers(N * 3 * C, 5, 1);
     attention_reference(y.d, lse.d, &a);
     const struct ops_attention form = form_of(&a);
-    ops_attention_fwd(o, f32(y.f), f32(lse.f), ops_side_by_side(f32(a.qkv.f), C), &form);
+    ops_attention_fwd(o, f32(y.f), f32(lse.f), side_by_side(f32(a.qkv.f), C), &form);
     check("attention_fwd", y.f, y.d, y.n, tolerance(o, 3e-6));
     check("attention lse", lse.f, lse.d, lse.n, tolerance(o, 1e-6));
     if (backward) {
         struct ops_array dqkv = ops_buffer(o, ops_operand(o), d.n);
-        ops_attention_bwd(o, ops_side_by_side(dqkv, C), NULL, f32(a.dy.f),
-                          ops_side_by_side(f32(a.qkv.f), C), f32(y.f), f32(lse.f), &form);
+        ops_attention_bwd(o, side_by_side(dqkv, C), NULL, f32(a.dy.f),
+                          side_by_side(f32(a.qkv.f), C), f32(y.f), f32(lse.f), &form);
         take(o, d.f, dqkv, d.n);
         check_gradient_to(tolerance(o, 1e-4), "attention dqkv", d.f, &a.qkv, attention_loss, &a);
     }
@@ -1578,10 +1578,10 @@ static void attention_direction_of(struct ops *o, struct attention_case a)
     struct numbers y = numbers(a.T * a.HS, 3, 1), lse = numbers(a.T, 4, 1);
     struct numbers d = numbers(n, 5, 1), direction = numbers(n, 6, 1);
     const struct ops_attention form = form_of(&a);
-    const struct ops_qkv qkv = ops_side_by_side(f32(a.qkv.f), a.HS);
+    const struct ops_qkv qkv = side_by_side(f32(a.qkv.f), a.HS);
     struct ops_array dqkv = ops_buffer(o, ops_operand(o), n);
     ops_attention_fwd(o, f32(y.f), f32(lse.f), qkv, &form);
-    ops_attention_bwd(o, ops_side_by_side(dqkv, a.HS), NULL, f32(a.dy.f), qkv, f32(y.f), f32(lse.f),
+    ops_attention_bwd(o, side_by_side(dqkv, a.HS), NULL, f32(a.dy.f), qkv, f32(y.f), f32(lse.f),
                       &form);
     take(o, d.f, dqkv, n);
     double slope = 0, h = 1e-5;
@@ -1639,7 +1639,7 @@ static void attention_cached_of(struct ops *o, int64_t window, enum ops_type typ
     };
     ops_copy(o, given, f32(qkv.f), qkv.n);
     ops_copy(o, f32(qkv.f), given, qkv.n);
-    ops_attention_fwd(o, f32(whole.f), OPS_NONE, ops_side_by_side(f32(qkv.f), C), &form);
+    ops_attention_fwd(o, f32(whole.f), OPS_NONE, side_by_side(f32(qkv.f), C), &form);
     for (int64_t i = 0; i < whole.n; i++)
         whole.d[i] = whole.f[i];
     int64_t past = 0;
@@ -1647,7 +1647,7 @@ static void attention_cached_of(struct ops *o, int64_t window, enum ops_type typ
         form.rows.T = pieces[i];
         const struct ops_past p = { f32(keys.f), f32(values.f), T, past };
         ops_attention_cached(o, f32(y.f + past * C), &p, 0,
-                             ops_side_by_side(ops_part(given, past * 3 * C), C), &form);
+                             side_by_side(ops_part(given, past * 3 * C), C), &form);
         past += pieces[i];
     }
     cr_assert_eq(past, T);
