@@ -313,8 +313,8 @@ static void say_otherwise(const struct loop *l)
     if (at->leaves && at->leaves != leaves_of(l->plan))
         log_warn("the checkpoint was computed with %" PRIu64 " partial sums of gradients, and this "
                  "run goes on with %" PRIu64 ": its numbers differ in their last digits from those "
-                 "of an uninterrupted run; --leaves %" PRIu64 " keeps them",
-                 at->leaves, leaves_of(l->plan), at->leaves);
+                 "of an uninterrupted run (--leaves, for a number of ranks that divides it)",
+                 at->leaves, leaves_of(l->plan));
     if (at->step < l->plan->steps && rate > at->next_rate * (1 + 1e-6))
         log_warn("after step %" PRId64 " the learning rate is %g, above the %g of the run before: "
                  "the settings of the schedule have changed",
