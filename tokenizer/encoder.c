@@ -47,7 +47,6 @@ void encoder_free(struct encoder *e)
     stepper_free(e->stepper);
     words_free(e->words);
     words_free(e->letters);
-    ids_release(&e->sources);
     subword_scratch_release(&e->scratch);
     wordcache_free(e->cache);
     buf_release(&e->repaired);

@@ -38,7 +38,6 @@ struct encoder {
     struct words *words;
     struct stepper *stepper;
     struct words *letters; /* for ranges: the words of one character; made on demand */
-    struct ids sources;
     struct subword_scratch scratch;
     struct wordcache *cache;
     struct buf repaired, prefixed, normalized;

@@ -10,47 +10,6 @@
 #include "tokenizer/tokenizer.h"
 #include "unicode/unicode.h"
 
-/* ---- words of BERT --------------------------------------------------------------------------- */
-
-/* Sets e->sources: for each byte of the text's words, the code point of the text that it came
- * from. This works because a character normalizes to the same number of bytes alone as among
- * others. */
-static void find_sources(struct encoder *e, const char *text, size_t n)
-{
-    struct pieces p;
-    size_t len;
-    uint32_t point = 0;
-    e->sources.count = 0;
-    if (!e->letters)
-        e->letters = words_new(e->t->normalizer);
-    for (size_t i = 0; i < n; i += len, point++) {
-        utf8_get((const unsigned char *)text + i, &len);
-        words_begin(e->letters, text + i, len);
-        while (words_next(e->letters, &p))
-            for (size_t k = 0; k < p.count; k++)
-                for (size_t b = p.begins[k]; b < p.ends[k]; b++)
-                    ids_add(&e->sources, point);
-    }
-}
-
-/* Appends the ranges of a word's tokens ids[0..count) to `begins` and `ends`. The word's n bytes
- * came from the code points sources[0..n). */
-static void put_places(const struct encoder *e, const uint32_t *ids, size_t count, size_t n,
-                       const uint32_t *sources, struct ids *begins, struct ids *ends)
-{
-    size_t at = 0;
-    for (size_t i = 0; i < count; i++) {
-        size_t len = n; /* the unknown token covers the whole word */
-        if (ids[i] != (uint32_t)tokenizer_role(e->t, TOKENIZER_UNKNOWN)) {
-            tokenizer_token(e->t, ids[i], &len);
-            len -= i ? strlen(wordpiece_prefix) : 0;
-        }
-        ids_add(begins, sources[at]);
-        ids_add(ends, sources[at + len - 1] + 1);
-        at += len;
-    }
-}
-
 /* Returns 1 if there are added tokens that are not special, which are found in ordinary text, too.
  * Else returns 0. */
 static int finds_added(const struct encoder *e)
@@ -58,27 +17,6 @@ static int finds_added(const struct encoder *e)
     for (int pass = 0; pass < 2; pass++)
         if (e->t->added[pass].count && !e->t->added[pass].all_special)
             return 1;
-    return 0;
-}
-
-static int encode_words(struct encoder *e, const char *text, size_t n, struct ids *out,
-                        struct ids *begins, struct ids *ends)
-{
-    struct pieces p;
-    size_t at = 0, failed;
-    find_sources(e, text, n);
-    words_begin(e->words, text, n);
-    while (words_next(e->words, &p)) {
-        for (size_t i = 0; i < p.count; i++) {
-            const struct pieces word = pieces_of(&p, i, i + 1);
-            size_t before = out->count, bytes = p.ends[i] - p.begins[i];
-            if (wordcache_encode(e->cache, &word, out, &failed) < 0)
-                return -1;
-            put_places(e, out->data + before, out->count - before, bytes, e->sources.data + at,
-                       begins, ends);
-            at += bytes;
-        }
-    }
     return 0;
 }
 
@@ -308,14 +246,12 @@ static void place_word(const struct encoder *e, struct placing *p, const uint32_
     }
 }
 
-/* Appends the tokens ids[count] of a piece and their ranges. `origins` are those of the text that
- * holds the piece. */
+/* Appends the tokens ids[count] of a piece, whose bytes have these origins, and their ranges. */
 static void place_piece(struct encoder *e, struct placing *p, const uint32_t *ids, size_t count,
                         const struct pieces *piece, const uint32_t *origins)
 {
     const char *text = piece->text + *piece->begins;
     const size_t n = *piece->ends - *piece->begins;
-    origins += *piece->begins;
     if (e->t->v.model == VOCABULARY_BPE)
         place_pairs(e, p, ids, count, text, n, origins);
     else if (e->t->v.model == VOCABULARY_UNIGRAM)
@@ -324,15 +260,39 @@ static void place_piece(struct encoder *e, struct placing *p, const uint32_t *id
         place_word(e, p, ids, count, n, origins);
 }
 
+/* Sets p->cut to the origins of the bytes of the words that BERT's rules make of text[0..n). This
+ * works because a character normalizes to the same number of bytes alone as among others. */
+static void find_sources(struct encoder *e, struct placing *p, const char *text, size_t n)
+{
+    struct pieces words;
+    p->cut.count = 0;
+    if (!e->letters)
+        e->letters = words_new(e->t->normalizer);
+    for (size_t i = 0, len; i < n; i += len) {
+        utf8_get((const unsigned char *)text + i, &len);
+        if (text[i] > ' ' && text[i] < 0x7F) { /* a byte stays one */
+            ids_add(&p->cut, (uint32_t)i);
+            continue;
+        }
+        words_begin(e->letters, text + i, len);
+        while (words_next(e->letters, &words))
+            for (size_t k = 0; k < words.count; k++)
+                for (size_t b = words.begins[k]; b < words.ends[k]; b++)
+                    ids_add(&p->cut, (uint32_t)i);
+    }
+}
+
 /* Returns the origins of the text that encoder_cut makes of the n normalized bytes, whose origins
  * are `origins`. They are in p->cut if the two texts differ. */
-static const uint32_t *cut_origins(struct encoder *e, struct placing *p, const uint32_t *origins,
-                                   size_t n)
+static const uint32_t *cut_origins(struct encoder *e, struct placing *p, const char *text, size_t n,
+                                   const uint32_t *origins)
 {
     const struct ids *made = e->t->v.steps_cut ? stepper_origins(e->stepper) : NULL;
     size_t more = !e->t->v.steps_cut && e->tiles.readable > n; /* a space in front */
-    if (!made && !more)
-        return origins;
+    if (e->words)
+        find_sources(e, p, text, n);
+    if (e->words || (!made && !more))
+        return e->words ? p->cut.data : origins;
     p->cut.count = 0;
     for (size_t i = 0; i < (made ? made->count : n + more); i++)
         ids_add(&p->cut, origins[made ? made->data[i] : i - (more && i)]);
@@ -346,9 +306,10 @@ static int place_plain(struct encoder *e, struct placing *p, const char *text, s
 {
     struct pieces all;
     SCOPED(ids) ids = { 0 };
+    size_t at = 0; /* bytes of the pieces so far */
     int got = encoder_cut(e, text, n, first) < 0 ? -1 : 1;
     if (got > 0)
-        origins = cut_origins(e, p, origins, n);
+        origins = cut_origins(e, p, text, n, origins);
     while (got > 0 && (got = encoder_next(e, &all)) > 0)
         for (size_t i = 0; i < all.count && got > 0; i++) {
             const struct pieces piece = pieces_of(&all, i, i + 1);
@@ -356,7 +317,9 @@ static int place_plain(struct encoder *e, struct placing *p, const char *text, s
             if (encoder_put(e, &piece, &ids) < 0)
                 got = -1;
             else
-                place_piece(e, p, ids.data, ids.count, &piece, origins);
+                place_piece(e, p, ids.data, ids.count, &piece,
+                            origins + (e->words ? at : *piece.begins));
+            at += *piece.ends - *piece.begins;
         }
     return got;
 }
@@ -383,27 +346,11 @@ static int normalize_placed(struct encoder *e, struct placing *p, const char **t
     return 0;
 }
 
-/* Encodes text[0..n) by BERT's rules (WordPiece) into *p, with the offsets of the tokens. Returns
- * 0, or -1 with an error. */
-static int place_words(struct encoder *e, struct placing *p, const char *text, size_t n)
-{
-    size_t before = p->ids->count;
-    if (encode_words(e, text, n, p->ids, p->begins, p->ends) < 0)
-        return -1;
-    for (size_t i = before; i < p->ids->count; i++) {
-        p->begins->data[i] += p->points[p->section];
-        p->ends->data[i] += p->points[p->section];
-    }
-    return 0;
-}
-
 /* Encodes a section of the text between added tokens of the first pass into *p, with the places of
  * the tokens. `first` 1: the section begins the text. Returns 0, or -1 with an error. */
 static int place_section(struct encoder *e, struct placing *p, const char *text, size_t n,
                          int first)
 {
-    if (e->words)
-        return place_words(e, p, text, n);
     if (normalize_placed(e, p, &text, &n, &first) < 0)
         return -1;
     struct added_walk w = { .text = text, .n = n };
@@ -476,9 +423,9 @@ int encoder_encode_places(struct encoder *e, const char *text, size_t n,
 {
     if (n > WORDS_MAX || utf8_valid(text, n) != n)
         return err_set("a text of %zu bytes is too long or not UTF-8", n);
-    if (special == TOKENIZER_SPECIAL || finds_added(e) || (!e->words && !tokenizer_tiles(e->t)))
-        return encode_traced(e, text, n, special, out, begins, ends);
-    return (e->words ? encode_words : encode_tiles)(e, text, n, out, begins, ends);
+    return special == TOKENIZER_SPECIAL || finds_added(e) || !tokenizer_tiles(e->t)
+               ? encode_traced(e, text, n, special, out, begins, ends)
+               : encode_tiles(e, text, n, out, begins, ends);
 }
 
 void encoder_places_in_bytes(const char *text, size_t n, uint32_t *begins, uint32_t *ends,

@@ -178,13 +178,14 @@ void subword_widths(const struct subword *s, struct subword_scratch *scratch, co
     put_characters(s, scratch, piece, n, widths);
     for (size_t i = 0; i < count; i++) {
         uint32_t width = 0;
+        const size_t first = k;
         size_t made = 0; /* bytes of the parts' names, joined */
         vocabulary_bytes(s->v, ids[i], &len);
-        do {
+        for (; k < parts->count && (k == first || made < len); k++) {
             vocabulary_bytes(s->v, parts->data[k], &more);
             made += more - (made ? strlen(s->v->prefix) : 0);
-            width += widths->data[k++];
-        } while (made < len && k < parts->count);
+            width += widths->data[k];
+        }
         ids_add(out, width);
     }
 }
