@@ -474,13 +474,25 @@ static int64_t count_records(const struct blend *b, uint64_t *of)
     return all;
 }
 
+/* Refuses to replace a source by the blend, which need not have all of its records. */
+static int is_no_source(const struct blend *b, const char *output)
+{
+    SCOPED_MEM char *folder = realpath(output, NULL);
+    for (size_t i = 0; i < b->count && folder; i++) {
+        SCOPED_MEM char *source = realpath(b->paths[i], NULL);
+        if (source && !strcmp(source, folder))
+            return err_set("'%s' is a source of the blend: give --output another folder", output);
+    }
+    return 0;
+}
+
 /* Writes the blend of folders as one folder. Sets of[i] to the number of records of source i, and
  * taken[i] to the number that the blend takes of it. Returns 0, or -1 with an error. */
 static int blend_folders(const struct joined *given, struct blend *b, uint64_t *taken, uint64_t *of)
 {
     SCOPED(buf) self = BUF_INIT;
     uint64_t records;
-    int64_t all = count_records(b, of);
+    int64_t all = is_no_source(b, given->output) < 0 ? -1 : count_records(b, of);
     if (all < 0)
         return -1;
     struct merge_sets m = make_merge(given, &self, " blend");
