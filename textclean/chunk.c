@@ -235,7 +235,7 @@ static size_t unit_suffix(const char *s, size_t n)
     return 0;
 }
 
-/* Returns the bytes to cut off for a period that follows s[0..n): 1, or 0 if it stays. */
+/* A period follows s[0..n). Returns the number of bytes to cut off: 1, or 0 if the period stays. */
 static size_t period_suffix(const char *s, size_t n)
 {
     unsigned c, before;

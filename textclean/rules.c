@@ -103,8 +103,8 @@ static double characters(const struct facts *x)
     return (double)x->f->chars;
 }
 
-/* n 0: share of lines that occurred before; 1: share of the text that is in them. 2 and 3: the same
- * of paragraphs. */
+/* Returns what x->n asks for: 0: the share of lines that occurred before in the text; 1: the share
+ * of the text's characters in such lines; 2 and 3: the same for paragraphs. */
 static double repeated(const struct facts *x)
 {
     struct repeats r = x->n & 2 ? features_repeated_paragraphs(x->f)

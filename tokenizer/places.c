@@ -45,8 +45,8 @@ static uint32_t count_blanks(const char *text, size_t n, int from_the_end)
 }
 
 /* Moves *begin past the spaces at a token's start and *end before those at its end, as Hugging
- * Face's ByteLevel does. They are those of its spelling[0..n), which has any white space if it is
- * text, not bytes. `first` 1: it is the text's first token. */
+ * Face's ByteLevel does. They are counted in spelling[0..n): if is_text is 1, all white space of
+ * Unicode, else spaces of the byte alphabet. `first` 1: the token is the first of the text. */
 static void trim_place(const struct encoder *e, int first, const char *spelling, size_t n,
                        int is_text, uint32_t *begin, uint32_t *end)
 {
@@ -120,7 +120,7 @@ struct placing {
 
 /* Appends the token `id`, which covers the bytes [from, to) of a text whose bytes have these
  * origins, with its range. Spaces at the token's sides are counted in `spelled`, which is this
- * text, or in the token's own spelling if it is NULL. */
+ * text; if `spelled` is NULL, in the token's own spelling. */
 static void place(const struct encoder *e, struct placing *p, uint32_t id, const uint32_t *origins,
                   size_t from, size_t to, const char *spelled)
 {

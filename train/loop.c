@@ -138,8 +138,8 @@ static int agree_later(struct loop *l, int result)
 
 /* ---- starting and resuming ------------------------------------------------------------------- */
 
-/* Sets *n to the length of the value that a configuration gives `key`, which is returned without
- * its quotes, and *text to 1 if it has some. Returns NULL if there is none. */
+/* Returns the value that a configuration gives `key`, without quotes, or NULL if there is none.
+ * Sets *n to its length, and *text to 1 if it had quotes, else to 0. */
 static const char *value_of(const char *config, const char *key, int *n, int *text)
 {
     SCOPED(buf) start = buf_format("\n%s: ", key);

@@ -59,8 +59,11 @@ static int put(struct walk *w, const char *key, const char *value, int line, int
 static void join_one(struct buf *out, const char *value)
 {
     buf_adds(out, out->len ? "," : "");
-    for (; *value; value++)
-        buf_addf(out, *value == ',' ? "\\%c" : "%c", *value);
+    for (; *value; value++) {
+        if (*value == ',')
+            buf_addc(out, '\\');
+        buf_addc(out, *value);
+    }
 }
 
 /* Appends the values of a list, and of the lists in it, to `out` with commas between them. */

@@ -5,7 +5,7 @@
  * keys become "section.key"); sequences of mappings (their keys become "list.0.key", "list.1.key"
  * and so on); sequences of scalars and of such sequences (all values joined by ","; a comma in a
  * value becomes "\,"); anchors, aliases and merge keys. Every value keeps its line number for
- * errors. Duplicate keys are errors, and a second document. So is a file of more than 1 MiB, with
+ * errors. Duplicate keys and a second document are errors. So is a file of more than 1 MiB, with
  * more than 4096 keys, 1000 anchors and aliases, or 16 levels, or whose values have more than 4 MiB
  * after aliases are replaced. These bounds keep the time linear in the size of the file.
  */

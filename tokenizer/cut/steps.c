@@ -413,7 +413,8 @@ struct kind_masks {
 };
 
 /* Adds the characters of a block that are not ASCII to *m. `high` has the bits of their bytes.
- * *last is the kind of the last such character so far: a block may begin inside a character. */
+ * *last is the kind of the last such character before: the bytes of a character that began in the
+ * block before have its kind. It is updated. */
 static void add_high(struct kind_masks *m, const unsigned char *block, uint64_t high,
                      enum kind *last)
 {

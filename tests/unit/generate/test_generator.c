@@ -4,8 +4,8 @@
 #include "common/base/err.h"
 #include "generate/generator.h"
 
-/* Two texts, one begun a step later, end after `length` tokens. Each token is the
- * likeliest of its row of log probabilities. */
+/* Two texts are generated; the second begins a step later. Each ends after `length` tokens, and
+ * each token is the likeliest of its row of log probabilities. */
 Test(generator, ends_at_the_length_with_a_row_for_each_token)
 {
     struct generator g = { .sampler = SAMPLER_DEFAULT, .length = 3, .alternatives = 2 };

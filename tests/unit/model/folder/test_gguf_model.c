@@ -608,7 +608,8 @@ static struct buf with_key(const struct buf *whole, const char *name, float x)
     return b;
 }
 
-/* Keys and tensors that change what a Llama computes. */
+/* A GGUF file of a Llama is refused if it has a key or a tensor that changes the logits and that we
+ * do not compute with. */
 Test(gguf, changes_refused)
 {
     struct ops *o = ops_new(1);
