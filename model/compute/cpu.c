@@ -21,10 +21,26 @@ static int cpu_count(void)
     return 1;
 }
 
+/* Chooses what computes f32 products of large matrices: our own kernels, or OpenBLAS if there are
+ * none for this processor, unless the environment variable TEXTMILL_PRODUCTS says it. */
+static int choose_products(struct ops *o)
+{
+    const char *wanted = getenv("TEXTMILL_PRODUCTS");
+    const int blas = wanted ? !strcmp(wanted, "openblas") : o->k == &kernels_plain;
+    if (wanted && !blas && strcmp(wanted, "own") != 0)
+        return err_set("TEXTMILL_PRODUCTS is '%s', not 'own' or 'openblas'", wanted);
+    o->openblas = blas && cpu_openblas_open() == 0;
+    if (wanted && blas && !o->openblas)
+        return -1;
+    snprintf(o->name, sizeof o->name, o->openblas ? "%s, products by OpenBLAS (%s)" : "%s",
+             o->k->name, o->openblas ? cpu_openblas_core() : "");
+    return 0;
+}
+
 static int cpu_open(struct ops *o, int)
 {
     o->k = kernels_choose();
-    if (!o->k)
+    if (!o->k || choose_products(o) < 0)
         return -1;
     o->pool = pool_new(o->threads);
     return 0;
@@ -42,12 +58,13 @@ static void cpu_close(struct ops *o)
 
 static const char *cpu_describe(const struct ops *o)
 {
-    return o->k->name;
+    return o->name;
 }
 
 static const char *cpu_arithmetic(const struct ops *o)
 {
-    return kernels_arithmetic(o->k, o->precision);
+    return o->openblas && o->precision == OPS_F32 ? o->name
+                                                  : kernels_arithmetic(o->k, o->precision);
 }
 
 static uint64_t cpu_free_bytes(const struct ops *)

@@ -26,6 +26,8 @@ struct ops {
     OPS_COMMON
     struct pool *pool;
     const struct kernels *k;
+    int openblas;            /* 1: OpenBLAS computes large f32 products */
+    char name[128];          /* description for reports */
     struct arena work;       /* scratch of the operations */
     struct arena panels;     /* packed panels of matrix products */
     struct arena operands;   /* converted operands of products with stored weights, packed rows */
@@ -66,6 +68,13 @@ static inline struct ops_array cpu_f32(const float *x)
 void cpu_turned_fwd(struct ops *o, struct ops_array y, struct ops_array base, struct ops_array x,
                     const struct ops_linear *l, int count);
 int cpu_in_blocks(struct ops_array w); /* 1: weights in groups (stored_grouped) */
+
+/* OpenBLAS: cpu_openblas_open loads the library and returns 0, or -1 with an error if it cannot.
+ * cpu_openblas_core returns the name of the kernels in use. cpu_openblas_matmul computes a product
+ * in f32. */
+int cpu_openblas_open(void);
+const char *cpu_openblas_core(void);
+void cpu_openblas_matmul(struct ops *o, const struct ops_matmul *p);
 
 /* The functions of the back end's table (backend.h). */
 #define CPU_OPERATION(name) OPS_TYPE(name) cpu_##name;

@@ -321,6 +321,10 @@ void cpu_matmul(struct ops *o, const struct ops_matmul *s)
 {
     const struct kernel_products *p = cpu_products(o);
     const int64_t M = s->M, N = s->N, K = s->K;
+    if (o->openblas && o->precision == OPS_F32) {
+        cpu_openblas_matmul(o, s);
+        return;
+    }
     int shares_a = M <= N;
     struct operand a = operand(&s->A, 1, p->tile_rows), c = operand(&s->B, 0, p->tile_columns);
     struct block b = { .p = p,

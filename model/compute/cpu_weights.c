@@ -262,7 +262,7 @@ static void multiply_f16(struct ops *o, struct ops_array y, int64_t ldy, struct 
  * are faster without. */
 static int by_tiles(const struct ops *o, const struct ops_linear *l)
 {
-    const int few = l->N <= OPS_FEW_ROWS, many = o->precision == OPS_F32;
+    const int few = l->N <= OPS_FEW_ROWS, many = o->precision == OPS_F32 && !o->openblas;
     if (!o->k->multiply_split)
         return 0;
     return l->w.type == OPS_BF16 ? few || many : l->w.type == OPS_F16 && !few && many;

@@ -2264,6 +2264,7 @@ Test(ops, nan_stays)
 Test(ops, kernels_by_word)
 {
     const struct kernels *k;
+    setenv("TEXTMILL_PRODUCTS", "own", 1);
     for (int i = 0; (k = kernels_set(i)); i++) {
         setenv("TEXTMILL_KERNELS", k->word, 1);
         struct ops *o = ops_new(1);
@@ -2276,6 +2277,82 @@ Test(ops, kernels_by_word)
     cr_assert_null(ops_new(1));
     cr_assert(strstr(err_get(), "'mmx'"), "%s", err_get());
     unsetenv("TEXTMILL_KERNELS");
+}
+
+/* ---- OpenBLAS's products ------------------------------------------------------------------- */
+
+/* Tests run in processes of their own. */
+static void by_openblas(void)
+{
+    setenv("TEXTMILL_PRODUCTS", "openblas", 1);
+}
+
+Test(ops, an_unknown_word_for_products)
+{
+    setenv("TEXTMILL_PRODUCTS", "mkl", 1);
+    cr_assert_null(ops_new(1));
+    cr_assert(strstr(err_get(), "TEXTMILL_PRODUCTS is 'mkl'"), "%s", err_get());
+}
+
+/* Checks all functions that are made of products, with OpenBLAS. */
+Test(ops, products_by_openblas, .init = by_openblas)
+{
+    void (*const tests[])(struct ops * o) = { linear_in, linear_operands_in, logits_in,
+                                              residual_dropout_in, loss_in };
+    for (int threads = 1; threads <= 3; threads += 2) {
+        struct ops *o = ops_new(threads);
+        if (!o)
+            cr_skip_test("%s", err_get());
+        cr_assert(strstr(ops_describe(o), "OpenBLAS"), "%s", ops_describe(o));
+        all_products_in((struct ops *const[]){ o, NULL });
+        for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
+            tests[i](o);
+        ops_free(o);
+    }
+}
+
+/* If TEXTMILL_KERNELS asks for kernels, OpenBLAS must use kernels for the same instructions. */
+Test(ops, openblas_follows_the_kernels, .init = by_openblas)
+{
+    setenv("TEXTMILL_KERNELS", "avx2", 1);
+    setenv("OPENBLAS_CORETYPE", "Prescott", 1);
+    struct ops *o = ops_new(1);
+    if (!o || kernels_set(0) == o->k)
+        cr_skip_test("%s", err_get());
+    cr_assert(strstr(ops_describe(o), "Haswell"), "%s", ops_describe(o));
+    ops_free(o);
+}
+
+/* With more than one tile, and incomplete tiles: one thread and four threads must give the same
+ * bits. */
+Test(ops, openblas_threads, .init = by_openblas)
+{
+    enum { M = 500, N = 1700, K = 90 };
+    struct numbers a = numbers(M * K, 1, 1), b = numbers(K * N, 2, 1), c[2];
+    for (int i = 0; i < 2; i++) {
+        struct ops *o = ops_new(i ? 4 : 1);
+        if (!o)
+            cr_skip_test("%s", err_get());
+        c[i] = numbers(M * N, 3, 1);
+        ops_matmul(o, &(struct ops_matmul){ .C = { f32(c[i].f), N },
+                                            .A = { f32(a.f), K },
+                                            .B = { f32(b.f), N },
+                                            .M = M,
+                                            .N = N,
+                                            .K = K,
+                                            .base = f32(c[i].f) });
+        ops_free(o);
+    }
+    for (int64_t m = 0; m < M; m++)
+        for (int64_t n = 0; n < N; n++)
+            for (int64_t k = 0; k < K; k++)
+                c[0].d[m * N + n] += a.d[m * K + k] * b.d[k * N + n];
+    check("tiles", c[0].f, c[0].d, M * N, 2e-6);
+    cr_assert_eq(0, memcmp(c[0].f, c[1].f, M * N * sizeof(float)));
+    drop(&a);
+    drop(&b);
+    drop(&c[0]);
+    drop(&c[1]);
 }
 
 /* ---- buffers ----------------------------------------------------------------------------- */
