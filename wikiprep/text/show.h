@@ -58,9 +58,9 @@ const struct show_entry *show_find(const char *lang, const char *name);
 /* show_pattern.c: rows with a pattern; `text` is the pattern */
 renderer show_pattern;
 
-/* show_text.c: plain arguments, lists, symbols, places, ships, quotations, notes */
+/* show_text.c: plain arguments, lists, symbols, places, quotations, notes */
 renderer show_nth, show_last, show_line, show_list, show_unichar, show_coord, show_description,
-    show_ship, show_quote, show_hatnote;
+    show_quote, show_hatnote;
 
 /* Appends s unchanged. Returns 1 if s is not empty, else 0. */
 int show_span(struct span s, struct buf *out);
@@ -70,8 +70,7 @@ int show_span(struct span s, struct buf *out);
 int show_join(const struct call *c, const char *between, struct buf *out);
 
 /* show_language.c: foreign words and pronunciations */
-renderer show_langx, show_nihongo, show_nihongo3, show_chinese, show_ipa, show_ipa_ja, show_ipac,
-    show_respell;
+renderer show_langx, show_nihongo, show_chinese, show_ipa, show_ipa_ja, show_ipac, show_respell;
 
 /* Appends the name of the language with this code, in the page's language. Returns 1, or 0 if it is
  * not known. */

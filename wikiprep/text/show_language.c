@@ -82,22 +82,6 @@ int show_nihongo(const struct call *c, struct buf *out)
     return 1;
 }
 
-/* Shows {{nihongo3}} as "rōmaji (漢字, English)". */
-int show_nihongo3(const struct call *c, struct buf *out)
-{
-    if (!call_at(c, 3).n)
-        return show_nihongo(c, out);
-    span_put(call_at(c, 3), out);
-    buf_adds(out, " (");
-    span_put(call_at(c, 2), out);
-    if (call_at(c, 1).n) {
-        buf_adds(out, call_at(c, 2).n ? ", " : "");
-        span_put(call_at(c, 1), out);
-    }
-    buf_addc(out, ')');
-    return 1;
-}
-
 /* Shows {{zh|s=北京|t=北京|p=Běijīng}} as "simplified Chinese: 北京; traditional Chinese: 北京;
  * ...". */
 int show_chinese(const struct call *c, struct buf *out)

@@ -1,4 +1,4 @@
-/* Renderers of arguments, lists, places, ships, quotations and notes for show.h. */
+/* Renderers of arguments, lists, places, quotations and notes for show.h. */
 #define _GNU_SOURCE /* memmem */
 #include "common/base/utf8.h"
 #include "wikiprep/text/show.h"
@@ -93,7 +93,7 @@ int show_unichar(const struct call *c, struct buf *out)
     return 1;
 }
 
-/* ---- places, ships ------------------------------------------------------------------------- */
+/* ---- places -------------------------------------------------------------------------------- */
 
 /* Appends a latitude or longitude, which begins at argument `from`: 46|12|N is 46°12′N, 46.2|N is
  * 46.2°N. `letters` are the letters that may end it, such as "NSns". Sets *degrees. Returns the
@@ -182,34 +182,6 @@ int show_description(const struct call *c, struct buf *)
     if (parts && call_at(c, c->n).n && !parts->json[PART_DESCRIPTION].len)
         structure_text(&parts->json[PART_DESCRIPTION], call_at(c, c->n));
     return 0;
-}
-
-/* Shows a ship: {{USS|Hornet|CV-12|6}}, or {{ship|USS|Hornet|CV-12|6}} if the row's number is 1.
- * The argument after the name and the id selects the parts: 1 the id, 2 no id, 3 no prefix, 6 the
- * name alone. */
-int show_ship(const struct call *c, struct buf *out)
-{
-    int from = c->n + 1, format = 0;
-    struct span name = call_at(c, from), id = call_at(c, from + 1);
-    if (!name.n)
-        return 0;
-    span_number(call_at(c, from + 2), &format);
-    if (format == 1 && id.n)
-        return show_span(id, out);
-    if (format != 3 && format != 6) {
-        if (c->n)
-            span_put(call_at(c, 1), out);
-        for (const char *s = c->n ? "" : c->name; *s; s++)
-            buf_addc(out, toupper((unsigned char)*s));
-        buf_addc(out, ' ');
-    }
-    span_put(name, out);
-    if (id.n && format != 2 && format != 6) {
-        buf_adds(out, " (");
-        span_put(id, out);
-        buf_addc(out, ')');
-    }
-    return 1;
 }
 
 /* ---- quotations, notes --------------------------------------------------------------------- */

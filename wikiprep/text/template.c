@@ -142,24 +142,41 @@ static int show_code(const struct call *c, struct span name, struct span first, 
     return 1;
 }
 
-/* Appends the argument without a name that has several items of a list, and returns 1, or returns 0
- * if there is none: a template that has one puts it into columns or a box. */
+/* Returns 1 if s seems to be the content of a box or a column: it has two items of a list, or is
+ * long and has three sentences or lines. */
+static int is_content(struct span s)
+{
+    enum { ITEMS_LEAST = 2, ENDS_LEAST = 3, PROSE_LEAST = 200 };
+    int items = 0, ends = 0;
+    struct lines l = LINES_OF(s.s, s.n);
+    for (; lines_next(&l); ends++) {
+        items += l.len && strchr("*#:;", *l.line);
+        for (const char *p = l.line, *end = p + l.len; s.n >= PROSE_LEAST && p + 3 < end; p++)
+            ends += (p[1] == ' ' && strchr(".!?", *p)) || !memcmp(p, "。", 3);
+    }
+    return items >= ITEMS_LEAST || (s.n >= PROSE_LEAST && ends >= ENDS_LEAST);
+}
+
+/* Appends the arguments that are the content of a box or of columns, and returns 1; or returns 0 if
+ * there is none, or the call has more to say than a title and numbers. */
 static int show_framed(const struct call *c, struct buf *out)
 {
-    for (int i = 1; i <= c->a.count; i++) {
-        struct span s = call_at(c, i);
-        struct lines l = LINES_OF(s.s, s.n);
-        int items = 0;
-        while (items < 2 && lines_next(&l))
-            items += l.len && strchr("*#:;", *l.line);
-        if (items < 2)
-            continue;
-        buf_addc(out, '\n');
-        span_put(s, out);
-        buf_addc(out, '\n');
-        return 1;
+    const size_t begin = out->len;
+    int others = 0;
+    for (size_t i = 0; i < c->source->count && others < 2; i++) {
+        struct span key, value;
+        arguments_split(c->source->arguments[i], &key, &value);
+        if (is_content(value)) {
+            buf_addc(out, '\n');
+            span_put(value, out);
+            buf_addc(out, '\n');
+        } else {
+            others += value.n && !isdigit((unsigned char)*value.s);
+        }
     }
-    return 0;
+    if (others > 1)
+        buf_truncate(out, begin);
+    return out->len > begin;
 }
 
 /* Appends the text of a template that has no rule, and returns 1, or returns 0 if it seems to show

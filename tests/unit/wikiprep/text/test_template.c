@@ -292,6 +292,12 @@ Test(template, blocks)
     CHECK("a\n{{columns-list|colwidth=9em|\n* b\n* c}}\n{{2列|\n== g ==\n; d\n: e\n}}\nf",
           "a\nb\nc\ng\nd\ne\nf");
     CHECK("{{infobox x|a=\n* b\n* c|d}} {{x|* e}} {{#if:x|\n* f\n* g}}", "");
+    CHECK("{{columns|width=9em|col1=\n* a\n* b|col2=\n* c\n* d}}{{x|2|\n; e\n: f|\n* g\n* h}}",
+          "a\nb\nc\nd\ne\nf\ng\nh");
+    CHECK("{{x|a|b|c=\n* d\n* e}}", "");
+#define VERSE "A line of a poem that is long enough to be seen as one, with the next, "
+    CHECK("{{x|title=A|text=" VERSE "\n" VERSE "\n" VERSE "b}}", VERSE VERSE VERSE "b");
+    CHECK("{{x|a|b|" VERSE "\n" VERSE "\n" VERSE "}} {{x|" VERSE VERSE VERSE "}}", "");
 }
 
 Test(template, hatnotes)
