@@ -80,6 +80,7 @@ struct line {
     struct buf ns, url, project;
     struct dump_page *page;
     struct dump_site *site;
+    int has_html; /* "html" is a string, which may be empty */
 };
 
 /* Returns where the value of outer.inner goes; NULL: it is not used. `outer` is "" for members of
@@ -141,6 +142,7 @@ static int read_object(struct js_scan *s, struct line *l, const char *outer)
             return -1;
         struct buf *to = place_of(l, outer, key, n);
         if (to) {
+            l->has_html |= to == &l->page->text && js_scan_peek(s) == '"';
             more = read_value(s, to, to != &l->page->text);
         } else if (!*outer && js_scan_peek(s) == '{' && n < sizeof name) {
             memcpy(name, key, n);
@@ -156,13 +158,13 @@ static int read_object(struct js_scan *s, struct line *l, const char *outer)
 static int read_line(struct dump_page *page, struct dump_site *site, const char *s, size_t n,
                      const char *where)
 {
-    struct line l = { BUF_INIT, BUF_INIT, BUF_INIT, page, site };
+    struct line l = { BUF_INIT, BUF_INIT, BUF_INIT, page, site, 0 };
     struct js_scan scan;
     js_scan_init(&scan, s, n);
     int result = read_object(&scan, &l, "");
     if (!result && js_scan_peek(&scan) >= 0)
         result = js_scan_error(&scan, scan.at, "the end of the line expected");
-    if (!result && (!page->title.len || !page->text.len))
+    if (!result && (!page->title.len || !l.has_html))
         result = err_set("no \"%s\" in it", page->title.len ? "article_body\": {\"html" : "name");
     if (result < 0)
         err_in("%s is not a page of a snapshot", where);
@@ -181,6 +183,11 @@ static int read_line(struct dump_page *page, struct dump_site *site, const char 
 int html_page_read(struct dump_page *page, struct dump_site *site, const char *s, size_t n,
                    size_t max_text, const char *where)
 {
+    SCOPED(buf) repaired = BUF_INIT;
+    if (utf8_valid(s, n) < n) {
+        utf8_repair(&repaired, s, n);
+        s = repaired.data, n = repaired.len;
+    }
     while (n && memchr(" \t\r\n", *s, 4))
         s++, n--;
     if (n && *s == '{') {

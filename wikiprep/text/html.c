@@ -574,7 +574,7 @@ static void end_capture(struct html *h, struct element *e)
     buf_release(&e->target);
     buf_truncate(&h->aside, e->begin);
     if (e->kind == PRE_BLOCK)
-        buf_addf(h->out, "\n%c%zu%c\n", MARKUP_BLOCK, block, MARKUP_BLOCK);
+        buf_addf(h->out, "%c%zu%c", MARKUP_BLOCK, block, MARKUP_BLOCK);
 }
 
 static void end_heading(struct html *h)
@@ -704,7 +704,8 @@ void html_strip(struct html *h, const char *text, size_t n, struct buf *out)
     htmlSAXHandlerPtr own = parser->sax;
     parser->sax = &events;
     parser->userData = h;
-    htmlCtxtUseOptions(parser, HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING | HTML_PARSE_NONET);
+    htmlCtxtUseOptions(parser, HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING | HTML_PARSE_NONET |
+                                   HTML_PARSE_IGNORE_ENC); /* it is UTF-8, whatever it says */
     xmlSwitchEncoding(parser, XML_CHAR_ENCODING_UTF8);
     htmlParseDocument(parser);
     while (h->depth)

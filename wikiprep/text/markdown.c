@@ -163,32 +163,17 @@ void markdown_heading(struct markdown *m, int level, const char *s, size_t n)
     put_escaped(m, s, s + n, 1);
 }
 
-/* Writes the block of code that the mark at s names. */
-static void put_block(struct markdown *m, const char *s, int indent)
+/* Begins a paragraph or a block of code: the first of an item with the signs of a list, or one
+ * after it, if `indent` is not -1. Returns the indent of its lines. */
+static int begin_part(struct markdown *m, struct span signs, int indent)
 {
-    struct span language, code = code_at(m, s + 1, &language);
-    size_t ticks = longest_run(code.s, code.s + code.n) + 1;
-    ticks = ticks < 3 ? 3 : ticks;
-    begin_block(m, 0);
-    put_start(m, indent);
-    put_many(m->out, ticks, '`');
-    for (size_t i = 0; i < language.n && !strchr(" `\t\n", language.s[i]); i++)
-        buf_addc(m->out, language.s[i]);
-    struct lines l = LINES_OF(code.s, code.n);
-    while (lines_next(&l)) {
-        buf_addc(m->out, '\n');
+    if (indent >= 0) {
+        begin_block(m, 0);
         put_start(m, indent);
-        buf_add(m->out, l.line, l.len);
+        return indent;
     }
-    buf_addc(m->out, '\n');
-    put_start(m, indent);
-    put_many(m->out, ticks, '`');
-}
-
-/* Begins an item or a paragraph with the signs of a list. Returns the indent of its lines. */
-static int begin_item(struct markdown *m, struct span signs)
-{
-    int depth = signs.n < (size_t)m->depth + 1 ? (int)signs.n : m->depth + 1, indent = 0;
+    indent = 0;
+    int depth = signs.n < (size_t)m->depth + 1 ? (int)signs.n : m->depth + 1;
     if (depth > MARKDOWN_DEPTH)
         depth = MARKDOWN_DEPTH;
     for (int i = 0; i + 1 < depth; i++)
@@ -204,6 +189,28 @@ static int begin_item(struct markdown *m, struct span signs)
     return indent + (int)strlen(mark);
 }
 
+/* Writes the block of code that the mark at s names, as a part (begin_part). Returns its indent. */
+static int put_block(struct markdown *m, const char *s, struct span signs, int indent)
+{
+    struct span language, code = code_at(m, s + 1, &language);
+    size_t ticks = longest_run(code.s, code.s + code.n) + 1;
+    ticks = ticks < 3 ? 3 : ticks;
+    indent = begin_part(m, signs, indent);
+    put_many(m->out, ticks, '`');
+    for (size_t i = 0; i < language.n && !strchr(" `\t\n", language.s[i]); i++)
+        buf_addc(m->out, language.s[i]);
+    struct lines l = LINES_OF(code.s, code.n);
+    while (lines_next(&l)) {
+        buf_addc(m->out, '\n');
+        put_start(m, indent);
+        buf_add(m->out, l.line, l.len);
+    }
+    buf_addc(m->out, '\n');
+    put_start(m, indent);
+    put_many(m->out, ticks, '`');
+    return indent;
+}
+
 /* Returns 1 if the line is nothing but a formula, else 0. */
 static int is_formula(const char *s, const char *end)
 {
@@ -211,11 +218,13 @@ static int is_formula(const char *s, const char *end)
            !memchr(s + 1, MARKUP_FORMULA, (size_t)(end - s - 2));
 }
 
-/* Writes the lines of one paragraph or item, which has no quotations and no blocks. */
-static void put_paragraph(struct markdown *m, const char *s, const char *end, struct span signs)
+/* Writes lines without quotations and blocks as a part (begin_part). Returns their indent. */
+static int put_paragraph(struct markdown *m, const char *s, const char *end, struct span signs,
+                         int indent)
 {
     int is_item = signs.n && signs.s[signs.n - 1] != ':';
-    int indent = begin_item(m, signs), display = !is_item && is_formula(s, end - 1);
+    int display = !is_item && is_formula(s, end - 1);
+    indent = begin_part(m, signs, indent);
     if (display)
         buf_addc(m->out, '$');
     while (s < end) {
@@ -229,24 +238,29 @@ static void put_paragraph(struct markdown *m, const char *s, const char *end, st
     }
     if (display)
         buf_addc(m->out, '$');
+    return indent;
 }
 
 void markdown_lines(struct markdown *m, struct span lines, struct span signs)
 {
+    int indent = -1;
     for (const char *s = lines.s, *end = s + lines.n, *stop; s < end; s = stop) {
         for (stop = s; stop < end && (*stop < MARKUP_BLOCK || *stop > MARKUP_QUOTE_END);)
             stop = (const char *)memchr(stop, '\n', (size_t)(end - stop)) + 1;
         if (stop > s) {
-            put_paragraph(m, s, stop, signs);
+            indent = put_paragraph(m, s, stop, signs, indent);
             continue;
         }
-        if (*s == MARKUP_BLOCK)
-            put_block(m, s, 0);
-        else if (*s == MARKUP_QUOTE)
-            m->quotes += m->quotes < QUOTES_MAX;
-        else
-            m->quotes_before = m->quotes -= m->quotes > 0;
-        m->depth = 0;
+        if (*s == MARKUP_BLOCK) {
+            indent = put_block(m, s, signs, indent);
+        } else {
+            if (*s == MARKUP_QUOTE)
+                m->quotes += m->quotes < QUOTES_MAX;
+            else
+                m->quotes_before = m->quotes -= m->quotes > 0;
+            m->depth = 0;
+            indent = -1;
+        }
         stop = (const char *)memchr(s, '\n', (size_t)(end - s)) + 1;
     }
 }

@@ -243,10 +243,10 @@ static void put_inline(struct markup *m, const char *s, const char *close, int m
     markup_put(m, mark);
 }
 
-/* For Markdown: keeps the code apart, and writes a mark for it in a line of its own. */
+/* For Markdown: keeps the code apart, and writes a mark for it. */
 static void put_block(struct markup *m, const char *s, const char *end, struct span language)
 {
-    buf_addf(m->out, "\n%c%zu%c\n", MARKUP_BLOCK, m->codes.len, MARKUP_BLOCK);
+    buf_addf(m->out, "%c%zu%c", MARKUP_BLOCK, m->codes.len, MARKUP_BLOCK);
     buf_add(&m->codes, language.s, language.n);
     buf_addc(&m->codes, '\0');
     while (s < end) {

@@ -675,6 +675,10 @@ Test(wikitext, markdown)
           "`````c\na ```` b\n\nc\n`````\n\nd");
     CHECK("a <math>b\\ </math> c\n\n<math> d | e </math>\n\n<math>f</math> <math>g</math>",
           "a $b$ c\n\n$$d | e$$\n\n$f$ $g$");
+    CHECK(
+        "* a <pre>b</pre> c\n# d\n## <pre>e\nf</pre>; g\n<pre>h</pre>\n",
+        "- a\n\n  ```\n  b\n  ```\n\n  c\n1. d\n   1. ```\n      e\n      f\n      ```\n\n      ; g\n\n"
+        "```\nh\n```");
     CHECK("{|\n! a !! b\n|-\n| c<br>d || <code>e&#124;f</code>\n|-\n| g\n|}\nh",
           "| a | b |\n| --- | --- |\n| c d | `e\\|f` |\n| g |\n\nh");
     how.markdown = how.tables = how.code = how.formulas = 0;
