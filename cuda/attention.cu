@@ -329,7 +329,7 @@ struct cached {
     const struct cuda_past *pasts; /* [B] */
     int64_t layer, rows, N;        /* N: new positions of each text; rows: those of all */
     int64_t NH, KV, HS, ldq, ldk, ldy;
-    int64_t pieces; /* of a text that fills the largest room */
+    int64_t pieces; /* pieces of the longest text that the caches have room for */
     int type;       /* of the keys and values in the cache */
     float scale;
     float *parts; /* results of the pieces: [queries, pieces, HS + 2]: y, maximum and sum */
@@ -402,7 +402,7 @@ DEVICE void piece_of(float *y, float *max, float *sum, const struct cached *a,
     const float p = *max > -INFINITY ? expf(s - *max) : 0;
     *sum = warp_sum(p);
     UNROLL_BY(8)
-    for (int r = 0; r < TILE; r += groups) { /* keys behind the last have weight 0 */
+    for (int r = 0; r < TILE; r += groups) { /* keys after the last one have weight 0 */
         const int row = r + group;
         const float weight = warp_from(p, row % WARP) * (group < groups && row < TILE);
         const int64_t at = q->k + least(piece * TILE + row, last) * ld + column;
@@ -417,7 +417,7 @@ DEVICE void piece_of(float *y, float *max, float *sum, const struct cached *a,
     }
 }
 
-/* blockIdx.x is the number of the query; blocks of pieces behind the text do nothing. */
+/* blockIdx.x is the number of the query; blocks of pieces beyond the text do nothing. */
 KERNEL(attend_piece, cached, THREADS)
 {
     SHARED(float, query);

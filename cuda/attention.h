@@ -13,7 +13,7 @@ struct attention {
      * the rows of dy and y */
     float *lse, *dots;
     /* [B * blocks of a sequence, (NH + 2 KV) * HS], or NULL: sums of the columns of dq, dk and dv
-     * over the rows of a block. Those of blocks behind the end of a sequence are not set. */
+     * over the rows of a block. Those of blocks beyond the end of a sequence are not set. */
     float *parts;
     const int64_t *sequences;          /* [B,2]: first row and number of rows of each
                                         * sequence */

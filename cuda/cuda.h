@@ -189,8 +189,8 @@ void cuda_add_parts(struct ops *o, struct ops_gradient to, struct ops_array part
                     int64_t count, int64_t n);
 
 /* Sets to[n] to the sums of arrays, or to their largest elements if `most` is 1, as a binary tree
- * (ops_group_reduce). There are `count` arrays: array `own` is to[n] itself, array k is element
- * k * ld and those behind it of `others`. All are F32. */
+ * (ops_group_reduce). There are `count` arrays: array `own` is to[n] itself, array k begins at
+ * element k * ld of `others`. All are F32. */
 void cuda_add_tree(struct ops *o, struct ops_array to, struct ops_array others, int64_t ld, int own,
                    int count, int64_t n, int most);
 

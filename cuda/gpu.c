@@ -45,7 +45,7 @@ static struct cuda_step *find_step(struct ops *o, const struct cuda_step *s)
     return NULL;
 }
 
-/* Keeps a step that has run, in the place of the oldest one. */
+/* Remembers a step after its first run, in place of the one that was remembered first. */
 static void keep_step(struct ops *o, const struct cuda_step *s)
 {
     struct cuda_step *oldest = &o->steps[o->next_step++ % CUDA_STEPS];

@@ -164,7 +164,7 @@ DEVICE void columns_of(const struct norm *a, const struct row *rows, int64_t row
         int64_t at[AT_ONCE];
         UNROLL
         for (int u = 0; u < AT_ONCE; u++) {
-            const int r = first + u * a->groups; /* behind the last row, the first is read again */
+            const int r = first + u * a->groups; /* beyond the last row, the first is read again */
             at[u] = (row + (r < count ? r : first)) * C + i;
             x[u] = eight_at(a->x, at[u], n, whole);
             d[u] = eight_at(a->dy, at[u], n, whole);

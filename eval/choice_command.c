@@ -13,10 +13,10 @@
  *     acc_norm  it has the largest sum of log p / characters of the choice
  *
  * Of choices with equal scores the first counts. Before the context is the form's description, and
- * then k examples from another file: contexts with their right choices, each with an empty line
- * behind it. If the form has a description, they are the first k with the same one. If not,
- * Random(1234) in Python, seeded once for a file, gives each question sample(examples, k). These
- * are the rules of lm-evaluation-harness, so that the scores can be compared.
+ * then k examples from another file: contexts with their right choices, each followed by an empty
+ * line. If the form has a description, they are the first k with the same one. If not, Random(1234)
+ * in Python, seeded once for a file, gives each question sample(examples, k). These are the rules
+ * of lm-evaluation-harness, so that the scores can be compared.
  */
 #include "eval/evaluate_commands.h"
 

@@ -222,7 +222,7 @@ static const struct js *find_word(const struct js *v, const char *path)
     return find(v, (struct span){ path, strlen(path) });
 }
 
-/* Returns part i of a list "a|b|c", or the last part if there are not so many. */
+/* Returns part i of a list "a|b|c", or the last part if the list has fewer parts. */
 static struct span part(const char *list, size_t i)
 {
     const char *bar;

@@ -8,8 +8,8 @@
 
 struct class_scores {
     double accuracy;
-    /* Two classes: of class 1, precision and recall's harmonic mean. More: the mean of the F1 of
-     * all classes that occur. 0 where nothing is right. */
+    /* Two classes: the F1 of class 1. More: the mean of the F1 of all classes that occur. The F1 is
+     * 0 where nothing is right. */
     double f1;
     double matthews; /* Gorodkin 2004; 0 if the labels or the predictions are all equal */
 };

@@ -70,7 +70,7 @@ static void pick_examples(struct core *c, uint32_t index)
         c->picks[i] += c->picks[i] >= index;
 }
 
-/* Appends prompt `option` of a question, with the text behind the delimiter or without it. */
+/* Appends prompt `option` of a question, with the text after the delimiter or without it. */
 static void add_prompt(const struct core *c, const struct js *item, size_t option, int answer,
                        struct buf *out)
 {

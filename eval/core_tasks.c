@@ -7,7 +7,7 @@
 
 /* The keys of a question of each kind, and the type of their values. */
 static const struct {
-    const char *name, *before, *answer; /* the keys of the texts before and behind the delimiter */
+    const char *name, *before, *answer; /* the keys of the texts before and after the delimiter */
     int befores, answers;               /* 1: this key has a list, one text for each prompt */
 } kinds[] = {
     [CORE_CHOICE] = { "multiple_choice", "query", "choices", 0, 1 },

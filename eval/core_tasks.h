@@ -39,6 +39,6 @@ size_t core_gold(enum core_kind kind, const struct js *item);
  * CORE_LANGUAGE. */
 size_t core_options(enum core_kind kind, const struct js *item);
 
-/* Appends the text before the delimiter, or the text behind it, of prompt `option` to `out`. */
+/* Appends the text before the delimiter, or the text after it, of prompt `option` to `out`. */
 void core_before(enum core_kind kind, const struct js *item, size_t option, struct buf *out);
 void core_answer(enum core_kind kind, const struct js *item, size_t option, struct buf *out);

@@ -94,8 +94,8 @@ static int by_length(const void *a, const void *b)
     return x->count != y->count ? (x->count < y->count ? -1 : 1) : x < y ? -1 : x > y;
 }
 
-/* Runs all windows, the shorter first. The frequencies of LongRoPE are those of a batch's longest
- * window, so that a batch has none for which they are others. */
+/* Runs all windows, the shorter first. LongRoPE's frequencies are those of a batch's longest
+ * window, so windows that need others are in another batch. */
 static void run_all(struct scorer *s, struct window *const *w, size_t n)
 {
     const struct model_config *c = &s->net.model.config;

@@ -238,8 +238,8 @@ static int run_ask(struct answering *given)
 
 /* ---- a file of questions ---------------------------------------------------------------- */
 
-/* Scores or answers the questions of a file. The rules of 1.1 need an answer to each question, or
- * no answers at all. */
+/* Answers the questions of a file, or scores the given predictions. With the rules of 1.1, either
+ * all questions of the file have gold answers, or none has. */
 static int run_squad_file(struct answering *given, const struct squad *s)
 {
     int v2 = given->rules == RULES_2_0 || (given->rules == RULES_AUTO && s->marks_impossible);

@@ -13,8 +13,8 @@
 
 struct squad_model {
     struct network net;
-    struct ops_array last; /* [net.rows,2]: logits on the device; `logits` is */
-    float *logits;         /* their copy in host memory */
+    struct ops_array last; /* [net.rows,2]: logits on the device */
+    float *logits;         /* copy of `last` in host memory */
 };
 
 /* Prepares a model whose `net` was opened with HEAD_QUESTIONS; the rest of it is zeroed. `dir` is

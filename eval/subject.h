@@ -64,8 +64,7 @@ enum { SUBJECT_ONLY = OPT_ONLY };
 /* clang-format on */
 
 /* Loads the tokenizer from `vocab` or, if that is NULL, from `model_dir`, and makes the encoder. If
- * both are NULL, sets `model_dir` to its default.
- * Returns 0, or -1 with an error. */
+ * both are NULL, sets `model_dir` to its default. Returns 0, or -1 with an error. */
 int subject_load_tokenizer(struct subject *s);
 
 /* Loads the tokenizer and the model as a decoder that scores text. Returns 0, or -1 with an

@@ -232,8 +232,8 @@ static struct piece window_at(const struct wiki_text *text, const struct place *
                            .page = p->page };
 }
 
-/* Finds the next window with a weight above 0 and moves p behind it. Returns 1, or 0 if there is
- * none. */
+/* Sets *out to the next window with a weight above 0, and moves *p to its end. Returns 1, or 0 if
+ * there is none. */
 static int next_piece(struct piece *out, struct place *p, const struct wiki_text *text,
                       enum wiki_rule rule, int64_t length, int64_t stride)
 {

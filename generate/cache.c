@@ -187,7 +187,7 @@ static int check(struct cache *c, const uint32_t *ids, int64_t n)
     return 0;
 }
 
-/* Computes the logits for the tokens after the last ones of d->inputs. */
+/* Computes the logits of the token that follows each text of d->inputs. */
 static void run(void *decoder)
 {
     struct decoder *d = decoder;
@@ -197,8 +197,8 @@ static void run(void *decoder)
                    ops_part(x, last), d->inputs.rows.B);
 }
 
-/* Appends n tokens to each of B texts. Writes the logits for the tokens after the last ones to the
- * rows of d->last from `first` on. B or n is 1. */
+/* Appends n tokens to each of B texts. Writes the logits of the tokens that follow them to the rows
+ * of d->last from `first` on. B or n is 1. */
 static void append(struct decoder *d, int64_t first, struct cache *const *texts, int64_t B,
                    const uint32_t *ids, int64_t n)
 {

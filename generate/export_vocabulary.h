@@ -15,6 +15,6 @@
 
 /* Adds the keys. vocabulary: the number of ids in the model; ids without a token are unused ones.
  * Sets *doubt to what llama.cpp does in another way than textmill, or to NULL if its tokens are the
- * same. Returns 0, or -1 with an error if a token has an id that the model has not. */
+ * same. Returns 0, or -1 with an error if a token has an id that the model lacks. */
 int export_vocabulary(struct gguf_writer *w, const struct tokenizer *t, int64_t vocabulary,
                       const char **doubt);

@@ -23,7 +23,7 @@ struct feed {
     struct opt_list given;
     char **operands;
     size_t operand_count,
-        next;             /* next: index, first in the values of --prompt, then in the operands */
+        next; /* next: index in the list of the values of --prompt, followed by the operands */
     struct buf text;      /* text of the operand "-" */
     struct prompt *lines; /* lines of stdin; NULL: they are not read */
     int asking;           /* 1: prompts come from a terminal, which shows them between the texts */
@@ -150,7 +150,7 @@ static void print_head(const struct generate *given, uint64_t number, int64_t sa
         print_text(given, prompt, n);
 }
 
-/* Prints what stands behind a text; score as in print_json. */
+/* Prints what follows a text; score as in print_json. */
 static void print_end(struct generate *given, const struct generation *one, const char *prompt,
                       size_t n, const double *score)
 {
@@ -392,8 +392,8 @@ static int check_beams(const struct generate *given)
     return 0;
 }
 
-/* Refuses options that have no effect where the likeliest token is taken. A seed is no such option:
- * it is of all runs. Returns 0, or -1 with a usage error. */
+/* Refuses options that have no effect where the likeliest token is taken. A seed is allowed: it
+ * belongs to all runs. Returns 0, or -1 with a usage error. */
 static int check_greedy(const struct generate *given)
 {
     static const char *const useless[] = { "top-k", "top-p", "min-p", "typical-p" };

@@ -111,7 +111,7 @@ TEXTMILL_API void textmill_tokens_free(struct textmill_tokens *tokens);
 enum textmill_chat_use {
     TEXTMILL_CHAT_LEARN, /* a conversation in which the assistant says nothing is an error */
     TEXTMILL_CHAT_READ,
-    TEXTMILL_CHAT_ASK /* behind the messages is the beginning of the assistant's next one */
+    TEXTMILL_CHAT_ASK /* after the messages comes the beginning of the assistant's next one */
 };
 
 /* Encodes the conversation line[0..n), JSON as tokenize(1) reads it with --chat, in a form that

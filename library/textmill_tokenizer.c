@@ -1,4 +1,4 @@
-/* libtextmill-tokenizer: the tokenizer behind textmill-tokenizer.h, in batches over threads. */
+/* libtextmill-tokenizer: implements textmill-tokenizer.h, with threads for batches. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdatomic.h>

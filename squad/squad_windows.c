@@ -11,8 +11,8 @@ static void tokens_release(struct squad_tokens *t)
 
 /* ---- windows of a question ------------------------------------------------------------------ */
 
-/* Returns the smallest number of context tokens per window for which each window begins behind the
- * beginning of the window before it. */
+/* Returns the smallest number of context tokens per window for which each window begins later than
+ * the window before it. */
 static uint32_t least_room(const struct squad_window_rules *r)
 {
     return r->google ? 1 : r->stride + 1;

@@ -113,7 +113,7 @@ struct state {
     int references;   /* lines that stay had reference marks */
 };
 
-/* Counts the words and sentences of the line text[at..end), which is behind those before. */
+/* Counts the words and sentences of the line text[at..end). Lines must come in order. */
 static void count_words(struct state *c, size_t at, size_t end)
 {
     const struct words *w = &c->f->words;

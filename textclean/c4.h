@@ -16,7 +16,7 @@ struct c4_rules {
     int javascript;         /* leave out lines that mention it */
     int policy;             /* leave out lines about cookies, privacy and terms of use */
     int lorem_ipsum, brace; /* look for them; the document is left out */
-    double least_sentences; /* so many, or all, are counted */
+    double least_sentences; /* sentences are counted until there are this many */
 };
 
 struct c4_result {

@@ -96,8 +96,8 @@ struct found {
 
 /* ---- parts of a text ------------------------------------------------------------------------- */
 
-/* Sets *part to the next line or paragraph from *at on, without white space at its ends, and *at
- * behind it and what divides it from the next one. Returns 0 at the end of the text. */
+/* Sets *part to the next line or paragraph from *at on, without white space at its ends, and *at to
+ * the start of the one after it. Returns 1, or 0 at the end of the text. */
 static int next_part(enum by by, const struct buf *text, size_t *at, struct span *part)
 {
     const char *s = text->data + *at, *end = text->data + text->len;
@@ -150,7 +150,7 @@ static void find_bands(const struct run *r, struct minhash_tools *t, const struc
         add(f, (struct key){ minhash_band(&r->minhash, t, i), i }, 0);
 }
 
-/* The whole text, with one blank for each run of white space. */
+/* Adds the whole text as one part. For its key, each run of white space is one blank. */
 static void find_whole(struct minhash_tools *t, const struct buf *text, struct found *f)
 {
     struct buf *to = &t->joined;

@@ -22,7 +22,7 @@ struct repeats {
 enum { COUNTS_BITS = 12, FEW_BITS = 13 };
 
 struct features {
-    const char *text; /* borrowed; WORDS_PAD bytes behind it are readable */
+    const char *text; /* borrowed; WORDS_PAD bytes after it are readable */
     size_t n;
     size_t chars;
     struct words words;
@@ -32,7 +32,7 @@ struct features {
     int has_words, counted, has_lines, has_grams;
     struct word_sums {
         size_t with_letter, more, more_chars; /* WORD_HAS_LETTER, WORD_HAS_MORE and their length */
-        size_t longest, most;                 /* of any word: length times count, count */
+        size_t longest, most;                 /* highest length times count, highest count */
     } of;
     int odd_lines;    /* lines may end with other characters than LF */
     int has_dots;     /* there is an ellipsis */
@@ -67,8 +67,8 @@ void features_lines(struct features *f);
 /* Returns the characters of text[at..at+n). */
 size_t features_chars(const struct features *f, size_t at, size_t n);
 
-/* Returns the bytes of the line that begins at text[at], and sets *next to the begin of the next
- * one, or behind the text. Lines end as in Python's str.splitlines. *line is 0 at first. */
+/* Returns the bytes of the line that begins at text[at], and sets *next to the start of the next
+ * one, or to the end of the text. Lines end as in Python's str.splitlines. *line is 0 at first. */
 size_t features_line(struct features *f, size_t *line, size_t at, size_t *next);
 
 /* Repeated paragraphs, divided by two LF or more, and repeated lines: with `blank` divided by runs

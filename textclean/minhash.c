@@ -167,7 +167,7 @@ INLINE lanes hash_blocks(const char *s, uint64_t longest, lanes *at, lanes *left
     return h;
 }
 
-/* Sets out[0..LANES) to the xxh64 of as many shingles. SHINGLE_PAD bytes behind them must be
+/* Sets out[0..LANES) to the xxh64 of LANES shingles. SHINGLE_PAD bytes after them must be
  * readable. */
 INLINE void hash_lanes(const char *s, const uint32_t *ends, size_t words, uint64_t *out)
 {

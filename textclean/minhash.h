@@ -35,7 +35,7 @@ struct minhash_tools {
     struct normal normal;
     struct words words;
     struct buf joined; /* the words, with blanks between them */
-    uint32_t *ends;    /* of each word in `joined`; ends[0]: of a word before the first, -1 */
+    uint32_t *ends;    /* ends[i]: where word i - 1 ends in `joined`; ends[0] is -1 */
     size_t ends_cap;
     uint64_t *shingles, *signature;
     size_t shingles_cap;

@@ -12,10 +12,10 @@ enum { NGRAMS_MOST = 64 }; /* words */
 
 /* The runs of some texts. */
 struct ngrams {
-    size_t words; /* of a run */
-    size_t least; /* a text with fewer words than a run, but with so many, is one run */
+    size_t words; /* words in a run */
+    size_t least; /* a text with fewer than `words` words, but at least `least`, is one run */
     struct firsts firsts;
-    uint8_t lengths[NGRAMS_MOST + 1]; /* 1: there are runs of so many words */
+    uint8_t lengths[NGRAMS_MOST + 1]; /* lengths[n] 1: there are runs of n words */
 };
 
 void ngrams_init(struct ngrams *g, size_t words, size_t least, uint64_t memory);

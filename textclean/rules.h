@@ -39,7 +39,7 @@ struct rules_tools {
 void rules_tools_init(struct rules_tools *t);
 void rules_tools_release(struct rules_tools *t);
 
-/* Judges text[0..n), behind which WORDS_PAD bytes are readable. Returns the number of the rule that
+/* Judges text[0..n). WORDS_PAD bytes after it must be readable. Returns the number of the rule that
  * failed, or -1 if none did. If a rule changed the text, t->features.text is the new one, of
  * t->features.n bytes. Adds to *lines the lines left out. */
 int rules_judge(const struct rules *r, struct rules_tools *t, const char *text, size_t n,

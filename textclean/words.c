@@ -28,7 +28,7 @@ static inline uint64_t last_bytes(const char *s, size_t n)
     return first_bytes(le_u64((const unsigned char *)s + n - few), few);
 }
 
-/* Reads 8 bytes from s on at least, which may lie behind the word. */
+/* At least 8 bytes must be readable at s, even if the word is shorter. */
 static inline uint64_t hash_of(const char *s, size_t n)
 {
     if (n > 16)
@@ -250,7 +250,7 @@ static void add_chunk(struct words *w, const char *text, size_t at, size_t end)
 
 /* ---- bits of bytes --------------------------------------------------------------------------- */
 
-/* Returns the bits of text[at] and the 56 bytes behind it. */
+/* Returns the bits of text[at] and of the 56 bytes after it. */
 static inline uint64_t bits_at(const unsigned char *bits, size_t at)
 {
     return le_u64(bits + at / 8) >> at % 8;
@@ -297,7 +297,7 @@ __attribute__((target("avx512f,avx512bw"))) static size_t set_avx512(const unsig
 }
 #endif
 
-/* Sets the bits of the text; behind it is white space. */
+/* Sets the bits of the text, which must be followed by white space. */
 static void set_bits(struct words *w, const char *text, size_t n)
 {
     const unsigned char *s = (const unsigned char *)text;
@@ -325,8 +325,8 @@ static inline int has_mark(const struct words *w, const char *text, size_t at, s
             !special_at(w, text + at, end + 1 - at));
 }
 
-/* Adds the chunk at text[at] if it is letters, perhaps with a mark behind, as most are. Returns its
- * end, or `at` if it is another. */
+/* Adds the chunk at text[at] if it consists of letters, perhaps with a mark at the end, as most do.
+ * Returns its end, or `at` if it does not. */
 static inline size_t add_plain(struct words *w, const char *text, size_t at)
 {
     uint64_t spaces = bits_at(w->spaces, at);
@@ -358,7 +358,7 @@ void words_split(struct words *w, const char *text, size_t n)
             end = at + whitespace_word(text + at, n - at);
             add_chunk(w, text, at, end);
         }
-        at = end + space; /* a word from add_plain has white space of one byte behind it */
+        at = end + space; /* one byte of white space follows a word of add_plain */
     }
 }
 

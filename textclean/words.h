@@ -2,12 +2,11 @@
  * words.h - cuts a text into words and punctuation marks.
  *
  * White space separates chunks. A chunk loses marks at its begin and end, each of which is a word
- * of its own, and is divided at hyphens and similar marks between letters: "(well-known)," gives (
- * well
- * - known ) , in this order. Runs of periods stay together. English contractions are divided ("do"
- * "n't"), and abbreviations keep their period ("Mr."); addresses of the web stay whole. These are
- * the conventions of Penn Treebank and of spaCy's English tokenizer, by which published filters
- * count.
+ * of its own, and is divided at hyphens and similar marks between letters: "(well-known)," gives
+ * "(", "well", "-", "known", ")" and ",", in this order. Runs of periods stay together. English
+ * contractions are divided ("do" "n't"), and abbreviations keep their period ("Mr."); addresses of
+ * the web stay whole. These are the conventions of Penn Treebank and of spaCy's English tokenizer,
+ * by which published filters count.
  */
 #pragma once
 
@@ -50,7 +49,7 @@ void words_init(struct words *w);
 void words_release(struct words *w);
 
 /* Replaces the words by those of text[0..n); n < 2^32. The text may be any bytes. WORDS_PAD bytes
- * behind it must be readable. */
+ * after it must be readable. */
 enum { WORDS_PAD = 8 };
 void words_split(struct words *w, const char *text, size_t n);
 

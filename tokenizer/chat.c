@@ -9,12 +9,11 @@ struct form {
     int number; /* in CHAT_FORMS */
     const char *name;
     const char *begin;              /* before the first message */
-    const char *open, *close, *end; /* of a message: before it, behind it, behind `close` */
+    const char *open, *close, *end; /* texts before a message, after it, and after `close` */
     enum {
         STRIPS = 1,
         JOINS = 2
-    } how; /* white space at its sides is dropped; the system's is put
-            * before the user's */
+    } how; /* a message loses white space at its ends; the system's is put before the user's */
 };
 
 /* A form comes before those whose special tokens are some of its own. */
@@ -286,8 +285,7 @@ static int check_template(struct chat *c, const char *template, const char *path
     return result;
 }
 
-/* Returns the template of a tokenizer_config.json: a string, or the one named "default" of a
- * list. */
+/* Returns the template of a tokenizer_config.json: a string, or the "default" one of a list. */
 static const char *template_of(const struct js *root)
 {
     const struct js *t = js_get(root, "chat_template");

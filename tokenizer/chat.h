@@ -32,7 +32,7 @@ enum chat_form { CHAT_NONE, CHAT_AUTO };
 enum chat_use {
     CHAT_LEARN, /* a conversation without a label is an error */
     CHAT_READ,
-    CHAT_ASK /* as CHAT_READ; behind the messages is the beginning of the assistant's next one */
+    CHAT_ASK /* as CHAT_READ; after the messages comes the beginning of the assistant's next one */
 };
 
 struct chat {

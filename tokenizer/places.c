@@ -29,7 +29,7 @@ static uint32_t count_spaces(const char *bytes, size_t n, int from_the_end)
 }
 
 /* Returns the number of white space characters at the beginning of text[0..n) or, with from_the_end
- * 1, at its end. The space of the byte alphabet is one. */
+ * 1, at its end. U+0120, which stands for a space in the byte alphabet, counts as white space. */
 static uint32_t count_blanks(const char *text, size_t n, int from_the_end)
 {
     uint32_t blanks = 0, run = 0;

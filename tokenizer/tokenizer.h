@@ -28,8 +28,8 @@ enum tokenizer_special {
 /* Loads a vocabulary. `path` is a tokenizer.json, a .tiktoken file, a SentencePiece .model file, a
  * vocab.json with merges.txt in the same folder (or NAME-vocab.json with NAME-merges.txt), BERT's
  * vocab.txt, a GGUF file (.gguf), or a folder with one of the others. NULL stands for the 256 bytes
- * and end-of-text, 257 tokens. Returns NULL with an error
- * that names the file and the line or byte. tokenizer_load_with also takes options (roles.h). */
+ * and end-of-text, 257 tokens. Returns NULL with an error that names the file and the line or byte.
+ * tokenizer_load_with also takes options (roles.h). */
 struct tokenizer *tokenizer_load(const char *path);
 struct tokenizer *tokenizer_load_with(const char *path, const struct tokenizer_options *o);
 void tokenizer_free(struct tokenizer *t);

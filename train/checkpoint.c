@@ -73,7 +73,7 @@ static int read_state(struct kv *state, const char *path, int must)
     return file_read(name.data, &text) < 0 ? -1 : kv_parse(state, text.data, text.len);
 }
 
-/* Sets *loss to the validation loss in the state of the checkpoint `name`, or to INFINITY if it has
+/* Sets *loss to the validation loss in the state of the checkpoint `name`; INFINITY if it has
  * none. */
 static int validation_of(const char *folder, const char *name, double *loss)
 {
@@ -139,8 +139,8 @@ static int is_ours(const char *path)
     return result;
 }
 
-/* Removes the checkpoint `path`. It first loses its name, also on the disk: a checkpoint is whole
- * or not there. One with files of the user's stays. */
+/* Removes the checkpoint `path`, unless it has files of the user's. Renames it first, also on the
+ * disk: a folder with a checkpoint's name is always complete. */
 static int remove_one(const char *path)
 {
     SCOPED(buf) temp = BUF_INIT;
@@ -290,7 +290,7 @@ static int in_save(const struct checkpoint *c)
     return err_in("cannot save the checkpoint of step %" PRId64 "", c->step);
 }
 
-/* Says on all ranks whether one of them has failed to save the checkpoint of the step. */
+/* Returns -1 with an error on all ranks if one has failed to save the checkpoint, else 0. */
 static int agree(struct comm *comm, const struct checkpoint *c, int result)
 {
     return comm_agree(comm, result < 0 ? in_save(c) : 0);
@@ -357,8 +357,8 @@ static void start(struct checkpoint_work *w)
     pool_start_thread(&w->thread, work_main, w);
 }
 
-/* Makes a temporary folder for a checkpoint that does not exist, on the first rank. *wanted: 1 if
- * so, on all ranks. Returns 0, or -1 with an error, on all ranks. */
+/* Sets *wanted to 1 if the checkpoint does not exist, else to 0. If it does not, the first rank
+ * makes a temporary folder for it. Returns 0, or -1 with an error, on all ranks. */
 static int make_folder(struct checkpoint_work *w, int *wanted)
 {
     SCOPED(buf) folder = file_beside(w->path.data, "");

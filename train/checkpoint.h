@@ -65,11 +65,11 @@ struct checkpoint_content {
  * checkpoint_begin gives all numbers to the system, which keeps them in its memory for files; then
  * the store may change. Threads wait for the disk and compute checksums. If a checkpoint of that
  * step exists, it is kept unchanged. Sets *work, or NULL if nothing is left to do. Returns 0, or -1
- * with an error. Of `from`, all but the store must stay as it is.
- * checkpoint_waits returns 1 if a thread of this rank is busy, else 0.
- * checkpoint_go_on waits for the threads, and begins what follows. Returns 1 if it is to be called
- * again; 0, or -1 with an error, when the checkpoint has ended, and sets *work to NULL. Only the
- * first rank returns an error that is the first rank's alone. */
+ * with an error. *from must stay unchanged, except its store. checkpoint_waits returns 1 if a
+ * thread of this rank is busy, else 0. checkpoint_go_on waits for the threads, and begins what
+ * follows. Returns 1 if it is to be called again; 0, or -1 with an error, when the checkpoint has
+ * ended, and sets *work to NULL. Only the first rank returns an error that is the first rank's
+ * alone. */
 struct checkpoint_work;
 int checkpoint_begin(struct checkpoint_work **work, const char *out, int64_t keep,
                      const struct checkpoint *c, const struct checkpoint_content *from);

@@ -40,8 +40,8 @@ struct cluster_group {
 struct cluster_step {
     double ranks;         /* all ranks */
     double memory;        /* bytes of the rank that needs most */
-    double tokens, flops; /* of a step; without what is computed again */
-    double work;          /* floating-point operations that are done, also again */
+    double tokens, flops; /* of a step; without what is repeated (recomputation) */
+    double work;          /* floating-point operations, with those that are repeated */
     int bf16;             /* 1: products of bf16, 0: of f32 */
     double bubble;        /* share of the time that the stages of a pipeline wait for each other */
     double overlap;       /* share of the computing during which data-parallel ranks exchange */

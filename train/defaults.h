@@ -9,8 +9,8 @@
  *                      rounded to two digits
  *     minimum rate     a tenth of the learning rate
  *     micro-batch      about N / 4000 tokens, but at least 2048 and at most 4096: gradients of
- * fewer tokens are too noisy, more tokens need much memory warm-up          a hundredth of the
- * updates, but at least 100 updates, and at most a tenth
+ *                      fewer tokens are too noisy, more tokens need much memory
+ *     warm-up          a hundredth of the updates, but at least 100 updates, and at most a tenth
  *
  * The rates are meant for AdamW; other optimizers get the same ones.
  */
@@ -22,8 +22,7 @@
  * were trained before. */
 double defaults_learning_rate(int64_t parameters, int encoder, int trained);
 
-/* Returns the number of sequences in a micro-batch. If global_batch is not 0, the result divides
- * it. */
+/* Returns the number of sequences in a micro-batch, which divides global_batch if that is not 0. */
 int64_t defaults_micro_batch(int64_t parameters, int64_t sequence_length, int64_t global_batch);
 
 /* Returns the number of updates of warm-up in a training of `steps` updates. */

@@ -313,7 +313,7 @@ static struct plan plan_of_stage(const struct plan *p, int stage)
     return q;
 }
 
-/* Keeps what the stage that needs most memory and sends most bytes of each kind needs. */
+/* Raises the values in *step, the memory and the bytes of each kind of transfer, to those of *q. */
 static void add_stage(struct cluster_step *step, const struct plan *q)
 {
     const struct cluster_group groups[] = { heads_group(q), width_group(q), data_group(q) };

@@ -88,7 +88,7 @@ static int is_factor(const char *key)
     return find_word(factors, key, found);
 }
 
-/* Sets the parts of *f from the text behind the arrow, which is changed. */
+/* Sets the parts of *f from the text after the arrow, which is changed. */
 static void take_parts(struct foreign *f, char *text)
 {
     char *mark = strchr(text, '!');

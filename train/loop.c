@@ -26,7 +26,7 @@
 
 enum {
     REPORT_SECONDS = 60, /* age at which the report is written again */
-    TIMED_EVERY = 16,    /* of so many updates, the times of one are measured */
+    TIMED_EVERY = 16,    /* the times of every 16th update are measured */
     SAMPLE_TOKENS = 64   /* length of the text at a validation */
 };
 
@@ -75,7 +75,7 @@ struct loop {
 static const int stops[] = { SIGINT, SIGTERM, SIGHUP, 0 };
 struct stopping {
     volatile int signal, count; /* the last signal; number of signals */
-    int most, said;             /* signals before the usual handlers act; 1: signals are answered */
+    int most, said; /* signals after which the usual handlers act; 1: signals are logged */
     struct sigaction usual[sizeof stops / sizeof *stops]; /* the handlers before the run */
 };
 static struct stopping stopping;
@@ -125,7 +125,7 @@ static int agree(struct loop *l, int result)
     return comm_agree(l->comm, result);
 }
 
-/* Keeps a failure of this rank; the others learn of it later, in `prepare`. A rank alone fails at
+/* Keeps a failure of this rank; others learn of it later, in `prepare`. A single rank fails at
  * once. */
 static int agree_later(struct loop *l, int result)
 {
@@ -156,8 +156,8 @@ static const char *value_of(const char *config, const char *key, int *n, int *te
 
 /* Compares the setting `key` of the checkpoint's configuration with the present one. A difference
  * is an error if a resumed run must have the same value (OPT_FIXED), else a warning, or nothing if
- * the value is free. Of settings that the checkpoint has not, only texts are compared: of others
- * earlier versions had no line. */
+ * the value is free. If the checkpoint lacks the setting, only a text is compared: earlier versions
+ * wrote no line for others. */
 static int compare_setting(const struct loop *l, const char *then, const char *key)
 {
     static const char unset[] = "unset";
@@ -206,8 +206,7 @@ static int lock_folder(struct loop *l)
     return 0;
 }
 
-/* Files that show that a folder holds a run or a model. A new run can begin in a folder without
- * them. */
+/* Files that show that a folder holds a run or a model. A new run needs a folder without them. */
 enum { RUN_MARKS = 2, MARKS = 4 };
 static const char *const marks[MARKS] = { "metrics.jsonl", "checkpoints", /* of a run */
                                           "model.safetensors.index.json", "model.safetensors" };
@@ -228,7 +227,7 @@ static int refuse_old_run(const struct loop *l)
                    out);
 }
 
-/* Refuses to start from what --force removes: a run that is killed would leave neither. */
+/* Returns -1 with an error if --force would remove the model that --start-from names. */
 static int refuse_own_base(const struct loop *l)
 {
     const char *from = l->settings->start_from, *out = l->settings->output;
@@ -300,7 +299,7 @@ static uint64_t leaves_of(const struct plan *p)
     return (uint64_t)p->engine.leaves * (uint64_t)p->ranks;
 }
 
-/* Says what a resumed run does otherwise than one that was not interrupted. */
+/* Logs how this resumed run differs from one that was not interrupted. */
 static void say_otherwise(const struct loop *l)
 {
     const struct checkpoint *at = &l->at;
@@ -321,7 +320,7 @@ static void say_otherwise(const struct loop *l)
                  at->step, rate, at->next_rate);
 }
 
-/* Checks that updates are left, and that a run of so many updates can have this checkpoint. */
+/* Checks that updates are left, and that a run of this length can have this checkpoint. */
 static int check_steps(const struct loop *l)
 {
     if (l->at.step > l->plan->steps)
@@ -639,7 +638,7 @@ static int score_validation(struct loop *l, struct engine_score *score)
 }
 
 /* Counts the bytes of the text that the validation's labels stand for; the end of a text has none.
- * Only a GPT has such a count, and a tokenizer whose tokens are bytes of the text. */
+ * Possible only for a GPT with a tokenizer whose tokens are bytes of the text. */
 static int count_bytes(struct loop *l)
 {
     const uint64_t samples = count_validation(l);
@@ -928,7 +927,7 @@ static void say_progress(const struct loop *l, int64_t step, double share)
     progress_line("step %" PRId64 "/%" PRId64 "%s%s", step, l->plan->steps, part, done);
 }
 
-/* Is told by the engine how much of a step is done. Returns 1 if the step is to be left. */
+/* Called by the engine with the share of the step that is done. Returns 1 to leave the step. */
 static int watch_step(void *ctx, double share)
 {
     const struct loop *l = ctx;
@@ -943,7 +942,7 @@ static int keep_report(struct loop *l)
                                                                            : write_pages(l, 1, 0);
 }
 
-/* The time since the last lap was of this kind. */
+/* Adds the time since the last call to the time of this kind. */
 static void lap(struct loop *l, enum metrics_time kind)
 {
     const double now = log_seconds();
@@ -1090,7 +1089,7 @@ static int finish(struct loop *l)
     return agree(l, result) < 0 ? -1 : write_model(l);
 }
 
-/* Returns whether the run ends before its last step. A rank alone sees a signal at once. */
+/* Returns 1 if the run ends before its last step. A single rank sees a signal at once. */
 static int is_over(struct loop *l)
 {
     if (l->comm->size[COMM_WORLD] == 1)

@@ -23,8 +23,8 @@ static int64_t pieces_of(const struct plan *p)
     return larger(p->settings->pipeline_interleave, 1);
 }
 
-/* Checks that the model can be cut into the stages of a pipeline, and that the other options go
- * with one. */
+/* Checks that the model can be cut into the stages of a pipeline, and that the other options allow
+ * one. */
 static int check_pipeline(const struct plan *p)
 {
     const struct settings *s = p->settings;

@@ -227,7 +227,7 @@ static int block_of(const struct saving *v, size_t i)
     return v->to->store->tensors->rows[v->list.entries[i].row].block;
 }
 
-/* Returns 1 if this rank has the numbers `data` and `tensor` of the writer, or only `data`. */
+/* Returns 1 if this rank has the writer's number `data` and, with_tensor 1, its number `tensor`. */
 static int is_in(const struct saving *v, const struct writer *w, int with_tensor)
 {
     const struct comm *c = v->to->comm;
@@ -345,8 +345,8 @@ static struct ops_array join_parts(struct saving *v, struct entry e, struct ops_
     return to;
 }
 
-/* Returns tensor i on the rank of the stage that owns it which has the writer's numbers. Ranks of
- * this stage must all call it; the result of the others has no meaning. */
+/* Returns tensor i on one rank of its stage: the one with the writer's numbers. All ranks of the
+ * stage must call it; the result on the others has no meaning. */
 static struct ops_array join(struct saving *v, size_t i)
 {
     const struct store *s = v->to->store;

@@ -6,8 +6,8 @@
  *
  * or, with one file for each block of the model and an index of them (model/formats/weights.h),
  *
- *     DIR/model-00001-of-00014.safetensors ... DIR/training/optimizer-00001-of-00014.safetensors
- * ... DIR/model.safetensors.index.json             DIR/training/optimizer.safetensors.index.json
+ *     DIR/model-00001-of-00014.safetensors ... and DIR/model.safetensors.index.json
+ *     DIR/training/optimizer-00001-of-00014.safetensors ... and optimizer.safetensors.index.json
  *
  * The bytes do not depend on the number of ranks, or on what they share. The first rank writes the
  * single file. The files of blocks are written by all ranks at the same time, each by one rank: the

@@ -45,7 +45,7 @@ struct settings {
     /* values of --tensor-parallel, --pipeline-parallel and --leaves, N or AxB; they set the next
      * four, and `leaves` with `leaf_rounds` */
     const char *tensor_grid, *pipeline_grid, *leaf_grid;
-    int64_t leaf_rounds;     /* rounds of so many leaves in an update; 0: 1 */
+    int64_t leaf_rounds;     /* rounds of `leaves` leaves in an update; 0: 1 */
     int64_t tensor_parallel; /* number of tensor-parallel ranks, which share each layer; 0: 1 */
     int64_t tensor_width;    /* how many of them divide the residual stream; 0: 1 */
     int64_t pipeline_parallel, stage; /* number of stages of a pipeline, 0: 1; this rank's stage */

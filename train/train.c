@@ -322,7 +322,7 @@ static int share_ranks(struct settings *s, int64_t all, const char *but)
     return 0;
 }
 
-/* Reads a number from 1 to 1,000,000 at *text into *value, and moves *text behind it. Returns 0, or
+/* Reads a number from 1 to 1,000,000 at *text into *value, and moves *text past it. Returns 0, or
  * -1 if there is no such number. */
 static int take_number(const char **text, int64_t *value)
 {
@@ -616,7 +616,7 @@ static int is_validation_lost(const struct settings *s)
            file_look(s->validation.items[0]) == FILE_NONE;
 }
 
-/* If nothing is said of validation data, or the data of a resumed run has moved, chooses the folder
+/* If the validation data is not set, or that of a resumed run has moved, chooses the folder
  * `validation` in the folder of the data, where tfwrite writes what it holds out. Sets *path to its
  * name, which *s borrows. */
 static int choose_validation(struct settings *s, struct buf *path)
@@ -634,9 +634,9 @@ static int choose_validation(struct settings *s, struct buf *path)
     return kind < 0 ? -1 : 0;
 }
 
-/* A resumed run needs of the model that it started from no more than its shape. If that model is
- * gone, or taken from the settings, or the vocabulary is gone, chooses the newest checkpoint in its
- * place. Sets *path to its name, which *s borrows. */
+/* A resumed run needs only the shape of the model that it started from. If that model is gone, or
+ * taken from the settings, or the vocabulary is gone, chooses the newest checkpoint in its place.
+ * Sets *path to its name, which *s borrows. */
 static int choose_base(struct settings *s, struct buf *path)
 {
     const int base = s->start_from ? file_look(s->start_from) == FILE_NONE

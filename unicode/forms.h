@@ -40,8 +40,8 @@ uint32_t forms_canonical_point(size_t i);
 /* ---- tables --------------------------------------------------------------------------------- */
 
 /* Decompositions. "#HEX:" begins a run of consecutive code points. A letter says how many parts the
- * next one has ("A" is 1), and the parts follow. With a number before the letter, the parts of so
- * many code points follow. The lower-case letter "b" stands for two parts that NFC composes again;
- * the first of them may decompose further. "*COUNT:" and a character stands for COUNT code points,
- * which become this character and those that follow it. */
+ * next one has ("A" is 1), and the parts follow. A number before the letter says how many code
+ * points have their parts there. The lower-case letter "b" stands for two parts that NFC composes
+ * again; the first of them may decompose further. "*COUNT:" and a character stands for COUNT code
+ * points, which become this character and those that follow it. */
 extern const char forms_canonical[], forms_compatible[];

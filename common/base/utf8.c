@@ -217,7 +217,8 @@ static size_t last_begin(const unsigned char *p, size_t n)
 
 AVX2 static size_t blocks_avx2(const unsigned char *p, size_t n)
 {
-    enum { STEP = 32, AHEAD = 1024 }; /* the text so many bytes ahead is fetched from memory */
+    /* AHEAD: distance in bytes of the text that is prefetched */
+    enum { STEP = 32, AHEAD = 1024 };
     __m256i before = _mm256_setzero_si256();
     size_t i = 0;
     for (; n - i >= STEP; i += STEP) {

@@ -24,7 +24,7 @@ static inline uint64_t xxh64_round(uint64_t sum, uint64_t lane)
     return xxh64_turn(sum + lane * XXH64_2, 31) * XXH64_1;
 }
 
-/* Returns the hash of the first n / 32 blocks of 32 bytes; n >= 32. Sets *at behind them. */
+/* Returns the hash of the first n / 32 blocks of 32 bytes; n >= 32. Sets *at to their end. */
 static inline uint64_t xxh64_blocks(const unsigned char **at, size_t n, uint64_t seed)
 {
     uint64_t sums[4] = { seed + XXH64_1 + XXH64_2, seed + XXH64_2, seed, seed - XXH64_1 };

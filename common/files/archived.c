@@ -167,8 +167,8 @@ static la_ssize_t give(struct archive *, void *ctx, const void **bytes)
     return (la_ssize_t)n;
 }
 
-/* Checks that nothing follows a stream: libarchive takes anything behind a stream that does not
- * begin as another one for the end of the file. */
+/* Checks that nothing follows a stream: libarchive takes any bytes after a stream that do not begin
+ * another stream for the end of the file. */
 static int check_end(struct archived *a)
 {
     if (a->broken)

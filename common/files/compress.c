@@ -145,7 +145,7 @@ struct compress_reader {
     int whole;   /* a stream has ended, and no other one has begun */
     z_stream z;
     ZSTD_DCtx *zstd;
-    const char *fault; /* what is wrong behind the bytes that were returned; NULL: nothing */
+    const char *fault; /* what is wrong after the bytes that were returned; NULL: nothing */
 };
 
 struct compress_reader *compress_reader_new(enum compression how,

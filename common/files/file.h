@@ -197,10 +197,9 @@ int output_close(struct output *out);
 /* Closes several files that make one set: publishes all of them or none. The last file says that
  * the set is complete. Every file is synced to disk before the first one is renamed. Then older
  * files of these names are removed, the last one first, with those that output_remove put into the
- * set, and the last file appears when the others are on the disk. So
- * old and new files are never mixed, even after a power failure. Frees the structs. Returns 0, or
- * -1 with an error; files that were renamed before it are removed, and the older ones may be lost.
- */
+ * set, and the last file appears when the others are on the disk. So old and new files are never
+ * mixed, even after a power failure. Frees the structs. Returns 0, or -1 with an error; files that
+ * were renamed before it are removed, and the older ones may be lost. */
 int output_close_all(struct output *outs, size_t count);
 void output_remove(struct output *out, const char *path); /* not for the last file of a set */
 void output_abandon(struct output *out); /* drops without publishing; fine on a zeroed struct */

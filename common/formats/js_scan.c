@@ -216,7 +216,7 @@ int js_scan_skip(struct js_scan *s)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Returns 1 if s[0..n), behind which is another byte or NUL, is a number, true, false or null. */
+/* Returns 1 if s[0..n) is a number, true, false or null. s[n] must be readable. */
 static int is_scalar(const char *s, size_t n)
 {
     static const char digits[] = "0123456789";

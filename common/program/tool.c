@@ -417,9 +417,8 @@ static void begin(const struct tool *t, int argc, char **argv)
     set_provenance(t, argc, argv);
 }
 
-/* Reads the command line, from the first word behind the command on. Returns the number of
- * operands, or -1 with an error: for a program of commands it names the command that was perhaps
- * meant. */
+/* Reads the command line, from the first word after the command on. Returns the number of operands,
+ * or -1 with an error: for a program of commands it names the command that was perhaps meant. */
 static int parse(const struct tool *t, const struct tool_command *c, int argc, char **argv)
 {
     const int skip = c->name ? 2 : 1, unnamed = c == t->commands[0] && argc > 1;

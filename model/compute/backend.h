@@ -16,7 +16,7 @@
 
 enum {
     OPS_SCRATCH_BLOCKS = 64,
-    OPS_LOGITS_ALIGN = 64,   /* rows of logits begin a multiple of so many elements apart */
+    OPS_LOGITS_ALIGN = 64,   /* rows of logits begin a multiple of this number of elements apart */
     OPS_SHARED_ROWS = 1024,  /* rows of logits at a time, for each rank that has some columns */
     OPS_GROUP_ROOM = 8 << 20 /* most floats that a member of a group receives before they are
                               * added */

@@ -21,8 +21,8 @@ static int cpu_count(void)
     return 1;
 }
 
-/* Chooses what computes f32 products of large matrices: our own kernels, or OpenBLAS if there are
- * none for this processor, unless the environment variable TEXTMILL_PRODUCTS says it. */
+/* Chooses what computes f32 products of large matrices: what the variable TEXTMILL_PRODUCTS says,
+ * else our own kernels or, if there are none for this processor, OpenBLAS. */
 static int choose_products(struct ops *o)
 {
     const char *wanted = getenv("TEXTMILL_PRODUCTS");

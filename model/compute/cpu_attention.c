@@ -11,7 +11,6 @@
  *                 y^T += V^T P^T                                     gather
  *             y = y^T / sum, lse = max + log(sum)                    attend_queries
  *
- * (softmax_panel and softmax_rows_bwd are in kernels_scores.inc)
  * and backward, where P is made again from lse:
  *
  *     for each head of keys, the threads sharing them                attend_heads_bwd
@@ -66,7 +65,8 @@ struct attention {
     int64_t B, N, past, NH, KV, HS;
     int64_t first_head, all_heads; /* the heads' numbers for dropout masks (struct ops_attention) */
     float scale;                   /* factor of the scores */
-    int64_t before, after; /* a query sees so many keys before its own and after it; FAR: all */
+    int64_t before,
+        after; /* numbers of keys that a query sees before its own and after it; FAR: all */
     struct kernel_mask mask;
     float *work;
     int64_t work_floats; /* scratch floats of each thread */
@@ -240,8 +240,8 @@ static uint64_t mask_index(const struct head *h, int64_t query, int64_t key)
     return (uint64_t)(head * a->N + query) * mask_stride(a) + (uint64_t)key;
 }
 
-/* Packs the columns of x for a block of its rows, from row `first` on, into `panels`. x has HS
- * columns; its rows begin ld numbers apart. */
+/* Packs rows `first` to first + rows - 1 of x, transposed, into `panels`. x has HS columns; its
+ * rows begin ld numbers apart. */
 static void pack_turned(const struct attention *a, float *panels, struct ops_array x, int64_t ld,
                         int64_t first, int64_t rows)
 {
@@ -582,8 +582,7 @@ static void attend_head_bwd(const struct attention *a, int64_t index, int thread
 
 /* ---- sequences of different lengths ----------------------------------------------------------- */
 
-/* Computes the gradients of the query heads that share key head `index`, one head after the
- * other. */
+/* Computes the gradients of the query heads that share key head `index`, one after the other. */
 static void attend_heads_bwd(void *ctx, int64_t index, int thread)
 {
     const struct attention *a = ctx;
@@ -613,7 +612,7 @@ static void attend_one(void *ctx, int64_t index, int thread)
     s->fn(&s->each[index / s->count], index % s->count, thread);
 }
 
-/* Moves the beginning of all arrays of an attention forward by `row` rows. */
+/* Makes all arrays of *a begin `row` rows later. */
 static void begin_at(struct attention *a, int64_t row)
 {
     struct ops_array *const queries[] = { &a->q, &a->dq }, *const outputs[] = { &a->y, &a->y_in,

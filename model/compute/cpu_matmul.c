@@ -275,7 +275,7 @@ static int64_t parts_for(int64_t chunks, int64_t panels, int threads)
     return best;
 }
 
-/* Divides the lines begin to end - 1 into as few pieces as possible, or into a multiple of `even`
+/* Divides the lines [begin, end) into as few pieces as possible, or into a multiple of `even`
  * pieces. */
 static void cut(struct operand *f, int64_t begin, int64_t end, int64_t even)
 {

@@ -187,7 +187,7 @@ static int64_t floats_of(const struct ops_matrix *m, int64_t rows, int64_t colum
     return m->x.type == OPS_F32 ? 0 : (extent(m, rows, columns) + 15) / 16 * 16;
 }
 
-/* Returns the matrix in f32: itself if it is F32, else a copy at *room, which moves behind it. */
+/* Returns the matrix in f32: itself if it is F32, else a copy at *room, which moves to its end. */
 static struct ops_matrix as_floats(struct ops *o, const struct ops_matrix *m, int64_t rows,
                                    int64_t columns, float **room)
 {

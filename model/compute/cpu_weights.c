@@ -2,9 +2,9 @@
  * cpu_weights.c - CPU back end: products with weights that are [out,in], in f32, bf16, f16 or in
  * groups of blocks of integers (stored.h).
  *
- * The products of a text's step read much memory and compute little. So their steps are few: the
- * rows are converted once for all maps that read them, and each thread takes chunks of outputs,
- * which it completes with bias and base.
+ * When a text is generated, these products read much memory and compute little. So they have few
+ * stages: the rows are converted once for all maps that read them, and each thread takes chunks of
+ * outputs, which it completes with bias and base.
  */
 
 #include "common/base/least.h"
@@ -17,7 +17,7 @@ enum {
     WIDEN_GRAIN = 1 << 16, /* minimum numbers to widen per thread */
     PREPARE_GRAIN = 8192,  /* minimum numbers of rows to prepare per thread */
     ROWS_BYTES = 1 << 19,  /* bytes of quantized rows per pass over a chunk of weights */
-    CHUNK_BYTES = 1 << 17, /* about as many bytes of weights are in a chunk for few rows */
+    CHUNK_BYTES = 1 << 17, /* about the bytes of weights in a chunk for few rows */
     CHUNKS = 8,            /* minimum chunks per thread, if there are enough outputs */
     ALL_ROWS = 1 << 30,    /* more rows than any product has */
     PANELS = 32,           /* rows at a time are a multiple of these, or all */
@@ -43,10 +43,10 @@ struct product {
     const struct ops_linear *maps;
     int count;
     struct ops_array x, base; /* base: of a single map, or OPS_NONE */
-    struct ops_array y;       /* of the first map; those of the next maps follow it */
+    struct ops_array y;       /* the first map's y; those of the other maps follow it */
     int64_t ldy;              /* numbers from a row of y to the next; 0: O */
     float *rows;              /* x as the form's kernel reads it */
-    int parts;                /* that it has of each row */
+    int parts;                /* parts of each row: 1 or 2 (struct kernel_blocks) */
     int64_t first, N;         /* the rows that are multiplied at this time */
     int64_t chunk;            /* outputs of a chunk */
 };
@@ -63,7 +63,7 @@ struct form {
     int64_t rows;        /* most rows at a time */
     int64_t step;        /* numbers of a row that are prepared together */
     int64_t step_floats; /* floats that they need */
-    int64_t outputs;     /* the kernel is best with multiples of so many */
+    int64_t outputs;     /* the kernel is fastest with multiples of this number */
     /* Prepares the steps [begin, end) of each row; NULL: the kernel reads x itself. */
     void (*prepare)(const struct product *p, int64_t begin, int64_t end);
     void (*multiply)(const struct product *p, const struct outputs *to);
@@ -258,8 +258,8 @@ static void multiply_f16(struct ops *o, struct ops_array y, int64_t ldy, struct 
     }
 }
 
-/* Returns whether the product is computed by tile registers, by default. For few rows, f16 weights
- * are faster without. */
+/* Returns 1 if tile registers compute the product, else 0. With f16 weights and few rows they are
+ * slower. */
 static int by_tiles(const struct ops *o, const struct ops_linear *l)
 {
     const int few = l->N <= OPS_FEW_ROWS, many = o->precision == OPS_F32 && !o->openblas;

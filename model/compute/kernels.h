@@ -113,7 +113,7 @@ struct kernel_products {
      * up to the next multiple of tile_rows. */
     void (*multiply_rows)(const struct kernel_product *p);
     /* Floats of the panels that a thread keeps while all panels of the other operand pass, from the
-     * last-level cache. The faster the products, the more it must be; 0: a few panels do. */
+     * last-level cache. The faster the products, the more; 0: a few panels are enough. */
     int64_t kept_floats;
 };
 
@@ -129,8 +129,8 @@ struct kernel_products {
 struct kernel_blocks {
     const char *bands;
     int64_t rows, blocks; /* rows: of all parts */
-    enum ops_type type;   /* of the weights that are multiplied */
-    int parts;            /* of a row: 1 or 2 */
+    enum ops_type type;   /* type of the weights that they are multiplied with */
+    int parts;            /* parts of each row: 1 or 2 */
 };
 
 /* Returns the layers of a panel for a sum over K. */

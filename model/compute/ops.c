@@ -178,8 +178,8 @@ static double bytes(struct ops_array a, int64_t n)
     return ops_is_none(a) ? 0 : (double)n * (double)ops_type_bytes(a.type);
 }
 
-/* Returns the operations of so many products with each of the maps, for the trace. The CPU makes
- * them by ops_matmul, whose spans have them. */
+/* Returns the operations of `products` matrix products with each of the maps, for the trace; 0 on
+ * the CPU, which calls ops_matmul: the spans of ops_matmul count them. */
 static double of_maps(const struct ops *o, const struct ops_linear *l, int count, int products)
 {
     double sum = 0;

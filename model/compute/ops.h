@@ -64,12 +64,13 @@ struct ops_sizes {
     int64_t N, C, wide, V; /* rows; channels; outputs of the widest map; columns of logits */
     int shares, group;
 };
-/* What they need: floats of scratch memory for the loss, and bytes for the back end itself. */
+/* What these sizes need: floats of scratch memory for the loss, and bytes of the back end
+ * itself. */
 struct ops_needs {
     int64_t loss_floats;
     uint64_t bytes;
 };
-/* Asks the back end of a device, which need not be there. Returns 0, or -1 with an error. */
+/* Asks the back end of a device, which may be absent. Returns 0, or -1 with an error. */
 int ops_needs(const char *device, const struct ops_sizes *s, struct ops_needs *out);
 
 /* ---- arrays ------------------------------------------------------------------------------- */
@@ -145,8 +146,8 @@ void ops_matmul(struct ops *o, const struct ops_matmul *p);
 /* A linear map of N rows: y[N,O] = x[N,I] w[I,O] + bias[O]. bias may be OPS_NONE. `turned` 1: w is
  * [O,I], in groups if its type has them (stored.h), and ops_linear_bwd must not be called. Products
  * with weights in groups round x to blocks of 8-bit integers and, if `fine` is 1, add the product
- * of what that takes from x where it is much (struct kernel_blocks). On a GPU, products with turned
- * BF16 weights round x to bf16 in any precision. */
+ * of the rounding errors where they are large (struct kernel_blocks). On a GPU, products with
+ * turned BF16 weights round x to bf16 in any precision. */
 struct ops_linear {
     struct ops_array w, bias;
     int64_t N, I, O;

@@ -108,7 +108,7 @@ static void run_chunk(struct loss *s, int64_t first, int64_t n)
         chunk_bwd(s, x, first, n);
 }
 
-/* Returns the rows of a chunk. All chunks but the last have as many. */
+/* Returns the number of rows in each chunk but the last. */
 static int64_t chunk_of(const struct ops_backend *b, int64_t n, const struct ops_decoder *d)
 {
     const int64_t most = is_shared(d) ? (int64_t)OPS_SHARED_ROWS * d->shares.ranks : b->loss_rows;
@@ -145,7 +145,7 @@ static void take_scratch(struct loss *s, int64_t rows)
         s->d.table = o->b->decoder_table(o, rows, &s->d);
 }
 
-/* Gives its scratch memory back at the end, if it fits behind that of the caller. */
+/* Gives its scratch memory back at the end, if that memory directly follows the caller's. */
 static void run_chunks(struct loss *s)
 {
     const int64_t n = s->l->n, rows = chunk_of(s->o->b, n, &s->d), used = s->o->scratch.used;

@@ -232,7 +232,7 @@ __attribute__((target("avx2"))) static void make_avx2(enum ops_type type, unsign
 #endif
 
 #if defined(__clang__)
-#define PREFER_512 /* clang's word for it is an option of its command */
+#define PREFER_512 /* clang has a command-line option for it instead */
 #else
 #define PREFER_512 ",prefer-vector-width=512"
 #endif

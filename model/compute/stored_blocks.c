@@ -22,7 +22,7 @@ static int nibble(const unsigned char *in, int i)
     return in[i % 16] >> (i / 16 * 4) & 15;
 }
 
-/* d; in Q4_1 and Q5_1 also m; 4 bytes with the fifth bits, if there are; 16 bytes as in Q4. */
+/* Unpacks d; m, but not in Q5_0; 4 bytes of fifth bits, but not in Q4_1; 16 bytes as in Q4. */
 static void unpack_small(enum ops_type type, struct stored_unpacked *to, const unsigned char *in)
 {
     const int centred = type == OPS_Q5_0;

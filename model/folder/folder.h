@@ -38,7 +38,7 @@ int folder_ends(struct ids *ends, const char *path);
  * folder_names.h. Ignores known buffers, heads for other tasks, and copies of tied tensors. Returns
  * 0, or -1 with an error that names the tensor if a tensor is missing, unknown, or has a wrong
  * shape. If made is not NULL, missing tensors of the head are no error: they get initial values
- * from the seed, and *made is set to their number. A pre-trained encoder can so get a new head for
+ * from the seed, and *made is set to their number. So a pre-trained encoder can get a new head for
  * question answering. */
 int folder_load(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
                 enum model_head head, uint64_t seed, int *made);
@@ -48,10 +48,10 @@ void folder_free_blocks(struct model *m, struct ops *o, struct ops_array *blocks
  * the folder as folder_load does, but reads no tensor yet. *m becomes the rank's part of the model
  * (split.h); split NULL: the whole model. wanted: its head, and the classes for a folder that has
  * none. folder_reader_block sets *parameters to a new array with the elements first to first + n -
- * 1 of the rank's part of a block, which the caller frees with ops_buffer_free. It reads tensors
- * outside these elements not at all. Of a tensor that they cut it reads only those, unless ranks
- * share the tensor, or the file is GGUF or holds it transposed. Both return 0, or -1 with an error.
- */
+ * 1 of the rank's part of a block, which the caller frees with ops_buffer_free. It does not read
+ * tensors outside these elements. Of a tensor that is partly outside it reads only the elements
+ * inside, unless ranks share the tensor, or the file is GGUF or holds it transposed. Both return 0,
+ * or -1 with an error. */
 struct folder_reader {
     struct model whole;
     struct weights files;

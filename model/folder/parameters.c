@@ -212,7 +212,7 @@ static int load_small(struct parameters *p, struct model *m, struct ops *o, cons
     return failed;
 }
 
-/* A GPU has no attention in a window: the texts stay inside it. */
+/* Limits positions to the window on a GPU, which lacks attention in one; -1 for ModernBERT. */
 static int stay_in_window(struct model_config *c, const struct ops *o)
 {
     if (!ops_on_host(o) && c->local_pause)

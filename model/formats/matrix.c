@@ -53,8 +53,8 @@ static int refuse(const struct matrix *m)
 
 /* ---- making ------------------------------------------------------------------------------- */
 
-/* Returns which row of the file is row o of the matrix. In pair order, row i of a head is row p of
- * this head in the file. */
+/* Returns the number of the file's row that is row o of the matrix. In pair order, rows i and HS/2
+ * + i of a head are rows 2 i and 2 i + 1 of this head in the file. */
 static int64_t place_of(const struct matrix *m, int64_t o)
 {
     const int64_t HS = m->pairs, i = HS ? o % HS : 0;

@@ -8,9 +8,8 @@
  *     ROOT/byteorder    "little"; older files have none
  *     ROOT/data/KEY     the numbers of a storage
  *
- * A tensor is a view of a
- * storage: it begins at an offset and has strides. Several tensors may share a storage. The file is
- * mapped and used like a safetensors file. Nothing in it is executed.
+ * A tensor is a view of a storage: it begins at an offset and has strides. Several tensors may
+ * share a storage. The file is mapped and used like a safetensors file. Nothing in it is executed.
  *
  * Errors: an archive that holds no dictionary of tensors, a view that reaches beyond its storage or
  * has more elements than it, and big-endian numbers. Checked by

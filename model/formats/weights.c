@@ -268,7 +268,7 @@ int weights_remove(const char *dir, const char *base, int one)
     buf_setf(&name, "%s.safetensors", base);
     if (!failed && one)
         failed = remove_file(dir, name.data);
-    if (!failed) /* what says that the files are complete goes from the disk before them */
+    if (!failed) /* the index, which says that the files are complete, is removed before them */
         failed = file_sync_dir(inside.data);
     if (!failed && (failed = file_list(&names, dir, ".safetensors")) == 0) {
         for (size_t i = 0; i < names.count && !failed; i++)

@@ -5,8 +5,8 @@
  *     model.safetensors.index.json    names the file of each tensor, {"weight_map":{...}}
  *     pytorch_model.bin               written by torch.save (torch.h)
  *     pytorch_model.bin.index.json    names the file of each tensor, as above
- *     bert_model.ckpt.index           written by TensorFlow (tf_checkpoint.h), as is
- * model.ckpt.index
+ *     bert_model.ckpt.index           written by TensorFlow (tf_checkpoint.h)
+ *     model.ckpt.index                the same
  */
 #pragma once
 

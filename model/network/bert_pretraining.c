@@ -6,7 +6,7 @@
 #include "model/network/split.h"
 
 /* Tensors for masked words, in the table's order, after those for the next sentence, which RoBERTa
- * has not. A bare head lacks WORD_BIAS to TRANSFORM_SHIFT. An untied decoder comes last. */
+ * lacks. A bare head lacks WORD_BIAS to TRANSFORM_SHIFT. An untied decoder comes last. */
 enum { WORD_BIAS, TRANSFORM, TRANSFORM_BIAS, TRANSFORM_GAIN, TRANSFORM_SHIFT, DECODER };
 
 /* Returns the number of the head's tensors before those for words. */

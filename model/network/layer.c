@@ -264,8 +264,8 @@ static int64_t stride_of(const struct run *r, enum layer_array a)
     return writer && writer->joined ? width_out(c, writer) : width_of(c, a);
 }
 
-/* Sets the places of the other arrays that the row writes. They follow the first one in memory or,
- * if they are joined, in each row. */
+/* Sets the places of the row's outputs after the first one. Each output follows the one before it:
+ * as a whole or, if the row is `joined`, for each token. */
 static void spread(const struct run *r, struct place p[LAYER_ARRAYS], const struct layer_row *row)
 {
     for (int i = 1; i < outputs_of(row); i++) {
@@ -689,8 +689,8 @@ int64_t layer_scratch_fwd(const struct model *m)
 
 /* ---- backward ----------------------------------------------------------------------------- */
 
-/* Returns which of its inputs gets the gradient of the row's output in the same place: the base of
- * a residual, and the input of an activation, which replaces it. -1: none. */
+/* Returns the number of the input whose gradient takes the place of the output's gradient: the base
+ * of a residual, where it is the same, or the input of an activation. -1: none. */
 static int passed_on(const struct run *r, const struct layer_row *row)
 {
     if (row->kind == LAYER_GATE && stride_of(r, row->in[0]) != r->m->config.inner)
@@ -701,8 +701,8 @@ static int passed_on(const struct run *r, const struct layer_row *row)
 }
 
 /* Returns the type for gradients from one product to the next. A GPU's products and attention would
- * round them anyway, and reads half as many bytes. Ranks that share a layer add their parts of some
- * before they are rounded. */
+ * round them anyway, and BF16 halves the bytes that they read. Ranks that share a layer add their
+ * parts of some before they are rounded. */
 static enum ops_type branch_type(const struct run *r)
 {
     return !r->o || r->m->split || ops_on_host(r->o) ? OPS_F32 : r->operand;
@@ -821,8 +821,8 @@ static void backward_row(struct run *r, const struct layer_row *row)
         give_outputs(r, row);
 }
 
-/* Reads the list upwards. The gradient of the output is in the stream slot, and so is that of the
- * input after the last row. */
+/* Reads the list upwards. The gradient of the layer's output is in STREAM_SLOT at the beginning,
+ * and that of its input at the end. */
 static void backward(struct run *r, struct ops_array dx)
 {
     const struct layer_row *first = r->rows, *row = first;

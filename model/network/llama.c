@@ -1,8 +1,8 @@
 /* Llama: pre-norm decoder blocks with RMSNorm, rotary positions, a gated MLP, and grouped-query
  * attention (Touvron et al. 2023; Ainslie et al. 2023). Qwen2 adds biases to the projections of
  * queries, keys and values; Qwen3 adds a norm of each head of queries and keys. Mistral has no
- * biases. SmolLM3 is a Llama with layers that do not rotate.
- * Weights of linear maps are stored [in,out]; files store the transpose. */
+ * biases. In SmolLM3 some layers have no rotary positions. Weights of linear maps are stored
+ * [in,out]; files store the transpose. */
 #include <math.h>
 
 #include "model/network/architecture.h"
@@ -201,7 +201,8 @@ static int read_list(struct ops_stretch *s, const struct js *rope, const char *k
     return 0;
 }
 
-/* Reads both lists of LongRoPE. The usual scale is a function of how much longer texts are. */
+/* Reads LongRoPE's two lists and its scale; by default it is a function of the lengthening
+ * factor. */
 static int read_longrope(struct model_config *c, const struct js *root, const struct js *rope,
                          const char *path)
 {
@@ -329,7 +330,7 @@ static int read_qwen(struct model_config *c, const struct js *root, const char *
     return stay_in_window(c, root, path) < 0 ? -1 : read_rest(c, root, path);
 }
 
-/* A list of layers, with 0 for those that do not rotate, must have its zeros at an interval. */
+/* Reads the list of layers, with 0 for those without rotary positions, at an interval. */
 static int read_smollm3(struct model_config *c, const struct js *root, const char *path)
 {
     const struct js *list = js_get(root, "no_rope_layers");

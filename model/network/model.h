@@ -4,10 +4,10 @@
  *
  *     x[0] = embedding(ids);  x[l+1] = layer(l, x[l]);  loss = head(x[L], labels)
  *
- * An architecture (architecture.h) says what the blocks consist of. The caller owns all
- * memory. The parameters of a block are one array, laid out by the tensor table, and so are its
- * gradients. Activations are [B*T,C]. A block function uses no other memory than its arguments and
- * scratch (ops.h). The caller chooses the types of the arrays (ops.h).
+ * An architecture (architecture.h) says what the blocks consist of. The caller owns all memory. The
+ * parameters of a block are one array, laid out by the tensor table, and so are its gradients.
+ * Activations are [B*T,C]. A block function uses no other memory than its arguments and scratch
+ * (ops.h). The caller chooses the types of the arrays (ops.h).
  *
  * Dropout masks derive from the inputs' key, the layer and the place (rng.h). A forward pass that
  * is computed again therefore has the same masks.
@@ -61,8 +61,9 @@ struct model_config {
         rope_longer;     /* LongRoPE: for texts of more than rope_stretch.original tokens */
     int64_t rope_pause;  /* SmolLM3: each such layer leaves queries and keys as they are; 0: none */
     int64_t window;      /* a token attends to tokens less than this many places away; 0: to all */
-    int64_t local_pause; /* ModernBERT: layers 0, so many, ... have no window; 0: all have it */
-    double local_theta;  /* and the base of rotary positions of those that have */
+    int64_t local_pause; /* ModernBERT: layers 0, local_pause, 2 local_pause, ... have no window; 0:
+                            all have it */
+    double local_theta;  /* base of rotary positions of the layers with a window */
     double rope_dynamic; /* the factor of "dynamic" scaling, or 0. It changes only texts of more
                           * than `positions` tokens, which a model does not take. */
 
@@ -167,8 +168,7 @@ int model_alike(const struct model *a, const struct model *b);
 /* Returns the floating-point operations of training, forward and backward, for one token of a
  * sequence of T. p is for HEAD_PRETRAINING: the share of the tokens that have a label. The matrices
  * of a layer have P = 2*C*HS*(NH + KV) + G*C*I weights; G is 2, or 3 if the MLP is gated. A decoder
- * takes 6*(L*P + V*C) + 6*L*T*NH*HS, where causal attention counts half, and a
- * window nothing. BERT's pre-training takes
- * 6*(L*P + p*(V*C + C^2)) + 12*L*T*NH*HS, without the C^2 if the head is bare. Other encoders take
- * 6*L*P + 12*L*T*NH*HS. */
+ * takes 6*(L*P + V*C) + 6*L*T*NH*HS, where causal attention counts half, and a window changes
+ * nothing. BERT's pre-training takes 6*(L*P + p*(V*C + C^2)) + 12*L*T*NH*HS, without the C^2 if the
+ * head is bare. Other encoders take 6*L*P + 12*L*T*NH*HS. */
 double model_flops_per_token(const struct model_config *c, int64_t T, double p);

@@ -79,7 +79,7 @@ static const struct config_key keys[] = {
     { 0 },
 };
 
-/* Reads the base of a kind of layers from newer files, or leaves it. */
+/* Sets *out to the base of rotary positions of a kind of layers, if the file has it. */
 static int read_base(double *out, const struct js *root, const char *kind, const char *path)
 {
     const struct js *rope = js_get(js_get(root, "rope_parameters"), kind);
@@ -90,7 +90,7 @@ static int read_base(double *out, const struct js *root, const char *kind, const
     return config_real(out, rope, "rope_theta", *out, path);
 }
 
-/* Newer files list the kinds of layers. */
+/* Reads the list of the layers' kinds, which only newer files have. */
 static int read_pause(struct model_config *c, const struct js *root, const char *path)
 {
     const struct js *list = js_get(root, "layer_types");

@@ -40,7 +40,7 @@ static void normalize(double *weights, size_t count)
 
 /* ---- sources ------------------------------------------------------------------------------ */
 
-/* Sets *weight to the number behind the last ':' of text[0..n). Returns the length of the path
+/* Sets *weight to the number after the last ':' of text[0..n). Returns the length of the path
  * before that ':', or 0 if there is no weight. In "nanogpt:FILE" the ':' is part of the path. */
 static size_t find_weight(const char *text, size_t n, double *weight)
 {

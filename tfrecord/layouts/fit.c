@@ -23,7 +23,7 @@ void fit_add(struct fit *f, size_t at, size_t n, uint32_t N)
     while (n) {
         const uint32_t tokens = n < N ? (uint32_t)n : N;
         mem_next(f->items, f->count, f->cap) = (struct fit_item){ at, tokens };
-        f->filled += tokens + (tokens < N); /* the end-of-text behind it is a label, too */
+        f->filled += tokens + (tokens < N); /* the end-of-text after it is a label, too */
         at += tokens;
         n -= tokens;
     }

@@ -20,7 +20,7 @@ struct intake {
     int keeps_empty;     /* 1: documents without tokens are returned, too. Set by the caller */
     uint32_t *ids; /* ids of the document, owned by the stream; there is room for one more id */
     size_t count;
-    uint32_t end;                  /* end-of-text, to be put behind the document */
+    uint32_t end;                  /* end-of-text, to be put after the document */
     int masked;                    /* 1: some ids have the bit IDS_UNCOUNTED */
     const uint32_t *sentence_ends; /* [sentences] ends as in the stream; they may be greater than
                                     * `count` */

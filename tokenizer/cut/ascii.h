@@ -11,7 +11,7 @@
 
 enum {
     ASCII_BLOCK = 64,
-    ASCII_AHEAD = 1024, /* the text so many bytes ahead is fetched from memory */
+    ASCII_AHEAD = 1024, /* distance in bytes of the text that is fetched from memory in advance */
 };
 
 struct ascii_masks {
@@ -32,8 +32,8 @@ extern const struct ascii_functions {
     uint64_t (*find)(const unsigned char *text, unsigned char byte);
 } ascii_functions[SIMD_LEVELS];
 
-/* Begins to fetch the text ASCII_AHEAD bytes behind `text` from memory. It may lie beyond the
- * text's end, so its address is computed as a number. */
+/* Begins to fetch the text ASCII_AHEAD bytes after `text` from memory. That address may be beyond
+ * the text's end, so its address is computed as a number. */
 static inline void ascii_fetch_ahead(const unsigned char *text)
 {
     __builtin_prefetch((const void *)((uintptr_t)text + ASCII_AHEAD));

@@ -13,8 +13,7 @@
 
 struct charsmap;
 
-/* Makes a map of bytes[0..n), which are copied. Returns NULL with an error if they are no such
- * map. */
+/* Makes a map of bytes[0..n), which are copied. Returns NULL with an error if they are no map. */
 struct charsmap *charsmap_new(const char *bytes, size_t n);
 void charsmap_free(struct charsmap *m);
 

@@ -84,7 +84,7 @@ void classmasks_add(struct class_masks *m, const uint8_t *classes, const unsigne
                     uint64_t leads)
 {
 #if defined(__x86_64__)
-    enum { FEW = 4 }; /* so few characters are as fast one by one */
+    enum { FEW = 4 }; /* for so few characters, vectors are not faster */
     if (simd_level() == SIMD_AVX512 && __builtin_popcountll(leads) > FEW) {
         add_avx512(m, classes, block, leads);
         return;

@@ -156,8 +156,8 @@ static size_t put_property(struct buf *out, const char *p, size_t n, int inside,
     return (size_t)(end - p) + 1;
 }
 
-/* Appends the translation of \uHHHH at p[0..n). Returns the number of bytes read, 0 if it is no
- * such escape. */
+/* Appends the translation of \uHHHH at p[0..n). Returns the bytes read, 0 if it is no such
+ * escape. */
 static size_t put_code_point(struct buf *out, const char *p, size_t n)
 {
     size_t digits = n > 2 ? strspn(p + 2, "0123456789abcdefABCDEF") : 0;

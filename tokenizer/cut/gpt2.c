@@ -83,8 +83,7 @@ static uint64_t cut_contractions(struct gpt2 *g, uint64_t begins, uint64_t quote
     return begins;
 }
 
-/* Returns `bits` with each set bit moved from a byte of a character to the first byte of the
- * character. */
+/* Returns `bits` with each set bit moved to the first byte of the character that it is in. */
 static uint64_t leads_of(uint64_t bits, uint64_t tails)
 {
     while (bits & tails)

@@ -114,8 +114,7 @@ struct untaken {
     size_t first; /* all before it are taken */
 };
 
-/* Takes the first character with the code point `point` that was not taken yet. Returns its
- * change. */
+/* Takes the first untaken character with the code point `point`. Returns its change. */
 static int32_t take(struct untaken *u, uint32_t point)
 {
     for (size_t i = u->first; i < u->puts->count; i++) {
@@ -228,8 +227,8 @@ static void trace_strip(const struct step *step, const char *text, size_t n, str
     trace_part(begin, end - begin, origins);
 }
 
-/* Sets `origins` to the position in text[0..n) from which each byte that the step makes of it
- * comes. Returns 0, or -1 with an error. */
+/* Sets origins[i] to the position in text[0..n) from which byte i of the step's result comes.
+ * Returns 0, or -1 with an error. */
 static int trace_step(const struct step *step, struct regex_scratch *scratch, const char *text,
                       size_t n, struct ids *origins)
 {

@@ -13,7 +13,7 @@
 
 enum {
     CHUNK = LANES_BYTES,
-    FEW = 1024,  /* for fewer bytes, running the lanes does not pay */
+    FEW = 1024,  /* for fewer bytes, lanes are slower */
     WINDOW = 64, /* bytes read after a chunk to find the backward state before them */
     STATES = AUTOMATON_STATES,
 };
@@ -29,7 +29,7 @@ struct scan {
     size_t also_count, also_done; /* those before the chunk are done */
     size_t word;                  /* index of the word of marks that is being returned */
     uint64_t bits;                /* bits of that word not returned yet */
-    int ended;                    /* the end of the text has been given out */
+    int ended;                    /* the end of the text has been returned */
     int high;                     /* the chunk has bytes that are not ASCII */
     size_t cap;
     uint8_t *classes, *symbols, *states; /* of the chunk's bytes */

@@ -16,8 +16,8 @@
 #include "unicode/unicode.h"
 
 enum {
-    REPLACED = 1 << 16, /* room for the result is reserved for so many bytes at a time */
-    TOGETHER = 1024,    /* as many are replaced by vector instructions in one go */
+    REPLACED = 1 << 16, /* bytes of the result for which memory is reserved at a time */
+    TOGETHER = 1024,    /* bytes that are replaced by vector instructions in one loop */
     PART = 32,
 };
 

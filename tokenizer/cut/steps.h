@@ -31,7 +31,7 @@ enum step_kind {
     STEP_STRIP,       /* removes white space at the left end, the right end, or both */
     STEP_REPLACE,     /* replaces each match of the pattern by the content */
     STEP_PREPEND,     /* puts the content before the text, unless the text is empty */
-    STEP_APPEND,      /* puts it behind the text, unless the text is empty */
+    STEP_APPEND,      /* puts it after the text, unless the text is empty */
     STEP_PRECOMPILED, /* applies a character map (charsmap.h): by clusters if the step has a regex
                        * for them, otherwise by longest strings */
     /* those of a BertNormalizer */

@@ -18,7 +18,7 @@ struct trie_cell {
 
 struct trie {
     struct trie_cell *cells;
-    size_t count, cap;     /* behind the last node there are 256 free cells */
+    size_t count, cap;     /* after the last node there are 256 free cells */
     size_t search_from[2]; /* during construction: where to search for room for one child, for
                               several */
 };

@@ -288,7 +288,8 @@ static int read_words(struct vocabulary *v, const struct js *root)
     return 0;
 }
 
-/* Returns an error if the added_tokens.json has tokens that the vocabulary lacks, else 0. */
+/* Returns -1 with an error if the added_tokens.json has tokens that the vocabulary lacks, else
+ * 0. */
 static int check_added_json(const struct vocabulary *v, const struct js *root)
 {
     for (void *it = js_first(root); it; it = js_next(root, it)) {

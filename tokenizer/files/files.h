@@ -47,9 +47,9 @@
 
 struct js;
 
-/* Loads a vocabulary in any of these formats, or from a folder with one: see tokenizer_load;
- * `path` NULL: that of the bytes.
- * Initialises `v`, and releases it again on failure. Returns 0, or -1 with an error. */
+/* Loads a vocabulary in any of these formats, or from a folder with one: see tokenizer_load; `path`
+ * NULL: the vocabulary of the 256 bytes. Initialises `v`, and releases it again on failure. Returns
+ * 0, or -1 with an error. */
 int vocabulary_load(struct vocabulary *v, const char *path, const struct tokenizer_options *o);
 
 /* Each function parses text[0..n) into an initialised vocabulary; error messages use `name`.

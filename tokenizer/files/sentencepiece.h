@@ -29,10 +29,10 @@ enum sentencepiece_model { SENTENCEPIECE_UNIGRAM = 1, SENTENCEPIECE_BPE };
 struct sentencepiece {
     struct vocabulary *v; /* borrowed; initialised */
     enum sentencepiece_model model;
-    int dummy_prefix;              /* 1: a space is put before each text */
-    int suffix;                    /* 1: that space is put behind the text */
-    int keeps_spaces;              /* 1: spaces do not become U+2581 */
-    int remove_extra;              /* 1: spaces at the ends of a text, and double ones, go */
+    int dummy_prefix; /* 1: a space is put before each text */
+    int suffix;       /* 1: that space is put after the text */
+    int keeps_spaces; /* 1: spaces do not become U+2581 */
+    int remove_extra; /* 1: spaces at the ends of a text, and double ones, are removed */
     const unsigned char *charsmap; /* normalizer's map, or NULL; borrowed */
     size_t charsmap_bytes;
     const char *post; /* JSON of the post-processor, borrowed; NULL: none */

@@ -46,7 +46,7 @@ static int put_specials(struct vocabulary *v, const struct js *list, int64_t cou
             n = strlen(name = older[id]);
         if (!name || !n)
             return err_set("special_tokens: item %d has no token_str", (int)id);
-        /* in the model: else Hugging Face gives it an id behind the others */
+        /* in the model: else Hugging Face gives it an id after the others */
         if (vocabulary_put_special(v, id, name, n, 1) < 0)
             return err_in("special_tokens");
     }

@@ -4,7 +4,7 @@
  *     config          pattern, default_vocab_size, default_num_special_tokens
  *     special_tokens  names; may be missing or too few. Special tokens have the ids from 0 on.
  *     vocab           rank and token_bytes (base64) of each token. The id is the rank plus the
- * number of special tokens; ranks that the size leaves out are not used.
+ *                     number of special tokens; tokens whose id is beyond the size are not used.
  */
 #pragma once
 

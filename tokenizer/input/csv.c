@@ -29,7 +29,7 @@ static void end_cell(struct csv *c)
     mem_next(c->ends, c->count, c->cap) = c->cells.len;
 }
 
-/* Appends the part of a quoted cell on this line, from *at on. Returns 1 and moves *at behind the
+/* Appends the part of a quoted cell on this line, from *at on. Returns 1 and moves *at past the
  * closing quote, or 0 if the cell continues on the next line. */
 static int add_quoted(struct csv *c, const char *line, size_t n, size_t *at)
 {

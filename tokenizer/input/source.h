@@ -2,26 +2,28 @@
  * source.h - reads texts from files, folders and stdin as one sequence of documents.
  *
  *     documents   the document stream of wikiprep, or files of WikiExtractor
- * (common/formats/document.h) jsonl       each line is a document: a JSON object with a string
- * "text", or with the strings that `fields` names; blank lines are skipped csv         each record
- * is a document: its column "text", or the columns that `fields` names; the first record holds the
- * column names parquet     each row of a Parquet file is a document: its column "text", or the
- * columns that `fields` names arrow       the same for an Arrow file or stream, as `datasets`
- * writes them text        each file is one document, with all its bytes lines       each line is
- * one document, without its line end (LF or CR LF) sentences   each line is a sentence, and a blank
- * line separates documents
+ *                 (common/formats/document.h)
+ *     jsonl       each line is a document: a JSON object with a string "text", or with the strings
+ *                 that `fields` names; blank lines are skipped
+ *     csv         each record is a document: its column "text", or the columns that `fields` names;
+ *                 the first record holds the column names
+ *     parquet     each row of a Parquet file is a document: its column "text", or the columns that
+ *                 `fields` names
+ *     arrow       the same for an Arrow file or stream, as `datasets` writes them
+ *     text        each file is one document, with all its bytes
+ *     lines       each line is one document, without its line end (LF or CR LF)
+ *     sentences   each line is a sentence, and a blank line separates documents
  *
  * A folder stands for all files in it and in its subfolders, in order of their names. A path with
  * *, ? or [ that is not the name of a file stands for the paths that match it, in order. Files may
- * be compressed (packed.h), except those of Parquet and Arrow files, which need to be read from
- * their end.
+ * be compressed (packed.h), except Parquet and Arrow files, which must be read from their end.
  */
 #pragma once
 
 #include "tokenizer/input/mend.h"
 
 enum source_format {
-    SOURCE_AUTO, /* recognised per file, by its beginning: "<doc" or wikiprep's mark; {"; column
+    SOURCE_AUTO, /* recognised per file by its beginning: "<doc" or wikiprep's mark; '{"'; column
                     names; otherwise text, unless kinds.h recognises another kind */
     SOURCE_DOCUMENTS,
     SOURCE_JSONL,

@@ -516,7 +516,7 @@ void decoder_table_free(struct decoder_table *t)
 }
 
 /* Appends the texts of a run of byte tokens and holes: of `ids` from `i` on. The entry of ids[i] is
- * in *s; those of the others are in t->inner. Returns the index of the first id behind the run. */
+ * in *s; those of the others are in t->inner. Returns the index of the first id after the run. */
 static size_t put_bytes_of(const struct decoder_table *t, const struct spellings *s,
                            const uint32_t *ids, size_t i, size_t n, struct buf *out)
 {

@@ -19,7 +19,7 @@ enum { BITS_LOG_MIN = 16, BITS_PER_TOKEN = 32, ASCII = 0x80, SPACE = 0x2581, MAN
 struct seams {
     uint64_t *bits;
     int shift;
-    int needed; /* a cut needs so many known characters at its sides: 1 or 2 */
+    int needed; /* known characters that a cut needs at its sides: 1 or 2 */
     uint64_t known[UNICODE_LIMIT / 64];
     /* 1: a text may be cut between these two ASCII characters, or between this one and SPACE, which
      * stands for a space; while the tokens are read: 1 if the pair is inside a token */

@@ -1,6 +1,6 @@
 #include "tokenizer/model/spellings.h"
 
-enum { BLOCK = 4096 }; /* room is reserved for the short texts of so many tokens at a time */
+enum { BLOCK = 4096 }; /* tokens for whose short texts memory is reserved at a time */
 
 /* The text of an entry with SPELLING_LONG begins with these. */
 enum { PLACE = sizeof(uint64_t), LENGTH = sizeof(uint32_t) };

@@ -173,8 +173,8 @@ int vocabulary_put_special(struct vocabulary *v, int64_t id, const char *name, s
  * added token keeps the spelling that is searched for in texts. */
 void vocabulary_respell(struct vocabulary *v, uint32_t id, const char *bytes, size_t n);
 
-/* From now on, refuses ids so great that a file of so many bytes would have far too few tokens for
- * them (vocabulary_check): they would take much memory. */
+/* From now on, refuses ids that are far greater than the number of tokens that a file of `bytes`
+ * bytes can have (vocabulary_check): they would take much memory. */
 void vocabulary_expect(struct vocabulary *v, size_t bytes);
 /* Returns 0, or -1 with an error if there are no tokens, or far fewer tokens than ids. */
 int vocabulary_check(const struct vocabulary *v);

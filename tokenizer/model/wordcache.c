@@ -19,9 +19,9 @@ enum {
     COUNT_SHIFT = 24,
     ID_MASK = (1 << COUNT_SHIFT) - 1,
     ELSEWHERE = 255, /* value of the count if the ids are in the ring */
-    FEW_IDS = 16,    /* ids are copied in blocks of so many, the last one beyond their number */
-    AHEAD = 256,     /* pieces whose buckets are fetched together */
-    GROUP = 1024,    /* pieces of which those that are missing are encoded together */
+    FEW_IDS = 16, /* ids are copied in blocks of this size; the last block may go beyond the end */
+    AHEAD = 256,  /* pieces whose buckets are fetched together */
+    GROUP = 1024, /* pieces of which those that are missing are encoded together */
     FRESH_KEPT = 1 << 20,
 };
 
@@ -122,7 +122,7 @@ static inline void push_down(struct word *bucket, int n)
         bucket[i] = bucket[i - 1];
 }
 
-/* Copies n ids, forwards and in whole blocks: at least one, and the last one beyond n. */
+/* Copies n ids, forwards, in whole blocks: at least one; the last one may go beyond n. */
 static inline void copy_blocks(uint32_t *to, const uint32_t *from, size_t n)
 {
     size_t i = 0;
@@ -303,7 +303,7 @@ static inline const char *text_of(const struct pieces *p, size_t i)
     return p->text + p->begins[i];
 }
 
-/* Returns the number of elements for the ids of so many pieces that the cache knows. */
+/* Returns the number of elements that the ids of `pieces` pieces in the cache need at most. */
 static inline size_t room_of(size_t pieces)
 {
     return (pieces + 1) * (PIECE_IDS_MAX + 1);
@@ -491,8 +491,9 @@ static int is_missing(const struct group *g, const struct missing *m, const stru
            !memcmp(g->p.text + m->begins[w->missing], text_of(&g->p, i), n);
 }
 
-/* Adds a late piece to the missing pieces, unless it is there. Returns its index among them. Its
- * bucket begins with the entry of its key, if `known`; after this, with a waiting entry. */
+/* Adds a late piece to *m, unless it is there. Returns its index in *m. The first entry of its
+ * bucket (known 1: it has the key; else a new one) then waits for the ids, unless the piece is too
+ * long. */
 static size_t add_missing(const struct group *g, struct missing *m, const struct late *l, int known)
 {
     struct word *w = l->bucket;
@@ -539,8 +540,8 @@ static void find_late(struct group *g, struct missing *m)
 }
 
 /* Encodes the missing pieces *m, and appends their ids to c->fresh, which then has room for FEW_IDS
- * more. Returns the number of those
- * before the first one that cannot be encoded; m->count if all can. */
+ * more. Returns the number of pieces before the first one that cannot be encoded; m->count if all
+ * can. */
 static size_t encode_missing(const struct group *g, struct missing *m)
 {
     struct wordcache *c = g->c;

@@ -224,8 +224,8 @@ struct program {
     int64_t count;
     struct program_part *parts; /* [part_count] */
     int part_count;
-    int update; /* number of the part that updates. In the ends of a pipeline with a tied table,
-                 * the part after it brings the updated table from the first stage to the last */
+    int update; /* number of the part that updates. In the first and the last stage of a pipeline
+                   with a tied table, the next part sends the updated table */
     int zero;
     int layers, stages, stage;
     int *owners; /* [layers+2]: the stage that owns each block, which means that it updates it */

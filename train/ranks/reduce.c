@@ -12,7 +12,7 @@ enum {
     FLIGHT = 4,      /* pieces being sent at a time */
     PIECE = 1 << 17, /* most floats in one message */
     PIECE_LEAST = 1 << 12,
-    PIECES = 1 << 20,      /* most floats of room for the pieces of all members */
+    PIECES = 1 << 20,      /* most floats of the pieces received from all members */
     GATHER_PIECE = 1 << 26 /* most bytes of a message of a gather */
 };
 

@@ -111,7 +111,7 @@ static int rewind_to(struct metrics *m, const char *path, int64_t step)
     for (char *line = text.data, *lf; (lf = strchr(line, '\n')); line = lf + 1) {
         struct metrics_point p;
         if (parse_point(m, line, (size_t)(lf - line), &p) < 0)
-            continue; /* a damaged line does not take those behind it along */
+            continue; /* a damaged line is dropped; the lines after it are kept */
         if (p.step > step) {
             free(p.sample);
             break;

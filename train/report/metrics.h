@@ -44,8 +44,8 @@ enum metrics_value {
     METRICS_VALUES = METRICS_VALIDATION + 2
 };
 
-/* Where the time of an update goes. The optimizer includes the norm of the gradients; one waits for
- * the disk or for other ranks, and reads the next samples. */
+/* Where the time of an update goes. TIME_OPTIMIZER includes the norm of the gradients, TIME_WAITING
+ * the waiting for the disk and for other ranks. TIME_READING: of samples. */
 enum metrics_time {
     TIME_PRODUCTS,
     TIME_ATTENTION,

@@ -3,7 +3,7 @@
  *
  * They are printed as the first lines of config.yaml, "# NAME: TEXT", in the report, in
  * metrics.jsonl, in the TensorBoard file and, without hosts, in the model card. A resumed run keeps
- * the facts of the runs before it. It adds those that are others now, as "NAME, from step N".
+ * the facts of the runs before it. It adds those that have changed, as "NAME, from step N".
  */
 #pragma once
 

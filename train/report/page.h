@@ -3,8 +3,8 @@
  *
  * The page needs no other file. It is page.html of this folder, whose scripts draw the curves, with
  * the data of the runs in JSON: summary, points, configuration. Of many points only some are kept:
- * of each interval those with the least and the greatest loss and gradient norm, so no spike is
- * lost, and up to a few hundred validations.
+ * from each interval, those with the least and the greatest loss and gradient norm, so no spike is
+ * lost. So are up to a few hundred validations.
  */
 #pragma once
 
@@ -21,7 +21,7 @@ struct page_run {
     uint64_t peak_bytes; /* greatest use of memory */
     int running;         /* 1: the run goes on; a browser loads the page again and again */
     struct page_calibration {
-        double factor, loss; /* of the logits, and the validation loss with it; 0: none */
+        double factor, loss; /* calibration: factor of the logits, and the loss with it; 0: none */
     } calibrated;
     const struct metrics *metrics;
 };

@@ -85,7 +85,7 @@ static void say_kind(const char *kind, const struct trace_sum *sums, size_t coun
             say(&sums[i], strcmp(kind, "kernel") ? sums[i].seconds : sums[i].own, all, l);
 }
 
-/* Prints the sums beside the limits of the machine, and puts the limits into `notes`. */
+/* Prints times and speeds, also relative to the machine's limits. Writes the limits to `notes`. */
 static void compare(struct ops *o, enum ops_type precision, double seconds,
                     const struct trace_sum *sums, size_t count, char *notes, size_t bytes)
 {
@@ -104,7 +104,7 @@ static void compare(struct ops *o, enum ops_type precision, double seconds,
 void profile_add(double *seconds, double sign)
 {
     static const struct {
-        const char *begin; /* of names */
+        const char *begin; /* what the names begin with */
         enum metrics_time kind;
     } kinds[] = {
         { "ops_matmul", TIME_PRODUCTS },    { "ops_linear", TIME_PRODUCTS },

@@ -7,7 +7,7 @@ struct report_settings {
     char *output;
 };
 
-/* What is read of a run's folder. */
+/* What is read from a run's folder. */
 struct source {
     struct metrics metrics;
     struct buf text; /* config.yaml: lines "# NAME: TEXT", then the settings */

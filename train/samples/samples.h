@@ -22,7 +22,7 @@ struct sequences {
     int64_t documents; /* in all sequences */
     uint32_t *ids;     /* [room,T], and one element more; so has `labels` */
     int32_t *labels;   /* [room,T] */
-    int64_t *lengths;  /* of each sequence of an encoder, [room]; of each document, [room*T] */
+    int64_t *lengths;  /* of each sequence of an encoder, [room]; or of each document, [room*T] */
     /* for encoders only, else NULL */
     uint32_t *segments;               /* [room,T] */
     int32_t *classes, *starts, *ends; /* [room] */

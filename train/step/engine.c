@@ -110,8 +110,8 @@ static void add_sums(const struct engine *e, struct engine_score *s, const doubl
         }
 }
 
-/* Returns the sums of losses and correct predictions of n micro-batches, and resets them to 0. The
- * caller frees the result. */
+/* Returns [n][SUMS]: for each micro-batch, the sum of losses and of correct predictions of each
+ * part. Resets them to 0. The caller frees the result. */
 static double *take_sums(const struct engine *e, int64_t n)
 {
     double *sums = mem_zalloc((size_t)(n * SUMS), sizeof *sums);
@@ -204,7 +204,7 @@ static const struct inputs *inputs_of(const struct pass *s, const struct phase *
     return &s->e->inputs[f->micro];
 }
 
-/* Takes the next micro-batch. In training it gets a dropout key of its own. */
+/* Takes the next micro-batch. In training each micro-batch gets its own dropout key. */
 static void inputs(struct pass *s, const struct phase *f, const struct ops_array *)
 {
     const struct engine *e = s->e;

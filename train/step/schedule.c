@@ -15,7 +15,7 @@ static int64_t span(double value, int64_t steps, const char *name, const char *o
     return (int64_t)(value < 1 ? value * (double)steps : value);
 }
 
-/* The schedules with a name. Numbers behind the name replace the defaults. */
+/* The schedules with a name. Numbers after the name replace the defaults. */
 static const struct {
     const char *name;
     int numbers;
@@ -29,7 +29,7 @@ static const struct {
     [SCHEDULE_WSD] = { "wsd", 1, { 0.2 }, { 0 }, { 1e15 } },
 };
 
-/* Reads the numbers of `text` behind the name. Returns 0, or -1 if there are too many, or if one is
+/* Reads the numbers of `text` after the name. Returns 0, or -1 if there are too many, or if one is
  * out of bounds. */
 static int take_numbers(struct schedule *s, const char *text)
 {

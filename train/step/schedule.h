@@ -41,7 +41,7 @@ struct schedule {
     enum schedule_kind kind;
     double peak, floor;
     int64_t steps, warmup;         /* T and w */
-    double numbers[2];             /* those behind the word: A; D and N; C */
+    double numbers[2];             /* those after the word: A; D and N; C */
     int64_t cooldown;              /* c of a wsd schedule */
     struct schedule_point *points; /* SCHEDULE_RATES: ordered by step; the first step is 0 */
     size_t count;

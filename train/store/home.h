@@ -13,7 +13,7 @@
 /* What a home does with array i. fetch returns it in the window, after waiting if needed. It stays
  * there until it was released as often as it was fetched. The caller must not change an array that
  * was fetched with MODE_READ. expect says that a fetch for `use` will follow: if the window has
- * room, the array begins to come. */
+ * room, fetching begins in the background. */
 struct home {
     struct ops_array (*fetch)(struct home *h, int i, enum use_mode use);
     void (*release)(struct home *h, int i, enum use_then then);

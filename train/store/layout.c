@@ -428,8 +428,8 @@ static uint64_t phase_window(struct window *w, int64_t n)
     return sum;
 }
 
-/* Returns the most bytes of gathered arrays in the window. Traverses the program twice: the last
- * stage of a pipeline sends its gradients of a tied table, and never drops them. */
+/* Returns the most bytes of gathered arrays that are in the window at once. Traverses the program
+ * twice: gradients of a tied table stay there after the last stage of a pipeline has sent them. */
 static uint64_t gathered_window(const struct layout *l, const struct program *p, int blocks)
 {
     struct window w = { .layout = l, .program = p, .blocks = blocks, .summed = -1 };

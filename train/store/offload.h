@@ -2,10 +2,10 @@
  * offload.h - arrays in the host's memory that a GPU computes with, through a window in the GPU's
  * memory that holds the arrays in use.
  *
- * An expected array is copied into the window ahead
- * of its use. A changed array is copied out when it is released, unless it is dropped. Copies have
- * queues of their own, so the arithmetic waits only for the copies that it needs. An array stays in
- * the window until another array needs its room.
+ * An expected array is copied into the window ahead of its use. A changed array is copied out when
+ * it is released, unless it is dropped. Copies have queues of their own, so the arithmetic waits
+ * only for the copies that it needs. An array stays in the window until another array needs its
+ * room.
  *
  * Some arrays may be in a file instead (mapped.h). They go through stages, pieces of host memory
  * that a GPU can copy from and to: a file's memory is no such memory. An expected array is read

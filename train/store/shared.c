@@ -10,8 +10,8 @@ struct array {
     const char *name;
     int block;
     enum state state;
-    uint64_t first, bytes;     /* where it lies in the window, unless it is OUT */
-    struct ops_array own_room; /* memory beside the window, if it had no room; else OPS_NONE */
+    uint64_t first, bytes;     /* its place in the window, unless it is OUT */
+    struct ops_array own_room; /* memory outside the window, if that was full; else OPS_NONE */
     uint64_t used;             /* time of the last use (shared.clock) */
     int from_end;              /* 1: it is placed from the window's end */
     int users, made;
@@ -140,12 +140,12 @@ static uint64_t cost(const struct shared *m, const struct array *a)
     }
 }
 
-/* Room in the window. */
+/* A place in the window for an array. */
 struct room {
     uint64_t first;
-    uint64_t cost; /* of the array there that costs most to remove; 0: the room is empty */
-    uint64_t used; /* when one of them was used last */
-    uint64_t far;  /* from the end of the window to which the array belongs */
+    uint64_t cost; /* the highest cost of removing an array that is there; 0: the place is empty */
+    uint64_t used; /* the time of the last use of any of these arrays */
+    uint64_t far;  /* distance from the end of the window at which arrays of this kind are placed */
 };
 
 static int is_better(const struct room *r, const struct room *than)
@@ -165,7 +165,7 @@ static int overlaps(const struct array *a, uint64_t first, uint64_t bytes)
     return is_in(a) && a->first < first + bytes && first < a->first + a->bytes;
 }
 
-/* Replaces *best by the room for `a` at `first` if that is better. */
+/* Replaces *best by the place for `a` at `first` if that is better. */
 static void weigh(const struct shared *m, const struct array *a, struct room *best, uint64_t first)
 {
     struct room r = { .first = first, .far = a->from_end ? m->bytes - first : first };
@@ -182,9 +182,9 @@ static void weigh(const struct shared *m, const struct array *a, struct room *be
         *best = r;
 }
 
-/* Returns the best room for an array. Arrays lie close together: parameters from the beginning of
- * the window, and gradients, some of which stay longer, from its end. So the room that others
- * leave is in one piece. */
+/* Returns the best place for an array. Arrays are placed without gaps: parameters from the
+ * beginning of the window, and gradients, some of which stay longer, from its end. So the free
+ * space is in one piece. */
 static struct room find_room(const struct shared *m, const struct array *a)
 {
     struct room best = { .cost = NEVER };
@@ -197,7 +197,7 @@ static struct room find_room(const struct shared *m, const struct array *a)
     return best;
 }
 
-/* Finds room for an array, and removes the arrays there. Returns 1, or 0 if that costs more than
+/* Finds a place for an array, and removes the arrays there. Returns 1, or 0 if that costs more than
  * `most`. */
 static int enter(struct shared *m, struct array *a, uint64_t most)
 {

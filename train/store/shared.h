@@ -18,8 +18,8 @@
 
 struct shared;
 
-/* Makes an empty window of window_bytes. An array that finds no room in it, because the rest is in
- * use or in pieces, gets memory of its own until it leaves. */
+/* Makes an empty window of window_bytes. An array that does not fit in it, because the rest is in
+ * use or in pieces, gets memory of its own until it is removed. */
 struct shared *shared_new(struct ops *o, uint64_t window_bytes);
 void shared_free(struct shared *m); /* fine on NULL */
 

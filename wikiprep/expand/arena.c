@@ -16,7 +16,7 @@ void *arena_take(struct arena *a, size_t bytes)
         c->used += bytes;
         return c->bytes + c->used - bytes;
     }
-    int is_large = bytes > LARGE_BYTES && c; /* gets its own chunk, linked behind the current one */
+    int is_large = bytes > LARGE_BYTES && c; /* gets its own chunk, linked after the current one */
     size_t cap = is_large || bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
     struct arena_chunk *more = mem_alloc(sizeof *more + cap);
     *more = (struct arena_chunk){ .before = is_large ? c->before : c, .used = bytes, .cap = cap };

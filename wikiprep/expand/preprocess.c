@@ -146,7 +146,7 @@ static void break_top(struct preprocessor *p, uint32_t signs)
     struct open o = *top(p);
     size_t first = o.first_part, last = p->part_count;
     p->depth--;
-    p->part_count = first; /* the parts stay readable behind it */
+    p->part_count = first; /* the parts stay readable after this position */
     add_text(p, o.start, o.start + signs);
     for (size_t i = first; i < last; i++) {
         struct part piece = p->parts[i];
@@ -206,7 +206,7 @@ static int find_tag(const struct preprocessor *p, size_t at)
 }
 
 /* Returns the position of the first end tag of `tag` at or after `at`, and sets *after to the
- * position behind it; returns 0 if there is none. */
+ * position after it; returns 0 if there is none. */
 static size_t find_close(struct preprocessor *p, int tag, size_t at, size_t *after)
 {
     const char *end = p->s + p->n, *behind;

@@ -2,8 +2,8 @@
  * html_page.h - reads pages in HTML: lines of JSON as Wikimedia Enterprise's snapshots have them,
  * and pages as the REST API of a wiki gives them.
  *
- *     {"name": "Moon", "identifier": 12, "namespace": {"identifier": 0}, "url":
- * "https://…/wiki/Moon", "article_body": {"html": "<!DOCTYPE html>…"}, …}
+ *     {"name": "Moon", "identifier": 12, "namespace": {"identifier": 0},
+ *      "url": "https://…/wiki/Moon", "article_body": {"html": "<!DOCTYPE html>…"}, …}
  *
  *     <!DOCTYPE html><html about="https://…/revision/345"><head><meta property="mw:pageId" …
  *

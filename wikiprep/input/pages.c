@@ -57,8 +57,8 @@ void pages_free(struct pages *p)
     free(p);
 }
 
-/* Sets found[] to 1 for the page's id and for its title, if they were asked for. `key` is working
- * memory. Returns 1 if one of the two was, else 0. */
+/* Sets found[] to 1 for those of the page's id and title that are in p->keys. Returns 1 if one of
+ * them is, else 0. `key` is working memory. */
 static int mark(const struct pages *p, char *found, struct buf *key, const char *id, size_t id_len,
                 const char *title, size_t title_len)
 {
@@ -210,7 +210,8 @@ int pages_locate(const struct pages *p, const char *index, const char *path,
     if (!result)
         result = check_found(p, x.found, index);
     if (!result && x.open)
-        x.ranges[x.count - 1].end = bytes; /* the last stream, and the dump's end behind it */
+        x.ranges[x.count - 1].end =
+            bytes; /* the last stream and the end of the dump, which follows it */
     for (size_t i = 0; i < x.count && !result; i++)
         if (x.ranges[i].begin >= bytes || x.ranges[i].end > bytes)
             result = err_set("'%s' is not the index of '%s', or the dump is cut short: "

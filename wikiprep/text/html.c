@@ -273,7 +273,7 @@ static void put_variant(struct html *h, const char *data, int is_hidden)
         put_text(h, w->data + skip, js_get(root, "disabled") ? w->len - skip : 0);
 }
 
-/* Passes on the first call that a transclusion names, as wikitext. */
+/* Passes the first template call of a transclusion to on_call, as wikitext. */
 static void on_transclusion(struct html *h, const char *data)
 {
     SCOPED_JS root = js_parse(data, strlen(data), "data-mw");

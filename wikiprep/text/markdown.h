@@ -31,9 +31,8 @@ struct markdown {
 /* Writes a heading, the plain text [s, s + n). */
 void markdown_heading(struct markdown *m, int level, const char *s, size_t n);
 
-/* Writes lines of paragraph_write, each with LF, as a paragraph, or as an item with the signs
- * `signs`
- * ("*", "#:"). Opens and closes quotations. */
+/* Writes lines of paragraph_write, each with LF, as a paragraph, or as an item of a list with the
+ * signs `signs` ("*", "#:"). Opens and closes quotations. */
 void markdown_lines(struct markdown *m, struct span lines, struct span signs);
 
 /* Writes a table. `rows` ends with an empty row; each row ends with NUL, and each of its cells,
