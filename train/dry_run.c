@@ -132,7 +132,7 @@ static void print_communication(const struct plan *p, struct buf *out)
     const struct cluster_group g = data_group(p);
     if (p->ranks == 1)
         return;
-    put_int(out, "leaves", (uint64_t)(p->engine.leaves * p->ranks));
+    put_int(out, "leaves", plan_leaves(p));
     put_int(out, "zero", (uint64_t)p->settings->zero);
     buf_addf(out, "data_parallel_bytes_per_step=%.0f\n", g.bytes);
     buf_addf(out, "data_parallel_operations_per_step=%.0f\n", g.operations);

@@ -1,19 +1,12 @@
 #include "train/loop.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
-#include <signal.h>
-#include <sys/file.h>
 #include <unistd.h>
 
-#include "common/base/again.h"
 #include "common/base/log.h"
 #include "common/files/file.h"
 #include "common/files/usage.h"
 #include "common/program/trace.h"
-#include "model/folder/folder.h"
-#include "model/formats/weights.h"
 #include "train/checkpoint.h"
 #include "train/report/card.h"
 #include "train/report/metrics.h"
@@ -23,6 +16,9 @@
 #include "train/report/slow.h"
 #include "train/sample_text.h"
 #include "train/samples/batches.h"
+#include "train/start.h"
+#include "train/stop.h"
+#include "train/validation.h"
 
 enum {
     REPORT_SECONDS = 60, /* age at which the report is written again */
@@ -59,64 +55,16 @@ struct loop {
     double lap;               /* time up to which they are in `times` */
     double times[TIME_KINDS]; /* seconds, of all updates that were measured */
     struct buf sample;        /* the text of the last validation */
-    struct page_calibration calibrated;
-    struct sequences *validation; /* [plan_validation_round]: micro-batches */
-    uint64_t validation_bytes;    /* of text (count_bytes); 0: not known */
-    struct step_batch batch;      /* of the next step */
-    double batch_tokens;          /* tokens in it, on all ranks */
-    int failed;                   /* 1: no next step; `why` says why (prepare) */
-    int late;                     /* 1: this rank has failed with `why`; the others do not know */
+    struct validation validation;
+    struct step_batch batch; /* of the next step */
+    double batch_tokens;     /* tokens in it, on all ranks */
+    int failed;              /* 1: no next step; `why` says why (prepare) */
+    int late;                /* 1: this rank has failed with `why`; the others do not know */
     struct err why;
     int stop; /* signal, to any rank, that ends the run */
     int lock; /* file descriptor that locks the output folder; -1: none */
     int made; /* number of folders, the last ones of the output path, that this run made */
 };
-
-static const int stops[] = { SIGINT, SIGTERM, SIGHUP, 0 };
-struct stopping {
-    volatile int signal, count; /* the last signal; number of signals */
-    int most, said; /* signals after which the usual handlers act; 1: signals are logged */
-    struct sigaction usual[sizeof stops / sizeof *stops]; /* the handlers before the run */
-};
-static struct stopping stopping;
-
-static const char *signal_name(int number)
-{
-    return number == SIGINT ? "SIGINT" : number == SIGHUP ? "SIGHUP" : "SIGTERM";
-}
-
-const volatile int *loop_stop_signal(void)
-{
-    return &stopping.signal;
-}
-
-static void on_stop(int number)
-{
-    const int why = errno, last = stopping.count + 1 >= stopping.most;
-    stopping.signal = number;
-    if (stopping.said)
-        log_in_handler(signal_name(number), ": the run ends after this ",
-                       stopping.count ? "micro-batch" : "update",
-                       last ? "; another signal ends it at once, without a checkpoint"
-                            : "; a second signal ends it after this micro-batch");
-    stopping.count++;
-    for (int i = 0; stops[i] && last; i++)
-        sigaction(stops[i], &stopping.usual[i], NULL);
-    errno = why;
-}
-
-static void catch_signals(const struct comm *c)
-{
-    struct sigaction action = { .sa_handler = on_stop };
-    stopping.signal = stopping.count = 0;
-    stopping.most = c->size[COMM_WORLD] == 1 ? 2 : 1;
-    stopping.said = comm_is_first(c) && log_level >= 0;
-    sigfillset(&action.sa_mask);
-    for (int i = 0; stops[i]; i++)
-        if (!sigaction(stops[i], NULL, &stopping.usual[i]) &&
-            stopping.usual[i].sa_handler != SIG_IGN) /* as nohup and shells ask for */
-            sigaction(stops[i], &action, NULL);
-}
 
 /* Returns -1 with an error on all ranks if `result` is below 0 on any rank, else 0. All ranks must
  * call it at the same places. */
@@ -136,294 +84,16 @@ static int agree_later(struct loop *l, int result)
     return 0;
 }
 
-/* ---- starting and resuming ------------------------------------------------------------------- */
-
-/* Returns the value that a configuration gives `key`, without quotes, or NULL if there is none.
- * Sets *n to its length, and *text to 1 if it had quotes, else to 0. */
-static const char *value_of(const char *config, const char *key, int *n, int *text)
-{
-    SCOPED(buf) start = buf_format("\n%s: ", key);
-    const int first = !strncmp(config, start.data + 1, start.len - 1);
-    const char *at = first ? config : strstr(config, start.data);
-    if (!at)
-        return NULL;
-    at += start.len - (size_t)first;
-    *n = (int)strcspn(at, "\n");
-    *text = *n > 1 && *at == '\'' && at[*n - 1] == '\'';
-    *n -= 2 * *text;
-    return at + *text;
-}
-
-/* Compares the setting `key` of the checkpoint's configuration with the present one. A difference
- * is an error if a resumed run must have the same value (OPT_FIXED), else a warning, or nothing if
- * the value is free. If the checkpoint lacks the setting, only a text is compared: earlier versions
- * wrote no line for others. */
-static int compare_setting(const struct loop *l, const char *then, const char *key)
-{
-    static const char unset[] = "unset";
-    const unsigned flags = l->flags(key);
-    int old_len = sizeof unset - 1, new_len = old_len, text = 0;
-    const char *new_value = value_of(l->config, key, &new_len, &text);
-    const char *old_value = value_of(then, key, &old_len, &(int){ 0 });
-    if (flags & (OPT_FREE | OPT_OF_RUN | OPT_NO_SETTING) || (!old_value && !text))
-        return 0;
-    const int known = old_value != NULL;
-    new_value = new_value ? new_value : unset;
-    old_value = known ? old_value : unset;
-    if (new_len == old_len && !memcmp(new_value, old_value, (size_t)old_len))
-        return 0;
-    if (known && flags & OPT_FIXED)
-        return err_set("cannot resume with another %s: it was %.*s and is %.*s now", key, old_len,
-                       old_value, new_len, new_value);
-    log_warn("resuming with another value of %s: it was %.*s and is %.*s now", key, old_len,
-             old_value, new_len, new_value);
-    return 0;
-}
-
-static int compare_settings(const struct loop *l, const char *then)
-{
-    char key[64];
-    int n, text;
-    for (int pass = 0; pass < 2; pass++)
-        for (const char *line = pass ? l->config : then; *line;) {
-            snprintf(key, sizeof key, "%.*s", (int)strcspn(line, ":\n"), line);
-            if (!(pass && value_of(then, key, &n, &text)) && compare_setting(l, then, key) < 0)
-                return -1;
-            line += strcspn(line, "\n");
-            line += *line == '\n';
-        }
-    return 0;
-}
-
-/* Locks the output folder, since two runs in one folder would destroy each other's files. Goes on
- * without a lock if the file system has none. */
-static int lock_folder(struct loop *l)
-{
-    const char *out = l->settings->output;
-    l->lock = AGAIN(open(out, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (l->lock >= 0 && AGAIN(flock(l->lock, LOCK_EX | LOCK_NB)) < 0 && errno == EWOULDBLOCK)
-        return err_set("another training is running in '%s'", out);
-    return 0;
-}
-
-/* Files that show that a folder holds a run or a model. A new run needs a folder without them. */
-enum { RUN_MARKS = 2, MARKS = 4 };
-static const char *const marks[MARKS] = { "metrics.jsonl", "checkpoints", /* of a run */
-                                          "model.safetensors.index.json", "model.safetensors" };
-
-/* Refuses a folder that holds a run or a model, unless --force is given. With --resume, a run
- * without a checkpoint begins again, but a model stays. */
-static int refuse_old_run(const struct loop *l)
-{
-    const char *out = l->settings->output;
-    const int resumed = l->settings->resume, first = resumed ? RUN_MARKS : 0;
-    const int found = file_first(out, marks + first, MARKS - first);
-    if (found < 0 || found == MARKS - first || l->settings->force)
-        return found < 0 ? -1 : 0;
-    return err_set(resumed ? "'%s' holds a model and no checkpoint to go on from: give --output "
-                             "another folder, or --force in place of --resume to replace it"
-                           : "'%s' holds a training run (--resume goes on with it, --force "
-                             "replaces it)",
-                   out);
-}
-
-/* Returns -1 with an error if --force would remove the model that --start-from names. */
-static int refuse_own_base(const struct loop *l)
-{
-    const char *from = l->settings->start_from, *out = l->settings->output;
-    SCOPED_MEM char *base = from ? realpath(from, NULL) : NULL, *folder = realpath(out, NULL);
-    const size_t n = base && folder ? strlen(folder) : 0;
-    if (!n || strncmp(base, folder, n) != 0 ||
-        (base[n] && strncmp(base + n, "/checkpoints/", 13) != 0))
-        return 0;
-    return err_set("--start-from '%s' is in the folder of the new run, and --force would remove "
-                   "it: give --output another folder",
-                   from);
-}
-
-/* Removes the old run's files, so that its checkpoints and model cannot be taken for the new run's.
- */
-static int remove_old_run(const char *out)
-{
-    SCOPED(buf) path = file_path(out, "metrics.jsonl");
-    return checkpoint_remove_all(out) < 0 || weights_remove(out, "model", 1) < 0
-               ? -1
-               : file_remove(path.data);
-}
-
-static int open_store(struct loop *l, const struct store_source *from)
-{
-    return store_open(&l->store, l->ops, &l->plan->own.tensors, &l->plan->store, from,
-                      l->plan->engine.seed);
-}
-
-/* A model folder from which the store is filled. */
-struct source {
-    struct loop *loop;
-    struct folder_reader reader;
-    struct model model;
-};
-
-static int read_block(void *ctx, int block, struct layout_part part, struct ops_array *parameters)
-{
-    struct source *s = ctx;
-    return folder_reader_block(&s->reader, &s->model, s->loop->ops, block, part.first, part.count,
-                               parameters);
-}
-
-/* Opens the store with the weights of a model folder, which must have the plan's shapes. *made is
- * as for folder_load. */
-static int load_store(struct loop *l, const char *dir, int *made)
-{
-    const struct plan *p = l->plan;
-    struct source s = { .loop = l };
-    /* the files of a checkpoint were checked before */
-    if (made && l->settings->verify &&
-        folder_verify(dir, l->comm->rank[COMM_WORLD], l->comm->size[COMM_WORLD]) < 0)
-        return -1;
-    if (folder_reader_open(&s.reader, &s.model, dir, &p->model.config, p->own.split, p->engine.seed,
-                           made) < 0)
-        return -1;
-    const int result = model_alike(&s.model, &p->own)
-                           ? open_store(l, &(struct store_source){ read_block, &s })
-                           : err_set("the sizes of the model in '%s' differ from those of this run",
-                                     dir);
-    folder_reader_close(&s.reader);
-    model_release(&s.model);
-    return result;
-}
-
-/* Returns the number of partial sums of gradients in an update. */
-static uint64_t leaves_of(const struct plan *p)
-{
-    return (uint64_t)p->engine.leaves * (uint64_t)p->ranks;
-}
-
-/* Logs how this resumed run differs from one that was not interrupted. */
-static void say_otherwise(const struct loop *l)
-{
-    const struct checkpoint *at = &l->at;
-    const char *arithmetic = ops_arithmetic(l->ops);
-    const double rate = schedule_rate(&l->plan->schedule, at->step);
-    if (*at->arithmetic && strcmp(at->arithmetic, arithmetic) != 0)
-        log_warn("the checkpoint was computed with %s arithmetic, and this run goes on with %s: "
-                 "its numbers differ in their last digits from those of an uninterrupted run",
-                 at->arithmetic, arithmetic);
-    if (at->leaves && at->leaves != leaves_of(l->plan))
-        log_warn("the checkpoint was computed with %" PRIu64 " partial sums of gradients, and this "
-                 "run goes on with %" PRIu64 ": its numbers differ in their last digits from those "
-                 "of an uninterrupted run (--leaves, for a number of ranks that divides it)",
-                 at->leaves, leaves_of(l->plan));
-    if (at->step < l->plan->steps && rate > at->next_rate * (1 + 1e-6))
-        log_warn("after step %" PRId64 " the learning rate is %g, above the %g of the run before: "
-                 "the settings of the schedule have changed",
-                 at->step, rate, at->next_rate);
-}
-
-/* Checks that updates are left, and that a run of this length can have this checkpoint. */
-static int check_steps(const struct loop *l)
-{
-    if (l->at.step > l->plan->steps)
-        return err_set("steps is %" PRId64 ", but step %" PRId64 " is saved already: give --steps "
-                       "with a larger number, or start a new run in another folder",
-                       l->plan->steps, l->at.step);
-    if (l->at.step == l->plan->steps)
-        log_info("all %" PRId64 " updates are done: --steps with a larger number goes on",
-                 l->at.step);
-    return 0;
-}
-
-/* Returns the checksum of the vocabulary; 0: not known. */
-static uint64_t vocabulary_of(const struct plan *p)
-{
-    return p->tokenizer ? tokenizer_checksum(p->tokenizer) : p->data->checksum;
-}
-
-/* Resumes from the checkpoint at `path`, whose state is in l->at. `config` is its configuration. */
-static int resume(struct loop *l, const char *path, const char *config)
-{
-    struct plan *p = l->plan;
-    if (check_steps(l) < 0 || compare_settings(l, config) < 0)
-        return -1;
-    const uint64_t sequences = p->data->count, vocabulary = vocabulary_of(p);
-    if (l->at.sequences != sequences)
-        return err_set("cannot resume with other data: it had %" PRIu64
-                       " sequences and has %" PRIu64 " now",
-                       l->at.sequences, sequences);
-    if (l->at.blend != p->data->blend)
-        return err_set("cannot resume with another blend: the sources of the data, their order and "
-                       "their weights must stay as they were");
-    if (l->at.vocabulary && vocabulary && l->at.vocabulary != vocabulary)
-        return err_set("cannot resume with another vocabulary: its checksum was %016" PRIx64
-                       " and is %016" PRIx64 " now",
-                       l->at.vocabulary, vocabulary);
-    l->at.vocabulary = vocabulary ? vocabulary : l->at.vocabulary;
-    if (load_store(l, path, NULL) < 0 || saved_read_moments(path, &l->store) < 0)
-        return -1;
-    log_info("resuming from '%s'", path);
-    say_otherwise(l);
-    if (l->at.order != BATCHES_ORDER && l->at.sequences)
-        log_warn(
-            "the checkpoint is from a version that took samples in another order: in this epoch "
-            "some samples come twice, and others not at all");
-    return 0;
-}
-
-static int start(struct loop *l)
-{
-    const char *from = l->settings->start_from;
-    int made = 0;
-    if ((from ? load_store(l, from, &made) : open_store(l, NULL)) < 0)
-        return -1;
-    if (made)
-        log_info("the model to start from lacks tensors of the head, %d: they get initial values",
-                 made);
-    l->at.sequences = l->plan->data->count;
-    l->at.blend = l->plan->data->blend;
-    l->at.vocabulary = vocabulary_of(l->plan);
-    return 0;
-}
-
-/* Prints a warning for each line of `damaged`: the damaged checkpoints that are newer than
- * `sound`. */
-static void say_damaged(char *damaged, const char *sound)
-{
-    for (char *line = damaged, *end; *line; line = end + 1) {
-        end = strchr(line, '\n');
-        *end = '\0';
-        log_warn("%s; its folder is renamed, with '.damaged' at the end", line);
-        if (!end[1])
-            log_warn("resuming from an older checkpoint, '%s'", sound);
-    }
-}
-
-/* Starts at step 0 or resumes from a checkpoint: sets the weights and moments. */
-static int start_or_resume(struct loop *l)
-{
-    const char *out = l->settings->output;
-    if (!l->settings->resume)
-        return l->first && (refuse_old_run(l) < 0 || refuse_own_base(l) < 0) ? -1 : start(l);
-    SCOPED(buf) path = BUF_INIT, config = BUF_INIT, damaged = BUF_INIT;
-    int found = checkpoint_find(out, l->comm, &path, &l->at, &config, &damaged), result = found;
-    if (found > 0)
-        say_damaged(damaged.data, path.data);
-    if (!found) {
-        log_info("no checkpoint in '%s': starting at step 0", out);
-        result = l->first && refuse_old_run(l) < 0 ? -1 : start(l);
-    } else if (found > 0) {
-        result = resume(l, path.data, config.data);
-    }
-    return result;
-}
+/* ---- opening --------------------------------------------------------------------------------- */
 
 /* Makes the output folder. It is made late, when only the disk can still fail, so that a run that
  * cannot start leaves no folder behind. */
 static int make_folder(struct loop *l)
 {
     const char *out = l->settings->output;
-    if (file_mkdirs_count(out, &l->made) < 0 || lock_folder(l) < 0)
+    if (file_mkdirs_count(out, &l->made) < 0 || start_lock(out, &l->lock) < 0)
         return -1;
-    return refuse_old_run(l); /* another process may have begun a run meanwhile */
+    return start_refuse_old_run(l->settings); /* another process may have begun a run meanwhile */
 }
 
 static int open_ops(struct loop *l, int threads)
@@ -445,21 +115,11 @@ static int join_devices(struct loop *l)
     return result;
 }
 
-static void init_validation(struct loop *l)
-{
-    const struct plan *p = l->plan;
-    const int count = plan_validation_round(l->plan);
-    l->validation = mem_zalloc((size_t)count, sizeof *l->validation);
-    for (int k = 0; k < count; k++)
-        sequences_init(&l->validation[k], p->engine.B * p->validation->most, p->engine.T,
-                       p->validation->kind);
-}
-
 static void open_batches(struct loop *l)
 {
     const struct plan *p = l->plan;
     if (p->validation)
-        init_validation(l);
+        validation_open(&l->validation, p, &l->engine);
     l->batches = batches_new(p->data, &p->engine, l->comm->rank[COMM_DATA],
                              l->comm->size[COMM_DATA], l->at.position);
 }
@@ -480,7 +140,7 @@ static int open_files(struct loop *l, int there)
     const int resumed = l->settings->resume;
     SCOPED(buf) path = file_path(l->settings->output, "config.yaml");
     if ((!there && make_folder(l) < 0) ||
-        (l->settings->force && remove_old_run(l->settings->output) < 0))
+        (l->settings->force && start_remove_old_run(l->settings->output) < 0))
         return -1;
     kv_add(l->origin, "kernels", ops_describe(l->ops));
     if ((!resumed && write_config(l, path.data) < 0) ||
@@ -507,7 +167,7 @@ static int try_sample(struct loop *l)
         return err_set("--sample needs all weights in the memory of each process: it goes without "
                        "--tensor-parallel, --pipeline-parallel, --zero 3, --memmap-dir and "
                        "--device-memory");
-    return l->first ? sample_text(l->plan, &l->store, 1, &stopping.count, &l->sample) : 0;
+    return l->first ? sample_text(l->plan, &l->store, 1, stop_count(), &l->sample) : 0;
 }
 
 static int open_loop(struct loop *l, int threads)
@@ -517,8 +177,11 @@ static int open_loop(struct loop *l, int threads)
     const int there = kind == FILE_FOLDER;
     int result = kind < 0 ? -1 : open_ops(l, threads);
     if (!result && there)
-        result = lock_folder(l);
-    if (agree(l, result) < 0 || join_devices(l) < 0 || agree(l, start_or_resume(l)) < 0)
+        result = start_lock(l->settings->output, &l->lock);
+    if (agree(l, result) < 0 || join_devices(l) < 0)
+        return -1;
+    const struct start start = { p, l->config, l->flags, l->ops, l->comm, &l->store, &l->at };
+    if (agree(l, start_run(&start)) < 0)
         return -1;
     engine_open(&l->engine, &p->engine, &p->program, &p->own, l->ops, &l->store, l->comm);
     if (agree(l, try_sample(l)) < 0)
@@ -540,9 +203,7 @@ static int close_loop(struct loop *l)
     comm_leave_devices(l->comm);
     if (l->ops)
         ops_free(l->ops);
-    for (int k = 0; l->validation && k < plan_validation_round(l->plan); k++)
-        sequences_release(&l->validation[k]);
-    free(l->validation);
+    validation_close(&l->validation);
     buf_release(&l->sample);
     if (l->lock >= 0)
         close(l->lock);
@@ -551,122 +212,15 @@ static int close_loop(struct loop *l)
 
 /* ---- validation, reports and checkpoints ----------------------------------------------------- */
 
-/* Reads the validation samples from i to i + B - 1 that are below n into *to. */
-static int read_validation(const struct loop *l, struct sequences *to, uint64_t i, uint64_t n)
-{
-    const struct samples *d = l->plan->validation;
-    const uint64_t B = (uint64_t)l->plan->engine.B;
-    sequences_clear(to);
-    for (uint64_t k = i; k < n && k < i + B; k++)
-        if (d->read(d, k, to) < 0)
-            return -1;
-    return 0;
-}
-
-/* A round of the validation: each data-parallel rank evaluates `count` micro-batches. Number m of
- * rank r has the validation samples from first + (m ranks + r) B on; samples from number n on do
- * not count. */
-struct round {
-    int count;
-    uint64_t first, n;
-};
-
-static uint64_t first_sample(const struct loop *l, const struct round *r, int m)
-{
-    const uint64_t ranks = (uint64_t)l->comm->size[COMM_DATA];
-    return r->first +
-           ((uint64_t)m * ranks + (uint64_t)l->comm->rank[COMM_DATA]) * (uint64_t)l->plan->engine.B;
-}
-
-/* Sets scores[count] to the scores of this rank's micro-batches; in a pipeline, on the last stage
- * only. If ranks share the weights, all must take part, so a rank without samples evaluates the
- * first samples and discards the score. Returns 0, or -1 with an error, the same on all ranks. */
-static int score_round(struct loop *l, const struct round *r, struct engine_score *scores)
-{
-    const int shared = layout_is_shared(&l->store.layout, STORE_PARAMETERS);
-    int result = 0;
-    for (int m = 0; m < r->count && !result; m++) {
-        const uint64_t i = first_sample(l, r, m);
-        result = read_validation(l, &l->validation[m], i >= r->n && shared ? 0 : i, r->n);
-    }
-    if (agree(l, result) < 0)
-        return -1;
-    for (int m = 0; m < r->count; m++) {
-        const int behind = first_sample(l, r, m) >= r->n;
-        struct batch b = sequences_batch(&l->validation[m]);
-        scores[m] = (struct engine_score){ 0 };
-        if (!behind || shared)
-            engine_evaluate(&l->engine, &b, &scores[m]);
-        if (behind)
-            scores[m] = (struct engine_score){ 0 };
-    }
-    return 0;
-}
-
-/* Returns the number of samples of the validation data that count. */
-static uint64_t count_validation(const struct loop *l)
-{
-    const uint64_t samples = l->plan->validation->count;
-    const uint64_t limit = (uint64_t)l->settings->validation_batches * (uint64_t)l->plan->engine.B;
-    return limit && limit < samples ? limit : samples;
-}
-
-/* Sets *score to the score of the first samples of the validation data. Micro-batch k is evaluated
- * by rank k mod ranks. Scores are added in the order of the micro-batches. The stages of a pipeline
- * wait for each other only at the end of a round. */
-static int score_validation(struct loop *l, struct engine_score *score)
-{
-    const int ranks = l->comm->size[COMM_DATA], most = plan_validation_round(l->plan);
-    const uint64_t each = (uint64_t)l->plan->engine.B * (uint64_t)ranks;
-    SCOPED_MEM struct engine_score *own = mem_zalloc((size_t)most, sizeof *own);
-    SCOPED_MEM struct engine_score *all = mem_zalloc((size_t)(most * ranks), sizeof *all);
-    struct round r = { .n = count_validation(l) };
-    int result = 0;
-    for (; r.first < r.n && !result && stopping.count < 2; r.first += each * (uint64_t)r.count) {
-        const uint64_t left = (r.n - r.first + each - 1) / each;
-        r.count = left < (uint64_t)most ? (int)left : most;
-        result = score_round(l, &r, own);
-        comm_collect(l->comm, COMM_DATA, all, own, (size_t)r.count * sizeof *own, "validation");
-        for (int m = 0; m < r.count; m++)
-            for (int q = 0; q < ranks; q++)
-                engine_add_score(score, &all[q * r.count + m]);
-    }
-    if (r.first < r.n) /* left after a second signal */
-        *score = (struct engine_score){ 0 };
-    engine_take_last_score(&l->engine, score);
-    return result;
-}
-
-/* Counts the bytes of the text that the validation's labels stand for; the end of a text has none.
- * Possible only for a GPT with a tokenizer whose tokens are bytes of the text. */
-static int count_bytes(struct loop *l)
-{
-    const uint64_t samples = count_validation(l);
-    const struct tokenizer *t = l->plan->tokenizer;
-    if (l->validation_bytes || l->plan->task->head != HEAD_NEXT || !t || !tokenizer_tiles(t))
-        return 0;
-    for (uint64_t i = 0; i < samples; i += (uint64_t)l->plan->engine.B) {
-        if (read_validation(l, l->validation, i, samples) < 0)
-            return -1;
-        for (int64_t k = 0; k < l->validation->count * l->validation->T; k++) {
-            size_t n;
-            const int32_t id = l->validation->labels[k];
-            if (id != tokenizer_end_of_text(t) && tokenizer_token(t, (uint32_t)id, &n))
-                l->validation_bytes += n;
-        }
-    }
-    return 0;
-}
-
 static int validate(struct loop *l, struct engine_score *score)
 {
     TRACE_PHASE("validation", -1);
-    if (agree(l, l->first ? count_bytes(l) : 0) < 0)
+    if (agree(l, l->first ? validation_count_bytes(&l->validation) : 0) < 0)
         return -1;
     engine_settle(&l->engine);
-    int result = score_validation(l, score);
+    int result = validation_score(&l->validation, score);
     if (!result && l->first && l->settings->sample)
-        result = sample_text(l->plan, &l->store, SAMPLE_TOKENS, &stopping.count, &l->sample);
+        result = sample_text(l->plan, &l->store, SAMPLE_TOKENS, stop_count(), &l->sample);
     return agree(l, result);
 }
 
@@ -685,9 +239,9 @@ static void say(const struct loop *l, const struct metrics_point *p, double labe
     char validation[80] = "", left[32];
     if (!isnan(p->validation))
         snprintf(validation, sizeof validation, "  val %.4f", p->validation);
-    if (!isnan(p->validation) && l->validation_bytes)
+    if (!isnan(p->validation) && l->validation.bytes)
         snprintf(validation + strlen(validation), 40, ", %.4f bits/byte",
-                 p->validation / log(2) * labels / (double)l->validation_bytes);
+                 p->validation / log(2) * labels / (double)l->validation.bytes);
     double flops = plan_flops_per_token(l->plan);
     log_time(left, (double)(l->plan->steps - p->step) * p->seconds);
     put_parts(&parts, &l->plan->model, p);
@@ -776,7 +330,7 @@ static int save(struct loop *l)
     const double began = log_seconds();
     l->at.seconds = log_seconds() - l->began;
     l->at.next_rate = schedule_rate(&l->plan->schedule, l->at.step);
-    l->at.leaves = leaves_of(l->plan);
+    l->at.leaves = plan_leaves(l->plan);
     snprintf(l->at.arithmetic, sizeof l->at.arithmetic, "%s", ops_arithmetic(l->ops));
     engine_settle(&l->engine);
     int result = agree(l, l->first ? metrics_sync(&l->metrics) : 0);
@@ -788,55 +342,6 @@ static int save(struct loop *l)
         log_detail("saving checkpoint of step %" PRId64 ": training stood for %.3f s", l->at.step,
                    log_seconds() - began);
     return result;
-}
-
-/* ---- calibration ----------------------------------------------------------------------------- */
-
-/* Sets *loss to the validation loss with the logits multiplied by `factor`. For that the rows of
- * the last norm are multiplied, from which the logits are computed; *now is their present factor.
- */
-static int loss_at(struct loop *l, double factor, double *now, double *loss)
-{
-    const struct model *m = &l->plan->own;
-    const size_t norms = m->config.architecture->unbiased ? 1 : 2;
-    struct engine_score score = { 0 };
-    saved_scale(&l->store, m->first_head_row, m->first_head_row + norms, factor / *now);
-    *now = factor;
-    int result = agree(l, score_validation(l, &score));
-    *loss = engine_loss(&l->plan->model, &score);
-    return result;
-}
-
-/* Multiplies the logits by the factor for which the validation loss is least: temperature scaling
- * (Guo et al., "On Calibration of Modern Neural Networks", ICML 2017). The loss is a convex
- * function of the factor. Each round goes to the lowest point of the parabola through three points,
- * but at most 2 * reach away. */
-static int calibrate(struct loop *l)
-{
-    const double reach = 0.1, least = 0.3, near = 0.02;
-    double now = 1, factor = 1, before, loss, low, high, moved = 1;
-    if (loss_at(l, 1, &now, &before) < 0)
-        return -1;
-    loss = before;
-    for (int round = 0; round < 8 && moved > near && isfinite(loss); round++) {
-        if (loss_at(l, factor - reach, &now, &low) < 0 ||
-            loss_at(l, factor + reach, &now, &high) < 0)
-            return -1;
-        const double bend = low - 2 * loss + high;
-        const double to = bend > 0 ? factor + reach / 2 * (low - high) / bend : factor;
-        const double next = fmax(fmax(least, factor - 2 * reach), fmin(to, factor + 2 * reach));
-        moved = fabs(next - factor);
-        factor = next;
-        if (loss_at(l, factor, &now, &loss) < 0)
-            return -1;
-    }
-    if (!(loss <= before)) {
-        log_info("not calibrated: no other factor of the logits has a smaller validation loss");
-        return loss_at(l, 1, &now, &loss);
-    }
-    l->calibrated = (struct page_calibration){ factor, loss };
-    log_info("calibrated: logits times %.4f, validation loss %.4f -> %.4f", factor, before, loss);
-    return 0;
 }
 
 /* Writes the report and, with `card` 1, the model card. `running` 1: the run goes on. */
@@ -862,7 +367,7 @@ static int write_pages(struct loop *l, int running, int card)
         .machine = ops_describe(l->ops),
         .peak_bytes = usage_peak_bytes(),
         .running = running,
-        .calibrated = l->calibrated,
+        .calibrated = l->validation.calibrated,
         .metrics = &l->metrics,
     };
     l->reported = log_seconds();
@@ -932,7 +437,7 @@ static int watch_step(void *ctx, double share)
 {
     const struct loop *l = ctx;
     say_progress(l, l->at.step + 1, share);
-    return stopping.count > 1;
+    return *stop_count() > 1;
 }
 
 /* Writes the report after the first step, and later when it is older than a minute. */
@@ -967,7 +472,7 @@ static void prepare(struct loop *l, int64_t t)
     l->failed = agree(l, result) < 0;
     if (l->failed)
         l->why = err_keep();
-    l->stop = comm_most(l->comm, stopping.signal);
+    l->stop = comm_most(l->comm, *stop_signal());
     if (l->failed || t == l->plan->steps)
         return;
     engine_count(&l->engine, &l->batch);
@@ -1067,7 +572,7 @@ static int stop(struct loop *l)
 {
     if (l->settings->save && (save(l) < 0 || go_on_saving(l, 1) < 0))
         return -1;
-    log_info("stopped by %s after step %" PRId64 "%s", signal_name(l->stop), l->at.step,
+    log_info("stopped by %s after step %" PRId64 "%s", stop_name(l->stop), l->at.step,
              l->settings->save ? "; its checkpoint is saved, --resume continues from it" : "");
     return write_pages(l, 0, 0);
 }
@@ -1078,7 +583,7 @@ static int finish(struct loop *l)
     if (go_on_saving(l, 1) < 0)
         return -1;
     engine_settle(&l->engine);
-    if (l->settings->calibrate && calibrate(l) < 0)
+    if (l->settings->calibrate && validation_calibrate(&l->validation) < 0)
         return -1;
     if (agree(l, write_pages(l, 0, l->settings->save) < 0 ? -1 : metrics_close(&l->metrics)) < 0)
         return -1;
@@ -1093,7 +598,7 @@ static int finish(struct loop *l)
 static int is_over(struct loop *l)
 {
     if (l->comm->size[COMM_WORLD] == 1)
-        l->stop = stopping.signal;
+        l->stop = *stop_signal();
     return l->failed || l->stop;
 }
 
@@ -1221,7 +726,7 @@ int loop_run(struct plan *p, const char *config, struct kv *origin,
                       .first = comm_is_first(c),
                       .sample = BUF_INIT,
                       .lock = -1 };
-    catch_signals(c);
+    stop_catch(c->size[COMM_WORLD] == 1, comm_is_first(c));
     int failed = open_loop(&l, threads) < 0 || run_and_tell(&l, result) < 0;
     failed |= close_loop(&l) < 0;
     if (failed && l.made)

@@ -11,10 +11,9 @@
  *                                        README.md (card.h):
  *                                        written only after the last step
  *
- * After SIGINT, SIGTERM or SIGHUP to any rank, the run finishes its step, saves a checkpoint and
- * returns. After a second signal, a run of one rank leaves its step after the current micro-batch
- * (or group of them), and saves the state before that step. The next signal kills the process.
- * Signals that are ignored at the start stay ignored.
+ * After SIGINT, SIGTERM or SIGHUP to any rank (stop.h), the run finishes its step, saves a
+ * checkpoint and returns. After a second signal, a run of one rank leaves its step after the
+ * current micro-batch (or group of them), and saves the state before that step.
  */
 #pragma once
 
@@ -36,7 +35,3 @@ struct loop_result {
 int loop_run(struct plan *p, const char *config, struct kv *origin,
              unsigned (*flags)(const char *option), int threads, struct comm *c,
              struct loop_result *result);
-
-/* Returns a pointer to a variable that is 0, or the number of the signal that has come and ends the
- * run after the current step. */
-const volatile int *loop_stop_signal(void);

@@ -35,6 +35,11 @@ int64_t plan_samples_per_step(const struct plan *p)
     return p->settings->global_batch_size;
 }
 
+uint64_t plan_leaves(const struct plan *p)
+{
+    return (uint64_t)p->engine.leaves * (uint64_t)p->ranks;
+}
+
 double plan_flops_per_token(const struct plan *p)
 {
     double predicted = (double)p->settings->mask_tokens / (double)p->engine.T;

@@ -64,6 +64,9 @@ uint64_t plan_bytes(const struct plan *p);
 /* Returns the number of samples in a global batch. */
 int64_t plan_samples_per_step(const struct plan *p);
 
+/* Returns the number of partial sums of gradients in an update, over all ranks (--leaves). */
+uint64_t plan_leaves(const struct plan *p);
+
 /* Returns the number of micro-batches that the stages evaluate in a round of the validation. A
  * round fills and empties the pipeline once: a stage waits for about a ninth of its time. */
 int plan_validation_round(const struct plan *p);

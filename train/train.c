@@ -24,6 +24,7 @@
 #include "train/report/origin.h"
 #include "train/report/report_command.h"
 #include "train/saved.h"
+#include "train/stop.h"
 
 #define AT(member) offsetof(struct settings, member)
 #define UP         1e15 /* no upper bound */
@@ -293,7 +294,7 @@ static int open_ranks(struct comm *ranks, const struct settings *s)
         return err_in("one of %d ranks", launched);
     if (comm_open(ranks, &(struct comm_config){ .transport = mpi,
                                                 .timeout_seconds = s->comm_timeout,
-                                                .stop = loop_stop_signal() }) < 0)
+                                                .stop = stop_signal() }) < 0)
         return -1;
     if (ranks->size[COMM_WORLD] != launched)
         return err_set("the launcher has started %d ranks, but MPI finds %d: "

@@ -1,0 +1,288 @@
+#include "train/start.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include "common/base/again.h"
+#include "common/base/log.h"
+#include "common/files/file.h"
+#include "common/program/opt.h"
+#include "model/folder/folder.h"
+#include "model/formats/weights.h"
+#include "train/samples/batches.h"
+#include "train/saved.h"
+
+/* Returns the value that a configuration gives `key`, without quotes, or NULL if there is none.
+ * Sets *n to its length, and *text to 1 if it had quotes, else to 0. */
+static const char *value_of(const char *config, const char *key, int *n, int *text)
+{
+    SCOPED(buf) start = buf_format("\n%s: ", key);
+    const int first = !strncmp(config, start.data + 1, start.len - 1);
+    const char *at = first ? config : strstr(config, start.data);
+    if (!at)
+        return NULL;
+    at += start.len - (size_t)first;
+    *n = (int)strcspn(at, "\n");
+    *text = *n > 1 && *at == '\'' && at[*n - 1] == '\'';
+    *n -= 2 * *text;
+    return at + *text;
+}
+
+/* Compares the setting `key` of the checkpoint's configuration with the present one. A difference
+ * is an error if a resumed run must have the same value (OPT_FIXED), else a warning, or nothing if
+ * the value is free. If the checkpoint lacks the setting, only a text is compared: earlier versions
+ * wrote no line for others. */
+static int compare_setting(const struct start *s, const char *then, const char *key)
+{
+    static const char unset[] = "unset";
+    const unsigned flags = s->flags(key);
+    int old_len = sizeof unset - 1, new_len = old_len, text = 0;
+    const char *new_value = value_of(s->config, key, &new_len, &text);
+    const char *old_value = value_of(then, key, &old_len, &(int){ 0 });
+    if (flags & (OPT_FREE | OPT_OF_RUN | OPT_NO_SETTING) || (!old_value && !text))
+        return 0;
+    const int known = old_value != NULL;
+    new_value = new_value ? new_value : unset;
+    old_value = known ? old_value : unset;
+    if (new_len == old_len && !memcmp(new_value, old_value, (size_t)old_len))
+        return 0;
+    if (known && flags & OPT_FIXED)
+        return err_set("cannot resume with another %s: it was %.*s and is %.*s now", key, old_len,
+                       old_value, new_len, new_value);
+    log_warn("resuming with another value of %s: it was %.*s and is %.*s now", key, old_len,
+             old_value, new_len, new_value);
+    return 0;
+}
+
+static int compare_settings(const struct start *s, const char *then)
+{
+    char key[64];
+    int n, text;
+    for (int pass = 0; pass < 2; pass++)
+        for (const char *line = pass ? s->config : then; *line;) {
+            snprintf(key, sizeof key, "%.*s", (int)strcspn(line, ":\n"), line);
+            if (!(pass && value_of(then, key, &n, &text)) && compare_setting(s, then, key) < 0)
+                return -1;
+            line += strcspn(line, "\n");
+            line += *line == '\n';
+        }
+    return 0;
+}
+
+int start_lock(const char *folder, int *lock)
+{
+    *lock = AGAIN(open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (*lock >= 0 && AGAIN(flock(*lock, LOCK_EX | LOCK_NB)) < 0 && errno == EWOULDBLOCK)
+        return err_set("another training is running in '%s'", folder);
+    return 0;
+}
+
+/* Files that show that a folder holds a run or a model. A new run needs a folder without them. */
+enum { RUN_MARKS = 2, MARKS = 4 };
+static const char *const marks[MARKS] = { "metrics.jsonl", "checkpoints", /* of a run */
+                                          "model.safetensors.index.json", "model.safetensors" };
+
+int start_refuse_old_run(const struct settings *s)
+{
+    const char *out = s->output;
+    const int resumed = s->resume, first = resumed ? RUN_MARKS : 0;
+    const int found = file_first(out, marks + first, MARKS - first);
+    if (found < 0 || found == MARKS - first || s->force)
+        return found < 0 ? -1 : 0;
+    return err_set(resumed ? "'%s' holds a model and no checkpoint to go on from: give --output "
+                             "another folder, or --force in place of --resume to replace it"
+                           : "'%s' holds a training run (--resume goes on with it, --force "
+                             "replaces it)",
+                   out);
+}
+
+/* Returns -1 with an error if --force would remove the model that --start-from names. */
+static int refuse_own_base(const struct settings *s)
+{
+    const char *from = s->start_from, *out = s->output;
+    SCOPED_MEM char *base = from ? realpath(from, NULL) : NULL, *folder = realpath(out, NULL);
+    const size_t n = base && folder ? strlen(folder) : 0;
+    if (!n || strncmp(base, folder, n) != 0 ||
+        (base[n] && strncmp(base + n, "/checkpoints/", 13) != 0))
+        return 0;
+    return err_set("--start-from '%s' is in the folder of the new run, and --force would remove "
+                   "it: give --output another folder",
+                   from);
+}
+
+int start_remove_old_run(const char *out)
+{
+    SCOPED(buf) path = file_path(out, "metrics.jsonl");
+    return checkpoint_remove_all(out) < 0 || weights_remove(out, "model", 1) < 0
+               ? -1
+               : file_remove(path.data);
+}
+
+static int open_store(const struct start *s, const struct store_source *from)
+{
+    return store_open(s->store, s->ops, &s->plan->own.tensors, &s->plan->store, from,
+                      s->plan->engine.seed);
+}
+
+/* A model folder from which the store is filled. */
+struct source {
+    const struct start *start;
+    struct folder_reader reader;
+    struct model model;
+};
+
+static int read_block(void *ctx, int block, struct layout_part part, struct ops_array *parameters)
+{
+    struct source *from = ctx;
+    return folder_reader_block(&from->reader, &from->model, from->start->ops, block, part.first,
+                               part.count, parameters);
+}
+
+/* Opens the store with the weights of a model folder, which must have the plan's shapes. *made is
+ * as for folder_load. */
+static int load_store(const struct start *s, const char *dir, int *made)
+{
+    const struct plan *p = s->plan;
+    struct source from = { .start = s };
+    /* the files of a checkpoint were checked before */
+    if (made && s->plan->settings->verify &&
+        folder_verify(dir, s->comm->rank[COMM_WORLD], s->comm->size[COMM_WORLD]) < 0)
+        return -1;
+    if (folder_reader_open(&from.reader, &from.model, dir, &p->model.config, p->own.split,
+                           p->engine.seed, made) < 0)
+        return -1;
+    const int result = model_alike(&from.model, &p->own)
+                           ? open_store(s, &(struct store_source){ read_block, &from })
+                           : err_set("the sizes of the model in '%s' differ from those of this run",
+                                     dir);
+    folder_reader_close(&from.reader);
+    model_release(&from.model);
+    return result;
+}
+
+/* Logs how this resumed run differs from one that was not interrupted. */
+static void say_otherwise(const struct start *s)
+{
+    const struct checkpoint *at = s->at;
+    const char *arithmetic = ops_arithmetic(s->ops);
+    const double rate = schedule_rate(&s->plan->schedule, at->step);
+    if (*at->arithmetic && strcmp(at->arithmetic, arithmetic) != 0)
+        log_warn("the checkpoint was computed with %s arithmetic, and this run goes on with %s: "
+                 "its numbers differ in their last digits from those of an uninterrupted run",
+                 at->arithmetic, arithmetic);
+    if (at->leaves && at->leaves != plan_leaves(s->plan))
+        log_warn("the checkpoint was computed with %" PRIu64 " partial sums of gradients, and this "
+                 "run goes on with %" PRIu64 ": its numbers differ in their last digits from those "
+                 "of an uninterrupted run (--leaves, for a number of ranks that divides it)",
+                 at->leaves, plan_leaves(s->plan));
+    if (at->step < s->plan->steps && rate > at->next_rate * (1 + 1e-6))
+        log_warn("after step %" PRId64 " the learning rate is %g, above the %g of the run before: "
+                 "the settings of the schedule have changed",
+                 at->step, rate, at->next_rate);
+}
+
+/* Checks that updates are left, and that a run of this length can have this checkpoint. */
+static int check_steps(const struct start *s)
+{
+    if (s->at->step > s->plan->steps)
+        return err_set("steps is %" PRId64 ", but step %" PRId64 " is saved already: give --steps "
+                       "with a larger number, or start a new run in another folder",
+                       s->plan->steps, s->at->step);
+    if (s->at->step == s->plan->steps)
+        log_info("all %" PRId64 " updates are done: --steps with a larger number goes on",
+                 s->at->step);
+    return 0;
+}
+
+/* Returns the checksum of the vocabulary; 0: not known. */
+static uint64_t vocabulary_of(const struct plan *p)
+{
+    return p->tokenizer ? tokenizer_checksum(p->tokenizer) : p->data->checksum;
+}
+
+/* Resumes from the checkpoint at `path`, whose state is in *s->at. `config` is its configuration.
+ */
+static int resume(const struct start *s, const char *path, const char *config)
+{
+    struct plan *p = s->plan;
+    if (check_steps(s) < 0 || compare_settings(s, config) < 0)
+        return -1;
+    const uint64_t sequences = p->data->count, vocabulary = vocabulary_of(p);
+    if (s->at->sequences != sequences)
+        return err_set("cannot resume with other data: it had %" PRIu64
+                       " sequences and has %" PRIu64 " now",
+                       s->at->sequences, sequences);
+    if (s->at->blend != p->data->blend)
+        return err_set("cannot resume with another blend: the sources of the data, their order and "
+                       "their weights must stay as they were");
+    if (s->at->vocabulary && vocabulary && s->at->vocabulary != vocabulary)
+        return err_set("cannot resume with another vocabulary: its checksum was %016" PRIx64
+                       " and is %016" PRIx64 " now",
+                       s->at->vocabulary, vocabulary);
+    s->at->vocabulary = vocabulary ? vocabulary : s->at->vocabulary;
+    if (load_store(s, path, NULL) < 0 || saved_read_moments(path, s->store) < 0)
+        return -1;
+    log_info("resuming from '%s'", path);
+    say_otherwise(s);
+    if (s->at->order != BATCHES_ORDER && s->at->sequences)
+        log_warn(
+            "the checkpoint is from a version that took samples in another order: in this epoch "
+            "some samples come twice, and others not at all");
+    return 0;
+}
+
+static int begin(const struct start *s)
+{
+    const char *from = s->plan->settings->start_from;
+    int made = 0;
+    if ((from ? load_store(s, from, &made) : open_store(s, NULL)) < 0)
+        return -1;
+    if (made)
+        log_info("the model to start from lacks tensors of the head, %d: they get initial values",
+                 made);
+    s->at->sequences = s->plan->data->count;
+    s->at->blend = s->plan->data->blend;
+    s->at->vocabulary = vocabulary_of(s->plan);
+    return 0;
+}
+
+/* Prints a warning for each line of `damaged`: the damaged checkpoints that are newer than
+ * `sound`. */
+static void say_damaged(char *damaged, const char *sound)
+{
+    for (char *line = damaged, *end; *line; line = end + 1) {
+        end = strchr(line, '\n');
+        *end = '\0';
+        log_warn("%s; its folder is renamed, with '.damaged' at the end", line);
+        if (!end[1])
+            log_warn("resuming from an older checkpoint, '%s'", sound);
+    }
+}
+
+/* Returns -1 with an error if the first rank finds files that a new run may not replace. */
+static int refuse(const struct start *s)
+{
+    const struct settings *given = s->plan->settings;
+    return comm_is_first(s->comm) && (start_refuse_old_run(given) < 0 ||
+                                      (!given->resume && refuse_own_base(given) < 0))
+               ? -1
+               : 0;
+}
+
+int start_run(const struct start *s)
+{
+    const struct settings *given = s->plan->settings;
+    SCOPED(buf) path = BUF_INIT, config = BUF_INIT, damaged = BUF_INIT;
+    if (!given->resume)
+        return refuse(s) < 0 ? -1 : begin(s);
+    const int found = checkpoint_find(given->output, s->comm, &path, s->at, &config, &damaged);
+    if (found < 0)
+        return -1;
+    if (!found) {
+        log_info("no checkpoint in '%s': starting at step 0", given->output);
+        return refuse(s) < 0 ? -1 : begin(s);
+    }
+    say_damaged(damaged.data, path.data);
+    return resume(s, path.data, config.data);
+}

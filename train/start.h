@@ -1,0 +1,37 @@
+/*
+ * start.h - how a training begins: in a new folder, from the weights of a model, or from the latest
+ * checkpoint of an earlier run.
+ */
+#pragma once
+
+#include "train/checkpoint.h"
+#include "train/plan.h"
+
+struct start {
+    struct plan *plan;                     /* all are borrowed */
+    const char *config;                    /* text of config.yaml */
+    unsigned (*flags)(const char *option); /* see loop_run */
+    struct ops *ops;
+    struct comm *comm;
+    struct store *store;   /* opened by start_run */
+    struct checkpoint *at; /* set by start_run: the state of the run */
+};
+
+/* Locks a run's folder, since two runs in one folder would destroy each other's files. Sets *lock
+ * to the file descriptor that holds the lock until it is closed, or to -1. Where the file system
+ * has no locks the run goes on without one. Returns -1 with an error if another run has the lock,
+ * else 0. */
+int start_lock(const char *folder, int *lock);
+
+/* Returns -1 with an error if the output folder holds a run or a model and --force is not given,
+ * else 0. With --resume a run without a checkpoint begins again, but a model stays. */
+int start_refuse_old_run(const struct settings *s);
+
+/* Removes the old run's files from the folder, so that its checkpoints and model cannot be taken
+ * for the new run's. Returns 0, or -1 with an error. */
+int start_remove_old_run(const char *folder);
+
+/* Begins at step 0, or with --resume goes on from the latest checkpoint: opens the store with the
+ * weights and moments, and sets the state of the run. All ranks must call it. Returns 0, or -1
+ * with an error on this rank; the store may be open then, too. */
+int start_run(const struct start *s);
