@@ -373,7 +373,7 @@ static int on_class(struct html *h, enum name name, const struct attributes *a)
         capture(h, DESCRIPTION);
     } else if (h->in_coordinates && wants(h, PART_COORDINATES) && !strcmp(a->class, "geo")) {
         capture(h, GEO);
-    } else if (name == FIGCAPTION) {
+    } else if (name == FIGCAPTION || has_word(a->class, "gallerytext")) {
         if (wants(h, PART_CAPTIONS) || wants(h, PART_LINKS))
             capture(h, CAPTION);
     } else if (how->markdown && how->code && !h->hidden && has_word(a->class, "mw-highlight")) {
@@ -545,7 +545,7 @@ static void end_capture(struct html *h, struct element *e)
     struct span text = { h->aside.data + e->begin, h->aside.len - e->begin };
     size_t block = h->codes.len;
     double at[2];
-    if (e->kind == CAPTION && wants(h, PART_CAPTIONS)) {
+    if (e->kind == CAPTION && wants(h, PART_CAPTIONS) && span_trim(text).n) {
         const char *colon = strchr(h->file.data, ':');
         structure_pair(part(h, PART_CAPTIONS), "file", span_of(colon ? colon + 1 : h->file.data),
                        "caption", text);

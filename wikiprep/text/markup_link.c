@@ -210,27 +210,27 @@ static void show_source(struct markup *m, const struct element *f)
 }
 
 /* Returns 1 if the last argument of a file is a caption: it has a space or is longer than the words
- * that options of files are in any language, and it is no size and has no name. */
-static int is_caption(struct span s)
+ * that options of files are in any language, `longest` bytes, and is no size and has no name. */
+static int is_caption(struct span s, size_t longest)
 {
-    enum { OPTION_MAX_BYTES = 24 };
     size_t name = 0;
     while (name < s.n && ((s.s[name] | 0x20) >= 'a' && (s.s[name] | 0x20) <= 'z'))
         name++;
     if ((name < s.n && s.s[name] == '=') || (s.n > 2 && *s.s <= '9' && s.s[s.n - 1] == 'x'))
         return 0;
-    return s.n > OPTION_MAX_BYTES || memchr(s.s, ' ', s.n);
+    return s.n > longest || memchr(s.s, ' ', s.n);
 }
 
 /* Adds the caption of the file in the output from `from` on, if it has one. */
 static void add_caption(struct markup *m, size_t from)
 {
+    enum { OPTION_MAX_BYTES = 24 };
     const char *s = m->out->data + from, *end = m->out->data + m->out->len;
     const char *name_end = strchr(s, '|'), *pipe = memrchr(s, '|', m->out->len - from);
     struct span last = { pipe ? pipe + 1 : s, pipe ? (size_t)(end - pipe - 1) : 0 };
     last = span_trim(last);
     const char *colon = name_end ? memchr(s, ':', (size_t)(name_end - s)) : NULL;
-    if (colon && is_caption(last))
+    if (colon && is_caption(last, m->in_gallery ? 0 : OPTION_MAX_BYTES))
         structure_pair(&m->options->parts->json[PART_CAPTIONS], "file",
                        (struct span){ colon + 1, (size_t)(name_end - colon - 1) }, "caption", last);
 }

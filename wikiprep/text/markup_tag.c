@@ -1,5 +1,6 @@
 /* HTML and extension tags for markup.h. */
 #define _GNU_SOURCE /* memmem */
+#include "common/base/lines.h"
 #include "common/base/order.h"
 #include "common/base/utf8.h"
 #include "wikiprep/site/entity.h"
@@ -233,6 +234,27 @@ static void note_references(struct markup *m, const char *s, const char *end)
     }
 }
 
+/* Notes the captions of a gallery and the links in them: each line is read as [[File:line]]. */
+static void note_gallery(struct markup *m, const char *s, const char *end)
+{
+    struct wikitext_options inside = *m->options;
+    inside.categories = NULL;
+    inside.wanted &= 1u << PART_CAPTIONS | 1u << PART_LINKS;
+    struct markup *inner = inside.wanted ? markup_new(&inside) : NULL;
+    SCOPED(buf) file = BUF_INIT, text = BUF_INIT;
+    struct lines l = LINES_OF(s, end - s);
+    while (inner && lines_next(&l)) {
+        const char *line_end = l.line + l.len, *bar = span_until(l.line, line_end, '|');
+        const char *colon = span_until(l.line, bar, ':');
+        const char *name = colon < bar ? colon + 1 : l.line;
+        inner->in_gallery = 1;
+        buf_clear(&file);
+        buf_addf(&file, "[[File:%.*s]]", (int)(line_end - name), name);
+        markup_strip(inner, file.data, file.len, &text);
+    }
+    markup_free(inner);
+}
+
 /* Writes code, a formula or literal text that stands in a line, between marks. */
 static void put_inline(struct markup *m, const char *s, const char *close, int mark)
 {
@@ -269,6 +291,8 @@ static const char *skip_content(struct markup *m, const char *s, const struct ta
         return s;
     if (tag->kind == DROP && !strcmp(tag->name, "references"))
         note_references(m, s, close);
+    if (tag->kind == DROP && !strcmp(tag->name, "gallery"))
+        note_gallery(m, s, close);
     int is_inline = tag->kind == CODE && memmem(attributes, (size_t)(s - attributes), "inline", 6);
     int is_formula = tag->kind == FORMULA && m->options->formulas;
     if (is_inline || is_formula || tag->kind == LITERAL) {

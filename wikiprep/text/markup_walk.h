@@ -47,6 +47,7 @@ struct markup {
     size_t heading;          /* output offset of the text of an open <h2>; 0: none is open */
     int heading_level;       /* its level: 2 for <h2> */
     int in_poem;             /* inside <poem>: keep line breaks */
+    int in_gallery;          /* the text is a file of a gallery, whose caption may be one word */
     int in_lead;             /* before the first heading */
     struct span *references; /* attributes and content of each reference with content, if wanted */
     size_t reference_count, references_cap;

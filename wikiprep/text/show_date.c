@@ -141,33 +141,6 @@ int show_as_of(const struct call *c, struct buf *out)
     return 1;
 }
 
-int show_marriage(const struct call *c, struct buf *out)
-{
-    struct span end = call_any(c, "end|reason"),
-                to = call_at(c, 3).n ? call_at(c, 3) : call_any(c, "()");
-    if (!show_span(call_at(c, 1), out))
-        return 0;
-    if (!call_at(c, 2).n)
-        return 1;
-    buf_adds(out, " (m. ");
-    span_put(call_at(c, 2), out);
-    if (to.n) {
-        int died = span_in(end, "w.|w|wid|wid.|widowed|widow|died|d.|d|death|his death|her death");
-        buf_adds(out, end.n ? "; " : "–");
-        if (died)
-            buf_adds(out, "died ");
-        else if (span_in(end, "div|div.|divorce|divorced"))
-            buf_adds(out, "div. ");
-        else if (span_in(end, "ann|ann.|annulled|annulment"))
-            buf_adds(out, "ann. ");
-        else if (span_in(end, "sep|sep.|separated"))
-            buf_adds(out, "sep. ");
-        span_put(to, out);
-    }
-    buf_addc(out, ')');
-    return 1;
-}
-
 /* Reads a date into part[]: day, month, year. The date is "2000-01-31", or three arguments with the
  * year first or the day first. */
 static void read_day(const struct call *c, struct span part[3])

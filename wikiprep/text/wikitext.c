@@ -488,10 +488,13 @@ static void walk(struct wikitext *w)
     end_paragraph(w);
 }
 
-/* Adds a reference with this plain text to the page's parts, and the calls in w->templates. */
+/* Adds a reference with this plain text to the page's parts, and the calls in w->templates, unless
+ * it has no content. */
 static void add_reference(struct wikitext *w, struct span name, struct span text, const char *links)
 {
     struct buf *json = &w->options.parts->json[PART_REFERENCES];
+    if (!text.n && !*links && !w->templates.len)
+        return;
     structure_item(json);
     buf_adds(json, "{\"name\": ");
     js_quote(json, name.s, name.n);
