@@ -1,4 +1,5 @@
-"""serve.py DIR LOG: an HTTP server of the files in DIR that can go on where a download stopped; prints its port."""
+"""serve.py DIR LOG: an HTTP server of the files in DIR that can go on where a download stopped; prints its port. While there is a file
+"busy" in DIR, it has no time for paths that end with what it says."""
 import http.server
 import os
 import re
@@ -10,6 +11,11 @@ os.chdir(sys.argv[1])
 class Handler(http.server.SimpleHTTPRequestHandler):
     def do_GET(self):
         path = self.translate_path(self.path)
+        if os.path.exists("busy") and self.path.endswith(open("busy").read()):
+            self.send_response(503)
+            self.send_header("Retry-After", "1")
+            self.send_header("Content-Length", "0")
+            return self.end_headers()
         if os.path.isdir(path):
             return super().do_GET()  # a list of its files
         if not os.path.isfile(path):
