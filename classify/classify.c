@@ -176,7 +176,7 @@ static size_t count_special(const struct tokenizer *t, int pair)
     return special.count;
 }
 
-/* Cuts two texts, or one and none, to `room` tokens together. Returns whether any are lost. */
+/* Shortens two texts to `room` tokens in all; b may be empty. Returns 1 if it cut any, else 0. */
 static int cut(struct ids *a, struct ids *b, size_t room)
 {
     if (a->count + b->count <= room)

@@ -260,8 +260,8 @@ KERNEL(attend_bwd_keys, attention, THREADS)
     }
 }
 
-/* Sums the columns of the gradients d of `rows` rows with C queries and K keys: in one go if they
- * lie side by side, and their sums, too. */
+/* Sums the columns of the gradients d of `rows` rows with C queries and K keys: in one call if they
+ * are adjacent in memory, and so are their sums. */
 static void sum_columns(struct ops *o, const struct ops_gradient *sums, struct ops_qkv d,
                         int64_t rows, int64_t C, int64_t K)
 {

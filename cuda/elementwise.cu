@@ -321,7 +321,7 @@ EXTERN_C void cuda_tanh_bwd(struct ops *o, struct ops_array d, struct ops_array 
 
 /* ---- dropout ------------------------------------------------------------------------------ */
 
-/* Returns the offset in the mask of element i, which is even. */
+/* Returns the offset of element i in the mask; i is even. */
 DEVICE int64_t place_of(const struct map *a, int64_t i)
 {
     return a->columns ? i / a->columns * a->stride + i % a->columns : i;

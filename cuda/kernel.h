@@ -379,7 +379,7 @@ static inline int64_t rows_of_block(int64_t rows, int64_t most)
 enum { COLUMN_BLOCK = 256, COLUMN_PARTS = 128 };
 #define COLUMN_SHARED (8 * COLUMN_BLOCK * sizeof(float))
 
-/* Puts the sums of the block's columns to[begin..], n in all, which are the warps' sums added in
+/* Writes the sums of the block's columns to to[begin..], up to to[n - 1]: the warps' sums added in
  * order. `warps`: COLUMN_SHARED bytes of shared memory. */
 DEVICE void put_columns(float *to, int64_t begin, int64_t n, const float *sum, float *warps)
 {

@@ -513,7 +513,7 @@ class ParquetBatches : public Batches
         leaves->erase(std::unique(leaves->begin(), leaves->end()), leaves->end());
         return Status::OK();
     }
-    /* The number of rows that have about BATCH_BYTES together, in the row group with the longest
+    /* Returns how many rows have about BATCH_BYTES together, in the row group with the longest
      * ones. */
     int64_t batch_rows(const std::vector<int> &leaves) const
     {

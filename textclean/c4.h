@@ -7,7 +7,7 @@
 
 #include "textclean/features.h"
 
-/* Which rules hold. */
+/* Which rules apply. */
 struct c4_rules {
     size_t longest_word;    /* leave out lines with a longer word, in characters; 0: none */
     size_t least_words;     /* leave out lines with fewer words between white space */

@@ -17,11 +17,11 @@ const uint8_t chunk_classes[256] = {
 
 /* ---- exceptions ------------------------------------------------------------------------------ */
 
-/* Chunks that are divided in a way of their own, or stay whole although marks could be cut off:
- * each of the words on the left with each ending, which is a part of its own. "~" divides further
- * parts. If a small letter begins the word, a capital may. An apostrophe may be a typographic one,
- * and may be missing unless the word is empty, or "-" says that the chunk without it is another
- * ("well"). */
+/* Chunks with parts that the rules would not find: each word of a left list, followed by each
+ * ending of the list beside it. A word and an ending are two parts; "~" divides an ending further.
+ * A word's first letter may also be a capital. An apostrophe may be a typographic one; it may be
+ * missing unless the word is "" or the ending begins with "-", since the chunk would be another
+ * word ("well"). */
 static const char *const exceptions[][2] = {
     { "i", "'d 'd~'ve -'ll 'll~'ve 'm 'm~a 've" },
     { "he", "'d 'd~'ve -'ll 'll~'ve 's" },
@@ -215,7 +215,7 @@ size_t chunk_prefix(const char *s, size_t n)
     return class_of(c) & (MARK | QUOTE | CURRENCY | ICON) ? k : 0;
 }
 
-/* Units of measure that come off a number. */
+/* Units of measure that are cut off a number. */
 static const char units[] =
     " km km\xC2\xB2 km\xC2\xB3 m m\xC2\xB2 m\xC2\xB3 dm dm\xC2\xB2 dm\xC2\xB3 cm cm\xC2\xB2 "
     "cm\xC2\xB3 mm mm\xC2\xB2 mm\xC2\xB3 ha \xC2\xB5m nm yd in ft kg g mg \xC2\xB5g t lb oz m/s "

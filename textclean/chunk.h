@@ -2,8 +2,8 @@
  * chunk.h - the marks at which a chunk of text, which has no white space, is divided into words.
  *
  * The rules are those of spaCy's English tokenizer (version 3.8), found from its behaviour: which
- * marks come off at the begin and the end, at which marks between letters or digits a chunk is cut,
- * which chunks are exceptions.
+ * marks are cut off the beginning and the end, at which marks between letters or digits a chunk is
+ * cut, which chunks are exceptions.
  */
 #pragma once
 
@@ -18,7 +18,7 @@ enum {
 };
 extern const uint8_t chunk_classes[256];
 
-/* Returns the number of ASCII letters at the begin of the 8 bytes x. */
+/* Returns the number of ASCII letters at the beginning of the 8 bytes x. */
 static inline size_t chunk_letters(uint64_t x)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), high = 0x80 * ones;
@@ -28,10 +28,10 @@ static inline size_t chunk_letters(uint64_t x)
 }
 
 /* Calls `put` for each exception, with the lengths of its parts; 0 ends them. A chunk that stays
- * whole has one part. If a chunk comes twice, the last call holds. */
+ * whole has one part. If a chunk comes twice, the last call counts. */
 void chunk_specials(void (*put)(void *ctx, const char *chunk, const uint8_t parts[4]), void *ctx);
 
-/* Return the bytes of the mark that comes off at the begin, or at the end, of s[0..n); 0: none. */
+/* Return the length of the mark that is cut off the beginning, or the end, of s[0..n); 0: none. */
 size_t chunk_prefix(const char *s, size_t n);
 size_t chunk_suffix(const char *s, size_t n);
 

@@ -76,7 +76,7 @@ struct run {
     struct firsts firsts;
     struct clusters clusters;
     int twice, second; /* the input is read twice; this is the second time */
-    int in_parts;      /* not documents are left out but parts of them */
+    int in_parts;      /* parts of documents are left out, not whole documents */
     uint8_t *repeated; /* one bit for each part, set by the first pass */
     uint64_t parts, parts_cap;
     uint64_t documents; /* of the first pass, or of the part */
@@ -164,7 +164,7 @@ static void find_whole(struct minhash_tools *t, const struct buf *text, struct f
     add(f, key_of(to->data, to->len), 0);
 }
 
-/* The sentences. Each has the key of the span that begins with it, from the normal forms. */
+/* Adds each sentence as a part, with the key of the normal forms of SPAN sentences from it on. */
 static void find_spans(struct minhash_tools *t, const struct buf *text, struct found *f)
 {
     const struct words *w = &t->words;
@@ -201,7 +201,7 @@ static int is_repeated(const struct run *r, uint64_t part)
     return part < r->parts_cap && r->repeated[part / 8] >> part % 8 & 1;
 }
 
-/* Leaves the document out if another stands for its cluster. */
+/* Leaves the document out unless it is the first of its cluster. */
 static void judge_cluster(const struct run *r, struct flow_item *item)
 {
     size_t number = r->before + item->entry.number - 1;

@@ -23,7 +23,7 @@ void features_release(struct features *f)
     buf_release(&f->lower);
 }
 
-/* Finds what most texts do not have, in a loop without branches, which the compiler vectorises. */
+/* Looks for what few texts have, in a loop without branches, which the compiler vectorises. */
 static void scan(struct features *f)
 {
     const unsigned char *s = (const unsigned char *)f->text;
@@ -278,7 +278,7 @@ size_t features_top_grams(struct features *f, int n, size_t enough)
     features_words(f);
     if (f->words.count < (size_t)n)
         return 0;
-    /* from how often each word occurs: a run that occurs k times has words that do, at least */
+    /* an upper bound: the words of a run that occurs k times occur at least k times */
     size_t bound = (size_t)n * f->of.longest + (size_t)(n - 1) * f->of.most;
     size_t length = (size_t)n - 1;
     const struct seen_slot *best = NULL;

@@ -125,7 +125,7 @@ static const struct opt learn_options[] = {
 };
 
 /* The values of every `step`-th document, one row each. When there are SAMPLES rows, every second
- * one goes, so that they come from all documents. */
+ * one is dropped, so that they come from all documents. */
 struct learning {
     struct rules rules;
     double *rows;

@@ -30,9 +30,9 @@ struct firsts {
 void firsts_init(struct firsts *f, uint64_t memory, int twice);
 void firsts_release(struct firsts *f);
 
-/* Numbers rise. For a stream: sets *first to the first number with the key, which may be `number`
- * itself. For input that is read twice: keeps both. Returns 0, or -1 with an error if memory or
- * temporary files do not suffice. */
+/* Numbers must rise. For a stream: sets *first to the first number with the key, which may be
+ * `number` itself. For input that is read twice: keeps both. Returns 0, or -1 with an error if
+ * memory or temporary files do not suffice. */
 int firsts_add(struct firsts *f, const struct key *key, uint64_t number, uint64_t *first);
 
 /* For a stream: returns 1 and sets *first if the key was added, else 0. */

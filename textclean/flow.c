@@ -170,7 +170,7 @@ static int work_batch(void *ctx, void *item)
 
 /* ---- outputs --------------------------------------------------------------------------------- */
 
-/* Writes the begin of an output, once it is known which format it has. */
+/* Writes the beginning of an output, once its format is known. */
 static int begin_output(struct run *r, int i)
 {
     SCOPED(buf) head = BUF_INIT;
@@ -226,7 +226,7 @@ static int go_to(struct run *r, const char *file)
     return file ? 0 : complete(r);
 }
 
-/* Writes the begin of the outputs that are not in a folder. */
+/* Writes the beginning of the outputs that are not in a folder. */
 static int begin(struct run *r)
 {
     int result = 0, plain = r->source.format == ENTRY_TEXT || r->source.format == ENTRY_LINES;
@@ -389,7 +389,7 @@ static int pass(struct run *r)
     return end_output(r, 1);
 }
 
-/* Publishes all outputs, the documents that stay as the last, or none. */
+/* Publishes all outputs or none; the one with the documents that stay is the last. */
 static int end_outputs(struct run *r, int result)
 {
     const char *summary = r->f->silent ? NULL : r->f->options->summary_path;

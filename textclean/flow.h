@@ -57,13 +57,13 @@ struct flow {
     int (*settle)(void *ctx, struct flow_item *item);
     void (*forget)(void *result); /* frees a result, once; NULL where there are none */
     void *ctx;
-    size_t tools_bytes; /* of `tools`, which are zeros before tools_init; both may be NULL */
+    size_t tools_bytes; /* size of `tools`, zeros before tools_init; both may be NULL */
     void (*tools_init)(void *ctx, void *tools);
     void (*tools_release)(void *tools);
     const char *const *reasons; /* what left_out[] counts */
     size_t reason_count;
     const char *piece; /* the noun of what `pieces` counts, as for log_counted; NULL: nothing */
-    const char *report_path; /* of one more output, which the command writes itself; may be NULL */
+    const char *report_path; /* one more output, which the command writes itself; may be NULL */
     int silent;              /* writes no documents: the first of two passes */
     int blind;               /* `judge` needs no text */
     uint64_t least;          /* documents that there must be, as a first pass found them */

@@ -39,7 +39,7 @@ int languages_is_name(const char *s, size_t n)
 
 /* ---- runs of characters ---------------------------------------------------------------------- */
 
-/* Returns the character as it stands in runs. */
+/* Returns the character in the form that runs have. */
 static uint32_t fold(uint32_t c)
 {
     unsigned category = unicode_of(c)->category;

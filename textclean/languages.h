@@ -2,7 +2,7 @@
  * languages.h - finds the language of a text, with a model that was learned from texts of each.
  *
  * The model is naive Bayes over runs of 1 to 5 characters. Letters and marks are taken in lower
- * case; what stands between them is one blank; a run has a blank only at its begin or end. A run
+ * case; what is between them is one blank; a run has a blank only at its beginning or end. A run
  * that begins with an ideograph, kana or hangul counts twice, since these stand for more than a
  * letter. A model of kinds of text, such as good and bad, is exact: its runs have all characters as
  * they are, but white space. Runs fall into buckets by a hash. A bucket has a weight for each

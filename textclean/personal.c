@@ -17,8 +17,8 @@ static int is_local(char c)
     return is_alnum(c) || (c && strchr("!#$%&'*+/=?^_`{|}~-", c));
 }
 
-/* Returns the begin of the address whose @ is text[at], not before `least`; `at` if none is there.
- */
+/* Returns where the address whose @ is text[at] begins, not before `least`; `at` if none is
+ * there. */
 static size_t local_begin(const char *text, size_t least, size_t at)
 {
     size_t begin = at, found = at;

@@ -41,7 +41,7 @@ static size_t enough(const struct facts *x)
     return x->limit <= 0 ? 0 : (size_t)(x->limit * (double)x->f->chars * 0.999999);
 }
 
-/* n -1: words that are more than marks; 0: their mean length; 1: share of words with a letter. */
+/* Counts words other than marks (x->n -1); or their mean length (0), or share with letters (1). */
 static double words_of(const struct facts *x)
 {
     features_words(x->f);
@@ -60,7 +60,7 @@ static size_t count_of(const struct features *f, const char *what)
     return count;
 }
 
-/* n 0: number of # for each word; 1: of ellipses. */
+/* Returns the number per word of # (x->n 0) or of ellipses (1). */
 static double symbols(const struct facts *x)
 {
     size_t count = 0;
@@ -72,7 +72,7 @@ static double symbols(const struct facts *x)
     return share(count, x->f->word_count);
 }
 
-/* n 0: share of lines that begin with a bullet; 1: of those that end in an ellipsis. */
+/* Returns the share of lines that begin with a bullet (x->n 0) or end in an ellipsis (1). */
 static double marked_lines(const struct facts *x)
 {
     struct features *f = x->f;
@@ -112,7 +112,7 @@ static double repeated(const struct facts *x)
     return x->n & 1 ? share(r.chars, x->f->chars) : share(r.repeated, r.parts);
 }
 
-/* Share of the text in the most frequent n words in a row, or if n >= 5 in those that repeat. */
+/* Returns the share of the text in the most frequent n words in a row; n >= 5: in repeated ones. */
 static double grams(const struct facts *x)
 {
     return share(x->n < 5 ? features_top_grams(x->f, x->n, enough(x))
@@ -126,7 +126,7 @@ static double c4_number(const struct facts *x)
     return (double)numbers[-1 - x->n];
 }
 
-/* Returns the characters of the line, or another number that stands to `limit` as these do. */
+/* Returns the number of characters of the line, or one on the same side of `limit`. */
 static double chars_of(const struct features *f, size_t line, double limit)
 {
     const struct text_line *l = &f->lines[line];
@@ -137,7 +137,7 @@ static double chars_of(const struct features *f, size_t line, double limit)
     return (double)((double)some > limit ? some : features_chars(f, l->at, l->bytes));
 }
 
-/* n -1: lines that are not blank; 0: share of them that end a sentence; 1: of short ones. */
+/* Returns the lines with text (x->n -1), or the share that end a sentence (0) or are short (1). */
 static double lines_of(const struct facts *x)
 {
     double count = 0, all = 0, most = limit_of(x->rules, "fineweb-short-line");
@@ -179,7 +179,7 @@ static double long_lines(const struct facts *x)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-/* LINES: no rule for documents but for lines, or a number that another rule needs. */
+/* LINES: a rule for lines, not for documents, or a number that another rule needs. */
 enum side { LEAST, MOST, LINES };
 
 #define TOP(n)  "share of the text in the most frequent " #n " words in a row"
@@ -190,7 +190,7 @@ static const struct rule {
     enum side side;
     double limit;
     double (*value)(const struct facts *x);
-    int n; /* for `value`; negative: a number, no share or mean, which is not learned */
+    int n; /* for `value`; negative: a count, not a share or mean, which is not learned */
     const char *meaning;
 } table[] = {
     { "gopher-min-words", LEAST, 50, words_of, -1, "words that are more than punctuation marks" },

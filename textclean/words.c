@@ -40,7 +40,7 @@ static inline uint64_t hash_of(const char *s, size_t n)
 
 /* ---- chunks with parts of their own ---------------------------------------------------------- */
 
-/* Chunks that are divided in a way of their own, or not at all although marks could be cut off. */
+/* Chunks with parts that the rules would not find (chunk_specials). */
 struct special {
     uint64_t hash;
     uint8_t parts[4]; /* bytes of each part; 0: no further one */

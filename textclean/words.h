@@ -1,12 +1,12 @@
 /*
  * words.h - cuts a text into words and punctuation marks.
  *
- * White space separates chunks. A chunk loses marks at its begin and end, each of which is a word
- * of its own, and is divided at hyphens and similar marks between letters: "(well-known)," gives
- * "(", "well", "-", "known", ")" and ",", in this order. Runs of periods stay together. English
- * contractions are divided ("do" "n't"), and abbreviations keep their period ("Mr."); addresses of
- * the web stay whole. These are the conventions of Penn Treebank and of spaCy's English tokenizer,
- * by which published filters count.
+ * White space separates chunks. A chunk loses marks at its beginning and end, each of which is a
+ * word of its own, and is divided at hyphens and similar marks between letters: "(well-known),"
+ * gives "(", "well", "-", "known", ")" and ",", in this order. Runs of periods stay together.
+ * English contractions are divided ("do" "n't"), and abbreviations keep their period ("Mr.");
+ * addresses of the web stay whole. These are the conventions of Penn Treebank and of spaCy's
+ * English tokenizer, by which published filters count.
  */
 #pragma once
 
@@ -23,7 +23,7 @@ enum {
 struct word {
     uint32_t at, bytes; /* where in the text */
     uint32_t chars, flags;
-    uint64_t hash; /* of its bytes; stands for them, as two words share one with odds of 2^-64 */
+    uint64_t hash; /* of its bytes, used for them: two words share one with probability 2^-64 */
 };
 
 /* Hashes of runs of words are sums of the words' hashes times powers of this number. */

@@ -17,7 +17,7 @@
  *                                     validation (the loss at that step, if it was measured),
  *                                     next_rate (the learning rate that the next update would
  *                                     have), arithmetic (ops_arithmetic), leaves (partial sums of
- *                                     an update); these absent in older checkpoints; and the
+ *                                     an update), all three absent in older checkpoints; and the
  *                                     checksums of all files (sums.h)
  *
  * All random numbers are computed from counters (rng.h), so step and position are the whole random

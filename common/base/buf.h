@@ -50,7 +50,7 @@ void buf_vaddf(struct buf *b, const char *format, va_list args)
 void buf_set(struct buf *b, const void *bytes, size_t n);
 void buf_setf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Appends text[0..n) with each from[0..len) replaced by to[0..to_len). If len is 0, nothing is. */
+/* Appends text[0..n), with to[0..to_len) in place of each from[0..len), unless len is 0. */
 void buf_add_replaced(struct buf *out, const char *text, size_t n, const char *from, size_t len,
                       const char *to, size_t to_len);
 

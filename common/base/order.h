@@ -5,7 +5,7 @@
 
 #include "common/base/std.h"
 
-/* Of strings, or of structs that begin with a pointer to one. The key of bsearch is such an
+/* Orders strings, or structs that begin with a pointer to one. The key of bsearch is such an
  * element, too: a pointer to a string. */
 static inline int order_texts(const void *a, const void *b)
 {
@@ -18,7 +18,7 @@ static inline int order_reals(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of uint64_t. */
+/* Orders uint64_t. */
 static inline int order_numbers(const void *a, const void *b)
 {
     const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;

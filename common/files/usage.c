@@ -32,9 +32,9 @@ uint64_t usage_peak_bytes(void)
     return 1024 * (peak ? peak : (uint64_t)use.ru_maxrss);
 }
 
-/* What control groups may limit: the name that version 1 gives it, in /proc/self/cgroup and to its
- * folder, and the files of the limit in versions 1 and 2. A limit of processors is a time in a
- * period, which version 1 has in another file. "max", -1 or a missing file means no limit. */
+/* A resource that control groups may limit: its name in version 1, which /proc/self/cgroup and a
+ * folder have, and the files of the limit in versions 1 and 2. The limit of processors is a time
+ * per period; version 1 has the period in a file of its own. "max", -1 or no file: no limit. */
 static const struct resource {
     const char *name, *one, *period, *two;
 } resources[] = {

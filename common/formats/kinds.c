@@ -201,7 +201,7 @@ const char *kinds_recognise(const char *path, const char *text, size_t n)
     return NULL;
 }
 
-/* Returns 1 if text[0..n), without white space at its begin, begins with one of the words. */
+/* Returns 1 if text[0..n), after white space, begins with one of the words. */
 static int starts(const char *text, size_t n, const char *const *words)
 {
     for (; n && memchr(" \t\r\n", *text, 4); n--)

@@ -49,7 +49,7 @@ void fit_row(const struct fit *f, size_t r, const uint32_t *ids, int64_t end_of_
         *out++ = between;
         for (uint32_t k = 0; k < item->tokens; k++)
             *out++ = ids[item->at + k];
-        between = ids[item->at + item->tokens]; /* of a piece: not used, as its row is full */
+        between = ids[item->at + item->tokens]; /* not used after a piece: its row is full */
     }
     for (; out < end; between = end_of_text)
         *out++ = between;

@@ -34,7 +34,7 @@ void fit_release(struct fit *f);
 void fit_add(struct fit *f, size_t at, size_t n, uint32_t N);
 /* Packs all items and returns the number of rows. */
 size_t fit_pack(struct fit *f, uint32_t N);
-/* Sets out[N + 1] to row r. `ids` are the caller's: each document and its own end-of-text. Padding,
- * and what no document of the row is before, is `end_of_text`. */
+/* Sets out[N + 1] to row r: `end_of_text`, the row's documents, each with its own end-of-text from
+ * the caller's `ids`, and `end_of_text` as padding. */
 void fit_row(const struct fit *f, size_t r, const uint32_t *ids, int64_t end_of_text, int64_t *out,
              uint32_t N);

@@ -147,7 +147,7 @@ size_t packing_make(const struct instances *all, uint32_t length, uint32_t maske
     for (size_t i = 0; i < all->count; i++) {
         struct packing_row *r = &rows[row_of[order[i]]];
         memmove(r->members + 1, r->members, r->count++ * sizeof *r->members);
-        r->members[0] = order[i]; /* the shortest comes last and stands first */
+        r->members[0] = order[i]; /* the shortest comes last, and becomes the first */
     }
     return count;
 }

@@ -63,7 +63,7 @@ struct windows_part {
     const char *dir;                     /* output folder, which must exist */
     uint64_t documents, tokens, records; /* results; tokens include end-of-text */
     uint64_t cut, filled;                /* results with best_fit: see struct fit */
-    uint64_t held;                       /* of the sums of all parts: tokens held out */
+    uint64_t held;                       /* tokens held out; only in the sums of all parts */
     struct kv files;                     /* the shards' lines for the manifest */
 };
 

@@ -42,7 +42,7 @@ uint64_t dataset_record_length(const struct dataset *d);
 
 /* What the manifests beside the shards say. */
 struct dataset_facts {
-    uint64_t checksum, vocabulary; /* of the vocabulary, its size; 0: not known */
+    uint64_t checksum, vocabulary; /* of the vocabulary: its checksum and size; 0: not known */
     uint64_t end_of_text;          /* id; UINT64_MAX: not known */
     char *tokenizer;               /* path of the tokenizer.json beside the shards; NULL: none */
     /* number of records after which each document has occurred once: that of all records; for BERT

@@ -14,8 +14,8 @@
 enum { SCRATCH_KEPT = 1 << 20, PACKED_MARK = VOCABULARY_MAX, HEAD = 3, BYTES_PACKED = 3 };
 static const double unknown_penalty = 10;
 
-/* Where a sum of SentencePiece's goes beyond `most`, it goes on from 0. A piece that is not packed
- * changes it by less than `margin`; so floats are rounded by at most half of `step`. */
+/* Where a sum of SentencePiece's goes beyond `most`, it starts again from 0. A piece that is not
+ * packed changes it by less than `margin`; so floats are rounded by at most half of `step`. */
 static const double most = 1e5, margin = 2048, step = 1.0 / (1 << 7);
 
 struct unigram {
@@ -26,7 +26,7 @@ struct unigram {
 };
 
 /* The best segmentation that ends at a place: its score, by how much others are lower, at least,
- * and the id and the begin of its last token. */
+ * and the id and the beginning of its last token. */
 struct unigram_best {
     double score, lead;
     uint32_t id, begin; /* begin NONE: no segmentation yet */

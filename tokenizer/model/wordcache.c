@@ -42,7 +42,7 @@ struct word {
 struct wordcache {
     struct word (*buckets)[WAYS];
     int log;      /* there are 1 << log buckets */
-    size_t taken; /* entries that were taken, also those that others have taken since */
+    size_t taken; /* entries that were filled, also those that were overwritten since */
     uint32_t *ring;
     uint64_t written; /* units written in total; the ring has the last RING_UNITS of them */
     wordcache_encode_fn *encode;
@@ -253,8 +253,8 @@ static void make_buckets(struct wordcache *c, int log)
     c->log = log;
 }
 
-/* Makes a table that is half full larger, until it has its largest size: a short text does not pay
- * for memory that it does not need. Each bucket's entries are spread over new ones, in order. */
+/* Makes a table that is half full larger, until it has its largest size, so that short texts need
+ * little memory. Each bucket's entries are spread over new ones, in order. */
 static void grow(struct wordcache *c)
 {
     const size_t count = (size_t)1 << c->log;

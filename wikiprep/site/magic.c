@@ -9,7 +9,7 @@
 enum { WORD_MAX_BYTES = 96 };
 
 struct word {
-    const char *word; /* as the knowledge of languages spells it */
+    const char *word; /* as wikiprep/languages spells it */
     size_t n;
     const char *english;
 };

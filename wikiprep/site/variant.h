@@ -18,7 +18,7 @@ struct variants {
     /* By variant: those whose words are used where it has none, the first choice first; then -1. */
     signed char fallbacks[VARIANTS_MAX][VARIANTS_MAX];
     struct span base; /* code of the variant whose table also applies to the chosen one; or empty */
-    struct replacements *words; /* what is written otherwise in the chosen variant */
+    struct replacements *words; /* what the chosen variant writes differently */
     const char *own, *alien; /* letters of the chosen alphabet alone, and of the others; NULL: the
                                 variants are no alphabets */
 };

@@ -25,7 +25,7 @@ struct converter {
     const struct variants *v;
     struct word *rules; /* words that the page adds and removes, in its order; owned */
     size_t count, cap;
-    size_t active;             /* number of those that hold now */
+    size_t active;             /* number of those that apply now */
     struct replacements *page; /* these; NULL: none */
     size_t more;               /* bytes that replacements have added */
     int is_own;                /* the page is in the chosen alphabet, or wants no conversion */
@@ -334,7 +334,7 @@ static void convert(struct converter *c, const char *s, const char *end, struct 
 
 /* ---- the page -------------------------------------------------------------------------------- */
 
-/* Makes the first `count` words of the page hold. */
+/* Makes the first `count` words of the page apply. */
 static void activate(struct converter *c, size_t count)
 {
     if (!c->page && c->count)

@@ -4,7 +4,7 @@
  *
  * The first pass over the page replaces each markup -{flags|rules}- by its text, between two
  * MARKUP_FIXED: this text is not converted again. The words that a markup adds for the text after
- * it, or removes, are kept apart; a number between two MARKUP_RULE says how many hold from there
+ * it, or removes, are kept apart; a number between two MARKUP_RULE says how many apply from there
  * on. The second pass converts line by line.
  *
  * Unlike in MediaWiki, words are found across the ends of links and of tags.
@@ -29,7 +29,7 @@ int converter_reads(const struct converter *c);
  * markup, so its text is converted at once, without the words of the page. */
 void converter_rule(struct converter *c, struct span inner, int nested, struct buf *out);
 
-/* If dropped text has marks of words, appends one mark that makes all words so far hold. */
+/* If dropped text has marks of words, appends one mark that makes all words so far apply. */
 void converter_keep(const struct converter *c, struct span dropped, struct buf *out);
 
 /* Begins or ends text that is not converted, in the output of the first pass. */
@@ -48,5 +48,5 @@ void converter_judge(struct converter *c, struct span marked);
 /* Converts the line, and removes its marks. */
 void converter_line(struct converter *c, struct buf *line);
 
-/* Makes the words hold whose marks are in text that is not shown. */
+/* Makes the words apply whose marks are in text that is not shown. */
 void converter_pass(struct converter *c, struct span marked);

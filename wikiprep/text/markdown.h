@@ -18,7 +18,7 @@
 
 enum { MARKDOWN_DEPTH = 12 }; /* deepest list; deeper items stand at this depth */
 
-/* The state of a page; all but the first two members are 0 at its begin. */
+/* The state of a page; all but the first two members are 0 at its beginning. */
 struct markdown {
     struct buf *out;           /* borrowed */
     const struct buf *codes;   /* markup_codes; borrowed */

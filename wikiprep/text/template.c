@@ -83,7 +83,7 @@ static const struct show_entry *find_row(const struct template_page *page, struc
         ((e = find_exact(lang, name)) || language_country(bare, lang).n))
         return e;
     size_t len = fold(name, given, letter_case_lower);
-    if (!len) { /* too long for any row: what fits has no end */
+    if (!len) { /* too long for any row */
         *name = '\0';
         return NULL;
     }

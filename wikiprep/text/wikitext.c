@@ -18,7 +18,7 @@ struct wikitext {
     int shows_tables;                /* tables are wanted in the text */
     struct markup *markup;
     struct markdown markdown;
-    struct converter *converter; /* NULL: another's, of the page that this text is in */
+    struct converter *converter; /* owned; NULL if options.converter was given */
     struct span signs;           /* of the list item that is written; empty: none is */
     struct buf section;          /* heading of the current section, as JSON */
     size_t section_begin;        /* offset of its text in `out` */

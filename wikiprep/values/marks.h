@@ -23,7 +23,7 @@ enum {
     MARKUP_CELL_END = 0x1C,  /* between the cells of a row (table.h) */
     MARKUP_CAPTION = 0x1D,   /* before the caption of a table (table.h) */
     MARKUP_FIXED = 0x1E,     /* begins and ends text that is not converted (converter.h) */
-    MARKUP_RULE = 0x1F,      /* around a number of words that hold from here on (converter.h) */
+    MARKUP_RULE = 0x1F,      /* around a number of words that apply from here on (converter.h) */
     /* Only for Markdown: */
     MARKUP_CODE = 0x17,    /* begins and ends code in a line */
     MARKUP_FORMULA = 0x18, /* begins and ends a formula */
