@@ -42,14 +42,18 @@ struct stepper {
     int keeps_origins;
 };
 
+void step_release(struct step *s)
+{
+    regex_free(s->regex);
+    charsmap_free(s->map);
+    free(s->text);
+    free(s->content);
+}
+
 void steps_release(struct steps *s)
 {
-    for (size_t i = 0; i < s->count; i++) {
-        regex_free(s->items[i].regex);
-        charsmap_free(s->items[i].map);
-        free(s->items[i].text);
-        free(s->items[i].content);
-    }
+    for (size_t i = 0; i < s->count; i++)
+        step_release(&s->items[i]);
     free(s->items);
     *s = (struct steps){ 0 };
 }
@@ -192,8 +196,8 @@ static void replace_byte(struct buf *out, const char *text, size_t n, char byte,
     buf_truncate(out, out->len);
 }
 
-static int replace(struct stepper *s, const struct step *step, const char *text, size_t n,
-                   struct buf *out)
+int steps_replace(const struct step *step, struct regex_scratch *scratch, const char *text,
+                  size_t n, struct buf *out)
 {
     size_t done = 0, begin, end;
     int got;
@@ -201,7 +205,7 @@ static int replace(struct stepper *s, const struct step *step, const char *text,
         replace_byte(out, text, n, *step->text, step->content, step->content_len);
         return 0;
     }
-    while (done < n && (got = steps_find(step, s->scratch, text, n, done, &begin, &end)) != 0) {
+    while (done < n && (got = steps_find(step, scratch, text, n, done, &begin, &end)) != 0) {
         if (got < 0)
             return -1;
         buf_add(out, text + done, begin - done);
@@ -251,7 +255,7 @@ static int normalize_step(struct stepper *s, const struct step *step, const char
     case STEP_STRIP_ACCENTS: forms_strip_marks(out, text, n); return 0;
     case STEP_NMT: forms_nmt(out, text, n); return 0;
     case STEP_STRIP: strip(step, text, n, out); return 0;
-    case STEP_REPLACE: return replace(s, step, text, n, out);
+    case STEP_REPLACE: return steps_replace(step, s->scratch, text, n, out);
     case STEP_PREPEND:
         buf_add(out, step->content, n ? step->content_len : 0);
         buf_add(out, text, n);
@@ -578,8 +582,7 @@ static int changes_text(const struct step *step)
     return step->kind == STEP_METASPACE || step->kind == STEP_BYTE_LEVEL;
 }
 
-/* Applies one step to s->pieces; the result is in s->made. `first` is as for stepper_cut. Returns
- * 0, or -1 with an error. */
+/* Applies one step to s->pieces; the result is in s->made. `first` is as for stepper_cut. */
 static int cut_step(struct stepper *s, const struct step *step, int first)
 {
     const struct cut *from = &s->pieces;

@@ -81,6 +81,7 @@ struct steps {
     size_t count, cap;
 };
 
+void step_release(struct step *s);
 void steps_release(struct steps *s);
 
 /* Returns the options of a BertNormalizer. steps_add_bert appends its steps to `s`. */
@@ -124,6 +125,12 @@ const struct ids *stepper_origins(const struct stepper *s);
  * *end to its range. Returns 1, 0 if there is none, or -1 with an error. */
 int steps_find(const struct step *step, struct regex_scratch *scratch, const char *text, size_t n,
                size_t from, size_t *begin, size_t *end);
+
+/* What STEP_REPLACE does, also for a decoder: steps_read_replace reads its pattern and its content,
+ * steps_replace appends the new text to `out`. Both return 0, or -1 with an error. */
+int steps_read_replace(struct step *step, const struct js *value);
+int steps_replace(const struct step *step, struct regex_scratch *scratch, const char *text,
+                  size_t n, struct buf *out);
 
 /* Sets [*begin, *end) to the range of the text that STEP_STRIP keeps. */
 void steps_strip(const struct step *step, const char *text, size_t n, size_t *begin, size_t *end);

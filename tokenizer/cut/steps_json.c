@@ -6,7 +6,6 @@
 #include "tokenizer/cut/charsmap.h"
 #include "tokenizer/cut/regex.h"
 #include "tokenizer/cut/steps.h"
-#include "unicode/forms.h"
 #include "unicode/unicode.h"
 
 static struct step *add(struct steps *s, struct step step)
@@ -48,6 +47,13 @@ static int read_content(struct step *step, const struct js *value)
     step->content = mem_strndup(text, n);
     step->content_len = n;
     return 0;
+}
+
+int steps_read_replace(struct step *step, const struct js *value)
+{
+    return read_pattern(step, js_get(value, "pattern")) < 0
+               ? -1
+               : read_content(step, js_get(value, "content"));
 }
 
 /* ---- normalizers ----------------------------------------------------------------------------- */
@@ -134,14 +140,13 @@ static int read_normalizer(struct steps *s, const struct js *value)
     step->left = js_flag(value, "strip_left", 1);
     step->right = js_flag(value, "strip_right", 1);
     int result = 0;
-    if (step->kind == STEP_REPLACE)
-        result = read_pattern(step, js_get(value, "pattern"));
-    if (!result && step->kind >= STEP_REPLACE && step->kind <= STEP_APPEND)
-        result = read_content(step, js_get(value, step->kind == STEP_REPLACE   ? "content"
-                                                  : step->kind == STEP_PREPEND ? "prepend"
-                                                                               : "append"));
-    if (step->kind == STEP_PRECOMPILED)
-        result = read_precompiled(step, value);
+    switch (step->kind) {
+    case STEP_REPLACE: result = steps_read_replace(step, value); break;
+    case STEP_PREPEND: result = read_content(step, js_get(value, "prepend")); break;
+    case STEP_APPEND: result = read_content(step, js_get(value, "append")); break;
+    case STEP_PRECOMPILED: result = read_precompiled(step, value); break;
+    default: break;
+    }
     return result < 0 ? err_in("normalizer %s", type) : 0;
 }
 

@@ -3,6 +3,7 @@
 #include "common/base/utf8.h"
 #include "common/formats/js.h"
 #include "tokenizer/cut/regex.h"
+#include "tokenizer/cut/steps.h"
 #include "tokenizer/model/alphabet.h"
 #include "tokenizer/model/spellings.h"
 
@@ -21,7 +22,7 @@ enum decoder_kind {
 
 struct decoding {
     enum decoder_kind kind;
-    struct regex *regex;
+    struct step replace;      /* of DECODE_REPLACE */
     struct buf text, content; /* the string to search for, and its replacement */
     int keep_first;           /* DECODE_METASPACE: keep the spaces of the first string */
     int cleanup;
@@ -57,7 +58,7 @@ void decoder_free(struct decoder *d)
     if (!d)
         return;
     for (size_t i = 0; i < d->count; i++) {
-        regex_free(d->items[i].regex);
+        step_release(&d->items[i].replace);
         buf_release(&d->items[i].text);
         buf_release(&d->items[i].content);
     }
@@ -78,18 +79,6 @@ static int read_text(struct buf *out, const struct js *object, const char *key,
         return err_set("no %s", key);
     buf_add(out, text ? text : otherwise, text ? n : strlen(otherwise));
     return 0;
-}
-
-static int read_replace(struct decoding *d, const struct js *value)
-{
-    const struct js *pattern = js_get(value, "pattern");
-    size_t n;
-    const char *regex = js_text(js_get(pattern, "Regex"), &n);
-    if (regex && !(d->regex = regex_new(regex, n)))
-        return -1;
-    if (!regex && (read_text(&d->text, pattern, "String", NULL) < 0 || !d->text.len))
-        return err_set("no pattern, or an empty one");
-    return read_text(&d->content, value, "content", NULL);
 }
 
 static int read_strip(struct decoding *d, const struct js *value)
@@ -122,7 +111,7 @@ static int read_fields(struct decoding *d, const struct js *value)
         if (read_text(&d->content, value, "word_delimiter_token", "|") < 0)
             return -1;
         return read_text(&d->text, value, "pad_token", "<pad>");
-    case DECODE_REPLACE: return read_replace(d, value);
+    case DECODE_REPLACE: return steps_read_replace(&d->replace, value);
     case DECODE_STRIP: return read_strip(d, value);
     default: return 0;
     }
@@ -226,19 +215,12 @@ static void decode_ctc(const struct decoding *d, const char *text, size_t n, str
     }
 }
 
-static int replace_pattern(const struct decoding *d, const char *text, size_t n, struct buf *out)
+static int replace(const struct step *step, const char *text, size_t n, struct buf *out)
 {
-    struct regex_scratch *scratch = regex_scratch_new();
-    size_t done = 0, begin, end;
-    int got = 0;
-    while (done < n && (got = regex_find(d->regex, scratch, text, n, done, &begin, &end)) > 0) {
-        buf_add(out, text + done, begin - done);
-        buf_add(out, d->content.data, d->content.len);
-        done = end;
-    }
-    buf_add(out, text + done, n - done);
+    struct regex_scratch *scratch = step->regex ? regex_scratch_new() : NULL;
+    int result = steps_replace(step, scratch, text, n, out);
     regex_scratch_free(scratch);
-    return got < 0 ? -1 : 0;
+    return result;
 }
 
 /* Sets [*begin, *end) to the part of the text that remains after stripping. */
@@ -283,11 +265,7 @@ static int decode_one(const struct decoding *d, const char *text, size_t n, size
         buf_add_replaced(out, text, n, d->text.data, d->text.len, " ", i + 1 < count);
         return 0;
     case DECODE_CTC: decode_ctc(d, text, n, out); return 0;
-    case DECODE_REPLACE:
-        if (d->regex)
-            return replace_pattern(d, text, n, out);
-        buf_add_replaced(out, text, n, d->text.data, d->text.len, d->content.data, d->content.len);
-        return 0;
+    case DECODE_REPLACE: return replace(&d->replace, text, n, out);
     default: strip(d, text, n, out); return 0;
     }
 }
@@ -427,8 +405,7 @@ static int is_at(const struct decoder *d, size_t i, enum decoder_kind kind)
 }
 
 /* Applies the decoder's first `steps` steps to a name, as if it were the string with index `place`
- * of several. The name is in `now`, and so is the result; `next` is working memory. Returns 0, or
- * -1 with an error. */
+ * of several. The name is in `now`, and so is the result; `next` is working memory. */
 static int become(const struct decoder *d, size_t steps, size_t place, struct buf *now,
                   struct buf *next)
 {
