@@ -10,60 +10,49 @@ static const char *const prefixes[METRICS_VALUES] = { "", "", "validation_", "va
 const char *const metrics_times[TIME_KINDS] = { "products", "attention", "loss", "optimizer",
                                                 "waiting",  "reading",   "other" };
 
-static int is_accuracy(enum metrics_value v)
-{
-    return v % METRICS_VALIDATION == METRICS_ACCURACY;
-}
-
-/* Sets `out` to the name that value v of part i of the loss has in metrics.jsonl, such as
- * "mlm_loss". */
-static void put_name(char out[64], const struct metrics *m, int i, enum metrics_value v)
-{
-    snprintf(out, 64, "%s%s_%s", prefixes[v], m->parts[i].name,
-             is_accuracy(v) ? "accuracy" : "loss");
-}
-
-/* A number of a point, as metrics.jsonl and training.csv have it. */
+/* A number of a point, as metrics.jsonl, training.csv and the TensorBoard file have it. */
 struct number {
     char name[64];
     const char *format;
     size_t at;    /* its place in struct metrics_point */
-    int optional; /* 1: metrics.jsonl leaves it out if it was not measured */
+    int optional; /* 1: left out if it was not measured */
+    char tag[64]; /* for TensorBoard; empty: it has no such number */
 };
 
 static const struct number numbers[] = {
-    { "loss", "%.10g", offsetof(struct metrics_point, loss), 0 },
-    { "learning_rate", "%.10g", offsetof(struct metrics_point, rate), 0 },
-    { "gradient_norm", "%.10g", offsetof(struct metrics_point, norm), 0 },
-    { "tokens", "%.0f", offsetof(struct metrics_point, tokens), 0 },
-    { "seconds", "%.6f", offsetof(struct metrics_point, seconds), 0 },
-    { "elapsed_seconds", "%.3f", offsetof(struct metrics_point, elapsed), 0 },
-    { "tokens_per_second", "%.1f", offsetof(struct metrics_point, tokens_per_second), 0 },
-    { "validation_loss", "%.10g", offsetof(struct metrics_point, validation), 1 },
+    { "loss", "%.10g", offsetof(struct metrics_point, loss), 0, "loss/train" },
+    { "learning_rate", "%.10g", offsetof(struct metrics_point, rate), 0, "learning_rate" },
+    { "gradient_norm", "%.10g", offsetof(struct metrics_point, norm), 0, "gradient_norm" },
+    { "tokens", "%.0f", offsetof(struct metrics_point, tokens), 0, "" },
+    { "seconds", "%.6f", offsetof(struct metrics_point, seconds), 0, "" },
+    { "elapsed_seconds", "%.3f", offsetof(struct metrics_point, elapsed), 0, "" },
+    { "tokens_per_second", "%.1f", offsetof(struct metrics_point, tokens_per_second), 0,
+      "tokens_per_second" },
+    { "validation_loss", "%.10g", offsetof(struct metrics_point, validation), 1,
+      "loss/validation" },
 };
+enum { NUMBERS = sizeof numbers / sizeof *numbers };
 
-/* Sets *n to number k of a point, first those of `numbers`, then those of the parts of the loss.
- * Returns its place in p, or NULL after the last. */
+/* Sets *n to number k of a point, first those of `numbers`, then those of the parts of the loss,
+ * such as "mlm_loss". Returns its place in p, or NULL after the last. */
 static double *number(const struct metrics *m, const struct metrics_point *p, size_t k,
                       struct number *n)
 {
-    enum { FIRST = sizeof numbers / sizeof *numbers };
-    if (k >= FIRST + (size_t)m->part_count * METRICS_VALUES)
+    if (k >= NUMBERS + (size_t)m->part_count * METRICS_VALUES)
         return NULL;
-    if (k < FIRST) {
+    if (k < NUMBERS) {
         *n = numbers[k];
     } else {
-        *n = (struct number){ "", "%.10g", offsetof(struct metrics_point, part), 1 };
-        n->at += (k - FIRST) * sizeof(double);
-        put_name(n->name, m, (int)(k - FIRST) / METRICS_VALUES, (k - FIRST) % METRICS_VALUES);
+        k -= NUMBERS;
+        const enum metrics_value v = k % METRICS_VALUES;
+        const char *part = m->parts[k / METRICS_VALUES].name;
+        const char *what = v % METRICS_VALIDATION == METRICS_ACCURACY ? "accuracy" : "loss";
+        *n = (struct number){ "", "%.10g", offsetof(struct metrics_point, part), 1, "" };
+        n->at += k * sizeof(double);
+        snprintf(n->name, sizeof n->name, "%s%s_%s", prefixes[v], part, what);
+        snprintf(n->tag, sizeof n->tag, "%s/%s%s", what, prefixes[v], part);
     }
     return (double *)((char *)p + n->at);
-}
-
-static void put_tag(char out[64], const struct metrics *m, int i, enum metrics_value v)
-{
-    snprintf(out, 64, "%s/%s%s", is_accuracy(v) ? "accuracy" : "loss", prefixes[v],
-             m->parts[i].name);
 }
 
 /* Adds a point, whose sample is taken. */
@@ -265,25 +254,15 @@ static int add_csv_line(struct metrics *m, const struct metrics_point *p)
 
 static int add_event(struct metrics *m, const struct metrics_point *p)
 {
-    enum { MOST = 5 + METRICS_PARTS * METRICS_VALUES };
-    char tags[MOST][64];
-    size_t n = 4;
-    struct event_scalar scalars[MOST] = {
-        { "loss/train", p->loss },
-        { "learning_rate", p->rate },
-        { "gradient_norm", p->norm },
-        { "tokens_per_second", p->tokens_per_second },
-    };
-    if (!isnan(p->validation))
-        scalars[n++] = (struct event_scalar){ "loss/validation", p->validation };
-    for (int i = 0; i < m->part_count; i++)
-        for (int v = 0; v < METRICS_VALUES; v++) {
-            if (isnan(p->part[i][v]))
-                continue;
-            put_tag(tags[n], m, i, (enum metrics_value)v);
-            scalars[n] = (struct event_scalar){ tags[n], p->part[i][v] };
-            n++;
-        }
+    enum { MOST = NUMBERS + METRICS_PARTS * METRICS_VALUES + 1 };
+    struct number all[MOST];
+    struct event_scalar scalars[MOST];
+    size_t n = 0;
+    const double *value;
+    for (size_t k = 0; (value = number(m, p, k, &all[n])); k++) {
+        scalars[n] = (struct event_scalar){ all[n].tag, *value };
+        n += *all[n].tag && !(all[n].optional && isnan(*value));
+    }
     return event_write(&m->events, p->step, scalars, n);
 }
 
