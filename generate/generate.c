@@ -1,11 +1,12 @@
 /* generate - generates text with a model and prints it token by token. */
 #include <unistd.h>
 
+#include "common/base/least.h"
 #include "common/base/log.h"
 #include "common/base/noun.h"
-#include "common/base/pool.h"
 #include "common/base/utf8.h"
 #include "common/files/file.h"
+#include "common/files/usage.h"
 #include "common/formats/js.h"
 #include "common/program/prompt.h"
 #include "common/program/tool.h"
@@ -454,23 +455,17 @@ static int check_tokens(const struct generate *given)
     return 0;
 }
 
-/* Returns the number of threads to use: at most one for each processor. The threads wait for each
- * other several times in each layer, so with more than that all would wait for those that do not
- * run. */
-static int threads_wanted(void)
-{
-    return tool_threads < pool_cpus() ? (int)tool_threads : pool_cpus();
-}
-
 static int run(int argc, char **argv, void *options_given)
 {
     struct generate *given = options_given;
     given->g.stops = given->stops.items;
     given->g.stop_count = given->stops.count;
     given->g.cached = (enum ops_type)given->cache_precision;
+    /* threads wait for each other in each layer: with more than run at once, all would wait */
+    const int threads = (int)smaller(tool_threads, usage_cpus());
     int result = check_options(given) < 0 || parse_biases(given) < 0 ||
                          generator_load(&given->g, given->model_dir, given->vocab, given->device,
-                                        threads_wanted(), stored_type(given->weights)) < 0
+                                        threads, stored_type(given->weights)) < 0
                      ? -1
                      : check_tokens(given);
     if (!result) {

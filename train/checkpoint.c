@@ -449,15 +449,6 @@ int checkpoint_go_on(struct checkpoint_work **work)
     return end_work(w, result);
 }
 
-/* Writes all files of a model folder but its weights, and removes the files of an older model that
- * the new weights do not replace at once. Until the new index is there, a folder that gets several
- * files must not look like a model. */
-static int begin_model(const char *dir, const struct checkpoint_content *from)
-{
-    return write_rest(dir, from) < 0 ? -1
-                                     : weights_remove(dir, "model", from->files == SAVED_BLOCK);
-}
-
 int checkpoint_save_model(const char *dir, const struct checkpoint_content *from)
 {
     SCOPED(kv) sums = KV_INIT;
@@ -465,7 +456,11 @@ int checkpoint_save_model(const char *dir, const struct checkpoint_content *from
     struct saved_open open = { 0 };
     const struct saved to = { dir,         from->model, from->store,           from->comm,
                               from->files, &open,       several ? &sums : NULL };
-    int result = comm_agree(from->comm, first ? begin_model(dir, from) : 0);
+    int result = first ? write_rest(dir, from) : 0;
+    /* until the new index is there, a folder that gets several files must not look like a model */
+    if (!result && first)
+        result = weights_remove(dir, "model", several);
+    result = comm_agree(from->comm, result);
     if (!result) {
         result = saved_close(&to, saved_write(&to, SAVED_WEIGHTS, 0));
         int collected = several ? collect_sums(from->comm, &sums) : 0;

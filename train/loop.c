@@ -378,12 +378,6 @@ static int write_pages(struct loop *l, int running, int card)
                               l->plan->task->head == HEAD_NEXT);
 }
 
-static int write_model(struct loop *l)
-{
-    const struct checkpoint_content content = content_of(l);
-    return checkpoint_save_model(l->settings->output, &content);
-}
-
 /* ---- the loop -------------------------------------------------------------------------------- */
 
 static int due(int64_t step, int64_t every, int64_t last)
@@ -591,7 +585,8 @@ static int finish(struct loop *l)
         return 0;
     /* an earlier run may have been killed before it had removed all that it was to remove */
     int result = l->first ? checkpoint_prune(l->settings->output, l->settings->keep) : 0;
-    return agree(l, result) < 0 ? -1 : write_model(l);
+    const struct checkpoint_content content = content_of(l);
+    return agree(l, result) < 0 ? -1 : checkpoint_save_model(l->settings->output, &content);
 }
 
 /* Returns 1 if the run ends before its last step. A single rank sees a signal at once. */

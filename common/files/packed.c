@@ -8,16 +8,11 @@ enum { LOOK = 13 };
 
 /* ---- recognising ---------------------------------------------------------------------------- */
 
-static int begins(const unsigned char *s, size_t n, size_t at, const char *with, size_t len)
-{
-    return n >= at + len && !memcmp(s + at, with, len);
-}
-
 /* Returns 1 if the bytes are the header of an lzma stream with the usual properties, else 0: 0x5D,
  * the size of the dictionary, which is a multiple of 4 KiB, and the size of the text or -1. */
 static int is_lzma(const unsigned char *s, size_t n)
 {
-    return begins(s, n, 0, "\x5D\0", 2) && n >= LOOK && !(le_u32(s + 1) % 4096) && le_u32(s + 1) &&
+    return n >= LOOK && !memcmp(s, "\x5D\0", 2) && !(le_u32(s + 1) % 4096) && le_u32(s + 1) &&
            (le_u64(s + 5) == UINT64_MAX || le_u64(s + 5) < (uint64_t)1 << 38);
 }
 
@@ -25,10 +20,11 @@ static int is_lzma(const unsigned char *s, size_t n)
  * the end of an empty stream. */
 static int is_archived(const unsigned char *s, size_t n)
 {
-    int bzip2 = begins(s, n, 0, "BZh", 3) &&
-                (begins(s, n, 4, "1AY&SY", 6) || begins(s, n, 4, "\x17\x72\x45\x38\x50\x90", 6));
-    return bzip2 || is_lzma(s, n) || begins(s, n, 0, "\xFD\x37zXZ\0", 6) ||
-           begins(s, n, 0, "\x04\x22\x4D\x18", 4);
+    const int bzip2 = n >= 10 && !memcmp(s, "BZh", 3) &&
+                      (!memcmp(s + 4, "1AY&SY", 6) ||
+                       !memcmp(s + 4, "\x17\x72\x45\x38\x50\x90", 6));
+    return bzip2 || is_lzma(s, n) || (n >= 6 && !memcmp(s, "\xFD\x37zXZ", 6)) ||
+           (n >= 4 && !memcmp(s, "\x04\x22\x4D\x18", 4));
 }
 
 size_t packed_name(const char *path)

@@ -218,11 +218,6 @@ INLINE void make_blocks(enum ops_type type, unsigned char *out, const float *x, 
                         blocks - b < SIDE ? blocks - b : SIDE);
 }
 
-static void make_plain(enum ops_type type, unsigned char *out, const float *x, int64_t n)
-{
-    make_blocks(type, out, x, n);
-}
-
 #if defined(__x86_64__)
 __attribute__((target("avx2"))) static void make_avx2(enum ops_type type, unsigned char *out,
                                                       const float *x, int64_t n)
@@ -258,7 +253,7 @@ static void make_fast(enum ops_type type, unsigned char *out, const float *x, in
         return;
     }
 #endif
-    make_plain(type, out, x, n);
+    make_blocks(type, out, x, n);
 }
 
 /* ---- numbers ------------------------------------------------------------------------------ */
