@@ -22,7 +22,6 @@
 
 #include <math.h>
 
-#include "common/base/log.h"
 #include "eval/choices.h"
 #include "eval/framed.h"
 #include "eval/items.h"

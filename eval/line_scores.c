@@ -19,7 +19,6 @@
 
 #include <math.h>
 
-#include "common/base/log.h"
 #include "common/base/utf8.h"
 #include "eval/items.h"
 #include "eval/report.h"

@@ -12,7 +12,6 @@
  */
 #include "eval/evaluate_commands.h"
 
-#include "common/base/log.h"
 #include "common/formats/js.h"
 #include "eval/items.h"
 #include "eval/report.h"

@@ -198,8 +198,7 @@ static int run_flat(const struct tfwrite *given, struct intake *s)
 
 /* ---- commands ----------------------------------------------------------------------------- */
 
-/* Sets the output to ./shards if none is given. An existing one is not touched. Returns 0, or -1
- * with an error. */
+/* Sets the output to ./shards if none is given. An existing one is not touched. */
 static int choose_output(struct tfwrite *given)
 {
     given->output = "shards";

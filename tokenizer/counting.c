@@ -35,8 +35,7 @@ int counting_check(const struct counting_options *o)
     return 0;
 }
 
-/* Makes *v a vocabulary without tokens, which only defines how text is cut. Returns 0, or -1 with
- * an error. */
+/* Makes *v a vocabulary without tokens, which only defines how text is cut. */
 static int frame(const struct counting_options *o, struct vocabulary *v)
 {
     vocabulary_init(v);

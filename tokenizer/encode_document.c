@@ -38,8 +38,7 @@ static int find_sentences(const struct tokenizer *t, struct batch *b, const char
 
 /* Encodes each line, which is a sentence, by itself, and adds the ids to *b. The ids are the same
  * as those of the whole text, because with WordPiece no token crosses a line end. A line without
- * tokens is not counted as a sentence, as in BERT's create_pretraining_data.py. Returns 0, or -1
- * with an error. */
+ * tokens is not counted as a sentence, as in BERT's create_pretraining_data.py. */
 static int encode_lines(const struct encode_options *how, struct encoder *e, struct batch *b,
                         const char *text, size_t n)
 {
@@ -81,8 +80,7 @@ static void print_places(struct buf *out, const struct placed *p)
     buf_adds(out, "]}\n");
 }
 
-/* Adds to *b one line of JSON with the tokens and their ranges in the text. Returns 0, or -1 with
- * an error. */
+/* Adds to *b one line of JSON with the tokens and their ranges in the text. */
 static int encode_places(const struct encode_options *how, struct encoder *e, struct batch *b,
                          const char *text, size_t n)
 {

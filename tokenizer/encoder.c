@@ -117,8 +117,7 @@ int encoder_put(struct encoder *e, const struct pieces *p, struct ids *out)
     return encoder_put(e, &half, out) < 0 ? -1 : encoder_put(e, &rest, out);
 }
 
-/* Appends the ids of pieces to `out`, after cutting the pieces into smaller parts (seams.h).
- * Returns 0, or -1 with an error. */
+/* Appends the ids of pieces to `out`, after cutting the pieces into smaller parts (seams.h). */
 static int encode_parts(struct encoder *e, const struct pieces *p, struct ids *out)
 {
     enum { MAX = sizeof e->bounds / sizeof *e->bounds };
@@ -193,8 +192,7 @@ static int encode_pass(struct encoder *e, const char *text, size_t n,
                : 0;
 }
 
-/* Appends the ids of a text with `count` added tokens, e->given, at e->cuts to `out`. Returns 0, or
- * -1 with an error. */
+/* Appends the ids of a text with `count` added tokens, e->given, at e->cuts to `out`. */
 static int encode_marked(struct encoder *e, const char *text, size_t n, size_t count,
                          struct ids *out)
 {

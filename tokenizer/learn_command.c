@@ -247,8 +247,7 @@ static int check_model(const struct learning *given)
 }
 
 /* Refuses to replace a vocabulary, also one that other programs made. A run that ended while it
- * published its files left those without tokenizer.json, which comes last: they may be replaced.
- * Returns 0, or -1 with an error. */
+ * published its files left those without tokenizer.json, which comes last: they may be replaced. */
 static int may_replace(const char *folder)
 {
     static const char *const marks[] = { "tokenizer.json", "vocab.json", "vocab.txt" };

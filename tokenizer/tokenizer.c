@@ -63,8 +63,7 @@ static int decodes_to_its_bytes(const struct vocabulary *v, const struct added_i
 }
 
 /* Adds a decoder of steps if the vocabulary has none and its text is not just the tokens' bytes:
- * for WordPiece, and if some added token decodes to other bytes than its own. Returns 0, or -1 with
- * an error. */
+ * for WordPiece, and if some added token decodes to other bytes than its own. */
 static int settle_decoder(struct tokenizer *t)
 {
     static const char *const ways[] = {
@@ -288,8 +287,7 @@ static int decode_steps(const struct tokenizer *t, const uint32_t *ids, size_t n
     return decoder_run(t->v.decoder, &names, out);
 }
 
-/* Decodes without the ids that are left out. `table` may be NULL. Returns 0, or -1 with an error.
- */
+/* Decodes without the ids that are left out. `table` may be NULL. */
 static int decode_kept(const struct tokenizer *t, const struct decoder_table *table,
                        const uint32_t *ids, size_t n, int skip, struct buf *out)
 {

@@ -88,8 +88,7 @@ static int sync_files(const struct output_folder *f)
 }
 
 /* Replaces the old folder on a file system that cannot swap two names. If the process is killed
- * between the two steps, output_folder_recover finds the old one in the temporary folder. Returns
- * 0, or -1 with an error. */
+ * between the two steps, output_folder_recover finds the old one in the temporary folder. */
 static int replace_in_two_steps(const struct output_folder *f)
 {
     SCOPED(buf) old = file_path(f->temp, OLD);
@@ -102,8 +101,7 @@ static int replace_in_two_steps(const struct output_folder *f)
     return result;
 }
 
-/* Renames the folder to its final name. The old one, if any, is in the temporary folder then.
- * Returns 0, or -1 with an error. */
+/* Renames the folder to its final name. The old one, if any, is in the temporary folder then. */
 static int publish(const struct output_folder *f)
 {
     const int there = sync_files(f) < 0 ? -1 : file_look(f->dir);

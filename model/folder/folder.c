@@ -3,7 +3,6 @@
 #include "common/base/log.h"
 #include "common/files/file.h"
 #include "common/files/usage.h"
-#include "common/formats/gguf.h"
 #include "common/formats/js.h"
 #include "model/folder/folder_names.h"
 #include "model/folder/gguf_model.h"

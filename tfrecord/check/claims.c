@@ -9,8 +9,7 @@ static int differs(const char *path, const char *key, const char *said, const ch
     return err_set("%s: %s=%s, but its files have %s", path, key, said ? said : "(missing)", found);
 }
 
-/* Checks that the manifest has the key `key` with the value `found`. Returns 0, or -1 with an
- * error. */
+/* Checks that the manifest has the key `key` with the value `found`. */
 static int check_number(const struct manifest *m, const char *path, const char *key, uint64_t found)
 {
     char text[24];
@@ -21,8 +20,7 @@ static int check_number(const struct manifest *m, const char *path, const char *
     return said == found ? 0 : differs(path, key, kv_get(&m->kv, key), text);
 }
 
-/* As check_number, for a share that is written with four digits after the point. Returns 0, or -1
- * with an error. */
+/* As check_number, for a share that is written with four digits after the point. */
 static int check_share(const struct manifest *m, const char *path, const char *key, double found)
 {
     char text[32];

@@ -26,8 +26,7 @@ static void bad(struct verify *v)
     tell(v, -1, NULL);
 }
 
-/* Checks the file against its line in the manifest; does nothing if there is none. Returns 0, or -1
- * with an error. */
+/* Checks the file against its line in the manifest; does nothing if there is none. */
 static int check_listing(const struct manifest *m, const char *path, uint64_t records,
                          const struct file_map *map)
 {
@@ -183,8 +182,7 @@ static void verify_megatron(struct verify *v, const char *prefix)
 
 /* ---- folders ------------------------------------------------------------------------------ */
 
-/* Checks that each listed file exists, each file is listed, and the numbers of records add up.
- * Returns 0, or -1 with an error. */
+/* Checks that each listed file exists, each file is listed, and the numbers of records add up. */
 static int check_manifest(const struct manifest *m, const char *path, const char *dir,
                           const struct file_names *files)
 {

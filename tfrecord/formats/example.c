@@ -281,8 +281,7 @@ static int find_kind(struct feature_view *v)
     return result;
 }
 
-/* Reads a map entry, a name and its Feature, into *v. A missing name or value is empty. Returns 0,
- * or -1 with an error. */
+/* Reads a map entry, a name and its Feature, into *v. A missing name or value is empty. */
 static int read_entry(const struct protobuf_field *entry, struct feature_view *v)
 {
     struct protobuf_field f;

@@ -33,8 +33,7 @@ static int open_old(struct record_shard *s, enum compression how, const char *pa
     return 1;
 }
 
-/* Counts the valid records of the file and adds them to the index. Returns 0, or -1 with an
- * error. */
+/* Counts the valid records of the file and adds them to the index. */
 static int find_kept(struct record_shard *s, uint64_t *records)
 {
     struct record r;
@@ -46,8 +45,7 @@ static int find_kept(struct record_shard *s, uint64_t *records)
     return 0;
 }
 
-/* Continues after the valid records of the file at `path`, or starts it again. Returns 0, or -1
- * with an error. */
+/* Continues after the valid records of the file at `path`, or starts it again. */
 static int keep(struct record_shard *s, const struct shard_set *set, const char *name,
                 const char *path)
 {

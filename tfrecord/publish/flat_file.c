@@ -18,8 +18,7 @@ static int put_document(struct flat_file *f, const struct intake *s, int width, 
     return output_write(out, bytes->data, (n + 1) * size);
 }
 
-/* Writes the header at the end, since it contains the number of ids. Returns 0, or -1 with an
- * error. */
+/* Writes the header at the end, since it contains the number of ids. */
 static int put_head(const struct flat_file *f, int width, struct output *out)
 {
     unsigned char head[FLAT_HEAD_BYTES];

@@ -189,8 +189,7 @@ static int close_shard(struct joining *j)
     return result;
 }
 
-/* Opens the next shard at its first record. Shard k has records [kR/N, (k+1)R/N). Returns 0, or -1
- * with an error. */
+/* Opens the next shard at its first record. Shard k has records [kR/N, (k+1)R/N). */
 static int turn(struct joining *j)
 {
     if (j->next == j->set.count || j->written < j->records * j->next / j->set.count)
@@ -272,8 +271,7 @@ static int copy_sets(struct joining *j, int count)
     return got;
 }
 
-/* Copies records in the order of the blend. A set that ends begins again. Returns 0, or -1 with an
- * error. */
+/* Copies records in the order of the blend. A set that ends begins again. */
 static int copy_blend(struct joining *j)
 {
     for (uint64_t k = 0; k < j->records; k++) {
@@ -291,8 +289,7 @@ static int copy_blend(struct joining *j)
     return 0;
 }
 
-/* Opens the reader of the set `dir`, or of its part `folder` ("" or "validation"). Returns 0, or -1
- * with an error. */
+/* Opens the reader of the set `dir`, or of its part `folder` ("" or "validation"). */
 static int open_reader(struct reader *r, const char *dir, const char *folder)
 {
     r->dir = file_path(dir, folder);
@@ -315,8 +312,7 @@ static void close_readers(struct reader *readers, int count)
     free(readers);
 }
 
-/* Opens the readers of a part of all sets, and takes what their manifests say. Returns 0, or -1
- * with an error. */
+/* Opens the readers of a part of all sets, and takes what their manifests say. */
 static int open_readers(struct reader **readers, struct common *c, char *const *dirs, int count,
                         const char *folder)
 {
@@ -438,8 +434,7 @@ int merge_sets_folders(const struct merge_sets *m, char *const *dirs, int count,
 /* ---- pairs ----------------------------------------------------------------------------------- */
 
 /* Adds the numbers in the manifest of a pair to the sums. A pair of another program has no
- * manifest; its numbers come from its index. `first` 1: this is the first pair. Returns 0, or -1
- * with an error. */
+ * manifest; its numbers come from its index. `first` 1: this is the first pair. */
 static int take_pair(struct common *c, const struct megatron *p, int first)
 {
     SCOPED(manifest) m = { 0 };

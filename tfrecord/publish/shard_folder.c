@@ -6,7 +6,6 @@
 #include "common/formats/kv.h"
 #include "tfrecord/formats/index.h"
 #include "tfrecord/formats/manifest.h"
-#include "tfrecord/publish/stage.h"
 
 static void describe_compression(enum compression compression, struct kv *m)
 {
@@ -32,8 +31,7 @@ static int plan(struct work *k, const char *folder, const struct kv *recipe, uin
     return stage_plan(&k->stage, folder, &m);
 }
 
-/* Completes a manifest that has the recipe and the numbers of the data, and writes it. Returns 0,
- * or -1 with an error. */
+/* Completes a manifest that has the recipe and the numbers of the data, and writes it. */
 static int write_manifest(struct work *k, const char *folder, struct kv *m, const struct kv *files)
 {
     SCOPED(buf) dir = file_path(k->stage.work, folder), path = file_path(dir.data, "manifest");

@@ -2,8 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/files/file.h"
@@ -43,8 +41,7 @@ static void places_free(struct places *all, size_t count)
 }
 
 /* Calls `act` for each listed file and for the index beside it, if it has one. All paths are made
- * first: a run that has too little memory ends before it has moved a file. Returns 0, or -1 with an
- * error. */
+ * first: a run that has too little memory ends before it has moved a file. */
 static int each_file(const struct manifest *m, const char *from, const char *to,
                      int (*act)(const char *from, const char *to))
 {
@@ -153,8 +150,7 @@ static int take(const struct stage *s, const char *work, int *lock)
 }
 
 /* Removes a work folder, and what its run moved into `dir` or had begun to remove there. If that
- * fails, the folder stays: the next run needs it to do so. Closes the lock. Returns 0, or -1 with
- * an error. */
+ * fails, the folder stays: the next run needs it to do so. Closes the lock. */
 static int clear(const char *dir, const char *work, int lock)
 {
     if (forget_all(dir, work) == 0)
@@ -250,8 +246,7 @@ static int bring_back(const char *dir, const char *work)
     return file_remove(path.data);
 }
 
-/* Renames shards with temporary names to their own names, and removes other temporary files.
- * Returns 0, or -1 with an error. */
+/* Renames shards with temporary names to their own names, and removes other temporary files. */
 static int settle(const char *work)
 {
     SCOPED(file_names) all = { 0 };

@@ -293,8 +293,7 @@ static void clear(struct bert_row *row, uint32_t length)
         row->ids[i] = no_token;
 }
 
-/* Puts the token of slot j at position `place` of the row, which must be free. Returns 0, or -1
- * with an error. */
+/* Puts the token of slot j at position `place` of the row, which must be free. */
 static int put_token(const struct bert_rows *r, struct bert_row *row, size_t j, int64_t place)
 {
     int64_t id = ints(r, IDS)[j], segment = ints(r, SEGMENTS)[j];

@@ -120,8 +120,7 @@ static int64_t read_record(const struct source *s, uint64_t i, uint32_t length, 
     return n >= 0 && labels && take_labels(&r, ids, n, length, labels) < 0 ? -1 : n;
 }
 
-/* Rejects BERT records: they have input_ids, too, but some of these are masked. Returns 0, or -1
- * with an error. */
+/* Rejects BERT records: they have input_ids, too, but some of these are masked. */
 static int check_kind(const struct source *s)
 {
     enum bert_layout layout;
@@ -166,8 +165,7 @@ static struct source *add_source(struct dataset *d, const char *path)
     return s;
 }
 
-/* Checks that all data comes from one vocabulary, as far as the manifests tell. Returns 0, or -1
- * with an error. */
+/* Checks that all data comes from one vocabulary, as far as the manifests tell. */
 static int take_vocabulary(struct dataset *d, const struct manifest *m, const char *path)
 {
     if (m->checksum && d->facts.checksum && m->checksum != d->facts.checksum)
@@ -255,8 +253,7 @@ static int open_megatron(struct dataset *d, const char *prefix)
     return count_run(d, s);
 }
 
-/* Opens a single file. The manifest beside it is used if it lists the file. Returns 0, or -1 with
- * an error. */
+/* Opens a single file. The manifest beside it is used if it lists the file. */
 static int open_file(struct dataset *d, const char *path)
 {
     SCOPED(buf) manifest = file_beside(path, "manifest");
@@ -267,8 +264,7 @@ static int open_file(struct dataset *d, const char *path)
     return open_tfrecord(d, path);
 }
 
-/* Checks that the files are those listed in the manifest, with the same sizes. Returns 0, or -1
- * with an error. */
+/* Checks that the files are those listed in the manifest, with the same sizes. */
 static int check_listed(const struct manifest *m, const char *dir, const struct file_names *files)
 {
     if (manifest_check_names(m, dir, files) < 0)

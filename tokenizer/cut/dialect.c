@@ -3,7 +3,6 @@
 
 #include <pthread.h>
 
-#include "tokenizer/cut/charset.h"
 #include "unicode/classes.h"
 #include "unicode/unicode.h"
 

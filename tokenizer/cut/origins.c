@@ -268,8 +268,7 @@ static void follow(struct ids *now, const struct ids *before)
 }
 
 /* Runs step i of the normalizer on `text` and writes the result to `made`. Replaces `origins` by
- * the origins of the result. *lost is as for stepper_normalize_by. Returns 0, or -1 with an
- * error. */
+ * the origins of the result. *lost is as for stepper_normalize_by. */
 static int run_step(struct stepper *s, const struct steps *normalizer, size_t i,
                     const struct buf *text, struct buf *made, int *lost, struct ids *origins)
 {

@@ -1,7 +1,5 @@
 #include "tokenizer/cut/pattern.h"
 
-#include "tokenizer/cut/charset.h"
-
 /* ---- the tree -------------------------------------------------------------------------------- */
 
 enum kind { NOTHING, SET, LOOK, SEQUENCE, CHOICE, REPEAT };

@@ -188,8 +188,7 @@ static int find_match(struct split_walk *s, const struct split_rule *r, struct l
     return 0;
 }
 
-/* Moves l->at to the end of the rule's next piece. Requires l->at < l->end. Returns 0, or -1 with
- * an error. */
+/* Moves l->at to the end of the rule's next piece. Requires l->at < l->end. */
 static int advance(struct split_walk *s, const struct split_rule *r, struct level *l)
 {
     if (r->kind == SPLIT_GPT2) {

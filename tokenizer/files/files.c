@@ -9,8 +9,7 @@
 #include "tokenizer/files/encodings.h"
 #include "tokenizer/files/tekken.h"
 
-/* Makes `v` the 256 bytes, in order, and end-of-text; text is cut as GPT-2 does. Returns 0, or -1
- * with an error. */
+/* Makes `v` the 256 bytes, in order, and end-of-text; text is cut as GPT-2 does. */
 static int put_bytes(struct vocabulary *v)
 {
     const struct encoding *gpt2 = encoding_named(TOKENIZER_GPT2);
@@ -67,8 +66,7 @@ static int find_beside(const struct encoding **e, struct buf *name, const char *
 }
 
 /* Makes v, read from a file that does not say how text is split, split it as the user, the tokens
- * themselves or a file beside it say. `ranks` 1: the file has no special tokens. Returns 0, or -1
- * with an error. */
+ * themselves or a file beside it say. `ranks` 1: the file has no special tokens. */
 static int settle_pattern(struct vocabulary *v, const char *path, const struct tokenizer_options *o,
                           int ranks)
 {
@@ -89,8 +87,7 @@ static int settle_pattern(struct vocabulary *v, const char *path, const struct t
 }
 
 /* Refuses a Marian folder, in which a vocab.json has the ids of the pieces of source.spm and
- * target.spm: `path` is one of the files, and `other` the name of one that is beside it there.
- * Returns 0, or -1 with an error. */
+ * target.spm: `path` is one of the files, and `other` the name of one that is beside it there. */
 static int refuse_marian(const char *path, const char *other)
 {
     SCOPED(buf) file = BUF_INIT;
@@ -103,8 +100,7 @@ static int refuse_marian(const char *path, const char *other)
     return result;
 }
 
-/* Reads CLIP's two files, as the tokenizer.json that says the same. Returns 0, or -1 with an
- * error. */
+/* Reads CLIP's two files, as the tokenizer.json that says the same. */
 static int read_clip(struct vocabulary *v, const char *path, const struct buf *tokens,
                      const struct buf *merges)
 {
@@ -115,9 +111,7 @@ static int read_clip(struct vocabulary *v, const char *path, const struct buf *t
 }
 
 /* Loads vocab.json from `path`, and the merges.txt that belongs to it. A tokenizer.json beside it
- * has the same tokens and says more, so it is read in place of both. Returns 0, or -1 with an
- * error.
- */
+ * has the same tokens and says more, so it is read in place of both. */
 static int load_pair(struct vocabulary *v, const char *path, const struct tokenizer_options *o,
                      struct buf *text)
 {
@@ -256,8 +250,7 @@ static int find_in_folder(struct buf *path, const char *dir)
                    dir);
 }
 
-/* Sets v->end_of_text to the token that a tokenizer_config.json names. Returns 0, or -1 with an
- * error. */
+/* Sets v->end_of_text to the token that a tokenizer_config.json names. */
 static int read_end(struct vocabulary *v, const struct js *root)
 {
     const struct js *eos = js_get(root, "eos_token");
@@ -270,8 +263,7 @@ static int read_end(struct vocabulary *v, const struct js *root)
     return 0;
 }
 
-/* Reads how a tokenizer_config.json cuts text into the words of a vocab.txt. Returns 0, or -1 with
- * an error. */
+/* Reads how a tokenizer_config.json cuts text into the words of a vocab.txt. */
 static int read_words(struct vocabulary *v, const struct js *root)
 {
     int is;

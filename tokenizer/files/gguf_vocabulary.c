@@ -62,8 +62,7 @@ static int read_text(const struct gguf *g, const char *name, struct buf *text)
     return k ? gguf_text(g, k, text) : err_set("%s: no key '%s': give --vocab", g->path, name);
 }
 
-/* Sets *flag to the value of a key, 0 or 1, or to `absent` if there is no such key. Returns 0, or
- * -1 with an error. */
+/* Sets *flag to the value of a key, 0 or 1, or to `absent` if there is no such key. */
 static int read_flag(const struct gguf *g, const char *name, int absent, int *flag)
 {
     const struct gguf_key *k = gguf_find(g, name);
@@ -175,8 +174,7 @@ static int is_special(const struct item *t)
     return t->type == SENTENCEPIECE_CONTROL || t->type == SENTENCEPIECE_UNKNOWN;
 }
 
-/* Adds an added token: one that is searched for in the text before anything else. Returns 0, or -1
- * with an error. */
+/* Adds an added token: one that is searched for in the text before anything else. */
 static int put_added(struct vocabulary *v, const struct item *t)
 {
     if (!t->n || vocabulary_find(v, t->s, t->n) >= 0)
@@ -403,8 +401,7 @@ static int read_keys(struct vocabulary *v, const struct gguf *g)
                    g->path, model.data);
 }
 
-/* Sets v->end_of_text from the file's key, because a tokenizer.json does not always tell it.
- * Returns 0, or -1 with an error. */
+/* Sets v->end_of_text from the file's key, because a tokenizer.json does not always tell it. */
 static int read_end(struct vocabulary *v, const struct gguf *g)
 {
     const struct gguf_key *k = gguf_find(g, "tokenizer.ggml.eos_token_id");

@@ -13,8 +13,7 @@ static int check_utf8(const struct js_scan *s)
 
 /* ---- where the parts are -------------------------------------------------------------------- */
 
-/* Skips a value. If it begins with `open`, sets *part to the text between its brackets. Returns 0,
- * or -1 with an error. */
+/* Skips a value. If it begins with `open`, sets *part to the text between its brackets. */
 static int find_part(struct js_scan *s, char open, struct js_cut *part)
 {
     int opens = js_scan_peek(s) == open;
@@ -90,8 +89,7 @@ static void begin_part(struct js_scan *s, const char *text, const struct js_cut 
 typedef int put_token(struct vocabulary *v, const char *name, size_t n, int64_t id,
                       struct buf *bytes);
 
-/* Reads the members of the object at s up to its end, and calls `put` for each. Returns 0, or -1
- * with an error. */
+/* Reads the members of the object at s up to its end, and calls `put` for each. */
 static int read_tokens(struct vocabulary *v, struct js_scan *s, put_token *put)
 {
     SCOPED(buf) bytes = BUF_INIT;
@@ -188,8 +186,7 @@ int model_pieces_read(struct vocabulary *v, const struct js *list)
 
 /* ---- vocab.json ----------------------------------------------------------------------------- */
 
-/* Adds a token with a name in the byte alphabet, or the end-of-text token. Returns 0, or -1 with an
- * error. */
+/* Adds a token with a name in the byte alphabet, or the end-of-text token. */
 static int put_plain_token(struct vocabulary *v, const char *name, size_t n, int64_t id,
                            struct buf *bytes)
 {
@@ -227,8 +224,7 @@ int vocab_json_parse(struct vocabulary *v, const char *text, size_t n, const cha
 
 /* ---- merges --------------------------------------------------------------------------------- */
 
-/* Reads a merge of the form "left right" and adds it to v; *m is working memory. Returns 0, or -1
- * with an error. */
+/* Reads a merge of the form "left right" and adds it to v; *m is working memory. */
 static int read_joined(struct vocabulary *v, struct js_scan *s, struct named_merge *m)
 {
     const char *names;
@@ -236,8 +232,7 @@ static int read_joined(struct vocabulary *v, struct js_scan *s, struct named_mer
     return js_scan_text(s, &names, &n) < 0 ? -1 : merge_joined(v, m, names, n);
 }
 
-/* Reads a merge of the form ["left", "right"] and adds it to v; *m is working memory. Returns 0, or
- * -1 with an error. */
+/* Reads a merge of the form ["left", "right"] and adds it to v; *m is working memory. */
 static int read_pair(struct vocabulary *v, struct js_scan *s, struct named_merge *m)
 {
     const char *name;

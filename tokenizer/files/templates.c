@@ -35,8 +35,7 @@ void bert_templates(struct vocabulary *v)
         fill_templates(v, v->roles[TOKENIZER_CLS], v->roles[TOKENIZER_SEP], 1, 1);
 }
 
-/* Adds a part to the template for each id of the special token `name`. Returns 0, or -1 with an
- * error. */
+/* Adds a part to the template for each id of the special token `name`. */
 static int read_special(struct template *t, const struct js *token, const char *name, uint32_t type)
 {
     const struct js *ids = js_get(token, "ids");

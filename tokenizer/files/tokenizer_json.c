@@ -49,8 +49,7 @@ static int lacks_bytes(const struct vocabulary *v)
     return 0;
 }
 
-/* Reads the unknown token. If every byte has a token, it is never needed and may be missing.
- * Returns 0, or -1 with an error. */
+/* Reads the unknown token. If every byte has a token, it is never needed and may be missing. */
 static int read_unknown(struct vocabulary *v, const struct js *model)
 {
     size_t n;
@@ -152,8 +151,7 @@ static int read_added(struct vocabulary *v, const struct js *list)
 
 /* Checks the ids of added tokens in a vocabulary with holes. Hugging Face does not use the ids of
  * the file: a token that the model does not have gets the number of the model's tokens, or the id
- * after the greatest one of the added tokens before it if that is greater. Returns 0, or -1 with an
- * error. */
+ * after the greatest one of the added tokens before it if that is greater. */
 static int check_added(const struct vocabulary *v)
 {
     int64_t tokens = 0, most = -1;
@@ -243,8 +241,7 @@ static int read_way_without_bytes(struct vocabulary *v, const struct js *normali
     return byte_level ? err_set("pre_tokenizer 'ByteLevel' is not supported with %s", model) : 0;
 }
 
-/* Reads how text is cut for BPE. With ByteLevel, tokens are byte strings. Returns 0, or -1 with an
- * error. */
+/* Reads how text is cut for BPE. With ByteLevel, tokens are byte strings. */
 static int read_way_to_bpe(struct vocabulary *v, const struct js *normalizer, const struct js *pre)
 {
     int byte_level = 0, plain = 0, splits = js_is_set(pre) ? splits_read(v, pre, &plain) : 0;

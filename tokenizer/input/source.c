@@ -142,8 +142,7 @@ static int find_column(struct source *s, const char *name, size_t n)
     return 0;
 }
 
-/* Reads the column names of a table. An empty file is an error, because it has no columns. Returns
- * 0, or -1 with an error. */
+/* Reads the column names of a table. An empty file is an error, because it has no columns. */
 static int open_table(struct source *s)
 {
     csv_open(&s->csv, &s->in);
@@ -160,8 +159,7 @@ static int open_table(struct source *s)
     }
 }
 
-/* Opens a Parquet or Arrow file. Its pages are compressed, so a document's length is limited.
- * Returns 0, or -1 with an error. */
+/* Opens a Parquet or Arrow file. Its pages are compressed, so a document's length is limited. */
 static int open_rows(struct source *s)
 {
     const struct input *in = &s->in;

@@ -344,8 +344,7 @@ static int put_unit(struct vocabulary *v, uint32_t unit, int spelled, uint32_t *
     return made < 0 ? -1 : 0;
 }
 
-/* Adds tokens for the alphabet's bytes or characters in the other spellings that occur in words.
- * Returns 0, or -1 with an error. */
+/* Adds tokens for the alphabet's bytes or characters in the other spellings that occur in words. */
 static int put_spellings(struct learner *l, const struct counted_words *words)
 {
     struct alphabet *a = l->alphabet;
@@ -454,8 +453,7 @@ static int put_known(struct learner *l, struct known *k, const char *word, size_
     return 0;
 }
 
-/* Turns the words into tokens, and puts all their pairs into the queue. Returns 0, or -1 with an
- * error. */
+/* Turns the words into tokens, and puts all their pairs into the queue. */
 static int begin_words(struct learner *l, const struct counted_words *words, struct known *known)
 {
     l->symbol_pool = mem_alloc(words->bytes.len * sizeof *l->symbol_pool);

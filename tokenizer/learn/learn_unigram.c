@@ -62,8 +62,7 @@ static struct order_rank *ranked(const struct seeds *p, double least)
     return all;
 }
 
-/* Adds the characters and the most probable of the other pieces, `wanted` in all. Returns 0, or -1
- * with an error. */
+/* Adds the characters and the most probable of the other pieces, `wanted` in all. */
 static int put_pieces(struct vocabulary *v, const struct seeds *p, const struct segments *s,
                       size_t wanted, double least)
 {

@@ -2,7 +2,6 @@
 #include "tokenizer/learn/word_counts.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 #include "common/base/again.h"
@@ -184,8 +183,7 @@ static void empty(struct word_counts *w)
     set_slots(w, FIRST_SLOTS);
 }
 
-/* Calls `put` for the words of the table in order, and empties the table. Returns 0, or -1 with an
- * error. */
+/* Calls `put` for the words of the table in order, and empties the table. */
 static int put_sorted(struct word_counts *w, word_put *put, void *ctx)
 {
     SCOPED_MEM struct sort_key *keys = sorted(&w->list);
@@ -399,8 +397,7 @@ struct merge {
     struct buf word;
 };
 
-/* Puts the least word into m->word and the sum of its counts in all runs into *count. Returns 0, or
- * -1 with an error. */
+/* Puts the least word into m->word and the sum of its counts in all runs into *count. */
 static int take_least(struct merge *m, uint64_t *count)
 {
     *count = 0;
@@ -419,8 +416,7 @@ static int take_least(struct merge *m, uint64_t *count)
     return 0;
 }
 
-/* Merges up to FAN_IN runs and calls `put` for each row of the result. Returns 0, or -1 with an
- * error. */
+/* Merges up to FAN_IN runs and calls `put` for each row of the result. */
 static int merge_runs(const int *fds, size_t count, word_put *put, void *ctx)
 {
     struct merge m = { .word = BUF_INIT };
@@ -445,8 +441,7 @@ static int merge_runs(const int *fds, size_t count, word_put *put, void *ctx)
     return result;
 }
 
-/* Merges the first FAN_IN runs into one, which is put after the last. Returns 0, or -1 with an
- * error. */
+/* Merges the first FAN_IN runs into one, which is put after the last. */
 static int merge_first(struct word_counts *w)
 {
     struct run_writer run = { file_nameless(w->folder), BUF_INIT };
@@ -477,8 +472,7 @@ static int put_chosen(void *ctx, const char *word, size_t n, uint64_t count)
     return 0;
 }
 
-/* Writes all tables as runs, merges all runs, and calls `put` for each word. Returns 0, or -1 with
- * an error. */
+/* Writes all tables as runs, merges all runs, and calls `put` for each word. */
 static int put_runs(struct word_counts **tables, size_t count, word_put *put, void *ctx)
 {
     struct word_counts *all = tables[0];

@@ -182,8 +182,7 @@ static struct unigram_best divide(const struct unigram *u, struct unigram_scratc
     return s->best[n];
 }
 
-/* Appends the ids of a run of unknown characters. The run as a whole may be a token. Returns 0, or
- * -1 with an error. */
+/* Appends the ids of a run of unknown characters. The run as a whole may be a token. */
 static int put_unknown(const struct unigram *u, const char *text, size_t n, struct ids *out)
 {
     int64_t id = vocabulary_find(u->v, text, n);
