@@ -49,12 +49,8 @@ int show_ordinal(const struct call *c, struct buf *out)
     int v;
     if (!span_number(call_at(c, 1), &v))
         return show_span(call_at(c, 1), out);
-    const char *end = v % 100 / 10 == 1 ? "th"
-                      : v % 10 == 1     ? "st"
-                      : v % 10 == 2     ? "nd"
-                      : v % 10 == 3     ? "rd"
-                                        : "th";
-    buf_addf(out, "%d%s", v, end);
+    static const char *const ends[] = { "th", "st", "nd", "rd" };
+    buf_addf(out, "%d%s", v, ends[v % 100 / 10 == 1 || v % 10 > 3 ? 0 : v % 10]);
     return 1;
 }
 

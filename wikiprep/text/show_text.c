@@ -110,6 +110,8 @@ static int put_angle(const struct call *c, int from, const char *letters, struct
         *degrees += strtod(call_at(c, from + i).s, NULL) / parts[i];
         buf_adds(out, signs[i++]);
     }
+    while (i && i < 3 && !call_at(c, from + i).n)
+        i++; /* 46|12||N has no seconds */
     struct span letter = call_at(c, from + i);
     if (!i || letter.n != 1 || !strchr(letters, *letter.s))
         return 0;

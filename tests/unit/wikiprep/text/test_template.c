@@ -198,6 +198,10 @@ Test(template, local_text)
         { "pl", "{{jang|Moon}} {{jang}} ''Sun'' {{fakt|tak|data=2010-05}} {{data|2010-05-01}}",
           "ang. Moon ang. Sun tak 1 maja 2010" },
         { "nl", "{{citaat|Ja|Ik}} {{en}} {{aut|Naam}}", "Ja\n— Ik\n(en) Naam" },
+        { "it", "{{M|1|M|Hz}}, {{M|61.000||km/h}}, {{M|2|e=8|-|-}}, {{M|5|u=km}}, {{M||k|m}}",
+          "1 MHz, 61.000 km/h, 2×10⁸, 5 km, km" },
+        { "uk", "{{ДН|14|3|1854|2}}, {{ДС|10|3|1861|26|2}}, {{OldStyleDate|12|жовтня||30|вересня}}",
+          "2 [14] березня 1854, 26 лютого [10 березня] 1861, 30 вересня [12 жовтня]" },
         { "it", "{{lingue|de|en}} Sito {{ALB}} {{Russo|луна|luna}}",
           "(DE, EN) Sito Albania russo: луна, luna" },
         { "ja", "{{ウィキ座標度分秒|41|21|07|N|139|47|57|E|type:landmark}} {{USA}} a {{en icon}}",
@@ -275,6 +279,7 @@ Test(template, inline_text)
           "a b c Moon France U+2022 •");
     CHECK("{{USS|Hornet|CV-12|6}}, {{USS|Hornet|CV-12}}, {{HMS|Ajax|22|2}}, {{ship|SS|Oria}}",
           "Hornet, USS Hornet (CV-12), HMS Ajax, SS Oria");
+    CHECK("{{coord|29|53||N|48|||E}}", "29°53′N 48°E");
     CHECK("({{coord|46|12|N|10|5|E}}; {{coord|32.7|-86.7|display=inline,title}})",
           "(46°12′N 10°5′E; 32.7°N 86.7°W)");
 }
