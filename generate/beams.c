@@ -72,7 +72,7 @@ void beams_release(struct beams *b)
 static void add_text(struct text *text, const struct generator *g, uint32_t id)
 {
     size_t n;
-    const char *bytes = tokenizer_token(g->tokenizer, id, &n);
+    const char *bytes = tokenizer_text(g->tokenizer, id, &n);
     if (bytes && !generator_ends(g, id))
         text_add(text, bytes, n);
 }

@@ -87,7 +87,7 @@ static void add_token(struct buf *line, const struct generate *given, const stru
 {
     SCOPED(buf) text = BUF_INIT;
     size_t n;
-    const char *bytes = tokenizer_token(given->g.tokenizer, p->id, &n);
+    const char *bytes = tokenizer_text(given->g.tokenizer, p->id, &n);
     if (bytes)
         utf8_repair(&text, bytes, n);
     buf_addf(line, "{\"id\": %u, \"text\": ", p->id);

@@ -247,7 +247,7 @@ static enum finish add_token(struct generator *g, struct generation *one, uint32
     size_t n;
     if (generator_ends(g, id))
         return FINISH_END_OF_TEXT;
-    const char *bytes = tokenizer_token(g->tokenizer, id, &n);
+    const char *bytes = tokenizer_text(g->tokenizer, id, &n);
     if (bytes)
         text_add(&one->text, bytes, n);
     if (one->text.stopped)

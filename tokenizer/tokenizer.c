@@ -274,6 +274,12 @@ static const struct decoder_table *decoder_table(const struct tokenizer *t)
     return lazy->table;
 }
 
+const char *tokenizer_text(const struct tokenizer *t, uint32_t id, size_t *len)
+{
+    const struct decoder_table *table = t->v.decoder && id < t->v.count ? decoder_table(t) : NULL;
+    return table ? decoder_table_text(table, id, len) : tokenizer_token(t, id, len);
+}
+
 /* Decodes by running the steps of the vocabulary's decoder. Returns 0, or -1 with an error. */
 static int decode_steps(const struct tokenizer *t, const uint32_t *ids, size_t n, struct buf *out)
 {

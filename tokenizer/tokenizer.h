@@ -77,6 +77,9 @@ int64_t tokenizer_role(const struct tokenizer *t, enum tokenizer_role role); /* 
 /* Returns the bytes of a token, which are not NUL-terminated; *len is their number. Returns NULL
  * if id is out of range or has no token. */
 const char *tokenizer_token(const struct tokenizer *t, uint32_t id, size_t *len);
+/* The same, of what the token adds to the text of tokens before it: " the" for "▁the". It may be a
+ * part of a character. */
+const char *tokenizer_text(const struct tokenizer *t, uint32_t id, size_t *len);
 int tokenizer_is_special(const struct tokenizer *t,
                          uint32_t id); /* 0, too, if id is out of range */
 /* Returns the id of the token with exactly these bytes, -1 if there is none. */

@@ -483,6 +483,11 @@ void decoder_table_leave_out(struct decoder_table *t, uint32_t id)
     spellings_set_hole(&t->inner, id);
 }
 
+const char *decoder_table_text(const struct decoder_table *t, uint32_t id, size_t *n)
+{
+    return spellings_get(&t->inner, id, n);
+}
+
 void decoder_table_free(struct decoder_table *t)
 {
     if (!t)

@@ -47,6 +47,10 @@ void decoder_table_free(struct decoder_table *t);
 /* Decodes without this id from now on, as if it were not among the ids. */
 void decoder_table_leave_out(struct decoder_table *t, uint32_t id);
 
+/* Returns what a token adds to the text of others before it, and sets *n to its length in bytes;
+ * NULL if the id is left out. */
+const char *decoder_table_text(const struct decoder_table *t, uint32_t id, size_t *n);
+
 /* Appends the text of n ids, exactly as decoder_run does. Returns n. If one of the ids has no name,
  * returns the index of the first one and appends nothing. */
 size_t decoder_table_run(const struct decoder_table *t, const uint32_t *ids, size_t n,

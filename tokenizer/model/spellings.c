@@ -48,14 +48,18 @@ void spellings_set_hole(struct spellings *s, size_t id)
     s->items[id].len = SPELLING_HOLE;
 }
 
-/* Appends the text of an entry with SPELLING_LONG. */
-static void put_long(const struct spellings *s, const struct spelling *item, struct buf *out)
+const char *spellings_get(const struct spellings *s, uint32_t id, size_t *n)
 {
+    const struct spelling *item = &s->items[id];
     uint64_t at;
     uint32_t len;
+    *n = item->len == SPELLING_BYTE ? 1 : item->len;
+    if (item->len != SPELLING_LONG)
+        return item->len == SPELLING_HOLE ? NULL : item->text;
     memcpy(&at, item->text, PLACE);
     memcpy(&len, item->text + PLACE, LENGTH);
-    buf_add(out, s->longer.data + at, len);
+    *n = len;
+    return s->longer.data + at;
 }
 
 /* Returns 1 if ids[i] is a byte token for an ASCII character and ids[i + 1] is there and is no byte
@@ -98,7 +102,9 @@ size_t spellings_put(const struct spellings *s, const uint32_t *ids, size_t n, s
             continue;
         if (ids[i] >= s->count || s->items[ids[i]].len != SPELLING_LONG)
             break;
-        put_long(s, &s->items[ids[i++]], out);
+        size_t width;
+        const char *text = spellings_get(s, ids[i++], &width);
+        buf_add(out, text, width);
     }
     return i;
 }

@@ -35,6 +35,10 @@ int spellings_set(struct spellings *s, size_t id, const char *text, size_t n);
 void spellings_set_byte(struct spellings *s, size_t id, unsigned char byte);
 void spellings_set_hole(struct spellings *s, size_t id);
 
+/* Returns the text of a token, or its byte, which is not NUL-terminated, and sets *n to its length;
+ * NULL for a hole. */
+const char *spellings_get(const struct spellings *s, uint32_t id, size_t *n);
+
 /* Appends the texts of ids[0..n) to `out`, up to the first id that has none: one that is a hole,
  * not in the table, or a byte, except an ASCII character between other texts. The caller has no
  * byte token before ids[0]. Returns the number of ids before it. */
