@@ -8,7 +8,7 @@
  *
  *     right  the sum of log p of the good sentence's tokens is not less than that of the bad one's
  *
- * A sentence longer than the model's positions is cut at its beginning.
+ * A sentence with more tokens than the model has positions is refused.
  */
 #include "eval/evaluate_commands.h"
 

@@ -182,8 +182,8 @@ static void say_latency(struct generate *given, const struct generation *one, do
 
 /* ---- where prompts come from ---------------------------------------------------------------- */
 
-/* Sets *text and *n to the text of an operand. "-" means all of stdin, without its last line end.
- * Returns 1, or -1 with an error. */
+/* Sets *text and *n to the text of an operand. "-" means all of stdin, without a byte order mark
+ * and its last line end. Returns 1, or -1 with an error. */
 static int feed_operand(struct feed *f, const char *operand, const char **text, size_t *n)
 {
     *text = operand;
@@ -193,10 +193,11 @@ static int feed_operand(struct feed *f, const char *operand, const char **text, 
     buf_clear(&f->text);
     if (file_read_any("-", &f->text) < 0)
         return -1;
-    if (f->text.len && f->text.data[f->text.len - 1] == '\n')
-        buf_truncate(&f->text, f->text.len - 1);
-    *text = f->text.data;
-    *n = f->text.len;
+    const size_t mark = utf8_mark(f->text.data, f->text.len);
+    *text = f->text.data + mark;
+    *n = f->text.len - mark;
+    for (const char *end = "\n\r"; *end; end++)
+        *n -= *n && (*text)[*n - 1] == *end;
     return 1;
 }
 

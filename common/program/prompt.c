@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/base/linked.h"
+#include "common/base/utf8.h"
 #include "common/files/file.h"
 
 #define TEXT_OF(number)       #number
@@ -20,6 +21,7 @@ struct prompt {
     History *history;
     struct buf kept; /* path of the history file; empty: none */
     struct input in;
+    int begun; /* 1: the first line was read */
 };
 
 volatile sig_atomic_t prompt_interrupted;
@@ -165,9 +167,12 @@ int prompt_read(struct prompt *p, const char **line, size_t *n)
     if (p->edit)
         return read_terminal(p, line, n);
     int more = input_line(&p->in, &next, n);
-    if (more > 0 && *n && next[*n - 1] == '\r')
+    const size_t mark = more > 0 && !p->begun ? utf8_mark(next, *n) : 0;
+    p->begun = 1;
+    *n -= mark;
+    if (more > 0 && *n && next[mark + *n - 1] == '\r')
         --*n;
-    *line = next;
+    *line = next + mark;
     return more;
 }
 

@@ -25,7 +25,8 @@ struct prompt *prompt_open(const char *program, const char *ask, int keep);
 int prompt_close(struct prompt *p);
 int prompt_interactive(const struct prompt *p); /* 1: input is a terminal */
 
-/* Reads the next line, and sets *line and *n to it without its line end. *line is valid until the
+/* Reads the next line, and sets *line and *n to it without its line end and, if it is the first one
+ * of a pipe or file, without a byte order mark. *line is valid until the
  * next call. Returns 1, 0 at the end, or -1 with an error. */
 int prompt_read(struct prompt *p, const char **line, size_t *n);
 /* Returns 1 if prompt_read would not have to wait for its first byte, 0 if it would. At a terminal
