@@ -4,8 +4,8 @@
  *
  * Input: the JSON lines of choices.h. All lines of a file have the same form.
  *
- * Context and choice are encoded together. The tokens after those of the context alone belong to
- * the choice; so does white space at the end of the context. If the context is empty, the token
+ * The context is encoded alone, and with the choice: the tokens that it has more then belong to the
+ * choice. So does white space at the end of the context. If the context is empty, the token
  * that begins a text (framed.h) takes its place. A sequence longer than the model's positions is
  * cut at its beginning.
  *
@@ -119,15 +119,15 @@ static int pick_examples(struct choice *c)
 
 /* ---- windows -------------------------------------------------------------------------------- */
 
-/* Appends the ids of head, context and ending to g->ids. Sets *from to the index in g->ids of the
- * ending's first id. */
+/* Appends the ids of head and context, and those that these have more with the ending, to g->ids.
+ * Sets *from to the index in g->ids of the ending's first id. */
 static int encode_option(struct items *g, const struct buf *head, const struct choices_option *o,
                          size_t *from)
 {
     const struct choice *c = g->ctx;
     const struct tokenizer *t = c->subject.tokenizer;
     struct encoder *e = c->subject.encoder;
-    SCOPED(ids) context = { 0 };
+    SCOPED(ids) all = { 0 };
     SCOPED(buf) whole = BUF_INIT;
     size_t begin = g->ids.count, own, width;
     buf_add(&whole, head->data, head->len);
@@ -137,9 +137,13 @@ static int encode_option(struct items *g, const struct buf *head, const struct c
         own -= width;
     buf_add(&whole, o->ending.data, o->ending.len);
     if (own) {
-        const int failed = framed_encode(t, e, whole.data, own, &context) < 0;
-        *from = begin + context.count;
-        return failed ? -1 : framed_encode(t, e, whole.data, whole.len, &g->ids);
+        if (framed_encode(t, e, whole.data, own, &g->ids) < 0 ||
+            framed_encode(t, e, whole.data, whole.len, &all) < 0)
+            return -1;
+        *from = g->ids.count;
+        own = *from - begin;
+        ids_append(&g->ids, all.data + own, all.count > own ? all.count - own : 0);
+        return 0;
     }
     const int64_t start = framed_start(t);
     if (start < 0)

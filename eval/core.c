@@ -190,8 +190,8 @@ static int judge_question(struct core *c, uint64_t index, size_t chosen, int rig
     return report_print(&r);
 }
 
-/* Adds the windows of the sequences. Tokens that all options share are not scored. An option of
- * which nothing is left has no window. */
+/* Adds the windows of the sequences. Tokens that all options share are not scored, or, of a schema,
+ * these alone. An option of which nothing is left has no window; equal contexts have none. */
 static int add_windows(struct items *g, const struct sequences *s)
 {
     struct core *c = g->ctx;
@@ -199,6 +199,8 @@ static int add_windows(struct items *g, const struct sequences *s)
     size_t shared = common_tokens(g, s, kind == CORE_SCHEMA), added = 0;
     for (size_t i = kind == CORE_LANGUAGE; i < s->count; i++) {
         size_t scored = kind == CORE_SCHEMA ? shared : length_of(s, i) - shared;
+        if (scored == length_of(s, i))
+            scored = 0;
         if (scored && add_window(g, s, i, scored) < 0)
             return -1;
         added += scored > 0;
