@@ -233,8 +233,6 @@ def check_characters(folder):
         compare(f"BPE {options}", t, folder)
         t.decoder = d.BPEDecoder("</w>")
         compare(f"BPE {options}, BPEDecoder", t, folder)
-        t.decoder = d.CTC("<s>", "the", True)
-        compare(f"BPE {options}, CTC", t, folder)
 
 
 def check_byte_affixes(folder):

@@ -15,16 +15,15 @@ enum decoder_kind {
     DECODE_WORDPIECE,
     DECODE_METASPACE,
     DECODE_BPE,
-    DECODE_CTC,
     DECODE_REPLACE,
     DECODE_STRIP,
 };
 
 struct decoding {
     enum decoder_kind kind;
-    struct step replace;      /* of DECODE_REPLACE */
-    struct buf text, content; /* the string to search for, and its replacement */
-    int keep_first;           /* DECODE_METASPACE: keep the spaces of the first string */
+    struct step replace; /* of DECODE_REPLACE */
+    struct buf text;     /* the string to search for */
+    int keep_first;      /* DECODE_METASPACE: keep the spaces of the first string */
     int cleanup;
     int64_t start, stop; /* DECODE_STRIP: largest number of occurrences removed at each end */
 };
@@ -60,7 +59,6 @@ void decoder_free(struct decoder *d)
     for (size_t i = 0; i < d->count; i++) {
         step_release(&d->items[i].replace);
         buf_release(&d->items[i].text);
-        buf_release(&d->items[i].content);
     }
     free(d->items);
     free(d);
@@ -106,11 +104,6 @@ static int read_fields(struct decoding *d, const struct js *value)
         return read_text(&d->text, value, "prefix", "##");
     case DECODE_METASPACE: return read_metaspace(d, value);
     case DECODE_BPE: return read_text(&d->text, value, "suffix", "</w>");
-    case DECODE_CTC:
-        d->cleanup = js_flag(value, "cleanup", 1);
-        if (read_text(&d->content, value, "word_delimiter_token", "|") < 0)
-            return -1;
-        return read_text(&d->text, value, "pad_token", "<pad>");
     case DECODE_REPLACE: return steps_read_replace(&d->replace, value);
     case DECODE_STRIP: return read_strip(d, value);
     default: return 0;
@@ -127,7 +120,6 @@ static int read_decoder(struct decoder *d, const struct js *value)
         [DECODE_WORDPIECE] = "WordPiece",
         [DECODE_METASPACE] = "Metaspace",
         [DECODE_BPE] = "BPEDecoder",
-        [DECODE_CTC] = "CTC",
         [DECODE_REPLACE] = "Replace",
         [DECODE_STRIP] = "Strip",
     };
@@ -146,9 +138,7 @@ static int read_decoder(struct decoder *d, const struct js *value)
     if (kind == NAMES)
         return err_set("decoder '%s' is not supported", type ? type : "?");
     struct decoding *item = &mem_next(d->items, d->count, d->cap);
-    *item = (struct decoding){ .kind = (enum decoder_kind)kind,
-                               .text = BUF_INIT,
-                               .content = BUF_INIT };
+    *item = (struct decoding){ .kind = (enum decoder_kind)kind, .text = BUF_INIT };
     return read_fields(item, value) < 0 ? err_in("decoder %s", type) : 0;
 }
 
@@ -157,9 +147,7 @@ struct decoder *decoder_new(const struct js *value)
     struct decoder *d = mem_zalloc(1, sizeof *d);
     if (!value || js_is_null(value)) {
         mem_grow(d->items, d->cap, 1);
-        d->items[d->count++] = (struct decoding){ .kind = DECODE_JOIN,
-                                                  .text = BUF_INIT,
-                                                  .content = BUF_INIT };
+        d->items[d->count++] = (struct decoding){ .kind = DECODE_JOIN, .text = BUF_INIT };
     } else if (read_decoder(d, value) < 0) {
         decoder_free(d);
         return NULL;
@@ -201,18 +189,6 @@ static void decode_wordpiece(const struct decoding *d, const char *text, size_t 
         clean_up_spaces(out, word.data, word.len);
     else
         buf_add(out, word.data, word.len);
-}
-
-static void decode_ctc(const struct decoding *d, const char *text, size_t n, struct buf *out)
-{
-    SCOPED(buf) kept = BUF_INIT, clean = BUF_INIT;
-    buf_add_replaced(&kept, text, n, d->text.data, d->text.len, "", 0);
-    if (d->cleanup) {
-        clean_up_spaces(&clean, kept.data, kept.len);
-        buf_add_replaced(out, clean.data, clean.len, d->content.data, d->content.len, " ", 1);
-    } else {
-        buf_add(out, kept.data, kept.len);
-    }
 }
 
 static int replace(const struct step *step, const char *text, size_t n, struct buf *out)
@@ -264,7 +240,6 @@ static int decode_one(const struct decoding *d, const char *text, size_t n, size
     case DECODE_BPE:
         buf_add_replaced(out, text, n, d->text.data, d->text.len, " ", i + 1 < count);
         return 0;
-    case DECODE_CTC: decode_ctc(d, text, n, out); return 0;
     case DECODE_REPLACE: return replace(&d->replace, text, n, out);
     default: strip(d, text, n, out); return 0;
     }
@@ -332,13 +307,6 @@ static void fall_back(const struct strings *from, struct strings *to)
     put_bytes(&bytes, to);
 }
 
-static int same_as_before(const struct strings *s, size_t i)
-{
-    size_t begin = i ? s->ends[i - 1] : 0, before = i > 1 ? s->ends[i - 2] : 0;
-    return i && s->ends[i] - begin == begin - before &&
-           !memcmp(s->text.data + begin, s->text.data + before, begin - before);
-}
-
 static int decode_step(const struct decoding *d, const struct strings *from, struct strings *to)
 {
     if (d->kind == DECODE_FUSE || d->kind == DECODE_BYTE_LEVEL) {
@@ -351,14 +319,10 @@ static int decode_step(const struct decoding *d, const struct strings *from, str
     }
     size_t begin = 0;
     for (size_t i = 0; i < from->count; begin = from->ends[i++]) {
-        size_t before = to->text.len;
-        if (d->kind == DECODE_CTC && same_as_before(from, i))
-            continue;
         if (decode_one(d, from->text.data + begin, from->ends[i] - begin, i, from->count,
                        &to->text) < 0)
             return -1;
-        if (d->kind != DECODE_CTC || to->text.len > before)
-            strings_end(to);
+        strings_end(to);
     }
     return 0;
 }
