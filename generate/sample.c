@@ -54,24 +54,16 @@ int sampler_bias_parse(struct sampler_bias *out, const char *text)
 
 /* ---- penalties ---------------------------------------------------------------------------- */
 
-/* Applies the repetition penalty to logits[], once for each distinct token of ids[0..n). */
-static void penalize_repetition(struct sampler *s, float *logits, const uint32_t *ids, size_t n)
-{
-    float penalty = (float)s->repetition_penalty;
-    for (size_t i = 0; i < n; i++) {
-        float *l = &logits[ids[i]];
-        if (!s->seen[ids[i]])
-            *l = *l > 0 ? *l / penalty : *l * penalty;
-        s->seen[ids[i]] = 1;
-    }
-    for (size_t i = 0; i < n; i++)
-        s->seen[ids[i]] = 0;
-}
-
-static void penalize_presence(struct sampler *s, float *logits, const uint32_t *ids, size_t n)
+/* Subtracts `each` from the logit of each token of ids[0..n), as often as it occurs. Once for each
+ * distinct token, subtracts `once`, and divides a positive logit by `factor`, or multiplies a
+ * negative one. */
+static void penalize(struct sampler *s, float *logits, const uint32_t *ids, size_t n, double factor,
+                     double once, double each)
 {
     for (size_t i = 0; i < n; i++) {
-        logits[ids[i]] -= (float)s->frequency + (s->seen[ids[i]] ? 0 : (float)s->presence);
+        float *l = &logits[ids[i]], by = s->seen[ids[i]] ? 1 : (float)factor;
+        *l -= (float)each + (s->seen[ids[i]] ? 0 : (float)once);
+        *l = *l > 0 ? *l / by : *l * by;
         s->seen[ids[i]] = 1;
     }
     for (size_t i = 0; i < n; i++)
@@ -86,9 +78,9 @@ void sampler_adjust(struct sampler *s, float *logits, int64_t V, const struct sa
     for (size_t i = 0; i < s->bias_count; i++)
         logits[s->biases[i].id] += s->biases[i].bias;
     if (s->repetition_penalty != 1)
-        penalize_repetition(s, logits, text->ids + begin, window);
+        penalize(s, logits, text->ids + begin, window, s->repetition_penalty, 0, 0);
     if (s->presence != 0 || s->frequency != 0)
-        penalize_presence(s, logits, text->ids + made, text->n - made);
+        penalize(s, logits, text->ids + made, text->n - made, 1, s->presence, s->frequency);
 }
 
 /* ---- the largest logits ------------------------------------------------------------------- */

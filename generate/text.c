@@ -18,21 +18,17 @@ void text_release(struct text *t)
 
 /* ---- characters --------------------------------------------------------------------------- */
 
-/* Returns 1 if s[0..n) is the beginning of a valid character and lacks only continuation bytes.
- * Each range that a lead byte allows for the second byte holds 0x80 or 0xBF, so one of the two
- * completes it. */
+/* Returns 1 if s[0..n), n <= 3, is the beginning of a valid character and lacks only continuation
+ * bytes. Each range that a lead byte allows for the second byte holds 0x80 or 0xBF, so one of the
+ * two completes it. */
 static int is_unfinished(const char *s, size_t n)
 {
-    unsigned char lead = (unsigned char)*s, c[4];
-    size_t width = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC0 ? 2 : 1;
-    if (n >= width)
-        return 0;
-    memcpy(c, s, n);
-    memset(c + n, 0x80, width - n);
-    if (utf8_valid((char *)c, width) == width)
-        return 1;
-    memset(c + n, 0xBF, width - n);
-    return utf8_valid((char *)c, width) == width;
+    char low[6], high[6];
+    memset(low, 0x80, sizeof low);
+    memset(high, 0xBF, sizeof high);
+    memcpy(low, s, n);
+    memcpy(high, s, n);
+    return utf8_valid(low, sizeof low) > n || utf8_valid(high, sizeof high) > n;
 }
 
 /* Returns the number of bytes at the end that are the beginning of a character. */
