@@ -416,12 +416,15 @@ static int fill(struct spellings *to, const struct decoder_table *t, const struc
 struct decoder_table *decoder_table_new(const struct decoder *d, struct strings *names)
 {
     static const struct decoder joining = { NULL, 0, 0 };
-    size_t alone = 0, at;
     d = d ? d : &joining;
+    /* a Metaspace changes no names of bytes, so it may stand behind a ByteFallback, too */
+    const int behind = d->count == 2 && is_at(d, 0, DECODE_BYTE_FALLBACK) &&
+                       is_at(d, 1, DECODE_METASPACE);
+    size_t alone = behind ? 2 : 0, at;
     while (alone < d->count && is_alone(&d->items[alone]))
         alone++;
-    int falls_back = is_at(d, alone, DECODE_BYTE_FALLBACK);
-    at = alone + (size_t)falls_back;
+    int falls_back = behind || is_at(d, alone, DECODE_BYTE_FALLBACK);
+    at = alone + (size_t)(falls_back && !behind);
     int repairs = is_at(d, at, DECODE_BYTE_LEVEL), joins = repairs || is_at(d, at, DECODE_FUSE);
     at += (size_t)joins;
     size_t strips = at;

@@ -51,7 +51,8 @@ void decoder_table_leave_out(struct decoder_table *t, uint32_t id);
  * NULL if the id is left out. */
 const char *decoder_table_text(const struct decoder_table *t, uint32_t id, size_t *n);
 
-/* Appends the text of n ids, exactly as decoder_run does. Returns n. If one of the ids has no name,
+/* Appends the text of n ids, as decoder_run does; but a Metaspace behind a ByteFallback does not
+ * replace what byte tokens spell. Returns n. If one of the ids has no name,
  * returns the index of the first one and appends nothing. */
 size_t decoder_table_run(const struct decoder_table *t, const uint32_t *ids, size_t n,
                          struct buf *out);
