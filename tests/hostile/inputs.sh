@@ -340,3 +340,12 @@ case_variant_words_that_nearly_fit() {
     succeeds wikiprep --variant zh-tw page.xml
     check test "$(grep -o 'a*' stdout | head -1 | wc -c)" = 1000001
 }
+
+# Each closing tag of a page is looked for once.
+case_many_tags() {
+    page() { printf '<mediawiki><page><title>A</title><ns>0</ns><id>1</id><revision><text>' && cat && echo '</text></revision></page></mediawiki>'; }
+    { yes 'a&lt;pre>b&lt;/pre>' || :; } | head -50000 | page >lines.xml
+    { { yes '&lt;poem>' || :; } | head -50000 | tr -d '\n' && echo '&lt;/poem>'; } | page >poem.xml
+    { { yes '&lt;pre>' || :; } | head -50000 | tr -d '\n' && printf '\n\n&lt;pre>&lt;/pre>\n'; } | page >again.xml
+    for page in lines poem again; do succeeds wikiprep -q $page.xml; done
+}

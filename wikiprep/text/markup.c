@@ -237,7 +237,7 @@ void markup_strip(struct markup *m, const char *text, size_t n, struct buf *out)
     m->in_lead = n > 0 && *text != '=';
     buf_clear(&m->targets);
     buf_clear(&m->codes);
-    memset(m->no_close, 0, markup_tag_count());
+    memset(m->unclosed, 0, markup_tag_count() * sizeof *m->unclosed);
     if (m->options->categories)
         buf_clear(m->options->categories);
     buf_clear(out);
@@ -257,7 +257,7 @@ struct markup *markup_new(const struct wikitext_options *options)
 {
     struct markup *m = mem_zalloc(1, sizeof *m);
     m->options = options;
-    m->no_close = mem_zalloc(markup_tag_count(), 1);
+    m->unclosed = mem_zalloc(markup_tag_count(), sizeof *m->unclosed);
     buf_init(&m->rendered);
     buf_init(&m->targets);
     buf_init(&m->codes);
@@ -282,7 +282,7 @@ void markup_free(struct markup *m)
     free(m->stack);
     free(m->pipes);
     free(m->arguments);
-    free(m->no_close);
+    free(m->unclosed);
     buf_release(&m->rendered);
     buf_release(&m->targets);
     buf_release(&m->codes);

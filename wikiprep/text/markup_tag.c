@@ -114,10 +114,11 @@ static const char *on_comment(struct markup *m, const char *s)
 static const char *find_close(struct markup *m, const char *s, const struct tag *tag,
                               const char **after)
 {
-    unsigned char *none = &m->no_close[tag - tags];
-    const char *close = *none ? NULL : tag_find_close(s, m->end, tag->name, after);
-    if (!close && !*none)
-        *none = *after == m->end;
+    const char **open = &m->unclosed[tag - tags];
+    if (*open && s < *open)
+        return NULL;
+    const char *close = tag_find_close(s, m->end, tag->name, after);
+    *open = close ? NULL : *after;
     return close;
 }
 
@@ -372,7 +373,7 @@ static const char *on_whole_tag(struct markup *m, const char *s, const struct ta
     case BLOCK: return on_block(m, s, tag, closing);
     case HEADING: on_heading(m, tag->name[1] - '0', closing); return s;
     case POEM:
-        m->in_poem = !closing && !empty && find_close(m, s, tag, &after);
+        m->in_poem = !closing && !empty && (m->in_poem || find_close(m, s, tag, &after));
         markup_put(m, MARKUP_BREAK);
         return m->in_poem ? span_past(s, m->end, ":") : s;
     case TABLE: markup_put(m, closing ? MARKUP_TABLE_END : MARKUP_TABLE); return s;

@@ -42,13 +42,13 @@ struct markup {
     struct span *arguments;
     size_t arguments_cap;
     struct buf rendered;
-    unsigned char *no_close; /* per tag: 1 if the rest of the text has no closing tag */
-    int no_comment_close;    /* 1 if the rest of the text has no "-->" */
-    size_t heading;          /* output offset of the text of an open <h2>; 0: none is open */
-    int heading_level;       /* its level: 2 for <h2> */
-    int in_poem;             /* inside <poem>: keep line breaks */
-    int in_gallery;          /* the text is a file of a gallery, whose caption may be one word */
-    int in_lead;             /* before the first heading */
+    const char **unclosed; /* per tag: an element that begins before here is not closed; or NULL */
+    int no_comment_close;  /* 1 if the rest of the text has no "-->" */
+    size_t heading;        /* output offset of the text of an open <h2>; 0: none is open */
+    int heading_level;     /* its level: 2 for <h2> */
+    int in_poem;           /* inside <poem>: keep line breaks */
+    int in_gallery;        /* the text is a file of a gallery, whose caption may be one word */
+    int in_lead;           /* before the first heading */
     struct span *references; /* attributes and content of each reference with content, if wanted */
     size_t reference_count, references_cap;
     struct buf targets; /* targets of links with a label, if links are wanted; with NUL */
@@ -122,7 +122,7 @@ const char *markup_on_close_brace(struct markup *m, const char *s);
 /* ---- markup_tag.c: <…> --------------------------------------------------------------------- */
 
 const char *markup_on_tag(struct markup *m, const char *s);
-size_t markup_tag_count(void); /* the size of m->no_close */
+size_t markup_tag_count(void); /* the size of m->unclosed */
 
 /* Returns the position after the comments that begin at s, or s if there are none. */
 const char *markup_skip_comments(struct markup *m, const char *s);

@@ -118,16 +118,19 @@ const char *tag_find_close(const char *s, const char *end, const char *name, con
 {
     size_t len = strlen(name);
     int shown = !strcmp(name, "nowiki") || !strcmp(name, "pre");
-    const char *lf = bytes_find(s, end, "\n\n", shown ? 2 : 1);
+    const char *from = s; /* no such line end is before it: each byte is searched once */
     for (; (s = memchr(s, '<', (size_t)(end - s))); s++) {
         int closing = s + 1 < end && s[1] == '/';
         const char *p = s + 1 + closing;
         if ((size_t)(end - p) <= len || strncasecmp(p, name, len))
             continue;
         p += len;
-        if (!closing && lf && s > lf && begins_again(name, p, end)) {
-            *after = s;
-            return NULL;
+        if (!closing && begins_again(name, p, end)) {
+            if (bytes_find(from, s, "\n\n", shown ? 2 : 1)) {
+                *after = s;
+                return NULL;
+            }
+            from = s;
         }
         while (closing && p < end && isspace((unsigned char)*p))
             p++;
