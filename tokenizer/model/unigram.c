@@ -182,12 +182,13 @@ static struct unigram_best divide(const struct unigram *u, struct unigram_scratc
     return s->best[n];
 }
 
-/* Appends the ids of a run of unknown characters. The run as a whole may be a token. */
+/* Appends the ids of a run of unknown characters. The run as a whole may be a token, if it is not
+ * hidden. */
 static int put_unknown(const struct unigram *u, const char *text, size_t n, struct ids *out)
 {
     int64_t id = vocabulary_find(u->v, text, n);
     size_t known = 0;
-    if (id >= 0 && u->v->tokens[id].in_model) {
+    if (id >= 0 && u->v->tokens[id].in_model && !is_hidden(u, (uint32_t)id)) {
         ids_add(out, (uint32_t)id);
         return 0;
     }
