@@ -11,6 +11,7 @@
 #pragma once
 
 #include "common/base/std.h"
+#include "common/base/utf8.h"
 
 struct lines {
     const char *at, *end; /* the rest of the text, not read yet */
@@ -37,11 +38,14 @@ static inline int lines_next(struct lines *l)
     return 1;
 }
 
-/* As lines_next, but also drops CRs at the line's end. */
+/* As lines_next, but also drops CRs at the line's end, and a byte order mark before the first. */
 static inline int lines_next_text(struct lines *l)
 {
     if (!lines_next(l))
         return 0;
+    const size_t mark = l->number == 1 ? utf8_mark(l->line, l->len) : 0;
+    l->line += mark;
+    l->len -= mark;
     while (l->len && l->line[l->len - 1] == '\r')
         l->len--;
     return 1;
