@@ -2,6 +2,7 @@
 #include "textclean/commands.h"
 
 #include "common/base/le.h"
+#include "common/base/lines.h"
 #include "common/base/xxh64.h"
 #include "common/files/paths.h"
 #include "textclean/firsts.h"
@@ -97,18 +98,23 @@ struct found {
 /* ---- parts of a text ------------------------------------------------------------------------- */
 
 /* Sets *part to the next line or paragraph from *at on, without white space at its ends, and *at to
- * the start of the one after it. Returns 1, or 0 at the end of the text. */
+ * the start of the one after it. Paragraphs end behind lines of white space. Returns 1, or 0 at the
+ * end of the text. */
 static int next_part(enum by by, const struct buf *text, size_t *at, struct span *part)
 {
-    const char *s = text->data + *at, *end = text->data + text->len;
-    const char *gap = by == BY_LINE ? "\n" : "\n\n";
-    if (*at == text->len)
+    const char *s = text->data + *at;
+    struct lines l = LINES_OF(s, text->len - *at), ahead;
+    if (!lines_next(&l))
         return 0;
-    const char *stop = bytes_find(s, end, gap, strlen(gap));
-    *part = whitespace_strip(s, (size_t)((stop ? stop : end) - s));
-    for (stop = stop ? stop + strlen(gap) : end; by == BY_PARAGRAPH && stop < end && *stop == '\n';)
-        stop++;
-    *at = (size_t)(stop - text->data);
+    int blank = !whitespace_strip(l.line, l.len).n;
+    for (ahead = l; by == BY_PARAGRAPH && lines_next(&ahead); l = ahead) {
+        const int is = !whitespace_strip(ahead.line, ahead.len).n;
+        if (blank && !is)
+            break;
+        blank = is;
+    }
+    *part = whitespace_strip(s, (size_t)(l.at - s));
+    *at = (size_t)(l.at - text->data);
     return 1;
 }
 
