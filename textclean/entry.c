@@ -26,7 +26,8 @@ void entry_release(struct entry *r)
 int entries_open(struct entries *s, char *const *paths, int count, enum entry_format format,
                  const char *field)
 {
-    *s = (struct entries){ .format = format, .field = field, .sentences = -1 };
+    const int any = format == ENTRY_TEXT || format == ENTRY_LINES;
+    *s = (struct entries){ .format = format, .any = any, .field = field, .sentences = -1 };
     return paths_expand(&s->paths, paths, count);
 }
 
@@ -63,7 +64,7 @@ static int recognise(struct entries *s)
         kind = "Parquet";
     if (kind && s->format != ENTRY_LINES)
         return err_set("%s: not text but %s", s->in.path, kind);
-    if (s->format == ENTRY_LINES || (s->format == ENTRY_TEXT && s->count == 0))
+    if (s->any)
         return 0;
     enum entry_format found = rows                                  ? ENTRY_PARQUET
                               : kinds_is_documents(text, (size_t)n) ? ENTRY_DOCUMENTS

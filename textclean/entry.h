@@ -54,6 +54,7 @@ struct entries {
     struct file_names paths;
     size_t next; /* file to open next */
     enum entry_format format;
+    int any; /* the user says that each file, or each line, is a document, whatever it has */
     const char *field;
     struct input in; /* path NULL: no file is open */
     struct packed packed;
