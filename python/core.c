@@ -202,7 +202,9 @@ static int read_text(struct text *t, PyObject *from)
     } else if (PyObject_GetBuffer(from, t->view, PyBUF_SIMPLE) == 0) {
         t->bytes = t->view->buf;
         t->n = t->view->len;
-        return 0;
+        if (t->view->itemsize == 1)
+            return 0;
+        PyErr_Format(PyExc_TypeError, "a text is a str or bytes, not %R", Py_TYPE(from));
     }
     text_release(t);
     *t = (struct text){ 0 };
@@ -228,9 +230,11 @@ static int out_of_range(const struct numbers *a)
     return -1;
 }
 
+/* Sets an exception, unless there is one that is no TypeError: from the caller's object. */
 static int no_numbers(const struct numbers *a)
 {
-    PyErr_Format(the.error, "%s are whole numbers in one dimension", a->what);
+    if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_TypeError))
+        PyErr_Format(the.error, "%s are whole numbers in one dimension", a->what);
     return -1;
 }
 
@@ -268,10 +272,8 @@ static int add_object(struct numbers *a, PyObject *item)
     OWNED *whole = PyLong_CheckExact(item) ? Py_NewRef(item)
                    : PyBool_Check(item)    ? NULL
                                            : PyNumber_Index(item);
-    if (!whole) {
-        PyErr_Clear();
+    if (!whole)
         return no_numbers(a);
-    }
     const long long value = PyLong_AsLongLongAndOverflow(whole, &overflow);
     return overflow ? out_of_range(a) : add(a, value);
 }
@@ -288,12 +290,15 @@ static int64_t element(const Py_buffer *v, int is_signed, Py_ssize_t i)
     }
 }
 
+/* Returns 0, 1 if the elements are not known here, or -1 with an exception. */
 static int add_buffer(struct numbers *a, const Py_buffer *v)
 {
     const char *kind = !v->format ? "I" : *v->format ? strchr("bhilqBHILQ", *v->format) : NULL;
     const Py_ssize_t n = v->itemsize ? v->len / v->itemsize : 0;
-    if (v->ndim != 1 || (n && (!kind || (v->format && v->format[1]))))
+    if (v->ndim != 1)
         return no_numbers(a);
+    if (n && (!kind || (v->format && v->format[1])))
+        return 1;
     if (reserve(a, (size_t)n) < 0)
         return -1;
     if (n && *kind < 'a' && (size_t)v->itemsize == a->size && a->size == sizeof(uint32_t)) {
@@ -343,14 +348,12 @@ static int add_numbers(struct numbers *a, PyObject *from)
                            is_uint32(from) ? PyBUF_ND : PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) == 0) {
         const int result = add_buffer(a, &view);
         PyBuffer_Release(&view);
-        return result;
+        if (result <= 0)
+            return result;
     }
     PyErr_Clear(); /* no buffer, or elements that do not follow each other */
     OWNED *list = PyList_CheckExact(from) ? Py_NewRef(from) : PySequence_List(from);
-    if (list)
-        return add_list(a, list);
-    PyErr_Clear();
-    return no_numbers(a);
+    return list ? add_list(a, list) : no_numbers(a);
 }
 
 /* Checks that texts of which the last one ends at `end` have no more than `most` of `what`. */

@@ -34,7 +34,7 @@ class Tokenizer(_core.Tokenizer):
 
     def __init__(self, path, **options):
         super().__init__(os.fsencode(path), ",".join(f"{name}={value}" for name, value in options.items()).encode())
-        self._opened = os.path.abspath(os.fspath(path)), options
+        self._opened = os.path.abspath(os.fsdecode(path)), options
 
     def __copy__(self):
         return self
@@ -79,7 +79,7 @@ class Tokenizer(_core.Tokenizer):
         from . import hf
         return hf.make(self, self._opened[0], options)
 
-    def encode_padded(self, texts, *, pad, length=None, side="right", wrap=False, **options):
+    def encode_padded(self, texts, *, pad, length=None, side="right", wrap=False, special=False, strict=False, threads=0):
         """Returns the ids of the texts as the rows of one array, and an array with 1 for each id and 0 for padding. Texts whose
         ids are more than `length` lose the last ones; special tokens around a text stay. `pad` is the id that fills the rows, on
         the right or on the left."""
@@ -89,7 +89,7 @@ class Tokenizer(_core.Tokenizer):
         room = None if length is None else length - len(before) - len(after)
         if room is not None and room < 0:
             raise TokenizerError(f"length {length} leaves no room beside {len(before) + len(after)} special tokens")
-        texts = [text[:room] for text in self.encode_batch(texts, **options)]
+        texts = [text[:room] for text in self.encode_batch(texts, special=special, strict=strict, threads=threads)]
         width = max(map(len, texts), default=0) + len(before) + len(after)
         ids = numpy.full((len(texts), width), pad, numpy.uint32)
         mask = numpy.zeros(ids.shape, numpy.uint8)

@@ -55,6 +55,15 @@ class Shrinks:
         return 1
 
 
+class Fails:
+    """A number, and a sequence, of which the caller's own code raises an error."""
+
+    def __index__(self):
+        raise LookupError("of the caller")
+
+    __iter__ = __index__
+
+
 def raises(call, *errors):
     try:
         call()
@@ -99,6 +108,15 @@ def main():
     shrinks = [464, Shrinks(), 6869]
     shrinks[1].all = shrinks
     raises(lambda: t.decode(shrinks), IndexError, TokenizerError)
+    for wrong in (lambda: t.decode([Fails()]), lambda: t.decode(Fails()), lambda: t.encode_buffer(b"a", Fails())):
+        raises(wrong, LookupError)
+    for array in (ids[::2].astype(">u4"), ids[::2].astype(object), numpy.array([464, 6869], ">i2")):
+        assert t.decode(array) == "The Moon" and t.encode_buffer(b"a" * 6869, array)[1].tolist() == t.encode_buffer(b"a" * 6869, [464, 6869])[1].tolist()
+    for wrong in (numpy.array([[1, 2]]), numpy.array([["a", "b"]]), memoryview(ids)):
+        raises(lambda: t.encode(wrong), TypeError)
+        raises(lambda: t.encode_batch(wrong), TypeError)
+    raises(lambda: t.encode_padded(["a"], pad=0, offsets="bytes"), TypeError)
+    assert repr(Tokenizer(os.fsencode(FILE))) == repr(t)
     raises(lambda: t.encode("a", threads=2), TypeError)
     raises(lambda: t.encode("a", offsets="words"), TokenizerError)
     raises(lambda: t.encode(7), TypeError)
