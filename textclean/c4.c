@@ -170,8 +170,6 @@ static void finish(struct state *c)
     struct features *f = c->f;
     struct buf *text = &c->out->text;
     struct span all = whitespace_strip(text->data, text->len);
-    size_t begin = (size_t)(all.s - text->data);
-    buf_truncate(text, begin + all.n);
     memmove(text->data, all.s, all.n);
     buf_truncate(text, all.n);
     buf_reserve(text, WORDS_PAD);

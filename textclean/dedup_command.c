@@ -131,11 +131,6 @@ static void tools_init(void *ctx, void *tools)
     minhash_tools_init(tools, &r->minhash);
 }
 
-static void tools_release(void *tools)
-{
-    minhash_tools_release(tools);
-}
-
 static struct part *add(struct found *f, struct key key, size_t end)
 {
     mem_grow(f->parts, f->cap, f->count + 1);
@@ -506,7 +501,7 @@ static int run_passes(struct run *r, int argc, char **argv)
                           .ctx = r,
                           .tools_bytes = sizeof(struct minhash_tools),
                           .tools_init = tools_init,
-                          .tools_release = tools_release,
+                          .tools_release = minhash_tools_release,
                           .report_path = r->given->keys_path ? r->given->keys_path
                                                              : r->given->clusters_path,
                           .reasons = reasons,

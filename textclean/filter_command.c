@@ -43,11 +43,6 @@ static void tools_init(void *, void *tools)
     rules_tools_init(tools);
 }
 
-static void tools_release(void *tools)
-{
-    rules_tools_release(tools);
-}
-
 static int judge(void *ctx, void *tools, struct flow_item *item)
 {
     const struct run *run = ctx;
@@ -84,7 +79,7 @@ static int run_filter(int argc, char **argv, void *given_options)
                           .ctx = &run,
                           .tools_bytes = sizeof(struct rules_tools),
                           .tools_init = tools_init,
-                          .tools_release = tools_release,
+                          .tools_release = rules_tools_release,
                           .reasons = run.rules.names,
                           .reason_count = run.rules.count,
                           .piece = "line(s) left out" };
@@ -173,7 +168,7 @@ static int run_learn(int argc, char **argv, void *given_options)
                           .ctx = &l,
                           .tools_bytes = sizeof(struct rules_tools),
                           .tools_init = tools_init,
-                          .tools_release = tools_release,
+                          .tools_release = rules_tools_release,
                           .silent = 1 };
     int result = flow_run(&flow, argc, argv);
     SCOPED(buf) text = buf_format("# limits of textclean filter, from %" PRIu64 " document(s)\n",

@@ -85,8 +85,9 @@ void minhash_tools_init(struct minhash_tools *t, const struct minhash *m)
     t->signature = mem_zalloc(m->count + LANES, sizeof *t->signature);
 }
 
-void minhash_tools_release(struct minhash_tools *t)
+void minhash_tools_release(void *tools)
 {
+    struct minhash_tools *t = tools;
     normal_release(&t->normal);
     words_release(&t->words);
     buf_release(&t->joined);

@@ -41,7 +41,7 @@ struct minhash_tools {
     size_t shingles_cap;
 };
 void minhash_tools_init(struct minhash_tools *t, const struct minhash *m);
-void minhash_tools_release(struct minhash_tools *t);
+void minhash_tools_release(void *tools);
 
 /* Sets t->signature to that of text[0..n), n < 2^30. Returns the number of shingles; 0: the text is
  * shorter than a shingle, and has no signature. */

@@ -375,8 +375,9 @@ void rules_tools_init(struct rules_tools *t)
     buf_init(&t->personal);
 }
 
-void rules_tools_release(struct rules_tools *t)
+void rules_tools_release(void *tools)
 {
+    struct rules_tools *t = tools;
     features_release(&t->features);
     buf_release(&t->c4.text);
     buf_release(&t->personal);

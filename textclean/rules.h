@@ -37,7 +37,7 @@ struct rules_tools {
     struct buf personal; /* for the caller: a text without addresses */
 };
 void rules_tools_init(struct rules_tools *t);
-void rules_tools_release(struct rules_tools *t);
+void rules_tools_release(void *tools);
 
 /* Judges text[0..n). WORDS_PAD bytes after it must be readable. Returns the number of the rule that
  * failed, or -1 if none did. If a rule changed the text, t->features.text is the new one, of

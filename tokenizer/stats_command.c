@@ -96,53 +96,44 @@ static void count_text(struct stats *s, const char *text, size_t n)
     }
 }
 
-static void count_length(struct stats *s, uint64_t tokens)
+/* Counts a document of n bytes and its ids. */
+static void count(struct stats *s, const char *text, size_t n, const uint32_t *ids, size_t tokens)
 {
-    int bits = tokens ? 64 - __builtin_clzll(tokens) : 0;
+    const int bits = tokens ? 64 - __builtin_clzll(tokens) : 0;
+    count_text(s, text, n);
     s->lengths[bits < LENGTHS ? bits : LENGTHS - 1]++;
     s->longest = tokens > s->longest ? tokens : s->longest;
+    for (size_t i = 0; i < tokens; i++)
+        s->uses[ids[i]]++;
+    s->documents++;
+    s->bytes += n;
+    s->tokens += tokens;
+    tool_count("document(s)", 1);
+    tool_count("token(s)", tokens);
+    progress_to(s->documents);
 }
 
 static int stats_write(void *ctx, void *item)
 {
     struct stats *s = ctx;
     struct batch *b = item;
-    for (size_t i = 0, at = 0, first = 0; i < b->count; i++) {
-        count_text(s, b->text.data + at, b->ends[i] - at);
-        count_length(s, b->sentence_ends.data[i] - first);
+    for (size_t i = 0, at = 0, first = 0; i < b->count; first = b->sentence_ends.data[i++]) {
+        count(s, b->text.data + at, b->ends[i] - at, b->ids.data + first,
+              b->sentence_ends.data[i] - first);
         at = b->ends[i];
-        first = b->sentence_ends.data[i];
     }
-    for (size_t i = 0; i < b->ids.count; i++)
-        s->uses[b->ids.data[i]]++;
-    s->documents += b->count;
-    s->bytes += b->text.len;
-    s->tokens += b->ids.count;
-    tool_count("document(s)", b->count);
-    tool_count("token(s)", b->ids.count);
     tool_count("byte(s)", b->text.len);
-    progress_to(s->documents);
     return 0;
 }
 
-/* ---- the input is ids: counts the text that they decode to
- * --------------------------------------- */
+/* ---- ids, and the text that they decode to --------------------------------------------------- */
 
 static int count_row(struct stats *s, const struct id_rows *rows, struct buf *text)
 {
     buf_clear(text);
     if (tokenizer_decode(s->t, rows->ids, rows->count, text) < 0)
         return id_rows_where(rows);
-    count_text(s, text->data, text->len);
-    count_length(s, rows->count);
-    for (size_t i = 0; i < rows->count; i++)
-        s->uses[rows->ids[i]]++;
-    s->documents++;
-    s->bytes += text->len;
-    s->tokens += rows->count;
-    tool_count("document(s)", 1);
-    tool_count("token(s)", rows->count);
-    progress_to(s->documents);
+    count(s, text->data, text->len, rows->ids, rows->count);
     return 0;
 }
 
@@ -168,8 +159,7 @@ static int count_files(struct stats *s, int argc, char **argv)
     return result;
 }
 
-/* ---- output
- * ----------------------------------------------------------------------------------- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 static void put_ratio(struct buf *out, const char *name, uint64_t a, uint64_t b)
 {

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* memmem */
 /* SentencePiece's vocabularies, and its .model files: a protocol buffers message with pieces,
  * trainer and normalizer specs. */
 #include "tokenizer/files/sentencepiece.h"
@@ -31,6 +32,8 @@ int sentencepiece_put(struct sentencepiece *m, int64_t id, const char *bytes, si
         vocabulary_add(
             v, &(struct added_token){
                    .id = (uint32_t)id, .special = !user, .normalized = user, .literal = user });
+    if (user && n > 1 && (*bytes == ' ' || bytes[n - 1] == ' ' || memmem(bytes, n, "  ", 2)))
+        m->spaced = (uint32_t)id + 1;
     if (type == SENTENCEPIECE_UNKNOWN)
         v->roles[TOKENIZER_UNKNOWN] = id;
     if (m->types_cap <= (size_t)id) { /* ids without a piece have type 0 */
@@ -154,28 +157,16 @@ static void put_merges(const struct sentencepiece *m)
     }
 }
 
-/* Returns 0, or -1 with an error if a user-defined piece has spaces of which the normalizer above
- * would remove one: SentencePiece keeps them. */
-static int check_spaces(const struct sentencepiece *m)
-{
-    size_t n;
-    for (uint32_t id = 0; m->remove_extra && id < m->v->count && id < m->types_cap; id++) {
-        const char *s = vocabulary_bytes(m->v, id, &n);
-        if (m->types[id] == SENTENCEPIECE_USER_DEFINED && n > 1 &&
-            (*s == ' ' || s[n - 1] == ' ' || bytes_find(s, s + n, "  ", 2)))
-            return err_set("piece %u is user-defined and keeps spaces that the model removes "
-                           "elsewhere: not supported",
-                           id);
-    }
-    return 0;
-}
-
 int sentencepiece_finish(struct sentencepiece *m)
 {
     struct vocabulary *v = m->v;
     v->model = m->model == SENTENCEPIECE_BPE ? VOCABULARY_BPE : VOCABULARY_UNIGRAM;
     v->fuse_unknown = v->hides = 1;
-    if (check_spaces(m) < 0 || put_frame(m) < 0)
+    if (m->spaced && m->remove_extra)
+        return err_set("piece %u is user-defined and keeps spaces that the model removes "
+                       "elsewhere: not supported",
+                       m->spaced - 1);
+    if (put_frame(m) < 0)
         return -1;
     if (m->model == SENTENCEPIECE_BPE)
         put_merges(m);

@@ -38,6 +38,7 @@ struct sentencepiece {
     const char *post; /* JSON of the post-processor, borrowed; NULL: none */
     uint8_t *types;   /* of each id; 0: an id without a piece */
     size_t types_cap;
+    uint32_t spaced; /* 1 + the id of a user-defined piece whose spaces stay; 0: none */
 };
 
 /* Adds a piece. Unknown and control pieces become special tokens, user-defined ones added tokens
