@@ -295,9 +295,7 @@ static int add_buffer(struct numbers *a, const Py_buffer *v)
 {
     const char *kind = !v->format ? "I" : *v->format ? strchr("bhilqBHILQ", *v->format) : NULL;
     const Py_ssize_t n = v->itemsize ? v->len / v->itemsize : 0;
-    if (v->ndim != 1)
-        return no_numbers(a);
-    if (n && (!kind || (v->format && v->format[1])))
+    if (v->ndim != 1 || (n && (!kind || (v->format && v->format[1]))))
         return 1;
     if (reserve(a, (size_t)n) < 0)
         return -1;

@@ -218,8 +218,7 @@ static int run(int argc, char **argv, void *options_given)
     SCOPED(buf) text = BUF_INIT;
     if (!given->vocabulary_path)
         return err_usage("--vocab is missing: name a vocabulary file, or a folder with one");
-    if ((given->from_tokens || given->from_ids) &&
-        ((given->from_tokens && given->from_ids) || given->special || tool_given("format")))
+    if (given->from_tokens + given->from_ids + (given->special || tool_given("format")) > 1)
         return err_usage(
             "--tokens and --ids cannot be used together, or with --format or --special");
     if (tool_may_replace(given->output_path, NULL, NULL) < 0)
