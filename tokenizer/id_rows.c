@@ -48,11 +48,11 @@ static int parse(struct id_rows *r, const char *line, size_t n)
         size_t begin = i;
         for (; i < n && line[i] >= '0' && line[i] <= '9' && id <= UINT32_MAX; i++)
             id = 10 * id + (uint64_t)(line[i] - '0');
-        if (i > begin && id <= UINT32_MAX)
+        if (i > begin)
             ids_add(&r->line, (uint32_t)id);
-        if (i < n && (line[i] == ' ' || line[i] == '\t' || line[i] == '\r'))
+        if (id <= UINT32_MAX && i < n && (line[i] == ' ' || line[i] == '\t' || line[i] == '\r'))
             i++;
-        else if (i < n)
+        else if (id > UINT32_MAX || i < n)
             return err_set("%s: line %" PRIu64 " is not a list of ids", r->in.path, r->number);
     }
     return 1;
