@@ -144,18 +144,21 @@ static int begins_with(const struct encoder *e, uint32_t id, const char *text, s
 }
 
 /* Returns the number of bytes of text[0..n) that Unigram's unknown token stands for: up to the
- * token `next`, or all of them if this is NULL. They may spell the unknown token. */
+ * token `next`, or all of them if this is NULL. They may spell the unknown token, unless
+ * that is hidden. */
 static size_t unknown_length(const struct encoder *e, const char *text, size_t n,
                              const uint32_t *next)
 {
     const uint32_t unknown = (uint32_t)e->t->v.roles[TOKENIZER_UNKNOWN];
-    size_t len, end = 0;
-    do {
+    size_t end = 0;
+    for (size_t len; end < n; end += len) {
+        const int spelled = !e->t->v.hides && begins_with(e, unknown, text + end, n - end);
+        if (end && !spelled && next && begins_with(e, *next, text + end, n - end))
+            break;
         utf8_get((const unsigned char *)text + end, &len);
-        if (begins_with(e, unknown, text + end, n - end))
+        if (spelled)
             tokenizer_token(e->t, unknown, &len);
-        end += len;
-    } while (end < n && !(next && begins_with(e, *next, text + end, n - end)));
+    }
     return end;
 }
 

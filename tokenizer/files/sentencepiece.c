@@ -163,9 +163,7 @@ int sentencepiece_finish(struct sentencepiece *m)
     v->model = m->model == SENTENCEPIECE_BPE ? VOCABULARY_BPE : VOCABULARY_UNIGRAM;
     v->fuse_unknown = v->hides = 1;
     if (m->spaced && m->remove_extra)
-        return err_set("piece %u is user-defined and keeps spaces that the model removes "
-                       "elsewhere: not supported",
-                       m->spaced - 1);
+        return err_set("piece %u keeps spaces that texts lose: not supported", m->spaced - 1);
     if (put_frame(m) < 0)
         return -1;
     if (m->model == SENTENCEPIECE_BPE)
