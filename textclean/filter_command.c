@@ -38,11 +38,6 @@ struct run {
     enum personal_how personal;
 };
 
-static void tools_init(void *, void *tools)
-{
-    rules_tools_init(tools);
-}
-
 static int judge(void *ctx, void *tools, struct flow_item *item)
 {
     const struct run *run = ctx;
@@ -78,7 +73,7 @@ static int run_filter(int argc, char **argv, void *given_options)
                           .judge = judge,
                           .ctx = &run,
                           .tools_bytes = sizeof(struct rules_tools),
-                          .tools_init = tools_init,
+                          .tools_init = rules_tools_init,
                           .tools_release = rules_tools_release,
                           .reasons = run.rules.names,
                           .reason_count = run.rules.count,
@@ -167,7 +162,7 @@ static int run_learn(int argc, char **argv, void *given_options)
                           .forget = free,
                           .ctx = &l,
                           .tools_bytes = sizeof(struct rules_tools),
-                          .tools_init = tools_init,
+                          .tools_init = rules_tools_init,
                           .tools_release = rules_tools_release,
                           .silent = 1 };
     int result = flow_run(&flow, argc, argv);

@@ -368,8 +368,9 @@ int rules_set(struct rules *r, const char *sets, const char *path, const char *c
 
 /* ---- judging --------------------------------------------------------------------------------- */
 
-void rules_tools_init(struct rules_tools *t)
+void rules_tools_init(void *, void *tools)
 {
+    struct rules_tools *t = tools;
     features_init(&t->features);
     t->c4 = (struct c4_result){ .text = BUF_INIT };
     buf_init(&t->personal);

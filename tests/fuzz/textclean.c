@@ -18,7 +18,7 @@ static void judge(struct entry *r)
     uint64_t lines = 0;
     int set = rules_set(&rules, "repetition,gopher,c4,fineweb,mc4", NULL, NULL, 0);
     assert(!set);
-    rules_tools_init(&tools);
+    rules_tools_init(NULL, &tools);
     for (int failed; (failed = rules_judge(&rules, &tools, r->document.text.data,
                                            r->document.text.len, &lines)) >= 0;) {
         assert(failed < (int)rules.count && !isnan(rules.limits[failed]));

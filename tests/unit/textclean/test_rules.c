@@ -38,7 +38,7 @@ static const char *judge(const struct rules *r, const char *text)
     SCOPED(buf) copy = padded(text);
     struct rules_tools tools;
     uint64_t lines = 0;
-    rules_tools_init(&tools);
+    rules_tools_init(NULL, &tools);
     int failed = rules_judge(r, &tools, copy.data, copy.len, &lines);
     rules_tools_release(&tools);
     return failed < 0 ? "" : r->names[failed];
@@ -159,7 +159,7 @@ Test(rules, learned)
     struct rules_tools tools;
     struct rules r;
     cr_assert_eq(rules_set(&r, "gopher,repetition,fineweb", NULL, NULL, 0), 0);
-    rules_tools_init(&tools);
+    rules_tools_init(NULL, &tools);
     for (size_t i = 0; i < 2; i++) {
         SCOPED(buf) text = padded(texts[i]);
         rules_measure(&r, &tools, text.data, text.len, values + i * r.count);
