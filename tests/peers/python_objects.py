@@ -56,7 +56,7 @@ class Shrinks:
 
 
 class Fails:
-    """A number, and a sequence, of which the caller's own code raises an error."""
+    """A number that raises an error, and a sequence that does."""
 
     def __index__(self):
         raise LookupError("of the caller")
