@@ -347,5 +347,5 @@ case_many_tags() {
     { yes 'a&lt;pre>b&lt;/pre>' || :; } | head -50000 | page >lines.xml
     { { yes '&lt;poem>' || :; } | head -50000 | tr -d '\n' && echo '&lt;/poem>'; } | page >poem.xml
     { { yes '&lt;pre>' || :; } | head -50000 | tr -d '\n' && printf '\n\n&lt;pre>&lt;/pre>\n'; } | page >again.xml
-    for page in lines poem again; do succeeds wikiprep -q $page.xml; done
+    for page in lines poem again; do succeeds wikiprep -q $page.xml && succeeds wikiprep -q --templates $page.xml $page.xml; done
 }

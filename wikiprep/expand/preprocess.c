@@ -69,7 +69,7 @@ struct preprocessor {
     /* 1: text up to the next <onlyinclude> is skipped. 0: inside <onlyinclude>. -1: the page does
      * not use it. */
     int find_only;
-    uint8_t no_close[TAG_ALL];
+    size_t unclosed[TAG_ALL]; /* an element that begins before here is not closed */
 };
 
 /* ---- nodes ------------------------------------------------------------------------------- */
@@ -210,10 +210,10 @@ static int find_tag(const struct preprocessor *p, size_t at)
 static size_t find_close(struct preprocessor *p, int tag, size_t at, size_t *after)
 {
     const char *end = p->s + p->n, *behind;
-    if (p->no_close[tag])
+    if (at < p->unclosed[tag])
         return 0;
     const char *close = tag_find_close(p->s + at, end, tag_names[tag], &behind);
-    p->no_close[tag] = !close && behind == end;
+    p->unclosed[tag] = close ? 0 : (size_t)(behind - p->s);
     *after = (size_t)(behind - p->s);
     return close ? (size_t)(close - p->s) : 0;
 }
@@ -550,7 +550,7 @@ void preprocess(struct preprocessor *p, struct tree *tree, const char *source, s
     p->mode = mode;
     p->depth = p->part_count = tree->count = 0;
     p->no_comment_close = p->fake_line_start = 0;
-    memset(p->no_close, 0, sizeof p->no_close);
+    memset(p->unclosed, 0, sizeof p->unclosed);
     int only = mode == PREPROCESS_INCLUDED && memmem(source, n, "<onlyinclude>", 13) &&
                memmem(source, n, "</onlyinclude>", 14);
     p->find_only = only ? 1 : -1;
