@@ -307,6 +307,7 @@ int plan_make(struct plan *p, struct settings *s, uint64_t seed, int want_data)
         plan_model_make(p) < 0 || check_pipeline(p) < 0 || batch_arithmetic(p) < 0 ||
         plan_data_make(p) < 0 || count_steps(p, want_data) < 0)
         return -1;
+    p->engine.rise = s->late_dropout ? p->steps : 0;
     choose_rates(p);
     choose_files(p, s);
     make_optimizer(p);

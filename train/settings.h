@@ -15,6 +15,7 @@ struct settings {
     const char *architecture;  /* NULL: the architecture of start_from, or the task's default */
     int activation;            /* enum ops_activation + 1; 0: the architecture's default */
     double dropout;            /* of all kinds but of attention */
+    int late_dropout;          /* 1: the rates rise from 0 during the training */
     struct model_config model; /* its members that have an option */
     const char *start_from, *vocab;
     int verify; /* 1: the checksums of start_from are checked */

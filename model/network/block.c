@@ -143,8 +143,7 @@ static struct ops_dropout dropout(const struct inputs *in, double rate, int64_t 
                                   enum dropout_place place)
 {
     uint64_t key = rng_key(rng_key(in->key, (uint64_t)layer), (uint64_t)place);
-    return (struct ops_dropout){ .key = key,
-                                 .rate = in->training && place != PLACE_NONE ? rate : 0 };
+    return (struct ops_dropout){ .key = key, .rate = place != PLACE_NONE ? rate * in->dropout : 0 };
 }
 
 /* Returns the factor on the attention scores of a layer; 0: the default. */

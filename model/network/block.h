@@ -68,8 +68,8 @@ static const struct ops_moments not_kept = { 0 };
 struct ops_attention block_attention(const struct model *m, int64_t layer, const struct inputs *in);
 
 /* Return the config's dropout for the embedding, for the input of the head, for pooled tokens
- * (which every rank has whole), and for the end of a residual branch. The rate is 0 unless
- * in->training is set, and 0 for PLACE_NONE. */
+ * (which every rank has whole), and for the end of a residual branch. The rate is
+ * the config's times in->dropout, and 0 for PLACE_NONE. */
 struct ops_dropout block_embedding_dropout(const struct model *m, const struct inputs *in);
 struct ops_dropout block_head_dropout(const struct model *m, const struct inputs *in);
 struct ops_dropout block_pooled_dropout(const struct model *m, const struct inputs *in);

@@ -149,7 +149,7 @@ void inputs_set(struct inputs *in, struct ops *o, const struct model *m, const s
     if (m->split)
         pick_parts(in, o, m, b);
     in->key = b->key;
-    in->training = b->training;
+    in->dropout = b->dropout;
     in->next_weight = b->next_weight;
     in->values = b->values;
     for (int p = 0; p < m->parts; p++) {

@@ -21,7 +21,7 @@ struct batch {
     const uint32_t *ids;    /* [B,T] */
     const int32_t *labels;  /* [B,T], MODEL_IGNORE where there is no label */
     uint64_t key;           /* dropout key, made from (seed, step, micro-batch) */
-    int training;           /* 1: with dropout */
+    double dropout;         /* factor on the rates of dropout: 1 in training, else 0 */
     const int64_t *lengths; /* [B] real tokens, each from 1 to T; NULL: all T */
     int joined; /* 1: ids and labels have no padding; sequence b begins where b-1 ends */
 
@@ -83,7 +83,7 @@ struct inputs {
     struct inputs_picked words, places_had, types;
 
     uint64_t key;
-    int training;
+    double dropout;
     double next_weight;
     const float *values;         /* [rows.B] the batch's array, in host memory */
     const struct ops_past *past; /* [rows.B]; NULL: the rows are whole sequences, without a cache */

@@ -168,7 +168,7 @@ int main(int argc, char **argv)
                               .epsilon = 1e-5,
                               .init_std = 0.02 };
     c.inner = 4 * c.width;
-    r.b = (struct batch){ .B = atoll(argv[1]), .T = atoll(argv[2]), .key = 1, .training = 1 };
+    r.b = (struct batch){ .B = atoll(argv[1]), .T = atoll(argv[2]), .key = 1, .dropout = 1 };
     c.positions = r.b.T < 1024 ? 1024 : r.b.T;
     c.embedding_dropout = c.attention_dropout = c.residual_dropout = argc > 8 ? atof(argv[8]) : 0;
     if (!r.o || iterations < 1 || iterations > 1000 || model_init(&r.m, &c) < 0) {

@@ -294,11 +294,11 @@ void net_check_dropout_key(const struct model_config *c, net_fill *fill)
     cr_assert_eq(first, net_loss(&n));
     n.b.key++;
     cr_assert_neq(first, net_loss(&n));
-    n.b.training = 0;
+    n.b.dropout = 0;
     double plain = net_loss(&n);
     n.b.key--;
     cr_assert_eq(plain, net_loss(&n)); /* evaluation has none */
-    n.b.training = 1;
+    n.b.dropout = 1;
     n.m.config.embedding_dropout = n.m.config.attention_dropout = n.m.config.residual_dropout = 0;
     n.m.config.head_dropout = 0;
     cr_assert_eq(plain, net_loss(&n));

@@ -194,6 +194,7 @@ struct step_config {
     int64_t most;       /* most sequences in a micro-batch: B, or more where several are packed in
                          * one row */
     uint64_t seed;      /* for dropout */
+    int64_t rise;       /* updates in which the rates of dropout rise from 0; 0: none */
     int leaves;         /* leaves of this rank per step; divides A; 0: 1 */
     int rounds;         /* rounds of an equal number of leaves; 0: 1 */
     enum recompute recompute;

@@ -214,7 +214,7 @@ static void inputs(struct pass *s, const struct phase *f, const struct ops_array
     assert((b.joined || b.B <= e->config.most) && b.T == e->config.T);
     if (s->training) {
         b.key = rng_key(key, (uint64_t)number);
-        b.training = 1;
+        b.dropout = e->config.rise ? (double)s->step / (double)e->config.rise : 1;
         b.next_weight = s->next_weight;
     }
     inputs_set(&e->inputs[f->micro], e->ops, e->model, &b);
@@ -542,7 +542,7 @@ void engine_evaluate(struct engine *e, const struct batch *b, struct engine_scor
 {
     struct engine_score own = { 0 };
     struct pass s = { .e = e, .batches = b, .score = &own };
-    assert(!b->training);
+    assert(b->dropout == 0);
     engine_settle(e);
     run_part(&s, &e->evaluation, 0);
     SCOPED_MEM double *sums = take_sums(e, 1);

@@ -41,7 +41,7 @@ static void fill(struct net *n)
                            .ids = n->ids,
                            .labels = n->labels,
                            .key = 5,
-                           .training = 1,
+                           .dropout = 1,
                            .lengths = lengths,
                            .segments = n->segments,
                            .classes = next,

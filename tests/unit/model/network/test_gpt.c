@@ -25,7 +25,7 @@ static const struct model_config small = { .layers = 2,
 static void fill(struct net *n)
 {
     n->b = (struct batch){
-        .B = 2, .T = 11, .ids = n->ids, .labels = n->labels, .key = 5, .training = 1
+        .B = 2, .T = 11, .ids = n->ids, .labels = n->labels, .key = 5, .dropout = 1
     };
     for (int64_t i = 0; i < TOKENS; i++) {
         n->ids[i] = (uint32_t)(rng_at(1, (uint64_t)i) % 31);

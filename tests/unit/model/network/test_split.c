@@ -83,7 +83,7 @@ static void fill(struct net *n)
     static const int32_t next[] = { 1, 0 }, starts[] = { 8, 1 }, ends[] = { 9, 5 };
     const int encoder = n->m.config.head != HEAD_NEXT;
     n->b = (struct batch){
-        .B = 2, .T = LENGTH, .ids = n->ids, .labels = n->labels, .key = 5, .training = 1
+        .B = 2, .T = LENGTH, .ids = n->ids, .labels = n->labels, .key = 5, .dropout = 1
     };
     for (int64_t i = 0; i < 2 * LENGTH; i++) {
         n->ids[i] = (uint32_t)(rng_at(1, (uint64_t)i) % WORDS);
