@@ -2,9 +2,9 @@
  * seams.h - finds places in a text that no token crosses, for BPE over characters and for Unigram.
  *
  * A merge joins two tokens into one that has the characters of both. If no token of the model has
- * two given characters side by side, no merge ever crosses the border between them, and the text
- * can be cut there without a change of the ids. So a document without pre-tokenization is divided
- * into short parts. The same holds for the tokens of Unigram.
+ * two given characters side by side, no merge crosses the border between them: a cut there changes
+ * no id. So a document without pre-tokenization is divided into short parts. The same holds for the
+ * tokens of Unigram, unless two divisions of a text have equal scores: then rounding decides.
  *
  * Unknown characters are an exception. A run of them may become one unknown token, so no cut is
  * made between two unknown characters. If there is no unknown token, unknown characters are left
