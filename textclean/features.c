@@ -23,7 +23,7 @@ void features_release(struct features *f)
     buf_release(&f->lower);
 }
 
-/* Looks for what few texts have, in a loop without branches, which the compiler vectorises. */
+/* Sets odd_lines and has_dots. The loop has no branches, so that the compiler vectorises it. */
 static void scan(struct features *f)
 {
     const unsigned char *s = (const unsigned char *)f->text;

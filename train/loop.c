@@ -73,8 +73,8 @@ static int agree(struct loop *l, int result)
     return comm_agree(l->comm, result);
 }
 
-/* Keeps a failure of this rank; others learn of it later, in `prepare`. A single rank fails at
- * once. */
+/* Keeps the error of this rank until `prepare`, where all ranks learn of it. A run of one rank
+ * returns it at once. */
 static int agree_later(struct loop *l, int result)
 {
     if (l->comm->size[COMM_WORLD] == 1 || !result)
@@ -589,7 +589,7 @@ static int finish(struct loop *l)
     return agree(l, result) < 0 ? -1 : checkpoint_save_model(l->settings->output, &content);
 }
 
-/* Returns 1 if the run ends before its last step. A single rank sees a signal at once. */
+/* Returns 1 if the run ends before its last step. Several ranks have l->stop from `prepare`. */
 static int is_over(struct loop *l)
 {
     if (l->comm->size[COMM_WORLD] == 1)

@@ -9,7 +9,7 @@
 void validation_open(struct validation *v, const struct plan *p, struct engine *e)
 {
     const int count = plan_validation_round(p);
-    *v = (struct validation){ .plan = p, .engine = e, .comm = e->comm };
+    *v = (struct validation){ .plan = p, .engine = e };
     v->round = mem_zalloc((size_t)count, sizeof *v->round);
     for (int k = 0; k < count; k++)
         sequences_init(&v->round[k], p->engine.B * p->validation->most, p->engine.T,
@@ -45,9 +45,9 @@ struct round {
 
 static uint64_t first_sample(const struct validation *v, const struct round *r, int m)
 {
-    const uint64_t ranks = (uint64_t)v->comm->size[COMM_DATA];
-    return r->first +
-           ((uint64_t)m * ranks + (uint64_t)v->comm->rank[COMM_DATA]) * (uint64_t)v->plan->engine.B;
+    const uint64_t ranks = (uint64_t)v->engine->comm->size[COMM_DATA];
+    return r->first + ((uint64_t)m * ranks + (uint64_t)v->engine->comm->rank[COMM_DATA]) *
+                          (uint64_t)v->plan->engine.B;
 }
 
 /* Sets scores[count] to the scores of this rank's micro-batches; in a pipeline, on the last stage
@@ -61,7 +61,7 @@ static int score_round(struct validation *v, const struct round *r, struct engin
         const uint64_t i = first_sample(v, r, m);
         result = read_validation(v, &v->round[m], i >= r->n && shared ? 0 : i, r->n);
     }
-    if (comm_agree(v->comm, result) < 0)
+    if (comm_agree(v->engine->comm, result) < 0)
         return -1;
     for (int m = 0; m < r->count; m++) {
         const int behind = first_sample(v, r, m) >= r->n;
@@ -87,7 +87,7 @@ static uint64_t count_validation(const struct validation *v)
 /* The stages of a pipeline wait for each other only at the end of a round. */
 int validation_score(struct validation *v, struct engine_score *score)
 {
-    const int ranks = v->comm->size[COMM_DATA], most = plan_validation_round(v->plan);
+    const int ranks = v->engine->comm->size[COMM_DATA], most = plan_validation_round(v->plan);
     const uint64_t each = (uint64_t)v->plan->engine.B * (uint64_t)ranks;
     SCOPED_MEM struct engine_score *own = mem_zalloc((size_t)most, sizeof *own);
     SCOPED_MEM struct engine_score *all = mem_zalloc((size_t)(most * ranks), sizeof *all);
@@ -97,7 +97,8 @@ int validation_score(struct validation *v, struct engine_score *score)
         const uint64_t left = (r.n - r.first + each - 1) / each;
         r.count = left < (uint64_t)most ? (int)left : most;
         result = score_round(v, &r, own);
-        comm_collect(v->comm, COMM_DATA, all, own, (size_t)r.count * sizeof *own, "validation");
+        comm_collect(v->engine->comm, COMM_DATA, all, own, (size_t)r.count * sizeof *own,
+                     "validation");
         for (int m = 0; m < r.count; m++)
             for (int q = 0; q < ranks; q++)
                 engine_add_score(score, &all[q * r.count + m]);
@@ -137,7 +138,7 @@ static int loss_at(struct validation *v, double factor, double *now, double *los
     struct engine_score score = { 0 };
     saved_scale(v->engine->store, m->first_head_row, m->first_head_row + norms, factor / *now);
     *now = factor;
-    int result = comm_agree(v->comm, validation_score(v, &score));
+    int result = comm_agree(v->engine->comm, validation_score(v, &score));
     *loss = engine_loss(&v->plan->model, &score);
     return result;
 }

@@ -12,9 +12,8 @@
 #include "train/step/engine.h"
 
 struct validation {
-    const struct plan *plan; /* borrowed, like engine and comm */
+    const struct plan *plan; /* borrowed, like engine */
     struct engine *engine;
-    struct comm *comm;
     struct sequences *round;            /* [plan_validation_round]: micro-batches */
     uint64_t bytes;                     /* of text (validation_count_bytes); 0: not known */
     struct page_calibration calibrated; /* set by validation_calibrate */

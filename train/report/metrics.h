@@ -45,7 +45,7 @@ enum metrics_value {
 };
 
 /* Where the time of an update goes. TIME_OPTIMIZER includes the norm of the gradients, TIME_WAITING
- * the waiting for the disk and for other ranks. TIME_READING: of samples. */
+ * the waiting for the disk and for other ranks, TIME_READING the reading of samples. */
 enum metrics_time {
     TIME_PRODUCTS,
     TIME_ATTENTION,

@@ -197,8 +197,8 @@ static struct room find_room(const struct shared *m, const struct array *a)
     return best;
 }
 
-/* Finds a place for an array, and removes the arrays there. Returns 1, or 0 if that costs more than
- * `most`. */
+/* Finds a place for array a, and removes the arrays that lie there. Returns 1, or 0 if their
+ * removal costs more than `most`. */
 static int enter(struct shared *m, struct array *a, uint64_t most)
 {
     a->bytes = layout_whole_bytes(a->bounds[m->comm->size[COMM_DATA]], a->own->array.type);
