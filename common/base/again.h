@@ -5,9 +5,9 @@
 
 #include <errno.h>
 
-/* The value is that of the last call. Some calls are interrupted in spite of SA_RESTART, on network
- * file systems even if no handler runs. Do not use it for close: an interrupted
- * close has ended the descriptor already. */
+/* The result is that of the last call. SA_RESTART is not enough: some calls ignore it, and network
+ * file systems interrupt calls even if no handler runs. Do not use it for close: an interrupted
+ * close has already closed the descriptor. */
 #define AGAIN(call)                                                                                \
     ({                                                                                             \
         __typeof__(call) value_;                                                                   \

@@ -28,7 +28,7 @@ extern char buf_empty[1];
 
 void buf_init(struct buf *b);
 struct buf buf_format(const char *format, ...)
-    __attribute__((format(printf, 1, 2))); /* a new one */
+    __attribute__((format(printf, 1, 2))); /* in a new buffer */
 void buf_release(struct buf *b);           /* frees; b is empty and usable again */
 char *buf_detach(struct buf *b);           /* the caller frees the returned string; b is empty */
 

@@ -10,7 +10,7 @@ enum { QUOTED_MOST = 300, QUOTED_FIRST = 200, QUOTED_LAST = 80 };
 size_t err_control(const char *p, size_t n)
 {
     static const unsigned char ranges[][4] = {
-        /* bytes of the character, and its last byte in the last character of the range */
+        /* the first character's 2 or 3 bytes (0: none), and the last byte of the last character */
         { 0xc2, 0x80, 0, 0x9f },    { 0xd8, 0x9c, 0, 0x9c },    { 0xe2, 0x80, 0x8e, 0x8f },
         { 0xe2, 0x80, 0xaa, 0xae }, { 0xe2, 0x81, 0xa6, 0xa9 },
     };

@@ -25,7 +25,7 @@ static void clear_line(void)
     line_shown = 0;
 }
 
-/* A message that does not fit in `text` goes to allocated memory. If there is none, it is cut. */
+/* Prints a message. A long one goes to allocated memory, or is cut if there is none. */
 static void say(const char *kind, const char *format, va_list args)
 {
     char text[2048], tame[sizeof text];

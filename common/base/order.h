@@ -5,8 +5,8 @@
 
 #include "common/base/std.h"
 
-/* Orders strings, or structs that begin with a pointer to one. The key of bsearch is such an
- * element, too: a pointer to a string. */
+/* Compares strings, or structs that begin with a pointer to one. For bsearch, the key is the
+ * address of a pointer to a string. */
 static inline int order_texts(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -34,7 +34,7 @@ static inline int order_bytes(const void *a, size_t an, const void *b, size_t bn
     return order ? order : (an > bn) - (an < bn);
 }
 
-/* An item by its rank: the highest rank comes first, of equal ones the smallest item. */
+/* An item and its rank. order_ranks puts high ranks first, and of equal ranks small items. */
 struct order_rank {
     double rank;
     uint32_t item;

@@ -5,9 +5,9 @@
  *     SCOPED_MEM char *copy = mem_strdup(text);          and free
  *
  * SCOPED(X) is for every struct X that has a function X_release; SCOPED_BY names another function
- * that takes a pointer to the variable. All names in a declaration are released, so all need a
- * value that can be. A result is computed before they are released. SCOPED_MEM is for memory of
- * mem.h; NULL is fine. What is given to somebody else must not be scoped.
+ * that takes a pointer to the variable. Each variable of a declaration is released, so it needs an
+ * initial value that can be. A `return` computes its value before the release. SCOPED_MEM is for
+ * memory of mem.h; NULL is fine. Do not scope what is handed to another owner.
  */
 #pragma once
 

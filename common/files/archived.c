@@ -52,8 +52,8 @@ static int may_follow_xz(const unsigned char *s, size_t n)
            !memcmp(s + zeros, xz_magic, n < sizeof xz_magic ? n : sizeof xz_magic);
 }
 
-/* Returns the offset of the first end of an xz stream in the last piece that is followed by
- * something else than a stream, or -1 if there is none. libarchive itself does not say where in a
+/* Returns the offset, in the packed bytes, of the first end of an xz stream in the last piece that
+ * neither padding nor another stream follows, or -1. libarchive itself does not say where in a
  * piece an error is. */
 static int64_t xz_end(const struct archived *a)
 {

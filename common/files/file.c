@@ -42,8 +42,8 @@ static int cannot_look(const char *path)
     return err_set("cannot access '%s': %s", path, strerror(errno));
 }
 
-/* Opens a regular file for reading and sets *st to its data. Returns its descriptor, or -1 with an
- * error. */
+/* Opens a regular file for reading and sets *st to its status. Returns its descriptor, or -1 with
+ * an error. */
 static int open_plain(const char *path, struct stat *st)
 {
     /* O_NONBLOCK: otherwise opening a FIFO would wait for a writer */
@@ -60,8 +60,8 @@ static int open_plain(const char *path, struct stat *st)
     return -1;
 }
 
-/* Appends the rest of the input to `out`, and closes the input. The input may have `most` bytes,
- * and PIPE_MOST if it is no regular file, since it may have no end. */
+/* Appends the rest of the input to `out`, and closes the input. Returns -1 with an error for more
+ * than `most` bytes, or PIPE_MOST bytes of a pipe or device, which may have no end. */
 static int read_whole(struct input *in, uint64_t most, struct buf *out)
 {
     char size[32];
@@ -866,8 +866,8 @@ int output_close(struct output *out)
     return output_close_all(out, 1);
 }
 
-/* Opens a file that an interrupted run left, for writing. Links are not followed, and other names
- * of the file would change with it. Returns its descriptor, locked, or -1 with errno. */
+/* Opens for writing a file that an interrupted run left. Refuses links, also hard ones, since other
+ * names would change, too. Returns its descriptor, locked, or -1 with errno. */
 static int open_left(const char *path)
 {
     struct stat st;

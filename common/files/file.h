@@ -12,14 +12,14 @@
 /* ---- whole files ------------------------------------------------------------------------ */
 
 /* Append the bytes of the file to `out`; return 0, or -1 with an error. file_read_any is for a path
- * that the user gave, as for input_open_soon: it may be a pipe, and "-" is stdin. file_read is for
+ * that the user gave: "-" is stdin, and a pipe is opened as input_open_soon does. file_read is for
  * other files and accepts regular files only. Both refuse a file of more than 4 GiB, and more than
  * 64 MiB from a pipe or a device, which may have no end. file_read_most is as file_read_any, with
- * another limit for files. */
+ * another limit for regular files. */
 int file_read(const char *path, struct buf *out);
 int file_read_any(const char *path, struct buf *out);
 int file_read_most(const char *path, uint64_t most, struct buf *out);
-/* Does what file_read_any does, for a text: -1 if it is not UTF-8. Leaves out a byte order mark. */
+/* As file_read_any, for a text in UTF-8; -1 if it is not. Leaves out a byte order mark. */
 int file_read_text(const char *path, struct buf *out);
 
 /* Returns the kind of file at `path`, following symbolic links; FILE_NONE, which is 0, if nothing
@@ -32,10 +32,10 @@ int file_look(const char *path) __attribute__((warn_unused_result));
 int file_size(const char *path, uint64_t *bytes);
 
 /* file_mkdirs makes a folder and its parent folders if they are missing. Returns 0, or -1 with an
- * error; then it leaves none that it made. file_mkdirs_count also sets *made to their number.
- * file_rmdirs removes that many folders at the end of `path`, as far as they are empty or already
- * removed. file_rmdir removes one folder; one that is not there or not empty is no error. Returns
- * 0, or -1 with an error. */
+ * error; then it has removed those that it made. file_mkdirs_count also sets *made to their number.
+ * file_rmdirs removes up to `made` folders at the end of `path`, the innermost first, and stops at
+ * one that is not empty. file_rmdir removes one folder; one that is not there or not empty is no
+ * error. Returns 0, or -1 with an error. */
 int file_mkdirs(const char *path);
 int file_mkdirs_count(const char *path, int *made);
 void file_rmdirs(const char *path, int made);
@@ -89,7 +89,7 @@ uint32_t file_map_sum(const struct file_map *map, uint64_t first, uint64_t bytes
  * also maps neighbouring pages. They are read from the file again when accessed. */
 void file_map_leave(const struct file_map *map, uint64_t first, uint64_t bytes);
 /* Checks a file against the checksum that output_begin_summed put at byte `at`. Returns 0, or -1
- * with an error that says both checksums and nothing of the file. */
+ * with an error that has both checksums but not the file's name. */
 int file_map_check(const struct file_map *map, uint64_t at);
 
 /* Returns -1 with an error if bytes[0..n), the start of the file `path`, are those of a git-lfs
@@ -114,9 +114,9 @@ struct input {
     int64_t (*pull)(void *from, void *bytes, size_t n);
     void *from;
     int regular; /* 1: fd is a regular file, which has an end */
-    /* limit for the memory of a line in bytes, set by the caller; 0: none, but 100 MiB if fd is a
-     * pipe or a device. If more bytes than that are in the buffer without a line end, input_line
-     * fails. So a line that is longer by less than the buffer may still pass. */
+    /* the most bytes of a line, set by the caller; 0: no limit for a regular file, and 100 MiB for
+     * a pipe or a device. input_line fails if the buffer holds more bytes without a line end. A
+     * line whose end was read into the buffer in time may be longer. */
     size_t most;
     char *data; /* unread bytes of the buffer: data[begin..end) */
     size_t begin, end, cap;
@@ -174,9 +174,9 @@ struct output {
     int lazy;
     int late;      /* set by the caller, 1: the system is not asked to write to the disk before
                     * output_close, so that output_write returns at once */
-    int goes;      /* 1: stands for an older file that is no part of a new set (output_remove) */
+    int goes;      /* 1: an older file to remove, which the new set does not have (output_remove) */
     uint32_t crc;  /* of the bytes so far, if the file holds its own checksum */
-    size_t crc_at; /* its place; 0: it holds none */
+    size_t crc_at; /* offset of that checksum in the file; 0: the file holds none */
 };
 /* Each returns 0, or -1 with an error. After an error of output_open, nothing is to be closed;
  * after other errors, call output_abandon. */
@@ -195,11 +195,11 @@ int output_begin_summed(struct output *out, const void *head, size_t n, size_t a
 int output_close(struct output *out);
 
 /* Closes several files that make one set: publishes all of them or none. The last file says that
- * the set is complete. Every file is synced to disk before the first one is renamed. Then older
- * files of these names are removed, the last one first, with those that output_remove put into the
- * set, and the last file appears when the others are on the disk. So old and new files are never
- * mixed, even after a power failure. Frees the structs. Returns 0, or -1 with an error; files that
- * were renamed before it are removed, and the older ones may be lost. */
+ * the set is complete. Every file is synced to disk before the first one is renamed. Then the older
+ * files of these names, and those given to output_remove, are removed, the last one first. The last
+ * new file is renamed when the others are on the disk. So old and new files are never mixed, even
+ * after a power failure. Frees the structs. Returns 0, or -1 with an error; then the new files are
+ * removed again, and older ones may be lost. */
 int output_close_all(struct output *outs, size_t count);
 void output_remove(struct output *out, const char *path); /* not for the last file of a set */
 void output_abandon(struct output *out); /* drops without publishing; fine on a zeroed struct */

@@ -10,7 +10,7 @@ struct nameset {
         size_t at, n; /* in `text` */
     } * names;
     size_t count, names_cap;
-    char *values; /* of each name `bytes` */
+    char *values; /* `bytes` bytes for each name */
     size_t bytes;
     uint32_t *places; /* hash table with open addressing: 1 + index in `names`, or 0; cap is a
                          power of two */

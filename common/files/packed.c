@@ -61,8 +61,8 @@ static int64_t pull(void *from, void *bytes, size_t n)
     return got < 0 ? err_in("cannot unpack '%s'", p->file.path) : got;
 }
 
-/* Starts a decompressor if the first bytes show that the file is compressed. A file that is not,
- * but has the name of one that is, was cut short near its beginning, or is another file. */
+/* Starts a decompressor if the first bytes show that the file is compressed. A plain file named
+ * like a compressed one is an error: it was cut short near its beginning, or is another file. */
 static int begin(struct packed *p)
 {
     int64_t n = input_peek(&p->file, LOOK);

@@ -1,10 +1,9 @@
 /*
  * packed.h - opens an input that may be compressed with gzip, Zstandard, bzip2, xz, lzma or lz4.
  *
- * The format is recognised by the first bytes, never by the name. But a file whose name has the
- * suffix of such a format, and whose first bytes have none, is an error: it is damaged. Several
- * compressed streams, one after the other, are read as one. Checksums are verified. A damaged or
- * truncated stream is an error that names the byte.
+ * The format is recognised by the first bytes, never by the name. But a plain file with the suffix
+ * of such a format is an error: it is damaged. Several compressed streams, one after the other, are
+ * read as one. Checksums are verified. The error for a damaged or truncated stream names the byte.
  */
 #pragma once
 

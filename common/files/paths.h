@@ -18,9 +18,9 @@ int paths_expand(struct file_names *out, char *const *given, int count);
  * or a device. Returns 0, or -1 with an error. */
 int paths_can_read_twice(char *const *paths, int count, int *twice);
 
-/* Sets *out to the names under which a folder has an output for each of the files `paths`, for
- * which given[0..count) stand: the path inside of a given folder, or else the file's name; without
- * a suffix such as ".gz". The caller frees the list with file_names_release, also after an error.
- * Returns 0, or -1 with an error if a file is stdin, or two have one name. */
+/* Sets *out to the name that each file of `paths` has in an output folder: its path inside the
+ * given folder, or else its own name, without a suffix such as ".gz". `paths` are the files that
+ * given[0..count) stand for (paths_expand). The caller frees the list with file_names_release, also
+ * after an error. Returns 0, or -1 with an error if a file is stdin, or two have one name. */
 int paths_outputs(struct file_names *out, const struct file_names *paths, char *const *given,
                   int count);

@@ -316,9 +316,9 @@ static int make(struct buf *name, const char *path, const char *kind, enum temp_
 
 /* ---- those of processes that ended ---------------------------------------------------------- */
 
-/* Opens the temporary file, or with a `kind` the marked folder. Returns its descriptor, or -1 with
- * errno; 0: not one that this program makes. Removes an empty folder without a mark: its process
- * was killed just before it made the mark, or after it removed it. */
+/* Opens the temporary file, or the marked folder if there is a `kind`. Returns its descriptor, or
+ * -1 with errno, which is 0 if this program does not make such things. Removes an empty folder
+ * without a mark: its process was killed just before it made the mark, or after it removed it. */
 static int open_old(const char *path, const char *kind)
 {
     char name[64];
@@ -434,7 +434,7 @@ int temp_mkdir(struct buf *name, const char *path, const char *kind, enum temp_e
 int temp_drop(const char *name, int fd)
 {
     struct stat st;
-    /* what was opened, whatever has its name now */
+    /* looks at what was opened: something else may have its name now */
     int folder = fstat(fd, &st) == 0 && S_ISDIR(st.st_mode), result = folder ? empty(fd) : 0;
     if (!result && unlinkat(AT_FDCWD, name, folder ? AT_REMOVEDIR : 0) < 0 && errno != ENOENT)
         result = -1;

@@ -1,5 +1,5 @@
 /*
- * temp.h - temporary files and folders, which are removed when the program ends, however it ends.
+ * temp.h - temporary files and folders, removed when the program ends, or else by the next run.
  *
  * An incomplete file or folder is called "<name>.textmill-<10 random characters>". It is made only
  * if nothing has that name, so no link and no file of another user can be in its place. It is
@@ -8,8 +8,8 @@
  * power failure it remains; the next run that writes to the same name removes it.
  *
  * Such a remainder is removed only if this program provably made it and nobody uses it: it has a
- * temporary name; it belongs to this user; it is a file with one name, or a folder with the mark
- * ".textmill-<kind>", a file that temp_mkdir puts inside, or an empty folder; and it can be locked.
+ * temporary name; it belongs to this user; it is a file with a single hard link, an empty folder,
+ * or a folder with the mark ".textmill-<kind>" (a file that temp_mkdir puts in); it can be locked.
  * The lock works over NFS. On file systems without locks nothing is removed.
  *
  * What is to appear as a folder is written inside a temporary folder and moved out when it is
@@ -39,10 +39,10 @@ int temp_drop(const char *name, int fd);
 /* Returns the number of bytes before the ending of a temporary name, or 0 for another name. */
 size_t temp_base(const char *name);
 
-/* Takes over the folder that an ended run of this user made as a temporary of this `kind`; NULL:
- * the file. Returns its descriptor, locked, or -1 with errno: EWOULDBLOCK if a process uses it, and
- * 0 if it is another thing. temp_keep says that a folder that was taken over stays at exit.
- * temp_clear removes it if it can be taken over. */
+/* Takes over the temporary at `path` that an ended run of this user left: a folder marked with
+ * `kind`, or a file if `kind` is NULL. Returns its descriptor, locked, or -1 with errno:
+ * EWOULDBLOCK if a process uses it, 0 if it is no such temporary. temp_keep says that a folder that
+ * was taken over stays at exit. temp_clear removes a temporary if it can be taken over. */
 int temp_take(const char *path, const char *kind);
 void temp_keep(const char *path);
 void temp_clear(const char *path, const char *kind);

@@ -32,9 +32,10 @@ uint64_t usage_peak_bytes(void)
     return 1024 * (peak ? peak : (uint64_t)use.ru_maxrss);
 }
 
-/* A resource that control groups may limit: its name in version 1, which /proc/self/cgroup and a
- * folder have, and the files of the limit in versions 1 and 2. The limit of processors is a time
- * per period; version 1 has the period in a file of its own. "max", -1 or no file: no limit. */
+/* A resource that control groups may limit: its name in version 1 (in /proc/self/cgroup and as a
+ * folder), and the names of the files with the limit in versions 1 and 2. The limit of processors
+ * is a time per period; version 1 has the period in its own file. "max", -1 or no file: no
+ * limit. */
 static const struct resource {
     const char *name, *one, *period, *two;
 } resources[] = {
@@ -42,7 +43,8 @@ static const struct resource {
     [USAGE_CPUS] = { "cpu", "cpu.cfs_quota_us", "cpu.cfs_period_us", "cpu.max" },
 };
 
-/* Reads the file `name` of a group. Returns 0 if it does not begin with a positive number. */
+/* Returns the limit in the file `name` of a group's folder; 0: none. A time is divided by its
+ * period, which is in the file `period` or, if that is NULL, the second number. */
 static uint64_t limit_in(const char *folder, const char *name, const char *period)
 {
     SCOPED(buf) path = buf_format("%s/%s", folder, name), text = BUF_INIT;

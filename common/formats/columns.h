@@ -64,16 +64,16 @@ struct columns {
     int (*finish)(struct columns_writer *w);
     void (*free)(struct columns_writer *w); /* NULL is allowed; writes nothing */
 
-    /* A copy of Parquet files, in which rows may be missing and texts changed; other columns keep
-     * their types and values. `text` names a column as `open` does, but none inside another; it
-     * becomes one of strings. `mark` names a column of strings that is added, or replaced if there
-     * is one; NULL: none. Returns NULL with an error. */
+    /* Begins a copy of Parquet files that may leave out rows and change texts. `text` names the
+     * column of texts, which must not be inside another; in the copy its type is string. `mark`
+     * names a column of strings to add, or to replace if it exists; NULL: none. The other columns
+     * keep their types and values. Returns NULL with an error. */
     struct columns_copy *(*copy)(const char *text, const char *mark, columns_put *put, void *ctx);
     /* Goes on with the rows of the next file, whose columns must be those of the files before.
      * Copies *bytes. Returns 0, or -1 with an error. */
     int (*copy_file)(struct columns_copy *c, const struct columns_bytes *bytes);
-    /* Takes the next row over if `keep`; with another text unless `text` is NULL. Returns 0, or -1
-     * with an error. */
+    /* Copies the next row if `keep` is 1, else leaves it out. `text` replaces its text unless it
+     * is NULL. `mark` is the value of the added column. Returns 0, or -1 with an error. */
     int (*copy_row)(struct columns_copy *c, int keep, const struct columns_cell *text,
                     const char *mark);
     /* Writes what is left, and the end of the file. Returns 0, or -1 with an error. */

@@ -49,8 +49,8 @@ void document_escape(struct buf *out, const char *s, size_t n, int attribute);
 struct document_reader {
     struct input *in;   /* borrowed */
     int promised;       /* 1: the first line of the stream was there, its last line not yet */
-    int sentences;      /* from the last first line; 0 if there was none */
-    uint64_t documents; /* read so far, since the last first line */
+    int sentences;      /* of the stream's first line; 0 if it has none */
+    uint64_t documents; /* read so far of this stream */
     uint64_t offset;    /* byte offset of the current document */
 };
 
@@ -61,7 +61,7 @@ void document_open(struct document_reader *r, struct input *in);
  * (0: no limit). */
 int document_read(struct document_reader *r, struct document *d);
 
-/* Appends the attributes `more` and one with this name and value, which is escaped, in place of an
- * older one. */
+/* Appends the attributes `more`, with the attribute `name` added, or replaced if it is there. Its
+ * value is escaped. */
 void document_put_attribute(struct buf *out, const struct buf *more, const char *name,
                             const char *value);

@@ -360,8 +360,8 @@ static int wrong_form(const struct gguf *g, const struct gguf_key *k, const char
                    (unsigned long long)(k->value - g->map.data));
 }
 
-/* Returns the shortest decimal number that is x as f32: 1e-5, not 9.99999975e-6. The value was
- * rounded when it was written, and config.json has this one. */
+/* Returns the shortest decimal number that rounds to x as f32: 1e-5, not 9.99999975e-6. It is the
+ * number that config.json had before the writer of the file rounded it. */
 static double shortest(float x)
 {
     double y = (double)x;

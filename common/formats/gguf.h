@@ -115,15 +115,14 @@ void gguf_close(struct gguf *g);
 int gguf_check(const struct gguf *g);
 
 const struct gguf_key *gguf_find(const struct gguf *g, const char *name); /* NULL if absent */
-/* gguf_real sets *out to a key's value, which is a number or boolean of any type; for an f32 to the
- * shortest decimal number that rounds to it. gguf_text appends
- * a key's value, which is a text, to *out. Both return 0, or -1 with an error if the value has
- * another type. */
+/* gguf_real sets *out to the value of a key that is a number or boolean of any type; for an f32, to
+ * the shortest decimal number that rounds to it. gguf_text appends the value of a key that is a
+ * text to *out. Both return 0, or -1 with an error if the value has another type. */
 int gguf_real(const struct gguf *g, const struct gguf_key *k, double *out);
 int gguf_text(const struct gguf *g, const struct gguf_key *k, struct buf *out);
 
-/* Items of a list of texts, of I32 or of F32. For texts *at begins as the key's value, and moves to
- * the next item; *n is set to the text's bytes. */
+/* Return an item of a list. gguf_item_text returns the text at *at, which is at first the key's
+ * value, sets *n to its bytes, and moves *at to the next item. */
 const char *gguf_item_text(const unsigned char **at, size_t *n);
 int32_t gguf_item_i32(const struct gguf_key *k, uint64_t i);
 float gguf_item_f32(const struct gguf_key *k, uint64_t i);

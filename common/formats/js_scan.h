@@ -53,8 +53,8 @@ int js_scan_int(struct js_scan *s, int64_t *out);
 int js_scan_skip(struct js_scan *s);
 
 /* Reads over a value, which must be valid; keys may occur twice. Returns 0, or -1 with an error,
- * also if more than `depth` brackets are open at once. A NUL or a byte that ends numbers follows
- * the text. */
+ * also if more than `depth` brackets are open at once. The byte after the text must be readable,
+ * and be a NUL or another byte that cannot be part of a number. */
 int js_scan_value(struct js_scan *s, int depth);
 
 /* Sets the error for bad JSON at byte `at` of the text. Returns -1. */

@@ -22,8 +22,8 @@ void labels_set_regression(struct labels *c);
 
 /* Returns the name of class i, which is below the count. */
 const char *labels_name(const struct labels *c, int64_t i);
-/* Returns the number of the class with this name, or -1. The name "2" also finds the class LABEL_2:
- * so transformers calls classes that have no name. */
+/* Returns the number of the class with this name, or -1. The name "2" also finds the class LABEL_2,
+ * as transformers calls a class without a name. */
 int64_t labels_find(const struct labels *c, const char *name, size_t n);
 
 /* Orders the names: numbers by value, then the others by byte. */

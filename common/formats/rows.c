@@ -35,7 +35,7 @@ static int open_columns(struct rows *r, enum columns_kind kind, const struct col
     return r->reader ? 0 : -1;
 }
 
-/* Sets *bytes to those of the file. */
+/* Sets *bytes to functions that read the file. */
 static int set_bytes(struct input *in, enum columns_kind kind, struct columns_bytes *bytes)
 {
     *bytes = (struct columns_bytes){ read_next, read_at, in, 0 };
@@ -94,7 +94,7 @@ void rows_copy_close(struct rows_copy *c)
     *c = (struct rows_copy){ 0 };
 }
 
-/* Goes on to the files until the one called `file` is open; NULL: until the last one is. */
+/* Opens the next files in turn until the one called `file` is open; NULL: all. */
 static int open_files(struct rows_copy *c, const char *file)
 {
     while (c->next < c->paths->count && (!c->next || c->paths->names[c->next - 1] != file)) {

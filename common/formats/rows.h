@@ -25,11 +25,11 @@ void rows_close(struct rows *r); /* allowed on a zeroed struct */
  * row. */
 int rows_read(struct rows *r);
 
-/* A Parquet file with the rows of others, some of which are left out or have another text. */
+/* A copy of the rows of Parquet files, as one file. Rows may be left out or get another text. */
 struct rows_copy {
     const struct file_names *paths; /* of the files, borrowed */
     size_t next;                    /* the file to be opened next */
-    struct input in[2];             /* the file, and the one before it */
+    struct input in[2];             /* the open file and the one before it */
     const struct columns *library;
     struct columns_copy *copy;
 };
@@ -40,8 +40,8 @@ int rows_copy_open(struct rows_copy *c, const struct file_names *paths, const ch
                    const char *mark, struct output *out);
 void rows_copy_close(struct rows_copy *c); /* allowed on a zeroed struct */
 
-/* Takes the next row over if `keep`. It is one of `file`, a name of the paths. `text`: another one;
- * NULL: as it was read. Returns 0, or -1 with an error that names the file. */
+/* Copies the next row if `keep` is 1. It is a row of the file `file`, an element of paths->names.
+ * `text` and `mark` are as for copy_row of struct columns. Returns 0, or -1 with an error. */
 int rows_copy_put(struct rows_copy *c, const char *file, int keep, const struct buf *text,
                   const char *mark);
-int rows_copy_end(struct rows_copy *c); /* the same for the end of the copy */
+int rows_copy_end(struct rows_copy *c); /* ends the copy; 0, or -1 with an error */

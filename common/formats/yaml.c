@@ -181,7 +181,7 @@ static int open_parser(yaml_parser_t *parser, const char *text, size_t n, const 
     return 0;
 }
 
-/* What was read of a text so far. */
+/* What check_event has counted so far in a text. */
 struct seen {
     int depth, labels, documents;
 };

@@ -75,7 +75,7 @@ struct opt {
     double min, max;  /* bounds of a number; both 0: no bounds */
 };
 
-/* Rows end at the last member that they need. */
+/* A row of an option table may leave out its last members, which are then 0. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
 #define OPT_MORE "more"
@@ -115,15 +115,16 @@ int opts_parse(struct opts *o, int argc, char **argv);
  * option several values are an error, too. */
 int opts_load(struct opts *o, const struct yaml *y, const char *path);
 
-/* Return 1 if the option was given on the command line, or there or in a file, else 0. */
+/* Return 1 if the option was given on the command line (opts_given), or there or in a file
+ * (opts_set), else 0. */
 int opts_given(const struct opts *o, const char *name);
 int opts_set(const struct opts *o, const char *name);
 
 /* Returns the flags of an option, or 0 if there is no such option. */
 unsigned opts_flags(const struct opts *o, const char *name);
 
-/* Returns the name of the first option on the command line that has bits from OPT_ONLY on, but not
- * `bit`, and so cannot be used for the purpose `bit`; NULL if there is none. */
+/* Returns the name of the first option on the command line that is not for the purpose `bit`: it
+ * has a purpose (OPT_ONLY or a higher bit), but not this one. NULL if there is none. */
 const char *opts_misplaced(const struct opts *o, unsigned bit);
 
 /* Append text in lines of at most 80 columns. opts_help appends the help of all options; with `all`
@@ -133,6 +134,6 @@ const char *opts_misplaced(const struct opts *o, unsigned bit);
 size_t opts_help(const struct opts *o, int all, struct buf *out);
 void opts_wrap(struct buf *out, size_t column, size_t indent, const char *text);
 
-/* Appends the current values as YAML, without the options that have one of the flags `without`. A
- * list without values is there only if it was given. */
+/* Appends the current values as YAML, without the options that have one of the flags `without`. An
+ * empty list is left out unless it was given. */
 void opts_print(const struct opts *o, unsigned without, struct buf *out);

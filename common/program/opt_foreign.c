@@ -1,7 +1,7 @@
 #include "common/program/opt_foreign.h"
 
-/* Names of options that several programs of ours have, or that a program without a table of its own
- * has. Where programs of ours have different names, the foreign name is in several rows. */
+/* Foreign names of options that several of our programs have, or one without a table of its own. If
+ * our programs have different names, the foreign name is in several rows. */
 static const struct opt_foreign synonyms[] = {
     { "batch-size", "batch-texts" },
     { "batch-size", "batch-tokens" },

@@ -13,7 +13,6 @@ struct opt_foreign {
 /* Returns the hint for an option of another program, or NULL. '_' and '-' are equal. */
 const char *opt_foreign(const struct opt_foreign *table, const char *name);
 
-/* Returns our n-th name, n from 0 on, for an option of Hugging Face's programs, nanoGPT,
- * Megatron-LM, llama.cpp or WikiExtractor; NULL if there are no more. A program may lack an option
- * of that name. */
+/* Returns our n-th name (from 0) for an option of Hugging Face's programs, nanoGPT, Megatron-LM,
+ * llama.cpp or WikiExtractor, or NULL after the last. Not all our programs have that option. */
 const char *opt_synonym(const char *foreign, size_t n);

@@ -68,7 +68,7 @@ static const struct opt help_all_options[] = {
       "print all options and stop" },
     { 0 },
 };
-/* The same where --help prints all options. */
+/* As help_all_options, but not shown in the help: for commands whose --help prints all options. */
 static const struct opt help_too_options[] = {
     { 0, "help-all", OPT_FLAG | OPT_NO_SETTING, AT(want_help_all), NULL, NULL },
     { 0 },
@@ -229,7 +229,7 @@ static int is_config(const char *operand)
            file_ends_with(operand, ".json");
 }
 
-/* Sets the error for `word`, or nothing if NULL, in the place of a command. Returns -1. */
+/* Sets the error for `word`, which is no command; NULL: no word was given. Returns -1. */
 static int unknown_command(const struct tool *t, const char *word)
 {
     SCOPED(buf) names = BUF_INIT;
@@ -242,8 +242,8 @@ static int unknown_command(const struct tool *t, const char *word)
                      word, names.data);
 }
 
-/* Returns 1 if nothing is at the path `word`, nor at word.idx, where a Megatron pair has its index.
- * Else, or after an I/O error, which the program that opens it reports, returns 0. */
+/* Returns 1 if neither the file `word` nor word.idx exists (a Megatron pair has its index there).
+ * Returns 0 else, and after an I/O error, which is reported when the file is opened. */
 static int is_nowhere(const char *word)
 {
     SCOPED(buf) path = buf_format("%s.idx", word);
@@ -261,7 +261,7 @@ static int check_command(const struct tool *t, const char *word)
     return 0;
 }
 
-/* The same for the name of a preset. A path is no such name. */
+/* Does the same for the name of a preset; a word that can only be one is an error, too. */
 static int check_preset(const char *word)
 {
     SCOPED(buf) name = BUF_INIT;
@@ -439,7 +439,7 @@ static int parse(const struct tool *t, const struct tool_command *c, int argc, c
     return n;
 }
 
-/* Prints the help or the version, if it is asked for. Returns 1 if it was, else 0. */
+/* Prints the help or the version if the command line asks for it. Returns 1 if it does, else 0. */
 static int answer(const struct tool *t, const struct tool_command *c)
 {
     if (common.want_help || common.want_help_all)
@@ -485,9 +485,9 @@ enum { BASES = 8, FILES = 64 }; /* most levels of nested base files, and most fi
 
 static int load_config(const char *path, int depth);
 
-/* Applies the files that the key `base` of the configuration file `path` names, one or several, in
- * order, before that file itself. `depth` is the number of files that led to this one by their keys
- * `base`. Their paths are relative to that file's folder. */
+/* Applies the files that the key `base` of the configuration file `path` names, in order; their
+ * paths are relative to its folder. They are applied before the file itself. `depth` is the number
+ * of files that led to it by their keys `base`. */
 static int load_bases(const char *path, const struct yaml_item *base, int depth)
 {
     int result = 0;

@@ -30,8 +30,8 @@ enum {
 
 struct tool_command {
     const char *name; /* NULL: the program itself */
-    /* operands as the usage line shows them: "", "FILE", "[FILE]", "FILE..." or "[FILE...]"; a run
-     * has as many */
+    /* operands as the usage line shows them: "", "FILE", "[FILE]", "FILE..." or "[FILE...]". A run
+     * with fewer or more is an error. */
     const char *args;
     const char *summary;       /* one sentence */
     const struct opt *options; /* NULL: none */
@@ -88,8 +88,8 @@ int tool_load_config(const char *path);
 void tool_print_config(unsigned without, struct buf *out);
 int tool_given(const char *option); /* as opts_given */
 int tool_set(const char *option);   /* as opts_set */
-/* Returns 1 if the first operand is the name of a preset, and nothing else can have set the option;
- * else 0. */
+/* Returns 1 if the first operand is the name of a preset, and neither --config nor the command line
+ * can have set the option; else 0. */
 int tool_only_preset(const char *option);
 unsigned tool_flags(const char *option);  /* as opts_flags */
 const char *tool_misplaced(unsigned bit); /* as opts_misplaced */
