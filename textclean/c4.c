@@ -127,8 +127,8 @@ static void count_words(struct state *c, size_t at, size_t end)
         c->out->sentences += words_sentences(w, first, c->word);
 }
 
-/* Decides on the line s[0..n), stripped; the line as it is written is `clean`. Returns 1 if it
- * stays, 0 if not, and -1 if the document is left out. */
+/* Judges the line s[0..n), which is stripped; `clean` is the line without reference marks. Returns
+ * 1 if it stays, 0 if not, and -1 if the document is left out. */
 static int judge_line(struct state *c, const char *s, size_t n, const char *clean, size_t len)
 {
     const struct c4_rules *r = c->rules;
@@ -164,7 +164,7 @@ static int take_line(struct state *c, const char *s, size_t n)
     return 1;
 }
 
-/* Strips the new text, and counts its words if reference marks came out of it. */
+/* Strips and sets the new text. Its words are counted already unless reference marks came out. */
 static void finish(struct state *c)
 {
     struct features *f = c->f;

@@ -15,7 +15,7 @@ struct c4_rules {
     int references;         /* remove reference marks */
     int javascript;         /* leave out lines that mention it */
     int policy;             /* leave out lines about cookies, privacy and terms of use */
-    int lorem_ipsum, brace; /* look for them; the document is left out */
+    int lorem_ipsum, brace; /* 1: "lorem ipsum", or {, leaves out the document */
     double least_sentences; /* sentences are counted until there are this many */
 };
 
@@ -26,6 +26,6 @@ struct c4_result {
     size_t sentences;
 };
 
-/* Applies the rules to the text of `f`. If the text changes, the caller passes the new one to
- * features_set. Then f->word_count may be set already. */
+/* Applies the rules to the text of `f`. If the text changes, calls features_set with the new one,
+ * out->text. Then f->word_count may be set already. */
 void c4_clean(const struct c4_rules *rules, struct features *f, struct c4_result *out);

@@ -272,7 +272,7 @@ size_t chunk_suffix(const char *s, size_t n)
 
 /* ---- inside of a chunk ----------------------------------------------------------------------- */
 
-/* Returns the bytes of the hyphens at s: one, or up to three if letters follow. */
+/* Returns the bytes of the mark at s: up to three -, one ~ or en dash, or up to two em dashes. */
 static size_t hyphens(const char *s, size_t n)
 {
     static const char en[] = "\xE2\x80\x93", em[] = "\xE2\x80\x94";

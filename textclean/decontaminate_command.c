@@ -160,7 +160,7 @@ static size_t before(const struct buf *text, size_t at, int64_t chars)
     return at;
 }
 
-/* Keeps the piece text[begin..end) if it is long enough. */
+/* Appends the piece text[begin..end) to `left` if it is long enough. */
 static void keep_piece(const struct run *r, struct buf *left, const struct buf *text, size_t begin,
                        size_t end)
 {

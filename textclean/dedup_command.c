@@ -10,10 +10,10 @@
 #include "textclean/minhash.h"
 #include "unicode/whitespace.h"
 
-enum by { BY_NEAR, BY_DOCUMENT, BY_PARAGRAPH, BY_LINE, BY_SPAN }; /* parts: from paragraph on */
+enum by { BY_NEAR, BY_DOCUMENT, BY_PARAGRAPH, BY_LINE, BY_SPAN }; /* the last 3: in parts */
 #define BY "near|document|paragraph|line|span"
 
-/* As C4 was made: sentences of a span; what a document must have after spans were left out. */
+/* C4's numbers: sentences in a span, and what must be left of a document without spans. */
 enum { SPAN = 3, LEAST_SENTENCES = 3, LEAST_WORDS = 50 };
 
 struct dedup {
@@ -231,7 +231,7 @@ static int judge(void *ctx, void *tools, struct flow_item *item)
 
 /* ---- documents in order ---------------------------------------------------------------------- */
 
-/* Notes that `number`, of a part or a document, is not the first with its key. */
+/* Marks part `number` as repeated, or joins document `number` to the cluster of `first`. */
 static void note(void *ctx, uint64_t number, uint64_t first)
 {
     struct run *r = ctx;
@@ -248,7 +248,7 @@ static void note(void *ctx, uint64_t number, uint64_t first)
     r->repeated[number / 8] |= (uint8_t)(1 << number % 8);
 }
 
-/* Removes the repeated parts of a document, whose first key has the number `number`. */
+/* Removes the repeated parts of a document. `number` is the number of its first part with a key. */
 static void cut(struct run *r, struct flow_item *item, uint64_t number)
 {
     const struct found *f = item->result;
@@ -279,7 +279,7 @@ static void cut(struct run *r, struct flow_item *item, uint64_t number)
     }
 }
 
-/* Adds the keys of a document; numbers are those of parts or of documents. */
+/* Adds the keys of a document. A key's number is that of its part or of the document. */
 static int add_keys(struct run *r, const struct found *f, uint64_t document)
 {
     if (!r->in_parts && document > UINT32_MAX)
@@ -315,7 +315,7 @@ static size_t keys_of_document(const struct run *r)
     return r->given->by == BY_NEAR ? r->minhash.bands : 1;
 }
 
-/* Sets *head to the first line. */
+/* Sets *head to the first line of a file of keys. */
 static void set_head(const struct run *r, int argc, char **argv, struct buf *head)
 {
     const struct minhash *m = &r->minhash;

@@ -44,7 +44,7 @@ void entries_close(struct entries *s)
 }
 
 /* Finds the format of the open file, and checks that it is that of the files before. An empty file
- * has any. Returns 0, or -1 with an error. */
+ * passes as any. Returns 0, or -1 with an error. */
 static int recognise(struct entries *s)
 {
     static const char *const names[] = { "", "documents", "JSON lines", "text", "", "Parquet" };
@@ -128,7 +128,7 @@ static int read_file(struct entries *s, struct buf *text)
     return n < 0 ? -1 : text->len > 0;
 }
 
-/* A null is an empty text. Texts of several columns are joined by blanks. */
+/* Reads a row and joins the texts of its columns by blanks. A null is an empty text. */
 static int read_row(struct entries *s, struct buf *text)
 {
     int got = rows_read(&s->rows);
@@ -212,8 +212,8 @@ static int scan_text(struct search *f)
     return 0;
 }
 
-/* Reads the value of the member key[0..n) of an object in which the text's name is `field`; NULL:
- * the text is elsewhere. */
+/* Reads the value of the member key[0..n) of an object. `field` is the text's name in this object;
+ * NULL: the text is not in it. */
 static int scan_member(struct search *f, const char *key, size_t n, const char *field)
 {
     struct entry *r = f->r;
@@ -294,7 +294,7 @@ void entry_change(struct entry *r, const char *text, size_t n)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Appends the line from *at to `begin`, and then a string in place of [begin, end). */
+/* Appends raw[*at..begin), and s as a JSON string for [begin, end). Sets *at to `end`. */
 static void put_in_place(const struct entry *r, size_t *at, size_t begin, size_t end, const char *s,
                          size_t n, struct buf *out)
 {

@@ -38,8 +38,8 @@ struct entry {
     int changed;              /* the text is another one than in the input */
     struct buf raw;           /* jsonl: the line */
     const char *file;         /* borrowed from the reader */
-    uint64_t line;            /* or row */
-    /* jsonl: places in `raw` of the text with its quotes, of an older mark's value, and of the
+    uint64_t line;            /* jsonl, lines, parquet: its line or row in the file, from 1 */
+    /* jsonl: offsets in `raw` of the text with its quotes, of an older mark's value, and of the
      * closing brace; 0 before entry_parse */
     size_t text_begin, text_end, mark_begin, mark_end, close;
     size_t members;
@@ -54,7 +54,7 @@ struct entries {
     struct file_names paths;
     size_t next; /* file to open next */
     enum entry_format format;
-    int any; /* the user says that each file, or each line, is a document, whatever it has */
+    int any; /* 1: the user chose the format text or lines, which any content has */
     const char *field;
     struct input in; /* path NULL: no file is open */
     struct packed packed;

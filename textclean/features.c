@@ -51,7 +51,7 @@ void features_set(struct features *f, const char *text, size_t n)
     scan(f);
 }
 
-/* Returns the counter of the word number `word`, which may count other words, too. */
+/* Returns the counter of the word number `word`, which words with similar hashes share. */
 static uint32_t *count_of(struct features *f, size_t word)
 {
     return &f->counts[f->words.list[word].hash >> (64 - COUNTS_BITS)];
@@ -93,7 +93,7 @@ static void seen_begin(struct seen *s, size_t most)
     memset(s->slots, 0, s->count * sizeof *s->slots);
 }
 
-/* Counts the hash at place `at`. Returns its slot. */
+/* Counts a hash that occurs at word `at`. Returns its slot. */
 static struct seen_slot *seen_add(struct seen *s, uint64_t hash, size_t at)
 {
     size_t slot = (hash ^ hash >> 32) & (s->count - 1);
@@ -222,9 +222,9 @@ static uint64_t hash_at(const struct features *f, size_t first, size_t n, uint64
     return f->sums[first + n] - f->sums[first] * p;
 }
 
-/* Sets places[] to the runs of GRAM_LEAST words that may occur twice: each of their words does, and
- * few bits of their hashes do. It has no branches that depend on the words. Returns their number.
- */
+/* Sets places[] to the first words of runs of GRAM_LEAST words that may occur twice: each of their
+ * words does, and so do the first bits of their hash. It has no branches that depend on the words.
+ * Returns their number. */
 static size_t may_repeat(struct features *f, uint64_t p)
 {
     size_t count = 0, left = 0, run = 0;

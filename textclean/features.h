@@ -16,7 +16,7 @@ struct text_line {
 
 /* Parts of a text that occurred before in it. */
 struct repeats {
-    size_t parts, repeated, chars; /* all; those that repeat another; the length of these */
+    size_t parts, repeated, chars; /* all; those that occurred before; characters in the latter */
 };
 
 enum { COUNTS_BITS = 12, FEW_BITS = 13 };
@@ -26,23 +26,23 @@ struct features {
     size_t n;
     size_t chars;
     struct words words;
-    size_t word_count; /* words of the text, also if has_words is 0 and counted is 1 */
+    size_t word_count; /* words of the text; set if `counted` is 1, even without `words` */
     struct text_line *lines;
     size_t line_count, lines_cap;
     int has_words, counted, has_lines, has_grams;
     struct word_sums {
         size_t with_letter, more, more_chars; /* WORD_HAS_LETTER, WORD_HAS_MORE and their length */
-        size_t longest, most;                 /* highest length times count, highest count */
+        size_t longest, most; /* of all words: highest length * count, highest count */
     } of;
     int odd_lines;    /* lines may end with other characters than LF */
     int has_dots;     /* there is an ellipsis */
     size_t covered;   /* length of the words that are in any repeated run of GRAM_LEAST words */
     uint8_t *repeats; /* for each word: whether the run that begins with it occurs twice */
-    uint32_t *places; /* working memory: runs that may */
+    uint32_t *places; /* working memory: the first words of runs that may occur twice */
     size_t repeats_cap, places_cap;
     uint32_t counts[1 << COUNTS_BITS]; /* of words, by their hash */
     uint8_t few[1 << FEW_BITS];        /* working memory */
-    uint64_t *sums;                    /* hashes of the words before each word */
+    uint64_t *sums;                    /* sums[i]: hash of all words before word i */
     size_t sums_cap;
     struct seen { /* hash table, working memory */
         struct seen_slot {
@@ -57,30 +57,30 @@ struct features {
 void features_init(struct features *f);
 void features_release(struct features *f);
 
-/* Begins with the text[0..n), n < 2^32, which is borrowed. */
+/* Makes text[0..n), n < 2^32, the text; it is borrowed. Nothing is known of it yet. */
 void features_set(struct features *f, const char *text, size_t n);
 
-/* Find the words, and the lines, unless they are there. */
+/* Find the words, or the lines, of the text unless an earlier call did. */
 void features_words(struct features *f);
 void features_lines(struct features *f);
 
 /* Returns the characters of text[at..at+n). */
 size_t features_chars(const struct features *f, size_t at, size_t n);
 
-/* Returns the bytes of the line that begins at text[at], and sets *next to the start of the next
- * one, or to the end of the text. Lines end as in Python's str.splitlines. *line is 0 at first. */
+/* Returns the bytes of the line at text[at]. Sets *next to the start of the next one or the end of
+ * the text. Lines end as in Python's str.splitlines. Keep *line, 0 at first, between calls. */
 size_t features_line(struct features *f, size_t *line, size_t at, size_t *next);
 
-/* Repeated paragraphs, divided by two LF or more, and repeated lines: with `blank` divided by runs
- * of LF, without it those that are not blank. */
+/* Count the parts that occurred before. Two LFs or more divide paragraphs. With `blank` runs of LFs
+ * divide lines; without it each LF does, and blank lines do not count. */
 struct repeats features_repeated_paragraphs(struct features *f);
 struct repeats features_repeated_lines(struct features *f, int blank);
 
 /* Returns the length of the most frequent run of n words, with blanks between them, times its
- * count; or a number that is not smaller, if that is at most `enough`. */
+ * count. An upper bound is returned instead if it is at most `enough`. */
 size_t features_top_grams(struct features *f, int n, size_t enough);
 
 /* Returns the length of the runs of n words, n >= 5, that occurred before, found from left to
- * right, without overlap; or a number that is not smaller, if that is at most `enough`. Runs are
- * equal if their words are; for datatrove also if only their letters are ("a b" and "ab"). */
+ * right, without overlap. An upper bound is returned instead if it is at most `enough`. Runs are
+ * equal if their words are; for datatrove, if their joined words are ("a b" and "ab"). */
 size_t features_repeated_grams(struct features *f, int n, size_t enough);

@@ -88,7 +88,8 @@ int firsts_find(const struct firsts *f, const struct key *key, uint64_t *first)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* Puts a part into the empty table. Numbers rise in it, so the first one of a key comes first. */
+/* Adds a part's keys to the empty table; calls `same` for those that are in it. A key's first
+ * number comes first, since numbers rise in a part. Empties the table again. */
 static int finish_part(struct firsts *f, struct spill *part,
                        void (*same)(void *ctx, uint64_t number, uint64_t first), void *ctx)
 {

@@ -26,13 +26,13 @@ struct firsts {
     size_t slot_count, used;
 };
 
-/* `twice`: the input is read twice. */
+/* Makes *f empty. twice: 1 if the input is read twice, 0 for a stream. */
 void firsts_init(struct firsts *f, uint64_t memory, int twice);
 void firsts_release(struct firsts *f);
 
-/* Numbers must rise. For a stream: sets *first to the first number with the key, which may be
- * `number` itself. For input that is read twice: keeps both. Returns 0, or -1 with an error if
- * memory or temporary files do not suffice. */
+/* Adds a key with a number, which must not be lower than those before. For a stream: sets *first to
+ * the first number with the key, which may be `number` itself. For input that is read twice: only
+ * stores both. Returns 0, or -1 with an error if memory or temporary files do not suffice. */
 int firsts_add(struct firsts *f, const struct key *key, uint64_t number, uint64_t *first);
 
 /* For a stream: returns 1 and sets *first if the key was added, else 0. */
@@ -50,8 +50,7 @@ struct clusters {
     size_t count, cap;
 };
 
-/* Each begins as a zeroed struct. clusters_add adds documents, each a set of its own, until there
- * are `count`. */
+/* Start with a zeroed struct. clusters_add adds sets of one document until there are `count`. */
 void clusters_add(struct clusters *c, size_t count);
 void clusters_release(struct clusters *c);
 

@@ -21,13 +21,13 @@ struct run {
     struct flow *f;
     struct entries source;
     struct output outs[2];      /* kept and rejected */
-    struct rows_copy copies[2]; /* parquet: what is written to them */
-    uint64_t documents[2];      /* in each */
+    struct rows_copy copies[2]; /* parquet: the rows written to each output */
+    uint64_t documents[2];      /* number of documents in each */
     int begun;
-    struct output_folder folder; /* open: each input file has an output in it */
-    struct file_names names;     /* of these outputs */
-    size_t next;                 /* the one to be opened next */
-    struct file_names input;     /* of the open one: its input */
+    struct output_folder folder; /* if it is open, each input file has an output in it */
+    struct file_names names;     /* names of the outputs in the folder */
+    size_t next;                 /* index of the output to open next */
+    struct file_names input;     /* the input file of the open output */
 };
 
 /* ---- batches --------------------------------------------------------------------------------- */
@@ -76,8 +76,8 @@ static struct flow_item *next_item(struct batch *b)
     return &b->items[b->count];
 }
 
-/* Keeps the memory of the documents for the next ones, unless it became much more than a batch: the
- * largest document may have been in any place. */
+/* Frees buffers of documents if they hold much more memory than a batch needs: each may have held a
+ * very large document once. */
 static void shrink(struct batch *b)
 {
     size_t bytes = 0;
@@ -111,7 +111,7 @@ static int read_batch(void *ctx, void *item)
     return b->count > 0;
 }
 
-/* Returns 1 if write_batch makes the output, document after document; 0: work_batch makes it. */
+/* Returns 1 if write_batch makes the output, document after document, or 0 if work_batch does. */
 static int in_order(const struct run *r)
 {
     return r->f->settle || r->source.format == ENTRY_PARQUET || r->folder.path;

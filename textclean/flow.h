@@ -44,7 +44,7 @@ struct flow_item {
     struct entry entry;
     int reason;      /* why the document is left out: index into `reasons`; FLOW_KEPT: it stays */
     uint64_t pieces; /* parts of it that are left out: lines, addresses */
-    char mark[32];   /* what a mark says; "": the reason */
+    char mark[32];   /* text of the document's mark (entry.h); "": the reason */
     void *result;    /* the command's own, from `judge` to `settle` */
 };
 
@@ -53,7 +53,7 @@ struct flow {
     /* Judges a document: sets `reason` and `pieces`, and may change the text. `tools` is working
      * memory that no other thread uses at the time. */
     int (*judge)(void *ctx, void *tools, struct flow_item *item);
-    /* Called in the order of the documents, after `judge`; may do the same. NULL: nothing to do. */
+    /* Called after `judge`, in the order of the documents; may set the same. NULL: not called. */
     int (*settle)(void *ctx, struct flow_item *item);
     void (*forget)(void *result); /* frees a result, once; NULL where there are none */
     void *ctx;
@@ -66,7 +66,7 @@ struct flow {
     const char *report_path; /* one more output, which the command writes itself; may be NULL */
     int silent;              /* writes no documents: the first of two passes */
     int blind;               /* `judge` needs no text */
-    uint64_t least;          /* documents that there must be, as a first pass found them */
+    uint64_t least;          /* number of documents that a first pass found; fewer are an error */
     uint64_t read, kept, pieces, *left_out;
 };
 

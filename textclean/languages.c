@@ -48,7 +48,7 @@ static uint32_t fold(uint32_t c)
     return category == UNICODE_LU || category == UNICODE_LT ? letter_case_lower(c) : c;
 }
 
-/* Sets t->characters to the letters, words between blanks. Returns their number. */
+/* Sets t->characters to what runs are cut from: words between blanks. Returns their number. */
 static size_t set_characters(struct languages_runs *t, const char *text, size_t n)
 {
     uint32_t *to = t->characters;
@@ -151,11 +151,11 @@ void languages_close(struct languages *m)
     file_unmap(&m->map);
 }
 
-/* Pairs of weights, and sums of every second one. HIGH: which of a pair is the high byte. */
+/* Vectors of weights, two per number, or of sums. HIGH: which of the two is in the high byte. */
 typedef int16_t group __attribute__((vector_size(GROUP)));
 enum { HIGH = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ };
 
-/* Adds the weights of `count` runs to the sums of the languages. They fit 16 bits. */
+/* Adds the weights of `count` runs, at most SUM_RUNS, to sums[]. What it adds fits 16 bits. */
 static void add_some(const struct languages *m, const uint32_t *hashes, size_t count, int32_t *sums)
 {
     const size_t groups = m->width / GROUP;

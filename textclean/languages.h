@@ -78,7 +78,7 @@ int languages_judge(const struct languages *m, struct languages_runs *t, const c
 
 /* ---- learning -------------------------------------------------------------------------------- */
 
-/* The runs of each language. */
+/* The counts of runs in the texts of each language. */
 struct languages_counts {
     size_t count;
     int exact; /* set by the caller */

@@ -143,7 +143,7 @@ struct scoring {
     size_t count, cap;
 };
 
-/* The score is that of the language `good`. */
+/* Sets the document's score: that of the language `good`, or 0 for a text without letters. */
 static int judge_quality(void *ctx, void *tools, struct flow_item *item)
 {
     const struct scoring *s = ctx;
@@ -164,7 +164,7 @@ static int add_score(void *ctx, struct flow_item *item)
     return 0;
 }
 
-/* Finds the score that the share `keep` of the documents has at least. */
+/* Finds the highest threshold that at least the share `keep` of the documents reaches. */
 static int find_threshold(struct scoring *s, const struct flow *flow, double keep, int argc,
                           char **argv)
 {
@@ -271,7 +271,7 @@ static int learn_one(struct learning *l, const struct flow_options *given, char 
     return result;
 }
 
-/* Divides CODE=PATH. Returns 0, or -1 with an error. */
+/* Splits CODE=PATH at its first '='. Returns 0, or -1 with an error. */
 static int divide(char *arg, char **path)
 {
     char *equal = strchr(arg, '=');

@@ -96,7 +96,7 @@ void minhash_tools_release(void *tools)
     free(t->signature);
 }
 
-/* Joins the words of the normal form by blanks, which are there already between nearly all. */
+/* Joins the words of the normal form by blanks. Between most of them there is one already. */
 static void join_words(struct minhash_tools *t)
 {
     struct buf *text = &t->normal.text;
@@ -208,7 +208,7 @@ INLINE void hash_lanes(const char *s, const uint32_t *ends, size_t words, uint64
 #if defined(__x86_64__)
 #define AVX512 __attribute__((target("avx512f,avx512dq,avx512vl")))
 
-/* Hashes the shingles, but for less than LANES at the end. Returns their number. */
+/* Hashes shingles, LANES at a time. Returns their number; fewer than LANES are left over. */
 AVX512 static size_t hash_avx512(const struct minhash *m, struct minhash_tools *t, size_t count)
 {
     size_t i = 0;

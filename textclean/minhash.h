@@ -23,7 +23,7 @@ struct minhash {
     int characters; /* 1: shingles are of characters */
     size_t bands, rows;
     size_t count;    /* numbers of a signature: bands x rows */
-    uint64_t *a, *b; /* count, and up to a multiple of 8 */
+    uint64_t *a, *b; /* [count], padded to a multiple of 8 */
 };
 
 /* Sets count, a and b from the other fields. minhash_release frees a and b. */
@@ -47,5 +47,5 @@ void minhash_tools_release(void *tools);
  * shorter than a shingle, and has no signature. */
 size_t minhash_sign(const struct minhash *m, struct minhash_tools *t, const char *text, size_t n);
 
-/* Returns the hash of a band of t->signature; those of different bands differ. */
+/* Returns the hash of a band of t->signature. Equal numbers in two bands have two hashes. */
 uint64_t minhash_band(const struct minhash *m, const struct minhash_tools *t, size_t band);

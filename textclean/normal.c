@@ -35,8 +35,8 @@ static size_t ascii_number(const char *text, size_t n, size_t i)
     return i;
 }
 
-/* Appends the chunks of text[0..n), divided by white space, up to the first one with a character
- * that is not of ASCII, except marks. Returns the bytes read. */
+/* Appends the normal form of text[0..n) up to the first chunk (text between white space) that has a
+ * character outside of ASCII, except marks. Returns the bytes read. */
 static size_t add_ascii(struct normal *t, const char *text, size_t n)
 {
     struct buf *out = &t->text;

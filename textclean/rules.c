@@ -11,8 +11,8 @@
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* What a rule computes its value from. `limit` is its own limit: values beyond it that differ only
- * in size need not be found. `n` is the row's number. */
+/* What a rule computes its value from. `limit` is the rule's limit; a value within it need not be
+ * exact. `n` is the member `n` of the rule's row. */
 struct facts {
     struct features *f;
     const struct c4_result *c4;

@@ -16,17 +16,17 @@ enum { RULES_MOST = 64, RULES_SETS = 5 };
 
 /* The rules of a run. */
 struct rules {
-    double limits[RULES_MOST]; /* by number of the rule; not a number: the rule is off */
-    int sets[RULES_SETS];      /* the first rule of each, in order */
+    double limits[RULES_MOST]; /* by number of the rule; NAN: the rule is off */
+    int sets[RULES_SETS];      /* number of the first rule of each chosen set, in order */
     int set_count;
     struct c4_rules c4;
     const char *names[RULES_MOST];
     size_t count; /* rules in the table */
 };
 
-/* Sets the rules from names of sets, separated by commas; from a YAML file of limits, NAME: LIMIT
- * or NAME: off, unless `path` is NULL; and from changes NAME=LIMIT or NAME=off. Returns 0, or -1
- * with an error. */
+/* Sets the rules of `sets`, names with commas between them. The YAML file `path` changes their
+ * limits (NAME: LIMIT, NAME: off) unless it is NULL, then changes[] (NAME=LIMIT, NAME=off). Returns
+ * 0, or -1 with an error. */
 int rules_set(struct rules *r, const char *sets, const char *path, const char *const *changes,
               size_t change_count);
 
@@ -45,13 +45,14 @@ void rules_tools_release(void *tools);
 int rules_judge(const struct rules *r, struct rules_tools *t, const char *text, size_t n,
                 uint64_t *lines);
 
-/* Sets values[0..r->count) to those of text[0..n) for the rules whose limits are learned, else to
- * not a number. The text is as in rules_judge. */
+/* Sets values[0..r->count) to the values of text[0..n) for the rules whose limits can be learned,
+ * and to NAN for others. The text is as in rules_judge. */
 void rules_measure(const struct rules *r, struct rules_tools *t, const char *text, size_t n,
                    double *values);
 
-/* Appends a limit for each rule, as rules_set reads it, from the values of `count` texts: the share
- * `tail` of them is beyond it at most. Returns the number of limits. */
+/* Appends a line NAME: LIMIT (rules_set) for each rule that has values. These are from
+ * rules_measure, for `count` texts. At most the share `tail` of the texts is beyond a limit.
+ * Returns the number of limits. */
 size_t rules_learn(const double *values, size_t count, double tail, struct buf *out);
 
 /* Appends the table: name, limit and meaning of each rule. */

@@ -28,7 +28,7 @@ static inline uint64_t last_bytes(const char *s, size_t n)
     return first_bytes(le_u64((const unsigned char *)s + n - few), few);
 }
 
-/* At least 8 bytes must be readable at s, even if the word is shorter. */
+/* Returns the hash of a word or chunk. 8 bytes must be readable at s, even if it is shorter. */
 static inline uint64_t hash_of(const char *s, size_t n)
 {
     if (n > 16)
@@ -54,8 +54,8 @@ enum {
     PLAIN_MOST = 48
 };
 
-/* Most chunks are no exceptions; one bit for the length and the first 8 bytes says so without a
- * look into the table. */
+/* Returns the place in w->maybe of the bit for the chunk's length and first 8 bytes, and sets *bit
+ * to it. If the bit is 0, as for most chunks, the chunk is no exception. */
 static inline uint64_t *maybe_special(const struct words *w, const char *s, size_t n, uint64_t *bit)
 {
     uint64_t hash = (first_bytes(le_u64((const unsigned char *)s), n) + n) * XXH64_1;

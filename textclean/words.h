@@ -37,12 +37,12 @@ struct words {
     struct word *list; /* in the order of the text */
     size_t count, cap;
     struct special *specials;        /* hash table of chunks with parts of their own */
-    uint64_t *maybe;                 /* bits of hashes that may be in it */
-    unsigned char *letters, *spaces; /* a bit for each byte of the text: ASCII's */
+    uint64_t *maybe;                 /* one bit per hash; 0: no such chunk is in the table */
+    unsigned char *letters, *spaces; /* bit i: byte i of the text is an ASCII letter, a space */
     size_t bits_cap;
     uint32_t *tails; /* working memory: lengths of marks at a chunk's end */
     size_t tails_cap;
-    uint8_t ascii[128]; /* flags of words of one character */
+    uint8_t ascii[128]; /* flags of a word of one ASCII character */
 };
 
 void words_init(struct words *w);
@@ -56,8 +56,7 @@ void words_split(struct words *w, const char *text, size_t n);
 /* Returns 1 if the word of up to 8 bytes occurs. */
 int words_has(const struct words *w, const char *word);
 
-/* Returns the end of the sentence that begins with the word `from`, at most `to`: a mark
- * such as "." ends it, and the marks that follow belong to it, too. The second function returns the
- * number of sentences. */
+/* Returns the end of the sentence that begins with word `from`, at most `to`. A mark such as "."
+ * and those after it end a sentence. words_sentences returns the number of sentences. */
 size_t words_sentence(const struct words *w, size_t from, size_t to);
 size_t words_sentences(const struct words *w, size_t from, size_t to);

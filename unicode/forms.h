@@ -22,8 +22,8 @@ size_t forms_decompose(uint32_t parts[FORMS_PARTS_MAX], uint32_t code_point, int
 /* The functions below append the converted text[0..n) to `out`. The text is valid UTF-8 and is not
  * inside `out`. */
 void forms_normalize(struct buf *out, const char *text, size_t n, enum form form);
-/* Returns the length in bytes of the longest prefix of characters that the form does not change,
- * whatever follows, except that the last character may compose with characters after the prefix. */
+/* Returns the length in bytes of the longest prefix in which the form changes no character,
+ * whatever follows. Only its last character may compose with characters after it. */
 size_t forms_stable(const char *text, size_t n, enum form form);
 void forms_lower(struct buf *out, const char *text, size_t n);
 void forms_strip_marks(struct buf *out, const char *text, size_t n); /* removes Mn, Mc and Me */
@@ -39,9 +39,9 @@ uint32_t forms_canonical_point(size_t i);
 
 /* ---- tables --------------------------------------------------------------------------------- */
 
-/* Decompositions. "#HEX:" begins a run of consecutive code points. A letter says how many parts the
- * next one has ("A" is 1), and the parts follow. A number before the letter says how many code
- * points have their parts there. The lower-case letter "b" stands for two parts that NFC composes
+/* Decompositions. "#HEX:" begins a run of consecutive code points. A letter is the number of parts
+ * of the next one ("A" is 1), and the parts follow. A number before the letter says for how many
+ * code points parts follow. The lower-case letter "b" stands for two parts that NFC composes
  * again; the first of them may decompose further. "*COUNT:" and a character stands for COUNT code
  * points, which become this character and those that follow it. */
 extern const char forms_canonical[], forms_compatible[];

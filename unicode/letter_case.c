@@ -14,7 +14,7 @@ static uint32_t find(const struct letter_case_run *runs, size_t count, uint32_t 
     }
     if (!low)
         return c;
-    const struct letter_case_run *r = runs + low - 1; /* the last that begins by then */
+    const struct letter_case_run *r = runs + low - 1; /* the last one that begins at c or before */
     uint32_t distance = c - r->first;
     if (distance % r->step || distance / r->step >= r->count)
         return c;

@@ -10,6 +10,6 @@ uint32_t scripts_of(uint32_t code_point)
         else
             high = middle;
     }
-    const struct scripts_run *run = scripts_runs + low - 1; /* the last that begins by then */
+    const struct scripts_run *run = scripts_runs + low - 1; /* the last not beginning after it */
     return low && code_point - run->first < run->count ? run->script : SCRIPT_COMMON;
 }

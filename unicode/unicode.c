@@ -11,7 +11,7 @@ static const struct unicode_record *record_at(size_t block, size_t i)
 
 uint32_t unicode_next(unsigned sets, uint32_t from)
 {
-    int barren = -1; /* a block without a match: equal blocks often follow each other */
+    int barren = -1; /* the last block without a match: many blocks are equal to it */
     for (uint32_t c = from; c < UNICODE_LIMIT; c++) {
         if (unicode_is(c, sets))
             return c;

@@ -64,7 +64,7 @@ enum {
     UNICODE_IS_CASED = 1 << 10,
     UNICODE_IS_CASE_IGNORABLE = 1 << 11,
     UNICODE_IS_REGEX_WORD = 1 << 12, /* Oniguruma's \w inside brackets */
-    UNICODE_IS_COMBINING = 1 << 13,  /* has a combining class in either table */
+    UNICODE_IS_COMBINING = 1 << 13,  /* combining or google_combining is not 0 */
 };
 
 struct unicode_record {
