@@ -98,8 +98,8 @@ struct textmill_tokens {
 TEXTMILL_API int textmill_encode(struct textmill_tokenizer *t, const char *text,
                                  const uint64_t *ends, uint64_t texts, unsigned how, int threads,
                                  struct textmill_tokens *out, struct textmill_error *why);
-/* Does the same for texts in different places: text i begins at texts[i], and has as many bytes as
- * lie between its ends. */
+/* Does the same for texts that need not lie one after another: text i begins at texts[i], and has
+ * ends[i] - ends[i - 1] bytes (text 0: ends[0]). */
 TEXTMILL_API int textmill_encode_texts(struct textmill_tokenizer *t, const char *const *texts,
                                        const uint64_t *ends, uint64_t count, unsigned how,
                                        int threads, struct textmill_tokens *out,
@@ -111,13 +111,13 @@ TEXTMILL_API void textmill_tokens_free(struct textmill_tokens *tokens);
 enum textmill_chat_use {
     TEXTMILL_CHAT_LEARN, /* a conversation in which the assistant says nothing is an error */
     TEXTMILL_CHAT_READ,
-    TEXTMILL_CHAT_ASK /* after the messages comes the beginning of the assistant's next one */
+    TEXTMILL_CHAT_ASK /* adds the beginning of the assistant's next message */
 };
 
-/* Encodes the conversation line[0..n), JSON as tokenize(1) reads it with --chat, in a form that
- * --chat names: "auto", "chatml", ... A form is checked at its first use. The ends in *out are
- * those of spans, in turn ids that are no labels and ids that are: what the assistant says. Returns
- * 0, or -1 with *why set. The caller frees the result with textmill_tokens_free. */
+/* Encodes the conversation line[0..n), JSON as --chat of tokenize(1) reads it. `form` is a value of
+ * --chat, such as "auto" or "chatml"; its first use checks it. out->ends has the ends of spans: ids
+ * that are no labels, then labels (what the assistant says), and so on. Returns 0, or -1 with *why
+ * set. The caller frees the result with textmill_tokens_free. */
 TEXTMILL_API int textmill_encode_chat(struct textmill_tokenizer *t, const char *form,
                                       const char *line, size_t n, enum textmill_chat_use use,
                                       struct textmill_tokens *out, struct textmill_error *why);

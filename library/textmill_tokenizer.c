@@ -218,10 +218,10 @@ struct job {
     unsigned how;
     int threads;
     int (*work)(struct job *job, struct unit *u);
-    void (*join)(struct job *job, uint64_t all); /* the results of all units, `all` elements */
+    void (*join)(struct job *job, uint64_t all); /* joins the units' results, `all` elements */
     struct textmill_tokens *tokens;              /* the result of textmill_encode, or */
     struct textmill_texts *decoded;              /* that of textmill_decode */
-    uint64_t *made; /* result length of each text; in the end, where it ends */
+    uint64_t *made; /* length of each text's result; at last, the offset where it ends */
     struct unit *units;
     size_t unit_count;
     atomic_size_t next;
@@ -235,8 +235,8 @@ static uint64_t begin_of(const struct job *j, uint64_t i)
     return i ? j->ends[i - 1] : 0;
 }
 
-/* Cuts the texts into units of work. For one thread all texts are one unit: its ids grow in the
- * array that the caller gets, so no memory goes back to the system and is asked for again. */
+/* Cuts the texts into units of work. For one thread, all texts are one unit, whose array of ids
+ * goes to the caller: no memory is returned to the system and requested again. */
 static int make_units(struct job *j)
 {
     size_t cap = 0,
@@ -478,7 +478,7 @@ void textmill_tokens_free(struct textmill_tokens *tokens)
 
 /* ---- conversations ------------------------------------------------------------------------- */
 
-/* Returns form number `form` of CHAT_FORMS, opened; NULL with an error. */
+/* Returns the chat for form number `form`, opened at its first use; NULL with an error. */
 static const struct chat *chat_of(struct textmill_tokenizer *t, int form)
 {
     pthread_mutex_lock(&t->lock);
@@ -520,7 +520,7 @@ static int encode_conversation(void *ctx)
     struct chat chat = *opened;
     struct ids ids = { 0 }, spans = { 0 };
     struct encoder *e = take_encoder(v->t);
-    chat.use = (enum chat_use)v->use; /* of the same values */
+    chat.use = (enum chat_use)v->use; /* both enums have the same values */
     const int result = chat_encode(&chat, e, v->line, v->n, &ids, &spans);
     give_encoder(v->t, e);
     v->out->ids = ids.data;

@@ -3,7 +3,7 @@
 enum {
     BATCH_BYTES = 1 << 20,
     BATCH_DOCUMENTS = 1 << 14
-}; /* both are small, because threads wait for the last batch */
+}; /* both limits are small, because at the end threads wait for the last batch */
 
 static void batch_free(struct batch *b)
 {

@@ -19,8 +19,8 @@ struct batch {
     struct buf out; /* the result */
     uint64_t tokens;
     uint64_t replaced; /* bytes that were not valid text and became U+FFFD */
-    /* working memory for the current document: its ids, these with special tokens around them and
-     * their types, and the ends of its sentences */
+    /* working memory for the current document: its ids; the ids with special tokens around them,
+     * and their types; the ends of its sentences */
     struct ids ids, wrapped, types, sentence_ends;
     struct buf repaired;
 };

@@ -13,10 +13,10 @@ struct form {
     enum {
         STRIPS = 1,
         JOINS = 2
-    } how; /* a message loses white space at its ends; the system's is put before the user's */
+    } how; /* white space at a message's ends is removed; the system's message joins the user's */
 };
 
-/* A form comes before those whose special tokens are some of its own. */
+/* A form comes before every form whose special tokens are a subset of its own. */
 static const struct form forms[] = {
     { 3, "phi4", "", "<|im_start|>%<|im_sep|>", "<|im_end|>", "", 0 },
     { 2, "chatml", "", "<|im_start|>%\n", "<|im_end|>", "\n", 0 },
@@ -37,11 +37,11 @@ struct talk {
     struct encoder *encoder;
     struct ids *ids, *spans;
     struct buf text; /* since the last special token */
-    size_t plain;    /* bytes of it before those that are labels; SIZE_MAX: none is */
+    size_t plain;    /* bytes of `text` before the first that is a label; SIZE_MAX: none is */
     struct buf system;
 };
 
-/* Extends the spans to the first `end` ids; those since the last span are labels if `counts`. */
+/* Extends the spans to the first `end` ids. Ids after the last span are labels if `counts` is 1. */
 static void add_span(struct talk *k, size_t end, size_t counts)
 {
     struct ids *s = k->spans;
@@ -76,8 +76,8 @@ static int put_special(struct talk *k, int64_t id, size_t counts)
     return 0;
 }
 
-/* Sets *token to the special token at the beginning of `text`, with `role` for %. Returns the bytes
- * of `text` that it takes, or 0 if there is none. */
+/* Sets *token to the special token at the beginning of `text`, with each % replaced by `role`.
+ * Returns its length in `text`, or 0 if there is none. */
 static size_t special_at(const char *text, const char *role, struct buf *token)
 {
     const char *end = strncmp(text, "<|", 2) ? NULL : strstr(text, "|>");
@@ -87,7 +87,7 @@ static size_t special_at(const char *text, const char *role, struct buf *token)
     return end ? (size_t)(end + 2 - text) : 0;
 }
 
-/* Adds a part of the form, whose special tokens are labels if `counts`. */
+/* Adds `part` of the form, with `role` for %. Its special tokens are labels if `counts` is 1. */
 static int put_form(struct talk *k, const char *part, const char *role, size_t counts)
 {
     SCOPED(buf) token = BUF_INIT;
@@ -123,7 +123,7 @@ static int put_message(struct talk *k, int role, const char *content, size_t n)
     return put_form(k, f->end, roles[role], 0);
 }
 
-/* Adds the message for conversations without one of the system, if there is one. */
+/* Adds the system's default message, k->chat->system, unless it is empty. */
 static int put_usual(struct talk *k)
 {
     const struct buf *s = &k->chat->system;
@@ -204,8 +204,8 @@ int chat_encode(const struct chat *c, struct encoder *e, const char *line, size_
 
 /* ---- the form ------------------------------------------------------------------------------- */
 
-/* Returns 1 if each special token of the form is one of t or, if t is NULL, is in the template.
- * Else returns 0 and sets *token to one that is not. */
+/* Returns 1 if t has each special token of the form or, if t is NULL, the template contains each of
+ * them except those of f->begin. Else returns 0 and sets *token to a missing one. */
 static int has_marks(const struct form *f, const struct tokenizer *t, const char *template,
                      struct buf *token)
 {
@@ -241,7 +241,7 @@ static int choose(struct chat *c, int number)
     return result;
 }
 
-/* Appends `text` with `role` for %, and with line ends for those that are spelled \n. */
+/* Appends `text` with each % replaced by `role`, unless this is NULL, and each \n by a line end. */
 static void expand(struct buf *out, const char *text, const char *role)
 {
     for (; *text; text++)
@@ -253,7 +253,7 @@ static void expand(struct buf *out, const char *text, const char *role)
             buf_addc(out, *text);
 }
 
-/* Sets c->system to the first message of the system that a string of the template has whole. */
+/* Sets c->system to the first system message that stands whole in one string of the template. */
 static void find_system(struct chat *c, const char *template)
 {
     SCOPED(buf) open = BUF_INIT, all = BUF_INIT;

@@ -1,6 +1,6 @@
 /*
- * chat.h - turns conversations, with which models are fine-tuned, into token ids, and says which of
- * them are labels: what the assistant says, and the token that ends it.
+ * chat.h - turns conversations for fine-tuning into token ids, and says which ids are labels: what
+ * the assistant says, and the token that ends it.
  *
  * A line of input is a JSON object of one of two kinds:
  *
@@ -19,8 +19,8 @@
  *
  * In all but `text`, a prompt is the user's message, and an answer is the assistant's. A special
  * token's spelling inside a message is ordinary text. The ids are those of transformers'
- * apply_chat_template, and the labels those of its assistant_masks for a template that marks the
- * message and its end: a token with bytes of the message counts.
+ * apply_chat_template. The labels are those of its assistant_masks, if the template marks the
+ * message and its end. A token is a label if it has any bytes of the message.
  */
 #pragma once
 
@@ -32,15 +32,15 @@ enum chat_form { CHAT_NONE, CHAT_AUTO };
 enum chat_use {
     CHAT_LEARN, /* a conversation without a label is an error */
     CHAT_READ,
-    CHAT_ASK /* as CHAT_READ; after the messages comes the beginning of the assistant's next one */
+    CHAT_ASK /* as CHAT_READ, and adds the beginning of the assistant's next message */
 };
 
 struct chat {
     const struct form *form;
     const char *name;
     const struct tokenizer *t; /* borrowed */
-    /* Between conversations: end-of-text or, if there is none or it ends messages, <|endoftext|>,
-     * <|end_of_text|> or <|bos|>; -1 without one. */
+    /* The token between conversations: end-of-text. If there is none, or if it ends messages:
+     * <|endoftext|>, <|end_of_text|> or <|bos|>; -1 without one. */
     int64_t end_of_text;
     struct buf system; /* what the system says if a conversation does not; may be empty */
     enum chat_use use; /* chat_open sets CHAT_LEARN */
@@ -53,8 +53,8 @@ struct chat {
 int chat_open(struct chat *c, int form, const struct tokenizer *t, const char *path);
 void chat_close(struct chat *c);
 
-/* Appends the ids of the conversation line[0..n) to `ids`, which is empty, and to `spans` the ends
- * of its spans, in turn tokens that are no labels and tokens that are. A blank line gives none.
- * Returns 0, or -1 with an error. */
+/* Appends the ids of the conversation line[0..n) to `ids`, which is empty, and the ends of its
+ * spans to `spans`. Spans alternate: ids that are no labels, labels, and so on. A blank line has no
+ * ids. Returns 0, or -1 with an error. */
 int chat_encode(const struct chat *c, struct encoder *e, const char *line, size_t n,
                 struct ids *ids, struct ids *spans);

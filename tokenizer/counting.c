@@ -95,7 +95,7 @@ struct counting {
     const struct counting_options *o;
     const struct tokenizer *t;
     struct source *source;
-    int sentences; /* for batch_read, which it resets for every batch */
+    int sentences; /* for batch_read; -1 at the beginning of each batch */
     uint64_t documents, bytes, replaced;
     struct idle counters;
 };

@@ -11,8 +11,8 @@ static enum tokenizer_special special_of(const struct encode_options *how)
 
 /* Sets b->sentence_ends to the index in b->ids after the last token of each sentence. That token is
  * the first one that reaches the end of the sentence's line, including the line ends that follow.
- * The bytes of all tokens must equal the text, except for a possible space in front; otherwise
- * returns 0, or -1 with an error. */
+ * Returns 0, or -1 with an error if the tokens together do not have as many bytes as the text, or
+ * one more (a space in front). */
 static int find_sentences(const struct tokenizer *t, struct batch *b, const char *text, size_t n)
 {
     size_t reached = 0, all = 0, token = 0, len;

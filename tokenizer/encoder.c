@@ -1,4 +1,5 @@
-/* The encoder of tokenizer.h: a text through added tokens, cuts and the model to its ids. */
+/* The encoder of tokenizer.h: finds added tokens, cuts the other text into pieces, and encodes
+ * these. */
 
 #include "common/base/utf8.h"
 #include "tokenizer/cut/pretokenize.h"
@@ -192,7 +193,8 @@ static int encode_pass(struct encoder *e, const char *text, size_t n,
                : 0;
 }
 
-/* Appends the ids of a text with `count` added tokens, e->given, at e->cuts to `out`. */
+/* Appends to `out` the ids of a text that contains `count` added tokens: e->given has their ids,
+ * e->cuts where each begins and ends. */
 static int encode_marked(struct encoder *e, const char *text, size_t n, size_t count,
                          struct ids *out)
 {
@@ -206,7 +208,7 @@ static int encode_marked(struct encoder *e, const char *text, size_t n, size_t c
             size_t in_token = mark < count && p.ends[i] > e->cuts[2 * mark];
             if (in_token && p.ends[i] < e->cuts[2 * mark + 1])
                 continue;
-            mark += in_token; /* this is its last piece */
+            mark += in_token; /* the piece is the last one of the token */
             begins[all.count] = in_token ? p.ends[i] : p.begins[i];
             ends[all.count++] = p.ends[i];
         }

@@ -39,7 +39,7 @@ int id_rows_where(const struct id_rows *r)
     return err_in("%s: document %" PRIu64, r->in.path, r->number - 1);
 }
 
-/* Reads one line of decimal ids into r->line. Returns 0, or -1 with an error. */
+/* Reads one line of decimal ids into r->line. Returns 1, or -1 with an error. */
 static int parse(struct id_rows *r, const char *line, size_t n)
 {
     r->line.count = 0;

@@ -246,8 +246,9 @@ static int check_model(const struct learning *given)
     return 0;
 }
 
-/* Refuses to replace a vocabulary, also one that other programs made. A run that ended while it
- * published its files left those without tokenizer.json, which comes last: they may be replaced. */
+/* Checks that the folder has no vocabulary, also none of other programs, or that it may be
+ * replaced. Files that an interrupted run left without tokenizer.json, which it writes last, may be
+ * replaced. */
 static int may_replace(const char *folder)
 {
     static const char *const marks[] = { "tokenizer.json", "vocab.json", "vocab.txt" };

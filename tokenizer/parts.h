@@ -12,7 +12,7 @@
 #include "tokenizer/model/subword.h"
 #include "tokenizer/model/vocabulary.h"
 
-/* Data that the first thread that needs it creates. */
+/* Data that the first thread to need it creates. */
 struct tokenizer_lazy {
     pthread_mutex_t lock;
     int tried;
@@ -44,14 +44,14 @@ struct encoder {
     uint64_t replaced;   /* bytes that were not UTF-8 */
     struct pieces tiles; /* pieces without gaps between them */
     size_t bounds[1024];
-    const struct added_set *marks; /* not NULL: a text is cut at once, also at these tokens */
-    size_t cuts[1024];             /* where each of them begins and ends */
+    const struct added_set *marks; /* not NULL: encode_all looks for these tokens */
+    size_t cuts[1024];             /* where each token found begins and ends */
     uint32_t given[1024 / 2];      /* their ids */
 };
 
-/* Begins an iteration over the pieces of a normalized text without added tokens. `first` 1: a
- * document begins with this text, and normalization dropped nothing there. Returns 0, or -1 with an
- * error. */
+/* Begins an iteration over the pieces of a normalized text without added tokens. `first` 1: the
+ * text begins a document, and normalization did not drop its first character. Returns 0, or -1 with
+ * an error. */
 int encoder_cut(struct encoder *e, const char *text, size_t n, int first);
 /* Sets *p to the next pieces. Returns 1, 0 at the end, -1 with an error. */
 int encoder_next(struct encoder *e, struct pieces *p);

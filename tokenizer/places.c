@@ -118,9 +118,9 @@ struct placing {
     struct ids spelled;    /* the origin of each byte of a piece's spelling in the byte alphabet */
 };
 
-/* Appends the token `id`, which covers the bytes [from, to) of a text whose bytes have these
- * origins, with its range. Spaces at the token's sides are counted in `spelled`, which is this
- * text; if `spelled` is NULL, in the token's own spelling. */
+/* Appends the token `id` and its range. It covers the bytes [from, to) of a text that was made of
+ * the section; `origins` are those of this text's bytes. Spaces at the token's sides are counted in
+ * `spelled`, which is this text; if `spelled` is NULL, in the token's own spelling. */
 static void place(const struct encoder *e, struct placing *p, uint32_t id, const uint32_t *origins,
                   size_t from, size_t to, const char *spelled)
 {
@@ -144,8 +144,8 @@ static int begins_with(const struct encoder *e, uint32_t id, const char *text, s
 }
 
 /* Returns the number of bytes of text[0..n) that Unigram's unknown token stands for: up to the
- * token `next`, or all of them if this is NULL. They may spell the unknown token, unless
- * that is hidden. */
+ * token `next`, or all of them if this is NULL. A spelling of the unknown token is one of its
+ * characters, unless it is hidden. */
 static size_t unknown_length(const struct encoder *e, const char *text, size_t n,
                              const uint32_t *next)
 {
@@ -176,8 +176,8 @@ static size_t count_byte_tokens(const struct encoder *e, const uint32_t *ids, si
     return k;
 }
 
-/* Appends the tokens of a piece that Unigram encoded. The bytes of an unknown character all have
- * its range. */
+/* Appends the tokens of a piece that Unigram encoded. Byte tokens of an unknown character get the
+ * character's range. */
 static void place_unigram(const struct encoder *e, struct placing *p, const uint32_t *ids,
                           size_t count, const char *text, size_t n, const uint32_t *origins)
 {
@@ -215,9 +215,9 @@ static int find_tiles(const struct encoder *e, struct placing *p, const uint32_t
     return sure && all == n;
 }
 
-/* Appends the tokens of a piece that BPE encoded. Where it dropped characters, the tokens after
- * them have ranges before their real ones, because they follow one another without gaps, as in
- * Hugging Face's BPE; so do bytes, in the piece's spelling in the byte alphabet. */
+/* Appends the tokens of a piece that BPE encoded. As in Hugging Face's BPE, they follow one another
+ * without gaps. So after a character that was dropped, their ranges lie before their real ones.
+ * Byte strings follow one another in the piece's spelling in the byte alphabet. */
 static void place_pairs(struct encoder *e, struct placing *p, const uint32_t *ids, size_t count,
                         const char *text, size_t n, const uint32_t *origins)
 {
@@ -249,7 +249,7 @@ static void place_word(const struct encoder *e, struct placing *p, const uint32_
     }
 }
 
-/* Appends the tokens ids[count] of a piece, whose bytes have these origins, and their ranges. */
+/* Appends the tokens ids[0..count) of *piece, and their ranges. `origins` are of its bytes. */
 static void place_piece(struct encoder *e, struct placing *p, const uint32_t *ids, size_t count,
                         const struct pieces *piece, const uint32_t *origins)
 {

@@ -42,7 +42,7 @@ struct stats {
     const struct counted *given;
     const struct tokenizer *t;
     struct source *source;
-    int sentences; /* for batch_read, which it resets for every batch */
+    int sentences; /* for batch_read; -1 at the beginning of each batch */
     struct idle encoders;
     uint64_t documents, bytes, characters, words, tokens, longest;
     uint64_t lengths[LENGTHS];

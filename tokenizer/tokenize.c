@@ -11,7 +11,7 @@
 #include "tokenizer/tokenize_commands.h"
 #include "tokenizer/tokenizer.h"
 
-/* The options of both commands. */
+/* The options of `tokenize` and of `tokenize decode`. */
 struct tokenize {
     const char *vocabulary_path, *output_path, *fields;
     int format, chat, special, pattern, as_ids, wrap, offsets, rules, letters, mend, missing,
@@ -20,8 +20,8 @@ struct tokenize {
 
 static const struct tokenize defaults = { .output_path = "-" };
 
-/* Chooses the vocabulary if --vocab does not name one: that of $TEXTMILL_VOCAB, or else ./vocab, or
- * else bytes (NULL); says which. Returns 0, or -1 with an error. */
+/* Chooses the vocabulary if --vocab does not name one: that of $TEXTMILL_VOCAB, else ./vocab, else
+ * bytes (NULL). Logs which. Returns 0, or -1 with an error. */
 static int choose_vocabulary(const char **path)
 {
     const char *named = getenv("TEXTMILL_VOCAB");

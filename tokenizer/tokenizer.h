@@ -63,22 +63,21 @@ void tokenizer_print(const struct tokenizer *t, struct buf *out);
 uint32_t tokenizer_size(const struct tokenizer *t);       /* number of ids; all ids are below it */
 int64_t tokenizer_end_of_text(const struct tokenizer *t); /* -1: none */
 
-/* Sets the id of the end-of-text token, if the vocabulary's files name none. -1: changes nothing.
- */
+/* Sets the id of the end-of-text token if the vocabulary's files name none. -1: does nothing. */
 void tokenizer_want_end_of_text(struct tokenizer *t, int64_t id);
 
 /* Returns a checksum of the lengths and bytes of all tokens, in the order of ids. */
 uint64_t tokenizer_checksum(const struct tokenizer *t);
 
-/* Returns 1 if the bytes of a text's tokens, joined, are the text; else 0. */
+/* Returns 1 if a text's ordinary tokens, joined, are the text, perhaps after a space; else 0. */
 int tokenizer_tiles(const struct tokenizer *t);
 int64_t tokenizer_role(const struct tokenizer *t, enum tokenizer_role role); /* -1: none */
 
 /* Returns the bytes of a token, which are not NUL-terminated; *len is their number. Returns NULL
  * if id is out of range or has no token. */
 const char *tokenizer_token(const struct tokenizer *t, uint32_t id, size_t *len);
-/* The same, of what the token adds to the text of tokens before it: " the" for "▁the". It may be a
- * part of a character. */
+/* Returns the text that the token adds if it is decoded after other tokens: " the" for "▁the". It
+ * may be a part of a character. *len and NULL are as for tokenizer_token. */
 const char *tokenizer_text(const struct tokenizer *t, uint32_t id, size_t *len);
 int tokenizer_is_special(const struct tokenizer *t,
                          uint32_t id); /* 0, too, if id is out of range */
@@ -113,7 +112,7 @@ int encoder_encode_places(struct encoder *e, const char *text, size_t n,
                           enum tokenizer_special special, struct ids *out, struct ids *begins,
                           struct ids *ends);
 
-/* Converts `count` ranges in `text` from code points to bytes, in place. */
+/* Converts `count` ranges in text[0..n) from code points to bytes, in place. */
 void encoder_places_in_bytes(const char *text, size_t n, uint32_t *begins, uint32_t *ends,
                              size_t count);
 
@@ -123,8 +122,8 @@ void encoder_places_in_bytes(const char *text, size_t n, uint32_t *begins, uint3
 void tokenizer_assemble(const struct tokenizer *t, const struct ids *a, const struct ids *b,
                         struct ids *out, struct ids *types);
 
-/* Appends to `out` the special tokens that the vocabulary puts before a text (Llama's <s>; GPT-2
- * has none). */
+/* Appends to `out` the special tokens that the vocabulary puts before a text, such as Llama's <s>.
+ */
 void tokenizer_begin_text(const struct tokenizer *t, struct ids *out);
 
 /* The ids of tokens and their ranges in the text. */
@@ -140,8 +139,8 @@ void tokenizer_assemble_places(const struct tokenizer *t, const struct placed *a
                                struct placed *out);
 
 /* Cuts the text (after its normalization) into pieces that are encoded independently, and calls
- * `put` with each piece. Added tokens in the text are treated as ordinary text. Returns 0; -1 if
- * `put` returns less than 0, or with an error as encoder_encode. */
+ * `put` with each piece. Added tokens in the text are treated as ordinary text. Returns 0, or -1 if
+ * `put` returns less than 0 or if there is an error as for encoder_encode. */
 int encoder_pieces(struct encoder *e, const char *text, size_t n,
                    int (*put)(void *ctx, const char *piece, size_t n), void *ctx);
 

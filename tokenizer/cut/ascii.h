@@ -46,8 +46,7 @@ static inline void ascii_classify(struct ascii_masks *m, const unsigned char *te
     ascii_functions[simd_level()].classify(m, text);
 }
 
-/* Computes the masks of text[0..64), and writes the text to lower[0..64) with 'A'-'Z' as
- * 'a'-'z'. */
+/* Computes the masks of text[0..64), and copies the text to lower[0..64) with A-Z as a-z. */
 static inline void ascii_classify_lower(struct ascii_masks *m, unsigned char *lower,
                                         const unsigned char *text)
 {

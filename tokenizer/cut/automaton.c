@@ -11,7 +11,7 @@ enum {
     BEGIN = 1 << 12,     /* flag added to a step: a piece begins */
 };
 
-/* A set of steps: those from which the rest of the text leads to a match. */
+/* A set of steps of the pattern: those from which the rest of the text leads to a match. */
 struct alive {
     uint64_t bits[PATTERN_STEPS / 64];
 };
@@ -27,7 +27,7 @@ struct building {
      * it. Only steps that can occur have entries: the start, GAP, and steps after a character. -1:
      * does not occur. */
     int16_t (*forward)[BACK_MAX][FORWARD_MAX];
-    uint8_t reached[FORWARD_MAX][BACK_MAX]; /* whether a step can occur before a backward state */
+    uint8_t reached[FORWARD_MAX][BACK_MAX]; /* 1: `forward` has this step and state */
     int covers;
 };
 
@@ -83,7 +83,7 @@ static int make_classes(struct building *b, struct automaton *a)
     for (uint32_t block = 0; block < BLOCKS; block++) {
         int uniform = load_block(b->e, block, words), class;
         if (block >= 0xD800 / AUTOMATON_BLOCK && block < 0xE000 / AUTOMATON_BLOCK)
-            continue; /* surrogates are not */
+            continue; /* surrogates are no characters */
         if (uniform) {
             if ((class = find_class(b, signature_of(b->e, words, 0))) < 0)
                 return -1;
@@ -171,9 +171,9 @@ static int choose(const struct building *b, int step, int class, const struct al
 }
 
 /* Returns the state of the forward automaton after a character: the number of a step of the
- * pattern, or GAP (between two matches). `step` is the state before the character. `behind` says
- * which steps lead to a match from there on, as the backward automaton found. The result includes
- * BEGIN if a piece begins at the character. */
+ * pattern, or GAP (between two matches). `step` is the state before the character. `behind` has the
+ * steps that lead to a match after the character. The result includes BEGIN if a piece begins at
+ * the character. */
 static int step_forward(struct building *b, int step, int class, const struct alive *behind)
 {
     int starts = leads(b, b->e->start, class, behind), begins = 0;
@@ -190,8 +190,8 @@ static int step_forward(struct building *b, int step, int class, const struct al
     return b->e->steps[choose(b, b->e->start, class, behind)].next | BEGIN;
 }
 
-/* Marks a step as possible before a backward state, and computes all steps reachable from there,
- * unless that is already done. */
+/* Records that the forward automaton can be at `step` where the backward state is `state`, and does
+ * so for all that can follow. Does nothing if this was done before. */
 static void reach(struct building *b, int step, int state)
 {
     if (b->reached[step][state])
@@ -249,8 +249,8 @@ static int16_t *row_of(const struct merging *m, int thing)
     return m->rows + (size_t)thing * (size_t)m->columns;
 }
 
-/* Merges two items, and the items that must then be merged, too. Returns 0, or -1 if they
- * differ. */
+/* Merges two items, and the items that must then be merged, too. Returns 0, or -1 if that is
+ * impossible. */
 static int unite(struct merging *m, int x, int y)
 {
     x = m->group[x];

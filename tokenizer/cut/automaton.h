@@ -54,8 +54,7 @@ struct automaton {
 /* Compiles a pattern. `theirs` returns PCRE2's classes (charset.h). Returns NULL, without an error
  * set, if pattern.h cannot read the pattern or it needs too many states. */
 struct automaton *automaton_new(const char *pattern, size_t n, charset_property_fn *theirs);
-/* Makes the automaton cut bytes instead of characters: byte b is treated as the code point
- * points[b]. */
+/* Makes the automaton cut bytes, not characters: byte b counts as the code point points[b]. */
 void automaton_of_bytes(struct automaton *a, const uint32_t points[256]);
 void automaton_free(struct automaton *a);
 

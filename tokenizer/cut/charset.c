@@ -214,7 +214,7 @@ static size_t part(struct classes_set *s, const char *p, size_t n, struct class 
 }
 
 /* Reads one operand of && in a bracketed class, or the whole content of a class without &&, into
- * *c. Stops at && or ]. Returns the number of bytes read, or 0 if the operand is empty or not
+ * *s. Stops at && or ]. Returns the number of bytes read, or 0 if the operand is empty or not
  * supported. */
 static size_t operand(struct classes_set *s, const char *p, size_t n, struct class *c)
 {

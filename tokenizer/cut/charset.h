@@ -9,14 +9,14 @@
 
 #include "unicode/classes.h"
 
-/* A function that fills `s` with the code points that PCRE2 has in the class `base`, written as
- * inside brackets. Returns 0, or -1, without an error set, if PCRE2 does not know the class. */
+/* A function that fills `s` with the code points that PCRE2 has in the class `base`, written as in
+ * brackets: \p{Han}. Returns 0, or -1, without an error set, if PCRE2 does not know the class. */
 typedef int charset_property_fn(struct classes_set *s, const char *base);
 
-/* Fills `s` with a property name[0..n) that only PCRE2 knows, and sets *spelling to PCRE2's
- * spelling of it. A script, such as Han, is the property Script, as in other programs: since 10.40
- * PCRE2 reads a script's bare name as Script_Extensions. Returns 0, or -1, without an error set, if
- * PCRE2 does not know the property. */
+/* Fills `s` with the code points of the property name[0..n), which only PCRE2 knows, and sets
+ * *spelling to PCRE2's spelling of it. A script, such as Han, is the property Script, as in other
+ * programs: since 10.40 PCRE2 reads a script's bare name as Script_Extensions. Returns 0, or -1,
+ * without an error set, if PCRE2 does not know the property. */
 int charset_ask(struct classes_set *s, struct buf *spelling, const char *name, size_t n,
                 charset_property_fn *theirs);
 

@@ -17,9 +17,9 @@ struct charsmap {
     size_t unit_count;
     char *texts;
     size_t text_bytes;
-    unsigned char changes[256]; /* whether some text of the map begins with the byte */
-    unsigned char alone[256]; /* the one byte that an ASCII character before another becomes; 0: the
-                                 trie says what it becomes */
+    unsigned char changes[256]; /* whether a text of the map, or one that is kept, begins so */
+    unsigned char alone[256]; /* the byte that an ASCII character becomes if another follows; 0: see
+                                 the trie */
     struct trie kept;         /* texts that are kept */
 };
 
@@ -133,9 +133,9 @@ void charsmap_keep(struct charsmap *m, const char *const *texts, size_t count)
 
 /* ---- SentencePiece's way --------------------------------------------------------------------- */
 
-/* Sets *len to the length of the next string of p[0..n), in bytes, and returns its replacement, or
- * NULL if it stays: a text that is kept, the longest string of the map or, without these, one
- * character. */
+/* Returns the replacement of the next string of p[0..n), or NULL if it stays, and sets *len to its
+ * length in bytes. The next string is a text that is kept; else the longest one of the map; else
+ * one character. */
 static const char *replacement(const struct charsmap *m, const char *p, size_t n, size_t *len)
 {
     struct walk w = walk_begin(m);
@@ -163,9 +163,9 @@ static size_t unchanged(const struct charsmap *m, const char *text, size_t n)
 #if defined(__x86_64__)
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512vbmi")))
 
-/* Does for the first bytes of text[0..n) what put_ascii does for all, 64 at a time: writes what
- * they become to to[0..n). Stops before the last 64 bytes or at the first character that is not to
- * be written. Returns the number of bytes written. */
+/* Does what put_ascii does, 64 bytes at a time: writes to to[0..n) what the first bytes of
+ * text[0..n) become. Stops before the last 64 bytes, or at the first character that put_ascii does
+ * not write. Returns the number of bytes written. */
 AVX512 static size_t put_blocks(const struct charsmap *m, unsigned char *to,
                                 const unsigned char *text, size_t n)
 {

@@ -17,9 +17,9 @@ struct charsmap;
 struct charsmap *charsmap_new(const char *bytes, size_t n);
 void charsmap_free(struct charsmap *m);
 
-/* Keeps each of these texts as it is, wherever charsmap_longest comes to one: SentencePiece's
- * user-defined pieces. Of several, the longest counts. Copies the texts; must be called before the
- * map is used, and once. */
+/* Makes charsmap_longest keep these texts as they are (SentencePiece's user-defined pieces). If
+ * several match at one place, the longest counts. Copies the texts. Call it at most once, before
+ * the map is used. */
 void charsmap_keep(struct charsmap *m, const char *const *texts, size_t count);
 
 /* Appends text[0..n), valid UTF-8, to `out`, with all replacements made. At each place the longest
@@ -36,9 +36,9 @@ struct regex_scratch;
 int charsmap_clusters(const struct charsmap *m, const struct regex *cluster,
                       struct regex_scratch *scratch, struct buf *out, const char *text, size_t n);
 
-/* Does what charsmap_clusters does or, if `cluster` is NULL, charsmap_longest, but instead of
- * writing the result calls `put` for each part old[0..n) of the text that is replaced by `new`, or
- * that stays if `new` is NULL. Returns 0, or -1 with an error. */
+/* Finds the replacements of charsmap_clusters or, if `cluster` is NULL, of charsmap_longest. Calls
+ * `put` for each part old[0..n) of the text, in order: the part is replaced by `new`, or stays if
+ * `new` is NULL. Returns 0, or -1 with an error. */
 typedef void charsmap_put(void *ctx, const char *old, size_t n, const char *new);
 int charsmap_trace(const struct charsmap *m, const struct regex *cluster,
                    struct regex_scratch *scratch, const char *text, size_t n, charsmap_put *put,

@@ -9,7 +9,7 @@
 /* ---- classes --------------------------------------------------------------------------------- */
 
 /* The characters that Oniguruma's \w matches, except some circled letters: word_base inside
- * brackets; lone_word_base outside of brackets, where some numbers of Latin-1 belong to it, too. */
+ * brackets; lone_word_base outside of brackets, where \w also matches some numbers of Latin-1. */
 static const char word_base[] = "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}";
 static const char lone_word_base[] =
     "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{B2}\\x{B3}\\x{B9}\\x{BC}-\\x{BE}";
@@ -23,8 +23,7 @@ struct spelling {
     struct spelling *next;
 };
 
-/* The cache of classes, kept for the life of the process, because asking PCRE2 for a class takes
- * some milliseconds. */
+/* Cached classes, kept for the life of the process: PCRE2 needs milliseconds to list a class. */
 static struct spelling *spellings;
 static pthread_mutex_t spellings_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -155,8 +154,7 @@ static size_t put_property(struct buf *out, const char *p, size_t n, int inside,
     return (size_t)(end - p) + 1;
 }
 
-/* Appends the translation of \uHHHH at p[0..n). Returns the bytes read, 0 if it is no such
- * escape. */
+/* Translates \uHHHH at p[0..n). Returns the number of bytes read, 0 if it is no such escape. */
 static size_t put_code_point(struct buf *out, const char *p, size_t n)
 {
     size_t digits = n > 2 ? strspn(p + 2, "0123456789abcdefABCDEF") : 0;

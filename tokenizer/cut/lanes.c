@@ -9,13 +9,13 @@
 
 enum {
     PART = LANES_BYTES / LANES,
-    ROW = 2 * LANES, /* a row of 64 bytes has bytes before and after it in memory */
+    ROW = 2 * LANES, /* bytes from a row to the next; the first 64 are used */
     SYMBOLS_MAX = 32,
 };
 
-/* The classes and symbols of a block. Row j has those of byte j of each part, side by side. What is
- * beside a row belongs to its neighbours in memory; it is read but does not influence the
- * results. */
+/* The classes and symbols of a block. Row j has those of byte j of each part, side by side. Vectors
+ * that are read one byte before or after a row include a byte beside it, which does not influence
+ * the results. */
 struct lanes_block {
     _Alignas(64) uint8_t before[LANES];
     uint8_t symbols[PART][ROW];
@@ -99,8 +99,8 @@ ALWAYS struct table load_table(const uint8_t (*rows)[AUTOMATON_STATES], int wide
     return t;
 }
 
-/* Looks up 64 entries of a table. `low` has their positions in 16 of its rows. `wide` 1: the table
- * has 32 rows, and lanes in `second` use its second 16 rows. */
+/* Looks up 64 entries of a table. `low` has their positions within 16 rows. `wide` 1: the table has
+ * 32 rows, and lanes in `second` use its second 16 rows. */
 ALWAYS __m512i look_up(const struct table *t, int wide, __m512i low, __mmask64 second)
 {
     __mmask64 upper = _mm512_movepi8_mask(low);
@@ -159,9 +159,10 @@ ALWAYS int go_back(struct lanes_block *l, const struct automaton *a, uint8_t *be
     return meet(state, last) ? 0 : -1;
 }
 
-/* Runs the forward automaton over a block and sets marks[64] to the places where pieces begin.
- * *before is the state before the block; the function replaces it by the state after the block.
- * `wide` is as for look_up. Returns 0, or -1 if the states at the borders of the parts differ. */
+/* Runs the forward automaton over a block and sets marks[64]: bit k of marks[j] is set if a piece
+ * begins at byte j of part k. *before is the state before the block; the function replaces it by
+ * the state after the block. `wide` is as for look_up. Returns 0, or -1 if the states at the
+ * borders of the parts differ. */
 ALWAYS int go_forth(struct lanes_block *l, const struct automaton *a, uint8_t *before,
                     uint64_t *marks, int wide)
 {

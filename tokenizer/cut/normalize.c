@@ -73,8 +73,8 @@ static uint32_t lower_of(const struct normalizer *n, uint32_t c)
     return n->rules.google ? letter_case_lower(c) : letter_case_lower_new(c);
 }
 
-/* Sets parts[] to the canonical decomposition of c, or to c itself if it has none. Returns the
- * number of parts. */
+/* Sets parts[] to c, or if accents are stripped, to its canonical decomposition. Returns the number
+ * of parts. */
 static size_t decompose(const struct normalizer *n, uint32_t c, uint32_t parts[FORMS_PARTS_MAX])
 {
     parts[0] = c;
@@ -202,7 +202,7 @@ struct words {
     const struct normalizer *n;
     const unsigned char *text;
     size_t at, size;
-    struct buf out; /* the words of the chunk, after the begun word of the one before */
+    struct buf out; /* the words of the chunk, after the unfinished one of the chunk before */
     size_t *begins, *ends;
     size_t begun, ended, begins_cap, ends_cap; /* begun == ended + 1 inside a word */
     struct mark *marks;                        /* the marks at the end of the output */
@@ -271,7 +271,7 @@ static void put_mark(struct words *w, const unsigned char *bytes, size_t n, uint
     w->marks_end = w->out.len;
 }
 
-/* Returns the bytes of the small letter of the sigma at w->at. */
+/* Returns the lower case of the capital sigma at w->at, in UTF-8. */
 static const char *small_sigma(const struct words *w)
 {
     const unsigned dropped = w->n->rules.clean_text ? UNICODE_IS_GOOGLE_CONTROL : 0;
@@ -334,7 +334,7 @@ static inline int put_block(struct words *w)
     return 1;
 }
 
-/* Drops the words already returned, and moves a begun word to the front of the output. */
+/* Drops the words already returned, and moves an unfinished word to the front of the output. */
 static void next_chunk(struct words *w)
 {
     size_t from = w->begun > w->ended ? w->begins[w->ended] : w->out.len;

@@ -38,7 +38,8 @@ void words_begin(struct words *w, const char *text, size_t n); /* valid UTF-8, b
  * the end of the text may return 1 with no words. */
 int words_next(struct words *w, struct pieces *p);
 
-/* Single steps of Hugging Face's BertNormalizer: append the text without control characters and
- * with U+0020 for white space; with spaces around Chinese characters. */
+/* Steps of Hugging Face's BertNormalizer; both append the changed text. normalize_clean drops
+ * control characters and writes U+0020 for white space; normalize_space_chinese puts spaces around
+ * Chinese characters. */
 void normalize_clean(struct buf *out, const char *text, size_t n);
 void normalize_space_chinese(struct buf *out, const char *text, size_t n);

@@ -15,7 +15,7 @@ struct put {
 struct puts {
     struct put *items;
     size_t count, cap;
-    size_t removed; /* characters that are removed before the first */
+    size_t removed; /* characters that are removed before the first written one */
 };
 
 static void add(struct puts *p, uint32_t point, int32_t change)
@@ -23,8 +23,8 @@ static void add(struct puts *p, uint32_t point, int32_t change)
     mem_next(p->items, p->count, p->cap) = (struct put){ point, change };
 }
 
-/* Notes that the next character of the text is removed: with the character that was written last,
- * or before the first one. */
+/* Records that the next character of the text is removed: as a change of the character that was
+ * written last or, if there is none, in p->removed. */
 static void drop(struct puts *p)
 {
     if (p->count)
@@ -159,7 +159,7 @@ static void keep(const char *text, size_t n, struct puts *p)
         add(p, utf8_get((const unsigned char *)text + i, &len), 0);
 }
 
-/* Notes that the characters `old` are replaced by `new`. The first new characters take the places
+/* Records that the characters `old` are replaced by `new`. The first new characters take the places
  * of old ones. If there are more new than old ones, the rest is inserted; if there are fewer, the
  * last one removes the rest of the old ones. */
 static void replace(struct puts *p, const char *old, size_t old_bytes, const char *new,
@@ -172,8 +172,9 @@ static void replace(struct puts *p, const char *old, size_t old_bytes, const cha
         p->items[p->count - 1].change -= (int32_t)(places - written);
 }
 
-/* Sets `origins` to those of what STEP_REPLACE makes of text[0..n). All of the new text counts as
- * inserted after the old text, which is removed. Returns 0, or -1 with an error. */
+/* Sets `origins` to the origins of the text that STEP_REPLACE makes of text[0..n). A replacement
+ * counts as inserted after the last byte of the text that it replaces. Returns 0, or -1 with an
+ * error. */
 static int trace_replace(const struct step *step, struct regex_scratch *scratch, const char *text,
                          size_t n, struct ids *origins)
 {
@@ -201,8 +202,8 @@ static void put_replaced(void *ctx, const char *old, size_t old_bytes, const cha
         keep(old, old_bytes, p);
 }
 
-/* Sets `origins` to those of the part of a text that STEP_STRIP keeps: `bytes` bytes from `begin`
- * on. */
+/* Sets `origins` to the origins of the part of a text that STEP_STRIP keeps: `bytes` bytes from
+ * `begin` on. */
 static void trace_part(size_t begin, size_t bytes, struct ids *origins)
 {
     origins->count = 0;
@@ -210,8 +211,8 @@ static void trace_part(size_t begin, size_t bytes, struct ids *origins)
         ids_add(origins, (uint32_t)(begin + i));
 }
 
-/* Sets `origins` to those of what STEP_PREPEND or STEP_APPEND makes of a text of n bytes. The
- * inserted text has the origin of the text's first character or last byte. */
+/* Sets `origins` to the origins of the text that STEP_PREPEND or STEP_APPEND makes of a text of n
+ * bytes. The inserted text has the origin of the first byte, or of the last one. */
 static void trace_inserted(const struct step *step, size_t n, struct ids *origins)
 {
     const size_t more = n ? step->content_len : 0, front = step->kind == STEP_PREPEND ? more : 0;

@@ -281,8 +281,9 @@ static int compile_loop(struct reader *r, const struct node *n, int next)
     return fork;
 }
 
-/* Compiles from the last repetition to the first, because each step needs the step after it.
- * Returns the number of the first step, or -1 on failure. */
+/* Compiles a repetition that is followed by the step `next`, from the last copy to the first,
+ * because each step needs the step after it. Returns the number of the first step, or -1 on
+ * failure. */
 static int compile_repeat(struct reader *r, const struct node *n, int next)
 {
     int at = next;
@@ -297,8 +298,8 @@ static int compile_repeat(struct reader *r, const struct node *n, int next)
     return at;
 }
 
-/* Compiles a node that is followed by the step `next`. Returns its first step, or -1 if there are
- * too many steps. */
+/* Compiles a node followed by the step `next`. Returns its first step, or -1 if there are too many.
+ */
 static int compile(struct reader *r, int node, int next)
 {
     const struct node *n = &r->nodes[node];

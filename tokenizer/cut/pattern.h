@@ -7,9 +7,9 @@
  * (?!\S), (?=x), $ and \z. Patterns with other syntax, such as lookbehind, back references or
  * possessive groups, are left to PCRE2 (regex.h).
  *
- * A match is defined by backtracking: at a fork, the first branch that leads to a match is taken.
- * A possessive repetition of one class becomes a greedy one, followed by the condition that no
- * other such character follows.
+ * A match is defined by backtracking: at a fork, the first branch that leads to a match is taken. A
+ * possessive repetition of one class becomes a greedy one, followed by the condition that no
+ * character of the class follows.
  */
 #pragma once
 

@@ -5,9 +5,9 @@
 
 #include "common/base/base.h"
 
-/* Pieces of a text. Piece i is text[begins[i]..ends[i]). Only with `given` may it be empty: it then
- * stands for an id. All bytes of text[0..readable) may be read, including bytes that belong to no
- * piece. */
+/* Pieces of a text. Piece i is text[begins[i]..ends[i]). Empty pieces occur only if `given` is not
+ * NULL; each stands for an id. All bytes of text[0..readable) may be read, including bytes that
+ * belong to no piece. */
 struct pieces {
     const char *text;
     size_t readable;

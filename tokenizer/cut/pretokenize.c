@@ -115,7 +115,7 @@ struct split_walk {
     struct regex_scratch *scratch;
     struct scan *scan; /* NULL: rules are applied one by one */
     const char *text;
-    struct level levels[SPLIT_RULES_MAX + 1]; /* levels[0].at: end of the first rule's piece */
+    struct level levels[SPLIT_RULES_MAX + 1]; /* levels[i].at: end of rule i's piece */
 };
 
 struct split_walk *split_new(const struct splitter *splitter)

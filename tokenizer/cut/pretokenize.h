@@ -65,7 +65,7 @@ void split_free(struct split_walk *s);
 void split_begin(struct split_walk *s, const char *text, size_t n); /* valid UTF-8, borrowed */
 
 /* Cuts the text of split_begin also at these offsets, as if a text ended and another one began
- * there. They ascend, and are borrowed. Only if splitter_scans. */
+ * there. They ascend, and are borrowed. Call it only if splitter_scans returns 1. */
 void split_also_at(struct split_walk *s, const size_t *offsets, size_t count);
 
 /* Writes the offsets of the ends of the next pieces to ends[]. Returns their number, at most max; 0

@@ -115,9 +115,8 @@ static size_t end_of(const struct run *r, const char *text, size_t n, size_t at,
     return at;
 }
 
-/* Returns the position of the first r->least in text[from..n), n if there is none. Looks at 64
- * bytes at a time for its first two bytes; a shortest match has few bytes, so the time is linear.
- */
+/* Returns the position of the first r->least in text[from..n), n if there is none. Searches 64
+ * bytes at a time for the first two bytes of r->least, which is short, so the time is linear. */
 static size_t find_least(const struct run *r, const char *text, size_t n, size_t from)
 {
     size_t len = r->least_len, i = from;

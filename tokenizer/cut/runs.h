@@ -16,7 +16,7 @@ struct run {
     char chars[RUN_CHARS][4]; /* UTF-8 */
     size_t lens[RUN_CHARS];
     int count;             /* of chars */
-    char least[RUN_BYTES]; /* anywhere in the text: the shortest match */
+    char least[RUN_BYTES]; /* the shortest match; for a run that may be anywhere in the text */
     size_t least_len, least_count;
     int at_begin, at_end; /* the run must begin or end with the text */
 };
@@ -26,7 +26,7 @@ struct runs {
     int count;
 };
 
-/* Reads pattern[0..n) into *r. Returns 1, or 0 if it is not of this kind. */
+/* Reads pattern[0..n) into *r. Returns 1, or 0 if it is none of the patterns above. */
 int runs_read(struct runs *r, const char *pattern, size_t n);
 
 /* Finds the first match in text[from..n), as regex_find does, and sets *begin and *end to its

@@ -26,7 +26,7 @@ struct scan {
     size_t n;
     size_t begin, end;            /* the chunk */
     const size_t *also;           /* where pieces must begin, too */
-    size_t also_count, also_done; /* those before the chunk are done */
+    size_t also_count, also_done; /* also_done: how many are before the chunk */
     size_t word;                  /* index of the word of marks that is being returned */
     uint64_t bits;                /* bits of that word not returned yet */
     int ended;                    /* the end of the text has been returned */
@@ -190,8 +190,8 @@ AVX2 static void go_back_avx2(const struct automaton *a, const uint8_t *classes,
     }
 }
 
-/* A shuffle uses only the low four bits of an index, so the other bits of a state need not be
- * cleared. */
+/* Does what go_forth_plain does. A shuffle uses only the low four bits of an index, so the other
+ * bits of a state need not be cleared. */
 AVX2 static void go_forth_avx2(const struct automaton *a, const uint8_t *symbols, size_t n,
                                uint8_t *states)
 {
@@ -278,8 +278,8 @@ static int classify(const struct automaton *a, const unsigned char *text, size_t
     return classify_plain(a, text, n, classes);
 }
 
-/* Adds AUTOMATON_CUT to the classes of the n bytes whose bits in `marks` are set. The bits after
- * them are 0. */
+/* Adds AUTOMATON_CUT to the classes of the n bytes whose bits in `marks` are set. The bits of
+ * `marks` after the n-th are 0. */
 static void mark_cuts(const uint64_t *marks, size_t n, uint8_t *classes)
 {
 #if defined(__x86_64__)
@@ -309,8 +309,8 @@ static void find_marks(struct scan *s, size_t n)
         s->marks[i / ASCII_BLOCK] = marks_plain(s->states + i);
 }
 
-/* Computes the marks of a chunk from its classes. For the lanes, the bytes after the chunk are
- * filled with a neutral class. */
+/* Computes the marks of a chunk from its n classes. `behind` is the backward state after it. For
+ * the lanes, the bytes after the chunk are filled with a neutral class. */
 static void go(const struct automaton *a, struct scan *s, size_t n, uint8_t behind)
 {
     if (n >= FEW) {

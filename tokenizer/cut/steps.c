@@ -113,8 +113,9 @@ int steps_find(const struct step *step, struct regex_scratch *scratch, const cha
 
 /* ---- normalizers ----------------------------------------------------------------------------- */
 
-/* Copies text[0..n). Most parts between spaces are short; then it copies PART bytes, as many as can
- * be read, and the caller overwrites what is too much. Returns the end of the n bytes. */
+/* Copies text[0..n) to `to`. If n is at most PART, as for most parts, and so many bytes are
+ * readable, copies PART bytes at once: the caller overwrites the rest. Returns the end of the n
+ * bytes. */
 static inline char *put_part(char *to, const char *text, size_t n, size_t readable)
 {
     if (n <= PART && readable >= PART)
@@ -127,9 +128,9 @@ static inline char *put_part(char *to, const char *text, size_t n, size_t readab
 #if defined(__x86_64__)
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512vbmi,avx512vbmi2,popcnt")))
 
-/* Does for the first bytes of text[0..n) what replace_byte does for all; `len` is 1 to 4. Gives
- * each byte `len` places in a vector: one that is replaced fills all of them, another one the first
- * only; then the places in use move together. Returns the number of bytes done. */
+/* Does what replace_byte does, for the first bytes of text[0..n); `len` is 1 to 4. Each byte gets
+ * `len` places in a vector: a byte that is replaced fills all of them, any other only the first.
+ * Then the places that are used move together. Returns the number of bytes done. */
 AVX512 static size_t replace_blocks(struct buf *out, const char *text, size_t n, char byte,
                                     const char *content, size_t len)
 {
@@ -401,7 +402,7 @@ static void tile_by_characters(struct stepper *s, const struct step *step, const
     add_tile(s, done, n, inside);
 }
 
-/* A character as the pattern \w+|[^\w\s]+ sees it. */
+/* The kind of a character in the pattern \w+|[^\w\s]+. */
 enum kind { KIND_OTHER, KIND_WORD, KIND_SPACE };
 
 static enum kind kind_of(uint32_t c)
@@ -411,14 +412,14 @@ static enum kind kind_of(uint32_t c)
                                              : KIND_OTHER;
 }
 
-/* The kinds of 64 bytes of text, as bits. A byte after the first of its character has its kind. */
+/* The kinds of 64 bytes of text, as bits. All bytes of a character have its kind. */
 struct kind_masks {
     uint64_t words, spaces;
 };
 
 /* Adds the characters of a block that are not ASCII to *m. `high` has the bits of their bytes.
- * *last is the kind of the last such character before: the bytes of a character that began in the
- * block before have its kind. It is updated. */
+ * *last is the kind of the last such character so far, which may end in this block; the function
+ * updates it. */
 static void add_high(struct kind_masks *m, const unsigned char *block, uint64_t high,
                      enum kind *last)
 {

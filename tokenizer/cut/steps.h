@@ -31,7 +31,7 @@ enum step_kind {
     STEP_STRIP,       /* removes white space at the left end, the right end, or both */
     STEP_REPLACE,     /* replaces each match of the pattern by the content */
     STEP_PREPEND,     /* puts the content before the text, unless the text is empty */
-    STEP_APPEND,      /* puts it after the text, unless the text is empty */
+    STEP_APPEND,      /* puts the content after the text, unless the text is empty */
     STEP_PRECOMPILED, /* applies a character map (charsmap.h): by clusters if the step has a regex
                        * for them, otherwise by longest strings */
     /* those of a BertNormalizer */
@@ -40,7 +40,7 @@ enum step_kind {
     STEP_DROP_MARKS,    /* drops non-spacing marks */
     /* pre-tokenizers */
     STEP_SPLIT,      /* cuts at the matches of a pattern */
-    STEP_CHARACTERS, /* each character with one of the bits `bits` (forms.h) is a match */
+    STEP_CHARACTERS, /* each character with one of the bits `bits` (unicode.h) is a match */
     STEP_RUNS,       /* each run of characters with these bits is a match */
     STEP_WHITESPACE, /* \w+|[^\w\s]+ */
     STEP_METASPACE,  /* replaces spaces by another character, which begins a piece */
@@ -126,8 +126,8 @@ const struct ids *stepper_origins(const struct stepper *s);
 int steps_find(const struct step *step, struct regex_scratch *scratch, const char *text, size_t n,
                size_t from, size_t *begin, size_t *end);
 
-/* What STEP_REPLACE does, also for a decoder: steps_read_replace reads its pattern and its content,
- * steps_replace appends the new text to `out`. Both return 0, or -1 with an error. */
+/* For STEP_REPLACE, and for decoders: steps_read_replace reads the pattern and the content;
+ * steps_replace appends the text with all matches replaced. Both return 0, or -1 with an error. */
 int steps_read_replace(struct step *step, const struct js *value);
 int steps_replace(const struct step *step, struct regex_scratch *scratch, const char *text,
                   size_t n, struct buf *out);

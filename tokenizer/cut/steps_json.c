@@ -90,7 +90,7 @@ void steps_add_bert(struct steps *s, const struct bert_rules *rules)
         add(s, (struct step){ .kind = STEP_LOWERCASE });
 }
 
-/* Adds the texts of a list to those that the map keeps. */
+/* Makes the map keep the texts of a list (charsmap_keep). */
 static void keep_texts(struct charsmap *m, const struct js *list)
 {
     SCOPED_MEM const char **texts = mem_zalloc(js_count(list), sizeof *texts);

@@ -19,8 +19,8 @@ struct trie_cell {
 struct trie {
     struct trie_cell *cells;
     size_t count, cap;     /* after the last node there are 256 free cells */
-    size_t search_from[2]; /* during construction: where to search for room for one child, for
-                              several */
+    size_t search_from[2]; /* during construction: where the search for free cells begins, for one
+                              child and for several */
 };
 
 struct trie_key {

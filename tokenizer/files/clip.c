@@ -48,7 +48,7 @@ static void put_merges(struct buf *out, const struct buf *merges)
     buf_adds(out, *before == '[' ? "[]" : "]");
 }
 
-/* Appends the tokenizer.json that says the same as the two files. */
+/* Appends a tokenizer.json made of the two files. `ids` are those of the two special tokens. */
 static void put_json(struct buf *out, const struct buf *tokens, const struct buf *merges,
                      const int64_t ids[2])
 {

@@ -9,7 +9,7 @@
 /* Returns 1 if text[0..n), the text of a vocab.json, has CLIP's tokens, else 0. */
 int clip_is(const char *text, size_t n);
 
-/* Appends the tokenizer.json that says the same as the texts of the two files. `name` is for
- * errors. Returns 0, or -1 with an error. */
+/* Appends a tokenizer.json made of the texts of the two files. `name` is for errors. Returns 0, or
+ * -1 with an error. */
 int clip_json(struct buf *out, const struct buf *tokens, const struct buf *merges,
               const char *name);

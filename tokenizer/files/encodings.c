@@ -10,7 +10,7 @@
 #define BLANKS  "|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
 #define MARKS   "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*" BLANKS
 #define PATHS   "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*" BLANKS
-/* a word with its capital letters in front, then one of capital letters alone */
+/* a word: any capital letters, then small ones; or else capital letters, then any small ones */
 #define WORDS(but, behind)                                                                         \
     BEFORE "[" UPPER but "]*[" LOWER but "]+" behind "|" BEFORE "[" UPPER but "]+[" LOWER but      \
            "]*" behind "|"

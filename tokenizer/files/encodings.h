@@ -8,8 +8,8 @@
 
 struct encoding;
 
-/* Each function returns NULL if there is none. encoding_named finds the encoding that the user
- * named; TOKENIZER_AUTO names none. encoding_of_class finds that of a tokenizer_class in
+/* Each function returns NULL if there is no such encoding. encoding_named finds the encoding that
+ * the user named; TOKENIZER_AUTO names none. encoding_of_class finds that of a tokenizer_class in
  * tokenizer_config.json, or of a model_type in config.json; NULL is no class. encoding_of_tokens
  * finds that of a vocabulary that has exactly the tokens of a well-known one. */
 const struct encoding *encoding_named(enum tokenizer_pattern pattern);

@@ -65,8 +65,8 @@ static int find_beside(const struct encoding **e, struct buf *name, const char *
     return result;
 }
 
-/* Makes v, read from a file that does not say how text is split, split it as the user, the tokens
- * themselves or a file beside it say. `ranks` 1: the file has no special tokens. */
+/* Makes v split text as the user, the tokens themselves or a file beside `path` say, because `path`
+ * does not say it. `ranks` 1: it is a file of ranks, without special tokens; adds these, too. */
 static int settle_pattern(struct vocabulary *v, const char *path, const struct tokenizer_options *o,
                           int ranks)
 {
@@ -86,8 +86,8 @@ static int settle_pattern(struct vocabulary *v, const char *path, const struct t
     return ranks && encoding_add_specials(v, e) < 0 ? err_in("%s", path) : 0;
 }
 
-/* Refuses a Marian folder, in which a vocab.json has the ids of the pieces of source.spm and
- * target.spm: `path` is one of the files, and `other` the name of one that is beside it there. */
+/* Returns -1 with an error if the file `other` exists beside `path`, else 0. Then both are of a
+ * Marian model, whose vocab.json has the ids of the pieces of source.spm and target.spm. */
 static int refuse_marian(const char *path, const char *other)
 {
     SCOPED(buf) file = BUF_INIT;
@@ -100,7 +100,7 @@ static int refuse_marian(const char *path, const char *other)
     return result;
 }
 
-/* Reads CLIP's two files, as the tokenizer.json that says the same. */
+/* Reads CLIP's vocab.json and merges.txt by way of a tokenizer.json (clip.h). */
 static int read_clip(struct vocabulary *v, const char *path, const struct buf *tokens,
                      const struct buf *merges)
 {

@@ -61,8 +61,8 @@ int vocab_json_parse(struct vocabulary *v, const char *text, size_t n, const cha
 int merges_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
 int tiktoken_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
 
-/* Adds the tokens that "added_tokens_decoder" of a tokenizer_config.json has by their ids. Returns
- * 0, or -1 with an error. */
+/* Adds the tokens of by_id, the "added_tokens_decoder" of a tokenizer_config.json, an object whose
+ * keys are ids. Returns 0, or -1 with an error. */
 int added_decoder_read(struct vocabulary *v, const struct js *by_id);
 
 /* Parses text[0..n), a SentencePiece .model file, into an initialised vocabulary; error messages

@@ -19,11 +19,11 @@
     "| ?[^\\\\s\\\\p{L}\\\\p{N}]+[\\\\r\\\\n]*|\\\\s*[\\\\r\\\\n]+|\\\\s+(?!\\\\S)|\\\\s+\"},"     \
     "\"behavior\":\"Isolated\",\"invert\":false}," BYTES("false") "]}"
 
-/* The pre-tokenizers that llama.cpp knows by name, with what it does where keys are absent. */
+/* Pre-tokenizers of llama.cpp by their names, with its defaults for keys that are missing. */
 static const struct pre {
     const char *name, *json;
-    int begin, whole; /* 1: begins each text with the BOS token; 1: pieces that are tokens do not
-                       * merge */
+    int begin, whole; /* begin 1: puts the BOS token before each text; whole 1: does not merge
+                         pieces that are tokens */
 } pres[] = {
     { "gpt-2", BYTES("true"), 0, 0 },
     { "llama-bpe", SPLIT("\\\\p{N}{1,3}"), 1, 1 },
@@ -96,8 +96,8 @@ static const struct gguf_key *find_parallel(const struct listed *l, const char *
     return NULL;
 }
 
-/* Sets *id to the token that a key names, or to `absent` if there is no such key, but to -1 if that
- * is not an id of the file. Returns 0, or -1 with an error. */
+/* Sets *id to the id that a key names. Without the key, sets it to `absent`, or to -1 if the file
+ * has no such id. Returns 0, or -1 with an error. */
 static int read_id(const struct listed *l, const char *name, int64_t absent, int64_t *id)
 {
     const struct gguf_key *k = gguf_find(l->g, name);
@@ -188,7 +188,8 @@ static int put_added(struct vocabulary *v, const struct item *t)
     return 0;
 }
 
-/* Appends, as JSON, the post-processor that puts the token `id` before each text; null for -1. */
+/* Appends, as JSON, the post-processor that puts the token `id` before each text; null if no token
+ * has this id. */
 static void put_begin(struct buf *out, const struct vocabulary *v, int64_t id)
 {
     SCOPED(buf) quoted = BUF_INIT;
@@ -222,7 +223,7 @@ static const struct pre *find_pre(const struct gguf *g)
     return NULL;
 }
 
-/* `bytes` is working memory. */
+/* Adds a token of byte-level BPE. `bytes` is working memory. */
 static int put_byte_level(struct vocabulary *v, const struct item *t, void *bytes)
 {
     struct buf *b = bytes;
@@ -324,7 +325,7 @@ static int is_bracketed(const struct item *t)
     return t->n > 2 && t->s[0] == '[' && t->s[t->n - 1] == ']';
 }
 
-/* `name` is working memory. */
+/* Adds a token of WordPiece. `name` is working memory. */
 static int put_word(struct vocabulary *v, const struct item *t, void *name)
 {
     struct buf *b = name;

@@ -176,8 +176,8 @@ static int print_old(const struct file_form *form, const char *dir, struct buf *
                      form_print(form, &old, text);
 }
 
-/* Returns 1 if an older vocabulary has this file, which the new one has not, and this program would
- * write the same bytes for the older one; 0 if not; or -1 with an error. */
+/* Returns 1 if the file `path` is what this program writes for the older vocabulary in `dir`, so it
+ * may be removed; 0 if not, or if there is no such file; -1 with an error. */
 static int is_old(const struct file_form *form, const char *dir, const char *path)
 {
     SCOPED(buf) is = BUF_INIT, was = BUF_INIT;
@@ -192,8 +192,8 @@ static int is_old(const struct file_form *form, const char *dir, const char *pat
     return result;
 }
 
-/* Opens and writes the file of the form, or prepares to remove an older one, as the next one of
- * `count` outputs. Returns 0, or -1 with an error. */
+/* Opens outs[*count] and writes the form's file to it, or has it remove an older file; then adds 1
+ * to *count. Does nothing if there is neither. Returns 0, or -1 with an error. */
 static int put_form(const struct file_form *form, const struct vocabulary *v, const char *dir,
                     struct output *outs, size_t *count)
 {

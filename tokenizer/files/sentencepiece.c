@@ -47,8 +47,9 @@ int sentencepiece_put(struct sentencepiece *m, int64_t id, const char *bytes, si
 
 /* ---- normalizer and decoder, as JSON of tokenizer.json --------------------------------------- */
 
-/* Puts the step that adds a space to each text. It comes before the map, which may leave nothing of
- * a text, unless the spaces at that end are removed after the map. */
+/* Appends the step that adds a space to each text, if its place is before the map (early 1) or
+ * after it (0). It is before the map, which may leave nothing of a text, unless the spaces at that
+ * end are removed after the map. */
 static void put_space(const struct sentencepiece *m, int early, struct buf *out)
 {
     if (m->dummy_prefix && early == (m->suffix || (m->charsmap_bytes && !m->remove_extra)))
@@ -120,7 +121,7 @@ struct ranked {
     double score;
 };
 
-/* Orders merges for qsort: by score, highest first. */
+/* Orders merges for qsort: by score, highest first, then by id and left token. */
 static int compare(const void *a, const void *b)
 {
     const struct ranked *x = a, *y = b;

@@ -38,12 +38,12 @@ struct sentencepiece {
     const char *post; /* JSON of the post-processor, borrowed; NULL: none */
     uint8_t *types;   /* of each id; 0: an id without a piece */
     size_t types_cap;
-    uint32_t spaced; /* 1 + the id of a user-defined piece whose spaces stay; 0: none */
+    uint32_t spaced; /* 1 + the id of a user-defined piece that remove_extra changes; 0: none */
 };
 
 /* Adds a piece. Unknown and control pieces become special tokens, user-defined ones added tokens
- * of the normalized text. Returns 0, or -1 with an error if the text or the score is bad, or the
- * id or the text occurs twice. */
+ * that are searched for in the normalized text. Returns 0, or -1 with an error if the text or the
+ * score is bad, or the id or the text occurs twice. */
 int sentencepiece_put(struct sentencepiece *m, int64_t id, const char *bytes, size_t n,
                       double score, enum sentencepiece_type type);
 /* Completes the vocabulary after the last piece. Returns 0, or -1 with an error. */

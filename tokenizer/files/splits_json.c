@@ -25,7 +25,7 @@ static int add(struct reading *r, enum split_kind kind, const char *text, size_t
     return splitter_of_bytes(r->splitter, alphabet) == 0;
 }
 
-/* Adds a rule that cuts at each character with some of these bits of forms.h or, with `rows` 1, at
+/* Adds a rule that cuts at each character with one of these bits (unicode.h) or, with `rows` 1, at
  * runs of such characters. Returns 1, 0 if the rule cannot be added here, or -1 with an error. */
 static int add_characters(struct reading *r, unsigned bits, int rows)
 {

@@ -1,5 +1,4 @@
-/* Reads and writes the post-processors of tokenizer.json: the special tokens around one text or a
- * pair of texts. */
+/* Reads and writes the post-processors of tokenizer.json: the special tokens around texts. */
 
 #include "common/formats/js.h"
 #include "tokenizer/files/files.h"

@@ -21,8 +21,7 @@ struct csv {
 void csv_open(struct csv *c, struct input *in);
 void csv_close(struct csv *c);
 
-/* Reads the next record. Returns 1, 0 at the end, or -1 with an error that names the file and the
- * line. */
+/* Reads the next record. Returns 1, 0 at the end, or -1 with an error that names file and line. */
 int csv_read(struct csv *c);
 
 /* Returns cell i of the record, i < c->count, which is not NUL-terminated, and sets *len. The

@@ -26,7 +26,7 @@ struct source {
     size_t *columns; /* column numbers of the fields */
     size_t column_count, columns_cap;
     struct rows rows;
-    uint64_t records, empty_before; /* records of the table so far; s->empty before it */
+    uint64_t records, empty_before; /* records of the table so far; s->empty when it began */
     struct document_reader reader;
     struct document document;
     uint64_t line;
@@ -237,8 +237,8 @@ static const struct js *find_field(const struct js *object, const char *key, siz
     return value;
 }
 
-/* Appends the strings of all fields to `text`. A null is a cell without text, as in tables. Returns
- * the number of fields, or -1 with an error if one is neither a string nor null. */
+/* Appends the strings of all fields to `text`. A null counts as an empty string. Returns the number
+ * of fields, or -1 with an error if one is neither a string nor null. */
 static int add_fields(const struct js *root, const char *fields, const char *where,
                       struct buf *text)
 {
@@ -358,8 +358,8 @@ static int check_length(const struct source *s, const struct buf *text, size_t b
                : 0;
 }
 
-/* Appends the cells of a row. A null is a cell without text. Returns 1, 0 at the end of the file,
- * or -1 with an error. */
+/* Appends the cells of a row. A null counts as an empty string. Returns 1, 0 at the end of the
+ * file, or -1 with an error. */
 static int read_row(struct source *s, struct buf *text)
 {
     const struct rows *r = &s->rows;
@@ -399,8 +399,7 @@ static int read_sentences(struct source *s, struct buf *text)
     return got < 0 ? -1 : text->len > before;
 }
 
-/* Appends the whole file. An empty file is not a document. Returns 1, 0 if the file is empty, or -1
- * with an error. */
+/* Appends the whole file. Returns 1, 0 if it is empty (then no document), or -1 with an error. */
 static int read_file(struct source *s, struct buf *text)
 {
     size_t before = text->len;

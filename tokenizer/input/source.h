@@ -48,11 +48,10 @@ struct source;
 /* Options for reading. If all are zero, each file's format is recognised. */
 struct source_options {
     enum source_format format;
-    const char *fields; /* comma-separated names of JSON fields or columns; outer.inner names a
-                           field of an inner JSON object. The values are joined with a blank line
-                           between them. NULL: "text" */
-    int text_by_line;   /* each line of a text file is a document of its own, including its line end
-                         */
+    const char *fields;  /* comma-separated names of JSON fields or columns; outer.inner names a
+                            field of an inner JSON object. The values are joined with a blank line
+                            between them. NULL: "text" */
+    int text_by_line;    /* each line of a text file, with its line end, is a document */
     enum mend_rule mend; /* how to treat invalid bytes in JSON; other formats keep them */
     size_t most; /* maximum size in bytes of a document from a compressed, Parquet or Arrow file,
                     because a small file can unpack to any length, and from a pipe, which may have
@@ -66,8 +65,8 @@ void source_close(struct source *s);
 
 /* Appends the text of the next document to `text`. Returns 1, 0 at the end of the input, -1 with an
  * error. With 1, sets *sentences to 1 if each line of the document is a sentence and blank lines
- * end paragraphs, else to 0. With 0, sets it to 1 if any file, even an empty one, had that
- * format. */
+ * end paragraphs, else to 0. With 0, sets it to 1 if any file, even an empty one, was in a format
+ * with sentences. */
 int source_read(struct source *s, struct buf *text, int *sentences);
 
 const char *source_file(const struct source *s);  /* the file read last; valid until source_close */

@@ -135,8 +135,8 @@ static void sum_forward(const struct em *e, struct worker *w, const struct segme
     w->steps[s->len] = steps;
 }
 
-/* Adds the expected counts of a segment's pieces. With Z the probability of the segment, back[i]
- * times fore[i] / fore[len] is the share of Z that divisions with a cut at i have. */
+/* Adds the expected counts of a segment's pieces. back[i] * fore[i] / fore[len] is the probability
+ * that a division of the segment has a cut at i. */
 static void expect(const struct em *e, struct worker *w, const struct segment *s)
 {
     const struct seed *pieces = e->pieces->items;

@@ -51,9 +51,8 @@ struct symbols {
     uint64_t word_count;
 };
 
-/* The place of a byte or character in its word, as bits. It decides the spelling: with the prefix
- * if it is not the first of its word, with the suffix if it is the last, if the vocabulary has
- * these. */
+/* Bits for the position of a byte or character in its word. If the vocabulary has a prefix, it is
+ * put before those that are not the first (BEHIND); a suffix, after the last one (LAST). */
 enum { BEHIND = 1, LAST = 2, SPELLINGS = 4 };
 
 static int spelling(const struct vocabulary *v, int place)
@@ -89,7 +88,7 @@ struct learner {
 
     struct pair *pairs;
     size_t pair_count, pairs_cap;
-    uint32_t *slots; /* hash table of places in pairs */
+    uint32_t *slots; /* hash table of indices in pairs */
     size_t slot_mask;
     uint32_t *touched; /* pairs with fresh places */
     size_t touched_count, touched_cap;
@@ -131,8 +130,8 @@ static uint32_t get_pair(struct learner *l, uint32_t left, uint32_t right)
     return (uint32_t)l->pair_count++;
 }
 
-/* Counts the pair (left, right) once more (change 1) or once less (change -1), because of a change
- * in word number `word`. */
+/* Adds the count of word number `word` to that of the pair (left, right) (change 1), or subtracts
+ * it (change -1). With 1, also notes that the pair appeared in this word. */
 static void count_pair(struct learner *l, uint32_t left, uint32_t right, uint32_t word, int change)
 {
     uint32_t k = get_pair(l, left, right);
@@ -204,8 +203,7 @@ static void queue_push(struct queue *q, const struct candidate *c)
         q->top = which;
 }
 
-/* Removes the first candidate from the queue and sets *first to it. Returns 1, or 0 if the queue is
- * empty. */
+/* Moves the first candidate of the queue to *first. Returns 1, or 0 if the queue is empty. */
 static int queue_pop(struct queue *q, struct candidate *first)
 {
     while (q->top && !q->heaps[q->top].count)
@@ -591,8 +589,7 @@ static void alphabet_release(struct alphabet *a)
         free(a->ids[s]);
 }
 
-/* Prepares the encoder for the tokens that exist already. Changes v temporarily; known_release
- * restores it. */
+/* Prepares the encoder for the tokens that exist already. Changes v until known_release. */
 static void known_begin(struct known *k, struct vocabulary *v)
 {
     buf_init(&k->word);
@@ -600,7 +597,7 @@ static void known_begin(struct known *k, struct vocabulary *v)
     v->max_chars = UINT32_MAX; /* words of any length are encoded */
     k->unknown = v->roles[TOKENIZER_UNKNOWN];
     if (v->model == VOCABULARY_BPE)
-        /* of words with unknown characters, the other parts are encoded */
+        /* unknown characters are left out, and the rest of a word is encoded */
         v->roles[TOKENIZER_UNKNOWN] = -1;
     k->subword = subword_new(v);
 }

@@ -27,8 +27,7 @@ struct learn_options {
     size_t special_count;
     int all_bytes;         /* 1: the alphabet has all 256 bytes; 0: only those that occur */
     const char *initial;   /* characters that are always in the alphabet; NULL: none */
-    size_t alphabet_limit; /* most units in the alphabet, which are then the most frequent ones; 0:
-                            * no limit */
+    size_t alphabet_limit; /* most units in the alphabet: the most frequent ones; 0: no limit */
 };
 
 /* Adds special tokens to `v`, which get the next ids. Returns 0, or -1 with an error if one of them

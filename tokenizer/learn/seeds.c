@@ -12,7 +12,7 @@ struct suffixes {
     uint32_t length_max;
     uint32_t *sorted; /* places in the text */
     size_t count;
-    size_t *buckets; /* suffixes of the i-th character: sorted[buckets[i]..buckets[i+1]) */
+    size_t *buckets; /* suffixes that begin with character i: sorted[buckets[i]..buckets[i+1]) */
     uint32_t *owner; /* the segment of each place */
     const struct segment *segments;
 };
@@ -159,8 +159,8 @@ static void each_node(const struct suffixes *s, take_node *take, void *ctx)
 /* ---- choosing seeds ------------------------------------------------------------------------- */
 
 struct choice {
-    size_t most;             /* limit of the substrings of two or more characters */
-    struct node *best;       /* these; the best ones are among them */
+    size_t most;             /* how many substrings of two or more characters to choose */
+    struct node *best;       /* candidates for these, with the best so far */
     struct node *characters; /* the substrings of one character */
     size_t count, cap, character_count, characters_cap;
 };

@@ -1,10 +1,10 @@
 /*
  * seeds.h - the pieces from which a Unigram vocabulary is learned, and where they match.
  *
- * The seeds are all characters of the alphabet, and of the other substrings of the segments those
- * with the highest frequency times length (Kudo 2018, section 3.2). Of substrings that always
- * occur as the beginning of the same longer substring, only the longest is considered, so the
- * candidates are the nodes of the suffix tree. They are found by sorting all suffixes.
+ * The seeds are all characters of the alphabet, and those longer substrings of the segments that
+ * have the highest frequency times length (Kudo 2018, section 3.2). Of substrings that always occur
+ * as the beginning of the same longer substring, only the longest is considered, so the candidates
+ * are the nodes of the suffix tree. They are found by sorting all suffixes.
  *
  * The pieces that match at a place of the text form a chain: `longest` has the longest of them,
  * and each piece has a link to its longest proper prefix that is a piece. So no search structure
@@ -28,7 +28,7 @@ struct seeds {
     struct seed *items;
     uint32_t *at; /* a place in the segments' text where each piece occurs */
     size_t count;
-    uint32_t *longest; /* for each place of the segments' text; SEEDS_NONE at the ends */
+    uint32_t *longest; /* at each place of the segments' text; SEEDS_NONE at segments' ends */
     size_t places;
 };
 

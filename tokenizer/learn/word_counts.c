@@ -19,9 +19,9 @@ enum {
     RECENT_LENGTH = 16,
 };
 
-/* A short word that was added lately, and how often since it was last counted in the table. Most
- * words of a text are among these, and so they stay in the fastest cache. The word's first and
- * last eight bytes, which may overlap, are all its bytes. */
+/* A short word that was added recently, and the part of its count that is not yet in the table.
+ * Most words of a text are found here, in a small array, without the table. `first` and `last` are
+ * the word's first and last eight bytes, which may overlap; `last` is 0 for up to eight bytes. */
 struct recent {
     uint64_t first, last, count;
     size_t len;
@@ -29,7 +29,7 @@ struct recent {
 
 struct word_counts {
     struct counted_words list;
-    uint32_t *slots; /* hash table of places in list.words; NONE: free */
+    uint32_t *slots; /* hash table of indices in list.words */
     size_t slot_mask;
     size_t limit_bytes;
     const char *folder;

@@ -69,7 +69,7 @@ struct word_row {
     uint64_t count;
 };
 
-/* word_row_put appends a row. word_row_read sets *row to the one at which the input stands; it is
+/* word_row_put appends a row. word_row_read sets *row to the row at the input's position; it is
  * valid until the next call for this input, and the caller skips its bytes. Returns 1, 0 at the end
  * of the input, or -1 with an error. word_bad sets an error with the place in the input; it returns
  * -1. */

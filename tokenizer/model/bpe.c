@@ -104,7 +104,7 @@ __attribute__((always_inline)) static inline struct merged merge_at(const struct
     return m;
 }
 
-/* Returns the greatest of the ranks that are as good as `rank`. */
+/* Returns the last of the ranks that are tied with `rank` (merge.h). */
 static inline uint32_t last_tied(const struct pairs *pairs, uint32_t rank)
 {
     return pairs->last && rank != NONE ? pairs->last[rank] : rank;
@@ -217,9 +217,9 @@ static void append(const struct bpe_short *s, struct ids *out)
 
 /* ---- long pieces --------------------------------------------------------------------------- */
 
-/* Restores the order of a binary heap after entry i has become larger. An entry is the last of the
- * tied ranks, then the place, 32 bits each: the least rank is on top, and of equal ranks the
- * leftmost place. */
+/* Restores the order of a binary heap after entry i has become larger. An entry has last_tied of a
+ * rank in its high 32 bits and a place in its low ones: the least rank is on top, and of tied ranks
+ * the leftmost place. */
 static void sift_down(uint64_t *heap, size_t count, size_t i)
 {
     uint64_t moving = heap[i];

@@ -36,12 +36,12 @@ struct bpe_scratch {
 };
 void bpe_scratch_release(struct bpe_scratch *s);
 
-/* Appends to `ids` the tokens with which a piece of bytes begins: starts.h. Returns 0, or -1 with
- * an error if a byte has no token. */
+/* Appends to `ids` the tokens with which the merging of piece[0..n) begins (starts.h). Returns 0,
+ * or -1 with an error if a byte has no token. */
 int bpe_begin(const struct bpe *b, const char *piece, size_t n, struct ids *ids);
 
 /* Merges the tokens of several lists, each apart, and appends the resulting ids to `out`, in order.
- * List i ends before ids[list_ends[i]], where the next one begins; it may have any tokens, fewer
- * than 2^32. Its resulting ids end before out->data[ends[i]]. */
+ * List i ends before ids[list_ends[i]], where list i + 1 begins. A list may have any tokens, fewer
+ * than 2^32. The resulting ids of list i end before out->data[ends[i]]. */
 void bpe_merge(const struct bpe *b, struct bpe_scratch *s, const uint32_t *ids,
                const size_t *list_ends, size_t count, struct ids *out, size_t *ends);

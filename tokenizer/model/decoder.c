@@ -247,8 +247,7 @@ static int decode_one(const struct decoding *d, const char *text, size_t n, size
 
 /* ---- all strings ----------------------------------------------------------------------------- */
 
-/* Joins all strings into one. DECODE_BYTE_LEVEL translates strings in the byte alphabet to
- * bytes. */
+/* Joins all strings. DECODE_BYTE_LEVEL translates strings in the byte alphabet to bytes. */
 static void fuse(const struct decoding *d, const struct strings *from, struct strings *to)
 {
     SCOPED(buf) bytes = BUF_INIT;
@@ -417,7 +416,7 @@ struct decoder_table *decoder_table_new(const struct decoder *d, struct strings 
 {
     static const struct decoder joining = { NULL, 0, 0 };
     d = d ? d : &joining;
-    /* a Metaspace changes no names of bytes, so it may stand behind a ByteFallback, too */
+    /* a Metaspace changes no names of bytes, so it may also follow a ByteFallback */
     const int behind = d->count == 2 && is_at(d, 0, DECODE_BYTE_FALLBACK) &&
                        is_at(d, 1, DECODE_METASPACE);
     size_t alone = behind ? 2 : 0, at;
@@ -484,7 +483,7 @@ static size_t put_bytes_of(const struct decoder_table *t, const struct spellings
 static size_t put_texts(const struct decoder_table *t, const uint32_t *ids, size_t n,
                         struct buf *out)
 {
-    size_t first = 0; /* of the tokens that are there */
+    size_t first = 0; /* index of the first id that is no hole */
     while (first < n && ids[first] < t->first->count &&
            t->first->items[ids[first]].len == SPELLING_HOLE)
         first++;

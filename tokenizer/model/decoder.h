@@ -44,15 +44,15 @@ struct decoder_table;
 struct decoder_table *decoder_table_new(const struct decoder *d, struct strings *names);
 void decoder_table_free(struct decoder_table *t);
 
-/* Decodes without this id from now on, as if it were not among the ids. */
+/* From now on, decoding ignores this id. */
 void decoder_table_leave_out(struct decoder_table *t, uint32_t id);
 
 /* Returns what a token adds to the text of others before it, and sets *n to its length in bytes;
  * NULL if the id is left out. */
 const char *decoder_table_text(const struct decoder_table *t, uint32_t id, size_t *n);
 
-/* Appends the text of n ids, as decoder_run does; but a Metaspace behind a ByteFallback does not
- * replace what byte tokens spell. Returns n. If one of the ids has no name,
- * returns the index of the first one and appends nothing. */
+/* Appends the text of n ids, as decoder_run does; but a Metaspace after a ByteFallback does not
+ * replace what byte tokens spell. Returns n. If one of the ids has no name, returns the index of
+ * the first one and appends nothing. */
 size_t decoder_table_run(const struct decoder_table *t, const uint32_t *ids, size_t n,
                          struct buf *out);

@@ -13,9 +13,9 @@
 
 enum { BITS_LOG_MIN = 16, BITS_PER_TOKEN = 32, ASCII = 0x80, SPACE = 0x2581, MANY = 40, FEW = 16 };
 
-/* `bits` is a hash set of the pairs of characters that are neighbours inside a token. It may have
- * some other pairs, too; `ascii` and the other tables of frequent pairs have none. `known` has a
- * bit for each character that is a token. */
+/* `bits` is a hash set of the pairs of characters that are neighbours inside a token. Because of
+ * collisions it may have other pairs, too; the tables of frequent pairs, such as `ascii`, are
+ * exact. `known` has a bit for each character that is a token. */
 struct seams {
     uint64_t *bits;
     int shift;
@@ -96,8 +96,8 @@ static void put_token(struct seams *s, const char *bytes, size_t n)
     }
 }
 
-/* Unigram joins unknown characters and a spelling of the unknown token beside them: characters at
- * the ends of this spelling count as unknown, so that no cut is between the two. */
+/* For Unigram: makes the characters of the unknown token's spelling unknown. Unigram joins this
+ * spelling and unknown characters beside it, so no cut may be between them. */
 static void forget_unknown(struct seams *s, const struct vocabulary *v)
 {
     size_t n = 0, len;
@@ -159,8 +159,8 @@ static inline uint32_t char_before(const unsigned char *p)
 }
 
 /* Two masks of the borders in 64 bytes of text between a SPACE and an ASCII character. Bit i of
- * `known` is set if there is one before byte i; bit i of `cuts` if the text can also be cut there.
- */
+ * `known` is set if such a border is before byte i; bit i of `cuts` if the text can also be cut
+ * there. */
 struct spaces {
     uint64_t known, cuts;
 };
@@ -178,8 +178,7 @@ AVX512 static inline uint64_t look_up(const uint8_t table[ASCII], __m512i c)
     return _mm512_test_epi8_mask(found, found) & ~_mm512_movepi8_mask(c);
 }
 
-/* Returns the borders in text[0..64) at each SPACE whose three bytes are there. Also reads
- * text[-1]. */
+/* Returns the borders in text[0..64) at each complete SPACE. Also reads text[-1]. */
 AVX512 static struct spaces find_spaces(const struct seams *s, const unsigned char *text)
 {
     __m512i c = _mm512_loadu_si512(text);

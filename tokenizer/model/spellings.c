@@ -2,7 +2,7 @@
 
 enum { BLOCK = 4096 }; /* tokens for whose short texts memory is reserved at a time */
 
-/* The text of an entry with SPELLING_LONG begins with these. */
+/* The text of an entry with SPELLING_LONG: the place in `longer`, then the length. */
 enum { PLACE = sizeof(uint64_t), LENGTH = sizeof(uint32_t) };
 
 void spellings_init(struct spellings *s, size_t count)
@@ -62,8 +62,8 @@ const char *spellings_get(const struct spellings *s, uint32_t id, size_t *n)
     return s->longer.data + at;
 }
 
-/* Returns 1 if ids[i] is a byte token for an ASCII character and ids[i + 1] is there and is no byte
- * token, else 0. If no byte token precedes it, either, such a byte is a text of its own. */
+/* Returns 1 if ids[i] is a byte token for an ASCII character and the next id has a text, else 0. If
+ * no byte token precedes it, either, such a byte is a text of its own. */
 static int is_ascii_alone(const struct spellings *s, const uint32_t *ids, size_t i, size_t n)
 {
     const struct spelling *item = &s->items[ids[i]];
@@ -71,8 +71,8 @@ static int is_ascii_alone(const struct spellings *s, const uint32_t *ids, size_t
            ids[i + 1] < s->count && s->items[ids[i + 1]].len <= SPELLING_LONG;
 }
 
-/* Appends the texts of ids[0..n), n <= BLOCK, up to the first id whose text is longer than a
- * spelling has room for. No byte token precedes them. Returns the number of ids before it. */
+/* Appends the texts of ids[0..n), n <= BLOCK, up to the first id that has no short text and is no
+ * ASCII byte between texts. No byte token precedes them. Returns the number of ids before it. */
 static size_t put_short(const struct spellings *s, const uint32_t *ids, size_t n, struct buf *out)
 {
     size_t i = 0;

@@ -39,7 +39,7 @@ void spellings_set_hole(struct spellings *s, size_t id);
  * NULL for a hole. */
 const char *spellings_get(const struct spellings *s, uint32_t id, size_t *n);
 
-/* Appends the texts of ids[0..n) to `out`, up to the first id that has none: one that is a hole,
- * not in the table, or a byte, except an ASCII character between other texts. The caller has no
- * byte token before ids[0]. Returns the number of ids before it. */
+/* Appends the texts of ids[0..n) to `out`. Stops at the first id that is a hole, not in the table,
+ * or a byte; but an ASCII byte between other texts is appended. There must be no byte token before
+ * ids[0]. Returns the number of ids whose texts were appended. */
 size_t spellings_put(const struct spellings *s, const uint32_t *ids, size_t n, struct buf *out);

@@ -17,8 +17,7 @@
 struct pairs;
 struct starts;
 
-/* Makes the table of first tokens. `byte_ids` is as for bpe_new; `pairs` is the table of the
- * `count` merges. */
+/* Makes the table of first tokens. `byte_ids`: see bpe_new. `pairs`: the table of the merges. */
 struct starts *starts_new(const int64_t byte_ids[256], const struct pairs *pairs,
                           const struct bpe_merge *merges, size_t count);
 void starts_free(struct starts *s);

@@ -118,10 +118,10 @@ static int fall_back(const struct subword *s, struct subword_scratch *scratch, s
 }
 
 /* Appends the tokens of the piece's characters, or of its bytes if tokens are byte strings, to
- * scratch->ids and, unless `widths` is NULL, the number of bytes of each, which count as in the
- * byte alphabet if tokens are byte strings, to `widths`. With fuse_unknown, a run of unknown
- * characters becomes one unknown token, so this token is written only when a known character or the
- * end follows. Byte tokens do not end such a run, as in Hugging Face's BPE. */
+ * scratch->ids. Unless `widths` is NULL, appends the number of bytes of each to it; if tokens are
+ * byte strings, bytes count as in the byte alphabet. With fuse_unknown, a run of unknown characters
+ * becomes one unknown token, so this token is written only when a known character or the end
+ * follows. Byte tokens do not end such a run, as in Hugging Face's BPE. */
 static void put_characters(const struct subword *s, struct subword_scratch *scratch,
                            const char *piece, size_t n, struct ids *widths)
 {

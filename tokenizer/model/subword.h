@@ -2,11 +2,11 @@
  * subword.h - encodes one piece of text with any model: byte-level BPE, BPE over characters,
  * WordPiece, Unigram or whole words.
  *
- * BPE over characters begins with one token per character, and so does BPE over bytes with a prefix
- * or a suffix, for which each byte is a character. The vocabulary's prefix is put before
- * the name of each character but the first, its suffix after the last. A character without a token
- * becomes the tokens <0x00> ... <0xFF> of its bytes if the vocabulary has byte fallback. Otherwise
- * it becomes the unknown token, one for a whole run of such characters if fuse_unknown is set. If
+ * BPE over characters begins with one token per character. So does BPE over bytes if there is a
+ * prefix or a suffix; each byte is then a character. The vocabulary's prefix is put before the name
+ * of each character but the first, its suffix after the last. A character without a token becomes
+ * the tokens <0x00> ... <0xFF> of its bytes if the vocabulary has byte fallback. Otherwise it
+ * becomes the unknown token, one for a whole run of such characters if fuse_unknown is set. If
  * there is no unknown token, the character is left out.
  */
 #pragma once
@@ -39,9 +39,9 @@ void subword_scratch_release(struct subword_scratch *s);
 int subword_encode(const struct subword *s, struct subword_scratch *scratch, const char *piece,
                    size_t n, struct ids *out);
 
-/* Completes the ids out->data[from..] of the next pieces of a text, because with Unigram they may
- * depend on the text before: see unigram_settle and, for one piece, unigram_encode_next.
- * subword_begin begins a text. */
+/* subword_settle completes the ids out->data[from..] of the next pieces of a text: with Unigram
+ * they may depend on the text before (unigram_settle). subword_encode_next encodes one piece
+ * (unigram_encode_next). subword_begin begins a text. */
 void subword_begin(struct subword_scratch *scratch);
 int subword_settle(const struct subword *s, struct subword_scratch *scratch, struct ids *out,
                    size_t from);
@@ -53,8 +53,8 @@ int subword_encode_next(const struct subword *s, struct subword_scratch *scratch
 int subword_encode_all(const struct subword *s, struct subword_scratch *scratch,
                        const struct pieces *p, struct ids *out, size_t *ends);
 
-/* For BPE: appends to `out` how many bytes of piece[0..n) each of its tokens ids[0..count) stands
- * for, which count as in the byte alphabet if the model is byte-level. Characters that are left out
- * count for no token. */
+/* For BPE: appends to `out`, for each of the tokens ids[0..count) of piece[0..n), the number of
+ * bytes that it stands for. If the model is byte-level, bytes are counted in the byte alphabet
+ * (alphabet.h). Characters that are left out count for no token. */
 void subword_widths(const struct subword *s, struct subword_scratch *scratch, const char *piece,
                     size_t n, const uint32_t *ids, size_t count, struct ids *out);

@@ -9,8 +9,8 @@
 
 #define NONE UINT32_MAX
 
-/* A piece that depends on the sum before it is written as PACKED_MARK, its length in two parts, and
- * its bytes, BYTES_PACKED to an id. */
+/* A packed piece, whose tokens depend on the sum before it: PACKED_MARK, its length in two numbers,
+ * and its bytes, BYTES_PACKED to a number. */
 enum { SCRATCH_KEPT = 1 << 20, PACKED_MARK = VOCABULARY_MAX, HEAD = 3, BYTES_PACKED = 3 };
 static const double unknown_penalty = 10;
 
@@ -25,8 +25,8 @@ struct unigram {
     int64_t fallback[256];            /* ids of <0x00> ... <0xFF>, -1 for none */
 };
 
-/* The best segmentation that ends at a place: its score, by how much others are lower, at least,
- * and the id and the beginning of its last token. */
+/* The best segmentation that ends at a place: its score; `lead`, by which all others are lower at
+ * least; the id and the beginning of its last token. */
 struct unigram_best {
     double score, lead;
     uint32_t id, begin; /* begin NONE: no segmentation yet */
@@ -153,7 +153,7 @@ static void extend(const struct unigram *u, struct unigram_best *best, const uns
               (uint32_t)u->v->roles[TOKENIZER_UNKNOWN], at);
 }
 
-/* Lets the sums of the segmentations go on from 0 at `at`. */
+/* Subtracts the sum at `at` from all sums from there on, so that they go on from 0. */
 static void rebase(struct unigram_best *best, size_t at, size_t n)
 {
     const double sum = best[at].score;
@@ -163,8 +163,8 @@ static void rebase(struct unigram_best *best, size_t at, size_t n)
 }
 
 /* Finds the best segmentation of a piece. `sum` is the score of the text before it; `rounds` is as
- * for offer(). Returns its score and lead, which is -infinity if it has unknown characters or
- * tokens that the user has defined. */
+ * for offer(). Returns its score and lead. The lead is -infinity if the segmentation has unknown
+ * characters or tokens that the user has defined. */
 static struct unigram_best divide(const struct unigram *u, struct unigram_scratch *s,
                                   const char *piece, size_t n, double sum, int rounds)
 {
@@ -247,7 +247,7 @@ static int put_division(const struct unigram *u, struct unigram_scratch *s, cons
     return result;
 }
 
-/* Appends a piece as itself. */
+/* Appends piece[0..n) to `out` as a packed piece (PACKED_MARK). */
 static void pack(const char *piece, size_t n, struct ids *out)
 {
     ids_add(out, PACKED_MARK);
@@ -260,7 +260,8 @@ static void pack(const char *piece, size_t n, struct ids *out)
     }
 }
 
-/* Reads a piece at ids[0], which is the mark, into s->piece. Returns the number of its ids. */
+/* Reads the packed piece at the beginning of ids into *piece. Returns the number of ids that it
+ * takes. */
 static size_t unpack(const uint32_t *ids, struct buf *piece)
 {
     size_t n = ids[1] + (size_t)ids[2] * VOCABULARY_MAX, count = HEAD;
@@ -275,9 +276,9 @@ static size_t unpack(const uint32_t *ids, struct buf *piece)
     return count;
 }
 
-/* Returns 1 if the segmentation of a piece is the same for all texts before it: if rounding cannot
- * make up for its lead. It and any other of at most n tokens are rounded n times each, by half a
- * step at most. */
+/* Returns 1 if the best segmentation of a piece is the same after any text, because rounding cannot
+ * make up for its lead; else 0. Each sum is rounded at most once per character, by half a step at
+ * most. */
 static int is_certain(const struct unigram *u, struct unigram_best best, const char *piece,
                       size_t n)
 {
@@ -304,8 +305,8 @@ int unigram_encode_next(const struct unigram *u, struct unigram_scratch *s, cons
     return put_division(u, s, piece, n, out);
 }
 
-/* Appends to s->ids the ids[0..count) that unigram_encode gave, with the tokens of packed pieces in
- * place of these, and adds all scores to s->sum. Returns as unigram_settle. */
+/* Appends ids[0..count), from unigram_encode, to s->ids with each packed piece (pack) replaced by
+ * its tokens. Adds all scores to s->sum. Returns as unigram_settle. */
 static int unpack_all(const struct unigram *u, struct unigram_scratch *s, const uint32_t *ids,
                       size_t count)
 {

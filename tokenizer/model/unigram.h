@@ -8,9 +8,9 @@
  *
  * SentencePiece (vocabulary.h, `hides`) keeps sums as floats, from the beginning of the text on;
  * where a sum goes below -100,000, it goes on from 0. So if two segmentations are nearly equal, the
- * better one may depend on the text before the piece. unigram_encode writes such a piece as itself,
- * with numbers that are no ids, and unigram_settle replaces it by its tokens. Other pieces can be
- * encoded alone, and be kept in a cache.
+ * better one may depend on the text before the piece. unigram_encode then writes the piece's bytes
+ * as numbers that are no ids (a packed piece), and unigram_settle replaces them by its tokens.
+ * Other pieces can be encoded alone, and be kept in a cache.
  */
 #pragma once
 
@@ -39,8 +39,8 @@ int unigram_encode(const struct unigram *u, struct unigram_scratch *s, const cha
                    struct ids *out);
 
 /* Completes the ids out->data[from..], which unigram_encode gave for the next pieces of a text.
- * Returns 1, or -1 with an error as unigram_encode. Returns 0 if a sum comes near -100,000; then
- * out->count is `from` again, and the pieces need unigram_encode_next. */
+ * Returns 1, or -1 with an error as unigram_encode. Returns 0 if a sum comes near -100,000; then it
+ * removes these ids, and the caller must use unigram_encode_next for the pieces. */
 int unigram_settle(const struct unigram *u, struct unigram_scratch *s, struct ids *out,
                    size_t from);
 

@@ -7,8 +7,8 @@
 #define NONE UINT32_MAX
 
 enum { DERIVED_MAX = 1024 }; /* bytes of a token whose merge is derived */
-/* A vocabulary has at most HOLES_MAX ids per token, and MANY tokens' worth of ids more: otherwise a
- * file of a few bytes could demand much memory. */
+/* A vocabulary of n tokens has at most HOLES_MAX * (n + MANY) ids: otherwise a file of a few bytes
+ * could demand much memory. */
 enum { HOLES_MAX = 16, MANY = 1 << 14 };
 
 const char end_of_text_name[] = "<|endoftext|>";
@@ -333,8 +333,7 @@ static int lacks_byte(const struct vocabulary *v, const char *bytes, size_t n)
     return 0;
 }
 
-/* Adds the merge to token `id` of its first `left` bytes and its other bytes, if both are tokens.
- */
+/* Adds the merge of token `id`'s first `left` bytes and its other bytes, if both are tokens. */
 static void merge_at(struct vocabulary *v, uint32_t id, size_t left)
 {
     const struct vocabulary_token *t = &v->tokens[id];

@@ -146,7 +146,7 @@ int vocabulary_put(struct vocabulary *v, int64_t id, const char *bytes, size_t n
                    enum token_kind kind);
 int64_t vocabulary_find(const struct vocabulary *v, const char *bytes, size_t n); /* -1: none */
 /* Sets ids[i] to the id that vocabulary_find returns for piece i, UINT32_MAX for none. Faster for
- * many pieces: what is far away in memory is fetched for all at once. */
+ * many pieces, because memory is prefetched for all of them at once. */
 void vocabulary_find_all(const struct vocabulary *v, const struct pieces *p, uint32_t *ids);
 
 /* Returns the bytes of a token, which are not NUL-terminated, and sets *n to their number. Returns
@@ -157,7 +157,7 @@ const char *vocabulary_bytes(const struct vocabulary *v, uint32_t id, size_t *n)
 void vocabulary_name(const struct vocabulary *v, uint32_t id, struct buf *out);
 void vocabulary_score(struct vocabulary *v, uint32_t id, double score); /* sets a token's score */
 
-/* Adds the merge of two tokens to `id`, with the next rank. */
+/* Adds a merge with the next rank: the tokens `left` and `right` become `id`. */
 void vocabulary_merge(struct vocabulary *v, uint32_t left, uint32_t right, uint32_t id);
 
 /* Adds the added token *a, with the spelling of token a->id. */
@@ -196,5 +196,5 @@ int vocabulary_derive_merges(struct vocabulary *v);
 /* Sets byte_ids[b] to the id of the model's token that is byte b, or to -1 if there is none. */
 void vocabulary_byte_ids(const struct vocabulary *v, int64_t byte_ids[256]);
 
-/* The same for the tokens that stand for bytes by their names, <0x0A>; -1 without byte_fallback. */
+/* Does the same for tokens with names such as <0x0A>. Without byte_fallback, sets all to -1. */
 void vocabulary_fallback_ids(const struct vocabulary *v, int64_t byte_ids[256]);

@@ -58,7 +58,7 @@ struct key {
 };
 
 #define LAST_BYTE_SHIFT (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 56 : 0)
-/* not the length of a short piece */
+/* marks the key of a long piece: no short piece has this length */
 static const uint64_t long_mark = (uint64_t)0xFF << LAST_BYTE_SHIFT;
 
 static inline struct key short_key(const char *piece, size_t n, size_t readable)
@@ -243,7 +243,7 @@ struct group {
     const uint32_t *given; /* the ids of the empty pieces that are still to come */
 };
 
-/* An entry that nothing has taken; no piece has its key. */
+/* The key of an entry that is not in use; no piece has it. */
 static const struct key unused = { UINT64_MAX, UINT64_MAX };
 
 static void make_buckets(struct wordcache *c, int log)
@@ -253,8 +253,8 @@ static void make_buckets(struct wordcache *c, int log)
     c->log = log;
 }
 
-/* Makes a table that is half full larger, until it has its largest size, so that short texts need
- * little memory. Each bucket's entries are spread over new ones, in order. */
+/* Makes the table larger if it is half full and not of the largest size: short texts need little
+ * memory. Each bucket's entries are spread over new ones, in order. */
 static void grow(struct wordcache *c)
 {
     const size_t count = (size_t)1 << c->log;
@@ -491,9 +491,9 @@ static int is_missing(const struct group *g, const struct missing *m, const stru
            !memcmp(g->p.text + m->begins[w->missing], text_of(&g->p, i), n);
 }
 
-/* Adds a late piece to *m, unless it is there. Returns its index in *m. The first entry of its
- * bucket (known 1: it has the key; else a new one) then waits for the ids, unless the piece is too
- * long. */
+/* Adds a late piece to *m, unless it is there, and returns its index in *m. If the piece is not too
+ * long, the first entry of its bucket then waits for the ids. `known` 1: this entry has the piece's
+ * key; 0: a new entry is made. */
 static size_t add_missing(const struct group *g, struct missing *m, const struct late *l, int known)
 {
     struct word *w = l->bucket;
@@ -574,8 +574,8 @@ static void end_missing(const struct group *g, const struct missing *m, struct l
 }
 
 /* Inserts the ids of the late pieces among those of the others, which begin at out->data[start].
- * First moves the others up, and then copies blocks in order. FEW_IDS elements more than needed lie
- * between what is written and what has not been read yet. */
+ * First moves the others up, and then copies blocks in order. As blocks may go beyond their end,
+ * FEW_IDS elements stay free between what is written and what is not read yet. */
 static void insert_late(const struct group *g, struct ids *out, size_t start)
 {
     const uint32_t *fresh = g->c->fresh.data;
