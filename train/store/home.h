@@ -1,26 +1,26 @@
 /*
- * home.h - where arrays are between their uses: in memory, in a file (mapped.h), in the memory of a
- * GPU's host (offload.h), or in shares on the ranks (shared.h).
+ * home.h - storage for arrays between their uses. A "home" keeps a set of arrays in a file
+ * (mapped.h), in the memory of a GPU's host (offload.h), or in shares on the ranks (shared.h).
  *
- * All homes but plain memory have a window: the arrays that are in use, and those that were
- * expected, are there.
+ * Arrays are used in a memory of limited size, the "window" of the home. It holds the arrays in use
+ * and those that were read ahead. Arrays that always stay in memory have no home.
  */
 #pragma once
 
 #include "model/compute/ops.h"
 #include "train/program/program.h"
 
-/* What a home does with array i. fetch returns it in the window, after waiting if needed. It stays
- * there until it was released as often as it was fetched. The caller must not change an array that
- * was fetched with MODE_READ. expect says that a fetch for `use` will follow: if the window has
- * room, fetching begins in the background. */
+/* The operations of a home on its array i. fetch brings the array into the window, after waiting if
+ * needed, and returns it. The array stays there until it was released as often as it was fetched.
+ * One that was fetched with MODE_READ must not be changed. expect says that a fetch for `use` will
+ * follow: if the window has free space, it begins to bring the array there in the background. */
 struct home {
     struct ops_array (*fetch)(struct home *h, int i, enum use_mode use);
     void (*release)(struct home *h, int i, enum use_then then);
     void (*expect)(struct home *h, int i, enum use_mode use);
 };
 
-/* The place of an array: the array `number` of a home; or, if home is NULL, `array` in memory. */
+/* Where an array is: it is array `number` of `home` or, if `home` is NULL, `array` in memory. */
 struct spot {
     struct home *home;
     int number;

@@ -15,8 +15,8 @@ static int has(const unsigned char *moments, size_t row, int kind)
     return !is_moment(kind) || !moments || moments[row] > kind - STORE_MOMENT1;
 }
 
-/* Sets the offsets of the tensors in arrays of a kind: in the order of the table, without tensors
- * that have no numbers of that kind. */
+/* Sets the offsets of the tensors in the arrays of a kind. Tensors follow each other in the order
+ * of the table; those without values of that kind are left out. */
 static void lay_out_blocks(struct layout *l, const struct tensor_table *t,
                            const struct store_config *c, int kind)
 {
@@ -207,7 +207,7 @@ uint64_t layout_bytes(const struct layout *l, enum store_kind kind, int i)
 
 /* ---- arrays in the file ---------------------------------------------------------------------- */
 
-/* Returns the bytes that a sum over the ranks may need in memory beside a phase's own arrays: it
+/* Returns the bytes of memory that a sum over the ranks may need beside the arrays of a phase. It
  * may end in any phase, and then adds two shares of a block's gradients, those of two leaves. */
 static uint64_t sum_bytes(const struct layout *l)
 {
@@ -246,8 +246,8 @@ struct choice {
 };
 
 /* Orders arrays by preference for memory: first those with `always`, then by the number of moves
- * per step, most first. Of equals the embedding is first: the head uses it, too, so the window
- * becomes smaller. */
+ * per step, most first. Among equals, the embedding is first: the head uses it, too, so this makes
+ * the window smaller. */
 static int by_moves(const void *a, const void *b)
 {
     const struct choice *x = a, *y = b;
@@ -277,9 +277,9 @@ static struct choice *list_choices(const struct layout *l, const struct program 
     return choices;
 }
 
-/* Moves an array from its place to memory if there is room for it and for the remaining window.
- * Returns 1 if it was moved, else 0. l->window_bytes is an upper bound; it is computed exactly only
- * when it matters. */
+/* Moves an array to memory if it fits in `room` bytes, beside the `kept` bytes of others and the
+ * window for the rest. Returns 1 if it was moved, else 0. l->window_bytes is an upper bound of the
+ * window's size, which is computed exactly only when that matters. */
 static int keep(struct layout *l, const struct program *p, const struct choice *c, uint64_t kept,
                 uint64_t room)
 {
@@ -391,7 +391,7 @@ static int choose_host(struct layout *l, const struct store_config *c)
 
 /* ---- gathered arrays ------------------------------------------------------------------------- */
 
-/* The arrays that are in the window at one time; each counts once. */
+/* Counts the bytes in the window of shared arrays during a phase, each array once. */
 struct window {
     const struct layout *layout;
     const struct program *program;

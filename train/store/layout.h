@@ -15,18 +15,18 @@
  * elements. It owns the blocks that its program updates.
  *
  * Ranks may share the moments, the gradients and the parameters (program.h). A rank keeps only its
- * share of a shared array. The whole array is in a window of memory while it is used (shared.h).
+ * share of a shared array. While the array is used, it is whole in a window of memory (shared.h).
  *
  * All arrays are in memory, or some are in a file (mapped.h). The memory limit decides which: the
  * arrays that a step would move most often stay in memory (program.h). If a kind has only one row,
- * this row always stays in memory. The arrays in the file are used in a window of memory. The
- * window is as large as the phase that needs most requires: it holds the arrays that the phase
- * uses, and those that are read ahead meanwhile. The window for shared arrays is computed in the
- * same way; gradients stay in it until they are summed.
+ * this row always stays in memory. An array of the file is used in a window of memory (home.h). The
+ * window is large enough for every phase: for the arrays that the phase uses, and for those that
+ * are read ahead meanwhile. The size of the window for shared arrays is computed in the same way;
+ * gradients stay in it until they are summed over the ranks.
  *
  * On a GPU, "memory" is the GPU's, and the host's memory takes the place of the file (offload.h).
- * If there is a file, too, it holds those of the other arrays that the host's memory has no room
- * for. They are chosen in the same order.
+ * If there is a file, too, it holds the arrays for which the host's memory is too small. They are
+ * chosen in the same order.
  */
 #pragma once
 
@@ -42,20 +42,19 @@ struct store_config {
                                     * only the blocks' arrays, all in memory */
     int64_t row[STORE_KINDS];      /* elements of a row, for the kinds from STORE_X on */
     int half_parameters, half_moments, half_activations;
-    int ranks, rank;           /* ranks that share arrays; 0 or 1: nothing is shared */
-    int zero;                  /* ZeRO stage, 1 to 3 */
-    const struct split *split; /* borrowed: the ranks that share each layer; NULL: none. If set,
-                                * `unsplit` is the table of the whole model, borrowed: */
-    const struct tensor_table *unsplit;
+    int ranks, rank;                    /* ranks that share arrays; 0 or 1: nothing is shared */
+    int zero;                           /* ZeRO stage, 1 to 3 */
+    const struct split *split;          /* borrowed: the tensor-parallel ranks; NULL: none */
+    const struct tensor_table *unsplit; /* borrowed: with `split`, the table of the whole model */
     const unsigned char *whole; /* [tensors of the table]: 1: the tensor must not be cut; NULL: all
                                  * may be cut */
     const char *dir;            /* folder of the file; NULL: no file */
-    int offload;           /* 1: memory is the GPU's; other arrays are in the host's memory, and
-                            * with `dir` in the file, too */
-    uint64_t memory_bytes; /* with `dir` or `offload`: limit for the store's memory; 0: as
-                            * little as possible */
-    uint64_t host_bytes;   /* with `offload`: limit for the host's memory; 0: as little as
-                            * possible with `dir`, no limit without */
+    int offload;                /* 1: memory is the GPU's; others are in the host's memory and, with
+                                 * `dir`, in the file */
+    uint64_t memory_bytes;      /* with `dir` or `offload`: limit for the store's memory; 0: as
+                                 * little as possible */
+    uint64_t host_bytes;        /* with `offload`: limit for the host's memory; 0: as little as
+                                 * possible with `dir`, no limit without */
 };
 
 /* Where an array is kept between its uses. */
@@ -83,21 +82,21 @@ struct layout {
                                     * whole array */
     int *owner, stage;             /* owner [blocks]: the stage of a pipeline that owns the block
                                     * (program.h); this rank's stage */
-    uint64_t window_bytes;         /* for the arrays of the file or the host that are in use */
-    uint64_t gathered_bytes;       /* for whole arrays of shares, beside it */
-    uint64_t stage_bytes; /* of the host's memory between the file and the GPU (offload.h) */
+    uint64_t window_bytes;         /* size of the window for arrays of the file or the host */
+    uint64_t gathered_bytes;       /* size of the window for shared arrays (shared.h) */
+    uint64_t stage_bytes;          /* host memory for copies between file and GPU (offload.h) */
 };
 
-/* Returns the bytes that a whole array of n elements takes in the window of shared arrays, where
- * each begins as well aligned as an array of its own. */
+/* Returns the bytes that an array of n elements takes in the window of shared arrays (shared.h).
+ * They are rounded up so that the next array there is as well aligned as an array of its own. */
 static inline uint64_t layout_whole_bytes(int64_t n, enum ops_type type)
 {
     enum { ALIGN = 256 };
     return ((uint64_t)n * ops_type_bytes(type) + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-/* Arrays that fit in the stages between the file and a GPU: two that are copied to or from the GPU,
- * and two that are read or written. */
+/* The number of arrays that fit in the host memory for copies between the file and a GPU
+ * (offload.h): two that are copied to or from the GPU, two that are read or written. */
 enum { LAYOUT_STAGES = 4 };
 
 /* Decides the layout. Returns 0, or -1 with an error when memory_bytes is too small. The caller
@@ -138,8 +137,8 @@ uint64_t layout_bytes(const struct layout *l, enum store_kind kind, int i);
 struct store_plan {
     uint64_t kind_bytes[STORE_KINDS];   /* including padding */
     uint64_t memory_bytes;              /* of arrays that stay in memory */
-    uint64_t host_bytes;                /* on a GPU: the host's memory for arrays, with that
-                                         * between the file and the GPU */
+    uint64_t host_bytes;                /* on a GPU: host memory for arrays, and for copies between
+                                         * the file and the GPU */
     uint64_t file_bytes;                /* of arrays in the file */
     uint64_t window_bytes;              /* most bytes of arrays from the file or the host that are
                                          * in memory at the same time */

@@ -94,8 +94,8 @@ static int forget(struct mapped *m, const struct array *a)
                       (off_t)a->bytes);
 }
 
-/* Loads the pages of an array, writable if they will be written, in one call if the kernel has
- * it. */
+/* Loads the pages of an array into memory, writable unless they will only be read. Takes one system
+ * call if the kernel has it. */
 static void populate(struct mapped *m, struct array *a)
 {
     if (a->use == MODE_MAKE && a->stored && forget(m, a))
@@ -162,7 +162,8 @@ static void clean(struct mapped *m, struct array *a)
     a->changed = a->dead = 0;
 }
 
-/* The writer thread. An array that is wanted again meanwhile stays in memory. */
+/* The writer thread: writes leaving arrays to the file and removes them from memory. An array that
+ * is wanted again meanwhile stays in memory. */
 static void *write_behind(void *arg)
 {
     struct mapped *m = arg;
@@ -223,7 +224,7 @@ void mapped_free(struct mapped *m)
         return;
     pthread_mutex_lock(&m->lock);
     m->quit = 1;
-    m->coming.count = m->leaving.count = 0; /* the file is deleted, too */
+    m->coming.count = m->leaving.count = 0; /* nothing must be written: the file is deleted */
     pthread_cond_broadcast(&m->changed);
     pthread_mutex_unlock(&m->lock);
     if (m->running) {

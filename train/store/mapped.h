@@ -5,9 +5,9 @@
  * process ends, also after a crash. All of its space is reserved at the start. A reader thread
  * reads arrays ahead (mapped_expect). A writer thread writes released arrays to the file and then
  * removes them from memory and from the page cache, unless they are to stay. Dropped arrays are
- * removed without being written. The arrays in memory stay within a budget of bytes, provided that
- * the arrays in use at any one time do: nothing is read ahead beyond the budget, and a fetch waits
- * until released arrays have made room.
+ * removed without being written. The arrays in memory exceed a budget of bytes only if those in use
+ * at one time do. Nothing is read ahead beyond the budget, and a fetch waits until enough released
+ * arrays have left memory.
  */
 #pragma once
 
@@ -26,7 +26,7 @@ void mapped_free(struct mapped *m);
 
 struct home *mapped_home(struct mapped *m); /* NULL for NULL */
 
-/* What the home does, on memory. */
+/* The operations of the home (home.h), with pointers to memory in place of struct ops_array. */
 void *mapped_fetch(struct mapped *m, int i, enum use_mode use);
 void mapped_release(struct mapped *m, int i, enum use_then then);
 void mapped_expect(struct mapped *m, int i, enum use_mode use);

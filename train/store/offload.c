@@ -6,16 +6,16 @@
 #include "model/compute/ops_exchange.h"
 #include "train/store/layout.h"
 
-/* Memory in the window that arrays of its size use in turn. */
+/* A piece of the window. Arrays of its size use it in turn. */
 struct slot {
     struct slot *next;
     struct ops_array memory; /* U8 */
     uint64_t bytes;
     int array;               /* the array in the slot; -1: none */
     uint64_t used;           /* time of the last use (offload.clock) */
-    struct ops_mark arrived; /* a copy in has ended */
-    struct ops_mark done;    /* the arithmetic with the array has ended */
-    struct ops_mark left;    /* a copy out has ended */
+    struct ops_mark arrived; /* end of the last copy into the slot */
+    struct ops_mark done;    /* end of the last computation with the array */
+    struct ops_mark left;    /* end of the last copy out of the slot */
 };
 
 struct array {
@@ -23,9 +23,9 @@ struct array {
     int in_file;           /* 1: it is in the file, with the same number; 0: in the host's memory */
     uint64_t bytes;
     struct slot *slot;    /* NULL: not in the window */
-    struct ops_mark left; /* its last copy out has ended */
+    struct ops_mark left; /* end of its last copy out of the window */
     int users, expected, changed;
-    int arriving; /* 1: the arithmetic has not waited for its copy in yet */
+    int arriving; /* 1: computations have not waited for its copy in yet */
 };
 
 /* A piece of host memory through which arrays are copied between the file and the GPU, one at a
@@ -87,8 +87,8 @@ static void evict(struct offload *m, int array)
     m->arrays[array].slot = NULL;
 }
 
-/* Returns the slot that is given up next, for an array of `bytes` bytes, or NULL: if possible one
- * of that size, and of these the one that was used longest ago. */
+/* Returns the slot to reuse for an array of `bytes` bytes: if possible one of that size, and among
+ * those the one that was used longest ago. Returns NULL if all are in use. */
 static struct slot *next_slot(const struct offload *m, uint64_t bytes)
 {
     struct slot *found = NULL;
@@ -103,9 +103,9 @@ static struct slot *next_slot(const struct offload *m, uint64_t bytes)
     return found;
 }
 
-/* Returns an empty slot of `bytes` bytes, NULL if there is too little room. Frees slots of other
- * sizes if it must, and waits for all work before that: in every step, if arrays of several sizes
- * take turns. */
+/* Returns an empty slot of `bytes` bytes, or NULL if the window is too full. If it must, frees
+ * slots of other sizes, after waiting for all work of the GPU. If arrays of several sizes take
+ * turns, that happens in every step. */
 static struct slot *take_slot(struct offload *m, uint64_t bytes)
 {
     struct slot *s = m->slots;
@@ -159,7 +159,8 @@ void offload_free(struct offload *m)
 
 /* ---- the file ------------------------------------------------------------------------------- */
 
-/* Waits for the last copy to or from a stage, and writes what it holds for the file. */
+/* Waits for the last copy to or from a stage. If the stage holds new contents of an array of the
+ * file, writes them there. */
 static void settle(struct offload *m, struct stage *s)
 {
     const struct timespec pause = { 0, 50000 };
@@ -214,7 +215,8 @@ static void move_out(struct offload *m, int i)
     s->array = i;
 }
 
-/* Writes what has arrived in stages to the file, so that the disk works while the GPU computes. */
+/* Writes the arrays that were copied out to stages to the file, so that the disk works while the
+ * GPU computes. */
 static void write_arrived(struct offload *m)
 {
     for (int k = 0; k < STAGES; k++)

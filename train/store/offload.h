@@ -1,15 +1,15 @@
 /*
- * offload.h - arrays in the host's memory that a GPU computes with, through a window in the GPU's
- * memory that holds the arrays in use.
+ * offload.h - arrays that are kept in the host's memory and used by a GPU. A window in the GPU's
+ * memory (home.h) holds the arrays in use.
  *
  * An expected array is copied into the window ahead of its use. A changed array is copied out when
- * it is released, unless it is dropped. Copies have queues of their own, so the arithmetic waits
- * only for the copies that it needs. An array stays in the window until another array needs its
- * room.
+ * it is released, unless it is dropped. Copies have queues of their own, so computations wait only
+ * for the copies that they need. An array stays in the window until another array needs its space.
  *
- * Some arrays may be in a file instead (mapped.h). They go through stages, pieces of host memory
- * that a GPU can copy from and to: a file's memory is no such memory. An expected array is read
- * from the file ahead of its use, and copied to the window when it is fetched.
+ * Some arrays may be in a file instead (mapped.h). They are copied through stages: buffers of host
+ * memory that a GPU can copy from and to, which it cannot do with the memory of a mapped file. An
+ * expected array is read from the file ahead of its use, and copied to the window when it is
+ * fetched.
  */
 #pragma once
 

@@ -11,7 +11,7 @@ struct array {
     int block;
     enum state state;
     uint64_t first, bytes;     /* its place in the window, unless it is OUT */
-    struct ops_array own_room; /* memory outside the window, if that was full; else OPS_NONE */
+    struct ops_array own_room; /* memory outside the window, if that had no space; else OPS_NONE */
     uint64_t used;             /* time of the last use (shared.clock) */
     int from_end;              /* 1: it is placed from the window's end */
     int users, made;
@@ -117,7 +117,8 @@ static void forget(struct shared *m, struct array *a)
 
 /* ---- the window ----------------------------------------------------------------------------- */
 
-/* What it costs to remove an array. EASY: no waiting. */
+/* The cost of removing an array from the window, in ascending order. Up to EASY, there is no
+ * waiting. */
 enum { NEXT_SUM = 1, READ, EASY = READ, SUM, GATHER, ANY = GATHER, NEVER };
 
 /* Returns 1 if a sum of an array that was used later is in progress, else 0. */
@@ -140,7 +141,7 @@ static uint64_t cost(const struct shared *m, const struct array *a)
     }
 }
 
-/* A place in the window for an array. */
+/* A possible place for an array in the window. */
 struct room {
     uint64_t first;
     uint64_t cost; /* the highest cost of removing an array that is there; 0: the place is empty */

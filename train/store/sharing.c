@@ -16,8 +16,8 @@ static int is_shared(const struct sharing *h)
 
 /* ---- pieces --------------------------------------------------------------------------------- */
 
-/* Returns the number of pieces of the block before element `bound` of its array. A tensor or a
- * piece begins at `bound`. */
+/* Returns the number of pieces (LAYOUT_PIECE elements) of the block before element `bound` of its
+ * array. A tensor or a piece begins at `bound`. */
 static int64_t pieces_before(const struct sharing *h, int block, int64_t bound)
 {
     const struct tensor_table *t = h->store->tensors;
@@ -40,8 +40,8 @@ static int64_t *shares_of(const struct sharing *h, int block)
     return h->shares + (int64_t)block * (h->comm->size[COMM_DATA] + 1);
 }
 
-/* Cuts a block that ranks do not share into a share for each rank, of about equal sizes. Each share
- * begins with a piece. */
+/* Cuts a block that ranks do not share into a share for each rank, of about equal sizes. Cuts lie
+ * between pieces. */
 static void cut_block(struct sharing *h, int block)
 {
     const struct tensor_table *t = h->store->tensors;
@@ -112,8 +112,8 @@ static int is_scattered(const struct sharing *h, int block)
     return is_shared(h) || (h->defers && block > 0);
 }
 
-/* Returns the part of a tensor that this rank has, as a run of its share of the block. Only whole
- * pieces are shared, so it begins and ends with a piece. */
+/* Returns the part of a tensor that is in this rank's share of the block, as a run of elements of
+ * the share. Cuts lie between pieces, so the run has whole pieces. */
 static struct ops_run own_run(const struct sharing *h, size_t row)
 {
     const struct tensor *t = &h->store->tensors->rows[row];
@@ -128,8 +128,8 @@ static struct ops_run own_run(const struct sharing *h, size_t row)
                              h->pieces[row] + ops_pieces(first - t->offset) };
 }
 
-/* Sets the elements of h->squares for this rank's share of the block's tensors: the sums of squared
- * gradients of their pieces. `gradients` is the rank's share of the block. */
+/* Sets the elements of h->squares for the pieces in this rank's share of the block: the sum of
+ * squares of each piece's gradients. `gradients` is the rank's share of the block. */
 static void square_block(struct sharing *h, int block, struct ops_array gradients)
 {
     const struct tensor_table *t = h->store->tensors;

@@ -39,19 +39,18 @@ void sharing_sum(struct sharing *h, int block, struct ops_array gradients);
 /* Waits until the gradients, or this rank's share of them, are summed, and computes their
  * squares. */
 void sharing_end_sums(struct sharing *h);
-/* Without shared arrays: each rank needs the whole sum of a block's gradients, but only for the
- * update of the block, and that only before the next use of the block's parameters. So until now it
- * has perhaps got only a share of the sum. Begins to gather the other shares of the sums of all
- * blocks but block 0, which is complete, and returns 1: then sharing_await of a block's parameters
- * waits for them. Returns 0 if all sums are complete. */
+/* Begins to gather the sums of gradients, if ranks share no arrays. sharing_sum may have given each
+ * rank only a share of a sum, because the whole sum is needed only for the update of the block.
+ * Gathers the other shares for all blocks but block 0, whose sum is complete, and returns 1. Then
+ * sharing_await of a block's parameters waits for the sum. Returns 0 if all sums are complete. */
 int sharing_gather_sums(struct sharing *h);
 /* Returns the sum of the squares of all gradients. */
 double sharing_squares(const struct sharing *h);
 
 /* Begins to get the other ranks' shares of `parameters`, the block's parameters, after this rank
- * has updated its own share. Of block 0 perhaps only the rows are gathered that the next step's
- * first group uses (word_table.h). sharing_gather_table then begins to gather all of block 0, after
- * the layers, which are under way. sharing_await waits until the array of use u can be used;
+ * has updated its own share. Of block 0, it may gather only the rows that the first group of the
+ * next step uses (word_table.h). Then sharing_gather_table begins to gather all of block 0, after
+ * the gathers of the layers. sharing_await waits until the array of use u can be used;
  * sharing_end_gathers waits for all blocks, and then they can be used in any way. */
 void sharing_gather(struct sharing *h, int block, struct ops_array parameters);
 void sharing_gather_table(struct sharing *h);
@@ -65,6 +64,6 @@ void sharing_join(struct comm *c, const struct store *s, struct ops_array to, si
                   struct ops_array part);
 void sharing_cut(const struct store *s, struct ops_array part, size_t row, struct ops_array whole);
 
-/* Every rank calls it with a tensor of the table, or NULL. Returns, on all ranks, that one of these
- * tensors which comes first in the table; NULL if every rank gave NULL. */
+/* Returns, on all ranks, the first of the tensors `own` in the order of the table; NULL if `own` is
+ * NULL on every rank. Every rank calls it with a tensor of the table, or NULL. */
 const struct tensor *sharing_first(const struct sharing *h, const struct tensor *own);

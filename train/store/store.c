@@ -111,8 +111,8 @@ static int read_parameters(struct store *s, const struct store_source *from)
     return 0;
 }
 
-/* Opens the place of the arrays that are not kept in memory: the file or, for a GPU, the host's
- * memory. All arrays have numbers in it; those that it does not hold have no bytes there. */
+/* Opens the home (home.h) of the arrays that are not kept in memory: the file or, for a GPU, the
+ * host's memory. It numbers all arrays of the store; those that it does not hold have 0 bytes. */
 static int open_home(struct store *s, const struct store_config *c)
 {
     const struct layout *l = &s->layout;
@@ -140,7 +140,7 @@ static int open_home(struct store *s, const struct store_config *c)
     return needed && !s->mapped ? -1 : 0;
 }
 
-/* Sets the homes of all arrays, and makes those that are kept in memory. */
+/* Sets the home of each array or, if it is kept in memory, allocates it. */
 static void make_arrays(struct store *s, int own_parameters)
 {
     const struct layout *l = &s->layout;
@@ -221,7 +221,7 @@ void store_close(struct store *s)
 
 /* ---- use ------------------------------------------------------------------------------------- */
 
-/* Returns where the array of a use is. A sum takes its share itself, when it ends (shared_sum). */
+/* Returns where the array of use u is; nowhere for USE_SUM, which shared_sum fetches itself. */
 static const struct spot *spot_of(const struct store *s, const struct use *u)
 {
     static const struct spot nowhere;

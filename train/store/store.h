@@ -23,22 +23,22 @@ struct store {
     const struct split *split;          /* the tensor-parallel ranks that share the model; NULL:
                                          * this process has all of it */
     struct layout layout;
-    struct spot *spots[STORE_KINDS]; /* [count]: where this rank's arrays, or its shares, are */
-    struct spot
-        *gathered[STORE_BLOCKS]; /* [count]: whole arrays of shares; NULL: `spots` are whole */
-    struct mapped *mapped;       /* the file; NULL: none */
-    struct offload *offload;     /* on a GPU: the arrays in the host's memory, and those
-                                  * in the file */
-    struct shared *shared;       /* with ZeRO: the other ranks */
-    int moves;                   /* 1: with a file or `offload`, even if all of this rank's
-                                  * arrays are in memory: arrays may move between uses */
-    int fetched;                 /* arrays in use; 0 between steps */
+    struct spot *spots[STORE_KINDS];     /* [count]: where this rank's arrays, or its shares, are */
+    struct spot *gathered[STORE_BLOCKS]; /* [count]: where the whole arrays are that ranks share;
+                                          * NULL: in `spots` */
+    struct mapped *mapped;               /* the file; NULL: none */
+    struct offload *offload;             /* on a GPU: the arrays in the host's memory, and those
+                                          * in the file */
+    struct shared *shared;               /* with ZeRO: the other ranks */
+    int moves;   /* 1: the run has a file or `offload`, so arrays of some ranks may
+                  * move between uses */
+    int fetched; /* arrays in use; 0 between steps */
 };
 
-/* Where a store gets its parameters from. `read` sets *parameters to a new f32 array of ops_buffer
- * with the elements `part` of a block, which the store takes: all of the block or, where ranks
- * share the parameters, this rank's share. It is called once for each block of which this rank has
- * something, in order. Returns 0, or -1 with an error. */
+/* Where a store gets its parameters from. `read` sets *parameters to a new f32 array of ops_buffer,
+ * which the store takes over. It has the elements `part` of a block: all of the block or, where
+ * ranks share the parameters, this rank's share. `read` is called once for each block of which this
+ * rank has elements, in order. Returns 0, or -1 with an error. */
 struct store_source {
     int (*read)(void *ctx, int block, struct layout_part part, struct ops_array *parameters);
     void *ctx;
@@ -101,5 +101,5 @@ int store_counts(const struct store *s, size_t row, int rank);
 /* Returns 0, or -1 with an error if a write to the file has failed. */
 int store_check(struct store *s);
 
-/* Returns what the file or, without one, the GPU's window moved so far; all 0 without both. */
+/* Returns the traffic so far of the file or else of the GPU's window; all 0 without both. */
 struct mapped_traffic store_traffic(const struct store *s);

@@ -104,8 +104,9 @@ static void add_run(struct word_table *t, int64_t first, int64_t count)
     mem_next(t->runs, t->count, t->cap) = (struct table_run){ first, count };
 }
 
-/* Sets the runs: the rows of the words of `part` and, if `all`, also what follows the table in the
- * block. Makes room for their elements, and returns the number of these. */
+/* Sets the runs to the rows of the words of operation `part` and, if `all`, also to the tensors
+ * after the table in the block. Makes room for their elements in t->kept, and returns their number.
+ */
 static int64_t list_runs(struct word_table *t, enum table_part part, int all)
 {
     const int64_t end = t->rows * t->width;
@@ -126,7 +127,7 @@ static int64_t list_runs(struct word_table *t, enum table_part part, int all)
     return n;
 }
 
-/* Returns the kept elements, of the type of x, which needs no more memory than F32. */
+/* Returns the kept elements as an array of the type of x, whose elements are at most 4 bytes. */
 static struct ops_array kept_as(const struct word_table *t, struct ops_array x)
 {
     struct ops_array kept = t->kept;
@@ -165,8 +166,8 @@ static void cut_kept(struct word_table *t, enum store_kind kind)
 
 /* ---- the sum --------------------------------------------------------------------------------- */
 
-/* Begins to sum x[n]; if ranks share the optimizer's state, each gets its share of the sum only,
- * with t->bounds. */
+/* Begins to sum x[n] over the ranks. If they share the optimizer's state, each gets only its share
+ * of the sum, with the bounds t->bounds. */
 static void begin_sum(struct word_table *t, struct ops_array x, int64_t n, const char *what)
 {
     struct ops *o = t->store->ops;

@@ -1,16 +1,16 @@
 /*
- * word_table.h - two operations of the data-parallel ranks on block 0, the embedding, are done in
- * two parts, so that most of their time is hidden behind the computation of the layers: the sum of
- * the gradients of a tied table, and the gather of updated parameters.
+ * word_table.h - divides two operations of the data-parallel ranks on block 0, the embedding, into
+ * two parts each: the sum of the gradients of a tied table, and the gather of updated parameters.
+ * Most of their time is then hidden behind the computation of the layers.
  *
- * The table has gradients of the head and of the embedding. Those of the head are complete before
- * the backward pass of the layers begins. Those of the embedding come at its end, but they change
- * only a few rows: those of the words in the last group of micro-batches (program.h). So the whole
- * table is summed first, after the head. This sum is wrong in the rows of words that any rank has
- * in its last group. These rows are kept aside before it and put back after it. The embedding adds
- * to them, and then they are summed again, together with the other tensors of the block. Each
- * number of the result is a sum of the same numbers in the same order as if the block was summed at
- * once, so it has the same bits.
+ * A tied table, which embedding and head share, has gradients of both. Those of the head are
+ * complete before the backward pass of the layers begins. Those of the embedding come at its end,
+ * but they change only a few rows: those of the words in the last group of micro-batches
+ * (program.h). So the whole table is summed first, after the head. This sum is wrong in the rows of
+ * words that any rank has in its last group. These rows are copied before it and put back after it.
+ * The embedding adds to them, and then they are summed again, together with the other tensors of
+ * the block. Each number of the result is a sum of the same numbers in the same order as if the
+ * block was summed at once, so it has the same bits.
  *
  * The embedding's forward pass, which is the first work of a step, reads only the rows of the words
  * in its micro-batches. So after the update only these rows, for the first group of all ranks, and
@@ -70,8 +70,8 @@ void word_table_collect(struct word_table *t);
 void word_table_forget(struct word_table *t, enum table_part part);
 
 /* Begins the first part of the sum, after the head. `gradients` is the array of block 0, here and
- * below; it must not be touched until word_table_restore, which waits for the first part. Call that
- * before the backward pass of the embedding. */
+ * below; it must not be touched until word_table_restore, which waits for the first part and puts
+ * the kept rows back. Call that before the backward pass of the embedding. */
 void word_table_begin_sum(struct word_table *t, struct ops_array gradients);
 void word_table_restore(struct word_table *t, struct ops_array gradients);
 
