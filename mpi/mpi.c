@@ -43,7 +43,7 @@ static int join(struct world *w, int *rank, int *size)
     int level, begun;
     if (check(w, MPI_Initialized(&begun)) < 0)
         return -1;
-    setenv(tcp_flags, "9", 0); /* send, from where the data is */
+    setenv(tcp_flags, "9", 0); /* SEND (1) and SEND_INPLACE (8) */
     if (!begun && check(w, MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level)) < 0)
         return -1;
     if (!begun && level < MPI_THREAD_FUNNELED) {

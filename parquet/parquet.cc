@@ -49,8 +49,8 @@ int fail(const std::string &message)
     return err_set("%s", line.empty() ? "unknown error of the Arrow library" : line.c_str());
 }
 
-/* Calls f, which returns a Status. Returns 0, or -1 with an error. `said`: a function of the caller
- * failed and has set the error. No exception may leave the plug-in. */
+/* Calls f, which returns a Status. Returns 0, or -1 with an error. `said` 1: a function of the
+ * caller failed and has set the error. Exceptions are caught: none may leave the plug-in. */
 template <class F> int guard(const bool &said, F f)
 {
     try {
@@ -69,7 +69,7 @@ template <class F> int guard(const bool &said, F f)
     }
 }
 
-/* The library has functions that may not throw. It ends the program if memory runs out in them. */
+/* Ends the program: memory may run out in a function of the library that may not throw. */
 [[noreturn]] void end()
 {
     try {
@@ -112,7 +112,7 @@ Status caller_failed(bool *said)
     return Status::IOError("a function of the caller failed");
 }
 
-/* What all files of the caller have, a `Base` of the library. */
+/* The common part of all files of the caller; Base is a file class of the library. */
 template <class Base> class Place : public Base
 {
   public:
@@ -195,8 +195,8 @@ class File : public Input<arrow::io::RandomAccessFile>
         at_ += n;
         return n;
     }
-    /* The library would read on a thread of its own, where errors of the caller are lost and which
-     * may end after the reader. */
+    /* Reads at once. The library would read on a thread of its own, where errors of the caller are
+     * lost and which may end after the reader. */
     using Bytes = arrow::Future<shared_ptr<arrow::Buffer>>;
     Bytes ReadAsync(const arrow::io::IOContext &, int64_t at, int64_t n) override
     {
@@ -721,7 +721,7 @@ Status open_file(const arrow::Schema &schema, shared_ptr<Out> out,
 }
 
 /* Adds a batch, whose values take about `bytes`, to the file. A row group's packed pages stay in
- * memory until it ends; *group_bytes: of its rows so far. */
+ * memory until it ends. *group_bytes: bytes of the values in the current row group. */
 Status put_batch(parquet::arrow::FileWriter *file, const arrow::RecordBatch &batch, int64_t bytes,
                  int64_t *group_bytes)
 {
@@ -744,7 +744,7 @@ struct columns_writer {
     int64_t rows = 0, bytes = 0; /* in `cells` */
     int64_t group_bytes = 0;     /* written to the current row group */
 
-    /* A file that is dropped before its end would write that now. */
+    /* Makes the writes of an unfinished file fail: its destructor would write an end. */
     ~columns_writer()
     {
         said = true;
@@ -917,7 +917,7 @@ static Status end_input(columns_copy *c)
     return more ? Status::Invalid("a file got more rows while it was read") : Status::OK();
 }
 
-/* Says which column differs. */
+/* Returns an error that names the first column that differs. */
 static Status other_columns(const arrow::Schema &had, const arrow::Schema &has)
 {
     for (int i = 0; i < had.num_fields() && i < has.num_fields(); i++)

@@ -202,8 +202,8 @@ int checkpoint_remove_all(const char *out)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Writes the file with the state. `sums` are those of the files that this rank or others have
- * written; those of the other files are added. */
+/* Writes the file with the state. `sums` has the checksums of the files that ranks have written;
+ * those of the other files are added. */
 static int write_state(const char *dir, const struct checkpoint *c, struct kv *sums)
 {
     SCOPED(kv) state = KV_INIT;
@@ -309,9 +309,9 @@ static void tell(struct comm *comm, const char *text, struct buf *name)
     buf_adds(name, all);
 }
 
-/* A checkpoint that is being written. On each rank a thread completes the rank's files, and then,
- * after all have ended, another thread publishes the checkpoint: only on the first rank there is
- * something to do. */
+/* A checkpoint that is being written. First, a thread on each rank completes the rank's files. When
+ * all these threads have ended, a second thread on the first rank publishes the checkpoint; on the
+ * other ranks, the second thread does nothing. */
 struct checkpoint_work {
     struct checkpoint state;
     struct checkpoint_content from;
@@ -329,7 +329,7 @@ struct checkpoint_work {
     struct err why;
 };
 
-/* Completes the folder, gives it its name, and removes older ones. */
+/* Completes the folder, gives it its name, and removes older checkpoints. */
 static int publish(struct checkpoint_work *w)
 {
     return end_folder(w->new.data, &w->state, &w->to) < 0 ||
@@ -524,7 +524,7 @@ int checkpoint_read(const char *path, struct comm *comm, struct checkpoint *c, s
     return comm_agree(comm, read_part(path, comm, c, config));
 }
 
-/* Renames a damaged checkpoint; an older damaged one of this step keeps its name. */
+/* Renames a damaged checkpoint to a name that no other damaged one has (checkpoint_find). */
 static int set_aside(const char *path)
 {
     SCOPED(buf) aside = BUF_INIT;

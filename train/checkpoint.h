@@ -60,16 +60,15 @@ struct checkpoint_content {
 };
 
 /* Saves the checkpoint `out`/checkpoints/step-N, and then prunes (checkpoint_prune). All ranks must
- * call these functions. Its bytes do not depend on the number of ranks (saved.h).
+ * call these functions. The bytes of a checkpoint do not depend on the number of ranks (saved.h).
  *
- * checkpoint_begin gives all numbers to the system, which keeps them in its memory for files; then
- * the store may change. Threads wait for the disk and compute checksums. If a checkpoint of that
- * step exists, it is kept unchanged. Sets *work, or NULL if nothing is left to do. Returns 0, or -1
- * with an error. *from must stay unchanged, except its store. checkpoint_waits returns 1 if a
- * thread of this rank is busy, else 0. checkpoint_go_on waits for the threads, and begins what
- * follows. Returns 1 if it is to be called again; 0, or -1 with an error, when the checkpoint has
- * ended, and sets *work to NULL. Only the first rank returns an error that is the first rank's
- * alone. */
+ * checkpoint_begin writes all tensors to the system's page cache; then the store may change.
+ * Threads wait for the disk and compute checksums. A checkpoint of that step that exists already is
+ * kept unchanged. Sets *work, or NULL if nothing is left to do. Returns 0, or -1 with an error.
+ * *from must stay unchanged, except its store. checkpoint_waits returns 1 if a thread of this rank
+ * is busy, else 0. checkpoint_go_on waits for the threads, and begins what follows. Returns 1 if it
+ * is to be called again; 0, or -1 with an error, when the checkpoint has ended, and sets *work to
+ * NULL. If only the last part fails, which the first rank does, only it returns the error. */
 struct checkpoint_work;
 int checkpoint_begin(struct checkpoint_work **work, const char *out, int64_t keep,
                      const struct checkpoint *c, const struct checkpoint_content *from);
@@ -78,7 +77,7 @@ int checkpoint_go_on(struct checkpoint_work **work);
 
 /* Writes the model folder `dir`, with the tokenizer's files. Its tensors are F32 or BF16, as the
  * store keeps them. All ranks must call it. Old files of weights in the folder, in one file or
- * several, are replaced. Returns 0, or -1 with an error, as checkpoint_save. */
+ * several, are replaced. Returns 0, or -1 with an error. */
 int checkpoint_save_model(const char *dir, const struct checkpoint_content *from);
 
 /* Checks all files of the checkpoint at `path`, and sets *c and *config to its state and the text

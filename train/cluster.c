@@ -56,9 +56,8 @@ int cluster_machine_load(struct cluster_machine *m, const char *path)
 /* ---- the estimate ---------------------------------------------------------------------------- */
 
 /* Returns the seconds that the transfers of a rank take in its group. Of the `ranks` shares of an
- * array, a rank sends one to its place on each other host of the group, and the others to ranks of
- * its host (struct ops_level). `apart` is the distance between the numbers of its neighbours in the
- * group. */
+ * array, a rank sends one to each other host of the group, and the others to ranks of its own host
+ * (struct ops_level). */
 static double seconds(const struct cluster_machine *m, const struct cluster_group *g)
 {
     if (g->ranks < 2)

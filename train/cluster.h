@@ -9,8 +9,8 @@
  *               behind the computing between their first and their last one (`overlap`).
  *     step      (compute + tensor) / (1 - bubble) + the part of `data` that is not hidden
  *
- * Ranks of a host exchange at the speed of the host. What they have is then exchanged over the
- * network between the hosts of the group, so that a rank sends one share of the array to each other
+ * Ranks of one host exchange arrays at the speed of the host. The results are then exchanged over
+ * the network between the hosts of the group; a rank sends one share of the array to each other
  * host. Transfers of a pipeline count as hidden.
  */
 #pragma once
@@ -31,7 +31,7 @@ struct cluster_machine {
 /* Reads a machine file. Returns 0, or -1 with an error that names the file and the key. */
 int cluster_machine_load(struct cluster_machine *m, const char *path);
 
-/* The ranks of a group exchange with each other what a rank sends in a step. */
+/* A group of ranks that exchange arrays, and what each of them sends in a step. */
 struct cluster_group {
     double ranks, apart; /* their number, and the distance between the numbers of neighbours */
     double bytes, operations;

@@ -78,7 +78,7 @@ static void print_memory(const struct plan *p, struct buf *out)
     put_int(out, "memory_bytes", plan_bytes(p));
 }
 
-/* Returns how many ranks have the model together. */
+/* Returns the number of ranks that together have one copy of the model. */
 static double ranks_of_model(const struct plan *p)
 {
     return (double)p->engine.stages * split_ranks(&p->own, SPLIT_HEADS) *
@@ -110,8 +110,8 @@ static void count_transfers(const struct plan *p, int b, int64_t *sums, int64_t 
 }
 
 /* Returns what a rank sends to the other data-parallel ranks in an update; it receives as many
- * bytes. Gradients are summed to shares. Then shares are gathered: of the sums or, if ranks share
- * the optimizer's state, of the parameters. */
+ * bytes. A sum of gradients gives each rank a share. Then shares are gathered: of the sums or, if
+ * ranks share the optimizer's state, of the parameters. */
 static struct cluster_group data_group(const struct plan *p)
 {
     const double ranks = (double)p->ranks, others = (ranks - 1) / ranks;
@@ -154,7 +154,7 @@ static struct owned owned_by(const struct plan *p)
     return own;
 }
 
-/* Returns how many of the decoder's words a micro-batch predicts. */
+/* Returns how many tokens of a micro-batch the head predicts. */
 static double labels_of(const struct plan *p)
 {
     switch (p->own.config.head) {
@@ -188,9 +188,9 @@ static struct cluster_group heads_group(const struct plan *p)
     };
 }
 
-/* Returns how many numbers ranks along SPLIT_WIDTH sum for the head: logits; in BERT's pre-training
- * also the outputs of the pooler and of the transform, and half a sum for a gather of the
- * decoder's gradient. */
+/* Returns how many numbers the ranks along SPLIT_WIDTH sum for the head: logits; in BERT's
+ * pre-training also the outputs of the pooler and of the transform, and half as many again for the
+ * decoder's gradient, since a gather counts as half a sum. */
 static double head_sums(const struct plan *p)
 {
     const struct model_config *c = &p->own.config;
@@ -313,7 +313,7 @@ static struct plan plan_of_stage(const struct plan *p, int stage)
     return q;
 }
 
-/* Raises the values in *step, the memory and the bytes of each kind of transfer, to those of *q. */
+/* Raises the memory and transferred bytes in *step to those of plan q where these are greater. */
 static void add_stage(struct cluster_step *step, const struct plan *q)
 {
     const struct cluster_group groups[] = { heads_group(q), width_group(q), data_group(q) };
@@ -382,7 +382,7 @@ static double overlap(const struct plan *p)
     return e->zero > 1 ? 1 : fmin(1, (double)(e->leaves * e->G) / (double)e->A);
 }
 
-/* Appends the estimate for a cluster of such machines. */
+/* Appends the time of a step on the cluster of --machine. Returns 0, or -1 with an error. */
 static int print_estimate(const struct plan *p, struct cluster_step *step, struct buf *out)
 {
     struct cluster_machine machine;

@@ -88,7 +88,7 @@ static int is_factor(const char *key)
     return find_word(factors, key, found);
 }
 
-/* Sets the parts of *f from the text after the arrow, which is changed. */
+/* Sets the members of *f from what follows " -> " in a line of foreign.txt. Changes that text. */
 static void take_parts(struct foreign *f, char *text)
 {
     char *mark = strchr(text, '!');
@@ -209,7 +209,7 @@ static int take(struct translation *t, size_t i)
     if (strcmp(key, second_dimension) && find(&f, key)) /* see join_grid */
         result = translate(t, i, key, &f);
     else
-        set_text(&item->key, key); /* our option, or unknown: its reader reports that */
+        set_text(&item->key, key); /* ours, or unknown: the parser of options reports it */
     buf_release(&f.line);
     return result;
 }

@@ -52,7 +52,7 @@ struct loop {
     double run_busy;          /* seconds of updates of this run */
     double last_loss;         /* of the last step */
     int timed;                /* 1: the times of this update are measured */
-    double lap;               /* time up to which they are in `times` */
+    double lap;               /* time of the last call of lap() */
     double times[TIME_KINDS]; /* seconds, of all updates that were measured */
     struct buf sample;        /* the text of the last validation */
     struct validation validation;
@@ -105,7 +105,7 @@ static int open_ops(struct loop *l, int threads)
     return 0;
 }
 
-/* Returns 0, or -1 with an error, on all ranks. */
+/* Lets the ranks' GPUs join (comm_join_devices). Returns 0, or -1 with an error, on all ranks. */
 static int join_devices(struct loop *l)
 {
     SCOPED(buf) said = BUF_INIT;
@@ -153,7 +153,7 @@ static int open_files(struct loop *l, int there)
     return origin_resume(l->origin, path.data, l->at.step) < 0 ? -1 : write_config(l, path.data);
 }
 
-/* Checks that the model can write texts, by one token: before it is trained for hours. */
+/* Lets the model write one token for --sample, so that errors show before hours of training. */
 static int try_sample(struct loop *l)
 {
     if (!l->settings->sample)
@@ -232,7 +232,7 @@ static void put_parts(struct buf *out, const struct model *m, const struct metri
                  100 * p->part[i][METRICS_ACCURACY]);
 }
 
-/* `labels` is the number of labels of the validation. */
+/* Prints the log line of a step. `labels` is the number of labels of the validation. */
 static void say(const struct loop *l, const struct metrics_point *p, double labels)
 {
     SCOPED(buf) parts = BUF_INIT;
@@ -311,7 +311,7 @@ static struct checkpoint_content content_of(struct loop *l)
 }
 
 /* Goes on with the checkpoint that is being written, if any: with wait 1 until it has ended, else
- * as far as no rank would wait for its disk. Returns 0, or -1 with an error, on all ranks. */
+ * only as far as no rank has to wait for its disk. Returns 0, or -1 with an error, on all ranks. */
 static int go_on_saving(struct loop *l, int wait)
 {
     int more = 1;
@@ -385,8 +385,8 @@ static int due(int64_t step, int64_t every, int64_t last)
     return step == last || (every && step % every == 0);
 }
 
-/* Sets an error for a loss or norm that is not finite: it names the first tensor that is not
- * finite, a weight, or else a gradient. Returns -1. */
+/* Sets an error for a loss or norm that is not finite: it names the first weight that is not finite
+ * or, if there is none, the first gradient. Returns -1. */
 static int diverged(struct loop *l, double loss, double norm)
 {
     const struct sharing *h = &l->engine.sharing;
@@ -478,8 +478,8 @@ static int profiles(const struct loop *l)
     return l->first && l->settings->profile;
 }
 
-/* begin_pass and end_pass enclose the forward and the backward pass: if the update is measured, the
- * times of their kernels. A GPU's kernels return before they have run. */
+/* begin_pass and end_pass enclose the forward and the backward pass. If the update is measured,
+ * they add the times of its kernels to l->times. A GPU's kernels return too early for that. */
 static void begin_pass(struct loop *l)
 {
     l->timed = l->at.step % TIMED_EVERY == 1 && ops_on_host(l->ops);
@@ -589,7 +589,7 @@ static int finish(struct loop *l)
     return agree(l, result) < 0 ? -1 : checkpoint_save_model(l->settings->output, &content);
 }
 
-/* Returns 1 if the run ends before its last step. Several ranks have l->stop from `prepare`. */
+/* Returns 1 if the run ends before its last step. With several ranks, `prepare` has set l->stop. */
 static int is_over(struct loop *l)
 {
     if (l->comm->size[COMM_WORLD] == 1)
@@ -628,8 +628,8 @@ static void say_traffic(const struct loop *l, double seconds)
                  seconds > 0 ? 100 * t.waited_seconds / seconds : 0);
 }
 
-/* Prints the bytes of the transfers between ranks. Where all of them were staged, prints their time
- * and the time that this rank waited for them, too. */
+/* Prints the bytes of the transfers between ranks. If none of them was direct, also prints their
+ * time and the time that this rank waited for them. */
 static void say_communication(const struct loop *l)
 {
     static const char *const names[COMM_GROUPS] = { [COMM_DATA] = "",
@@ -687,7 +687,7 @@ static int run_and_tell(struct loop *l, struct loop_result *result)
     int failed = run(l) < 0;
     if (failed) {
         const struct err why = err_keep();
-        go_on_saving(l, 1); /* the run failed after that checkpoint */
+        go_on_saving(l, 1); /* complete the checkpoint that was begun before the failure */
         err_restore(&why);
     }
     const double seconds = log_seconds() - began;

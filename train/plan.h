@@ -20,7 +20,7 @@
 struct plan_memory {
     uint64_t batches;       /* of two updates, and the sequences of a round of the validation */
     uint64_t kernels;       /* scratch memory, and what the back end needs */
-    uint64_t communication; /* gradients that are being sent, and what a checkpoint puts together */
+    uint64_t communication; /* gradients in transfer, and the tensor that a checkpoint assembles */
 };
 
 struct plan {

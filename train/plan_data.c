@@ -107,8 +107,8 @@ int plan_data_check_length(const struct plan *p)
     return 0;
 }
 
-/* Sets a sequence length that is not given: that of the data, or else the positions, or else the
- * task's default. */
+/* Sets the sequence length if it is not given: to that of the data, else to the number of
+ * positions, else to the task's default. */
 static int settle_length(struct plan *p)
 {
     struct settings *s = p->settings;

@@ -92,7 +92,7 @@ static int batch_arithmetic(struct plan *p)
     if (!s->micro_batch_size) {
         s->micro_batch_size = defaults_micro_batch(tensor_parameters(&p->model.tensors),
                                                    p->engine.T, s->global_batch_size);
-        if (!s->global_batch_size && p->data && p->data->count) /* an epoch has an update */
+        if (!s->global_batch_size && p->data && p->data->count) /* an epoch has >= 1 update */
             s->micro_batch_size = larger(
                 1, smaller(s->micro_batch_size, (int64_t)samples_epoch(p->data) / shares));
     }

@@ -1,6 +1,6 @@
 /*
- * plan_make.h - makes the plan of a run: of the data and the model (plan_data.h, plan_model.h),
- * then the arithmetic of an update, the program of a step, and the memory that it takes.
+ * plan_make.h - makes the plan of a run: the data and the model (plan_data.h, plan_model.h), the
+ * division of an update into micro-batches, the program of a step, and the memory that it takes.
  *
  * It reads the tokenizer, the model folder's configuration and the indexes of the data. It fills in
  * the settings that are not set, so that the saved configuration is complete, and checks that all

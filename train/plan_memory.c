@@ -68,7 +68,7 @@ static uint64_t kernel_bytes(const struct plan *p)
     return (uint64_t)scratch * sizeof(float) + p->needs.bytes;
 }
 
-/* Returns the bytes for operations on the embedding that are done in two parts. */
+/* Returns the bytes for operations on the embedding that are done in two parts (word_table.h). */
 static uint64_t table_bytes(const struct plan *p)
 {
     const struct step_config *e = &p->engine;

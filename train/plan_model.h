@@ -10,7 +10,7 @@
 #include "train/plan.h"
 
 /* Sets the architecture and the configuration to begin with: that of the model folder, or the
- * defaults of the architecture. Refuses settings that it does not use. */
+ * defaults of the architecture. Refuses settings that the architecture does not use. */
 int plan_model_settle(struct plan *p);
 
 /* Sets the size of the vocabulary, which must hold that of the tokenizer and that of the data. */

@@ -79,7 +79,7 @@ static void add_moments(struct list *l, const struct store *s, enum store_kind k
     }
 }
 
-/* m: the model whose weights are listed; NULL: moments. */
+/* Adds blocks `first` to `last`: the weights of m or, if m is NULL, the moments. */
 static void add_blocks(struct list *l, const struct store *s, const struct model *m, int first,
                        int last)
 {
@@ -118,7 +118,7 @@ static int is_whole(const struct store *s, enum store_kind kind)
            (kind == STORE_PARAMETERS && !layout_is_gathered(&s->layout, kind));
 }
 
-/* Returns the part of a tensor that this rank has in such an array. */
+/* Returns the part of a tensor that this rank has in the array of entry e. */
 static struct layout_part part_here(const struct store *s, struct entry e)
 {
     return is_whole(s, e.kind)
@@ -126,7 +126,7 @@ static struct layout_part part_here(const struct store *s, struct entry e)
                : layout_share(&s->layout, s->tensors, e.row);
 }
 
-/* This rank's array of a block that is in use: whole, or its share. */
+/* The array of a block that is fetched at present, whole or only this rank's share. */
 struct hand {
     struct store *store;
     enum store_kind kind;
@@ -168,7 +168,7 @@ void saved_scale(struct store *s, size_t first, size_t end, double factor)
         const struct entry e = { STORE_PARAMETERS, row };
         if (!layout_owns(&s->layout, s->tensors->rows[row].block))
             continue;
-        /* a rank without a share, too: it forgets its copy of the whole array */
+        /* also on a rank without a share, which thus forgets its copy of the whole array */
         const struct ops_array x = hold(&h, e, MODE_WRITE);
         ops_blend(s->ops, x, factor, x, 0, part_here(s, e).count);
     }
@@ -227,7 +227,7 @@ static int block_of(const struct saving *v, size_t i)
     return v->to->store->tensors->rows[v->list.entries[i].row].block;
 }
 
-/* Returns 1 if this rank has the writer's number `data` and, with_tensor 1, its number `tensor`. */
+/* Returns 1 if w and this rank have equal numbers in COMM_DATA and, with_tensor 1, COMM_TENSOR. */
 static int is_in(const struct saving *v, const struct writer *w, int with_tensor)
 {
     const struct comm *c = v->to->comm;
@@ -243,9 +243,9 @@ static int is_writer(const struct saving *v, const struct writer *w)
 
 static const char what[] = "state for a checkpoint";
 
-/* Makes room for n elements in *r, whose old contents are lost, and returns the array. Room that is
- * large enough is used again: freed memory of other sizes stays with the process, so the process
- * would grow with each size. */
+/* Returns an array of n elements in *r, whose old contents are lost. Memory that is large enough is
+ * used again: freed memory of other sizes stays with the process, so the process would grow with
+ * each size. */
 static struct ops_array make_room(struct saving *v, struct room *r, enum ops_type type, int64_t n)
 {
     struct ops *o = v->to->store->ops;
@@ -281,9 +281,9 @@ static void receive(struct saving *v, enum comm_group group, int from, struct op
     comm_end(c, comm_transfer_begin(c, group, 0, from, 0, v->to->store->ops, x, n, what));
 }
 
-/* Begins to send what other ranks need of tensor i and this rank has at once: its share of the
- * tensor or, if data-parallel ranks share nothing, its part of a tensor that tensor-parallel ranks
- * share. So the ranks that write at the same time do not wait for each other's disks. */
+/* Begins to send the part of tensor i that this rank has to the rank that needs it: its share or,
+ * if data-parallel ranks share nothing, its part of a tensor that tensor-parallel ranks share. So
+ * the ranks that write at the same time do not wait for each other's disks. */
 static void begin_sends(struct saving *v, size_t i)
 {
     const struct store *s = v->to->store;
@@ -321,7 +321,7 @@ static struct ops_array join_shares(struct saving *v, struct entry e)
     return to;
 }
 
-/* Returns a tensor that tensor-parallel ranks share; `own` is this rank's part. */
+/* Assembles a tensor from the parts of the tensor-parallel ranks; `own` is this rank's part. */
 static struct ops_array join_parts(struct saving *v, struct entry e, struct ops_array own)
 {
     const struct store *s = v->to->store;
@@ -418,7 +418,7 @@ static void open_file(struct saving *v, size_t first)
     v->open = !v->result;
 }
 
-/* Puts the file, whose last tensor is `last`, among those that saved_close makes complete. */
+/* Adds the file, whose last tensor is `last`, to the files that saved_close completes. */
 static void end_file(struct saving *v, size_t last)
 {
     struct saved_open *to = v->to->open;
@@ -459,9 +459,9 @@ static void put(struct saving *v, size_t i, struct ops_array x)
     }
 }
 
-/* Returns the end of the tensors, from tensor `first` on, whose sends begin together: those of the
- * files that are written at the same time. It is one tensor if the ranks write a single file, or if
- * arrays are not all in memory. */
+/* Returns the end of the run of tensors, from `first` on, whose sends begin together: those of the
+ * files that are written at the same time. The run is one tensor if the ranks write a single file,
+ * or if arrays are not all in memory. */
 static size_t end_of(const struct saving *v, size_t first)
 {
     const struct store *s = v->to->store;

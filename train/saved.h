@@ -28,8 +28,8 @@
 #define SAVED_WORDS "auto|one|block" /* in the order of the enum */
 enum saved_files { SAVED_AUTO, SAVED_ONE, SAVED_BLOCK };
 
-/* Returns the files of a model with that many bytes of weights if the user does not choose: one, or
- * one for each block if one file would be larger than 5 GB. */
+/* Returns how a model with `bytes` bytes of weights is saved if the user does not choose: in one
+ * file, or in one for each block if one file would be larger than 5 GB. */
 enum saved_files saved_choice(uint64_t bytes);
 
 /* Files whose bytes the system has, but perhaps not the disk. Zeroed: none. */

@@ -43,8 +43,8 @@ struct settings {
     int64_t data_parallel, rank, leaves; /* data-parallel ranks; this rank's number; leaves
                                           * per update */
     int64_t zero;                        /* ZeRO stage */
-    /* values of --tensor-parallel, --pipeline-parallel and --leaves, N or AxB; they set the next
-     * four, and `leaves` with `leaf_rounds` */
+    /* values of --tensor-parallel, --pipeline-parallel and --leaves, N or AxB: each sets two of the
+     * numbers below or, for --leaves, `leaves` and leaf_rounds */
     const char *tensor_grid, *pipeline_grid, *leaf_grid;
     int64_t leaf_rounds;     /* rounds of `leaves` leaves in an update; 0: 1 */
     int64_t tensor_parallel; /* number of tensor-parallel ranks, which share each layer; 0: 1 */

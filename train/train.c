@@ -536,7 +536,7 @@ static int print_plan(const struct plan *p)
     return 0;
 }
 
-/* Adds the operands to --data, or puts them in the place of the configuration's. */
+/* Adds the operands to --data. If that is not given, they replace the configuration's data. */
 static void take_data(struct settings *s, char **operands, int count)
 {
     if (count && !tool_given("data"))
@@ -641,9 +641,9 @@ static int choose_validation(struct settings *s, struct buf *path)
     return kind < 0 ? -1 : 0;
 }
 
-/* A resumed run needs only the shape of the model that it started from. If that model is gone, or
- * taken from the settings, or the vocabulary is gone, chooses the newest checkpoint in its place.
- * Sets *path to its name, which *s borrows. */
+/* A resumed run needs only the shape of the model that it started from. If that model is gone or
+ * was removed from the settings, or the vocabulary is gone, chooses the newest checkpoint in its
+ * place. Sets *path to its name, which *s borrows. */
 static int choose_base(struct settings *s, struct buf *path)
 {
     const int base = s->start_from ? file_look(s->start_from) == FILE_NONE

@@ -75,7 +75,7 @@ static int score_round(struct validation *v, const struct round *r, struct engin
     return 0;
 }
 
-/* Returns the number of samples of the validation data that count. */
+/* Returns the number of validation samples that are evaluated. */
 static uint64_t count_validation(const struct validation *v)
 {
     const uint64_t samples = v->plan->validation->count;
@@ -84,7 +84,7 @@ static uint64_t count_validation(const struct validation *v)
     return limit && limit < samples ? limit : samples;
 }
 
-/* The stages of a pipeline wait for each other only at the end of a round. */
+/* Works in rounds: the stages of a pipeline wait for each other only at the end of a round. */
 int validation_score(struct validation *v, struct engine_score *score)
 {
     const int ranks = v->engine->comm->size[COMM_DATA], most = plan_validation_round(v->plan);
@@ -128,9 +128,8 @@ int validation_count_bytes(struct validation *v)
     return 0;
 }
 
-/* Sets *loss to the validation loss with the logits multiplied by `factor`. For that the rows of
- * the last norm are multiplied, from which the logits are computed; *now is their present factor.
- */
+/* Sets *loss to the validation loss with the logits multiplied by `factor`. To this end, scales the
+ * last norm, from whose output the logits are computed; *now is its present factor. */
 static int loss_at(struct validation *v, double factor, double *now, double *loss)
 {
     const struct model *m = &v->plan->own;
@@ -143,8 +142,8 @@ static int loss_at(struct validation *v, double factor, double *now, double *los
     return result;
 }
 
-/* The loss is a convex function of the factor. Each round goes to the lowest point of the parabola
- * through three points, but at most 2 * reach away. */
+/* Finds the lowest loss, which is a convex function of the factor. Each round goes to the lowest
+ * point of the parabola through three points, but at most 2 * reach away. */
 int validation_calibrate(struct validation *v)
 {
     const double reach = 0.1, least = 0.3, near = 0.02;

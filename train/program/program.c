@@ -4,8 +4,8 @@
 
 /* ---- the arrays that phases use -------------------------------------------------------------- */
 
-/* From these ZeRO stages on, a use is of the rank's share alone: of what is updated, of the
- * weights. */
+/* The ZeRO stages from which on a phase uses only this rank's share of arrays: of those that it
+ * updates, and of the weights. */
 enum { OWN_UPDATE = 1, OWN_WEIGHTS = 3 };
 /* clang-format off */
 #define READ(role)      { USE_##role, MODE_READ, 0 }
@@ -16,8 +16,8 @@ enum { OWN_UPDATE = 1, OWN_WEIGHTS = 3 };
 #define MAKE_KEPT(role) { USE_##role, MODE_MAKE, OWN_WEIGHTS }
 /* clang-format on */
 
-/* The kinds of phases: names and uses. If gradients are set instead of added to, the mode is
- * MODE_MAKE instead (sets_gradients). */
+/* The name of each kind of phase, and the arrays that it uses. A phase that sets gradients instead
+ * of adding to them uses them with MODE_MAKE (sets_gradients). */
 static const struct {
     const char *name;
     struct {
@@ -191,8 +191,8 @@ static int sets_gradients(const struct compiler *c, const struct phase *f, enum 
            !(f->kind == PHASE_EMBEDDING_BACKWARD && c->config.tied);
 }
 
-/* Returns the stage that a phase sends to or receives from. The last stage sends x of its pieces
- * but the last to the first stage. */
+/* Returns the stage that a phase sends to or receives from. After the last stage, x goes on to the
+ * next piece in the first stage. */
 static int peer_of(const struct compiler *c, enum phase_kind kind)
 {
     switch (kind) {
@@ -234,9 +234,9 @@ static void add_phase(struct compiler *c, enum phase_kind kind, int block, int64
 
 /* ---- the order ------------------------------------------------------------------------------- */
 
-/* Adds the phases that follow when the gradients of a block are complete in a leaf: phases that add
- * the last two sums of the stack, as many as the tree requires, and the phase that sums over the
- * ranks if it is due. */
+/* Adds the phases that follow when the gradients of a block are complete in a leaf. First, each of
+ * c->merges phases adds the two topmost sums of the stack. Then, if it is due, one phase sums over
+ * the ranks. */
 static void end_leaf(struct compiler *c, int block)
 {
     const int slot = c->slot, shared = c->config.zero > 1;
@@ -354,8 +354,8 @@ static int is_between(enum phase_kind kind)
            kind == PHASE_GATHER || kind == PHASE_GATHER_TABLE;
 }
 
-/* Returns 1 if the use u is of this rank's share of an array that, in other uses, is whole in the
- * window of shared arrays (ZeRO). Else returns 0. */
+/* Returns 1 if use u is of this rank's share of an array that other uses gather as a whole
+ * (shared.h), else 0. */
 static int is_apart(const struct program *p, const struct use *u)
 {
     return u->own && ((u->kind == STORE_GRADIENTS && p->zero > 1) ||
@@ -502,9 +502,9 @@ static void add_input(struct compiler *c)
     add_run(c, c->piece == c->pieces ? PHASE_INPUTS : kind, kind, c->piece->below);
 }
 
-/* Returns the forward or backward pass number i of this stage: its micro-batch, and in *piece the
- * number of its piece. Groups of as many micro-batches as there are stages go through one piece
- * after the other. */
+/* Returns the micro-batch of the forward or backward pass number i of this stage, and sets *piece
+ * to the number of its piece. Groups of as many micro-batches as there are stages go through one
+ * piece after the other. */
 static int64_t pass_of(const struct compiler *c, int64_t i, int backward, int *piece)
 {
     const int64_t stages = c->stages, group = stages * c->count_of_pieces;
@@ -558,9 +558,9 @@ static int waits(const struct compiler *c)
     return is_first_stage(c) && c->config.tied;
 }
 
-/* Chooses the array of dx for backward pass number i: one of two, since one is sent while the next
- * one is computed; or, if the embedding waits for it, one of a leaf's, which come before these two.
- */
+/* Chooses the array of dx for backward pass number i. Two arrays are used in turn, since one is
+ * sent while the next is computed. If the embedding waits (`waits`), a leaf's micro-batches have an
+ * array each, before these two. */
 static void choose_dx(struct compiler *c, int64_t i)
 {
     const int64_t leaf = waits(c) ? leaf_size(c) : 0;
@@ -692,8 +692,8 @@ static int layers_of_piece(const struct step_config *c, int stage, int k)
     return (int)((n - last) * (k + 1) / (pieces - 1) - (n - last) * k / (pieces - 1));
 }
 
-/* Sets the owners of the blocks and the layers of this stage's pieces. The layers are those of the
- * first pieces of all stages, then those of the second ones, and so on. */
+/* Sets the owners of the blocks and the layers of this stage's pieces. The first layers are divided
+ * among the first pieces of all stages, the next ones among the second pieces, and so on. */
 static void divide_layers(struct compiler *c)
 {
     const struct step_config *config = &c->config;

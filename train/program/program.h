@@ -43,8 +43,8 @@
  * language model training on GPU clusters"). Piece k of stage s is run k S + s of all runs. The
  * last stage sends x of its pieces, but for the last piece, to the first stage. S micro-batches go
  * through one piece after the other, and then the next S. With V pieces, stage s first does the
- * forward passes of 2 (S-1-s) + (V-1) S micro-batches and pieces. The stages wait 1/V of the time,
- * but send V times as much.
+ * forward passes of 2 (S-1-s) + (V-1) S micro-batches and pieces. The stages wait for each other
+ * 1/V as long, but send V times as much.
  *
  * The first stage owns a tied table. The last stage has a copy of the embedding's parameters, which
  * it receives after each update. In a leaf, the head's gradients of the table are added first, on
@@ -115,10 +115,10 @@ int phase_is_transfer(enum phase_kind kind); /* between stages */
 /* The purpose of an array in a phase. */
 enum use_role {
     USE_NONE,
-    USE_W,    /* the block's parameters */
-    USE_TIED, /* the embedding's parameters, in the head */
-    USE_DW,   /* the block's gradients */
-    USE_DTIED,
+    USE_W,      /* the block's parameters */
+    USE_TIED,   /* the embedding's parameters, in the head */
+    USE_DW,     /* the block's gradients */
+    USE_DTIED,  /* the embedding's gradients, in the head */
     USE_MERGED, /* gradients that are added to USE_DW and then dropped */
     USE_SUM,    /* the final sum of the block's gradients, over leaves and ranks */
     USE_M,      /* first moments; USE_V: second moments */
@@ -174,9 +174,9 @@ struct phase {
     struct use uses[PHASE_USES];
 };
 
-/* How often a step moves an array between memory and the file, if the array is kept in the file. Of
- * an array that ranks share, the file has a share: `reads` is how often the whole array is needed,
- * and the others say how often phases and sums read and write the share itself. */
+/* How often a step moves an array between memory and the file, if the array is kept in the file. If
+ * ranks share the array, the file has a share of it. Then `reads` is how often the whole array is
+ * needed, and the others say how often phases and sums read and write the share. */
 struct moves {
     int64_t reads, writes, own_reads, own_writes;
 };
@@ -196,7 +196,7 @@ struct step_config {
     uint64_t seed;      /* for dropout */
     int64_t rise;       /* updates in which the rates of dropout rise from 0; 0: none */
     int leaves;         /* leaves of this rank per step; divides A; 0: 1 */
-    int rounds;         /* rounds of an equal number of leaves; 0: 1 */
+    int rounds;         /* the leaves are summed in this many rounds of equal size; 0: 1 */
     enum recompute recompute;
     int zero;          /* ZeRO stage, 0 to 3 */
     int head;          /* work of the head, as a number of layers; the stages of a pipeline get

@@ -7,8 +7,8 @@ struct message {
     int peer, sends;
 };
 
-/* The times at which one end of the messages of one kind began. A stage exchanges messages of one
- * kind and direction with one other stage only. */
+/* The times at which a stage began to send, or to receive, its messages of one kind. All of these
+ * go to, or come from, the same other stage. */
 struct times {
     double *at;
     size_t count, cap;

@@ -589,9 +589,8 @@ void comm_init(struct comm *c)
         c->size[g] = 1;
 }
 
-/* Returns the number of processes that a launcher has started, 1 without a launcher. Launchers set
- * these variables for each process: Open MPI's mpirun; MPICH, Intel MPI, and srun with PMI;
- * srun. */
+/* Launchers set these variables for each process: Open MPI's mpirun; MPICH, Intel MPI, and srun
+ * with PMI; srun. */
 int comm_launched(void)
 {
     static const char *const names[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",

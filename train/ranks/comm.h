@@ -13,9 +13,9 @@
  * error about a rank that does not respond. Sums are added in a fixed order (reduce.h), so all
  * members get the same bits.
  *
- * Between devices, operations may run directly (comm_join_devices). Then the device works on them,
- * in a queue of its own, and the thread only watches it. comm_end lets the device wait, and not the
- * caller.
+ * Operations may also run directly between GPUs (comm_join_devices). The GPU then does them in a
+ * queue of its own, and the thread only watches it. comm_end makes the GPU wait for the end of the
+ * operation, and not the caller.
  *
  * When a rank has died, or waits longer than the time limit, no rank can go on: the error is
  * printed and the processes of all ranks end with status 1. So the operations here return no
@@ -48,10 +48,10 @@ enum comm_group {
 
 struct comm_counts {
     int64_t operations; /* operations on large arrays */
-    uint64_t bytes;     /* bytes that this rank sent in them */
-    uint64_t direct;    /* those of them that went from device to device */
-    double seconds;     /* seconds that the others took */
-    double waited;      /* seconds of waiting for those in comm_end */
+    uint64_t bytes;     /* bytes that this rank sent in these operations */
+    uint64_t direct;    /* those of the bytes that went from device to device */
+    double seconds;     /* duration of the operations that were not direct */
+    double waited;      /* the part of it that comm_end waited */
 };
 
 struct comm {
@@ -105,7 +105,7 @@ enum comm_way { COMM_AUTO, COMM_DIRECT, COMM_STAGED };
 int comm_join_devices(struct comm *c, struct ops *o, enum comm_way way, struct buf *said);
 /* Waits for all operations. Call it before ops_free. */
 void comm_leave_devices(struct comm *c);
-int comm_local(const struct comm *c); /* number of lower ranks on this rank's host */
+int comm_local(const struct comm *c); /* returns the number of lower ranks on the same host */
 
 int comm_is_first(const struct comm *c);               /* 1 in the process that logs and saves */
 const char *comm_host(const struct comm *c, int rank); /* the name of its host; borrowed */

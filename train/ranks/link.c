@@ -194,8 +194,8 @@ struct waiting {
     void *ctx;
 };
 
-/* Returns 1 if there is something to wait for, 0 if not, or -1 with an error. Sets *moved to 1 if
- * there is less of it than before. */
+/* Returns 1 if w is not done yet, 0 if it is, or -1 with an error. Sets *moved to 1 if this call
+ * completed a request, else to 0. */
 static int is_open(struct link *l, const struct waiting *w, int *moved)
 {
     *moved = 0;

@@ -65,14 +65,14 @@ int link_receive(struct link *l, struct link_request *r, int from, int tag, void
 /* Waits until all n requests are done. Returns 0, or -1 with an error. */
 int link_wait(struct link *l, struct link_request *requests, int n);
 
-/* Takes memory from malloc whose requests were perhaps not all done when link_wait failed: the
- * transport may use it until it is closed. link_close frees it. */
+/* Takes over memory from malloc after link_wait failed for requests that use it: the transport may
+ * use it until it is closed. link_close frees it. */
 void link_keep(struct link *l, void *memory);
 
-/* Waits until reached(ctx) returns 1; 0 is not yet, -1 an error. Answers questions and keeps to the
- * time limit, as link_wait does, for work that ranks do together without the transport. The ranks
- * peers[n] are named if it takes too long; without peers there is no limit. Returns 0, or -1 with
- * an error. */
+/* Waits until reached(ctx) returns 1 (0: not yet, -1: error), for work that ranks do together
+ * without the transport. Answers questions meanwhile, as link_wait does, and has the same time
+ * limit. The error about it names the ranks peers[n]; without peers there is no limit. Returns 0,
+ * or -1 with an error. */
 int link_watch(struct link *l, const int *peers, int n, int (*reached)(void *ctx), void *ctx);
 
 /* Answers the other ranks that have asked what this rank is doing, if any. Returns 0, or -1 with an

@@ -67,8 +67,9 @@ static void add_piece(enum reduce_op op, float *to, const float *const *in, cons
 
 /* ---- scatter --------------------------------------------------------------------------------- */
 
-/* A scatter of a level in progress. q is a number in the level. Piece p of share q begins at
- * element p * piece of the share. Up to FLIGHT pieces are being sent at a time. */
+/* A scatter in progress in one level of the group (ops_exchange.h). q is a number in the level.
+ * Piece p of share q begins at element p * piece of the share. Up to FLIGHT pieces are being sent
+ * at a time. */
 struct scatter {
     struct link *l;
     const int *members;
@@ -172,7 +173,7 @@ uint64_t reduce_room_bytes(int size)
     return FLIGHT * (uint64_t)size * (uint64_t)piece_for(size) * sizeof(float);
 }
 
-/* The scatter that s describes. */
+/* Does the scatter that s describes. Returns 0, or -1 with an error. */
 static int scatter_level(struct scatter s)
 {
     const size_t size = (size_t)s.g.size;
@@ -267,7 +268,7 @@ int reduce_collect(struct link *l, const struct reduce_group *g, void *all, cons
                    size_t bytes)
 {
     const int size = g->size, rank = g->rank;
-    char *got = mem_alloc((size_t)size * bytes); /* of this member and those after it */
+    char *got = mem_alloc((size_t)size * bytes); /* `mine` of this member and those after it */
     int result = 0;
     memcpy(got, mine, bytes);
     for (int n = 1; n < size && !result; n *= 2) {

@@ -7,11 +7,11 @@
  * sum is one tree over the items of all members, and the division among members does not change it.
  *
  * An array is cut into one share for each member: share q is elements bounds[q] to bounds[q+1] - 1.
- * After a scatter, member q has the sum in share q. After a gather, each member has all shares.
- * Both send (size-1)/size of the array, which is the minimum (Thakur, Rabenseifner, Gropp 2005,
- * "Optimization of collective communication operations in MPICH", section 4), and by the levels of
- * ops_exchange.h a host sends (hosts-1)/hosts of it. Arrays are sent in pieces, so that one piece
- * is added while the next one is on its way.
+ * After a scatter, member q has the sum in share q. After a gather, each member has all shares. In
+ * both, a member sends (size-1)/size of the array, which is the minimum (Thakur, Rabenseifner,
+ * Gropp 2005, "Optimization of collective communication operations in MPICH", section 4). They work
+ * level by level (ops_exchange.h), so a host sends (hosts-1)/hosts of the array to other hosts.
+ * Arrays are sent in pieces, so that one piece is added while the next one is on its way.
  *
  * Functions return -1 with an error, as those of link.h do. Tested by
  * tests/unit/train/ranks/test_comm.c and tests/parallel/run.
@@ -26,9 +26,9 @@ struct reduce_group {
     const int *members; /* [size]: numbers of the members in the link */
 };
 
-/* For the sum of items as a binary tree with a stack: returns how often the two topmost entries of
- * the stack are replaced by their sum after item k (from 0) was pushed. last: 1 if no item follows,
- * so that only one entry may remain. */
+/* Returns how often the two topmost entries of a stack are replaced by their sum after item k (from
+ * 0) was pushed, so that the items are summed as a binary tree. last 1: no item follows, and one
+ * entry must remain. */
 int reduce_merges(int64_t k, int last);
 
 enum reduce_op { REDUCE_SUM, REDUCE_MAX };

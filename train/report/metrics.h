@@ -76,7 +76,7 @@ struct metrics {
     struct event_writer events;
     const struct model_part *parts;         /* borrowed */
     int part_count;                         /* 0 if the parts have no names */
-    struct model_part found[METRICS_PARTS]; /* of a run that was read: `parts` */
+    struct model_part found[METRICS_PARTS]; /* the parts of a run that metrics_read has read */
 };
 
 /* Opens the files in folder `dir` to continue after step `step`. Points of later steps are removed

@@ -16,7 +16,7 @@ int64_t origin_now(void);
  * tells them. */
 void origin_add_machine(struct kv *facts);
 
-/* Puts the facts at the beginning of the file `path`, a config.yaml of the runs before, in front of
+/* Puts the facts of earlier runs, which are at the beginning of the config.yaml `path`, in front of
  * *facts, those of the run that goes on after step `step`. If the file has none, or is not there,
  * *facts stays as it is. Returns 0, or -1 with an error. */
 int origin_resume(struct kv *facts, const char *path, int64_t step);

@@ -38,7 +38,7 @@ static double *smooth(const struct metrics *m)
     return out;
 }
 
-/* Marks the points [from, to) that the page shows of an interval. */
+/* Marks those of the points [from, to), an interval, that the page shows. */
 static void choose(const struct metrics *m, size_t from, size_t to, unsigned char *chosen)
 {
     const struct metrics_point *p = m->points;

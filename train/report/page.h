@@ -3,8 +3,8 @@
  *
  * The page needs no other file. It is page.html of this folder, whose scripts draw the curves, with
  * the data of the runs in JSON: summary, points, configuration. Of many points only some are kept:
- * from each interval, those with the least and the greatest loss and gradient norm, so no spike is
- * lost. So are up to a few hundred validations.
+ * from each interval, those with the least and the greatest loss, the greatest gradient norm and
+ * the lowest validation loss. So no spike is lost.
  */
 #pragma once
 

@@ -5,7 +5,7 @@
 
 enum { SIDE = 1024, ROUNDS = 20 };
 static const int64_t FAR = 1 << 26, /* floats, more than any cache of a processor holds */
-    MEMORY = (int64_t)2 << 30;      /* free bytes of a device that can hold 4 * FAR floats */
+    MEMORY = (int64_t)2 << 30;      /* free bytes that a device needs to hold 4 * FAR floats */
 
 /* Seconds after which a measurement is not repeated. On a busy machine, or one without bf16
  * products, the repetitions took longer than the training. */
@@ -19,7 +19,7 @@ struct limits {
     double bytes;    /* bytes per second */
 };
 
-/* a: `count` floats. Operands have the type that products in this precision round to. */
+/* Returns the best FLOP/s of a matrix product; `a` has `count` floats for its operands. */
 static double best_product(struct ops *o, enum ops_type precision, struct ops_array a,
                            int64_t count)
 {

@@ -11,9 +11,9 @@
 #include "model/compute/ops.h"
 #include "train/report/metrics.h"
 
-/* Moves `sign` times the seconds that the trace has so far of kernels and of waiting from
- * seconds[TIME_OTHER] to their kinds. Called with -1 before and with 1 after some work, it divides
- * the time of that work. */
+/* Divides the time of some work among the kinds of seconds[]: call it with sign -1 before the work
+ * and with 1 after it. Moves `sign` times the seconds of kernels and of waiting that the trace has
+ * so far from seconds[TIME_OTHER] to their kinds. */
 void profile_add(double *seconds, double sign);
 
 /* Prints the time of each kernel and phase on stderr and writes the trace to `path`. `precision` is

@@ -47,6 +47,6 @@ int batches_next(struct batches *b, struct step_batch *out);
  * Returns 0, or -1 with an error. */
 int batches_draw(const struct samples *s, uint64_t key, uint64_t k, struct sequences *out);
 
-/* Returns the place of i (below n) in the pseudo-random permutation of [0, n) that `key`
+/* Returns the position of i (below n) in the pseudo-random permutation of [0, n) that `key`
  * selects. */
 uint64_t batches_permute(uint64_t key, uint64_t i, uint64_t n);

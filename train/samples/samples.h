@@ -11,8 +11,8 @@
 #include "model/network/model.h"
 #include "tokenizer/tokenizer.h"
 
-/* What sequences have: ids and labels; or also the arrays of encoders; or also the lengths of the
- * documents into which they are divided. */
+/* The arrays that sequences have: ids and labels; or also those of encoders; or also the lengths of
+ * the documents into which sequences are divided. */
 enum sequences_kind { SEQUENCES_PLAIN, SEQUENCES_ENCODER, SEQUENCES_DOCUMENTS };
 
 /* A buffer for up to `room` sequences of T tokens. `count` of them are filled. */
@@ -80,8 +80,8 @@ struct samples {
 
 /* The settings of a reader. */
 struct samples_config {
-    int64_t T;           /* most tokens in a sequence; 0: as many as the data has, */
-    int64_t longest;     /* but at most this; also used if the data has no length */
+    int64_t T;           /* most tokens in a sequence; 0: as many as the data has */
+    int64_t longest;     /* with T 0: at most this many, and this many if the data has no length */
     int64_t mask_tokens; /* most masked tokens in a sequence (BERT); 0: as the data has */
     uint64_t seed;       /* seed of generated samples */
     int64_t vocabulary;  /* size of the vocabulary of generated samples */

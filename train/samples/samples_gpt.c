@@ -17,7 +17,7 @@ struct gpt_samples {
 
 _Static_assert((int)DATASET_IGNORE == (int)MODEL_IGNORE, "one number marks a token without label");
 
-/* Reads a row. Its T + 1 ids end with the last label, which the next row will overwrite. */
+/* Adds sample i to *out as a row. The next row overwrites its id T + 1, which is only a label. */
 static int read_shards(const struct samples *s, uint64_t i, struct sequences *out)
 {
     const struct gpt_samples *g = (const struct gpt_samples *)s;

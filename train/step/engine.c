@@ -60,7 +60,7 @@ void engine_open(struct engine *e, const struct step_config *config, const struc
     e->late = mem_zalloc((size_t)m->tensors.blocks, sizeof *e->late);
     e->inputs = mem_zalloc((size_t)p->micros, sizeof *e->inputs);
     e->scores.losses = ops_buffer(o, OPS_F32, most_labels(config));
-    if (m->part[0].name) /* of all next tokens, finding the correct ones would cost too much time */
+    if (m->part[0].name) /* a GPT has too many labels to find the correct predictions */
         e->scores.correct = ops_buffer(o, OPS_U8, most_labels(config));
     e->sums = ops_buffer(o, OPS_F64, config->A * SUMS);
 }
@@ -378,7 +378,7 @@ static void run_phase(struct pass *s, const struct program *p, int64_t n)
         store_end(store, &f->uses[i]);
 }
 
-/* Updates a block if its update waits. */
+/* Updates a block if its update was postponed. */
 static void update_late(struct engine *e, int block)
 {
     struct pass s = { .e = e, .update = &e->update };
@@ -490,9 +490,9 @@ double engine_norm(const struct engine *e)
     return sqrt(sharing_squares(&e->sharing));
 }
 
-/* Brings the updated parameters of a tied table from the first stage of a pipeline to the last. If
- * ranks share the parameters, each brings its share. A share may be gathered at any time after
- * this, so it waits for the share. */
+/* Sends the updated parameters of a tied table from the first stage of a pipeline to the last. If
+ * ranks share the parameters, each sends its share, and waits until it has arrived, because it may
+ * be gathered at any time afterwards. */
 static void exchange_table(struct engine *e)
 {
     struct pass s = { .e = e };

@@ -7,7 +7,7 @@
  *
  * The gradients of layers and head have the same bits for any group size G. The gradients of a
  * table that embedding and head share are the same sum, but added in another order. A pipeline
- * gives the bits of one rank; if embedding and head share a table, those of one rank whose group is
+ * gives the same bits as one rank; if embedding and head share a table, as one rank whose group is
  * a whole leaf. A recomputed forward pass gives the same bits as the first one, because dropout
  * uses counters and activations are rounded to the same type; so the gradients are the same, too.
  */
@@ -77,10 +77,10 @@ void engine_open(struct engine *e, const struct step_config *config, const struc
                  const struct model *m, struct ops *o, struct store *s, struct comm *c);
 void engine_close(struct engine *e); /* fine on a zeroed struct */
 
-/* Counts the labels of the next step's batch, and lists its words, over all ranks, which
- * engine_step must know. Without this call engine_step does it. Called before engine_update, it
- * spares engine_step an exchange that would wait for all parameters which engine_update is still
- * gathering, and engine_update gathers the rows of these words first (word_table.h). */
+/* Counts the labels of the next step's batch over all ranks, and lists its words. engine_step needs
+ * both, and calls this itself if the caller has not. It is better called before engine_update: then
+ * engine_step has no exchange that waits for the parameters that engine_update gathers, and
+ * engine_update gathers the rows of these words first (word_table.h). */
 void engine_count(struct engine *e, const struct step_batch *batch);
 
 /* Computes the gradients of step `step` (from 0) and puts them into the store in place of the old
@@ -106,9 +106,9 @@ void engine_update(struct engine *e, const struct optimizer *a, double norm, dou
 void engine_settle(struct engine *e);
 
 /* Computes the score of micro-batch `b` without dropout and adds it to *score. b->B must be at most
- * config.most unless the sequences are joined. All stages of a pipeline must call it, with the same
- * batch; only the last one adds to *score. A stage does not wait for the next one to finish, so all
- * stages work at the same time if the calls follow each other. */
+ * config.most unless b->joined is 1. All stages of a pipeline must call it, with the same batch;
+ * only the last one adds to *score. A stage does not wait for the next one to finish, so all stages
+ * work at the same time if the calls follow each other. */
 void engine_evaluate(struct engine *e, const struct batch *b, struct engine_score *score);
 /* Replaces *s on all stages of a pipeline by that of the last stage, which alone knows the score.
  * All stages must call it. */

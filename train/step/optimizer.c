@@ -15,7 +15,7 @@ enum {
     CHUNK = 1 << 17
 }; /* elements of bf16 arrays converted to f32 at a time; they fit in a cache */
 
-/* Returns the update for one tensor. Muon is for the matrices inside layers. It is not for
+/* Returns the optimizer for one tensor. Muon is for the matrices inside layers. It is not for
  * embedding tables, whose rows are independent of each other. */
 static enum optimizer_kind kind_for(enum optimizer_kind kind, const struct tensor_table *t,
                                     const struct tensor *row)
@@ -104,7 +104,7 @@ double optimizer_clip_factor(const struct optimizer *a, double norm)
     return norm > longest ? longest / norm : 1;
 }
 
-/* The F32 arrays of one tensor, or of a piece of it. m and v may be no array. */
+/* The F32 arrays of one tensor, or of a piece of it. m and v may be OPS_NONE. */
 struct tensor_state {
     struct ops_array w, g, m, v;
     int64_t n;
@@ -251,7 +251,7 @@ int64_t optimizer_scratch(const struct optimizer *a, const struct tensor_table *
     return most;
 }
 
-/* The kinds of OPS_W, OPS_M, OPS_V. */
+/* The kinds of arrays (program.h) that OPS_W, OPS_M and OPS_V stand for. */
 static const enum store_kind kept_kinds[OPS_STATES] = { STORE_PARAMETERS, STORE_MOMENT1,
                                                         STORE_MOMENT2 };
 
