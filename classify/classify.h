@@ -33,7 +33,7 @@ struct classify_columns {
 enum { CLASSIFY_UNLABELLED = -1 };
 
 struct classify_text {
-    size_t first;    /* of its tokens in ids and types */
+    size_t first;    /* index of its first token in ids and types */
     uint32_t tokens; /* special tokens included */
     int32_t label;   /* a class, 0 for a regression, or CLASSIFY_UNLABELLED */
     float value;     /* of a regression */

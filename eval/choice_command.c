@@ -4,10 +4,10 @@
  *
  * Input: the JSON lines of choices.h. All lines of a file have the same form.
  *
- * The context is encoded alone, and with the choice: the tokens that it has more then belong to the
- * choice. So does white space at the end of the context. If the context is empty, the token
- * that begins a text (framed.h) takes its place. A sequence longer than the model's positions is
- * cut at its beginning.
+ * The context is encoded alone, and with the choice. The tokens that the second encoding has more
+ * are those of the choice, to which white space at the end of the context belongs. If the context
+ * is empty, the token that begins a text (framed.h) takes its place. A sequence longer than the
+ * model's positions is cut at its beginning.
  *
  *     acc       the right choice has the largest sum of log p
  *     acc_norm  it has the largest sum of log p / characters of the choice
@@ -119,8 +119,8 @@ static int pick_examples(struct choice *c)
 
 /* ---- windows -------------------------------------------------------------------------------- */
 
-/* Appends the ids of head and context, and those that these have more with the ending, to g->ids.
- * Sets *from to the index in g->ids of the ending's first id. */
+/* Appends the ids of head and context to g->ids, and those that follow them if the ending is
+ * encoded, too. Sets *from to the index in g->ids of the ending's first id. */
 static int encode_option(struct items *g, const struct buf *head, const struct choices_option *o,
                          size_t *from)
 {

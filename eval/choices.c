@@ -436,9 +436,8 @@ static int unknown_form(const struct source *q, int rank)
     return -1;
 }
 
-/* Sets *form to the one form that an object can have: it has all keys of the form and no others, as
- * the similar form of another data set does. If keys are missing, but only one form has those that
- * are there, that form is set, whose error then names what is missing. */
+/* Sets *form to the only form whose keys include all those of the object. If the form needs others,
+ * too, its error will name them. Returns 0, or -1 with an error if no form fits, or several do. */
 static int find_form(enum choices_form *form, const struct js *root, const char *name)
 {
     int best = 0, equal = 0;

@@ -17,13 +17,13 @@
  * examples with their right answers, and the question:
  *
  *     multiple_choice     query, choices [..], gold
- *                         right: the mean loss of the tokens that differ is least for choice `gold`
+ *                         right: choice `gold` has the least mean loss, over the tokens after
+ *                         the common beginning of all choices' prompts
  *     schema              context_options [..], continuation, gold
- *                         right: that of the tokens that the contexts' ends share is, for context
- *                         `gold`
+ *                         right: context `gold` has the least mean loss, over the tokens of the
+ *                         common end of all contexts' prompts
  *     language_modeling   context, continuation
- *                         right: each token that the question has more with its continuation than
- *                         without it is the most probable one
+ *                         right: each token of the continuation is the model's most probable one
  *
  * Examples of question i, counted from 0, are Random(1234 + i).sample(others, k) in Python. Text
  * that is longer than the model's positions is cut at its beginning.
@@ -70,7 +70,7 @@ static void pick_examples(struct core *c, uint32_t index)
         c->picks[i] += c->picks[i] >= index;
 }
 
-/* Appends prompt `option` of a question, with the text after the delimiter or without it. */
+/* Appends prompt `option` of a question; the text after the delimiter only if `answer` is 1. */
 static void add_prompt(const struct core *c, const struct js *item, size_t option, int answer,
                        struct buf *out)
 {
@@ -162,7 +162,7 @@ static int add_options(struct items *g, struct sequences *s, const struct js *it
     return result;
 }
 
-/* Makes two sequences: without the continuation and white space at the ends, and with it. */
+/* Makes two sequences: the prompt without its continuation, stripped, and the whole prompt. */
 static int add_continuation(struct items *g, struct sequences *s, const struct js *item,
                             struct buf *text)
 {
@@ -190,8 +190,9 @@ static int judge_question(struct core *c, uint64_t index, size_t chosen, int rig
     return report_print(&r);
 }
 
-/* Adds the windows of the sequences. Tokens that all options share are not scored, or, of a schema,
- * these alone. An option of which nothing is left has no window; equal contexts have none. */
+/* Adds the windows of the sequences. The tokens after their common beginning are scored, or of a
+ * schema those of their common end. A sequence without such tokens has no window. If all sequences
+ * are equal, there is no window, and the question is judged at once. */
 static int add_windows(struct items *g, const struct sequences *s)
 {
     struct core *c = g->ctx;

@@ -170,7 +170,7 @@ static int read_task(struct core_task *t, const struct yaml *y, size_t i, const 
     return read_kind(t, given[3]) < 0 ? err_in("task %s", t->label) : 0;
 }
 
-/* Sets the baselines of the tasks from the table's row. */
+/* Sets the baseline of the tasks that have the label in column `task` of the table's row. */
 static int take_row(struct core_tasks *t, const struct csv *c, size_t task, size_t baseline)
 {
     size_t n, digits;

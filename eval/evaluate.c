@@ -48,8 +48,8 @@ static int check_stride(struct evaluation *given)
                            (long long)given->stride, (long long)given->length);
 }
 
-/* Returns exp(loss), with loss limited to 700, so that a double can hold it; 20 for the rule
- * `megatron`. */
+/* Returns exp(loss). The loss is limited to 20 for the rule `megatron`, and else to 700, so that a
+ * double can hold the result. */
 static double perplexity(struct evaluation *given, double loss)
 {
     return given->rule == WIKI_MEGATRON ? score_perplexity(loss) : exp(loss < 700 ? loss : 700);

@@ -4,7 +4,7 @@
 #include "common/base/utf8.h"
 #include "unicode/whitespace.h"
 
-/* Windows that are scored together: enough that windows of similar length meet. */
+/* The number of windows that are scored together: enough to find some of similar length. */
 enum { GROUP = 1024 };
 
 struct window *items_add(struct items *g, size_t begin, size_t end, int64_t scored)

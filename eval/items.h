@@ -1,9 +1,9 @@
 /*
  * items.h - scores the items of a file, for example questions, many at a time.
  *
- * A kind of test adds the windows (score.h) of each item; many items are scored together, so that
- * windows of similar length share a batch, and then the kind reads their results. Where an item is
- * a line of a file, items_score does all of it.
+ * The caller adds the windows (score.h) of each item. Many items are scored together, so that
+ * windows of similar length share a batch. Then the caller's `judge` reads their results. If each
+ * item is a line of a file, items_score does all of this.
  */
 #pragma once
 
@@ -17,14 +17,14 @@ struct items {
      * with an error. */
     int (*judge)(void *ctx, const struct window *w, size_t n);
     void *ctx;
-    /* A kind appends the tokens of its windows here, and may set ids.count back. */
+    /* The caller appends the tokens of an item's windows here, and may remove them again. */
     struct ids ids;
     struct window *windows; /* their `each` is set before `judge` is called */
     size_t *begins;         /* for each window, the index of its first token in ids */
     size_t count, windows_cap, begins_cap;
     float *losses; /* for each token in ids, its loss if a window scores it */
     size_t losses_cap;
-    uint64_t item; /* the number of the item that is added: of its line, from 1 */
+    uint64_t item; /* number of the item to be added; items_score sets the line's number, from 1 */
 };
 #define ITEMS_INIT(scorer, judge, ctx)                                                             \
     {                                                                                              \
@@ -50,8 +50,8 @@ typedef int (*items_add_line)(struct items *g, const char *line, size_t n, const
  * number of items that are scored, or -1 with an error. */
 int64_t items_add_lines(struct items *g, struct input *in, items_add_line add);
 
-/* Does so for `path` ("-": stdin), and shows the progress in `unit`, such as "line(s)". scorer
- * NULL: `add` adds no windows. Returns 0, or -1 with an error, also if nothing was added. */
+/* Does the same for the file `path` ("-": stdin), and shows progress in `unit`, such as "line(s)".
+ * scorer NULL: `add` adds no windows. Returns 0, or -1 with an error, also if nothing was added. */
 int items_score(const char *path, const char *unit, struct scorer *scorer, items_add_line add,
                 int (*judge)(void *ctx, const struct window *w, size_t n), void *ctx);
 

@@ -4,7 +4,7 @@
 #include "eval/items.h"
 #include "unicode/whitespace.h"
 
-enum rule { RULE_WORD = 1, RULE_TOKEN = 2, RULE_BOTH = 3 }; /* the mark of a window */
+enum rule { RULE_WORD = 1, RULE_TOKEN = 2, RULE_BOTH = 3 }; /* a window's mark */
 
 struct lambada {
     struct lambada_score *score;

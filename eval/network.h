@@ -40,8 +40,8 @@ struct ops_array network_run(struct network *n, const struct batch *b);
  * tokens. */
 typedef uint32_t network_row(const void *source, size_t i, uint32_t *ids, uint32_t *segments);
 
-/* Runs the rows of an encoder's `source` from `first` on, up to `end`, as many as a batch has room
- * for: padding costs no time. Sets *x to the output of the last layer, and n->lengths to the rows'
+/* Runs rows of `source` through an encoder: from `first` on, before `end`, as many as fit a batch;
+ * padding costs no time. Sets *x to the output of the last layer, and n->lengths to the rows'
  * numbers of tokens. Returns the number of the first row that is not in the batch. */
 size_t network_run_rows(struct network *n, struct ops_array *x, int64_t T, network_row *row,
                         const void *source, size_t first, size_t end);

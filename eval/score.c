@@ -87,7 +87,7 @@ static void run(struct scorer *s, struct window *const *w, size_t B, int64_t T)
         collect(s, w[b], first);
 }
 
-/* Windows of one array: the shorter first, those of one length in their order. */
+/* Compares windows of one array: the shorter comes first, of equal lengths the earlier one. */
 static int by_length(const void *a, const void *b)
 {
     const struct window *x = *(struct window *const *)a, *y = *(struct window *const *)b;

@@ -19,11 +19,11 @@ struct window {
     const uint32_t *ids; /* [count]; borrowed */
     int64_t count;       /* 2 to positions + 1 */
     int64_t scored;      /* 1 to count - 1 */
-    /* [count - 1], borrowed: the next id, or negative where the target is not scored after all;
-     * NULL: all `scored` are. Not with `each`. */
+    /* [count - 1], borrowed: labels[i] is ids[i + 1], or negative if that is not scored after all.
+     * NULL: the last `scored` are scored. Must be NULL if `each` is not. */
     const int32_t *labels;
-    uint64_t item; /* to which it belongs (items.h); score_windows does not use it, nor `mark` */
-    int64_t mark;  /* the caller's own */
+    uint64_t item; /* number of the item (items.h); score_windows uses neither it nor `mark` */
+    int64_t mark;  /* free for the caller */
     float *each;   /* [scored], borrowed: the losses of the scored tokens are put here; or NULL */
 
     double loss, squares; /* results of score_windows */
@@ -36,8 +36,8 @@ struct scorer {
     struct network net; /* net.rows, the most tokens in a batch, bounds the memory */
     uint32_t *ids;      /* this and the following arrays: [net.rows] */
     int32_t *labels;
-    struct ops_scores scores; /* results for the scored tokens, on the device; the next two are */
-    float *losses;            /* their copies in host memory */
+    struct ops_scores scores; /* results for the scored tokens, on the device */
+    float *losses;            /* these and `right`: their copies in host memory */
     unsigned char *right;
 };
 

@@ -80,8 +80,8 @@ int subject_open(struct subject *s, struct network *n, enum model_head head);
 /* Loads the model as a decoder that scores text. Returns 0, or -1 with an error. */
 int subject_load_scorer(struct subject *s);
 
-/* Checks that a given sequence length, 0 if none, is not more than the model's positions. Sets 0
- * to the positions. Returns 0, or -1 with an error. */
+/* Checks that a given sequence length is not more than the model's positions. A length of 0 becomes
+ * the number of positions. Returns 0, or -1 with an error. */
 int subject_set_length(int64_t *length, const struct network *n);
 
 void subject_release(struct subject *s);

@@ -126,7 +126,7 @@ static int64_t ranked(const struct beams *b)
 }
 
 /* Writes the most probable continuations of running beam `parent` to its part of b->continuations.
- * If its logits are not finite, they have a sum that is not finite. */
+ * Their sums are not finite if the beam's logits are not. */
 static void extend(void *ctx, int64_t parent, int thread)
 {
     const struct beams *b = ctx;

@@ -240,9 +240,9 @@ static size_t cuts_of(const struct tokens *t, const struct token *token)
     return count;
 }
 
-/* Sets the scores: 0 for the token of the first merge, -1 for the next one that is not tied with
- * it, and so on; least for tokens that no merge makes. Returns 1 if merging by scores is merging by
- * the list, else 0: all merges of a token must follow each other, and be all the ways to cut it. */
+/* Sets each token's score to minus the rank of its first merge (ties share one), and lowest if no
+ * merge makes it. Returns 1 if merging by score gives the same as the list, else 0: each token's
+ * merges must be consecutive, and include every way to cut it into two tokens. */
 static int set_scores(struct tokens *t, const struct js *merges)
 {
     SCOPED(buf) text = BUF_INIT;

@@ -4,7 +4,7 @@
  *
  * byte-level BPE            "gpt2", with the name of the pre-tokenizer
  * BPE with tokens of bytes  "llama": llama.cpp merges two tokens if the joined text is a token, the
- *                           highest score first. Scores are the tokens' places among the merges.
+ *                           highest score first. A score is minus the rank of the first merge.
  * WordPiece                 "bert"
  * Unigram, WordLevel and BPE of characters without tokens of bytes have no keys.
  */

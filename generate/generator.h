@@ -66,8 +66,8 @@ struct generator {
  * afterwards. Returns 0, or -1 with an error. */
 int generator_load(struct generator *g, const char *dir, const char *vocab, const char *device,
                    int threads, enum ops_type weights);
-/* Does so for a model in memory, whose tokenizer has at most its vocabulary: all but *g is
- * borrowed. `blocks` are the arrays of its parameters [m->tensors.blocks]. */
+/* Prepares *g for a model in memory, whose tokenizer has no ids beyond the model's vocabulary.
+ * `blocks` are the arrays of its parameters [m->tensors.blocks]. All but *g is borrowed. */
 void generator_open(struct generator *g, struct tokenizer *t, struct ops *o, const struct model *m,
                     const struct ops_array *blocks);
 /* Returns 1 if the token ends a text, else 0. */

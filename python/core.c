@@ -13,7 +13,7 @@
  */
 enum { LOCKED_BYTES = 1 << 12 };
 
-/* What calls need of other modules. Set once, when the module is imported. */
+/* Objects of other modules that calls need. Set once, when the module is imported. */
 static struct {
     PyObject *error, *memory, *frombuffer, *uint32, *uint64, *int64, *float32, *ndarray, *dtype;
 } the;
@@ -230,7 +230,7 @@ static int out_of_range(const struct numbers *a)
     return -1;
 }
 
-/* Sets an exception, unless there is one that is no TypeError: from the caller's object. */
+/* Sets an exception unless the caller's object raised one that is no TypeError. Returns -1. */
 static int no_numbers(const struct numbers *a)
 {
     if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_TypeError))
@@ -290,7 +290,7 @@ static int64_t element(const Py_buffer *v, int is_signed, Py_ssize_t i)
     }
 }
 
-/* Returns 0, 1 if the elements are not known here, or -1 with an exception. */
+/* Adds a buffer's integers. Returns 0, 1 if their type is unknown, or -1 with an exception. */
 static int add_buffer(struct numbers *a, const Py_buffer *v)
 {
     const char *kind = !v->format ? "I" : *v->format ? strchr("bhilqBHILQ", *v->format) : NULL;
@@ -310,7 +310,7 @@ static int add_buffer(struct numbers *a, const Py_buffer *v)
     return 0;
 }
 
-/* Returns 1 for an array of uint32. Its buffer needs no format, which NumPy would have to write. */
+/* Returns 1 for an array of uint32, else 0. NumPy need not write the format of its buffer. */
 static int is_uint32(PyObject *from)
 {
     OWNED *dtype = Py_IS_TYPE(from, (PyTypeObject *)the.ndarray) ? PyObject_GetAttr(from, the.dtype)
@@ -354,7 +354,7 @@ static int add_numbers(struct numbers *a, PyObject *from)
     return list ? add_list(a, list) : no_numbers(a);
 }
 
-/* Checks that texts of which the last one ends at `end` have no more than `most` of `what`. */
+/* Checks that the last text ends within the `most` bytes or ids; `what` names them in the error. */
 static int check_end(const struct numbers *ends, size_t most, const char *what)
 {
     if (!ends->n || ((const uint64_t *)ends->at)[ends->n - 1] <= most)
