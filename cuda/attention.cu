@@ -60,9 +60,8 @@ EXTERN_C struct attention cuda_attention_of(struct ops *o, struct ops_qkv x,
 
 /* ---- forward ------------------------------------------------------------------------------ */
 
-/* Loads rows from..from+TILE-1 of a head as floats into shared memory, with zeros from row `end`
- * on. Rows there begin HS + 1 apart, so that 32 lanes reading a column use different memory
- * banks. */
+/* Loads rows from..from+TILE-1 of a head as floats into shared memory; rows from `end` on are 0.
+ * Rows there begin HS + 1 apart, so that 32 lanes reading a column use different memory banks. */
 DEVICE void load_tile(float *tile, struct view x, int64_t at, int64_t ld, int HS, int64_t from,
                       int64_t end)
 {
@@ -87,8 +86,8 @@ DEVICE float dot(const float *x, const float *y, int n)
     return sum;
 }
 
-/* Adds to y the sum over r of: the `weight` of lane r times row r of the tile. Each lane has the
- * columns lane, lane + 32, ... of y. */
+/* Adds to y the sum of the tile's rows, each times a weight: row r times the `weight` of lane r.
+ * Each lane has the columns lane, lane + 32, ... of y. */
 DEVICE void add_weighted(float *y, float weight, const float *tile, int HS)
 {
     const int lane = threadIdx.x % WARP;
@@ -168,7 +167,7 @@ EXTERN_C void cuda_attention_fwd(struct ops *o, struct ops_array y, struct ops_a
 
 /* ---- backward ----------------------------------------------------------------------------- */
 
-/* Each warp computes one query of a head. */
+/* Computes the dot product of the rows of dy and y of a head, in one warp for each query. */
 KERNEL(attend_dots, attention, THREADS)
 {
     const int lane = threadIdx.x % WARP;
@@ -218,7 +217,7 @@ KERNEL(attend_bwd_queries, attention, THREADS)
         put_row(a.dq, h.q + q * a.ldq, dq, 1, HS);
 }
 
-/* Each warp computes one key of a key head. */
+/* Computes dk and dv, in one warp for each key of a key head. */
 KERNEL(attend_bwd_keys, attention, THREADS)
 {
     SHARED(float, queries);
@@ -260,8 +259,8 @@ KERNEL(attend_bwd_keys, attention, THREADS)
     }
 }
 
-/* Sums the columns of the gradients d of `rows` rows with C queries and K keys: in one call if they
- * are adjacent in memory, and so are their sums. */
+/* Sums the columns of the gradients d.q[rows,C], d.k[rows,K] and d.v[rows,K]: in one call if the
+ * gradients are adjacent in memory, and their sums are, too. */
 static void sum_columns(struct ops *o, const struct ops_gradient *sums, struct ops_qkv d,
                         int64_t rows, int64_t C, int64_t K)
 {
@@ -276,7 +275,9 @@ static void sum_columns(struct ops *o, const struct ops_gradient *sums, struct o
     cuda_column_sums(o, sums[2], d.v, d.ldk, rows, K);
 }
 
-/* As attention_bwd on tensor cores, whose blocks sum the columns of their rows. */
+/* Computes the backward on tensor cores. Each block of queries or keys sums the columns of its
+ * rows, and these sums are added. some 1: sequences have different lengths, so some blocks have no
+ * rows. Returns 0 if the tensor core kernels do not support the head size, else 1. */
 static int run_bwd_mma(struct ops *o, struct attention a, const struct ops_gradient *sums, int some)
 {
     const int64_t C = a.NH * a.HS, K = a.KV * a.HS, ld = C + 2 * K;
@@ -321,8 +322,8 @@ EXTERN_C void cuda_attention_bwd(struct ops *o, struct ops_qkv dx, const struct 
 
 /* ---- with a cache ------------------------------------------------------------------------- */
 
-/* For few queries over many keys: each warp computes 32 keys, a piece, for one query, so that the
- * whole device is used. attend_join then joins the pieces in order. The arguments do not depend on
+/* For few queries over many keys. So that the whole device is used, a warp computes 32 keys, a
+ * piece, for one query; attend_join then joins the pieces in order. The arguments do not depend on
  * the lengths of the texts, which are in `pasts` (ops_repeat). */
 struct cached {
     struct view q, k, v, y;        /* of the new positions; rows begin ldq, ldk or ldy apart */
@@ -335,7 +336,7 @@ struct cached {
     float *parts; /* results of the pieces: [queries, pieces, HS + 2]: y, maximum and sum */
 };
 
-/* Returns the keys or the values, which are at `at`, of the layer. */
+/* Returns the layer's part of `at`, the cached keys or values of a text. */
 DEVICE struct view past_view(const struct cached *a, const struct cuda_past *past, char *at)
 {
     const int64_t C = a->KV * a->HS;
@@ -360,7 +361,7 @@ KERNEL(append_past, cached, THREADS)
          get8(blockIdx.y ? a.v : a.k, row * a.ldk + i, C - i));
 }
 
-/* One query of one head of a text: number `number` of them, in the order [B,NH,N]. */
+/* One query of one head of a text. query_of numbers all queries in the order [B,NH,N]. */
 struct query {
     const struct cuda_past *past;
     int64_t q, k, y; /* first elements; k: in the rows of the cache */
@@ -417,7 +418,8 @@ DEVICE void piece_of(float *y, float *max, float *sum, const struct cached *a,
     }
 }
 
-/* blockIdx.x is the number of the query; blocks of pieces beyond the text do nothing. */
+/* Computes the pieces of query number blockIdx.x, one in each warp. Blocks of pieces beyond the
+ * text do nothing. */
 KERNEL(attend_piece, cached, THREADS)
 {
     SHARED(float, query);
@@ -496,8 +498,7 @@ static void run_pieces(struct ops *o, struct ops_array y, const struct ops_past 
     LAUNCH(o, attend_join, queries, 1, WARP, 0, a);
 }
 
-/* Computes the attention of one sequence, whose first key and value of the layer are at keys and
- * values. */
+/* Computes the attention of one sequence. keys and values: its first ones of the layer. */
 static void attend_past(struct ops *o, struct ops_array y, struct ops_array keys,
                         struct ops_array values, int64_t past, struct ops_qkv x,
                         const struct ops_attention *p)

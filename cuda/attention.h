@@ -1,5 +1,6 @@
 /*
- * attention.h - shared by the attention kernels: the position of a sequence's head in the arrays.
+ * attention.h - the arguments of the attention kernels, and where each head of each sequence lies
+ * in the arrays.
  */
 #pragma once
 
@@ -9,26 +10,25 @@ enum { MMA_ROWS = 64 }; /* queries or keys of a block of attention_mma.cu */
 
 struct attention {
     struct view q, k, v, y, dy, dq, dk, dv; /* rows begin ldq, ldk or ldy apart */
-    /* [N*NH], one sequence after another: the log of each softmax's sum, and the dot products of
-     * the rows of dy and y */
+    /* For each sequence [NH,rows]: the log of each softmax's sum, and the dot product of each
+     * head's rows of dy and y. */
     float *lse, *dots;
     /* [B * blocks of a sequence, (NH + 2 KV) * HS], or NULL: sums of the columns of dq, dk and dv
      * over the rows of a block. Those of blocks beyond the end of a sequence are not set. */
     float *parts;
-    const int64_t *sequences;          /* [B,2]: first row and number of rows of each
-                                        * sequence */
+    const int64_t *sequences;          /* [B,2]: first row and number of rows of each */
     int64_t ldq, ldk, ldy, B, longest; /* longest: number of rows of the longest sequence */
     int64_t past;                      /* number of cached keys before the first query's own key */
     int64_t from;                      /* number of the head whose blocks have blockIdx.y 0 */
     int64_t NH, KV, HS;
-    int64_t first_head, all_heads; /* offset and number of heads in the dropout mask */
+    int64_t first_head, all_heads; /* as in struct ops_attention */
     float scale;
     int causal;
     int apart; /* 1: each sequence has a dropout mask of its own */
     struct mask mask;
 };
 
-/* Returns the attention a of x in the form that kernels take. Arrays of outputs are not set. */
+/* Returns the kernels' arguments for the attention `a` of x. Does not set the arrays of results. */
 EXTERN_C struct attention cuda_attention_of(struct ops *o, struct ops_qkv x,
                                             const struct ops_attention *a);
 /* Run attention on tensor cores, for products in bf16. Return 1, or 0 without doing anything if the
@@ -36,8 +36,8 @@ EXTERN_C struct attention cuda_attention_of(struct ops *o, struct ops_qkv x,
 EXTERN_C int cuda_attention_fwd_mma(struct ops *o, const struct attention *a);
 EXTERN_C int cuda_attention_bwd_mma(struct ops *o, const struct attention *a);
 
-/* Runs a kernel with x blocks for each of the heads 0..heads-1, in several launches if these are
- * more heads than a grid has rows. */
+/* Runs a kernel with x blocks for each of the heads 0..heads-1. Takes several launches if there are
+ * more heads than rows in a grid. */
 #define LAUNCH_HEADS(o, name, x, heads, bytes, a)                                                  \
     for ((a).from = 0; (a).from < (heads); (a).from += GRID_ROWS)                                  \
     LAUNCH(o, name, x, least((heads) - (a).from, GRID_ROWS), THREADS, bytes, a)
@@ -68,8 +68,8 @@ DEVICE struct head head_of(const struct attention *a, int64_t number)
     return h;
 }
 
-/* Returns where the sums of the block's rows go, for head number `head` of sequence b. The heads
- * are those of dq, dk and dv. */
+/* Returns where this block stores the column sums of its rows (a->parts), for sequence b. `head`
+ * counts the heads of dq, then those of dk, then those of dv. */
 DEVICE float *part_of(const struct attention *a, int64_t b, int64_t head)
 {
     return a->parts + ((b * gridDim.x + blockIdx.x) * (a->NH + 2 * a->KV) + head) * a->HS;
@@ -81,8 +81,8 @@ DEVICE int64_t visible_to(const struct attention *a, const struct head *h, int64
     return q >= h->queries ? 0 : a->causal ? a->past + q + 1 : h->keys;
 }
 
-/* Returns the index of the pair (q, k) in the dropout mask. Each query has an even number of mask
- * elements. */
+/* Returns the index of the pair (q, k) in the dropout mask. Each query has an even number of
+ * them. */
 DEVICE uint64_t mask_index(const struct head *h, int64_t q, int64_t k)
 {
     return (uint64_t)((h->index * h->queries + q) * ((h->keys + 1) / 2 * 2) + k);

@@ -12,16 +12,16 @@
  * addresses of arrays are device addresses: the host may do arithmetic with them, but must not read
  * or write there.
  *
- * A step of generation is recorded when it comes for the second time in one shape (ops_repeat), and
- * repeated from then on by one launch of a CUDA graph. What differs from token to token is in
- * device memory: the tokens and their places, and the table of the texts' keys and values (struct
- * cuda_past). While a step is recorded, nothing runs; device memory cannot be allocated or freed,
- * and nothing can be copied from or to the host. If a function must do that, it ends the recording
- * (device_unrecord); the step then runs without one, and is recorded when it comes again.
+ * A step of generation (ops_repeat) is recorded as a CUDA graph when it comes for the second time
+ * with the same arguments; from then on one launch repeats it. What differs from token to token is
+ * in device memory: the tokens, their positions, and the table of the texts' keys and values
+ * (struct cuda_past). While a step is recorded, nothing runs; device memory cannot be allocated or
+ * freed, and nothing can be copied from or to the host. If a function must do that, it ends the
+ * recording (device_unrecord); the step then runs without one, and is recorded when it comes again.
  *
  * The kernels also compile as C: tests/emulate runs them on the host, thread by thread, for tests
- * without a GPU. It has libraries in the place of CUDA's runtime, cuBLASLt and NCCL, so that the
- * host's code is the same.
+ * without a GPU. That folder also replaces CUDA's runtime, cuBLASLt and NCCL, so that the host's
+ * code is the same.
  */
 #pragma once
 
@@ -49,10 +49,9 @@ enum cuda_rooms {
     CUDA_ROOMS
 };
 
-/* A small table that the host fills and kernels read. It is uploaded only if it differs from the
- * last one. */
+/* A small table that the host fills and kernels read. It is uploaded only if it has changed. */
 struct cuda_table {
-    char *next, *last; /* the host's: the table being filled, and the copy of the device's */
+    char *next, *last; /* host memory: the table being filled, and a copy of the device's table */
     size_t bytes, room;
 };
 
@@ -66,7 +65,7 @@ struct cuda_past {
 struct cuda_step {
     void (*step)(void *context);
     void *context;
-    int64_t B, room; /* room: the largest of the pasts; grids are made for it */
+    int64_t B, room; /* room: the largest of the pasts' rooms; it sets the size of grids */
     enum ops_type precision;
     void *recording; /* NULL: it has run once, and the next time is recorded */
 };
@@ -81,7 +80,7 @@ struct ops {
     struct cuda_room rooms[CUDA_ROOMS];
     struct cuda_table sequences, pasts;
     struct cuda_step steps[CUDA_STEPS];
-    int next_step, no_recordings; /* next_step: replaced by the next one */
+    int next_step, no_recordings; /* next_step: index of the next new step */
     double angles_base;
     struct ops_stretch angles_stretch;
     int64_t angles_HS, angles_places;
@@ -92,10 +91,9 @@ static inline size_t cuda_bytes(enum ops_type type, int64_t n)
     return (size_t)n * ops_type_bytes(type);
 }
 
-/* Returns the buffer `which` with room for at least n elements. If it grows, its contents are
- * lost. */
+/* Returns the buffer `which` with room for n elements. If it grows, its contents are lost. */
 struct ops_array cuda_room(struct ops *o, enum cuda_rooms which, enum ops_type type, int64_t n);
-/* Returns struct cuda_past [B] on the device. */
+/* Uploads the keys and values of B texts. Returns them as struct cuda_past [B] on the device. */
 struct ops_array cuda_pasts(struct ops *o, const struct ops_past *past, int64_t B);
 int64_t cuda_most_room(const struct ops_past *past, int64_t B); /* the largest room */
 /* Drops all recordings of steps, because memory that they use is freed or changes. */
@@ -117,8 +115,9 @@ void device_free(struct ops *o, char *address, size_t bytes);
 void *device_borrow(struct ops *o, size_t bytes);
 void device_return(struct ops *o, void *borrowed);
 void device_send(struct ops *o, char *to, void *borrowed, size_t bytes);
-int device_is_host(const struct ops *o, const char *address); /* it is in a host buffer */
-/* Functions of the table, described in ops.h and ops_exchange.h. They accept host buffers, too. */
+int device_is_host(const struct ops *o, const char *address); /* 1: a host buffer */
+/* Functions of the back end's table (backend.h), described in ops.h and ops_exchange.h. They accept
+ * host buffers, too. */
 OPS_TYPE(upload) device_upload;
 OPS_TYPE(download) device_download;
 OPS_TYPE(host_buffer) device_host_buffer;
@@ -153,9 +152,9 @@ OPS_EXCHANGES(GROUP_OPERATION)
 int products_open(struct ops *o); /* -1 with an error */
 void products_close(struct ops *o);
 /* Computes C[M,N] = A B + base + bias. A and B have the same type, C has theirs or is F32. base and
- * bias have the type of C and may be OPS_NONE; base may be C. With `inner`, which has C's type and
- * rows, this result goes there, and C is its GELU in the tanh form. Returns 1, or 0 if the library
- * does not have this product. */
+ * bias have the type of C and may be OPS_NONE; base may be C. `inner` is OPS_NONE, or an array with
+ * C's type and rows: it gets this result, and C gets the tanh form of GELU of it. Returns 1, or 0
+ * if the library does not have this product. */
 int products_multiply(struct ops *o, const struct ops_matmul *p, struct ops_array inner);
 
 /* ---- kernels ------------------------------------------------------------------------------ */
@@ -179,18 +178,18 @@ void cuda_copy_rows(struct ops *o, struct ops_array y, struct ops_matrix x, int6
 /* sums.cu */
 /* Sets *sum, F64, to the sum of the squares of x. */
 void cuda_all_squares(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n);
-/* Sets to[n], F32, to the column sums of x[rows,n], whose rows are ld elements apart, or adds them
- * (struct ops_gradient). */
+/* Sets to[n], F32, to the column sums of x[rows,n], or adds them to it (struct ops_gradient). Rows
+ * of x are ld elements apart. */
 void cuda_column_sums(struct ops *o, struct ops_gradient to, struct ops_array x, int64_t ld,
                       int64_t rows, int64_t n);
-/* Sets to[n], F32, to the sum of the rows of parts[count,n], which are ld elements apart, or adds
- * it. Adds the rows in order. */
+/* Sets to[n], F32, to the sum of the rows of parts[count,n], or adds it. The rows are ld elements
+ * apart and are added in order. */
 void cuda_add_parts(struct ops *o, struct ops_gradient to, struct ops_array parts, int64_t ld,
                     int64_t count, int64_t n);
 
-/* Sets to[n] to the sums of arrays, or to their largest elements if `most` is 1, as a binary tree
- * (ops_group_reduce). There are `count` arrays: array `own` is to[n] itself, array k begins at
- * element k * ld of `others`. All are F32. */
+/* Sets each element of to[n] to its sum (`most` 1: its maximum) over `count` arrays, joined as a
+ * binary tree (ops_group_reduce). Array `own` is to[n] itself; array k begins at element k * ld of
+ * `others`. All are F32. */
 void cuda_add_tree(struct ops *o, struct ops_array to, struct ops_array others, int64_t ld, int own,
                    int count, int64_t n, int most);
 

@@ -37,7 +37,8 @@ static void check(const char *what, cudaError_t error)
         log_fatal("the GPU failed: %s: %s", what, cudaGetErrorString(error));
 }
 
-/* The runtime remembers "not ready" like an error, and would report it after the next launch. */
+/* Returns 1 if the work before the event is done, else 0. The runtime remembers "not ready" like an
+ * error, and would report it after the next launch, so this clears it. */
 static int is_reached(const char *what, cudaEvent_t event)
 {
     cudaError_t error = cudaEventQuery(event);
@@ -133,7 +134,7 @@ static cudaError_t end_recording(struct device *d, cudaGraph_t *graph)
     return cudaStreamEndCapture(d->queue[OPS_COMPUTE], graph);
 }
 
-/* Forgets the errors of calls that a recording does not allow. Other errors come again. */
+/* Clears errors of calls that a recording does not allow. Other errors are reported again later. */
 int device_unrecord(struct ops *o)
 {
     struct device *d = o->device;
@@ -234,7 +235,7 @@ static void begin_upload(struct ops *o, char *to, const void *from, size_t bytes
     check("a copy to the GPU", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream(o)));
 }
 
-/* The runtime may return before it has read `from`, even if that is not pinned. */
+/* Waits, because the runtime may return before it has read `from`, even if that is not pinned. */
 void device_upload(struct ops *o, struct ops_array to, const void *from, int64_t n)
 {
     begin_upload(o, to.address, from, cuda_bytes(to.type, n));
@@ -302,7 +303,7 @@ void device_after(struct ops *o, enum ops_queue q, const struct ops_mark *m)
     check("an event", cudaStreamWaitEvent(queue_of(o, q), m->event, 0));
 }
 
-/* Each thread has a current device of its own, which is the first one until it is set. */
+/* Sets the current device first: each thread has its own, which is number 0 until it is set. */
 int device_reached(struct ops *o, const struct ops_mark *m)
 {
     check("choosing the device", cudaSetDevice(((struct device *)o->device)->number));

@@ -29,8 +29,8 @@ static inline struct map map_of(struct ops_array y, struct ops_array x, int64_t 
     return m;
 }
 
-/* A kernel that sets numbers y of the array `to` to an expression of y and of x, from the array
- * `from`. */
+/* Defines a kernel that replaces each number y of the array `to` by an expression of y and of x,
+ * the number of the array `from`. */
 #define EIGHT(name, to, from, expression)                                                          \
     KERNEL(name, map, THREADS)                                                                     \
     {                                                                                              \
@@ -118,8 +118,7 @@ DEVICE float activation(int f, float x, float *slope)
     }
 }
 
-/* A kernel that runs a function with the activation as a constant, so that it is not selected for
- * each number. */
+/* Defines a kernel that calls `run` with the activation as a constant, selected once. */
 #define WITH_ACTIVATION(name, run)                                                                 \
     KERNEL(name, map, THREADS)                                                                     \
     {                                                                                              \
@@ -153,7 +152,7 @@ EXTERN_C void cuda_activation_fwd(struct ops *o, enum ops_activation f, struct o
     RUN(o, activation_fwd, m);
 }
 
-/* Reads all inputs before it writes, because outputs may be the same arrays as inputs. */
+/* Computes dx and y. Reads all inputs before it writes, because outputs may be the same arrays. */
 DEVICE void activate_bwd(const struct map *a, const int f)
 {
     const int64_t i = FIRST, n = a->n - i;
@@ -171,8 +170,8 @@ DEVICE void activate_bwd(const struct map *a, const int f)
 
 WITH_ACTIVATION(activation_bwd, activate_bwd)
 
-/* The same with the sums of the columns of dx, as it is stored. All arrays are wide, with a
- * multiple of eight columns. A row is read while the one before it is computed. */
+/* Does the same, and sums the columns of dx as it is stored. All arrays are wide, with a multiple
+ * of eight columns. A row is read while the one before it is computed. */
 DEVICE void activate_sums(const struct map *a, const int f)
 {
     SHARED(float, warps);
@@ -327,7 +326,7 @@ DEVICE int64_t place_of(const struct map *a, int64_t i)
     return a->columns ? i / a->columns * a->stride + i % a->columns : i;
 }
 
-/* y = dy + mask * x, where dy is the base. */
+/* Computes y = dy + mask * x, where dy is the base. */
 KERNEL(residual, map, THREADS)
 {
     const int64_t i = FIRST, n = a.n - i;

@@ -62,8 +62,9 @@ static void record(struct ops *o, struct cuda_step *s)
     }
 }
 
-/* The first run of a step is not recorded: it sizes buffers and chooses algorithms of products. The
- * table of caches is uploaded before each run, because a recording cannot copy from the host. */
+/* Does ops_repeat. The first run of a step is not recorded: it sizes buffers and chooses algorithms
+ * of products. The table of caches is uploaded before each run: recordings cannot copy from the
+ * host. */
 static void repeat(struct ops *o, const struct ops_past *past, int64_t B,
                    void (*step)(void *context), void *context)
 {
@@ -122,8 +123,8 @@ static const char *describe(const struct ops *o)
     return o->name;
 }
 
-/* bf16 copies of f32 operands, results that are added, partial sums, and the library's workspace.
- */
+/* Returns the bytes of bf16 copies of f32 operands, results that are added, partial sums, and
+ * cuBLASLt's workspace. */
 static uint64_t bytes_for(const struct ops_sizes *s)
 {
     const int64_t in = s->N * s->wide, matrix = (s->V > s->wide ? s->V : s->wide) * s->C;
@@ -139,7 +140,8 @@ static struct ops_array buffer(struct ops *o, enum ops_type type, int64_t n)
     return (struct ops_array){ device_alloc(o, cuda_bytes(type, n)), type };
 }
 
-/* Keys and values of texts are not in recordings, which find them by the table of pasts. */
+/* Frees an array and drops the recordings that may use it. Recordings find keys and values of texts
+ * by the table of pasts, so they remain when these are freed. */
 static void buffer_free(struct ops *o, struct ops_array a, int64_t n)
 {
     if (!is_past(o, a))
@@ -189,7 +191,7 @@ static void unmap(struct ops *o, struct ops_array a, int64_t n, void *mapped)
         device_send(o, a.address, mapped, cuda_bytes(a.type, n));
 }
 
-/* The copy has a queue of its own, so the arithmetic goes on. */
+/* Copies in a queue of its own (ops_map_later), so that the arithmetic goes on. */
 static void *map_later(struct ops *o, struct ops_array a, int64_t n, struct ops_mark *arrived)
 {
     if (device_is_host(o, a.address))
@@ -290,9 +292,9 @@ static struct ops_array bias_of(struct ops *o, const struct ops_matmul *p)
 }
 
 /* Computes a product of operands that are rounded to `type`. Sums are computed in f32 and rounded
- * once. A product that the library cannot compute in this way is computed in f32 memory first: it
- * writes bf16 only if the operands are bf16, too, adds a base only of the result's type, and may
- * not add a bias to each shape. The bias is rounded to that type. */
+ * once. The bias is rounded to the type of C. cuBLASLt writes bf16 only if the operands are bf16,
+ * too, adds a base only of C's type, and may not add a bias to each shape. It then computes the
+ * product in f32, and a kernel adds base and bias. */
 static void matmul_as(struct ops *o, const struct ops_matmul *p, enum ops_type type)
 {
     struct ops_matmul q = *p;
@@ -369,7 +371,7 @@ void cuda_linear_fwd(struct ops *o, struct ops_array y, struct ops_array x,
         linear(o, y, OPS_NONE, x, &l[i]);
 }
 
-/* Returns 1 if the library can compute the map and its GELU at once, and has done so. */
+/* Computes the map and its GELU in one call of cuBLASLt. Returns 1, or 0 if it cannot. */
 static int linear_gelu(struct ops *o, struct ops_array y, struct ops_array inner,
                        struct ops_array x, const struct ops_linear *l)
 {
@@ -394,7 +396,7 @@ static void linear_activation_fwd(struct ops *o, enum ops_activation f, struct o
     cuda_activation_fwd(o, f, y, inner, l->N * l->O);
 }
 
-/* A linear layer needs two products in its backward pass; dy is converted once for both. */
+/* Computes the gradients of a linear map by two products. dy is converted once for both. */
 void cuda_linear_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dw,
                      struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
                      const struct ops_linear *l)

@@ -86,7 +86,7 @@ int group_find(struct ops *o, char *name)
     return 1;
 }
 
-/* Returns 0, or -1 with an error. `group` may be NULL. */
+/* Returns 0, or -1 with an error if `error` is one of NCCL's. `group` may be NULL. */
 static int check(const struct nccl *n, void *group, const char *what, int error)
 {
     if (error == NCCL_SUCCESS || error == NCCL_IN_PROGRESS)
@@ -155,8 +155,8 @@ static int message(struct ops *o, struct ops_group *g, int q, struct ops_array x
                             n->send(at, (size_t)bytes, NCCL_BYTES, q, g->nccl, stream));
 }
 
-/* The sums of a level. q is a number in the level. Piece p of share q begins at element p * piece
- * of the share. */
+/* The sums of one level (struct ops_level). q is a number in the level. Piece p of share q begins
+ * at element p * piece of the share. */
 struct reduction {
     struct ops_group *g;
     struct ops_level at;

@@ -3,8 +3,8 @@
  *
  *     KERNEL(name, arguments, threads) { ... }    defines a kernel with the argument `const struct
  *                                                 arguments a`, for blocks of at most `threads`;
- *                                                 a fourth argument is the number of blocks that
- *                                                 registers must allow on a multiprocessor
+ *                                                 a fourth argument is the least number of blocks
+ *                                                 for which a multiprocessor has enough registers
  *     LAUNCH(o, name, x, y, threads, bytes, a)    runs it with x * y blocks of `threads` threads (a
  *                                                 multiple of 32) and `bytes` of shared memory per
  *                                                 block; does nothing for no blocks
@@ -204,8 +204,8 @@ struct eight {
     float v[8];
 };
 
-/* As get8, of a wide array that has all eight, without a branch, so that a thread can have the
- * loads of several in flight. */
+/* Does what get8 does for a wide array that has all eight numbers. It has no branch, so a thread
+ * can have several loads in flight. */
 DEVICE struct eight wide_eight(struct view x, int64_t i)
 {
     const int halves = x.type == OPS_BF16;
@@ -307,8 +307,7 @@ DEVICE float mask_at(struct mask m, uint64_t i)
 
 /* ---- sums --------------------------------------------------------------------------------- */
 
-/* Returns, to all threads of the warp, the sum of their x. The order of additions is the same for
- * each thread. */
+/* Returns, to all threads of the warp, the sum of their x, added in one order for all. */
 DEVICE float warp_sum(float x)
 {
     for (int bits = WARP / 2; bits; bits /= 2)
@@ -366,21 +365,21 @@ BOTH int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Returns the number of rows that a block adds, where columns are summed: few rows for many blocks,
- * but not so few that adding the sums of more than `most` blocks takes long. */
+/* Returns how many rows each block sums in a sum of columns: at least 64, and enough that at most
+ * `most` blocks leave sums that must then be added. */
 static inline int64_t rows_of_block(int64_t rows, int64_t most)
 {
     const int64_t fewest = 64, each = div_up(rows, most);
     return each < fewest ? fewest : each;
 }
 
-/* Kernels that sum columns: blocks of 256 threads for 256 columns, eight for each lane. The rows of
- * a part are distributed over the warps, and there are at most COLUMN_PARTS parts. */
+/* Sizes for kernels that sum columns. A block of 256 threads sums 256 columns of a part of the
+ * rows; each lane has eight columns, and the warps divide the rows. At most COLUMN_PARTS parts. */
 enum { COLUMN_BLOCK = 256, COLUMN_PARTS = 128 };
 #define COLUMN_SHARED (8 * COLUMN_BLOCK * sizeof(float))
 
-/* Writes the sums of the block's columns to to[begin..], up to to[n - 1]: the warps' sums added in
- * order. `warps`: COLUMN_SHARED bytes of shared memory. */
+/* Adds the column sums of the block's warps in order and writes them to to[begin..], up to to[n -
+ * 1]. sum[8]: this lane's sums. `warps`: COLUMN_SHARED bytes of shared memory. */
 DEVICE void put_columns(float *to, int64_t begin, int64_t n, const float *sum, float *warps)
 {
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;

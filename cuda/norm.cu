@@ -11,7 +11,7 @@ struct norm {
     float *sums;             /* [2, N] sums over the columns of each row; NULL: not kept */
     int64_t N, C, all, each; /* each: rows of a part */
     int64_t pieces;          /* eight columns each */
-    int groups;              /* of threads that have other rows */
+    int groups;              /* groups of threads, each of which has other rows */
     double epsilon;
     int rms, add;
     int few;   /* 1: a block computes a row, in norm_fwd */
@@ -77,8 +77,7 @@ DEVICE void moments_of(const struct norm *a, int64_t at, const struct lanes *l, 
     *rstd = (float)(1 / sqrt((double)sum_lanes(sum, l) / (double)C + a->epsilon));
 }
 
-/* Computes the moments of the rows, unless they are known, and the normalised rows, if they are
- * wanted. */
+/* Computes the moments of the rows, unless they are known, and the normalised rows if wanted. */
 KERNEL(norm_fwd, norm, THREADS)
 {
     SHARED(float, room);
@@ -122,7 +121,7 @@ struct row {
     float mean, rstd, sum, products;
 };
 
-/* Computes this for a row together with the other threads of the warp. `whole`: as in eight_at. */
+/* Computes struct row for a row with the other threads of the warp. `whole`: as in eight_at. */
 DEVICE struct row sums_of(const struct norm *a, int64_t row, const int whole)
 {
     const int64_t C = a->C, at = row * C;

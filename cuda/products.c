@@ -128,7 +128,7 @@ static void prefer(cublasLtMatmulPreference_t p, cublasLtMatmulPreferenceAttribu
                                       p, what, bytes == 4 ? (void *)&small : (void *)&to, bytes));
 }
 
-/* Returns the library's description of a matrix with `rows` and `columns` here. */
+/* Returns cuBLASLt's description of our matrix of `rows` rows and `columns` columns. */
 static cublasLtMatrixLayout_t layout(int32_t type, int64_t rows, int64_t columns, int64_t ld,
                                      int transposed)
 {
@@ -171,9 +171,9 @@ static void describe(struct plan *p)
     p->c = layout(s->type_c, s->M, s->N, s->ldc, 0);
 }
 
-/* The library reads the alignment of a bias from its address: set_pointers must come before. It
- * supports each type and layout, but does not promise an algorithm for each alignment and epilogue.
- */
+/* Chooses the algorithm of plan p, or sets p->exists to 0. Call set_pointers before: the library
+ * reads the alignment of a bias from its address. The library supports each type and layout, but
+ * does not promise an algorithm for each alignment and epilogue. */
 static void choose(cublasLtHandle_t library, struct plan *p)
 {
     const struct shape *s = &p->shape;

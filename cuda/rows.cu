@@ -368,7 +368,7 @@ static const double *frequencies_of(struct ops *o, const struct ops_rotary *r)
     return (const double *)view_of(to).at;
 }
 
-/* Returns the table for at least `places` positions. It grows by doubling, so that it is not made
+/* Returns the table for at least `least` positions. It grows by doubling, so that it is not made
  * again for each token of a text. */
 static const float *angles_of(struct ops *o, const struct ops_rotary *r, int64_t least)
 {

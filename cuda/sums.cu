@@ -10,7 +10,7 @@ enum {
 
 /* ---- of all elements, in f64 -------------------------------------------------------------- */
 
-/* One block sums a piece of a run. */
+/* Arguments of the sums of all elements. One block sums a piece of a run (struct ops_run). */
 struct total {
     struct view x;
     double *parts, *sum;
@@ -91,7 +91,7 @@ EXTERN_C void cuda_sum_squares(struct ops *o, struct ops_array sums, struct ops_
         sum_runs(o, (double *)view_of(sums).at, x, runs + i, (int)least(count - i, RUNS), 1);
 }
 
-/* Sets *sum to the sum of x, or of its squares, or adds it. */
+/* Sets *sum to the sum of x (`square` 1: of its squares), or adds it to *sum if `add` is 1. */
 static void sum_all(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n, int square,
                     int add)
 {
@@ -137,7 +137,7 @@ KERNEL(column_part, columns, COLUMN_BLOCK)
     put_columns(a.parts + blockIdx.y * a.n, begin, a.n, sum, warps);
 }
 
-/* Each lane has a column, and the parts are distributed over the warps in order. */
+/* Adds the parts of each column: a lane has a column, and each warp adds some parts in order. */
 KERNEL(column_parts, columns, THREADS)
 {
     SHARED(float, warps); /* [warps,WARP] */
@@ -202,8 +202,8 @@ DEVICE float join(float left, float right, int most)
     return most ? left >= right ? left : right : left + right;
 }
 
-/* Each thread adds one element. sum[l] is the sum of 2^l neighbours that has no right one yet; they
- * are counted like the bits of a binary number. */
+/* Each thread joins one element of all arrays. After k arrays, sum[l] is the sum of 2^l
+ * neighbouring arrays wherever bit l of k is 1; it waits for the sum of the next 2^l arrays. */
 KERNEL(add_tree, tree, THREADS)
 {
     const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
