@@ -17,7 +17,7 @@
 enum {
     OPS_SCRATCH_BLOCKS = 64,
     OPS_LOGITS_ALIGN = 64,   /* rows of logits begin a multiple of this number of elements apart */
-    OPS_SHARED_ROWS = 1024,  /* rows of logits at a time, for each rank that has some columns */
+    OPS_SHARED_ROWS = 1024,  /* rows of logits at a time, times the ranks that share them */
     OPS_GROUP_ROOM = 8 << 20 /* most floats that a member of a group receives before they are
                               * added */
 };
@@ -34,7 +34,7 @@ struct ops_scratch {
     int64_t used; /* bytes taken from the last block */
 };
 
-/* The first members of struct ops. Each back end defines the struct and adds its own members after
+/* The first members of struct ops. Each back end defines the struct, with more members after
  * these. */
 #define OPS_COMMON                                                                                 \
     const struct ops_backend *b;                                                                   \
@@ -42,8 +42,7 @@ struct ops_scratch {
     enum ops_type precision;                                                                       \
     struct ops_scratch scratch; /* scratch for callers of ops.h */
 
-/* Version of the interface. Increase it when the table below, OPS_COMMON or a struct of ops.h
- * changes. */
+/* Version of the interface. Increase it when the table, OPS_COMMON or a struct of ops.h changes. */
 enum { OPS_LAYOUT = 21 };
 
 /* clang-format off */
@@ -58,7 +57,7 @@ enum { OPS_LAYOUT = 21 };
     IS(attention_fwd) IS(attention_bwd) IS(attention_cached) \
     IS(columns_most) IS(columns_sums) IS(columns_loss) IS(span_loss) IS(sum_squares) IS(add_sum) \
     IS(round) IS(adamw) IS(adam) IS(lamb_begin) IS(lamb_end) IS(sgd) IS(normalise)
-/* Those of ops_exchange.h that the devices of several processes do together. */
+/* The operations of ops_exchange.h that the devices of several processes do together. */
 #define OPS_EXCHANGES(IS) \
     IS(group_find) IS(group_identify) IS(group_join) IS(group_leave) \
     IS(group_takes) IS(group_reduce) IS(group_gather) IS(group_check)
@@ -96,12 +95,13 @@ struct ops_backend {
 
     int64_t loss_rows; /* rows whose logits are in memory at one time */
     int rounds_logits; /* 1: logits have the type of products, 0: they are F32 */
-    /* Computes logits whose rows begin ld apart. `training` 1: in the order of sums that training has, which
-     * does not depend on the type of the table. */
+    /* Computes logits whose rows begin ld apart. `training` 1: adds in the order that training
+     * uses, whatever the type of the table is. */
     void (*logits)(struct ops *o, struct ops_array logits, int64_t ld, struct ops_array x, int64_t N,
                    const struct ops_decoder *d, int training);
-    /* Returns the table in the type in which products of N rows read it: a copy if it has another. Valid until the
-     * next product whose B has another type. NULL: products convert it as they read it. */
+    /* Returns the table in the type that products of N rows read: the table itself, or a copy,
+     * which is valid until a product converts its B. NULL: products convert the table
+     * themselves. */
     struct ops_array (*decoder_table)(struct ops *o, int64_t N, const struct ops_decoder *d);
     /* ops_cross_entropy for logits whose rows begin ld apart. gradient: OPS_NONE, or the logits' memory as an array
      * of the gradients' type. */
@@ -116,8 +116,8 @@ extern const struct ops_backend ops_cpu;
 
 #ifndef __cplusplus
 /* Measures the rest of a function, which has a parameter `struct ops *o`, as one span of the trace
- * (trace.h). A device works on after an operation returns, so while a trace is taken the host waits
- * for it before and after. */
+ * (trace.h). A device may still work when an operation returns, so while a trace is taken the host
+ * waits for it before and after. */
 #define TRACE_OPERATION(flops, bytes)                                                              \
     ops_wait_traced(&o);                                                                           \
     TRACE_KERNEL(flops, bytes);                                                                    \

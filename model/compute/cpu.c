@@ -336,8 +336,7 @@ struct norm {
     int64_t blocks;
 };
 
-/* Computes the moments of the rows, unless they are known, and the normalised rows, if they are
- * wanted. */
+/* Computes the moments of the rows, unless they are known, and the normalised rows if wanted. */
 static void norm_fwd_rows(void *ctx, int64_t begin, int64_t end, int)
 {
     const struct norm *s = ctx;
@@ -384,8 +383,8 @@ static void norm_bwd_row(const struct norm *s, int64_t n, float *dgain, float *d
 }
 
 /* Sums the gradients of gain and bias over each block of rows into sums[block,2C]. The blocks do
- * not depend on the number of threads, and their sums are added in order, so the bits do not
- * either. */
+ * not depend on the number of threads, and their sums are added in order, so the bits are the
+ * same. */
 static void norm_bwd_blocks(void *ctx, int64_t begin, int64_t end, int)
 {
     const struct norm *s = ctx;

@@ -14,7 +14,7 @@ struct arena {
     int64_t floats;
 };
 
-/* Table of cosines and sines of rotary positions, [places, 2, HS/2], for the places used so far. */
+/* The cosines and sines of rotary positions, [places, 2, HS/2], for positions 0 to places - 1. */
 struct angles {
     struct ops_stretch stretch;
     struct arena table;
@@ -30,7 +30,7 @@ struct ops {
     char name[128];          /* description for reports */
     struct arena work;       /* scratch of the operations */
     struct arena panels;     /* packed panels of matrix products */
-    struct arena operands;   /* converted operands of products with stored weights, packed rows */
+    struct arena operands;   /* x of products with stored weights, converted or packed */
     struct angles angles[2]; /* ModernBERT has two bases */
 };
 
@@ -45,15 +45,15 @@ static inline const struct kernel_products *cpu_products(const struct ops *o)
     return o->precision == OPS_BF16 ? &o->k->bf16 : &o->k->f32;
 }
 
-/* Grows the arena to at least `floats` floats, whose contents are lost if it grows. Returns its
- * memory. */
+/* Grows the arena to at least `floats` floats and returns it. If it grows, its contents are
+ * lost. */
 float *cpu_at_least(struct ops *o, struct arena *a, int64_t floats);
 
 /* Return o->work and o->panels, grown to at least `floats` floats. */
 float *cpu_work(struct ops *o, int64_t floats);
 float *cpu_panels(struct ops *o, int64_t floats);
 
-/* Returns the number of rows of C numbers that give a thread enough work to be worth starting. */
+/* Returns how many rows of C numbers are enough work to start a thread for. */
 int64_t cpu_row_grain(int64_t C);
 
 struct kernel_mask cpu_mask(struct ops_dropout drop); /* the mask as kernels use it */
@@ -63,8 +63,8 @@ static inline struct ops_array cpu_f32(const float *x)
     return (struct ops_array){ (char *)(uintptr_t)x, OPS_F32 };
 }
 
-/* Does ops_linear_fwd, and ops_residual_fwd without dropout, for `count` turned maps (only one if
- * base is not OPS_NONE). */
+/* Computes ops_linear_fwd for `count` maps with `turned` 1. If base is not OPS_NONE, computes
+ * ops_residual_fwd of one map without dropout. */
 void cpu_turned_fwd(struct ops *o, struct ops_array y, struct ops_array base, struct ops_array x,
                     const struct ops_linear *l, int count);
 int cpu_in_blocks(struct ops_array w); /* 1: weights in groups (stored_grouped) */

@@ -54,8 +54,8 @@ enum {
     FAR = 1 << 30,
 };
 
-/* Heads lie side by side in the rows of all arrays. Queries are positions past .. past+N-1 of
- * `positions` = past + N keys. */
+/* The arguments of attention. Heads lie side by side in the rows of all arrays. There are past + N
+ * keys; the queries are positions past to past + N - 1. */
 struct attention {
     const struct kernels *k;
     const struct kernel_products *p;
@@ -175,8 +175,7 @@ static int64_t lay_out_bwd(struct head *h, float *p, const struct attention *a)
     return lay_parts(p, parts, sizeof parts / sizeof *parts);
 }
 
-/* Places the scratch arrays of h in the memory at p. Returns the number of floats that they
- * need. */
+/* Places the scratch arrays of h in the memory at p. Returns how many floats they need. */
 static int64_t lay_out(struct head *h, float *p, const struct attention *a)
 {
     return ops_is_none(a->dq) ? lay_out_fwd(h, p, a) : lay_out_bwd(h, p, a);
@@ -259,7 +258,7 @@ struct block {
     int first;
 };
 
-/* The first key that query q sees, and the one after the last. */
+/* first_key returns the first key that query q sees, end_key the one after the last. */
 static int64_t first_key(const struct attention *a, int64_t q)
 {
     return larger(a->past + q - a->before, 0);
@@ -281,7 +280,7 @@ static struct kernel_ahead queries_ahead(const struct head *h, const struct bloc
                                   .rows = smaller(b->queries, a->N - next) };
 }
 
-/* scores[keys,lanes] = K Q^T. */
+/* Computes the scores of a block: scores[keys,lanes] = K Q^T. */
 static void score(const struct head *h, const struct block *b)
 {
     const struct attention *a = h->a;
@@ -485,9 +484,9 @@ static void scatter(const struct head *h, const struct group *g, int64_t keys,
     }
 }
 
-/* Adds the gradients that a group of keys and a block of queries give each other: to dk and dv of
- * the keys, and to dq of the queries. Goes through the panels of the group, and adds to dq of a
- * query after the last panel that the query sees. */
+/* Computes the gradients between a group of keys and a block of queries: adds to dk and dv of the
+ * keys, and to dq of the queries. Goes through the panels of the group, and adds to dq of a query
+ * after the last panel that the query sees. */
 static void block_bwd(const struct head *h, const struct group *g, int64_t q0, int64_t queries)
 {
     const struct attention *a = h->a;

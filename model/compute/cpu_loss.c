@@ -101,7 +101,7 @@ static int64_t label_at(struct ops_array labels, int64_t i)
     return ((const int32_t *)(void *)labels.address)[i];
 }
 
-/* Sets the scores of row i from its V logits and its label. A label that is no column has loss
+/* Sets the scores of row i from its V logits and its label. A label outside the columns has loss
  * 0. */
 static void score_row(const struct rows *s, int64_t i, float *logits)
 {

@@ -51,14 +51,15 @@ struct product {
     int64_t chunk;            /* outputs of a chunk */
 };
 
-/* Outputs of a map, of the rows that are multiplied: y[N,n], whose rows are ld numbers apart. */
+/* Some outputs of a map, for the rows that are multiplied now: y[N,n], with rows ld numbers
+ * apart. */
 struct outputs {
     const struct ops_linear *map;
     int64_t begin, n, ld;
     float *y;
 };
 
-/* A way to compute such a product. */
+/* A way to compute a struct product. */
 struct form {
     int64_t rows;        /* most rows at a time */
     int64_t step;        /* numbers of a row that are prepared together */
@@ -80,7 +81,7 @@ static void prepare_steps(void *ctx, int64_t begin, int64_t end, int)
     p->form->prepare(p, begin, end);
 }
 
-/* Returns chunk i of all maps. */
+/* Returns chunk number i, counted through the chunks of all maps. */
 static struct outputs chunk_at(const struct product *p, int64_t i)
 {
     const struct ops_linear *map = p->maps;
@@ -109,8 +110,8 @@ static void multiply_chunk(void *ctx, int64_t i, int)
     }
 }
 
-/* Returns the outputs of a chunk. Chunks of few rows are small, so that threads that are ahead help
- * the others; for many rows, a thread's weights stay in its cache. */
+/* Returns how many outputs a chunk has. Chunks of few rows are small, so that threads that are
+ * ahead help the others; for many rows, a thread's weights stay in its cache. */
 static int64_t chunk_of(const struct product *p, int threads)
 {
     const struct ops_linear *l = p->maps;
@@ -165,8 +166,8 @@ static void prepare_blocks(const struct product *p, int64_t begin, int64_t end)
     }
 }
 
-/* Each pass takes only as many rows as fit in the L2 cache beside the weights that stream through
- * it. */
+/* Multiplies rows by weights in blocks. Each pass takes only as many rows as fit in the L2 cache
+ * beside the weights that stream through it. */
 static void multiply_blocks(const struct product *p, const struct outputs *to)
 {
     const int64_t blocks = p->maps->I / STORED_BLOCK, row_bytes = blocks * KERNEL_BLOCK_BYTES;
@@ -258,8 +259,7 @@ static void multiply_f16(struct ops *o, struct ops_array y, int64_t ldy, struct 
     }
 }
 
-/* Returns 1 if tile registers compute the product, else 0. With f16 weights and few rows they are
- * slower. */
+/* Returns 1 if tile registers compute the product, else 0. For few rows and f16 they are slower. */
 static int by_tiles(const struct ops *o, const struct ops_linear *l)
 {
     const int few = l->N <= OPS_FEW_ROWS, many = o->precision == OPS_F32 && !o->openblas;
@@ -283,7 +283,7 @@ static const struct form *form_of(const struct ops *o, struct ops_array y, struc
     return NULL;
 }
 
-/* y[N,O] = x[N,I] w^T for many rows of weights that are no blocks. */
+/* Computes y[N,O] = x[N,I] w^T for many rows. The weights are not in blocks. */
 static void multiply_packed(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
                             const struct ops_linear *l)
 {

@@ -23,8 +23,7 @@ static inline float half_read(uint32_t h)
     return half_float(sign | (exponent + 112) << 23 | m << 13);
 }
 
-/* Returns the bits of the nearest f16 number, ties to even. Values that round above 65504 become
- * infinite. */
+/* Returns the bits of the nearest f16 number, ties to even; infinity if it would be above 65504. */
 static inline uint16_t half_make(float x)
 {
     uint32_t u;

@@ -20,7 +20,7 @@ static int has_avx512_bf16(void)
            __builtin_cpu_supports("avx512bf16");
 }
 
-/* AMX's registers are large, so Linux enables them only for programs that ask for them. */
+/* Returns 1 if AMX can be used. Its registers are large, so Linux enables them only on request. */
 static int has_amx(void)
 {
     enum { FEATURES = 7, BF16_BIT = 1 << 22, TILE_BIT = 1 << 24, INT8_BIT = 1 << 25 };

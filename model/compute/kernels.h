@@ -22,9 +22,9 @@ enum {
     KERNEL_AHEAD = 3,                       /* regions that a product prefetches */
     KERNEL_OUTPUTS = STORED_GROUP,          /* outputs in a group of weights in blocks */
     KERNEL_BAND = 16,                       /* rows in a band of struct kernel_blocks */
-    KERNEL_BLOCK_BYTES = 12 + STORED_BLOCK, /* bytes of a row and block there */
-    KERNEL_EVEN = 43010,                    /* squares of a block that needs no second part */
-    KERNEL_FEW = 16,                        /* numbers of a block in panels of few rows */
+    KERNEL_BLOCK_BYTES = 12 + STORED_BLOCK, /* bytes of one block of one row in a band */
+    KERNEL_EVEN = 43010,                    /* least sum of q^2 of a block without a second part */
+    KERNEL_FEW = 16,                        /* numbers of a block in the panels of pack_few */
     KERNEL_LINES = 24,                      /* outputs that stream_rows multiplies at a time */
     KERNEL_STEP = 32,                       /* numbers of a row in a step of multiply_split */
     KERNEL_PARTS = 3,                       /* parts of a number in split rows */
@@ -78,9 +78,10 @@ struct kernel_ahead {
     int writes;
 };
 
-/* A product C[M,N] = base + bias + A[M,K] B[K,N] of packed panels. Panels of B have `depth` layers,
- * panels of A a_depth >= a_from + depth; layer d of B's panels is multiplied with layer a_from + d
- * of A's. The product also prefetches the memory in `ahead`. */
+/* A product C[M,N] = base + bias + A[M,K] B[K,N] of packed panels, whose layers struct
+ * kernel_products explains. Panels of B have `depth` layers. Panels of A have a_depth >= a_from +
+ * depth layers; layer d of B's panels is multiplied with layer a_from + d of A's. The product also
+ * prefetches the memory in `ahead`. */
 struct kernel_product {
     struct ops_array C;
     struct ops_array base; /* rows are ld_base apart; may be C; OPS_NONE: 0 */
@@ -112,20 +113,20 @@ struct kernel_products {
      * steps floats after row i-1, and a float holds `steps` values of k. Reads rows
      * up to the next multiple of tile_rows. */
     void (*multiply_rows)(const struct kernel_product *p);
-    /* Floats of the panels that a thread keeps while all panels of the other operand pass, from the
-     * last-level cache. The faster the products, the more; 0: a few panels are enough. */
+    /* How many floats of panels of one operand a thread keeps in its cache, while it reads all
+     * panels of the other operand from the last-level cache. Fast products need many; 0: a few
+     * panels are enough. */
     int64_t kept_floats;
 };
 
 /* Rows of numbers, rounded to blocks of 32 8-bit integers: number i of a block is q[i] * scale.
- * With two parts, each row is followed by one with what rounding took from it, rounded in the same
- * way; the products of both are added. If the sum of q^2 over a block is KERNEL_EVEN or more, no
- * number of the block is much larger than the others, 8 bits are enough, and the second row is 0.
- * Rows lie in bands of KERNEL_BAND; the last band may have fewer. For each block a band of n rows
- * has n scales (float), n integers -128 * sum(q) (int32_t), n integers -128 * the sum of the first
- * 16 q, and n times 32 integers q (int8_t). Products begin their sums with -128 * sum(q) if they
- * add 128 to the weights.
- */
+ * With two parts, each row is followed by a row of its rounding errors, rounded in the same way;
+ * the products of both are added. If the sum of q^2 over a block is KERNEL_EVEN or more, no number
+ * of the block is much larger than the others, so 8 bits are enough and the second row's block is
+ * 0. Rows lie in bands of KERNEL_BAND; the last band may have fewer. For each block a band of n
+ * rows has n scales (float), n integers -128 * sum(q) (int32_t), n integers -128 * the sum of the
+ * first 16 q, and n times 32 integers q (int8_t). Products begin their sums with -128 * sum(q) if
+ * they add 128 to the weights. */
 struct kernel_blocks {
     const char *bands;
     int64_t rows, blocks; /* rows: of all parts */
@@ -133,13 +134,13 @@ struct kernel_blocks {
     int parts;            /* parts of each row: 1 or 2 */
 };
 
-/* Returns the layers of a panel for a sum over K. */
+/* Returns how many layers a panel with K values of k has. */
 static inline int64_t kernel_depth(const struct kernel_products *p, int64_t K)
 {
     return (K + p->steps - 1) / p->steps;
 }
 
-/* Returns the floats of `rows` split rows of K numbers (split_rows). */
+/* Returns how many floats `rows` split rows of K numbers take (split_rows). */
 static inline int64_t kernel_split_floats(int64_t rows, int64_t K)
 {
     return rows * ((K + KERNEL_STEP - 1) / KERNEL_STEP) * (KERNEL_STEP / 2 * KERNEL_PARTS);
@@ -191,8 +192,8 @@ struct kernels {
     void (*dropout)(struct ops_array y, struct ops_array base, struct ops_array x, int64_t n,
                     const struct kernel_mask *mask, uint64_t first);
 
-    /* norm_moments computes the moments of the row x (*mean is 0 for RMSNorm). norm_apply computes
-     * y from them. */
+    /* norm_moments computes the moments of row x (*mean is 0 for RMSNorm), norm_apply y from
+     * them. */
     void (*norm_moments)(float *mean, float *rstd, struct ops_array x, const struct ops_norm *l);
     void (*norm_apply)(struct ops_array y, float mean, float rstd, struct ops_array x,
                        const struct ops_norm *l);
@@ -234,12 +235,12 @@ struct kernels {
 
     /* Converts n numbers of an F16 array to floats. */
     void (*from_f16)(float *y, struct ops_array x, int64_t n);
-    /* Converts x, 32 * blocks numbers, to `parts` rows, from `row` on, of a band of `rows` rows
-     * (struct kernel_blocks). */
+    /* Converts the row x of 32 * blocks numbers to rows `row` to row + parts - 1 of a band of
+     * `rows` rows (struct kernel_blocks). */
     void (*to_blocks)(char *band, int64_t row, int64_t rows, int parts, struct ops_array x,
                       int64_t blocks);
-    /* y[r,o] = the product of row r of x, with its parts, and output o < outputs of the weights,
-     * whose groups lie one after the other in the layout of stored.h. */
+    /* y[r,o] = the product of row r of x (the sum over its parts) and output o < outputs of the
+     * weights, whose groups lie one after the other in the layout of stored.h. */
     void (*multiply_blocks)(float *y, int64_t ldy, const struct kernel_blocks *x,
                             const char *groups, int64_t outputs);
 
@@ -260,8 +261,7 @@ struct kernels {
      * may be NULL. */
     void (*unpack)(struct ops_array y, int64_t ldy, const float *panel, const float *factors,
                    int64_t rows, int64_t HS);
-    /* dots[r] = factor * (dot product of rows r of x and y). Rows have n numbers and are ld
-     * apart. */
+    /* dots[r] = factor * (dot product of rows r of x and y). Rows are n numbers, ld apart. */
     void (*row_dots)(float *dots, struct ops_array x, struct ops_array y, int64_t ld, float factor,
                      int64_t rows, int64_t n);
     /* Replaces the scores[n] of one query by their softmax. */
@@ -281,7 +281,7 @@ struct kernels {
 extern const struct kernels kernels_amx, kernels_avx512_bf16, kernels_avx512, kernels_avx2,
     kernels_neon, kernels_plain;
 
-/* Returns the i-th set of kernels that this processor can run, the fastest first; NULL after the
+/* Returns the i-th set of kernels that this processor can run, fastest first; NULL after the
  * last. */
 const struct kernels *kernels_set(int i);
 
@@ -289,5 +289,5 @@ const struct kernels *kernels_set(int i);
  * their `word`; NULL with an error if this processor cannot run them. */
 const struct kernels *kernels_choose(void);
 
-/* Names the arithmetic of a set of kernels. Sets with one name compute the same bits. */
+/* Returns a name for a kernel set's arithmetic. Sets with the same name compute the same bits. */
 const char *kernels_arithmetic(const struct kernels *k, enum ops_type precision);

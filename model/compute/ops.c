@@ -439,14 +439,15 @@ void ops_norm_bwd(struct ops *o, const struct ops_norm_bwd *b, const struct ops_
     o->b->norm_bwd(o, b, l);
 }
 
-/* Returns the pair, not rounded, whose wave fits `turns` times into the training texts. */
+/* Returns the number of the rotary pair, not rounded, whose wave fits `turns` times into the length
+ * of the training texts. */
 static double pair_of(const struct ops_rotary *r, double turns)
 {
     return (double)r->HS * log(r->stretch.original / (turns * 6.283185307179586)) /
            (2 * log(r->base));
 }
 
-/* Sets pairs[2] to the pairs between which YaRN interpolates, the later one second. */
+/* Sets pairs[2] to the numbers of the first and the last pair between which YaRN interpolates. */
 static void yarn_pairs(double pairs[2], const struct ops_rotary *r)
 {
     const double first = pair_of(r, r->stretch.high), last = pair_of(r, r->stretch.low);
@@ -507,7 +508,7 @@ void ops_copy(struct ops *o, struct ops_array y, struct ops_array x, int64_t n)
 
 /* ---- attention ---------------------------------------------------------------------------- */
 
-/* Returns the number of pairs of a query and a key that it sees. */
+/* Returns the number of pairs of a query and a key that it sees, in all heads of all sequences. */
 static double pairs(const struct ops_attention *a)
 {
     double sum = 0;

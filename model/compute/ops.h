@@ -38,8 +38,9 @@ int ops_threads(const struct ops *o);
  * ops_threads. Returns when all calls have returned. */
 void ops_each(struct ops *o, int64_t n, void (*fn)(void *ctx, int64_t i, int thread), void *ctx);
 const char *ops_describe(const struct ops *o); /* "AVX-512 kernels", ... */
-/* Names the arithmetic of the context's precision. Contexts with one name compute the same bits:
- * all x86 kernels do, but AMX adds bf16 products in an order of its own. Valid until o is freed. */
+/* Returns a name for the arithmetic of the context's precision. Contexts with the same name compute
+ * the same bits: all x86 kernels do, but AMX adds bf16 products otherwise. Valid until o is
+ * freed. */
 const char *ops_arithmetic(const struct ops *o);
 /* Returns the free bytes of the device's own memory; UINT64_MAX if arrays are in the host's. */
 uint64_t ops_free_bytes(const struct ops *o);
@@ -53,8 +54,7 @@ const char *ops_kernels(void);        /* describes the CPU's kernels without a c
  * as fast with AVX-512 BF16, slower on others. Products with at most OPS_FEW_ROWS rows stay f32,
  * because reading the weights from memory limits their speed. */
 void ops_set_precision(struct ops *o, enum ops_type precision); /* f32 at first */
-/* Returns the type for arrays that only matrix products read: the type to which products would
- * round them. */
+/* Returns the type to which products round operands: that of arrays which only products read. */
 enum ops_type ops_operand(const struct ops *o);
 
 /* The largest sizes of the operations of a training. shares: how many ranks share the columns of
@@ -64,8 +64,7 @@ struct ops_sizes {
     int64_t N, C, wide, V; /* rows; channels; outputs of the widest map; columns of logits */
     int shares, group;
 };
-/* What these sizes need: floats of scratch memory for the loss, and bytes of the back end
- * itself. */
+/* What these sizes need: floats of scratch memory for the loss, and bytes of the back end's own. */
 struct ops_needs {
     int64_t loss_floats;
     uint64_t bytes;
@@ -95,8 +94,7 @@ static inline struct ops_array ops_listed(struct ops_array list, int64_t i)
 void ops_scratch_begin(struct ops *o);
 struct ops_array ops_scratch(struct ops *o, enum ops_type type, int64_t n);
 
-/* Copy n elements between the host's memory and an array. Both are free for use when the function
- * returns. */
+/* Copy n elements between the host's memory and an array. Both may be reused on return. */
 void ops_upload(struct ops *o, struct ops_array to, const void *from, int64_t n);
 void ops_download(struct ops *o, void *to, struct ops_array from, int64_t n);
 
@@ -210,14 +208,13 @@ struct ops_moments {
 void ops_norm_fwd(struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x,
                   const struct ops_norm *l);
 
-/* The backward of a norm: computes those gradients of x, gain and bias whose target is not
- * OPS_NONE. */
+/* The backward of a norm. Computes the gradients of x, gain and bias that have a target. */
 struct ops_norm_bwd {
     struct ops_gradient dx, dgain, dbias;
     struct ops_array dy, x;
     struct ops_moments kept; /* of the forward pass */
-    /* If dx is added, the sums of the columns of what was there before, [C]: the gradient of a bias
-     * whose map has added to x. */
+    /* If the gradient is added to dx: gets the column sums [C] of dx as it was before. They are the
+     * gradient of the bias of a map whose output was added to x. */
     struct ops_gradient before;
     struct ops_array y; /* OPS_NONE, or gets the norm again */
     /* OPS_NONE or, for ranks that share the columns, F32 [2,N]: with n = (x - mean) * rstd, the
@@ -321,9 +318,9 @@ struct ops_rotary {
     struct ops_stretch stretch;
     int back;
 };
-/* Returns the frequency of pair i, the angle by which it is turned per place. For back ends. */
+/* Returns the frequency of pair i: the angle by which it turns per position. For back ends. */
 double ops_rotary_frequency(const struct ops_rotary *r, int64_t i);
-/* Returns YaRN's usual scale of turned numbers for a factor, with the weight 1 of its logarithm. */
+/* Returns YaRN's scale of turned numbers, 0.1 * weight * ln(factor) + 1, usually with weight 1. */
 double ops_yarn_scale(double factor, double weight);
 void ops_rotate(struct ops *o, struct ops_array x, const struct ops_tokens *t,
                 const struct ops_rotary *r);
@@ -347,7 +344,7 @@ struct ops_attention {
     struct ops_dropout drop;
 };
 
-/* Queries, keys and values, or their gradients: rows of NH*HS and of KV*HS numbers, ldq and ldk
+/* Queries, keys and values, or their gradients: rows of NH*HS and KV*HS numbers, ldq and ldk
  * apart. */
 struct ops_qkv {
     struct ops_array q, k, v;
@@ -357,8 +354,8 @@ struct ops_qkv {
 /* Computes y[N,NH*HS]. lse may be OPS_NONE. */
 void ops_attention_fwd(struct ops *o, struct ops_array y, struct ops_array lse, struct ops_qkv x,
                        const struct ops_attention *a);
-/* Computes the gradients dx, and the sums of the columns of dx.q, dx.k and dx.v, the gradients of
- * biases: sums[3]; NULL: not these. On the CPU, dy is F32. */
+/* Computes the gradients dx. If `sums` is not NULL, also computes the column sums of dx.q, dx.k and
+ * dx.v, which are gradients of biases: sums[3]. On the CPU, dy is F32. */
 void ops_attention_bwd(struct ops *o, struct ops_qkv dx, const struct ops_gradient *sums,
                        struct ops_array dy, struct ops_qkv x, struct ops_array y,
                        struct ops_array lse, const struct ops_attention *a);
@@ -378,9 +375,9 @@ void ops_attention_cached(struct ops *o, struct ops_array y, const struct ops_pa
 /* Runs step(context), which appends one token to each of B texts: operations on arrays, among them
  * ops_attention_cached with past[B]. A GPU records the work and from then on repeats it without
  * calling `step`, which costs the host less. So calls with the same step, context and B must do the
- * same work with the same arrays, until an array other than those of the pasts is freed. What the
- * arrays hold may differ, and so may the pasts. `step` may be called twice in a row with the same
- * data. It must not move numbers to or from the host. */
+ * same work with the same arrays. This holds until an array is freed, except those of the pasts.
+ * The contents of arrays and the pasts may differ. `step` may be called twice in a row with the
+ * same data. It must not move numbers to or from the host. */
 void ops_repeat(struct ops *o, const struct ops_past *past, int64_t B, void (*step)(void *context),
                 void *context);
 
@@ -415,8 +412,8 @@ struct ops_shares {
 };
 
 /* A decoder: logits[N,V] = x[N,C] table[V,C]^T + bias[V]. bias may be OPS_NONE. `stored` 1: the
- * table is a weight like that of a turned map: it may be in groups, and on a GPU its products in
- * BF16 round x. */
+ * table is a weight as in struct ops_linear with `turned` 1. It may be in groups; on a GPU, its
+ * products in BF16 round x. */
 struct ops_decoder {
     struct ops_array table, bias;
     int64_t V, C;
@@ -463,9 +460,9 @@ void ops_columns_loss(struct ops *o, struct ops_scores out, const struct ops_col
                       int gradient, double scale);
 
 /* Cross entropy over the tokens of each sequence. The softmax of sequence b is over the sequence's
- * rows of column `side` of logits[N,2], F32; label b is the number of a token in it, from 0. A
- * label outside the sequence has loss 0. With `gradient` 1 the column is replaced by the gradients
- * of scale * (sum of losses). */
+ * rows of column `side` of logits[N,2], F32. Label b is the index of a token in sequence b; a label
+ * outside the sequence has loss 0. With `gradient` 1 the column is replaced by the gradients of
+ * scale * (sum of losses). */
 void ops_span_loss(struct ops *o, struct ops_scores out, struct ops_array logits, int side,
                    const struct ops_labels *l, const struct ops_rows *rows, int gradient,
                    double scale);

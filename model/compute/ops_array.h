@@ -9,8 +9,8 @@
 #include "common/base/base.h"
 
 /* Types of numbers. bf16 is the high half of a float's bits. The types from F16 on are only for
- * parameters of models that run forward, and all but a LIST only for the host: F16 is IEEE 754's
- * binary16; a LIST is an array of arrays, each with its own type; the types between these are
+ * parameters of models that run forward; all of them but LIST are only for the host. F16 is IEEE
+ * 754's binary16. A LIST is an array of arrays, each with its own type. The types between these are
  * blocks of integers with scales (stored.h). Products read blocks only if they are in groups. */
 enum ops_type {
     OPS_F32,

@@ -24,8 +24,7 @@ struct ops_mark {
 void ops_mark(struct ops *o, enum ops_queue q, struct ops_mark *m);
 void ops_mark_free(struct ops *o, struct ops_mark *m);
 void ops_after(struct ops *o, enum ops_queue q, const struct ops_mark *m);
-/* Returns 1 if the work before the mark is done, which it is for a zeroed mark, else 0. Any thread
- * may call it. */
+/* Returns 1 if the work before the mark is done, else 0; 1 for a zeroed mark. For any thread. */
 int ops_reached(struct ops *o, const struct ops_mark *m);
 /* Copies n bytes from array `from` to array `to`, in queue OPS_IN or OPS_OUT. One of them
  * is from ops_host_buffer, the other one is on the device. */
@@ -40,12 +39,13 @@ void ops_unmap_unchanged(struct ops *o, struct ops_array a, void *mapped);
 
 /* ---- levels ------------------------------------------------------------------------------- */
 
-/* The members of a group, on one host after the other, `local` on each. An array has a share for
- * each member. To sum it, members of a host add the shares of all hosts' members among themselves;
- * then those with the same place on their hosts add what they have. So a number crosses the network
- * once for each host, not for each member. To gather the shares, both go the other way round.
- * `local` is a power of two, or the size of the group. Then the sum is the same binary tree over
- * the members as without levels.
+/* The two levels of the exchanges of a group: within a host, and between hosts. Members are
+ * numbered host by host, `local` on each. An array has a share for each member. To sum an array,
+ * the members of each host first add all its shares among themselves; then members with the same
+ * place on their hosts add these sums. So a number crosses the network once for each host, not for
+ * each member. To gather the shares, the levels come in reverse order. `local` is a power of two,
+ * or the size of the group. Then the sum is the same binary tree over the members as without
+ * levels.
  *
  * A level has the members `member`, `member` + step, ... and the shares `share`, `share` + step,
  * ..., `size` each; this process is number `rank` of them. */
@@ -58,20 +58,20 @@ static inline int ops_level_member(const struct ops_level *l, int q)
     return l->member + q * l->step;
 }
 
-/* Returns where the bounds of share q of the level begin in those of all shares. */
+/* Returns a pointer to the first bound of share q of the level in `bounds`, those of all shares. */
 static inline const int64_t *ops_level_share(const struct ops_level *l, const int64_t *bounds,
                                              int q)
 {
     return bounds + l->share + q * l->step;
 }
 
-/* Members of this host, and the shares of host `host`. */
+/* Returns the level of the members of this host, with the shares of host `host`. */
 static inline struct ops_level ops_level_within(int rank, int local, int host)
 {
     return (struct ops_level){ local, rank % local, 1, rank - rank % local, host * local };
 }
 
-/* Members with this one's place on each host, and their shares. */
+/* Returns the level of the members that have this one's place on each host, with their shares. */
 static inline struct ops_level ops_level_between(int rank, int size, int local)
 {
     return (struct ops_level){ size / local, rank / local, local, rank % local, rank % local };
@@ -87,8 +87,8 @@ struct ops_group;
 enum { OPS_DEVICE_NAME = 64, OPS_GROUP_ID = 128 };
 
 /* Finds out if this context's device can exchange arrays with others. If it can, returns 1 and sets
- * name[] to a name that no other device of this kind has. Returns 0 with an error message that says
- * why if it cannot, and -1 with an error if the library for it is of no use. */
+ * name[] to a name that no other device of this kind has. If it cannot, returns 0 with an error
+ * message that says why. Returns -1 with an error if the library for exchanges cannot be used. */
 int ops_group_find(struct ops *o, char name[OPS_DEVICE_NAME]);
 /* Sets id[] to the identity of a new group, for all its members. Returns 0, or -1 with an error. */
 int ops_group_identify(struct ops *o, char id[OPS_GROUP_ID]);
@@ -109,6 +109,5 @@ int ops_group_reduce(struct ops *o, struct ops_group *g, int most, struct ops_ar
 /* Begins to copy each share of x, of any type, from its member to all others. Returns 0, or -1 with
  * an error. */
 int ops_group_gather(struct ops *o, struct ops_group *g, struct ops_array x, const int64_t *bounds);
-/* Returns -1 with an error if an exchange has failed since it began, else 0. Any thread may call
- * it. */
+/* Returns -1 with an error if an exchange has failed since it began, else 0. For any thread. */
 int ops_group_check(const struct ops *o, struct ops_group *g);

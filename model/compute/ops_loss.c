@@ -145,7 +145,8 @@ static void take_scratch(struct loss *s, int64_t rows)
         s->d.table = o->b->decoder_table(o, rows, &s->d);
 }
 
-/* Gives its scratch memory back at the end, if that memory directly follows the caller's. */
+/* Computes the loss chunk by chunk. At the end gives the scratch memory back, if it directly
+ * follows the caller's. */
 static void run_chunks(struct loss *s)
 {
     const int64_t n = s->l->n, rows = chunk_of(s->o->b, n, &s->d), used = s->o->scratch.used;

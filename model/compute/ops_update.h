@@ -9,8 +9,8 @@ struct ops; /* the compute context (ops.h) */
 
 /* ---- sums that stay where the arrays are -------------------------------------------------- */
 
-/* Elements first .. first + n - 1 of an array. The sum of squares of piece i of them, OPS_PIECE
- * elements but for the last piece, is number sum + i. */
+/* Elements first .. first + n - 1 of an array, in pieces of OPS_PIECE elements; the last piece may
+ * be shorter. The sum of squares of piece i goes to element sum + i of the sums. */
 struct ops_run {
     int64_t first, n, sum;
 };
@@ -19,9 +19,9 @@ static inline int64_t ops_pieces(int64_t n)
 {
     return (n + OPS_PIECE - 1) / OPS_PIECE;
 }
-/* ops_sum_squares sets the numbers of all pieces of `count` runs of x, F32, in sums (F64). The sum
- * of a piece depends on its elements alone. ops_add_sum adds the sum of x (F32 or U8) to *sum. Both
- * add in f64, in a fixed order. */
+/* ops_sum_squares computes the sum of squares of each piece of `count` runs of x (F32) and writes
+ * it to sums (F64). The sum of a piece depends on its elements alone. ops_add_sum adds the sum of x
+ * (F32 or U8) to *sum. Both add in f64, in a fixed order. */
 void ops_sum_squares(struct ops *o, struct ops_array sums, struct ops_array x,
                      const struct ops_run *runs, int count);
 void ops_add_sum(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n);

@@ -102,7 +102,7 @@ INLINE float nearest_value(const struct grid *g, float x)
     return v;
 }
 
-/* Returns the index of that value. */
+/* Returns the index of the value that nearest_value returns. */
 INLINE unsigned char nearest_index(const struct grid *g, float x)
 {
     int32_t n = 0;
@@ -111,9 +111,9 @@ INLINE unsigned char nearest_index(const struct grid *g, float x)
     return (unsigned char)n;
 }
 
-/* What is known of each of the blocks: v is the value nearest to x * factor. */
+/* The best fit so far of each of the blocks. v is the value nearest to x * factor. */
 struct fit {
-    side_by_side factor, xv, vv; /* and the sums of x*v and of v*v over the block */
+    side_by_side factor, xv, vv; /* xv, vv: the sums of x*v and of v*v over the block */
 };
 
 /* Replaces the factor of each block by factor[] if that lowers the squared error. The least error
@@ -156,8 +156,8 @@ INLINE void fit_values(struct fit *best, const struct grid *g, side_by_side *x)
     try_factor(best, g, x, factor);
 }
 
-/* Divides the numbers of each block by the one with the largest magnitude, the first of equal ones,
- * and sets most[] to it and xx[] to the sum of squares of the quotients. */
+/* Divides the numbers of each block by the one with the largest magnitude, the first of equal ones.
+ * Sets most[] to that number and xx[] to the sum of squares of the quotients. */
 INLINE void divide_by_most(float *most, float *xx, side_by_side *x)
 {
     const float least = 1e-30f; /* the scales of smaller numbers are 0 in f16 */
@@ -387,8 +387,8 @@ static int64_t integers_at(int64_t blocks, int64_t bytes, int64_t b, int64_t j, 
     return scale_at(blocks, 0) + (b * bytes + j) * STORED_GROUP + o * FOUR;
 }
 
-/* Puts the 32 integers q of an output at the first of its four bytes of a block. Four bytes are
- * treated at once. */
+/* Stores the 32 integers q of an output's block in a group; its first four bytes go to `to`. Four
+ * bytes are treated at once. */
 static void put_integers(char *to, const unsigned char *q, int bits)
 {
     const uint32_t low = 0x0F0F0F0F;

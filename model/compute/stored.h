@@ -42,8 +42,8 @@ enum {
 #define STORED_AUTO  OPS_LIST
 enum ops_type stored_type(int word);
 
-/* A type with blocks: numbers and bytes of a block, position and number of its f16 scales, and the
- * function that reads it. stored_blocks returns NULL for a type without blocks. */
+/* A type with blocks: how many numbers and bytes a block has, where its f16 scales begin and how
+ * many they are, and the function that reads it. stored_blocks returns NULL for other types. */
 struct stored_blocks {
     int64_t numbers, bytes, scales_at;
     int scales;
@@ -62,7 +62,7 @@ struct stored_unpacked {
 };
 void stored_unpack(enum ops_type type, struct stored_unpacked *to, const unsigned char *in);
 
-/* Returns the bits of an integer of these types; 0 for other types. */
+/* Returns the bits of an integer of a type that stored_unpack reads; 0 for other types. */
 static inline int stored_unsigned_bits(enum ops_type type)
 {
     return type == OPS_Q4_1 || type == OPS_Q4_K                       ? 4
@@ -77,7 +77,7 @@ static inline int stored_is_large(enum ops_type type)
     return type == OPS_Q4_K || type == OPS_Q5_K || type == OPS_Q6_K;
 }
 
-/* Returns the bytes of an output in a group before its integers, of `blocks` blocks of 32. */
+/* Returns how many bytes of scales and minima an output of `blocks` blocks of 32 has in a group. */
 static inline int64_t stored_scales_bytes(enum ops_type type, int64_t blocks)
 {
     const int halves = type == OPS_Q4_1 || type == OPS_Q5_1 ? 2 : 1;
@@ -105,8 +105,8 @@ void stored_make(enum ops_type type, void *out, const float *x, int64_t n);
 void stored_read(enum ops_type type, float *out, const void *in, int64_t n);
 
 /* Returns the index of the first of n numbers that is infinite or NaN, or -1 if there is none. In
- * types with blocks it is the index of the first number of a block whose scale is infinite or
- * NaN. */
+ * types with blocks, finds the first block with an infinite or NaN scale instead, and returns the
+ * index of its first number. */
 int64_t stored_bad(enum ops_type type, const void *in, int64_t n);
 
 /* Returns the bytes of a group of a matrix with I inputs. */

@@ -1,6 +1,7 @@
-/* The types of ggml with blocks, which stored.h reads. q: integers, d: an f16 scale, m: an f16
- * minimum. Layouts: https://github.com/ggml-org/ggml/blob/master/src/ggml-common.h. Checked against
- * what the package gguf reads by tests/unit/model/formats/test_weights.c. */
+/* Reads ggml's types with blocks (stored.h). The comment of a reader lists the fields of a block in
+ * their order. q: integers, d: an f16 scale, m: an f16 minimum. Layouts:
+ * https://github.com/ggml-org/ggml/blob/master/src/ggml-common.h. Checked against what the package
+ * gguf reads by tests/unit/model/formats/test_weights.c. */
 
 #include "common/base/le.h"
 #include "model/compute/half.h"
@@ -22,7 +23,7 @@ static int nibble(const unsigned char *in, int i)
     return in[i % 16] >> (i / 16 * 4) & 15;
 }
 
-/* Unpacks d; m, but not in Q5_0; 4 bytes of fifth bits, but not in Q4_1; 16 bytes as in Q4. */
+/* Unpacks a block: d; m (not in Q5_0); 4 bytes of fifth bits (not in Q4_1); 16 bytes as in Q4. */
 static void unpack_small(enum ops_type type, struct stored_unpacked *to, const unsigned char *in)
 {
     const int centred = type == OPS_Q5_0;
@@ -39,7 +40,7 @@ static void unpack_small(enum ops_type type, struct stored_unpacked *to, const u
 static const signed char even[16] = { -8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7 };
 static const signed char uneven[16] = { -127, -104, -83, -65, -49, -35, -22, -10,
                                         1,    13,   25,  38,  53,  69,  89,  113 };
-/* Twice the numbers of E2M1. */
+/* Twice the values of the 16 numbers of E2M1, a 4-bit float. */
 static const signed char e2m1[16] = { 0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12 };
 
 const signed char *stored_values(enum ops_type type)
@@ -64,7 +65,7 @@ static void read_iq4_nl(float *out, const unsigned char *in)
     read_values(out, in, uneven);
 }
 
-/* A byte e, the scale 2^(e - 128), then 32 numbers of E2M1. */
+/* Reads a block: a byte e, for a scale of 2^(e - 128) with e2m1[]; 32 numbers of E2M1. */
 static void read_mxfp4(float *out, const unsigned char *in)
 {
     const float d = half_float(in[0] < 2 ? 0x00200000u << in[0] : (uint32_t)(in[0] - 1) << 23);
@@ -72,7 +73,8 @@ static void read_mxfp4(float *out, const unsigned char *in)
         out[i] = d * (float)e2m1[nibble(in + 1, i)];
 }
 
-/* Four scales of E4M3 without a sign, halved, then four times 16 numbers of E2M1. */
+/* Reads a block: four scales of E4M3 without a sign, halved because e2m1[] is doubled; four times
+ * 16 numbers of E2M1. */
 static void read_nvfp4(float *out, const unsigned char *in)
 {
     for (int i = 0; i < 64; i++) {
@@ -88,13 +90,14 @@ static void read_nvfp4(float *out, const unsigned char *in)
 
 enum { LARGE = STORED_LARGE };
 
-/* Returns number i of 64 bytes with four numbers each, which are 32 apart. */
+/* Returns 2-bit number i of 64 bytes. The four numbers of a byte have indices that are 32 apart. */
 static int two_bits(const unsigned char *in, int i)
 {
     return in[i / 128 * 32 + i % 32] >> (i / 32 % 4 * 2) & 3;
 }
 
-/* 16 bytes with a scale s and a minimum o, of 4 bits each; the numbers; d, m. x = d s q - m o. */
+/* Reads a block: 16 bytes with 4-bit scale s and 4-bit minimum o; 2-bit q; d; m. x = d s q - m
+ * o. */
 static void read_q2_k(float *out, const unsigned char *in)
 {
     const float d = half_read(le_u16(in + 80)), m = half_read(le_u16(in + 82));
@@ -104,8 +107,8 @@ static void read_q2_k(float *out, const unsigned char *in)
     }
 }
 
-/* 32 bytes with the third bits, where 0 stands for -4; the other bits; 16 scales s of 6 bits, first
- * their low and then their high ones; d. x = d (s - 32) q. */
+/* Reads a block: 32 bytes of third bits of q, where 0 stands for -4; q's other bits; 16 scales s of
+ * 6 bits, first their low bits, then their high ones; d. x = d (s - 32) q. */
 static void read_q3_k(float *out, const unsigned char *in)
 {
     const unsigned char *low = in + 96, *high = low + 8;
@@ -118,9 +121,9 @@ static void read_q3_k(float *out, const unsigned char *in)
     }
 }
 
-/* d and m; 8 pairs of a 6-bit scale a and a 6-bit minimum b, packed in 12 bytes; Q5_K: 32 bytes
- * with the fifth bits; 128 bytes of 4-bit numbers q. Each 32 bytes give first 32 low halves, then
- * 32 high halves. */
+/* Unpacks a block: d and m; 8 pairs of a 6-bit scale a and a 6-bit minimum b, packed in 12 bytes;
+ * in Q5_K 32 bytes of fifth bits; 128 bytes of 4-bit numbers q. Each 32 bytes give first 32 low
+ * halves, then 32 high halves. */
 static void unpack_pairs(struct stored_unpacked *to, const unsigned char *in,
                          const unsigned char *fifth, const unsigned char *q)
 {
@@ -142,8 +145,8 @@ static void unpack_pairs(struct stored_unpacked *to, const unsigned char *in,
     }
 }
 
-/* 128 bytes of the numbers' low 4 bits, 64 of their high 2 bits, 16 signed scales, d. Each 64 bytes
- * of low bits give first 64 low halves, then 64 high halves. */
+/* Unpacks a block: 128 bytes of the numbers' low 4 bits, 64 of their high 2 bits, 16 signed scales,
+ * d. Each 64 bytes of low bits give first 64 low halves, then 64 high halves. */
 static void unpack_q6_k(struct stored_unpacked *to, const unsigned char *in)
 {
     enum { LOW = 128, HIGH = 64, RUN = 32 };
@@ -194,7 +197,7 @@ READER(read_q4_k, OPS_Q4_K)
 READER(read_q5_k, OPS_Q5_K)
 READER(read_q6_k, OPS_Q6_K)
 
-/* d; the high 2 bits of 8 scales s, then their low 4 bits; 8 times 16 bytes as in IQ4_NL. */
+/* Reads a block: d; high 2 bits of 8 scales s, then low 4 bits; 8 times 16 bytes as in IQ4_NL. */
 static void read_iq4_xs(float *out, const unsigned char *in)
 {
     const float d = half_read(le_u16(in));
@@ -205,8 +208,8 @@ static void read_iq4_xs(float *out, const unsigned char *in)
     }
 }
 
-/* Numbers -1, 0 and 1: five in a byte, as digits to the base 3 of a fraction of 256, of 32 and of
- * 16 bytes; four in each of 4 bytes; d. */
+/* Reads a block of numbers -1, 0 and 1, the base-3 digits of the fraction byte / 256: five in each
+ * of 32 bytes, then of 16 bytes, four in each of 4 bytes; d. */
 static void read_tq1(float *out, const unsigned char *in)
 {
     static const unsigned char powers[] = { 1, 3, 9, 27, 81 };

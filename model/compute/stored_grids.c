@@ -23,21 +23,21 @@ static void put(float *out, int n, int entry, const unsigned char *values, float
     }
 }
 
-/* Returns the 8 signs for the lowest 7 bits: an even number of them is negative. */
+/* Returns 8 sign bits: the lowest 7 bits of `seven`, and one that makes the number of ones even. */
 static uint32_t eight(uint32_t seven)
 {
     seven &= 127;
     return seven | (uint32_t)__builtin_parity(seven) << 7;
 }
 
-/* Returns number i of 4 bits. */
+/* Returns the i-th 4-bit number at `in`. */
 static int four_bits(const unsigned char *in, int i)
 {
     return in[i / 2] >> (i % 2 * 4) & 15;
 }
 
-/* d; for each 32 numbers 4 indices, then 4 times 7 signs and a scale s of 4 bits.
- * x = d (s + 1/2) / 4 q. */
+/* Reads a block: d; for each 32 numbers 4 indices, then 4 times 7 sign bits and a 4-bit scale s. x
+ * = d (s + 1/2) / 4 q. */
 static void read_iq2_xxs(float *out, const unsigned char *in)
 {
     for (int j = 0; j < EIGHTS; j++) {
@@ -49,7 +49,7 @@ static void read_iq2_xxs(float *out, const unsigned char *in)
     }
 }
 
-/* d; 32 indices of 9 bits, each with 7 signs; 16 scales. */
+/* Reads a block: d; 32 indices of 9 bits, each with 7 sign bits; 16 scales. x as in IQ2_XXS. */
 static void read_iq2_xs(float *out, const unsigned char *in)
 {
     for (int j = 0; j < EIGHTS; j++) {
@@ -59,7 +59,8 @@ static void read_iq2_xs(float *out, const unsigned char *in)
     }
 }
 
-/* d; the low 8 bits of 32 indices; 32 times 8 signs; the high 2 bits; 16 scales. */
+/* Reads a block: d; low 8 bits of 32 indices; 32 times 8 sign bits; high 2 bits of the indices; 16
+ * scales. x as in IQ2_XXS. */
 static void read_iq2_s(float *out, const unsigned char *in)
 {
     for (int j = 0; j < EIGHTS; j++) {
@@ -69,7 +70,8 @@ static void read_iq2_s(float *out, const unsigned char *in)
     }
 }
 
-/* d; 64 indices; for each 32 numbers 4 times 7 signs and a scale. x = d (s + 1/2) / 2 q. */
+/* Reads a block: d; 64 indices; per 32 numbers 4 times 7 signs, and a scale s. x = d (s + 1/2) / 2
+ * q. */
 static void read_iq3_xxs(float *out, const unsigned char *in)
 {
     for (int j = 0; j < FOURS; j++) {
@@ -80,7 +82,8 @@ static void read_iq3_xxs(float *out, const unsigned char *in)
     }
 }
 
-/* d; low 8 bits of 64 indices; their high bits; 64 times 4 signs; 8 scales. x = d (1 + 2 s) q. */
+/* Reads a block: d; low 8 bits of 64 indices; their high bits; 64 times 4 sign bits; 8 scales s. x
+ * = d (1 + 2 s) q. */
 static void read_iq3_s(float *out, const unsigned char *in)
 {
     for (int j = 0; j < FOURS; j++) {
@@ -99,8 +102,8 @@ static void put_iq1(float *out, int index, float d, int minus)
     }
 }
 
-/* d; the low 8 bits of 32 indices; for each 32 numbers the high 3 bits of 4 indices, a scale s of
- * 3 bits and the sign of the 1/8. x = d (2 s + 1) (q +- 1/8). */
+/* Reads a block: d; low 8 bits of 32 indices; for each 32 numbers the high 3 bits of 4 indices, a
+ * scale s of 3 bits and the sign of the 1/8. x = d (2 s + 1) (q +- 1/8). */
 static void read_iq1_s(float *out, const unsigned char *in)
 {
     for (int j = 0; j < EIGHTS; j++) {
@@ -110,8 +113,8 @@ static void read_iq1_s(float *out, const unsigned char *in)
     }
 }
 
-/* The low 8 bits of 32 indices; for each index its high 3 bits and the sign of the 1/8; four times
- * 4 scales s of 3 bits, and 4 bits of d. x as in IQ1_S. */
+/* Reads a block: low 8 bits of 32 indices; for each index its high 3 bits and the sign of the 1/8;
+ * four times 4 scales s of 3 bits and 4 bits of d. x as in IQ1_S. */
 static void read_iq1_m(float *out, const unsigned char *in)
 {
     uint32_t half = 0;

@@ -78,7 +78,7 @@ int folder_head(enum model_head *head, const char *dir)
     return failed;
 }
 
-/* Appends an id, or each of a list. */
+/* Appends the id v, or each id of the list v, to `out`. */
 static void add_ids(struct ids *out, const struct js *v)
 {
     int64_t id;
@@ -427,7 +427,7 @@ enum { STRIP = 1 << 14 }; /* numbers that are transposed together */
 
 /* ---- saving ------------------------------------------------------------------------------- */
 
-/* Writes the transpose in strips, so that it needs little memory. */
+/* Writes the transpose of a matrix, in strips, so that it needs little memory. */
 static int write_turned(struct safetensors_writer *w, const struct tensor *row, const char *data,
                         size_t bytes)
 {
@@ -471,7 +471,7 @@ void folder_describe(struct safetensor *t, const struct model *m, const struct t
         t->shape[d] = file_shape(row, d);
 }
 
-/* Writes generation_config.json, with which transformers generates. */
+/* Writes generation_config.json, which transformers reads before it generates text. */
 static int save_generation(const char *dir, const struct ids *ends)
 {
     SCOPED(buf) path = file_path(dir, "generation_config.json"), text = BUF_INIT;

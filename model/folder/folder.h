@@ -14,22 +14,20 @@
  * or -1 with an error. */
 int folder_check(const char *path);
 
-/* Does what folder_check does, and checks the weights against the checksums that textmill writes
- * with them (weights_check). Returns 0, or -1 with an error that names the file and says how to use
- * it as it is. */
+/* Does what folder_check does, and checks the weights against textmill's checksums (weights_check).
+ * Returns 0, or -1 with an error that names the file and says how to use it as it is. */
 int folder_verify(const char *path, int rank, int ranks);
 
 /* Reads dir/config.json, or the keys of a GGUF file. The architecture must support `head`. Returns
  * 0, or -1 with an error. */
 int folder_read_config(struct model_config *config, enum model_head head, const char *dir);
 
-/* Sets *head to the head of the model in the folder (architecture_head). Returns 0, or -1 with an
- * error. */
+/* Sets *head to the head of the folder's model (architecture_head). Returns 0; -1 with an error. */
 int folder_head(enum model_head *head, const char *dir);
 
-/* Appends to `ends` the ids of the tokens that end a text, as a folder's generation_config.json or,
- * if that names none, its config.json says (eos_token_id, a number or a list), or as a GGUF file
- * says (end of text, of a turn and of a message). Returns 0, or -1 with an error. */
+/* Appends to `ends` the ids of the tokens that end a text. A folder has them in
+ * generation_config.json or, if that names none, in config.json (eos_token_id, a number or a list);
+ * a GGUF file has those that end a text, a turn or a message. Returns 0, or -1 with an error. */
 int folder_ends(struct ids *ends, const char *path);
 
 /* Loads the folder `dir`: reads the config, initialises *m with `head`, and reads all tensors into
@@ -46,12 +44,12 @@ void folder_free_blocks(struct model *m, struct ops *o, struct ops_array *blocks
 
 /* Reads a folder or a GGUF file block by block, for one rank. folder_reader_open opens and checks
  * the folder as folder_load does, but reads no tensor yet. *m becomes the rank's part of the model
- * (split.h); split NULL: the whole model. wanted: its head, and the classes for a folder that has
- * none. folder_reader_block sets *parameters to a new array with the elements first to first + n -
- * 1 of the rank's part of a block, which the caller frees with ops_buffer_free. It does not read
- * tensors outside these elements. Of a tensor that is partly outside it reads only the elements
- * inside, unless ranks share the tensor, or the file is GGUF or holds it transposed. Both return 0,
- * or -1 with an error. */
+ * (split.h); split NULL: the whole model. `wanted` gives the head, and the classes if the folder
+ * has none. folder_reader_block sets *parameters to a new array with the elements first to first +
+ * n - 1 of the rank's part of a block, which the caller frees with ops_buffer_free. It reads only
+ * the tensors that have some of these elements. Of a tensor that is partly outside it reads only
+ * the elements inside, unless ranks share the tensor, or the file is GGUF or holds it transposed.
+ * Both return 0, or -1 with an error. */
 struct folder_reader {
     struct model whole;
     struct weights files;

@@ -22,8 +22,7 @@ void folder_names_saved(char out[FOLDER_NAME], const struct model *m, const char
 const struct safetensor *folder_names_find(const struct model *m, const struct weights *set,
                                            const char *name, const struct safetensors **file);
 
-/* Returns the row of the tensor table for the tensor that a file calls `name`; NULL if there is
- * none. */
+/* Returns the tensor table's row for the tensor that a file calls `name`; NULL if there is none. */
 const struct tensor *folder_names_row(const struct model *m, const char *name);
 
 /* If the file's tensor `name` is a copy of another tensor (tied weights), returns the table's name

@@ -38,8 +38,8 @@ static int is_tied(const struct exporting *e, size_t row)
     return e->m.tied && model_is_decoder(&e->m, row);
 }
 
-/* Returns 1 if tensor `row` is written in groups. Those of a tied table are a copy, output.weight:
- * lookups read rows of the table. */
+/* Returns 1 if tensor `row` is written in groups (stored.h). For a tied table these are a copy,
+ * output.weight, because lookups read the rows of the table. */
 static int in_groups(const struct exporting *e, size_t row)
 {
     return e->ours && stored_grouped(type_of(e, row));
@@ -98,7 +98,7 @@ struct made {
     unsigned char *copy;
 };
 
-/* Sets *t to the tensor x, row `row`, with `grouped` in groups. For other programs, reorders the
+/* Sets *t to the tensor x of row `row`; `grouped` 1: in groups. For other programs, reorders the
  * rows of queries' and keys' weights and biases: their files have the two numbers of a rotary pair
  * side by side. */
 static int make_rows(const struct exporting *e, struct made *t, const struct matrix *x, size_t row,

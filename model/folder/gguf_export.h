@@ -20,7 +20,7 @@ struct gguf_export {
     void *ctx;
 };
 
-/* Writes the model in the folder `dir` to the file `path`. Of encoders, a file for all programs has
- * no head, since GGUF knows none, and a file for textmill needs the head for questions, which is
+/* Writes the model in the folder `dir` to the file `path`. For an encoder, a file for all programs
+ * has no head, because GGUF has no heads. A file for textmill alone needs the head for questions,
  * the only one that textmill runs. Returns 0, or -1 with an error. */
 int gguf_export(const char *dir, const char *path, const struct gguf_export *how);

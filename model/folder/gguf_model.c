@@ -68,14 +68,14 @@ struct setting {
     size_t member;
     double usual; /* 0: the model's number of positions */
 };
-/* The settings of Llama 3's scaling that files do not tell, unless we wrote them. */
+/* The settings of Llama 3's scaling. Files have them only if textmill wrote them. */
 static const struct setting llama3[] = {
     { "textmill.rope.low_freq_factor", CONFIG_AT(rope_stretch.low), 1 },
     { "textmill.rope.high_freq_factor", CONFIG_AT(rope_stretch.high), 4 },
     { "textmill.rope.original_context_length", CONFIG_AT(rope_stretch.original), 8192 },
     { 0 }
 };
-/* Those of YaRN, after the architecture's name. The last one is relative to YaRN's usual scale. */
+/* The settings of YaRN, after the architecture's name. The last one is relative to YaRN's scale. */
 static const struct setting yarn[] = {
     { "rope.scaling.original_context_length", CONFIG_AT(rope_stretch.original), 0 },
     { "rope.scaling.yarn_beta_fast", CONFIG_AT(rope_stretch.high), 32 },
@@ -165,7 +165,8 @@ static void write_settings(struct gguf_writer *w, const struct model_config *c)
     }
 }
 
-/* Returns the divisors of frequencies, checked, or NULL with an error. */
+/* Returns the data of the tensor t, divisors of frequencies; NULL with an error if it is
+ * malformed. */
 static const unsigned char *divisors_of(const struct model_config *c, const struct gguf *g,
                                         const struct gguf_tensor *t)
 {
@@ -312,8 +313,7 @@ static int is_untied(const struct gguf *g)
     return gguf_tensor(g, "output.weight") != NULL;
 }
 
-/* Returns 0, or -1 with an error if the file has a layout of textmill's that this version does not
- * know. */
+/* Returns 0, or -1 with an error if this version does not know the file's textmill.layout. */
 static int check_layout(const struct gguf *g)
 {
     const struct gguf_key *k = gguf_find(g, "textmill.layout");

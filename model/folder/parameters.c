@@ -9,8 +9,7 @@ enum { FEW_OUTPUTS = 16 };
 
 /* ---- the type of each tensor ------------------------------------------------------------- */
 
-/* inputs_of and outputs_of return the number of inputs and of outputs of a weight matrix or of the
- * decoder. */
+/* Return the number of inputs and of outputs of a weight matrix or of the decoder. */
 static int64_t inputs_of(const struct model *m, size_t row)
 {
     return m->tensors.rows[row].shape[model_is_map(m, row) ? 0 : 1];
@@ -57,7 +56,7 @@ static size_t tied_item(const struct model *m)
 
 /* ---- tensors ------------------------------------------------------------------------------ */
 
-/* A loading from the files of a folder, or from a GGUF file if `gguf` is 1. */
+/* What loading needs: the files are those of a folder, or a GGUF file if `gguf` is 1. */
 struct loading {
     struct parameters *p;
     const struct model *m;
@@ -212,7 +211,8 @@ static int load_small(struct parameters *p, struct model *m, struct ops *o, cons
     return failed;
 }
 
-/* Limits positions to the window on a GPU, which lacks attention in one; -1 for ModernBERT. */
+/* Limits positions to the window on a GPU, which cannot compute attention in a window. Returns 0,
+ * or -1 with an error for ModernBERT. */
 static int stay_in_window(struct model_config *c, const struct ops *o)
 {
     if (!ops_on_host(o) && c->local_pause)

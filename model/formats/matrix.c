@@ -62,8 +62,7 @@ static int64_t place_of(const struct matrix *m, int64_t o)
     return HS ? o - i + p : o;
 }
 
-/* Reads the rows [first, first + n) of the matrix from its transpose to lines[], I + PAD floats
- * apart. */
+/* Reads rows first to first + n - 1 of a transposed matrix to lines[], I + PAD floats apart. */
 static void read_turned(const struct matrix *m, float *lines, int64_t first, int64_t n)
 {
     const int64_t ld = m->I + PAD;

@@ -7,8 +7,7 @@
 #include "common/base/pool.h"
 #include "model/compute/stored.h"
 
-/* A matrix in a file: O rows, one for each output, of I numbers. A vector is a matrix with O =
- * 1. */
+/* A matrix in a file: O rows, one for each output, of I numbers. A vector has O = 1. */
 struct matrix {
     const char *data; /* rows one after the other, at any address */
     enum ops_type type;

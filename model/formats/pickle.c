@@ -249,8 +249,7 @@ static int set_items(struct machine *m, uint64_t)
 
 /* ---- attributes ------------------------------------------------------------------------------ */
 
-/* Drops the attributes that the pickle sets on a dictionary. They hold module versions, which are
- * not needed. */
+/* Drops the attributes that the pickle sets on a dictionary: module versions, never needed here. */
 static int build(struct machine *m, uint64_t)
 {
     const struct value *state = peek(m, 0), *object = state ? peek(m, 1) : NULL;
@@ -459,7 +458,7 @@ static int give_tensor(const struct machine *m, const struct value *name, const 
     return add(ctx, &t);
 }
 
-/* Gives the members of the dictionary that is left on the stack. */
+/* Calls `add` for each member of the dictionary that is left on the stack. */
 static int give(struct machine *m, adder *add, void *ctx)
 {
     if (m->values[m->stack[0]].kind != DICT)

@@ -88,8 +88,7 @@ struct safetensors_writer {
     uint64_t expected; /* bytes of the whole file */
 };
 
-/* Returns the number of bytes that a tensor's data take in a file that is written, from its dtype
- * and shape. */
+/* Returns how many bytes a tensor's data take in a written file, from its dtype and shape. */
 uint64_t safetensors_written(const struct safetensor *t);
 
 /* Creates the file and writes its header from each tensor's name, rank, shape and dtype (F32 or

@@ -24,7 +24,7 @@ static int bad(const struct table *t, const unsigned char *at, const char *probl
 
 /* ---- tensors ------------------------------------------------------------------------------ */
 
-/* BundleHeaderProto: the number of files, and the order of bytes. */
+/* Reads a BundleHeaderProto: there must be one file of numbers, in little-endian order. */
 static int read_header(struct table *t, const unsigned char *p, const unsigned char *end)
 {
     struct protobuf_field f;
@@ -60,8 +60,7 @@ static int read_shape(struct safetensor *x, const unsigned char *p, const unsign
     return more;
 }
 
-/* Returns the bytes of a number of TensorFlow's type `type`, and sets x->dtype; 0: the type is not
- * read. */
+/* Returns the bytes of a number of TensorFlow's type `type`, and sets x->dtype; 0: unknown type. */
 static int read_type(struct safetensor *x, uint64_t type)
 {
     static const struct {
@@ -117,7 +116,7 @@ static void turn(struct safetensor *x)
     x->shape[1] = rows;
 }
 
-/* Checks the place of the tensor, of numbers of `width` bytes, and its checksum, and adds it. */
+/* Adds the tensor x, of numbers of `width` bytes, after a check of its place and its checksum. */
 static int add_tensor(struct table *t, struct safetensor x, const char *key, int width,
                       uint32_t sum)
 {
@@ -146,7 +145,7 @@ static int add_tensor(struct table *t, struct safetensor x, const char *key, int
     return 0;
 }
 
-/* BundleEntryProto: the type, shape, place and checksum of a tensor. */
+/* Reads a BundleEntryProto: the type, shape, place and checksum of a tensor. Adds the tensor. */
 static int read_entry(struct table *t, const char *key, const unsigned char *p,
                       const unsigned char *end)
 {
@@ -210,7 +209,7 @@ static int find_block(const struct table *t, const unsigned char *p, const unsig
     return 0;
 }
 
-/* Gives each entry of a block to `take`. */
+/* Calls `take` for each entry of the block [p, end). */
 static int read_block(struct table *t, const unsigned char *p, const unsigned char *end,
                       taker *take)
 {

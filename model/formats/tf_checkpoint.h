@@ -26,8 +26,8 @@
 
 #include "model/formats/safetensors.h"
 
-/* Opens the checkpoint whose index is the file `path`, which ends in ".index". *s is that of the
- * file of numbers. Returns 0, or -1 with an error. Close with safetensors_close. */
+/* Opens the checkpoint whose index is the file `path`, which ends in ".index". *s then stands for
+ * the file of numbers. Returns 0, or -1 with an error. Close with safetensors_close. */
 int tf_checkpoint_open(struct safetensors *s, const char *path);
 
 /* Adds the tensors in the n bytes of an index, called `name` in errors, to *s, whose file of

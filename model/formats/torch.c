@@ -4,8 +4,7 @@
 #include "model/formats/pickle.h"
 #include "model/formats/zip.h"
 
-/* The storage classes of torch, with the names of their types in safetensors and the bytes of a
- * number. */
+/* The storage classes of torch, with their types in safetensors and the bytes of a number. */
 static const struct {
     const char *type, *dtype;
     int bytes;
@@ -24,8 +23,7 @@ struct archive {
 
 /* ---- tensors --------------------------------------------------------------------------------- */
 
-/* Sets t->dtype. Returns the bytes of an element, or 0 with an error if the storage class is
- * unknown. */
+/* Sets t->dtype. Returns the bytes of an element, or 0 with an error for an unknown class. */
 static int set_dtype(struct safetensor *t, const struct pickle_tensor *from, const char *path)
 {
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)

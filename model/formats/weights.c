@@ -81,7 +81,7 @@ static int no_weights(const char *dir)
                    dir);
 }
 
-/* Takes the checksums of the open files from the index. */
+/* Sets w->sums to the checksums of the open files that the index lists. */
 static int take_sums(struct weights *w, const char *index_path, const struct js *list)
 {
     w->sums = mem_zalloc(w->count, sizeof *w->sums);
@@ -129,8 +129,7 @@ static int open_form(struct weights *w, const struct form *form, const char *dir
     return failed ? -1 : 0;
 }
 
-/* Opens the first of `count` forms that the folder has. If it has none, calls `none` for the error.
- */
+/* Opens the first file of list[count] that the folder has. If it has none, returns none(dir). */
 static int open_first(struct weights *w, const char *dir, const struct form *list, size_t count,
                       int (*none)(const char *dir))
 {
@@ -206,7 +205,7 @@ static int by_name(const void *a, const void *b)
     return strcmp((*s)->name, (*t)->name);
 }
 
-/* Appends the line of one tensor. */
+/* Appends the line of one tensor to the text of an index. */
 static void add_line(struct buf *out, const char *tensor, const char *file)
 {
     buf_adds(out, "    ");

@@ -88,8 +88,7 @@ static int read_flag(int *out, const struct js *root, const struct config_key *k
     return v && js_bool(v, out) < 0 ? err_set("%s: bad %s: not true or false", path, k->key) : 0;
 }
 
-/* The names of activations in config.json. The first name of an activation is the one that is
- * written. */
+/* The names of activations in config.json; the first name of an activation is written. */
 static const struct {
     const char *word;
     enum ops_activation activation;

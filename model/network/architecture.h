@@ -64,10 +64,11 @@ struct architecture {
     void (*print)(struct buf *out, const struct model_config *c);
 
     const struct layer_row *layer; /* ends with LAYER_END */
-    /* The names of the other tensors, without the ends of a norm's; NULL: the model has no such
-     * tensor. layer: what the names of a layer's tensors begin with, with "%lld" for its number.
-     * pooler, next, classes: the maps of the heads on the first token. dense, dense_norm, bias:
-     * what the head for masked words has before its decoder, and the decoder's bias. */
+    /* The names of the tensors outside the list of a layer; NULL: the model has no such tensor.
+     * Names of norms and maps lack their ends (".weight", ".bias"). layer: the beginning of the
+     * names of a layer's tensors, with "%lld" for its number. pooler, next, classes: the maps of
+     * the heads on the first token. dense, dense_norm, bias: what the head for masked words has
+     * before its decoder, and the decoder's bias. */
     struct architecture_names {
         const char *words, *positions, *types, *norm, *layer, *last_norm, *decoder, *pooler, *next,
             *classes, *dense, *dense_norm, *bias;
@@ -117,8 +118,7 @@ const struct architecture *architecture_at(size_t i);
 /* Returns the row called `name` if it supports the head. Otherwise returns NULL and sets an error
  * that lists the architectures that support it. */
 const struct architecture *architecture_find(const char *name, enum model_head head);
-/* Returns the first row that supports the head: the architecture of a model for which none is
- * given. */
+/* Returns the first row that supports the head, which is used if no architecture is given. */
 const struct architecture *architecture_default(enum model_head head);
 
 /* Reads config.json from text[n]. Its model_type selects the row, which must support `head`. Error
@@ -133,7 +133,8 @@ int architecture_head(enum model_head *head, const char *text, size_t n, const c
  * architecture_print_ends. type: the type of the weights, as torch names it. */
 void architecture_print(struct buf *out, const struct model_config *c, const struct ids *ends,
                         const char *type);
-/* Appends the lines of the tokens that begin and end a text. The first of `ends` does both. */
+/* Appends the lines of bos_token_id and eos_token_id. The first of `ends` begins a text, and all of
+ * them end one. */
 void architecture_print_ends(struct buf *out, const struct ids *ends);
 
 /* Helpers for `read`. Set *out to the integer or real number that the key has in the object `root`,

@@ -74,8 +74,8 @@ static int init(struct model *m)
     return 0;
 }
 
-/* Sets the embedding's dropout, for which config.json has no key, to the dropout of the layers.
- * Returns 0. */
+/* Sets the embedding's dropout, which has no key in config.json, to that of the layers. Returns
+ * 0. */
 static int read_rest(struct model_config *c, const struct js *, const char *)
 {
     c->embedding_dropout = c->residual_dropout;
@@ -270,7 +270,7 @@ const struct architecture architecture_distilbert = {
 
 /* ---- RoBERTa ------------------------------------------------------------------------------ */
 
-/* The keys are BERT's. The id of padding says where positions begin. */
+/* Reads the rest of the settings; the keys are BERT's. pad_token_id says where positions begin. */
 static int read_roberta(struct model_config *c, const struct js *root, const char *path)
 {
     const struct js *key = js_get(root, "pad_token_id");

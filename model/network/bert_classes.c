@@ -3,7 +3,7 @@
  * head for the next sentence is the same with two classes. */
 #include "model/network/bert_head.h"
 
-/* Tensors of the head: of each, the weights and the bias. */
+/* The numbers of the head's tensors. Weights come first, and their bias follows. */
 enum { POOLER, MAP = 2 };
 
 void bert_first_init(struct model *m, const char *pooler, const char *map, int64_t outputs)

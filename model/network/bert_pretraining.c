@@ -23,7 +23,7 @@ static int place_of(const struct model *m, int i)
                                : i - unbiased * ((i > TRANSFORM_BIAS) + (i > TRANSFORM_SHIFT));
 }
 
-/* Returns the row of tensor i for words. */
+/* Returns the row of tensor i for words in the tensor table. */
 static size_t word_row(const struct model *m, int i)
 {
     return bert_head_row(m, first_tensors(m) + place_of(m, i));
@@ -47,8 +47,8 @@ static void add_tensors(struct model *m)
         block_add_table(m, head, "cls.predictions.decoder.weight", m->config.vocabulary);
 }
 
-/* Returns the number of the head's first tensors that are for masked words: those of the transform
- * and, if the decoder is untied, its table. */
+/* Returns the number of the head's tensors for masked words: those of the transform and, if the
+ * decoder is untied, its table. */
 static int words_end(const struct model *m)
 {
     return place_of(m, DECODER) + m->config.untied;
@@ -59,7 +59,7 @@ static struct ops_linear map_of(const struct model *m, struct ops_array w, int i
     return block_linear(m, w, word_row(m, i), n);
 }
 
-/* transformers' RoBERTa has GELU in its head, whatever its layers have. */
+/* Returns the head's activation. transformers' RoBERTa has GELU there, whatever its layers have. */
 static enum ops_activation activation(const struct model *m)
 {
     return first_tensors(m) ? m->config.activation : OPS_GELU;
@@ -152,8 +152,7 @@ static void words_fwd(const struct model *m, struct ops *o, struct ops_scores ou
         ops_loss_fwd(o, out, transform_fwd(m, o, x, w, l->rows, l->n).y, &own, &d);
 }
 
-/* Computes the losses of masked words and their gradients. Adds the gradient with respect to x to
- * dx. */
+/* Computes the losses of masked words and their gradients. Adds that with respect to x to dx. */
 static void words_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores out,
                           struct ops_array dx, struct ops_gradient dw, struct ops_gradient dtied,
                           struct ops_array x, struct ops_array w, struct ops_array tied,
@@ -217,8 +216,8 @@ static void pretraining_fwd(const struct model *m, struct ops *o, struct ops_sco
     next_fwd(m, o, inputs_scores(in, out, 1), all, w, &in->targets[1]);
 }
 
-/* Sets the gradients of the head's tensors first to end - 1 to 0. For batches without labels for
- * them. */
+/* Sets the gradients of the head's tensors first to end - 1 to 0, for batches without their
+ * labels. */
 static void begin_tensors(const struct model *m, struct ops *o, struct ops_array dw, int first,
                           int end)
 {

@@ -39,8 +39,8 @@ struct ops_linear block_linear(const struct model *m, struct ops_array w, size_t
 struct ops_norm block_norm(const struct model *m, struct ops_array w, size_t row, int64_t N);
 
 /* Compute the gradients with respect to x and to the parameters in row `row` and, for a bias, the
- * row after it. dw: the gradients of the whole block. b: without those of the parameters; `before`
- * and y are none if ranks share the model. */
+ * row after it. dw: the gradients of the whole block. b: its dgain and dbias are not read; if ranks
+ * share the model, its `before` and y must be OPS_NONE. */
 void block_linear_bwd(const struct model *m, struct ops *o, struct ops_gradient dx,
                       struct ops_gradient dw, size_t row, struct ops_array dy, struct ops_array x,
                       const struct ops_linear *l);

@@ -22,8 +22,8 @@ static size_t row_of(const struct model *m, int i)
     return row;
 }
 
-/* Returns the row of the position table for a text's first token. In a split the config's positions
- * are rows of the table (set_part). */
+/* Returns the row of the position table for a text's first token. In a split it is 0, because there
+ * the config's positions count all rows of the table (set_part in model.c). */
 static int64_t first_position(const struct model *m)
 {
     return m->split ? 0 : m->config.architecture->first_position;

@@ -14,11 +14,10 @@ void embedding_init(struct model *m);
 /* Returns 1 if embedding_bwd reads the embedding's parameters, 0 if its w may be OPS_NONE. */
 int embedding_is_read_again(const struct model *m);
 
-/* Sets x[B*T,C]. */
+/* Sets x[n,C] to the embeddings of the rank's n rows (split.h). */
 void embedding_fwd(const struct model *m, struct ops *o, struct ops_array x, struct ops_array w,
                    const struct inputs *in);
-/* Computes the gradients of the embedding block from dx[B*T,C], which is overwritten. If the model
- * is tied, the head has already set the gradients of the table of words, and this function adds to
- * them. */
+/* Computes the gradients of the embedding block from dx[n,C], which is overwritten. If the model is
+ * tied, the head has already set the gradients of the table of words, and these are added. */
 void embedding_bwd(const struct model *m, struct ops *o, struct ops_gradient dw,
                    struct ops_array dx, struct ops_array w, const struct inputs *in);

@@ -52,7 +52,7 @@ struct inputs_picked {
     struct inputs_array row_room, id_room;
 };
 
-/* Returns how far apart sequences b and b+1 of a batch begin in ids and labels. */
+/* Returns how far apart sequences s and s + 1 of a batch begin in ids and labels. */
 static inline int64_t batch_step(const struct batch *b, int64_t s)
 {
     return b->joined ? b->lengths[s] : b->T;
@@ -95,8 +95,8 @@ struct inputs {
  * its arrays. Borrows b->lengths. */
 void inputs_set(struct inputs *in, struct ops *o, const struct model *m, const struct batch *b);
 /* Sets the inputs to tokens that follow the earlier ones of B sequences: ids[B,n] follow past[B],
- * which is borrowed and has room for them. There are no targets. What differs from token to token
- * of a text is only in arrays and in `past` (ops_repeat). */
+ * which is borrowed and has room for them. There are no targets. From one call to the next, only
+ * the contents of arrays and `past` change, as ops_repeat needs. */
 void inputs_follow(struct inputs *in, struct ops *o, const struct ops_past *past, int64_t B,
                    const uint32_t *ids, int64_t n);
 void inputs_release(struct inputs *in, struct ops *o);

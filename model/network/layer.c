@@ -11,7 +11,7 @@
 enum width { OF_STREAM, OF_QUERIES, OF_KEYS, OF_INNER };
 
 /* The arrays. own: a rank has only its own rows, as those of the residual stream (split.h).
- * product: matrix products read the gradient, which has their type of operands. */
+ * product: matrix products read the array's gradient, so it has the type of their operands. */
 static const struct {
     const char *name;
     enum width width;
@@ -78,8 +78,8 @@ static int is_of_heads(const struct layer_row *row)
     return row->kind == LAYER_NORM && arrays[row->in[0]].width != OF_STREAM;
 }
 
-/* Returns 1 if the row's output is kept for the backward, 0 if it is computed again or belongs to
- * the caller. */
+/* Returns 1 if the row's output is kept for the backward, 0 if it is computed again or is the
+ * caller's. */
 static int is_kept(const struct layer_row *row)
 {
     return row->kind == LAYER_MAPS || row->kind == LAYER_ATTEND || is_of_heads(row) ||
@@ -204,7 +204,8 @@ struct run {
     int begun[LAYER_ARRAYS], partial[LAYER_ARRAYS];
     const struct layer_row *late;
     struct ops_array late_dy;
-    /* The same for maps: the backward of the norm before them computes their input again. */
+    /* Maps whose weights have no gradients yet: the norm before them has to compute their input
+     * again. */
     const struct layer_row *late_maps;
 
     /* Scratch memory. A slot is used again when its array is not needed any more. STREAM_SLOT is
@@ -284,7 +285,7 @@ static struct ops_array take_cache(const struct model_cache *cache, int64_t used
     return at;
 }
 
-/* Puts what is kept into the cache. Sets used[] to how many numbers each part has. */
+/* Places the arrays that are kept in the cache. Sets used[] to how many numbers each part has. */
 static void lay_out(struct run *r, const struct model_cache *cache, int64_t used[CACHE_PARTS])
 {
     const struct model_config *c = &r->m->config;
@@ -354,10 +355,10 @@ static void norm_fwd(struct run *r, const struct layer_row *row)
         split_norm_fwd(r->m, r->o, y, r->moments[row->out], x, &l, r->N);
 }
 
-/* Returns the row that makes the gradients of a map's biases in its backward; NULL: the map's own
- * row. On a GPU, whose products would read the array once more, others make them: an activation or
- * attention that reads the map's output, and the norm to whose gradient that of a residual is
- * passed on. */
+/* Returns the row whose backward computes the gradients of a map's biases; NULL: the map's own row.
+ * On a GPU a product would read the gradient once more, so other rows do it: for maps, an
+ * activation or attention that reads their output; for a residual, a norm that adds to the
+ * gradient. */
 static const struct layer_row *maker_of(const struct run *r, const struct layer_row *map)
 {
     if (!is_biased(&r->m->config, map) || ops_on_host(r->o))
@@ -427,8 +428,9 @@ static int is_joint(const struct run *r, const struct layer_row *map)
            map[1].in[0] == map->out && !r->m->split;
 }
 
-/* The maps read a norm of the residual stream, a few channels of which are much larger than the
- * others. Rounding x to 8 bits would take most bits of the small ones, so `fine` is 1. */
+/* Computes the maps. They read a norm of the residual stream, a few channels of which are much
+ * larger than the others. Rounding x to 8 bits would take most bits of the small ones: `fine` is
+ * 1. */
 static void maps_fwd(struct run *r, const struct layer_row *row)
 {
     struct ops_linear maps[LAYER_READS];
@@ -444,8 +446,9 @@ static void maps_fwd(struct run *r, const struct layer_row *row)
     split_linear_fwd(r->m, r->o, r->x[row->out].at, all_rows(r, row), maps, weights_of(row));
 }
 
-/* If the gradient of the maps' input is there already, each rank has its rows of the sum over the
- * ranks, to which the maps add; else the maps begin it, and the row before sums it. */
+/* Computes the gradients of maps. If the gradient of their input exists already, each rank has its
+ * rows of the sum over the ranks, and the maps add to it; else they begin it, and the row before
+ * them sums it over the ranks. */
 static void maps_bwd(struct run *r, const struct layer_row *row)
 {
     const enum layer_array in = row->in[0];
@@ -700,9 +703,9 @@ static int passed_on(const struct run *r, const struct layer_row *row)
                                                                     : -1;
 }
 
-/* Returns the type for gradients from one product to the next. A GPU's products and attention would
- * round them anyway, and BF16 halves the bytes that they read. Ranks that share a layer add their
- * parts of some before they are rounded. */
+/* Returns the type of gradients between products. A GPU's products and attention would round them
+ * anyway, and BF16 halves the bytes that they read. Ranks that share a layer use F32, because they
+ * add their parts of some gradients before rounding. */
 static enum ops_type branch_type(const struct run *r)
 {
     return !r->o || r->m->split || ops_on_host(r->o) ? OPS_F32 : r->operand;
@@ -845,8 +848,8 @@ void layer_bwd(const struct model *m, struct ops *o, int64_t layer, struct ops_a
     backward(&r, dx);
 }
 
-/* With sequence parallelism there are the rows that maps gather from the residual stream, and the
- * sums of gradients that are added to it, as well. */
+/* With sequence parallelism, also counts the rows that maps gather from the residual stream, and
+ * the sums of gradients that are added to it. */
 int64_t layer_scratch_bwd(const struct model *m)
 {
     int64_t most = 0;
@@ -866,7 +869,7 @@ int64_t layer_scratch_bwd(const struct model *m)
 
 /* ---- the list itself ---------------------------------------------------------------------- */
 
-/* Replaces an array in n rows. */
+/* Replaces the array `from` by `to` in n rows. */
 static void rename_array(struct layer_row *rows, int n, enum layer_array from, enum layer_array to)
 {
     for (struct layer_row *row = rows; row < rows + n; row++) {

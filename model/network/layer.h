@@ -86,8 +86,8 @@ struct layer_row {
     enum layer_array in[LAYER_READS], out; /* maps write `out` and the arrays after it */
     const char *weights[LAYER_READS]; /* names of the tensors, without the layer's prefix and the
                                        * ends ".weight" and ".bias" */
-    int joined;              /* maps: number of outputs in the columns of one matrix; 0: one each */
-    enum layer_part part;    /* norm: the layers that have it. Others pass on what it would read */
+    int joined;              /* maps: outputs that are columns of one matrix; 0: a matrix each */
+    enum layer_part part;    /* norm: the layers that have it; others use its input as its output */
     enum dropout_place drop; /* residual */
 };
 /* A row that adds a branch to the stream: to = base + dropout(x w). */

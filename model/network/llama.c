@@ -151,7 +151,7 @@ static int read_llama3(struct ops_stretch *s, const struct js *rope, const char 
                    path, s->low, s->high, s->original);
 }
 
-/* 0 as a limit means the usual one, as it does in transformers. */
+/* Reads YaRN's settings. A limit of 0 means the usual one, as it does in transformers. */
 static int read_yarn(struct ops_stretch *s, const struct js *rope, const char *path)
 {
     double weight, all;
@@ -201,8 +201,7 @@ static int read_list(struct ops_stretch *s, const struct js *rope, const char *k
     return 0;
 }
 
-/* Reads LongRoPE's two lists and its scale; by default it is a function of the lengthening
- * factor. */
+/* Reads LongRoPE's two lists and its scale, which by default depends on the lengthening factor. */
 static int read_longrope(struct model_config *c, const struct js *root, const struct js *rope,
                          const char *path)
 {
@@ -330,7 +329,8 @@ static int read_qwen(struct model_config *c, const struct js *root, const char *
     return stay_in_window(c, root, path) < 0 ? -1 : read_rest(c, root, path);
 }
 
-/* Reads the list of layers, with 0 for those without rotary positions, at an interval. */
+/* Reads no_rope_layers; 0: the layer has no rotary positions. Such layers must be at an
+ * interval. */
 static int read_smollm3(struct model_config *c, const struct js *root, const char *path)
 {
     const struct js *list = js_get(root, "no_rope_layers");
@@ -465,7 +465,7 @@ static const struct architecture_gguf mistral_gguf = { "llama", mistral_gguf_key
 static const struct architecture_gguf qwen2_gguf = { "qwen2", gguf_keys, gguf_names, 0, NULL };
 
 static const struct architecture_gguf qwen3_gguf = { "qwen3", gguf_keys, gguf_names, 0, NULL };
-/* Its files do not tell the interval, which is 4. */
+/* SmolLM3's files do not tell the interval of layers without rotary positions, which is 4. */
 static const struct architecture_gguf smollm3_gguf = { "smollm3", gguf_keys, gguf_names, 1, NULL };
 
 #define ROW ROW_WITH(settings)

@@ -59,7 +59,7 @@ struct model_config {
     struct ops_stretch rope_stretch;
     struct ops_stretch
         rope_longer;     /* LongRoPE: for texts of more than rope_stretch.original tokens */
-    int64_t rope_pause;  /* SmolLM3: each such layer leaves queries and keys as they are; 0: none */
+    int64_t rope_pause;  /* SmolLM3: each such layer has no rotary positions; 0: all have them */
     int64_t window;      /* a token attends to tokens less than this many places away; 0: to all */
     int64_t local_pause; /* ModernBERT: layers 0, local_pause, 2 local_pause, ... have no window; 0:
                             all have it */
@@ -98,8 +98,7 @@ struct model {
 
     const struct layer_row *lists[4]; /* the lists of the layers' rows (layer.h) */
 
-    /* Rows of the tensor table: the first one of the head; the table of a decoder that is not
-     * tied. */
+    /* Rows of the tensor table: the head's first one; the table of a decoder that is not tied. */
     size_t first_head_row, decoder_table;
 
     int tied; /* 1: the decoder uses the embedding's table and adds to its gradients */
@@ -141,15 +140,13 @@ int model_init(struct model *m, const struct model_config *config);
 int model_init_split(struct model *m, const struct model_config *config, const struct split *split);
 void model_release(struct model *m);
 
-/* Returns 1 if attention in the layer stays in the window, which others do not have, else 0. */
+/* Returns 1 if the layer is one of ModernBERT's layers with a window (local_pause), else 0. */
 static inline int model_is_local(const struct model_config *c, int64_t layer)
 {
     return c->local_pause && layer % c->local_pause != 0;
 }
 
-/* Returns 1 if rotary positions have the longer texts' frequencies in sequences of T tokens, else
- * 0.
- */
+/* Returns 1 if sequences of T tokens have rope_longer's rotary frequencies, else 0. */
 static inline int model_is_longer(const struct model_config *c, int64_t T)
 {
     return c->rope_longer.divided && (double)T > c->rope_stretch.original;

@@ -90,7 +90,7 @@ static int read_base(double *out, const struct js *root, const char *kind, const
     return config_real(out, rope, "rope_theta", *out, path);
 }
 
-/* Reads the list of the layers' kinds, which only newer files have. */
+/* Reads the list of the layers' kinds, layer_types, which only newer files have. */
 static int read_pause(struct model_config *c, const struct js *root, const char *path)
 {
     const struct js *list = js_get(root, "layer_types");

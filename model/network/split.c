@@ -137,8 +137,7 @@ static void gather_rows(const struct model *m, struct ops *o, struct ops_array x
         exchange(m, SPLIT_GATHER, SPLIT_HEADS, o, x, N, C, what);
 }
 
-/* Sums x[N,C], of type F32, over the ranks. Returns the part of x with this rank's rows of the
- * sum. */
+/* Sums x[N,C], F32, over the ranks. Returns the part of x with this rank's rows of the sum. */
 static struct ops_array sum_rows(const struct model *m, struct ops *o, struct ops_array x,
                                  int64_t N, int64_t C, const char *what)
 {

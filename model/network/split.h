@@ -143,9 +143,10 @@ void split_residual_fwd(const struct model *m, struct ops *o, struct ops_array y
                         struct ops_array base, struct ops_array x, const struct ops_linear *l,
                         struct ops_dropout drop);
 
-/* Call before gradients from matrices before heads or MLP are added to the gradient dx[n,C].
- * Returns the array [N,C] to which they are to be added, such that its sum over the ranks along
- * SPLIT_HEADS has dx once: dx itself, set to 0 on all ranks but the first, or scratch memory. */
+/* Call before the gradients from matrices before heads or MLP are added to the gradient dx[n,C].
+ * Returns the array [N,C] to which the caller adds them: scratch memory, or dx itself. Only one
+ * rank along SPLIT_HEADS keeps dx in it, and the others begin with 0, so that the sum over these
+ * ranks has dx once. */
 struct ops_array split_gradient_begin(const struct model *m, struct ops *o, struct ops_array dx,
                                       int64_t N, int64_t C);
 /* Call after gradients have been added to dx[N,C]: sums dx over the ranks along SPLIT_HEADS.
@@ -154,14 +155,13 @@ struct ops_array split_gradient_end(const struct model *m, struct ops *o, struct
                                     int64_t N, int64_t C);
 
 /* Returns the gradient [N,C] at the end of a residual branch, from dx[n,C], the gradient of its
- * output. Returns dx itself if nothing was dropped and the rows are not divided, else masked[N,C],
- * F32. */
+ * output. Returns dx if nothing was dropped and rows are not divided, else masked[N,C], F32. */
 struct ops_array split_branch_gradient(const struct model *m, struct ops *o,
                                        struct ops_array masked, struct ops_array dx, int64_t N,
                                        int64_t C, struct ops_dropout drop);
 
-/* x[n], F32, is a sum over those rows that the rank has. Replaces it by the sum over the rows of
- * all ranks along SPLIT_HEADS. */
+/* Replaces x[n], F32, a sum over this rank's rows, by the sum over the rows of all ranks along
+ * SPLIT_HEADS. */
 void split_sum_of_rows(const struct model *m, struct ops *o, struct ops_array x, int64_t n);
 
 /* For functions that need all rows and not only the rank's n. split_all_rows returns all rows of
@@ -189,8 +189,8 @@ struct ops_array split_own_columns(const struct model *m, struct ops *o, struct 
 struct ops_array split_all_columns(const struct model *m, struct ops *o, struct ops_array x,
                                    int64_t n, const char *what);
 
-/* Returns the decoder d for losses whose table is divided among the ranks: only one of those that
- * have the same rows has the bias. */
+/* Returns the decoder d for the losses, with a table that is divided among the ranks (struct
+ * ops_shares). Of the ranks that have the same rows of the table, only one has the bias. */
 struct ops_decoder split_decoder(const struct model *m, const struct ops_decoder *d);
 
 /* ---- tensors ------------------------------------------------------------------------------ */
@@ -200,9 +200,8 @@ struct ops_decoder split_decoder(const struct model *m, const struct ops_decoder
 struct split_runs {
     int64_t runs, count, stride, first;
 };
-/* Returns where the part of rank `number` (split_number) lies, which may be another rank than this
- * one. whole and own: the same row in the tensor table of the whole model and in that of this
- * rank. */
+/* Returns where the part of rank `number` (split_number) lies, which may be another rank. whole and
+ * own: the same row in the tensor tables of the whole model and of this rank. */
 struct split_runs split_runs(const struct tensor *whole, const struct tensor *own,
                              const struct split *split, int number);
 /* Returns 1 if a sum over the parts of a tensor must include the part of rank `number`, else 0. If

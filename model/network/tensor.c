@@ -16,8 +16,7 @@ void tensor_block(struct tensor_table *t, int block)
     t->blocks++;
 }
 
-/* Returns 1 if the last tensor of the table is the bias that belongs to the weight before it, else
- * 0. */
+/* Returns 1 if the last tensor of the table is the bias of the weight before it, else 0. */
 static int is_bias(const struct tensor_table *t)
 {
     if (t->count < 2)
