@@ -37,8 +37,8 @@ struct items {
  */
 struct window *items_add(struct items *g, size_t begin, size_t end, int64_t scored);
 
-/* To be called after each item: if there are many windows, scores and judges them. items_flush does
- * this for any number. Both return 0, or -1 with an error. */
+/* Ends an item: if there are many windows, scores and judges them. items_flush does this for any
+ * number. Both return 0, or -1 with an error. */
 int items_end(struct items *g);
 int items_flush(struct items *g);
 

@@ -10,9 +10,9 @@
  * A step reads the weights once for all texts (or for each OPS_FEW_ROWS of them). On the CPU a text
  * gets the same bits whatever other texts are in the step.
  *
- * Memory: 2 * layers * KV * HS numbers per position, for KV key/value heads of width HS. The number
- * of positions is rounded up to a power of two. The buffers of the longest forward run come on top.
- * Positions are absolute, as in training; a full cache takes no more tokens.
+ * Memory: 2 * layers * KV * HS numbers per position, for KV key/value heads of width HS. Room is
+ * for 64 positions, doubled as needed up to the model's. The longest forward run's buffers are
+ * extra. Positions are absolute, as in training; a full cache takes no more tokens.
  */
 #pragma once
 

@@ -78,7 +78,7 @@ void generator_release(struct generator *g);
 struct start {
     struct ids ids;     /* its tokens */
     size_t unseen;      /* number of tokens at its beginning that the model no longer sees */
-    struct cache cache; /* keys and values of the others */
+    struct cache cache; /* keys and values of the other tokens */
     float *logits;      /* logits for the token after the prompt, [V] */
     double seconds;     /* time to read the prompt */
 };

@@ -235,7 +235,7 @@ static size_t unit_suffix(const char *s, size_t n)
     return 0;
 }
 
-/* A period follows s[0..n). Returns the number of bytes to cut off: 1, or 0 if the period stays. */
+/* Returns 1 if the period that follows s[0..n) is cut off, or 0 if it stays. */
 static size_t period_suffix(const char *s, size_t n)
 {
     unsigned c, before;

@@ -45,7 +45,7 @@ struct flow_item {
     int reason;      /* why the document is left out: index into `reasons`; FLOW_KEPT: it stays */
     uint64_t pieces; /* parts of it that are left out: lines, addresses */
     char mark[32];   /* text of the document's mark (entry.h); "": the reason */
-    void *result;    /* the command's own, from `judge` to `settle` */
+    void *result;    /* free for the command, which sets it in `judge` and uses it in `settle` */
 };
 
 struct flow {
@@ -55,12 +55,12 @@ struct flow {
     int (*judge)(void *ctx, void *tools, struct flow_item *item);
     /* Called after `judge`, in the order of the documents; may set the same. NULL: not called. */
     int (*settle)(void *ctx, struct flow_item *item);
-    void (*forget)(void *result); /* frees a result, once; NULL where there are none */
+    void (*forget)(void *result); /* frees a result, once; NULL if the command sets none */
     void *ctx;
-    size_t tools_bytes; /* size of `tools`, zeros before tools_init; both may be NULL */
+    size_t tools_bytes; /* size of `tools`, which is zeroed; the next two may be NULL */
     void (*tools_init)(void *ctx, void *tools);
     void (*tools_release)(void *tools);
-    const char *const *reasons; /* what left_out[] counts */
+    const char *const *reasons; /* names of the reasons that left_out[] counts */
     size_t reason_count;
     const char *piece; /* the noun of what `pieces` counts, as for log_counted; NULL: nothing */
     const char *report_path; /* one more output, which the command writes itself; may be NULL */

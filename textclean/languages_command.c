@@ -61,7 +61,7 @@ static int no_language(const struct languages *m, const char *code, int n)
     return err_usage("--keep: the model has no language '%.*s'; it has%s", n, code, names.data);
 }
 
-/* Finds the languages of the list; NULL: all. */
+/* Sets which languages are kept: those of the list, separated by commas; NULL: all. */
 static int set_kept(struct judging *j, const char *list)
 {
     const struct languages *m = &j->model;
@@ -284,7 +284,7 @@ static int divide(char *arg, char **path)
     return 0;
 }
 
-/* Learns from paths[i] in the language argv[i]; names: the languages. */
+/* Learns the languages `names` and writes the model. The texts at paths[i] are in argv[i]. */
 static int learn_and_write(const struct learn *learn, int argc, char **argv, char **paths,
                            const char **names, size_t languages)
 {

@@ -41,7 +41,7 @@ void ngram_words_set(struct ngram_words *w, const char *text, size_t n);
 int64_t ngrams_add(struct ngrams *g, const struct ngram_words *w, uint64_t source);
 
 /* Finds the next run from word *at on. Returns 1, and sets *at to its first word, *words to its
- * words, and *source to the first text that has it; 0 if there is none. Several threads may search
- * at once. */
+ * number of words, and *source to the first text that has it; 0 if there is none. Several threads
+ * may search at once. */
 int ngrams_find(const struct ngrams *g, const struct ngram_words *w, size_t *at, size_t *words,
                 uint64_t *source);

@@ -2,9 +2,9 @@
  * normal.h - a text without the differences that copies of it may have: all in lower case, each
  * number 0, punctuation and white space one blank, no accents.
  *
- * A number is digits of any script, perhaps with one of . , and their Arabic and decimal separators
- * between them. Punctuation is that of stops_is_mark. Accents are what the canonical decomposition
- * makes marks without width (Mn). This is the arithmetic of datatrove's text normalisation.
+ * A number is digits of any script, perhaps with one separator between them: . or , or an Arabic or
+ * decimal one. Punctuation is that of stops_is_mark. Accents are the marks without width (Mn) of
+ * the canonical decomposition. The results are those of datatrove's text normalisation.
  */
 #pragma once
 

@@ -46,7 +46,7 @@ unsigned letter_case_title(unsigned c)
     return c >= 0x10D0 && c <= 0x10FF ? c : letter_case_upper(c);
 }
 
-/* Returns the other case of a letter that becomes several characters, or NULL for other letters. */
+/* Returns the result of `change` for c if it is several characters, else NULL. */
 static const char *special(unsigned c, unsigned (*change)(unsigned))
 {
     static const struct {

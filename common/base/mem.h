@@ -19,8 +19,8 @@ void *mem_huge(size_t count, size_t size); /* as mem_aligned, on huge pages if a
 char *mem_strdup(const char *s);
 char *mem_strndup(const char *s, size_t n); /* n bytes and a NUL */
 
-/* For a library that runs inside another program. If memory runs out in this thread, the functions
- * print nothing and jump to *to, which setjmp has set. The jump happens once. Memory allocated
+/* Makes these functions jump to *to, which setjmp has set, if memory runs out in this thread, and
+ * print nothing. For a library inside another program. The jump happens once. Memory allocated
  * before is not freed. `to` NULL: the functions exit again. */
 void mem_escape(jmp_buf *to);
 

@@ -1,6 +1,6 @@
 /*
- * nameset.h - a set of names that numbers them from 0 and keeps a value for each, and the names
- * that an option lists: categories or pages.
+ * nameset.h - a set of names, numbered from 0, with a value for each. Also reads the names that an
+ * option lists: categories or pages.
  *
  * The value of such an option is one name, or "@FILE" for a file with one name per line. Blank
  * lines and lines that begin with '#' are skipped; no title begins with '#'.
@@ -11,7 +11,7 @@
 
 struct nameset;
 
-/* Each name has a value of `bytes` bytes, which are zero at first. */
+/* Makes an empty set. Each name will have a value of `bytes` bytes, which are zero at first. */
 struct nameset *nameset_new(size_t bytes);
 void nameset_free(struct nameset *set);
 

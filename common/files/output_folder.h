@@ -22,8 +22,8 @@ struct output_folder {
  */
 int output_folder_look(struct file_names *names, const char *dir);
 
-/* Begins the folder `dir`. Files in f->path may be `lazy`: output_folder_close syncs them. Returns
- * 0, or -1 with an error; the caller calls output_folder_abandon then. */
+/* Begins the folder `dir`. The outputs in f->path may be `lazy` (file.h): output_folder_close syncs
+ * them. Returns 0, or -1 with an error; then the caller calls output_folder_abandon. */
 int output_folder_open(struct output_folder *f, const char *dir);
 
 /* Publishes the folder, in place of what is at its path, and frees the struct. Returns 0, or -1

@@ -5,8 +5,8 @@
  *     "GGUF", u32 version (2 or 3), u64 tensors, u64 keys
  *     each key: its name, u32 type, its value
  *     each tensor: its name, u32 rank, u64 sizes (the innermost first), u32 type, u64 offset
- *     zeros up to a multiple of general.alignment (32 if it is not there), from where offsets count
- *     data: each tensor at a multiple of that
+ *     zeros up to a multiple of the key general.alignment (32 without it); offsets count from here
+ *     data: each tensor at an offset that is such a multiple
  *
  * The key textmill.crc32c of our files is the CRC32C of all bytes of the file but its own eight
  * digits.

@@ -30,9 +30,9 @@ int js_scan_peek(struct js_scan *s);
  * if another byte is there. */
 int js_scan_mark(struct js_scan *s, char mark);
 
-/* Call it after an opening bracket and after each item; `items` is the number of items read so far.
- * Returns 1 if another item follows, which then begins at s->at; 0 if there is none, after it has
- * consumed the closing bracket `close`; -1 with an error. */
+/* Finds out whether another item follows; for use after an opening bracket and after each item.
+ * `items` is the number of items read so far. Returns 1 if one follows, which then begins at s->at;
+ * 0 if not, after it has consumed the closing bracket `close`; -1 with an error. */
 int js_scan_next(struct js_scan *s, char close, size_t items);
 
 /* Reads a string and sets *out and *len to its bytes after unescaping, which are not

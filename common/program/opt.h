@@ -43,8 +43,8 @@ enum opt_type {
  * and where the option may be set. */
 enum {
     OPT_FIXED = 16, /* a resumed run must have the same value */
-    /* a resumed run may have another value; without these two flags it may, too, but the user is
-     * told */
+    /* a resumed run may have another value. If an option has neither flag, it may, too, but the
+     * user is told. */
     OPT_FREE = 32,
     OPT_OF_HOST = 64,     /* the ranks of one run may have different values */
     OPT_OF_RUN = 128,     /* says how this one run is started; not stored with the run's output */

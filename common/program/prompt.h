@@ -21,16 +21,15 @@ struct prompt;
  * $XDG_STATE_HOME/textmill/PROGRAM_history (without XDG_STATE_HOME: ~/.local/state), readable by
  * its owner only. Returns NULL with an error that names the file if it is no history file. */
 struct prompt *prompt_open(const char *program, const char *ask, int keep);
-/* NULL is allowed. Returns 0, or -1 with an error if the history could not be written. */
+/* Closes the prompt; NULL is allowed. Returns 0, or -1 with an error about the history file. */
 int prompt_close(struct prompt *p);
 int prompt_interactive(const struct prompt *p); /* 1: input is a terminal */
 
 /* Reads the next line, and sets *line and *n to it without its line end and, if it is the first one
- * of a pipe or file, without a byte order mark. *line is valid until the
- * next call. Returns 1, 0 at the end, or -1 with an error. */
+ * of a pipe or file, without a byte order mark. *line is valid until the next call. Returns 1, 0 at
+ * the end, or -1 with an error. */
 int prompt_read(struct prompt *p, const char **line, size_t *n);
-/* Returns 1 if prompt_read would not have to wait for its first byte, 0 if it would. At a terminal
- * returns 0. */
+/* Returns 1 if prompt_read would begin without waiting, else 0. At a terminal returns 0. */
 int prompt_ready(const struct prompt *p);
 
 extern volatile sig_atomic_t prompt_interrupted; /* set to 1 by Ctrl-C; the code that checks it sets

@@ -26,7 +26,7 @@ static struct {
     uint64_t n;
 } counts[12];
 
-static const char *program;     /* name it was called by, if that is its name with a prefix */
+static const char *program;     /* its name, with the prefix with which it was called, if any */
 static int configured;          /* 1: an operand was a configuration */
 static int preset;              /* 1: it was the name of a preset */
 static const struct tool *tool; /* the running program */
@@ -261,7 +261,8 @@ static int check_command(const struct tool *t, const char *word)
     return 0;
 }
 
-/* Does the same for the name of a preset; a word that can only be one is an error, too. */
+/* Sets the error if `word` is no file but similar to a preset's name, or can be nothing else.
+ * Returns -1 then, else 0. */
 static int check_preset(const char *word)
 {
     SCOPED(buf) name = BUF_INIT;

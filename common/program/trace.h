@@ -32,7 +32,7 @@ struct trace_span {
 #define TRACE_PHASE(name, number)  TRACE("phase", name, number, 0, 0)
 
 extern _Atomic int
-    trace_on; /* 0: off. May be set at any time; a span belongs to the time at which it began */
+    trace_on; /* 0: off. May be set at any time; it counts what it was when a span began */
 
 void trace_start(int events); /* events 0: only the sums are kept, not the trace */
 void trace_stop(void); /* stops tracing and frees all data; spans that end later are ignored */
