@@ -498,7 +498,7 @@ static void run_pieces(struct ops *o, struct ops_array y, const struct ops_past 
     LAUNCH(o, attend_join, queries, 1, WARP, 0, a);
 }
 
-/* Computes the attention of one sequence. keys and values: its first ones of the layer. */
+/* Computes the attention of one sequence, whose cache of the layer begins at keys and values. */
 static void attend_past(struct ops *o, struct ops_array y, struct ops_array keys,
                         struct ops_array values, int64_t past, struct ops_qkv x,
                         const struct ops_attention *p)

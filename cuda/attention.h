@@ -14,7 +14,7 @@ struct attention {
      * head's rows of dy and y. */
     float *lse, *dots;
     /* [B * blocks of a sequence, (NH + 2 KV) * HS], or NULL: sums of the columns of dq, dk and dv
-     * over the rows of a block. Those of blocks beyond the end of a sequence are not set. */
+     * over the rows of a block. The sums of blocks beyond the end of a sequence are not set. */
     float *parts;
     const int64_t *sequences;          /* [B,2]: first row and number of rows of each */
     int64_t ldq, ldk, ldy, B, longest; /* longest: number of rows of the longest sequence */
@@ -81,8 +81,8 @@ DEVICE int64_t visible_to(const struct attention *a, const struct head *h, int64
     return q >= h->queries ? 0 : a->causal ? a->past + q + 1 : h->keys;
 }
 
-/* Returns the index of the pair (q, k) in the dropout mask. Each query has an even number of
- * them. */
+/* Returns the index of the pair (q, k) in the dropout mask. A query has an even number of
+ * indices. */
 DEVICE uint64_t mask_index(const struct head *h, int64_t q, int64_t k)
 {
     return (uint64_t)((h->index * h->queries + q) * ((h->keys + 1) / 2 * 2) + k);

@@ -140,8 +140,8 @@ static struct ops_array buffer(struct ops *o, enum ops_type type, int64_t n)
     return (struct ops_array){ device_alloc(o, cuda_bytes(type, n)), type };
 }
 
-/* Frees an array and drops the recordings that may use it. Recordings find keys and values of texts
- * by the table of pasts, so they remain when these are freed. */
+/* Frees an array and drops the recordings of steps, which may use it. Freeing a text's keys or
+ * values drops none, because recordings find these by the table of pasts. */
 static void buffer_free(struct ops *o, struct ops_array a, int64_t n)
 {
     if (!is_past(o, a))
@@ -293,8 +293,8 @@ static struct ops_array bias_of(struct ops *o, const struct ops_matmul *p)
 
 /* Computes a product of operands that are rounded to `type`. Sums are computed in f32 and rounded
  * once. The bias is rounded to the type of C. cuBLASLt writes bf16 only if the operands are bf16,
- * too, adds a base only of C's type, and may not add a bias to each shape. It then computes the
- * product in f32, and a kernel adds base and bias. */
+ * too, adds a base only of C's type, and may not add a bias to each shape. Where it cannot do that,
+ * it computes the product in f32, and a kernel adds base and bias. */
 static void matmul_as(struct ops *o, const struct ops_matmul *p, enum ops_type type)
 {
     struct ops_matmul q = *p;

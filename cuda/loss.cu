@@ -1,8 +1,8 @@
 /* loss.cu - cross entropy. Each block computes one softmax. */
 #include "cuda/kernel.h"
 
-/* Rows of logits get large blocks, so that the rows in work fit into the cache when they are read
- * for the second time. */
+/* Rows of logits get large blocks. So few rows are computed at a time, and each is still in the
+ * cache when it is read for the second time. */
 enum { THREADS = 256, ROW_THREADS = 1024, EACH = 8 };
 
 struct loss {

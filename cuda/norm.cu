@@ -37,7 +37,7 @@ static inline struct norm norm_of(struct ops_array x, struct ops_moments kept,
     return s;
 }
 
-/* The first of this lane's eight columns, if a warp has a row. */
+/* The first of this lane's eight columns, where each warp computes a row. */
 #define FIRST ((int64_t)(threadIdx.x % WARP) * EACH)
 
 /* The threads that compute a row: those of a warp, or of a block if there are few rows. */

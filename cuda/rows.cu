@@ -223,8 +223,8 @@ struct runs {
     int64_t n, C;
 };
 
-/* Stores column i of the sum over a row's sorted tokens begin .. end-1, in the piece from..to-1:
- * in the table if the piece holds all tokens of the row, else in the parts. */
+/* Leaves column i of the sum over a row's sorted tokens begin .. end-1, in the piece from..to-1:
+ * adds it to the table if the piece holds all tokens of the row, else stores it in the parts. */
 DEVICE void leave_sum(const struct runs *a, int64_t i, int64_t from, int64_t to, int64_t begin,
                       int64_t end, float sum)
 {

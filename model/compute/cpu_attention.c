@@ -544,8 +544,8 @@ static void attend_group_bwd(const struct head *h, const struct group *g)
     }
 }
 
-/* Packs a block of queries for all groups. dP is computed from scale * dy, so that dS is the
- * gradient of the scores before scaling. */
+/* Packs a block of queries for all groups of keys. dP is computed from scale * dy, so that dS is
+ * the gradient of the scores before scaling. */
 static void pack_queries(const struct head *h, int64_t q0, int64_t queries)
 {
     const struct attention *a = h->a;

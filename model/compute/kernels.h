@@ -55,8 +55,8 @@ struct kernel_scores {
 };
 
 /* A panel of attention scores in the backward pass: one row for each query and tile_columns
- * columns, one for each key, so each key has its own vector lane. Query r sees those of
- * `keys` from hidden + r to visible + r - 1. In the dropout mask, (query r, key l) has the index
+ * columns, one for each key, so each key has its own vector lane. Query r sees keys hidden + r to
+ * visible + r - 1, but none beyond keys - 1. In the dropout mask, (query r, key l) has the index
  * first + r*stride + l. */
 struct kernel_scores_bwd {
     int64_t queries, keys, hidden, visible;

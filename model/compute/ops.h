@@ -54,7 +54,7 @@ const char *ops_kernels(void);        /* describes the CPU's kernels without a c
  * as fast with AVX-512 BF16, slower on others. Products with at most OPS_FEW_ROWS rows stay f32,
  * because reading the weights from memory limits their speed. */
 void ops_set_precision(struct ops *o, enum ops_type precision); /* f32 at first */
-/* Returns the type to which products round operands: that of arrays which only products read. */
+/* Returns the type to which products round operands, for arrays that only products read. */
 enum ops_type ops_operand(const struct ops *o);
 
 /* The largest sizes of the operations of a training. shares: how many ranks share the columns of
@@ -374,10 +374,10 @@ void ops_attention_cached(struct ops *o, struct ops_array y, const struct ops_pa
 
 /* Runs step(context), which appends one token to each of B texts: operations on arrays, among them
  * ops_attention_cached with past[B]. A GPU records the work and from then on repeats it without
- * calling `step`, which costs the host less. So calls with the same step, context and B must do the
- * same work with the same arrays. This holds until an array is freed, except those of the pasts.
- * The contents of arrays and the pasts may differ. `step` may be called twice in a row with the
- * same data. It must not move numbers to or from the host. */
+ * calling `step`, which costs the host less. So until an array is freed that is not of the pasts,
+ * calls with the same step, context and B must do the same work with the same arrays. The contents
+ * of arrays and the pasts may differ. `step` may be called twice in a row with the same data. It
+ * must not move numbers to or from the host. */
 void ops_repeat(struct ops *o, const struct ops_past *past, int64_t B, void (*step)(void *context),
                 void *context);
 

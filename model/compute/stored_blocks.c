@@ -96,8 +96,7 @@ static int two_bits(const unsigned char *in, int i)
     return in[i / 128 * 32 + i % 32] >> (i / 32 % 4 * 2) & 3;
 }
 
-/* Reads a block: 16 bytes with 4-bit scale s and 4-bit minimum o; 2-bit q; d; m. x = d s q - m
- * o. */
+/* Reads a block: 16 bytes of 4-bit s and 4-bit minimum o; 2-bit q; d; m. x = d s q - m o. */
 static void read_q2_k(float *out, const unsigned char *in)
 {
     const float d = half_read(le_u16(in + 80)), m = half_read(le_u16(in + 82));

@@ -70,8 +70,7 @@ static void read_iq2_s(float *out, const unsigned char *in)
     }
 }
 
-/* Reads a block: d; 64 indices; per 32 numbers 4 times 7 signs, and a scale s. x = d (s + 1/2) / 2
- * q. */
+/* Reads a block: d; 64 indices; per 32 numbers 28 signs and a scale s. x = d (s + 1/2) / 2 q. */
 static void read_iq3_xxs(float *out, const unsigned char *in)
 {
     for (int j = 0; j < FOURS; j++) {

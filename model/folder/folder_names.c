@@ -18,7 +18,7 @@ static const char *without_prefix(const struct model *m, const char *name)
     return begins_with(name, prefix) ? name + strlen(prefix) : name;
 }
 
-/* The table of an untied decoder, lm_head, has no submodule prefix. */
+/* Adds the submodule prefix if `name` lacks it. lm_head, an untied decoder's table, has none. */
 void folder_names_saved(char out[FOLDER_NAME], const struct model *m, const char *name)
 {
     int prefixed = row_of(m)->bare && !begins_with(name, "lm_head.");

@@ -165,8 +165,7 @@ static void write_settings(struct gguf_writer *w, const struct model_config *c)
     }
 }
 
-/* Returns the data of the tensor t, divisors of frequencies; NULL with an error if it is
- * malformed. */
+/* Returns the data of t, a tensor of divisors of frequencies; NULL with an error if malformed. */
 static const unsigned char *divisors_of(const struct model_config *c, const struct gguf *g,
                                         const struct gguf_tensor *t)
 {

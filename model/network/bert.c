@@ -74,8 +74,7 @@ static int init(struct model *m)
     return 0;
 }
 
-/* Sets the embedding's dropout, which has no key in config.json, to that of the layers. Returns
- * 0. */
+/* Sets the embedding's dropout, which config.json lacks, to that of the layers. Returns 0. */
 static int read_rest(struct model_config *c, const struct js *, const char *)
 {
     c->embedding_dropout = c->residual_dropout;

@@ -15,7 +15,7 @@
  * block_add_map adds the tensor STEM.weight, which is [in,out] in memory and transposed in files,
  * and, if `biased`, STEM.bias. across: which axis of the matrix is the channels of the residual
  * stream, 0 or 1, or -1 for none. block_add_norm adds STEM.weight and, if `biased` (RMSNorm is
- * not), STEM.bias, for C channels. of_heads 1: they are the channels of a head, not of the
+ * not), STEM.bias, for C channels. of_heads 1: the C channels are those of a head, not of the
  * residual stream, so ranks that share the heads each have the whole norm. */
 void block_add_table(struct model *m, int block, const char *name, int64_t rows);
 void block_add_vector(struct model *m, int block, const char *name, int64_t layer, int64_t n,

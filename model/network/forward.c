@@ -13,8 +13,8 @@ void forward_release(struct forward *f)
     f->room = 0;
 }
 
-/* Grows the memory to the largest run. It is not sized for all positions, because a text may have
- * far fewer tokens. */
+/* Grows the memory to `rows` rows. It is not made for all positions at once, because a text may
+ * have far fewer tokens. */
 static void reserve(struct forward *f, int64_t rows)
 {
     if (rows <= f->room)

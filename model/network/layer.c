@@ -78,8 +78,7 @@ static int is_of_heads(const struct layer_row *row)
     return row->kind == LAYER_NORM && arrays[row->in[0]].width != OF_STREAM;
 }
 
-/* Returns 1 if the row's output is kept for the backward, 0 if it is computed again or is the
- * caller's. */
+/* Returns 1 if the row's output is kept for the backward; 0: computed again, or the caller's. */
 static int is_kept(const struct layer_row *row)
 {
     return row->kind == LAYER_MAPS || row->kind == LAYER_ATTEND || is_of_heads(row) ||
@@ -204,8 +203,7 @@ struct run {
     int begun[LAYER_ARRAYS], partial[LAYER_ARRAYS];
     const struct layer_row *late;
     struct ops_array late_dy;
-    /* Maps whose weights have no gradients yet: the norm before them has to compute their input
-     * again. */
+    /* Maps whose weights have no gradients yet: the norm before them computes their input again. */
     const struct layer_row *late_maps;
 
     /* Scratch memory. A slot is used again when its array is not needed any more. STREAM_SLOT is
@@ -879,8 +877,8 @@ static void rename_array(struct layer_row *rows, int n, enum layer_array from, e
     }
 }
 
-/* Returns the list of layers that are first, last, both or neither: the architecture's without the
- * norms that they do not have. */
+/* Returns the list for layers that are first, last, both or neither: the architecture's list
+ * without the norms that these layers lack. */
 static const struct layer_row *make_list(const struct layer_row *all, int list)
 {
     int count = 0, parts = 0, n = 0;

@@ -302,8 +302,8 @@ static int lists_layer(const struct js *root, const char *kind)
     return found;
 }
 
-/* Limits the positions to the window: up to there all layers do the same, also those of a Qwen that
- * have no window. */
+/* Limits the positions to the window. In texts that fit into it, layers with and without a window
+ * compute the same; a Qwen may have both. */
 static int stay_in_window(struct model_config *c, const struct js *root, const char *path)
 {
     int64_t window;
@@ -329,8 +329,7 @@ static int read_qwen(struct model_config *c, const struct js *root, const char *
     return stay_in_window(c, root, path) < 0 ? -1 : read_rest(c, root, path);
 }
 
-/* Reads no_rope_layers; 0: the layer has no rotary positions. Such layers must be at an
- * interval. */
+/* Reads no_rope_layers: 0 for layers without rotary positions, which must be at an interval. */
 static int read_smollm3(struct model_config *c, const struct js *root, const char *path)
 {
     const struct js *list = js_get(root, "no_rope_layers");

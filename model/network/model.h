@@ -6,8 +6,8 @@
  *
  * An architecture (architecture.h) says what the blocks consist of. The caller owns all memory. The
  * parameters of a block are one array, laid out by the tensor table, and so are its gradients.
- * Activations are [B*T,C]. A block function uses no other memory than its arguments and scratch
- * (ops.h). The caller chooses the types of the arrays (ops.h).
+ * Activations are [N,C], a row for each token. A block function uses no other memory than its
+ * arguments and scratch (ops.h). The caller chooses the types of the arrays (ops.h).
  *
  * Dropout masks derive from the inputs' key, the layer and the place (rng.h). A forward pass that
  * is computed again therefore has the same masks.
@@ -109,7 +109,7 @@ struct model {
     void (*head_fwd)(const struct model *m, struct ops *o, struct ops_scores out,
                      struct ops_array x, struct ops_array w, struct ops_array tied,
                      const struct inputs *in);
-    /* Sets `out` as head_fwd does. Sets dx[B*T,C] and the gradients of the parameters to those of
+    /* Sets `out` as head_fwd does. Sets dx[N,C] and the gradients of the parameters to those of
      * scale * (sum of losses). In that sum, each of BERT's next-sentence losses is multiplied by
      * in->next_weight, and each loss of a start or end of an answer by 0.5. */
     void (*head_fwd_bwd)(const struct model *m, struct ops *o, struct ops_scores out,
@@ -125,8 +125,8 @@ struct model {
                         struct ops_array x, struct ops_array w, struct ops_array tied, int64_t n);
 
     /* The parts of the loss. `labels` sets *labels to the batch's labels of one part, or NULL if
-     * there are none, and returns how many places they cover: batch_places (tokens) or B
-     * (sequences). Negative labels do not count. */
+     * there are none, and returns their number, batch_places (tokens) or B (sequences). Negative
+     * labels do not count. */
     int parts;
     struct model_part part[MODEL_PARTS];
     int64_t (*labels)(const int32_t **labels, const struct batch *b, int part);
