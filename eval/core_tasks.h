@@ -33,12 +33,12 @@ struct core_questions {
 int core_questions_read(struct core_questions *q, const struct core_task *task);
 void core_questions_release(struct core_questions *q);
 
-/* Returns the index of the right answer among core_options(item), 0 for CORE_LANGUAGE. */
+/* Returns the index of the right choice or context; 0 for CORE_LANGUAGE. */
 size_t core_gold(enum core_kind kind, const struct js *item);
 /* Returns the number of prompts of a question: one for each choice or context, 1 for
  * CORE_LANGUAGE. */
 size_t core_options(enum core_kind kind, const struct js *item);
 
-/* Appends the text before the delimiter, or the text after it, of prompt `option` to `out`. */
+/* Append to `out` what prompt `option` has before the delimiter, and what it has after it. */
 void core_before(enum core_kind kind, const struct js *item, size_t option, struct buf *out);
 void core_answer(enum core_kind kind, const struct js *item, size_t option, struct buf *out);

@@ -50,7 +50,7 @@ typedef int (*items_add_line)(struct items *g, const char *line, size_t n, const
  * number of items that are scored, or -1 with an error. */
 int64_t items_add_lines(struct items *g, struct input *in, items_add_line add);
 
-/* Does the same for the file `path` ("-": stdin), and shows progress in `unit`, such as "line(s)".
+/* Calls items_add_lines for `path` ("-": stdin), and shows progress in `unit`, such as "line(s)".
  * scorer NULL: `add` adds no windows. Returns 0, or -1 with an error, also if nothing was added. */
 int items_score(const char *path, const char *unit, struct scorer *scorer, items_add_line add,
                 int (*judge)(void *ctx, const struct window *w, size_t n), void *ctx);

@@ -229,8 +229,8 @@ int squad_check_answered(const struct squad *s)
 
 enum which { ALL, HAS_ANSWER, NO_ANSWER };
 
-/* Returns the scores of the questions of a kind, with those whose no-answer probability is above
- * the threshold taken as unanswered. */
+/* Returns the scores of the questions of a kind. Those with a no-answer probability above the
+ * threshold are taken as unanswered. */
 static struct squad_figures figures(const struct raw *raw, size_t n, double threshold,
                                     enum which which)
 {

@@ -149,7 +149,7 @@ static int check_size(const struct wiki_text *text, const char *path, enum wiki_
                    (unsigned long long)text->tokens, (unsigned long long)least);
 }
 
-/* Reads a text; of a .zip file, that is WikiText's test text, as WikiText is published. */
+/* Reads a text. From a .zip file, as WikiText is published, it reads the test text wiki.test.*. */
 static int read_text(const char *path, struct buf *data)
 {
     SCOPED(buf) name = BUF_INIT;

@@ -96,7 +96,7 @@ enum {
     ENCODING = TEXTMILL_SPECIAL | TEXTMILL_WRAP | TEXTMILL_STRICT | OFFSETS,
 };
 
-/* The arguments of a call that have names. */
+/* The keyword arguments of a call. */
 struct how {
     unsigned flags;
     int threads;
@@ -149,8 +149,8 @@ static int set_named(struct how *how, unsigned allowed, PyObject *name, PyObject
     return -1;
 }
 
-/* Checks that a call has `count` arguments without a name, and reads those with a name. `allowed`
- * says which there may be. Returns 0, or -1 with an exception. */
+/* Checks that a call has `count` positional arguments, and reads its keyword arguments. `allowed`
+ * has the flags of those that there may be. Returns 0, or -1 with an exception. */
 static int read_how(struct how *how, unsigned allowed, Py_ssize_t count, PyObject *const *args,
                     Py_ssize_t given, PyObject *names)
 {
@@ -603,7 +603,7 @@ static PyObject *decode_batch(PyObject *self, PyObject *const *args, Py_ssize_t 
 
 /* ---- the vocabulary -------------------------------------------------------------------------- */
 
-/* Sets *id to the id that `object` is. Returns 0, or -1 with an exception. */
+/* Sets *id to the token id that `object` holds. Returns 0, or -1 with an exception. */
 static int read_id(const struct textmill_tokenizer *t, PyObject *object, uint32_t *id)
 {
     int overflow;

@@ -164,7 +164,7 @@ static int take_line(struct state *c, const char *s, size_t n)
     return 1;
 }
 
-/* Strips and sets the new text. Its words are counted already unless reference marks came out. */
+/* Strips the new text and sets it, with its number of words unless it lost reference marks. */
 static void finish(struct state *c)
 {
     struct features *f = c->f;

@@ -13,7 +13,7 @@
 enum by { BY_NEAR, BY_DOCUMENT, BY_PARAGRAPH, BY_LINE, BY_SPAN }; /* the last 3: in parts */
 #define BY "near|document|paragraph|line|span"
 
-/* C4's numbers: sentences in a span, and what must be left of a document without spans. */
+/* C4's numbers: sentences of a span, and the least that stays of a document that lost spans. */
 enum { SPAN = 3, LEAST_SENTENCES = 3, LEAST_WORDS = 50 };
 
 struct dedup {
@@ -80,8 +80,8 @@ struct run {
     int in_parts;      /* parts of documents are left out, not whole documents */
     uint8_t *repeated; /* one bit for each part, set by the first pass */
     uint64_t parts, parts_cap;
-    uint64_t documents; /* of the first pass, or of the part */
-    uint64_t before;    /* documents of the parts before this one */
+    uint64_t documents; /* of the first pass, or of the input's part of the corpus */
+    uint64_t before;    /* documents in the parts of the corpus before that one */
     struct output keys; /* for --keys-to */
 };
 
@@ -165,7 +165,7 @@ static void find_whole(struct minhash_tools *t, const struct buf *text, struct f
     add(f, key_of(to->data, to->len), 0);
 }
 
-/* Adds each sentence as a part, with the key of the normal forms of SPAN sentences from it on. */
+/* Adds each sentence as a part. Its key is of the normal forms of SPAN sentences from it on. */
 static void find_spans(struct minhash_tools *t, const struct buf *text, struct found *f)
 {
     const struct words *w = &t->words;
@@ -339,7 +339,7 @@ static int write_keys(struct run *r, const struct found *found)
     return result;
 }
 
-/* Adds the keys data[0..n) of a part. Sets *documents to the number of all so far. */
+/* Adds the keys data[0..n) of a part of a corpus. Adds its documents to *documents. */
 static int add_part(struct run *r, const unsigned char *data, uint64_t n, uint64_t *documents)
 {
     const size_t count = keys_of_document(r);

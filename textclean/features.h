@@ -57,7 +57,7 @@ struct features {
 void features_init(struct features *f);
 void features_release(struct features *f);
 
-/* Makes text[0..n), n < 2^32, the text; it is borrowed. Nothing is known of it yet. */
+/* Sets the text to text[0..n), n < 2^32, borrowed, and forgets what was found in the old one. */
 void features_set(struct features *f, const char *text, size_t n);
 
 /* Find the words, or the lines, of the text unless an earlier call did. */

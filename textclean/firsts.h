@@ -12,7 +12,7 @@
 
 #include "common/files/spill.h"
 
-/* The hash of what may be repeated; equal keys stand for equal things. */
+/* A hash of a text, or of a part or property of it. Equal keys are taken for equal contents. */
 struct key {
     uint64_t high, low;
 };

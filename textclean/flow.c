@@ -209,7 +209,7 @@ static int complete(struct run *r)
     return r->outs[0].path ? output_end(&r->outs[0], end_output(r, 0)) : 0;
 }
 
-/* In a folder: goes on to the output of the input file; NULL: ends the last output. */
+/* In a folder: opens outputs up to that of the input file `file`; NULL: all, and ends the last. */
 static int go_to(struct run *r, const char *file)
 {
     while (r->next < r->names.count && !is_at(r, file)) {

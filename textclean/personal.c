@@ -61,8 +61,8 @@ static size_t host_end(const char *text, size_t n, size_t at)
 
 /* ---- IPv4 ------------------------------------------------------------------------------------ */
 
-/* Reads a number up to 255 of up to three digits at s[0..n), the longest one. Returns its digits.
- */
+/* Reads a number up to 255 of up to three digits at s[0..n), the longest one. Returns the number of
+ * its digits. */
 static size_t read_octet(const char *s, size_t n, unsigned *value)
 {
     size_t k = 0;

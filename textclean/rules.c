@@ -126,7 +126,7 @@ static double c4_number(const struct facts *x)
     return (double)numbers[-1 - x->n];
 }
 
-/* Returns the number of characters of the line, or one on the same side of `limit`. */
+/* Returns the number of characters of the line, or another number on the same side of `limit`. */
 static double chars_of(const struct features *f, size_t line, double limit)
 {
     const struct text_line *l = &f->lines[line];

@@ -56,7 +56,7 @@ void words_split(struct words *w, const char *text, size_t n);
 /* Returns 1 if the word of up to 8 bytes occurs. */
 int words_has(const struct words *w, const char *word);
 
-/* Returns the end of the sentence that begins with word `from`, at most `to`. A mark such as "."
- * and those after it end a sentence. words_sentences returns the number of sentences. */
+/* Returns the end of the sentence that begins with word `from`, at most `to`. It ends after a mark
+ * such as "." and the marks that follow. words_sentences returns the number of sentences. */
 size_t words_sentence(const struct words *w, size_t from, size_t to);
 size_t words_sentences(const struct words *w, size_t from, size_t to);

@@ -201,7 +201,7 @@ int output_close(struct output *out);
  * after a power failure. Frees the structs. Returns 0, or -1 with an error; then the new files are
  * removed again, and older ones may be lost. */
 int output_close_all(struct output *outs, size_t count);
-void output_remove(struct output *out, const char *path); /* not for the last file of a set */
+void output_remove(struct output *out, const char *path); /* see `goes`; not a set's last file */
 void output_abandon(struct output *out); /* drops without publishing; fine on a zeroed struct */
 
 /* Ends an output: calls output_close and returns its result if `result` is 0; else calls

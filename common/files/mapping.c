@@ -16,7 +16,7 @@ struct entry {
 static _Atomic(struct entry *) all;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Returns the entry of a map, or a free one for NULL. Returns NULL if there is none. */
+/* Returns the entry of the map `data`, or a free entry if `data` is NULL; NULL if there is none. */
 static struct entry *find(const void *data)
 {
     struct entry *e = atomic_load(&all);

@@ -83,7 +83,7 @@ static const char *inside(const char *path, const char *folder)
     return !strncmp(path, folder, n) && path[n] == '/' ? path + n + strspn(path + n, "/") : NULL;
 }
 
-/* Returns 0, or -1 with an error if a name is there twice. */
+/* Checks that all names differ. Returns 0, or -1 with an error. */
 static int check_twice(const struct file_names *names)
 {
     SCOPED_MEM const char **sorted = mem_alloc((names->count + 1) * sizeof *sorted);

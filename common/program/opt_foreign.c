@@ -1,7 +1,7 @@
 #include "common/program/opt_foreign.h"
 
-/* Foreign names of options that several of our programs have, or one without a table of its own. If
- * our programs have different names, the foreign name is in several rows. */
+/* Foreign names of options that several of our programs have, or whose program has no table. If our
+ * programs have different names, the foreign name is in several rows. */
 static const struct opt_foreign synonyms[] = {
     { "batch-size", "batch-texts" },
     { "batch-size", "batch-tokens" },

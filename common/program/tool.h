@@ -23,8 +23,8 @@ enum {
     /* a first operand that ends in .yaml, .yml or .json, or names a preset (preset.h), is read as a
      * configuration before --set, and not passed to the command */
     TOOL_CONFIG_OPERAND = 16,
-    /* of the program itself: the first operand is a file. If there is no such file, and the word is
-     * similar to the name of a command or a preset, the error says so. */
+    /* of a command without name: the first operand is a file. If there is no such file, and the
+     * word is similar to the name of a command or a preset, the error says so. */
     TOOL_FILE_OPERAND = 64,
 };
 
