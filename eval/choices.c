@@ -128,7 +128,7 @@ static int put_connector(struct buf *out, struct span s)
     return err_set("is neither 'cause' nor 'effect'");
 }
 
-/* Appends the text before the blank of a sentence, or, stripped, the text after it. */
+/* Appends the text before the '_' of a sentence, or (put_after) the text after it, stripped. */
 static int put_before(struct buf *out, struct span s)
 {
     const char *blank = memchr(s.s, '_', s.n);

@@ -231,8 +231,8 @@ static int add_question(struct items *g, struct sequences *s, uint32_t index)
 
 /* ---- verdicts ------------------------------------------------------------------------------- */
 
-/* Judges a question by the windows of its options: the least loss wins. As Python's min() does,
- * takes the first of equal losses, and the first option if that has no loss. */
+/* Judges a question by the windows of its options: the least mean loss wins, of equal ones the
+ * first. As in Python's min(), the first option wins if it has no loss. */
 static int judge(void *ctx, const struct window *w, size_t n)
 {
     struct core *c = ctx;

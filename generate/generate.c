@@ -57,8 +57,8 @@ static const struct generate defaults = {
 
 /* ---- output ------------------------------------------------------------------------------- */
 
-/* Prints text. A terminal gets control characters, other than line ends and tabs, as \x1b, so that
- * no text can give it orders. */
+/* Prints text. A terminal gets control characters, other than line ends and tabs, in the form \x1b,
+ * so that no text can give it orders. */
 static void print_text(const struct generate *given, const char *text, size_t n)
 {
     if (given->raw || !isatty(1)) {

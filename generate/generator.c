@@ -7,7 +7,7 @@
 
 /* ---- loading ------------------------------------------------------------------------------ */
 
-/* Prepares the rest of a generator with tokenizer, back end and model. */
+/* Prepares the rest of a generator, which has tokenizer, back end and model. */
 static void begin(struct generator *g, const struct ops_array *blocks)
 {
     /* LongRoPE has other frequencies for a text longer than `original`, for its first tokens, too:
@@ -215,7 +215,7 @@ static void keep_logprobs(struct generator *g, struct generation *one, const flo
     one->logprob_count += width;
 }
 
-/* Texts that get their next token, and the logits, [V] for each text, that this changes. */
+/* Texts that get their next token, and logits[V] of each text, which the choice changes. */
 struct choice {
     struct generator *g;
     struct generation *const *texts;
@@ -266,8 +266,8 @@ static void finish(struct generation *one, enum finish reason)
     cache_release(&one->cache);
 }
 
-/* Chooses the next tokens of n texts by their logits[n,V], which it changes, and ends those texts
- * that their token ends. */
+/* Chooses the next tokens of n texts by their logits[n,V], which it changes. Ends a text if its
+ * token is the last one. */
 static int choose(struct generator *g, struct generation *const *texts, int64_t n, float *logits)
 {
     struct choice c = { g, texts, logits, g->model.config.vocabulary };

@@ -71,8 +71,8 @@ size_t features_chars(const struct features *f, size_t at, size_t n);
  * the text. Lines end as in Python's str.splitlines. Keep *line, 0 at first, between calls. */
 size_t features_line(struct features *f, size_t *line, size_t at, size_t *next);
 
-/* Count the parts that occurred before. Two LFs or more divide paragraphs. With `blank` runs of LFs
- * divide lines; without it each LF does, and blank lines do not count. */
+/* Count the parts that occurred before. Two LFs or more divide paragraphs. With `blank`, runs of
+ * LFs divide lines; without it, each LF does, and blank lines do not count. */
 struct repeats features_repeated_paragraphs(struct features *f);
 struct repeats features_repeated_lines(struct features *f, int blank);
 

@@ -117,7 +117,7 @@ static int in_order(const struct run *r)
     return r->f->settle || r->source.format == ENTRY_PARQUET || r->folder.path;
 }
 
-/* Returns the output of the document: 0 for one that stays, 1 for one that is left out. */
+/* Returns the index of the document's output: 1 if it is left out, 0 if it stays or is marked. */
 static int goes_to(const struct run *r, const struct flow_item *item)
 {
     return !r->f->options->mark && item->reason != FLOW_KEPT;

@@ -53,7 +53,7 @@ struct flow {
     /* Judges a document: sets `reason` and `pieces`, and may change the text. `tools` is working
      * memory that no other thread uses at the time. */
     int (*judge)(void *ctx, void *tools, struct flow_item *item);
-    /* Called after `judge`, in the order of the documents; may set the same. NULL: not called. */
+    /* Called after `judge`, in the order of the documents; may do the same. NULL: not called. */
     int (*settle)(void *ctx, struct flow_item *item);
     void (*forget)(void *result); /* frees a result, once; NULL if the command sets none */
     void *ctx;

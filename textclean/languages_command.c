@@ -284,7 +284,7 @@ static int divide(char *arg, char **path)
     return 0;
 }
 
-/* Learns the languages `names` and writes the model. The texts at paths[i] are in argv[i]. */
+/* Learns the languages names[] and writes the model. paths[i] has texts in language argv[i]. */
 static int learn_and_write(const struct learn *learn, int argc, char **argv, char **paths,
                            const char **names, size_t languages)
 {

@@ -47,5 +47,5 @@ void minhash_tools_release(void *tools);
  * shorter than a shingle, and has no signature. */
 size_t minhash_sign(const struct minhash *m, struct minhash_tools *t, const char *text, size_t n);
 
-/* Returns the hash of a band of t->signature. Equal numbers in two bands have two hashes. */
+/* Returns the hash of a band of t->signature and of the band's number. */
 uint64_t minhash_band(const struct minhash *m, const struct minhash_tools *t, size_t band);

@@ -317,7 +317,7 @@ static void set_bits(struct words *w, const char *text, size_t n)
     }
 }
 
-/* Returns 1 if the chunk text[at..end] is letters and a mark that comes off, else 0. */
+/* Returns 1 if text[end], which follows the letters text[at..end), is a mark to cut off, else 0. */
 static inline int has_mark(const struct words *w, const char *text, size_t at, size_t end)
 {
     return (chunk_classes[(unsigned char)text[end]] & CHUNK_TAIL) ||

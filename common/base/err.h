@@ -33,9 +33,9 @@ int err_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int err_is_usage(void);
 
 /* Copies the message `text` to `out` in a form that is safe for a terminal. Control characters
- * (err_control), which file names may contain, are written like \x1b. Text in quotes that is longer
- * than 300 bytes is shortened in its middle. The result is cut to `size` bytes with its NUL. All
- * messages of log.h go through this function, except progress lines. */
+ * (err_control), which file names may contain, are written in the form \x1b. Text in quotes that is
+ * longer than 300 bytes is shortened in its middle. The result is cut to `size` bytes with its NUL.
+ * All messages of log.h go through this function, except progress lines. */
 void err_tame(char *out, size_t size, const char *text);
 
 /* Returns the length in bytes of the character that text[0..n) begins with if a terminal may act on

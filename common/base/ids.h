@@ -6,7 +6,7 @@
 #include "common/base/le.h"
 #include "common/base/mem.h"
 
-/* Bit of an id in a stream that marks labels: this token is none, so it has no loss. */
+/* Bit of an id, if labels are marked: the token is no label, so it has no loss. */
 #define IDS_UNCOUNTED (UINT32_C(1) << 31)
 
 struct ids {

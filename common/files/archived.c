@@ -147,7 +147,7 @@ static void note_piece(struct archived *a, const void *bytes, size_t n)
     buf_add(&a->piece, bytes, n);
 }
 
-/* Keeps the error of the source. Returns what tells libarchive that it has failed. */
+/* Keeps the error of the source, and tells libarchive of it. Returns libarchive's status. */
 static int break_off(struct archived *a)
 {
     archive_set_error(a->archive, EIO, "%s", err_get());

@@ -160,8 +160,8 @@ static void add(const char *path, enum temp_end end)
     }
 }
 
-/* Registers a temporary file or folder, before it is created: nobody else can make its name. What
- * is inside a registered folder is removed with it. */
+/* Registers a temporary file or folder, before it is created: its random name is nobody else's.
+ * What is inside a registered folder is removed with it. */
 static void register_path(const char *path, enum temp_end end)
 {
     while (atomic_load(&ending))

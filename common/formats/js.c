@@ -26,7 +26,7 @@ static void use_our_memory(void)
     json_set_alloc_funcs(mem_alloc, free);
 }
 
-/* Returns the offset in the whole text of offset `at` in the text without the cuts. */
+/* Turns `at`, an offset in the text without the cuts, into an offset in the whole text. */
 static size_t whole_place(size_t at, const struct js_cut *cuts, size_t count)
 {
     for (size_t i = 0; i < count && at > cuts[i].begin; i++)

@@ -17,7 +17,7 @@ static int read_at(void *ctx, uint64_t offset, void *bytes, size_t n)
     return input_read_at(ctx, offset, bytes, n);
 }
 
-/* Opens the columns whose names are the parts of `names`, which is changed. */
+/* Opens the columns in `names`, which commas separate. Changes `names`. */
 static int open_columns(struct rows *r, enum columns_kind kind, const struct columns_bytes *bytes,
                         char *names)
 {
