@@ -1,7 +1,7 @@
 /*
- * tfwrite - token streams to training data: TFRecord shards of the layouts gpt, bert,
- * bert-tf1 and bert-packed, or a Megatron pair; also index,
- * index-map, merge, blend, verify, repair and show for such files.
+ * tfwrite - turns token streams into training data: TFRecord shards of the layouts gpt, bert,
+ * bert-tf1 and bert-packed, or a Megatron pair; also index, index-map, merge, blend, verify, repair
+ * and show for such files.
  */
 #include <unistd.h>
 
@@ -85,7 +85,7 @@ static struct shard_folder make_folder(const struct tfwrite *given)
     };
 }
 
-/* Says if more than twice the share is held out: whole documents are, and one may be huge. */
+/* Warns if more than twice the wanted share is held out: a held-out document may be huge. */
 static void say_held(const struct windows *w, const struct windows_part *all)
 {
     const double tokens = (double)all->tokens, held = (double)all->held;
@@ -143,7 +143,7 @@ static int run_bert(const struct tfwrite *given, struct intake *s)
                     .short_sequence = given->short_probability,
                     .seed = seed_or(given, 1984) },
         .words = given->whole_words,
-        .group = given->group == OPT_WORD ? 0 : (uint64_t)given->group, /* 0: all, too */
+        .group = given->group == OPT_WORD ? 0 : (uint64_t)given->group, /* the word is "all" */
         .shards = (uint32_t)given->shards,
         .compression = (enum compression)given->compression,
         .resume = given->resume,
@@ -198,7 +198,7 @@ static int run_flat(const struct tfwrite *given, struct intake *s)
 
 /* ---- commands ----------------------------------------------------------------------------- */
 
-/* Sets the output to ./shards if none is given. An existing one is not touched. */
+/* Sets the output to ./shards, which must not exist unless --resume or --force is given. */
 static int choose_output(struct tfwrite *given)
 {
     given->output = "shards";
@@ -473,7 +473,7 @@ static int64_t count_records(const struct blend *b, uint64_t *of)
     return all;
 }
 
-/* Refuses to replace a source by the blend, which need not have all of its records. */
+/* Returns -1 with an error if the blend would replace a source, whose records it may lack. */
 static int is_no_source(const struct blend *b, const char *output)
 {
     SCOPED_MEM char *folder = realpath(output, NULL);

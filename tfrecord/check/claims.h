@@ -2,7 +2,7 @@
  * claims.h - checks that the content of files agrees with their manifest, beyond names, sizes and
  * checksums.
  *
- * Checked are: layout, sequence_length, mask_tokens; records, sequences, tokens, stride and
+ * It checks: layout, sequence_length, mask_tokens; records, sequences, tokens, stride and
  * remainder, efficiency and packing_factor; vocabulary (each id must be below it), the form of its
  * checksum, end_of_text; for a Megatron pair also documents. Values that the files do not show
  * (seed, group, the documents of shards, provenance) are protected by the manifest's own checksum

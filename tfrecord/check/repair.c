@@ -69,7 +69,7 @@ int repair_file(struct repair *r, const char *path, const char *to)
     if (!result && !r->good && (r->bad || !whole))
         result = err_set("'%s' has no good record: is it a TFRecord file?", path);
     if (!whole && !r->bad)
-        r->bad = 1; /* a damaged stream has lost at least one */
+        r->bad = 1; /* a damaged compressed stream has lost at least one record */
     /* The output may replace the input. So the input stays until the whole output takes its name;
      * its index, which would not fit the output, is removed first. */
     if (!result)

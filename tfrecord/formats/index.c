@@ -19,7 +19,7 @@ static int bytes_of(uint64_t v)
     return v ? (71 - __builtin_clzll(v)) / 8 : 0;
 }
 
-/* Packs the block that is now full. */
+/* Stores the sizes of the last block, which is full, as differences (index.h). */
 static void pack(struct record_index *index)
 {
     struct index_block *b = &index->blocks[index->count / INDEX_BLOCK - 1];

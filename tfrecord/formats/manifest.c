@@ -55,7 +55,7 @@ static void print_sum(char line[SUM_BYTES + 1], const struct buf *text, size_t n
     snprintf(line, SUM_BYTES + 1, "%s%08" PRIx32 "\n", SUM, crc32c(0, text->data, n));
 }
 
-/* Finds the lines between the first and the last one: [*begin, *end) of the text. */
+/* Checks the first and the last line. Sets [*begin, *end) to the text between them. */
 static int check_frame(const struct buf *text, size_t *begin, size_t *end)
 {
     char sum[SUM_BYTES + 1];

@@ -16,7 +16,7 @@
  *
  * Version 1 has no crc32c line at its end. It is still read, but no longer written.
  *
- * Its file is called `manifest` in a folder of shards and PREFIX.manifest beside a Megatron pair.
+ * The file is called `manifest` in a folder of shards and PREFIX.manifest beside a Megatron pair.
  * It is written last: if it exists, the files that it lists are complete.
  */
 #pragma once

@@ -119,8 +119,8 @@ static int is_among(const uint32_t *numbers, size_t n, uint32_t wanted)
     return 0;
 }
 
-/* Python draws from a shrinking list if n is small, and otherwise draws again what it has drawn
- * already. */
+/* Does as Python: if n is small, draws from a shrinking list; else draws a number again if it was
+ * drawn before. */
 void pyrandom_sample(struct pyrandom *r, uint32_t *picks, size_t k, uint32_t n)
 {
     uint64_t most = 21;

@@ -3,7 +3,7 @@
 #include "common/files/spill.h"
 #include "tfrecord/formats/record.h"
 
-enum { HELD_MAX = 1 << 18 }; /* a data set may have thousands of small shards */
+enum { HELD_MAX = 1 << 18 }; /* bytes in memory per file; there may be thousands of files */
 
 struct unpacking {
     struct spill *to;

@@ -76,7 +76,7 @@ struct job {
     struct record_shard *shards;
     struct bert_record record;
     struct buf message;
-    int ended; /* the stream */
+    int ended; /* 1: the stream has ended */
 };
 
 static int read_group(void *ctx, void *item)
@@ -97,7 +97,8 @@ static int read_group(void *ctx, void *item)
     return more < 0 ? -1 : n > 0;
 }
 
-/* Shuffles packed rows again, since packing sorts them. Leaves other rows in order. */
+/* Puts the instances into g->rows, one each or packed. Shuffles packed rows, which packing sorts.
+ */
 static void arrange(const struct bert_shards *b, struct group *g)
 {
     const struct instances *all = &g->instances;

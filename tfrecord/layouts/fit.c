@@ -23,7 +23,7 @@ void fit_add(struct fit *f, size_t at, size_t n, uint32_t N)
     while (n) {
         const uint32_t tokens = n < N ? (uint32_t)n : N;
         mem_next(f->items, f->count, f->cap) = (struct fit_item){ at, tokens };
-        f->filled += tokens + (tokens < N); /* the end-of-text after it is a label, too */
+        f->filled += tokens + (tokens < N); /* an end-of-text after the item is a label, too */
         at += tokens;
         n -= tokens;
     }
@@ -49,7 +49,7 @@ void fit_row(const struct fit *f, size_t r, const uint32_t *ids, int64_t end_of_
         *out++ = between;
         for (uint32_t k = 0; k < item->tokens; k++)
             *out++ = ids[item->at + k];
-        between = ids[item->at + item->tokens]; /* not used after a piece: its row is full */
+        between = ids[item->at + item->tokens]; /* not used if the item fills its row */
     }
     for (; out < end; between = end_of_text)
         *out++ = between;

@@ -1,10 +1,10 @@
 /*
  * fit.h - rows of whole documents: best-fit packing for the gpt layout.
  *
- * A row has N + 1 ids: N inputs and N labels, which are the inputs shifted by one. It holds an
- * end-of-text and a document's tokens, the same for more documents, and end-of-text up to its end.
- * So each document begins after an end-of-text, and its end is learnt, too. Only a document of N or
- * more tokens is cut: into rows of an end-of-text and N tokens, and a rest, which is packed like a
+ * A row has N + 1 ids: N inputs and N labels, which are the inputs shifted by one. It holds one or
+ * more documents, an end-of-text before each of them, and is filled up with end-of-text. So each
+ * document begins after an end-of-text, and its end is learnt, too. Only a document of N or more
+ * tokens is cut: into rows of an end-of-text and N tokens, and a rest, which is packed like a whole
  * document. Every token is a label exactly once. Rows are chosen by packing.h.
  */
 #pragma once

@@ -95,7 +95,7 @@ static int plan(struct indexmap *x, const struct megatron *m, uint64_t *before)
         return err_set("%s.idx: documents %" PRIu64 " to %" PRIu64 " have no tokens", m->prefix,
                        x->first, x->end);
     if (x->samples)
-        x->epochs = (x->samples * length + epoch) / epoch; /* the least with enough and one more */
+        x->epochs = (x->samples * length + epoch) / epoch; /* >= samples * length + 1 tokens */
     if (documents > INT32_MAX / x->epochs || (x->epochs * epoch - 1) / length > UINT32_MAX - 2)
         return err_set("%s.idx: %" PRIu64 " epochs are too many for index maps of 32 bits",
                        m->prefix, x->epochs);

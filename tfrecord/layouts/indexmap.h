@@ -12,9 +12,9 @@
  * - 1) / sequence length samples.
  *
  * Megatron asks for a number of samples and uses as many epochs as they need. If the last epoch
- * contributes less than 80 % of its samples, it is shuffled separately from the others, so that the
- * samples it leaves out are all its own. Other programs ask for a number of epochs, and shuffle all
- * together.
+ * contributes less than 80 % of its samples, it is shuffled separately from the others, so that all
+ * unused samples are of the last epoch. Other programs ask for a number of epochs, and shuffle all
+ * epochs together.
  */
 #pragma once
 

@@ -184,9 +184,9 @@ static void put_pair(struct maker *m, struct span a, struct span b, int random)
     mask(m, x);
 }
 
-/* Returns the tokens of sentences of another document than `document` (an index into m->documents),
- * or after ten tries of the same one. Starts at a random sentence: the fewest sentences with `want`
- * tokens, or all to the end of the document. */
+/* Returns the tokens of sentences of a random document other than `document` (an index into
+ * m->documents), or of that one after ten tries. They begin at a random sentence and are the fewest
+ * sentences with `want` tokens, or all to the end of the document. */
 static struct span random_sentences(struct maker *m, size_t document, int64_t want)
 {
     enum { TRIES = 10 };

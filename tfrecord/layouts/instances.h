@@ -1,7 +1,7 @@
 /*
- * instances.h - pairs of sentences with masked words, for masked-language-model and
- * next-sentence pre-training: Google's BERT recipe (Devlin et al., "BERT: Pre-training of Deep
- * Bidirectional Transformers", 2019, 3.1 and A.2), draw for draw with Python's generator.
+ * instances.h - pairs of sentences with masked words, for masked-language-model and next-sentence
+ * pre-training: Google's BERT recipe (Devlin et al., "BERT: Pre-training of Deep Bidirectional
+ * Transformers", 2019, 3.1 and A.2), with the same random numbers as its Python program.
  *
  * First, the documents are shuffled. In each pass, the sentences of each document are collected
  * until they have a target number of tokens. The target is sequence length - 3 or, with probability

@@ -50,7 +50,7 @@ static int check_end(struct intake *s)
     return more < 0 ? -1 : 0;
 }
 
-/* Sets IDS_UNCOUNTED in the ids that are not in every second of the document's spans. */
+/* Sets IDS_UNCOUNTED in the ids that are no labels: labels are in every second span. */
 static void mark(const struct stream_document *d)
 {
     for (size_t k = 0, i = 0; i < d->count; k++) {

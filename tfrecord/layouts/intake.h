@@ -3,9 +3,9 @@
  * their ends, so that a layout can add exactly one, and skips documents without tokens unless
  * `keeps_empty` is set.
  *
- * If the stream has spans, a document may begin with end-of-text, too, which is removed; `masked`
- * is 1, and ids of tokens that are no labels have the bit IDS_UNCOUNTED. So the layout must know
- * it; `end` has it, too, unless the document's own end is a label.
+ * A stream with spans (stream.h) says which tokens are labels. Then `masked` is 1, and ids that are
+ * no labels have the bit IDS_UNCOUNTED, which the layout must handle. `end` has it, too, unless the
+ * document's own end is a label. An end-of-text at its beginning is removed, too.
  */
 #pragma once
 

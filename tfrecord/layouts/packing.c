@@ -54,7 +54,7 @@ static void mark_empty(struct shelf *s, uint32_t room)
             return;
 }
 
-/* Returns the least free space from `room` on that a row has, or UINT32_MAX if there is none. */
+/* Returns the least free space of a row that is at least `room`, or UINT32_MAX if there is none. */
 static uint32_t next_room(const struct shelf *s, uint64_t room, uint32_t length)
 {
     int l = 0;

@@ -19,8 +19,8 @@ static int put_line(struct record_shard *s, uint64_t offset, uint64_t bytes)
     return output_write(&s->index, s->line.data, s->line.len);
 }
 
-/* Opens the existing file. Returns 1; 0 if it cannot be continued, because a compressed file is
- * usable only if it is complete; or -1 with an error. */
+/* Opens the earlier run's file. Returns 1; 0 if it cannot be continued, because a compressed file
+ * is usable only if it is complete; or -1 with an error. */
 static int open_old(struct record_shard *s, enum compression how, const char *path)
 {
     if (how != COMPRESS_NONE) {
@@ -33,7 +33,7 @@ static int open_old(struct record_shard *s, enum compression how, const char *pa
     return 1;
 }
 
-/* Counts the valid records of the file and adds them to the index. */
+/* Counts the valid records of the earlier run's file, and adds them to the index. */
 static int find_kept(struct record_shard *s, uint64_t *records)
 {
     struct record r;

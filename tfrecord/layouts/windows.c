@@ -12,7 +12,7 @@
 #include "tfrecord/layouts/record_shard.h"
 
 enum { KEY_DOCUMENTS = 1, KEY_WINDOWS = 2 }; /* keys of the shuffles that use one seed */
-enum { HELD_MAX = 1 << 20 };                 /* bytes of all documents to hold in memory */
+enum { HELD_MAX = 1 << 20 };                 /* bytes of documents to keep in memory */
 
 static uint64_t smaller(uint64_t a, uint64_t b)
 {
@@ -34,15 +34,14 @@ uint64_t windows_count(const struct windows *w, uint64_t tokens)
 {
     uint64_t length = (uint64_t)w->sequence_length + 1, whole = whole_windows(w, tokens);
     uint64_t covered = whole ? (whole - 1) * w->stride + length : 0;
-    /* A last piece needs one input and one label, and the label must not occur in an earlier
-     * window. */
+    /* A last piece needs an input, and a label that is in no earlier window. */
     int piece = tokens > covered && tokens > whole * w->stride + 1;
     return whole + (w->pad && piece);
 }
 
 /* The documents of a group in stream order, each followed by end-of-text. */
 struct documents {
-    struct spill ids; /* uint32_t; only those of WINDOWS_ALL may leave the memory */
+    struct spill ids; /* uint32_t; kept in memory unless WINDOWS_ALL is set */
     size_t tokens;
     size_t *ends;
     size_t count, ends_cap;
@@ -92,7 +91,7 @@ struct job {
     struct documents documents;
     uint64_t groups, tokens, held; /* so far */
     const struct group *before;    /* the group that was read last */
-    int ended;                     /* the stream */
+    int ended;                     /* 1: the stream has ended */
     struct part parts[WINDOWS_PARTS];
     struct pool *pool; /* to compress with; NULL: not needed */
 };
@@ -179,8 +178,8 @@ static uint64_t hold_out(struct job *j)
     return n;
 }
 
-/* Orders the documents, those held out first, and returns the number held out. Without a shuffle
- * the choice is the same, and each part stays in order. */
+/* Orders the documents, those held out first, and returns the number held out. With keep_order, the
+ * same ones are held out, and each part keeps its order. */
 static uint64_t order_documents(struct job *j, uint64_t group)
 {
     struct documents *d = &j->documents;
@@ -202,8 +201,8 @@ static void deal(struct job *j, struct group *g)
         take_document(&g->pieces[i < held ? WINDOWS_HELD : WINDOWS_TRAIN], j->w, d, d->order[i]);
 }
 
-/* Returns 1 if the first group has records for all shards, with some to spare for the part that is
- * held out, else 0. */
+/* Returns 1 if the group that is being read has enough documents, else 0. The first group must have
+ * records for all shards, with some to spare for the part that is held out. */
 static int enough(const struct job *j)
 {
     const struct documents *d = &j->documents;
@@ -357,7 +356,7 @@ static void cut(const struct job *j, struct group *g, int part, uint64_t at)
         g->ids[i] = j->w->end_of_text;
 }
 
-/* Moves what the bits IDS_UNCOUNTED of ids[0..n) say to mask[0..n). */
+/* Sets mask[i] to 0 if ids[i] has the bit IDS_UNCOUNTED, else to 1, and removes the bit. */
 static void take_mask(int64_t *ids, int64_t *mask, size_t n)
 {
     for (size_t i = 0; i < n; i++) {

@@ -4,7 +4,7 @@
  *
  * Documents are concatenated, each followed by one end-of-text. With sequence length N and stride
  * S, window i is tokens [i*S, i*S + N + 1): N inputs and N labels, which are the inputs shifted by
- * one. A last piece shorter than N + 1 that holds labels of no other window is dropped, or filled
+ * one. If tokens at the end are labels of no window, they are dropped, or a last window is filled
  * up with end-of-text. A window becomes a tf.Example with the feature input_ids and, if the stream
  * has spans, loss_mask[N + 1]: 1 where the id is a label, 0 where it is none. Record i goes to
  * shard i modulo the number of shards.
@@ -71,8 +71,7 @@ struct windows_part {
 uint64_t windows_count(const struct windows *w, uint64_t tokens);
 
 /* Writes data-00000-of-0000N.tfrecord and so on into the folders of the parts, each with its index
- * if it is not compressed. For each thread, and twice more, it holds about 12 bytes per token of a
- * group. With WINDOWS_ALL it holds 24 bytes per document and 8 per record, and the spill has 4
- * bytes per token. Returns 0, or -1 with an error, also if a part has no records and allow_empty is
- * not set. */
+ * if it is not compressed. Holds two groups more than threads, with about 12 bytes per token. With
+ * WINDOWS_ALL it holds 24 bytes per document and 8 per record, and the spill has 4 bytes per token.
+ * Returns 0, or -1 with an error, also if a part has no records and allow_empty is not set. */
 int windows_write(const struct windows *w, struct intake *s, struct windows_part *parts);

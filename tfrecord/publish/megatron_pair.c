@@ -5,9 +5,9 @@
 #include "tfrecord/formats/megatron.h"
 #include "tfrecord/publish/pair_files.h"
 
-/* Adds one sequence per sentence, or one per document. End-of-text belongs to the last sequence. A
- * document without tokens has no sequence, but keeps its number: pairs of several fields of the
- * same records have the same documents. Returns 0, or -1 with an error. */
+/* Adds a document: one sequence per sentence, or a single one. End-of-text belongs to the last. A
+ * document without tokens has no sequence, but counts as a document, so that pairs of several
+ * fields of the same records have the same documents. Returns 0, or -1 with an error. */
 static int add_document(const struct megatron_pair *p, struct megatron_writer *w, struct intake *s)
 {
     size_t begin = 0, n = s->count;

@@ -22,7 +22,7 @@ struct megatron_pair {
     uint64_t sequences; /* result: number of sequences */
 };
 
-/* Writes the pair and replaces an existing one. A sentence is a sequence; without sentences a
- * document is one. Returns 0, or -1 with an error; then no files appear. It is also an error if
- * there is no document, or if end-of-text is wanted and the vocabulary has none. */
+/* Writes the pair and replaces an existing one. Each sentence is written as a sequence; without
+ * sentences, each document is. Returns 0, or -1 with an error; then no files appear. It is also an
+ * error if there is no document, or if end-of-text is wanted and the vocabulary has none. */
 int megatron_pair_write(struct megatron_pair *p, struct intake *s);

@@ -189,7 +189,7 @@ static int close_shard(struct joining *j)
     return result;
 }
 
-/* Opens the next shard at its first record. Shard k has records [kR/N, (k+1)R/N). */
+/* Opens the next shard if its first record comes next. Shard k has records [kR/N, (k+1)R/N). */
 static int turn(struct joining *j)
 {
     if (j->next == j->set.count || j->written < j->records * j->next / j->set.count)
@@ -367,7 +367,7 @@ static void take_blend(struct common *c, const struct merge_sets *m)
     c->sets = sources;
 }
 
-/* Writes a part into the work folder. Returns 0, or -1 with an error. */
+/* Writes a part of the new set into the work folder. Returns 0, or -1 with an error. */
 static int join_part(const struct merge_sets *m, struct reader *readers, const struct common *c,
                      const char *work, const char *folder, int count)
 {

@@ -7,8 +7,8 @@
  *
  * An existing finished set is replaced only if `force` is set, and only when the new one is
  * complete. Files that no manifest lists are never changed; their presence is an error. stage.h
- * describes how an interrupted run is resumed. Its plan consists of the manifest's lines about the
- * recipe and the stream.
+ * describes how an interrupted run is resumed. The plan of a run consists of the manifest's lines
+ * about the recipe and the stream.
  */
 #pragma once
 

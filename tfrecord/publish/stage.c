@@ -40,8 +40,8 @@ static void places_free(struct places *all, size_t count)
     free(all);
 }
 
-/* Calls `act` for each listed file and for the index beside it, if it has one. All paths are made
- * first: a run that has too little memory ends before it has moved a file. */
+/* Calls `act` for each listed file and for the index beside it, if it has one. Makes all paths
+ * first, so that a run with too little memory ends before it has moved a file. */
 static int each_file(const struct manifest *m, const char *from, const char *to,
                      int (*act)(const char *from, const char *to))
 {
@@ -63,7 +63,7 @@ static int act_remove(const char *path, const char *)
     return file_remove(path);
 }
 
-/* Removes a file that was moved to `path` from the place `from`. */
+/* Removes the file at `path` if it was moved there from the path `from`, which then has no file. */
 static int act_forget(const char *path, const char *from)
 {
     const int there = file_look(from);
@@ -73,8 +73,8 @@ static int act_forget(const char *path, const char *from)
 static const char OLDER[] =
     "older-"; /* begins the name of an older set's manifest in a work folder */
 
-/* The manifest leaves s->dir first, so that the rest is no finished data set. It stays in the work
- * folder until all is removed, since the next run removes the rest if this one ends before. s->torn
+/* First moves the manifest to the work folder, so that the other files are no finished data set. It
+ * stays there until they are removed: if this run ends before, the next one removes them. s->torn
  * is 1 meanwhile. */
 int stage_forget(struct stage *s, const char *folder, const char *manifest)
 {
@@ -99,10 +99,10 @@ int stage_forget(struct stage *s, const char *folder, const char *manifest)
 
 /* ---- runs that died ----------------------------------------------------------------------- */
 
-/* Removes from `dir` the files of an ended run that were moved there without their manifest, which
- * is still in the work folder, or those of an older set that the run had begun to remove. If there
- * is a manifest in `dir`, nothing was moved yet, or all. The validation part of the ended run was
- * moved first, with its own manifest. Returns 0, or -1 with an error. */
+/* Removes files that an ended run left in `dir`: those that it moved there, if their manifest is
+ * still in the work folder, and those of an older set that it had begun to remove. If `dir` has a
+ * manifest, the run had moved nothing yet, or all. The validation part was moved first, with its
+ * own manifest. Returns 0, or -1 with an error. */
 static int forget_moved(const char *dir, const char *work, const char *manifest)
 {
     const size_t older = strncmp(manifest, OLDER, sizeof OLDER - 1) ? 0 : sizeof OLDER - 1;
@@ -119,7 +119,7 @@ static int forget_moved(const char *dir, const char *work, const char *manifest)
                                                  : stage_forget(&ended, "validation", "manifest");
 }
 
-/* Does so for all manifests in the work folder of an ended run. */
+/* Calls forget_moved for all manifests in the work folder of an ended run. */
 static int forget_all(const char *dir, const char *work)
 {
     static const char *const folders[] = { "", "validation" };
@@ -135,8 +135,8 @@ static int forget_all(const char *dir, const char *work)
     return 0;
 }
 
-/* Takes over the work folder of an ended run. Sets *lock to its descriptor. Returns 1; 0 if it is
- * none; or -1 with an error, also if that run goes on. */
+/* Takes over the work folder of an ended run. Sets *lock to its descriptor. Returns 1; 0 if `work`
+ * is no such folder; or -1 with an error, also if its run has not ended. */
 static int take(const struct stage *s, const char *work, int *lock)
 {
     *lock = temp_take(work, KIND);
@@ -149,8 +149,8 @@ static int take(const struct stage *s, const char *work, int *lock)
                : err_set("cannot open folder '%s': %s", work, strerror(errno));
 }
 
-/* Removes a work folder, and what its run moved into `dir` or had begun to remove there. If that
- * fails, the folder stays: the next run needs it to do so. Closes the lock. */
+/* Removes what the run of a work folder moved into `dir` or had begun to remove there, and then the
+ * folder. If that fails, the folder stays, so that the next run can do it. Closes the lock. */
 static int clear(const char *dir, const char *work, int lock)
 {
     if (forget_all(dir, work) == 0)
@@ -210,9 +210,9 @@ static int bring_back_files(const struct manifest *m, const char *from, const ch
     return result;
 }
 
-/* Moves the published files of the validation part back to the work folder, and then removes the
- * part's manifest, which is made again. That manifest is in the work folder until all files of the
- * part were moved to `dir`. Returns 0, or -1 with an error. */
+/* Moves the published files of the validation part back to the work folder, and removes the part's
+ * manifest, which is written anew. If publishing the part had not ended, its manifest is still in
+ * the work folder, else in `dir`. Returns 0, or -1 with an error. */
 static int bring_back_validation(const char *dir, const char *work)
 {
     SCOPED(buf) from = file_path(dir, "validation"), to = file_path(work, "validation"),
@@ -229,9 +229,9 @@ static int bring_back_validation(const char *dir, const char *work)
     return bring_back_files(&m, from.data, to.data) < 0 ? -1 : file_remove(path.data);
 }
 
-/* Moves the published files of the whole set back to the work folder, with those of its validation
- * part. Does nothing if `dir` has a manifest (nothing was moved yet) or the work folder has none
- * (the set was not complete). Returns 0, or -1 with an error. */
+/* Moves the published files of the whole set, with its validation part, back to the work folder,
+ * and removes the manifest there. If `dir` has a manifest, nothing was moved yet. Without a
+ * manifest in the work folder, the set was not complete. Returns 0, or -1 with an error. */
 static int bring_back(const char *dir, const char *work)
 {
     SCOPED(buf) own = file_path(dir, "manifest"), path = file_path(work, "manifest");
@@ -324,8 +324,8 @@ int stage_plan(struct stage *s, const char *folder, const struct kv *plan)
 
 /* ---- life cycle --------------------------------------------------------------------------- */
 
-/* Goes on with what an ended run left under the name `path`, if it may; removes all else that such
- * runs left. Returns 0, or -1 with an error. */
+/* Takes up a work folder of an ended run, whose name is `path` and a temporary ending, if s->resume
+ * is set and the run had begun. Removes the others. Returns 0, or -1 with an error. */
 static int settle_old(struct stage *s, const char *path)
 {
     SCOPED(file_names) left = { 0 };
@@ -371,7 +371,7 @@ int stage_publish(struct stage *s, const char *folder, const char *manifest)
     if (there < 0 || manifest_load(&m, a.data) <= 0)
         return -1;
     if (file_mkdirs(to.data) == 0 && stage_forget(s, folder, manifest) == 0 &&
-        /* what the next run needs if this one is cut off */
+        /* first, what the next run needs if this one is cut off */
         file_sync_dir(a.data) == 0 && file_sync_dir(s->work) == 0 &&
         each_file(&m, from.data, to.data, file_rename) == 0 &&
         /* the manifest appears when its files are on the disk */

@@ -9,7 +9,8 @@
  * stage_publish moves the files that the manifest lists, then the manifest. So where a manifest
  * exists, all its files exist, also after a power failure. A killed run leaves its work folder, and
  * perhaps files in DIR that no manifest in DIR lists. The next run finds that the work folder is a
- * temporary folder of this user that nobody uses (temp.h), removes both, and starts over.
+ * temporary folder of this user that nobody uses (temp.h), removes it and these files, and starts
+ * over.
  *
  * With `resume` the next run continues instead. The file `plan` in the work folder, key=value
  * lines, says what the run was to make. A run with the same plan may reuse the files left there,
@@ -52,8 +53,8 @@ int stage_plan(struct stage *s, const char *folder, const struct kv *plan);
 int stage_publish(struct stage *s, const char *folder, const char *manifest);
 
 /* Removes the manifest <dir>/<folder>/<manifest> and the files that it lists. A missing manifest is
- * no error. If there is one, the work folder from then on stays if memory runs out, for the next
- * run to clear. Returns 0, or -1 with an error. */
+ * no error. If there is one, the work folder then stays even if memory runs out, so that the next
+ * run can finish the removal. Returns 0, or -1 with an error. */
 int stage_forget(struct stage *s, const char *folder, const char *manifest);
 
 /* For readers of a folder without a manifest. Returns 0, or -1 with an error if a work folder in

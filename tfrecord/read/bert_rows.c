@@ -349,9 +349,9 @@ static int read_plain(const struct bert_rows *r, struct bert_row *row)
     return put_next(r, row, 0) < 0 ? -1 : 1;
 }
 
-/* Reads a record of bert-tf1. The slots before m and from M to the end are used. If places in the
- * row remain, each remaining slot is padding. Returns 1, the number of sequences, or -1 with an
- * error. */
+/* Reads a record of bert-tf1: the slots before m, and from M to the end. An empty position before
+ * the last token had [PAD], whose id is in each unused slot. Returns 1, the number of sequences, or
+ * -1 with an error. */
 static int read_tf1(const struct bert_rows *r, struct bert_row *row)
 {
     int64_t S = r->shape.sequence_length, M = r->shape.mask_tokens;

@@ -134,8 +134,8 @@ static int check_kind(const struct source *s)
     return found;
 }
 
-/* Checks that all records of a data set have as many ids as the first; others were cut in another
- * way. Returns 0, or -1 with an error. */
+/* Checks that a record of n ids has as many as the first record of the data set; otherwise, it was
+ * cut in another way. Returns 0, or -1 with an error. */
 static int check_length(const struct dataset *d, int64_t n)
 {
     if (n >= 0 && n != d->record_length)

@@ -21,9 +21,9 @@
 
 struct dataset;
 
-/* Opens a data set. `length` includes the last label: sequence length + 1. With 0, the records may
- * be of any kind, and are read by dataset_record; Megatron pairs are an error then, since they have
- * none. Returns NULL with an error that names the file. */
+/* Opens a data set. `length` includes the last label: sequence length + 1. If it is 0, records may
+ * be of any kind, and are read by dataset_record; Megatron pairs, which have no records, are then
+ * an error. Returns NULL with an error that names the file. */
 struct dataset *dataset_open(const char *const *paths, size_t count, uint32_t length);
 void dataset_close(struct dataset *d);
 
