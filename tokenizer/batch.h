@@ -50,6 +50,6 @@ void idle_release(struct idle *i, void (*release)(void *item));
 void *idle_take(struct idle *i); /* removes an object from the pool; NULL if the pool is empty */
 void idle_give(struct idle *i, void *item);
 
-/* For a pool of encoders of `t`: idle_encoder makes one if the pool is empty. */
+/* For a pool of encoders of `t`: idle_encoder takes one, or makes one if the pool is empty. */
 struct encoder *idle_encoder(struct idle *i, const struct tokenizer *t);
 void idle_release_encoders(struct idle *i);

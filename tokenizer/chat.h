@@ -42,7 +42,7 @@ struct chat {
     /* The token between conversations: end-of-text. If there is none, or if it ends messages:
      * <|endoftext|>, <|end_of_text|> or <|bos|>; -1 without one. */
     int64_t end_of_text;
-    struct buf system; /* what the system says if a conversation does not; may be empty */
+    struct buf system; /* the system's message for conversations without one; may be empty */
     enum chat_use use; /* chat_open sets CHAT_LEARN */
 };
 

@@ -12,7 +12,7 @@ enum { UNITS_BYTES, UNITS_CHARACTERS };
 
 /* The options that `tokenize count` and `tokenize train` share. */
 struct counting_options {
-    int model, units, letters; /* enum vocabulary_model, UNITS_, enum tokenizer_case */
+    int model, units, letters; /* enum vocabulary_model, UNITS_, TOKENIZER_CASE_ (roles.h) */
     const char *from;      /* path of a vocabulary that says how text is cut, in place of the three
                             * fields above; NULL: none */
     int counted;           /* the input is files of counted words, not text */

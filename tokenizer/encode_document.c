@@ -153,8 +153,8 @@ static int encode(const struct encode_options *how, struct encoder *e, struct ba
                         b->sentence_ends.data, b->sentence_ends.count);
 }
 
-/* For --invalid error: sets an error that names the first byte of text[0..n) that is not UTF-8.
- * Returns 0, or -1 with this error. */
+/* With MEND_NONE (--invalid error), checks that text[0..n) is UTF-8. Returns 0, or -1 with an error
+ * that names the first byte that is not. */
 static int check_text(enum mend_rule mend, const char *text, size_t n, uint64_t number)
 {
     size_t good = mend == MEND_NONE ? utf8_valid(text, n) : n;

@@ -109,7 +109,7 @@ struct placing {
     int special;      /* spellings of special tokens become their ids */
     uint32_t *points; /* for each byte of the text, the number of its character */
     struct ids *ids, *begins, *ends;
-    size_t before;         /* ids of earlier texts */
+    size_t before;         /* number of ids before those of this text */
     size_t section;        /* where the section that is encoded now begins in the text */
     struct ids normalized; /* the origin of each byte of the normalized section */
     struct ids cut;        /* the origin of each byte of the text that was made of the normalized
@@ -273,7 +273,7 @@ static void find_sources(struct encoder *e, struct placing *p, const char *text,
         e->letters = words_new(e->t->normalizer);
     for (size_t i = 0, len; i < n; i += len) {
         utf8_get((const unsigned char *)text + i, &len);
-        if (text[i] > ' ' && text[i] < 0x7F) { /* a byte stays one */
+        if (text[i] > ' ' && text[i] < 0x7F) { /* this character stays one byte */
             ids_add(&p->cut, (uint32_t)i);
             continue;
         }

@@ -62,8 +62,8 @@ static int decodes_to_its_bytes(const struct vocabulary *v, const struct added_i
     return n == want.len && !memcmp(bytes, want.data, n);
 }
 
-/* Adds a decoder of steps if the vocabulary has none and its text is not just the tokens' bytes:
- * for WordPiece, and if some added token decodes to other bytes than its own. */
+/* Adds a decoder of steps if the vocabulary has none and decoded text is not just the tokens'
+ * bytes: for WordPiece, and if some added token decodes to other bytes than its own. */
 static int settle_decoder(struct tokenizer *t)
 {
     static const char *const ways[] = {
@@ -214,7 +214,8 @@ static int leaves_out(const struct vocabulary *v, uint32_t id, int skip)
     return v->tokens[id].kind == TOKEN_HOLE || (skip && added_is_special(v, id));
 }
 
-/* Appends the name of a token for the decoder's steps, in the byte alphabet. */
+/* Appends the name that the decoder's steps get for a token: an added token's spelling, or the name
+ * in files (vocabulary_name). */
 static void decoder_name(const struct tokenizer *t, uint32_t id, struct buf *name)
 {
     const struct added_item *item = find_item(t, id);

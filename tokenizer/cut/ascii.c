@@ -59,7 +59,7 @@ static uint64_t find_plain(const unsigned char *text, unsigned char byte)
 
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512vbmi2,popcnt")))
 
-/* Returns a mask of the bytes of c in [first, first + count). */
+/* Returns a mask of the bytes of c whose values are in [first, first + count). */
 AVX512 static inline uint64_t within512(__m512i c, char first, char count)
 {
     return _mm512_cmplt_epu8_mask(_mm512_sub_epi8(c, _mm512_set1_epi8(first)),
@@ -124,7 +124,7 @@ AVX512 static size_t places_avx512(size_t *to, uint64_t bits, size_t base)
 
 #define AVX2 __attribute__((target("avx2")))
 
-/* Returns 0xFF for each byte of c in [first, first + count), else 0. */
+/* Returns 0xFF for each byte of c whose value is in [first, first + count), else 0. */
 AVX2 static inline __m256i within256(__m256i c, char first, char count)
 {
     __m256i from = _mm256_sub_epi8(c, _mm256_set1_epi8(first));

@@ -11,7 +11,7 @@
 
 enum {
     ASCII_BLOCK = 64,
-    ASCII_AHEAD = 1024, /* distance in bytes of the text that is fetched from memory in advance */
+    ASCII_AHEAD = 1024, /* text is prefetched so many bytes ahead */
 };
 
 struct ascii_masks {
@@ -32,8 +32,8 @@ extern const struct ascii_functions {
     uint64_t (*find)(const unsigned char *text, unsigned char byte);
 } ascii_functions[SIMD_LEVELS];
 
-/* Begins to fetch the text ASCII_AHEAD bytes after `text` from memory. That address may be beyond
- * the text's end, so its address is computed as a number. */
+/* Prefetches the text ASCII_AHEAD bytes after `text`. The address is computed as a number, because
+ * it may be beyond the text's end. */
 static inline void ascii_fetch_ahead(const unsigned char *text)
 {
     __builtin_prefetch((const void *)((uintptr_t)text + ASCII_AHEAD));
@@ -60,8 +60,8 @@ static inline uint64_t ascii_find(const unsigned char *text, unsigned char byte)
     return ascii_functions[simd_level()].find(text, byte);
 }
 
-/* Writes base + i for each set bit i, in ascending order, and returns their number. to[] needs
- * room for 64 values; the function may overwrite all of them. */
+/* Writes base + i to to[] for each set bit i of `bits`, in ascending order. Returns their number.
+ * to[] needs room for 64 values; the function may overwrite all of them. */
 static inline size_t ascii_places(size_t *to, uint64_t bits, size_t base)
 {
     return ascii_functions[simd_level()].places(to, bits, base);

@@ -23,9 +23,9 @@ struct building {
     struct alive back[BACK_MAX];
     int back_count;
     int16_t back_to[RAW_CLASSES][BACK_MAX];
-    /* The next step, by the class of a character, the backward state after it, and the step before
-     * it. Only steps that can occur have entries: the start, GAP, and steps after a character. -1:
-     * does not occur. */
+    /* forward[class][state][step] is the step after a character of this class; `state` is the
+     * backward state after it, `step` the step before it. Only steps that can occur have entries:
+     * the start, GAP, and steps after a character. -1: does not occur. */
     int16_t (*forward)[BACK_MAX][FORWARD_MAX];
     uint8_t reached[FORWARD_MAX][BACK_MAX]; /* 1: `forward` has this step and state */
     int covers;

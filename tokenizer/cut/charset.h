@@ -23,7 +23,7 @@ int charset_ask(struct classes_set *s, struct buf *spelling, const char *name, s
 /* Reads the set at the beginning of p[0..n) into *s; n > 0, valid UTF-8. Returns the number of
  * bytes that spell the set. Returns 0, without an error set, if there is no set, or one that is not
  * supported, such as [:alpha:], \b and back references. Properties that only PCRE2 knows, such as
- * \p{Lu}, are looked up by `theirs`. Sets *nested to 1 for a bracketed class with && or with
+ * \p{Han}, are looked up by `theirs`. Sets *nested to 1 for a bracketed class with && or with
  * classes inside it, else to 0. */
 size_t charset_parse(struct classes_set *s, const char *p, size_t n, charset_property_fn *theirs,
                      int *nested);

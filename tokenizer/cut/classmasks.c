@@ -11,7 +11,7 @@
 static void add_plain(struct class_masks *m, const uint8_t *classes, const unsigned char *block,
                       uint64_t leads)
 {
-    uint64_t low = 0, high = 0; /* the bits of the classes */
+    uint64_t low = 0, high = 0; /* bits 0 and 1 of each character's class */
     for (; leads; leads &= leads - 1) {
         size_t len, at = (size_t)__builtin_ctzll(leads);
         uint64_t class = unicode_class(classes, utf8_get(block + at, &len));

@@ -35,7 +35,7 @@ static int find_ours(struct classes_set *s, const char *base)
         classes_word_set(s, !strcmp(base, word_base));
         return 0;
     }
-    return classes_category(s, base + 3, n - 4); /* \p{Lu} */
+    return classes_category(s, base + 3, n - 4); /* `base` is like \p{Lu} */
 }
 
 /* Returns the cached entry of a class, and adds it if needed. Returns NULL if our tables do not

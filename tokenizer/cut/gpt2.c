@@ -17,8 +17,8 @@ void gpt2_begin(struct gpt2 *g, const char *text, size_t n)
     };
 }
 
-/* Returns `bits` with the bits of all bytes of a character set if the bit of its first byte is.
- * tails: the bytes of characters that are not the first one. */
+/* Returns `bits` changed: for each character whose first byte has its bit set, the bits of all its
+ * bytes are set. `tails`: the bytes of characters that are not the first one. */
 static inline uint64_t with_tails(uint64_t bits, uint64_t tails)
 {
     enum { TAILS_MAX = 3 };

@@ -128,9 +128,9 @@ static int32_t take(struct untaken *u, uint32_t point)
     return 0;
 }
 
-/* Adds to p the characters of the normalized text. Each of them consists of those decomposed
- * characters of the text that its own decomposition has; they may have been reordered and
- * composed. */
+/* Adds to p the characters of the normalized text. Each of them is made of the characters of the
+ * decomposed text that its own decomposition has; normalization may have reordered and composed
+ * these. */
 static void trace_form(enum form form, const char *text, size_t n, struct puts *p)
 {
     struct puts parts = { 0 };

@@ -298,8 +298,7 @@ static int compile_repeat(struct reader *r, const struct node *n, int next)
     return at;
 }
 
-/* Compiles a node followed by the step `next`. Returns its first step, or -1 if there are too many.
- */
+/* Compiles a node before the step `next`. Returns its first step, or -1 if there are too many. */
 static int compile(struct reader *r, int node, int next)
 {
     const struct node *n = &r->nodes[node];

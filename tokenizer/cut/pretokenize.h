@@ -49,8 +49,7 @@ int splitter_add(struct splitter *s, enum split_kind kind, const char *text, siz
  * automaton. */
 int splitter_of_bytes(struct splitter *s, const uint32_t points[256]);
 
-/* Returns 1 if the matches of the rule that was added last are certain to cover every text, else
- * 0. */
+/* Returns 1 if the matches of the rule added last are certain to cover every text, else 0. */
 int splitter_covers(const struct splitter *s);
 
 void splitter_release(struct splitter *s);

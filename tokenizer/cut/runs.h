@@ -11,7 +11,7 @@
 
 enum { RUNS_MAX = 2, RUN_CHARS = 2, RUN_BYTES = 32 };
 
-/* One alternative. It matches the longest run of at least `least` of its characters. */
+/* One alternative: as many as possible, and at least least_count, of its characters. */
 struct run {
     char chars[RUN_CHARS][4]; /* UTF-8 */
     size_t lens[RUN_CHARS];

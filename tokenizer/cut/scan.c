@@ -106,8 +106,7 @@ static inline void classify_character(const struct automaton *a, const unsigned 
     *class = automaton_class(a, utf8_get(p, &len));
 }
 
-/* Sets classes[0..n) to the classes of the bytes text[0..n). Returns 1 if some byte is not ASCII,
- * else 0. */
+/* Sets classes[0..n) to the classes of text[0..n). Returns 1 if a byte is not ASCII, else 0. */
 static int classify_plain(const struct automaton *a, const unsigned char *text, size_t n,
                           uint8_t *classes)
 {
@@ -363,8 +362,7 @@ static int state_behind(const struct scan *s)
     return state;
 }
 
-/* Cuts the chunk with the first automaton. Returns 0, or -1 if the state after the chunk is
- * unknown. */
+/* Cuts the chunk with the first automaton. Returns -1 if the state after it is unknown, else 0. */
 static int cut_first(struct scan *s)
 {
     size_t n = s->end - s->begin;

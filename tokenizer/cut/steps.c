@@ -456,7 +456,7 @@ static void put_words(const char *text, size_t at, size_t n, struct cut *out)
     size_t begins = out->count, ends = out->count;
     for (size_t i = 0; i <= n; i += ASCII_BLOCK) {
         const unsigned char *block = (const unsigned char *)text + at + i;
-        if (n - i < sizeof end) { /* the text ends with a space */
+        if (n - i < sizeof end) { /* a space stands for the end of the text */
             memset(end, ' ', sizeof end);
             memcpy(end, block, n - i);
             block = end;

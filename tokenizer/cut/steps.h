@@ -42,7 +42,7 @@ enum step_kind {
     STEP_SPLIT,      /* cuts at the matches of a pattern */
     STEP_CHARACTERS, /* each character with one of the bits `bits` (unicode.h) is a match */
     STEP_RUNS,       /* each run of characters with these bits is a match */
-    STEP_WHITESPACE, /* \w+|[^\w\s]+ */
+    STEP_WHITESPACE, /* each match of \w+|[^\w\s]+ is a piece */
     STEP_METASPACE,  /* replaces spaces by another character, which begins a piece */
     STEP_BYTE_LEVEL, /* puts a space in front of the text; cuts by GPT-2's pattern */
 };
@@ -73,7 +73,7 @@ struct step {
     unsigned bits;           /* of STEP_CHARACTERS, STEP_RUNS */
     enum step_scheme scheme; /* which pieces get a space in front: none, the first of a document, or
                               * all */
-    int split;               /* STEP_METASPACE cuts; STEP_BYTE_LEVEL uses the pattern */
+    int split;               /* 1: STEP_METASPACE cuts; STEP_BYTE_LEVEL uses the pattern */
 };
 
 struct steps {
@@ -136,6 +136,6 @@ int steps_replace(const struct step *step, struct regex_scratch *scratch, const 
 void steps_strip(const struct step *step, const char *text, size_t n, size_t *begin, size_t *end);
 
 /* Cuts a normalized text into pieces and sets *p to them; they are valid until the next call.
- * `first` 1: the text is the beginning of a document, and normalization dropped nothing there.
+ * `first` 1: the text begins a document, and normalization did not drop its first character.
  * Returns 0, or -1 with an error. */
 int stepper_cut(struct stepper *s, const char *text, size_t n, int first, struct pieces *p);

@@ -2,7 +2,8 @@
 
 #include "common/base/order.h"
 
-/* Keys are sorted by their bytes, so the keys below a node are adjacent. */
+/* Orders keys by their bytes, so that the keys below a node are adjacent, and equal keys by value,
+ * the greatest first. */
 static int compare_keys(const void *x, const void *y)
 {
     const struct trie_key *a = x, *b = y;

@@ -29,7 +29,7 @@ struct trie_key {
     uint32_t value;
 };
 
-/* Makes a trie of the keys, which are sorted and need not be kept. Of equal keys the one with the
+/* Makes a trie of the keys. Sorts keys[]; they need not be kept. Of equal keys the one with the
  * least value counts. trie_release is allowed on a zeroed struct. */
 void trie_init(struct trie *t, struct trie_key *keys, size_t count);
 void trie_release(struct trie *t);
@@ -41,6 +41,7 @@ static inline uint32_t trie_child(const struct trie *t, uint32_t node, unsigned 
     return t->cells[v].parent == node && v != TRIE_ROOT ? v : TRIE_NONE;
 }
 
-/* Returns the value of the longest key that goes on from `node` with bytes of text[0..n), and sets
- * *len to the number of these bytes. Returns TRIE_NONE, and sets *len to 0, if there is none. */
+/* Returns the value of the longest key that continues from `node` with the first bytes of
+ * text[0..n), and sets *len to their number. Returns TRIE_NONE, and sets *len to 0, if there is
+ * none. */
 uint32_t trie_longest(const struct trie *t, uint32_t node, const char *text, size_t n, size_t *len);

@@ -9,7 +9,7 @@
 #include "tokenizer/files/encodings.h"
 #include "tokenizer/files/tekken.h"
 
-/* Makes `v` the 256 bytes, in order, and end-of-text; text is cut as GPT-2 does. */
+/* Fills `v` with the 256 bytes, in order, and end-of-text; text is cut as GPT-2 does. */
 static int put_bytes(struct vocabulary *v)
 {
     const struct encoding *gpt2 = encoding_named(TOKENIZER_GPT2);
@@ -39,8 +39,8 @@ static void beside(struct buf *out, const char *path, const char *name, const ch
     buf_adds(out, other);
 }
 
-/* Reads a file `name` beside the vocabulary `file`, if it exists. Sets *root, to NULL if
- * it does not, and *path. Returns 0, or -1 with an error. */
+/* Sets *path to the path of the file `name` beside the vocabulary `file`, and *root to its JSON, or
+ * to NULL if there is no such file. Returns 0, or -1 with an error. */
 static int load_beside(struct js **root, struct buf *path, const char *file, const char *name)
 {
     beside(path, file, NULL, name);
@@ -49,8 +49,9 @@ static int load_beside(struct js **root, struct buf *path, const char *file, con
     return there && !*root ? -1 : 0;
 }
 
-/* Finds the encoding that a JSON file `other` beside `path` names under `key`. Sets *e, or leaves
- * it NULL, and appends the name to `name`. Returns 0, or -1 with an error. */
+/* Sets *e to the encoding that the JSON file `other` beside `path` names under `key`, NULL if it is
+ * not known, and appends the error for this case to `name`. Does nothing if there is no name.
+ * Returns 0, or -1 with an error. */
 static int find_beside(const struct encoding **e, struct buf *name, const char *path,
                        const char *other, const char *key)
 {
@@ -176,8 +177,8 @@ static int load_gguf(struct vocabulary *v, const char *path)
     return gguf_vocabulary_read(v, &g);
 }
 
-/* Loads a file with the function `read`, which depends on whether the user named the file or it was
- * found in a folder. Returns 0, or -1 with an error. */
+/* Loads the vocabulary file `path`. `read` reads the file; it depends on whether the user named the
+ * file or it was found in a folder. Returns 0, or -1 with an error. */
 static int load_file(struct vocabulary *v, const char *path, const struct tokenizer_options *o,
                      reader *read, struct buf *text)
 {
@@ -280,8 +281,7 @@ static int read_words(struct vocabulary *v, const struct js *root)
     return 0;
 }
 
-/* Returns -1 with an error if the added_tokens.json has tokens that the vocabulary lacks, else
- * 0. */
+/* Returns -1 with an error if v lacks tokens of the added_tokens.json, else 0. */
 static int check_added_json(const struct vocabulary *v, const struct js *root)
 {
     for (void *it = js_first(root); it; it = js_next(root, it)) {

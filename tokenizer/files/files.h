@@ -115,15 +115,15 @@ extern const char *const bert_role_names[TOKENIZER_ROLES];
 int bert_is_role(const char *token, size_t n); /* 1: it is one of these names */
 void vocab_txt_print(const struct vocabulary *v, struct buf *out);
 
-/* WordPiece's model in a tokenizer.json. wordpiece_json_read returns 0, or -1 with an error;
- * wordpiece_json_print_model appends JSON. */
+/* wordpiece_json_read reads WordPiece's model in a tokenizer.json; returns 0, or -1 with an error.
+ * wordpiece_json_print_model appends it as JSON. */
 int wordpiece_json_read(struct vocabulary *v, const struct js *root);
 void wordpiece_json_print_model(const struct vocabulary *v, struct buf *out);
 
 /* A merge that files spell as two names. Call merge_left with the left name, then merge_right with
  * the right name, which adds the merge. Both return 0, or -1 with an error if a name is not a
- * token; merge_right also if the joined name is not a token. merge_joined is for both names with a
- * space between them. */
+ * token; merge_right also if the joined name is not a token. merge_joined does both for two names
+ * with a space between them. */
 struct named_merge {
     struct buf bytes; /* the caller sets it to BUF_INIT */
     int64_t left;

@@ -132,8 +132,7 @@ static int read_added_again(struct vocabulary *v, int64_t id, uint32_t added,
 }
 
 /* Returns `id` if it is an added token spelled name[0..n), else the id of the token with these
- * bytes, or -1. A model may have both: runs of spaces by their own name, and in the byte alphabet.
- */
+ * bytes, or -1. A model may have runs of spaces both by their own name and in the byte alphabet. */
 static int64_t find_added(const struct vocabulary *v, const char *name, size_t n, int64_t id)
 {
     size_t len = 0;

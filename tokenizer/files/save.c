@@ -1,4 +1,4 @@
-/* Writes all vocabulary files of files.h except tokenizer.json. */
+/* Writes the vocabulary files of files.h. */
 #include <unistd.h>
 
 #include "common/base/base64.h"
@@ -33,7 +33,7 @@ static void merges_print(const struct vocabulary *v, struct buf *out)
     }
 }
 
-enum { BERT_LONGEST = 512 }; /* of most models */
+enum { BERT_LONGEST = 512 }; /* tokens that most models take at a time */
 
 static void bert_config_print(const struct vocabulary *v, struct buf *out)
 {

@@ -13,6 +13,5 @@
 /* Returns 1 if text[0..n), the text of a JSON file, is a tekken.json, else 0. */
 int tekken_is(const char *text, size_t n);
 
-/* Parses text[0..n) into an initialised vocabulary; errors use `name`. Returns 0, or -1 with an
- * error. */
+/* Parses text[0..n) into an initialised vocabulary. Returns 0, or -1 with an error with `name`. */
 int tekken_parse(struct vocabulary *v, const char *text, size_t n, const char *name);

@@ -91,7 +91,7 @@ static int read_fixed(struct vocabulary *v, const struct js *post, int between,
         return err_set("no cls or no sep");
     fill_templates(v, cls, sep, between, second_type);
     const int64_t mask = vocabulary_find(v, "<mask>", 6);
-    if (between == 2 && mask >= 0) { /* RoBERTa's own */
+    if (between == 2 && mask >= 0) { /* the roles of RoBERTa's tokens */
         v->roles[TOKENIZER_CLS] = cls;
         v->roles[TOKENIZER_SEP] = sep;
         v->roles[TOKENIZER_PAD] = vocabulary_find(v, "<pad>", 5);
@@ -100,7 +100,7 @@ static int read_fixed(struct vocabulary *v, const struct js *post, int between,
     return 0;
 }
 
-/* Reads how token ranges are reported. */
+/* Reads how the post-processor reports the ranges of tokens. */
 static void read_places(struct vocabulary *v, const struct js *post)
 {
     if (!js_flag(post, "trim_offsets", 1))

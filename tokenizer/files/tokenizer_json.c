@@ -15,7 +15,7 @@ static int read_affix(char to[AFFIX_MAX], const struct js *model, const char *ke
     const char *text = js_text(js_get(model, key), &n);
     if (!text || !n)
         return 0;
-    for (size_t i = 0; i < n && byte_level; i++) /* names of these bytes are the bytes themselves */
+    for (size_t i = 0; i < n && byte_level; i++) /* bytes that the byte alphabet does not change */
         if (text[i] <= ' ' || text[i] > '~')
             return err_set("model.%s '%s' is not supported with ByteLevel", key, text);
     if (n >= AFFIX_MAX)
@@ -119,7 +119,7 @@ static int put_added(struct vocabulary *v, const struct js *item, int64_t id, co
     if (vocabulary_put(v, id, content, n, TOKEN_ADDED) < 0)
         return err_in("'%s'", content);
     if (!known)
-        v->tokens[id].in_model = 0; /* set when the model has the token, too */
+        v->tokens[id].in_model = 0; /* model_vocab_read sets it if the model has the token */
     vocabulary_add(v, &(struct added_token){
                           .id = (uint32_t)id,
                           .special = js_flag(item, "special", 0),
@@ -149,9 +149,9 @@ static int read_added(struct vocabulary *v, const struct js *list)
     return 0;
 }
 
-/* Checks the ids of added tokens in a vocabulary with holes. Hugging Face does not use the ids of
- * the file: a token that the model does not have gets the number of the model's tokens, or the id
- * after the greatest one of the added tokens before it if that is greater. */
+/* Checks that the added tokens of a vocabulary with holes have the ids that Hugging Face gives
+ * them: a token that the model lacks gets the number of the model's tokens or, if that is greater,
+ * 1 + the greatest id of the added tokens before it. */
 static int check_added(const struct vocabulary *v)
 {
     int64_t tokens = 0, most = -1;
@@ -365,8 +365,8 @@ static int read_wordlevel(struct vocabulary *v, const struct reading *r, const s
     return 0;
 }
 
-/* Returns the type of the model. Files of older versions do not name it: then the fields that only
- * one of the models has say it, as for Hugging Face's tokenizers. */
+/* Returns the type of the model. If the file does not name it, as in older versions, a field that
+ * only one of the models has decides, as for Hugging Face's tokenizers. */
 static const char *model_type(const struct js *model)
 {
     if (js_is_set(js_get(model, "type")))

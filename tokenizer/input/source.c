@@ -349,8 +349,7 @@ static int is_blank(const char *line, size_t n)
     return !n;
 }
 
-/* Checks the length of the document that begins at text[before]. Returns 0, or -1 with an error if
- * it is too long. */
+/* Returns -1 with an error if the document that begins at text[before] is too long, else 0. */
 static int check_length(const struct source *s, const struct buf *text, size_t before)
 {
     return s->in.most && text->len - before > s->in.most

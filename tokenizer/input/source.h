@@ -23,8 +23,8 @@
 #include "tokenizer/input/mend.h"
 
 enum source_format {
-    SOURCE_AUTO, /* recognised per file by its beginning: "<doc" or wikiprep's mark; '{"'; column
-                    names; otherwise text, unless kinds.h recognises another kind */
+    SOURCE_AUTO, /* each file's format is recognised by its beginning (kinds.h) or its name (.csv,
+                    .jsonl); else it is text */
     SOURCE_DOCUMENTS,
     SOURCE_JSONL,
     SOURCE_TEXT,

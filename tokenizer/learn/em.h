@@ -17,9 +17,9 @@ struct em;
 struct em *em_new(const struct segments *s, struct seeds *p, struct pool *pool, int threads);
 void em_free(struct em *e);
 
-/* Does a step of expectation maximization: sets the probability of each piece from its expected
- * count over all divisions of the segments, weighted by their probabilities, and removes pieces
- * with an expected count below 0.5, except characters. As in SentencePiece, the logarithm of the
+/* Does a step of expectation maximization. Sets the probability of each piece from its expected
+ * count over all divisions of the segments, weighted by their probabilities. Removes pieces with an
+ * expected count below 0.5, except characters. As in SentencePiece, the logarithm of the
  * probability is digamma(count) - digamma(sum of counts), which favours a few frequent pieces.
  * Returns the smallest score of the pieces with an expected count of at least 0.5. Characters with
  * a smaller count get this score minus 10. */

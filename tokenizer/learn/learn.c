@@ -164,8 +164,7 @@ static void heap_raise(struct heap *h, size_t i, const struct candidate *c)
     h->items[i] = *c;
 }
 
-/* Puts `c` into the place i, which is free, and moves it down until it comes before its
- * children. */
+/* Puts `c` into the free place i, and moves it down until it comes before its children. */
 static void heap_sink(struct heap *h, size_t i, const struct candidate *c)
 {
     for (size_t child; (child = 2 * i + 1) < h->count; i = child) {
@@ -246,8 +245,8 @@ static void queue_touched(struct learner *l)
 
 /* ---- the alphabet --------------------------------------------------------------------------- */
 
-/* Returns the unit (byte or character) at p as a code point; a byte is that of the byte alphabet.
- * Sets *len to the unit's number of bytes. */
+/* Returns the code point of the unit (byte or character) at p; for a byte, that of its character in
+ * the byte alphabet. Sets *len to the unit's number of bytes. */
 static uint32_t unit_at(const struct vocabulary *v, const char *p, size_t *len)
 {
     if (!v->byte_level)
@@ -342,7 +341,7 @@ static int put_unit(struct vocabulary *v, uint32_t unit, int spelled, uint32_t *
     return made < 0 ? -1 : 0;
 }
 
-/* Adds tokens for the alphabet's bytes or characters in the other spellings that occur in words. */
+/* Adds tokens for the alphabet's units with a prefix or suffix, where these occur in words. */
 static int put_spellings(struct learner *l, const struct counted_words *words)
 {
     struct alphabet *a = l->alphabet;

@@ -17,8 +17,7 @@ unsigned alphabet_char(unsigned char byte)
     return FIRST_SHIFTED + k; /* k: its index among bytes that do not print */
 }
 
-/* Returns the byte for which the character with code point c stands, or -1 if it is not in the
- * alphabet. */
+/* Returns the byte for which the code point c stands, or -1 if it is not in the alphabet. */
 static int alphabet_byte(unsigned c)
 {
     if (c < FIRST_SHIFTED)

@@ -8,7 +8,7 @@
 #include "tokenizer/model/pairs.h"
 #include "tokenizer/model/starts.h"
 
-enum { SHORT_PIECE = 62, SCRATCH_KEPT = 1 << 20 }; /* tokens; elements */
+enum { SHORT_PIECE = 62, SCRATCH_KEPT = 1 << 20 }; /* most tokens; most elements kept */
 #define NONE PAIR_NONE
 
 struct bpe {
@@ -53,8 +53,8 @@ void bpe_free(struct bpe *b)
 enum { PLACES = SHORT_PIECE + 2, LANES = 16, TOGETHER = 32 };
 
 struct bpe_short {
-    uint32_t ranks[PLACES]; /* rank of the pair of this token and the next; filled up to a whole row
-                               of lanes */
+    uint32_t ranks[PLACES]; /* rank of the pair of this token and the next one, NONE after the last;
+                               a whole row of lanes is set */
     uint32_t ids[PLACES];
     uint64_t alive;
     size_t n;
@@ -180,7 +180,7 @@ AVX512 __attribute__((always_inline)) static inline void merge_alternately(
     }
 }
 
-/* Merges pieces, those that fit into one register apart from the others. */
+/* Merges the pieces s[0..count), those that fit into one register apart from the others. */
 AVX512 static void merge_avx512(const struct pairs *pairs, struct bpe_short *s, size_t count)
 {
     struct bpe_short *small[TOGETHER], *large[TOGETHER];

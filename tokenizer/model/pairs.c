@@ -10,11 +10,11 @@ struct entry {
 /* The merges, ordered by group. Group g is list[first[g]..first[g + 1]). */
 struct groups {
     struct entry *list;
-    uint32_t *first, *by_size; /* group numbers, the largest groups first */
+    uint32_t *first, *by_size; /* by_size: group numbers, the largest groups first */
     size_t count;
 };
 
-/* Stable counting sort of the merges by group. */
+/* Sorts the merges by group, with a stable counting sort. */
 static void fill_groups(struct groups *g, const struct pairs *p, const struct bpe_merge *merges,
                         size_t count)
 {
@@ -52,7 +52,7 @@ static size_t group_size(const struct groups *g, size_t group)
     return g->first[group + 1] - g->first[group];
 }
 
-/* Counting sort of the groups, which have few sizes. */
+/* Sorts the groups by size, with a counting sort, because there are few sizes. */
 static void order_groups(struct groups *g)
 {
     size_t largest = 0, at = 0;

@@ -269,9 +269,9 @@ ALWAYS uint64_t cuts_in_ascii(const struct seams *s, const unsigned char *text,
     return cuts;
 }
 
-/* Returns a mask: bit i, i < 64, is set if no piece contains both text[i - 1] and text[i]. Also
- * reads the character before text[0], and the rest of a character that begins in the block and ends
- * after it. wide 1: uses AVX-512. */
+/* Returns a mask: bit i, i < 64, is set if the text can be cut before text[i]. Also reads the
+ * character before text[0], and the rest of a character that begins in the block and ends after it.
+ * wide 1: uses AVX-512. */
 ALWAYS uint64_t cuts_of_block(const struct seams *s, const unsigned char *text, int wide)
 {
     struct ascii_masks m;

@@ -22,6 +22,5 @@ struct starts *starts_new(const int64_t byte_ids[256], const struct pairs *pairs
                           const struct bpe_merge *merges, size_t count);
 void starts_free(struct starts *s);
 
-/* Writes the first tokens of piece[0..n), which may be any bytes, to `ids`. Returns their number,
- * at most n. */
+/* Writes the first tokens of piece[0..n), any bytes, to `ids`. Returns their number, at most n. */
 size_t starts_put(const struct starts *s, uint32_t *ids, const unsigned char *piece, size_t n);

@@ -15,7 +15,7 @@ struct subword {
     struct unigram *unigram;
     int bytes;             /* 1: encoding begins with the tokens of single bytes */
     int64_t fallback[256]; /* ids of <0x00> ... <0xFF>, -1 for none */
-    uint32_t *characters;  /* ids of those below CHARACTERS, or NO_ID; NULL: no table */
+    uint32_t *characters;  /* ids of characters below CHARACTERS, or NO_ID; NULL: no table */
 };
 
 static int64_t find_token(const struct vocabulary *v, const char *bytes, size_t n)

@@ -26,7 +26,7 @@
 #include "tokenizer/model/roles.h"
 
 enum { AFFIX_MAX = 32 }; /* bytes of a prefix or suffix, including the NUL */
-/* Most ids. Greater ones are no ids (unigram.h); wordcache.c has 24 bits for each. */
+/* Most ids. Greater numbers mark packed pieces (unigram.h); wordcache.c has 24 bits for an id. */
 enum { VOCABULARY_MAX = (1 << 24) - 1 };
 
 extern const char end_of_text_name[]; /* "<|endoftext|>" */
@@ -188,9 +188,9 @@ uint64_t vocabulary_checksum(const struct vocabulary *v);
 
 /* Derives the merges from the order of ids, as a .tiktoken file of ranks requires. Each token of
  * two bytes or more is the merge of the two parts that remain when its bytes are merged with lower
- * ids only. If other than two parts remain, each merge to it is added, and ignore_merges is set,
- * because tiktoken looks up whole pieces first. Returns 0, or -1 with an error if a token has a
- * byte that is not a token. */
+ * ids only. If not two parts remain, a merge is added for each pair of tokens that spell it, and
+ * ignore_merges is set, because tiktoken looks up whole pieces first. Returns 0, or -1 with an
+ * error if a token is too long or has a byte that is not a token. */
 int vocabulary_derive_merges(struct vocabulary *v);
 
 /* Sets byte_ids[b] to the id of the model's token that is byte b, or to -1 if there is none. */

@@ -32,7 +32,7 @@ struct word {
         struct {
             uint32_t elsewhere; /* ELSEWHERE as count, and the real count below it; 0: the ids are
                                    not known yet */
-            uint32_t missing;   /* then: index of the piece among those that are missing */
+            uint32_t missing;   /* while the ids are not known: index in struct missing */
             uint64_t place; /* position in the ring (units written before) of the ids and then the
                                bytes */
         };
@@ -438,7 +438,7 @@ AVX512 static uint32_t *look_up_avx512(struct group *g, size_t n, const uint32_t
 }
 #endif
 
-/* Writes the ids of the group's pieces but the late ones to from[], and returns their end. */
+/* Writes the ids of the group's pieces except the late ones to from[], and returns their end. */
 static uint32_t *look_up(struct group *g, uint32_t *from)
 {
     uint32_t *to = from;
@@ -465,8 +465,8 @@ static void bring_to_front(struct word *bucket, int i)
     bucket[0] = w;
 }
 
-/* Returns the ids of the entry that begins the bucket of a late piece: writes them to to[] and
- * returns their number, or 0 if they are not known. */
+/* Writes the ids of the first entry of a late piece's bucket to to[]. Returns their number, or 0 if
+ * they are not known. */
 static size_t emit_first(uint32_t *to, const struct group *g, const struct late *l)
 {
     size_t count = emit(to, l->bucket);
