@@ -45,8 +45,7 @@ static inline const struct kernel_products *cpu_products(const struct ops *o)
     return o->precision == OPS_BF16 ? &o->k->bf16 : &o->k->f32;
 }
 
-/* Grows the arena to at least `floats` floats and returns it. If it grows, its contents are
- * lost. */
+/* Grows the arena to at least `floats` floats and returns it. Its contents are lost if it grows. */
 float *cpu_at_least(struct ops *o, struct arena *a, int64_t floats);
 
 /* Return o->work and o->panels, grown to at least `floats` floats. */

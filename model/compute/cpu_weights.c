@@ -242,7 +242,8 @@ static void widen(void *ctx, int64_t begin, int64_t end, int)
 static void multiply(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
                      const struct ops_linear *l, int in_order);
 
-/* Computes y[N,O] = x[N,I] w^T for many rows. Converts WIDEN_CHUNK f16 outputs to f32 at a time. */
+/* Computes y[N,O] = x[N,I] w^T for many rows. Converts the f16 weights of WIDEN_CHUNK outputs to
+ * f32 at a time. */
 static void multiply_f16(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
                          const struct ops_linear *l)
 {

@@ -281,8 +281,7 @@ struct kernels {
 extern const struct kernels kernels_amx, kernels_avx512_bf16, kernels_avx512, kernels_avx2,
     kernels_neon, kernels_plain;
 
-/* Returns the i-th set of kernels that this processor can run, fastest first; NULL after the
- * last. */
+/* Returns the i-th set of kernels that this processor can run, fastest first; NULL: no more. */
 const struct kernels *kernels_set(int i);
 
 /* Returns the fastest kernels, or those that the environment variable TEXTMILL_KERNELS names by

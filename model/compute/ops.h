@@ -292,15 +292,14 @@ struct ops_rows {
 int64_t ops_rows_of(const struct ops_rows *rows, int64_t b);
 int64_t ops_rows_count(const struct ops_rows *rows);
 
-/* Changes rotary frequencies for texts longer than the model was trained on. `factor`: divides the
- * frequencies; 0: 1. `original`: the length of the training texts; if it is set, only long waves
+/* Changes rotary frequencies for texts longer than the model was trained on. `factor` divides the
+ * frequencies (0: 1). If `original`, the length of the training texts, is set, only long waves
  * change: a wave that fits more than `high` times into `original` stays, one that fits less than
- * `low` times is divided by the factor, and between these the change is interpolated linearly
- * (Llama 3.1; Hugging Face's "llama3"). `yarn` 1: between the pairs of numbers whose waves fit
- * `high` and `low` times, the change is interpolated by the pair's number (Peng et al. 2023);
- * `whole` 1: by whole numbers, rounded outwards. `divided`: the number of pairs, each of which has
- * a divisor of its own (LongRoPE, Ding et al. 2024); 0: none has. `scale`: multiplies the turned
- * numbers; 0: 1. */
+ * `low` times is divided, and between these the change is interpolated linearly (Llama 3.1; Hugging
+ * Face's "llama3"). `yarn` 1: it is interpolated by the number of the pair, between the pairs whose
+ * waves fit `high` and `low` times (Peng et al. 2023); `whole` 1: these two numbers are rounded
+ * outwards. `divided`: the number of pairs if each has a divisor of its own (LongRoPE, Ding et al.
+ * 2024), else 0. `scale` multiplies the turned numbers (0: 1). */
 enum { OPS_DIVISORS = 128 };
 struct ops_stretch {
     double factor, low, high, original, scale;

@@ -17,11 +17,11 @@
  * block, the j-th four bytes of each output; j < 8 in Q8, else j < 4. Zeros fill the last group.
  *
  * Matrices of Q4_1, Q5_0, Q5_1, Q4_K, Q5_K and Q6_K are in groups, too (struct stored_unpacked).
- * Each block of Q4_1 and Q5_1 has the scales d[STORED_GROUP] and the minima m[STORED_GROUP]. Those
- * of K types are, for each 8 blocks, the f16 numbers d[STORED_GROUP] and m[STORED_GROUP], then, for
- * each block, the bytes a and b of each output. The integers of a block are its low 4 bits with j <
- * 4 as in IQ4_NL, then its H high bits with j < H: the bits of the numbers 4i to 4i + 3 are in the
- * line i mod H, from bit i / H * H of each byte on.
+ * For each block, Q4_1 and Q5_1 have scales d[STORED_GROUP] and minima m[STORED_GROUP]. For each 8
+ * blocks, the K types have d[STORED_GROUP] and m[STORED_GROUP] in f16, then for each of the blocks
+ * the bytes a and b of each output. The integers of a block are first its low 4 bits, with j < 4 as
+ * in IQ4_NL, then its H high bits, with j < H: those of the numbers 4i to 4i + 3 are at j = i mod
+ * H, from bit i / H * H of each byte on.
  */
 #pragma once
 
