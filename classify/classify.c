@@ -19,7 +19,7 @@ struct reader {
     int json, numbered; /* numbered: a table without a line of names */
     int chosen;         /* 1: the names of the columns are known */
     /* the line that is read */
-    const struct js *object; /* NULL: of a table */
+    const struct js *object; /* the line's object; NULL: the line is of a table */
     struct span line;
     struct buf label;         /* a label that JSON has as a number */
     struct ids first, second; /* the tokens of the texts */

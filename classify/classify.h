@@ -36,7 +36,7 @@ struct classify_text {
     size_t first;    /* index of its first token in ids and types */
     uint32_t tokens; /* special tokens included */
     int32_t label;   /* a class, 0 for a regression, or CLASSIFY_UNLABELLED */
-    float value;     /* of a regression */
+    float value;     /* the label of a regression */
 };
 
 struct classify {

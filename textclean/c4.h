@@ -13,7 +13,7 @@ struct c4_rules {
     size_t least_words;     /* leave out lines with fewer words between white space */
     int end_marks;          /* leave out lines that do not end in . ? ! " or ', or end in ... */
     int references;         /* remove reference marks */
-    int javascript;         /* leave out lines that mention it */
+    int javascript;         /* leave out lines that mention JavaScript */
     int policy;             /* leave out lines about cookies, privacy and terms of use */
     int lorem_ipsum, brace; /* 1: "lorem ipsum", or {, leaves out the document */
     double least_sentences; /* sentences are counted until there are this many */

@@ -112,7 +112,7 @@ void chunk_specials(void (*put)(void *ctx, const char *chunk, const uint8_t part
 enum {
     ALPHA = 1,
     UPPER = 2,
-    LOWER = 4, /* letters without case are both */
+    LOWER = 4, /* letters without case are UPPER and LOWER */
     DIGIT = 8, /* of ASCII */
     MARK = 16,
     QUOTE = 32,

@@ -34,7 +34,7 @@ enum entry_format {
 
 struct entry {
     uint64_t number;          /* of the document in the run, from 1 */
-    struct document document; /* its text, in all formats; the attributes of `documents` */
+    struct document document; /* the text, in all formats; attributes only of `documents` */
     int changed;              /* the text is another one than in the input */
     struct buf raw;           /* jsonl: the line */
     const char *file;         /* borrowed from the reader */

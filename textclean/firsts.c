@@ -16,7 +16,7 @@ void firsts_init(struct firsts *f, uint64_t memory, int twice)
     if (!twice)
         return;
     f->parts = mem_zalloc(FIRSTS_PARTS, sizeof *f->parts);
-    for (int i = 0; i < FIRSTS_PARTS; i++) /* the other half is for the table */
+    for (int i = 0; i < FIRSTS_PARTS; i++) /* half the memory is for the table */
         spill_init(&f->parts[i], memory / 2 / FIRSTS_PARTS);
 }
 

@@ -34,7 +34,7 @@ static const struct opt language_options[] = {
 struct judging {
     struct languages model;
     int kept[LANGUAGES_MOST];
-    const char *reasons[LANGUAGES_MOST + 1]; /* the languages, and that none is sure */
+    const char *reasons[LANGUAGES_MOST + 1]; /* names of the languages, and "unsure" */
     double threshold;
 };
 

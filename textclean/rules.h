@@ -36,7 +36,7 @@ struct rules_tools {
     struct c4_result c4;
     struct buf personal; /* for the caller: a text without addresses */
 };
-void rules_tools_init(void *ctx, void *tools); /* as flow.h has it; ctx is not used */
+void rules_tools_init(void *ctx, void *tools); /* for struct flow; ctx is not used */
 void rules_tools_release(void *tools);
 
 /* Judges text[0..n). WORDS_PAD bytes after it must be readable. Returns the number of the rule that

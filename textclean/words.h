@@ -23,7 +23,7 @@ enum {
 struct word {
     uint32_t at, bytes; /* where in the text */
     uint32_t chars, flags;
-    uint64_t hash; /* of its bytes, used for them: two words share one with probability 2^-64 */
+    uint64_t hash; /* stands for its bytes: two words share it with probability 2^-64 */
 };
 
 /* Hashes of runs of words are sums of the words' hashes times powers of this number. */

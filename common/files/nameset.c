@@ -7,7 +7,7 @@
 struct nameset {
     struct buf text; /* the names, each followed by a NUL */
     struct name {
-        size_t at, n; /* in `text` */
+        size_t at, n; /* offset in `text`, and bytes */
     } * names;
     size_t count, names_cap;
     char *values; /* `bytes` bytes for each name */

@@ -22,7 +22,7 @@ static char *without_slashes(const char *dir)
 
 int output_folder_look(struct file_names *names, const char *dir)
 {
-    SCOPED_MEM char *plain = without_slashes(dir); /* with one, a file seems not to be there */
+    SCOPED_MEM char *plain = without_slashes(dir); /* a file is not found if a slash follows */
     const int kind = file_look(plain);
     *names = (struct file_names){ 0 };
     if (kind <= 0)

@@ -12,7 +12,7 @@
 struct output_folder {
     char *dir;  /* the final path, without slashes at its end */
     char *temp; /* the temporary folder */
-    char *path; /* a folder in it, where the caller writes; NULL: the struct is not open */
+    char *path; /* a folder in `temp`, where the caller writes; NULL: the struct is not open */
     int made;   /* number of folders above `dir` that this run made */
     int lock;   /* descriptor of `temp`: shows that this run is alive */
 };

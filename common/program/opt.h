@@ -86,7 +86,7 @@ struct opt_bound {
     void *to;
     int given;                    /* 1: given on the command line */
     int from_file;                /* 1: given in a configuration file */
-    const struct yaml_item *item; /* of the file that is being read; NULL: none so far */
+    const struct yaml_item *item; /* the item of the file being read that gave it; NULL: none */
 };
 
 /* All option tables in use. */

@@ -28,7 +28,7 @@ static struct {
 
 static const char *program;     /* its name, with the prefix with which it was called, if any */
 static int configured;          /* 1: an operand was a configuration */
-static int preset;              /* 1: it was the name of a preset */
+static int preset;              /* 1: an operand was the name of a preset */
 static const struct tool *tool; /* the running program */
 
 /* Values of the common options. */
