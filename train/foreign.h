@@ -14,9 +14,9 @@
 
 #include "common/formats/yaml.h"
 
-/* For the name of an option of one of those programs, returns the end of an error message: the name
- * of the option here, or the reason why there is none. Returns NULL for an unknown name. The text
- * is valid until the next call. */
+/* Returns the end of an error message about the option `name` of one of those programs: the name of
+ * the option here, or the reason why there is none; NULL for an unknown name. The text is valid
+ * until the next call. */
 const char *foreign_option(const char *name);
 
 /* Replaces the keys and values of y by options of this program. `path` is for messages. Returns 0,

@@ -21,7 +21,7 @@
 #include "train/validation.h"
 
 enum {
-    REPORT_SECONDS = 60, /* age at which the report is written again */
+    REPORT_SECONDS = 60, /* the report is written again when it is this old */
     TIMED_EVERY = 16,    /* the times of every 16th update are measured */
     SAMPLE_TOKENS = 64   /* length of the text at a validation */
 };
@@ -43,7 +43,7 @@ struct loop {
 
     struct checkpoint at; /* the current state of the run */
     double began;         /* time at which the whole training began, over all resumed runs */
-    double busy;          /* seconds of updates since the last log line */
+    double busy;          /* duration of the updates since the last log line */
     int64_t logged_step;  /* step of that line */
     uint64_t logged_tokens;
     double reported;  /* time at which the report was written */

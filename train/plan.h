@@ -56,9 +56,9 @@ int plan_check_device(const struct plan *p, const struct ops *o);
 
 void plan_release(struct plan *p);
 
-/* Sets *out for the program and the store of the plan (plan_memory.c). */
+/* Sets *out to the memory that the plan needs outside the store (plan_memory.c). */
 void plan_measure(struct plan_memory *out, const struct plan *p);
-/* Returns the bytes that a rank needs, with those of the store. */
+/* Returns the bytes of memory that a rank needs, including the store. */
 uint64_t plan_bytes(const struct plan *p);
 
 /* Returns the number of samples in a global batch. */

@@ -17,7 +17,7 @@ static int64_t stages_of(const struct plan *p)
     return larger(p->settings->pipeline_parallel, 1);
 }
 
-/* Returns the number of runs of layers that each stage of a pipeline has. */
+/* Returns the number of runs of layers, or pieces, that each stage of a pipeline has. */
 static int64_t pieces_of(const struct plan *p)
 {
     return larger(p->settings->pipeline_interleave, 1);
@@ -225,8 +225,8 @@ static int check_machine(const struct plan *p, uint64_t needed)
         p->store.dir ? "--recompute layer" : "--memmap-dir DIR, --recompute layer");
 }
 
-/* Returns the times of phases relative to each other, by their arithmetic: a backward pass takes
- * twice that of a forward pass. Recomputed attention takes a quarter of a layer's. */
+/* Returns the times of phases relative to each other, by their operations: a backward pass takes
+ * twice as long as a forward pass. Recomputed attention takes a quarter of a layer's time. */
 static struct timeline_costs costs_of(const struct plan *p)
 {
     const double masked = (double)p->settings->mask_tokens / (double)p->engine.T;

@@ -192,7 +192,7 @@ struct saving {
     struct room {
         struct ops_array array; /* U8 */
         int64_t bytes;
-    } shares, part, whole;    /* where tensors are put together */
+    } shares, part, whole;    /* memory in which tensors are assembled */
     struct comm_work **begun; /* sends that were begun and not ended */
     size_t count, cap;
     struct safetensors_writer file;

@@ -14,7 +14,7 @@ struct settings {
     int task;                  /* enum task_kind */
     const char *architecture;  /* NULL: the architecture of start_from, or the task's default */
     int activation;            /* enum ops_activation + 1; 0: the architecture's default */
-    double dropout;            /* of all kinds but of attention */
+    double dropout;            /* the rate of all kinds of dropout but attention's */
     int late_dropout;          /* 1: the rates rise from 0 during the training */
     struct model_config model; /* its members that have an option */
     const char *start_from, *vocab;

@@ -103,7 +103,7 @@ int validation_score(struct validation *v, struct engine_score *score)
             for (int q = 0; q < ranks; q++)
                 engine_add_score(score, &all[q * r.count + m]);
     }
-    if (r.first < r.n) /* left after a second signal */
+    if (r.first < r.n) /* stopped by a second signal */
         *score = (struct engine_score){ 0 };
     engine_take_last_score(v->engine, score);
     return result;

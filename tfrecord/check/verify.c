@@ -13,7 +13,7 @@
 #include "tfrecord/formats/record_file.h"
 #include "tfrecord/publish/stage.h"
 
-/* Reports a file: by `line` if `result` is 0, else by the error that was set. */
+/* Counts and reports a file: as good with `line` if `result` is 0, else as bad with the error. */
 static void tell(struct verify *v, int result, const char *line)
 {
     v->files++;

@@ -138,7 +138,7 @@ static size_t choose(const struct blend *b, const uint64_t *taken, uint64_t k)
 }
 
 /* Fills b->source and b->sample for the samples of a block, and sets the entries of b->starts for
- * the next block. The block's own entries must be known. */
+ * the next block. The entries for the block itself must have been set. */
 static void fill(struct blend *b, uint64_t block)
 {
     mem_grow(b->starts, b->cap, (block + 2) * b->count);

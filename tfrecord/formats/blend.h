@@ -6,8 +6,8 @@
  *
  *     w[i] max(k, 1) - n[i]
  *
- * that is, from the source that lacks most samples of its share; if several lack as many, from the
- * first of them. It is sample n[i] of that source. Megatron Core blends its data sets by this rule
+ * that is, from the source that lacks most samples of its share; if there are several, from the
+ * first. It is sample n[i] of that source. Megatron Core blends its data sets by this rule
  * (build_blending_indices of its data set helpers). Here the weights are doubles that are divided
  * by their sum in the same way, so the indices are the same.
  */

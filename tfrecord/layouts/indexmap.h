@@ -46,9 +46,9 @@ enum indexmap_rule { INDEXMAP_CORE, INDEXMAP_OLDER, INDEXMAP_CUT };
 int indexmap_split(struct indexmap *x, uint64_t documents, const char *shares, int part,
                    enum indexmap_rule rule);
 
-/* Appends the common start of the three files' names for part `part` of the pair `prefix`: the name
- * that old versions of Megatron look for or, if x asks for a number of epochs, the name that
- * programs which ask for epochs use. */
+/* Appends the text with which the three files' names begin, for part `part` of the pair `prefix`:
+ * as old versions of Megatron name them or, if x asks for a number of epochs, as the programs do
+ * that ask for epochs. */
 void indexmap_name(struct buf *out, const struct indexmap *x, const char *prefix, int part);
 
 /* Writes NAME_doc_idx.npy, NAME_sample_idx.npy and NAME_shuffle_idx.npy. Its memory is 4 bytes per

@@ -70,8 +70,8 @@ static uint32_t next_room(const struct shelf *s, uint64_t room, uint32_t length)
 }
 
 /* Removes and returns the row with the least free space that can take sequence i, and sets *room to
- * that space; NONE if there is none. In each list only the newest rows are tried. Otherwise many
- * rows that can take no more masked tokens would make the time quadratic. */
+ * that space; NONE if there is none. Tries only the newest rows of each list, since many rows that
+ * can take no more masked tokens would make the time quadratic. */
 static int64_t take(struct shelf *s, const struct sequences *all, uint32_t i, uint32_t *room)
 {
     enum { ASKED = 16 };

@@ -50,8 +50,8 @@ struct documents {
     uint64_t *ordered_ends; /* with WINDOWS_ALL: ends, where documents stand in `order` */
 };
 
-/* The share of a group that goes to one part: tokens from position `at` of the part on, and the
- * windows that they complete. */
+/* The share of a group that goes to training or to validation: tokens from position `at` of that
+ * part on, and the windows that they complete. */
 struct piece {
     uint64_t at, first, windows;
     uint32_t *ids; /* their ids; not with WINDOWS_ALL */

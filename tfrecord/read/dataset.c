@@ -34,7 +34,7 @@ struct dataset {
     uint64_t sequences;
     struct dataset_facts facts;
     uint64_t duplication;     /* of the files that are being opened */
-    uint64_t sequence_length; /* by the first manifest that says one; 0: none does */
+    uint64_t sequence_length; /* from the first manifest that has it; 0: none has it */
 };
 
 /* ---- records ------------------------------------------------------------------------------ */

@@ -368,7 +368,7 @@ static int is_apart(const struct program *p, const struct use *u)
  * the next part begins. */
 static void look_ahead(struct program *p, struct array *const arrays[STORE_KINDS])
 {
-    int64_t work = 2 * p->count, other = work; /* next entry that works; next one of another run */
+    int64_t work = 2 * p->count, other = work; /* next main phase; next phase of another run */
     for (int64_t n = 2 * p->count; n-- > 0;) {
         struct phase *f = &p->phases[n % p->count];
         if (p->phases[work % p->count].run != f->run)
@@ -483,8 +483,7 @@ static int64_t leaf_size(const struct compiler *c)
     return c->config.A / leaves_of(c);
 }
 
-/* Begins a run of `count` micro-batches, from number m of the step on, which are all of one leaf.
- */
+/* Begins a run of `count` micro-batches of one leaf, from number m of the step on. */
 static void begin_run(struct compiler *c, int64_t m, int64_t count)
 {
     const int64_t leaf = leaf_size(c);

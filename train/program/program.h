@@ -167,9 +167,8 @@ struct phase {
     int run;    /* number of a run of phases: phases of one run do the same work on successive
                  * micro-batches */
     int64_t turns; /* how often the phase is executed in a step */
-    int ahead;     /* while this phase runs, the arrays of the next `ahead` phases are read
-                    * ahead, */
-    int next;      /* and the block's arrays of the phase that is `next` places later */
+    int ahead;     /* while this phase runs, the arrays of this many next phases are read ahead, */
+    int next;      /* and the block's arrays of the phase that is this many phases later */
     int count;
     struct use uses[PHASE_USES];
 };

@@ -689,7 +689,7 @@ static void say_why_not(const struct comm *c, const struct device *all, struct b
     }
 }
 
-/* Finds out if the devices can exchange arrays; `why` is empty if they can. */
+/* Checks that the devices can exchange arrays. If not, appends the reason to `why`. */
 static int find_devices(struct comm *c, struct ops *o, struct buf *why)
 {
     SCOPED_MEM struct device *all = mem_zalloc((size_t)c->size[COMM_WORLD], sizeof *all);

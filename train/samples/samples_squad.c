@@ -58,7 +58,7 @@ static uint64_t count_tokens(const struct squad_windows *w)
     return tokens;
 }
 
-/* Prints the size of the data and the number of its irregularities. */
+/* Appends the size of the data and the number of its irregularities. */
 static void describe(const struct samples *s, const char *begins, double, struct buf *out)
 {
     const struct squad_samples *q = (const struct squad_samples *)s;

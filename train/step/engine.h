@@ -35,7 +35,7 @@ struct engine {
     int (*watch)(void *ctx, double share); /* see engine_step; NULL: none */
     void *watch_ctx;
     int left;                  /* 1: the last engine_step was left */
-    struct inputs *inputs;     /* [program->micros]: the micro-batches in work */
+    struct inputs *inputs;     /* [program->micros]: the micro-batches in progress */
     struct ops_scores scores;  /* buffer [most,T+1] for the scores of all labels */
     struct ops_array sums;     /* F64 [A,MODEL_PARTS,2]: for each micro-batch and part of the loss,
                                 * the sum of the losses and the number of correct predictions */

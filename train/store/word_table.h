@@ -37,7 +37,7 @@ enum table_state {
     TABLE_EMBEDDING,  /* the embedding may add to the table */
     TABLE_SECOND_SUM, /* the rows of the embedding are being summed */
     TABLE_ROWS,       /* rows of parameters are being gathered */
-    TABLE_REST        /* they are there; the gather of the whole block has not begun */
+    TABLE_REST        /* the rows were gathered; the gather of the whole block has not begun */
 };
 
 struct word_table {
@@ -81,8 +81,8 @@ int word_table_sum_rest(struct word_table *t, struct ops_array gradients);
 void word_table_end_sum(struct word_table *t, struct ops_array gradients);
 
 /* Begins to gather the rows of `parameters`, the array of block 0, that the first group uses.
- * Returns 0 if the block must be gathered at once. word_table_await_rows waits until they are
- * there. */
+ * Returns 0 if the block must be gathered at once. word_table_await_rows waits until the rows have
+ * arrived. */
 int word_table_gather_rows(struct word_table *t, struct ops_array parameters);
 void word_table_await_rows(struct word_table *t, struct ops_array parameters);
 /* Returns 1 if word_table_gather_rows has begun and the whole block must be gathered now, else 0.
