@@ -297,7 +297,7 @@ bool is_text(const arrow::DataType &type)
 }
 
 /* Finds the field that `key` names; nullptr if there is none. First takes the whole key for a name,
- * then splits it at a point: the part before it names a struct, the part after it a field. */
+ * then splits it at a dot: the part before it names a struct, the part after it a field. */
 Status find(const arrow::FieldVector &fields, const std::string &key, Path *path,
             shared_ptr<arrow::DataType> *type)
 {

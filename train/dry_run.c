@@ -336,7 +336,7 @@ static void print_stage(const struct plan *q, struct buf *out)
 }
 
 /* Appends to `out` the memory and the transfers of each stage, and the share of the time that
- * stages wait for each other. Sets this share in *step, and what the stage with most needs. */
+ * stages wait for each other. Sets this share in *step, and the most that a stage needs. */
 static void print_pipeline(const struct plan *p, struct cluster_step *step, struct buf *out)
 {
     const int stages = p->engine.stages;

@@ -24,7 +24,7 @@ struct start {
 int start_lock(const char *folder, int *lock);
 
 /* Returns -1 with an error if the output folder holds a run or a model and --force is not given,
- * else 0. With --resume a run without a checkpoint begins again, but a model stays. */
+ * else 0. With --resume, a run without a checkpoint begins again; a model is not replaced. */
 int start_refuse_old_run(const struct settings *s);
 
 /* Removes the old run's files from the folder, so that its checkpoints and model cannot be taken

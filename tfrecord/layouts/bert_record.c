@@ -138,7 +138,7 @@ static void encode_tf1(struct bert_record *r, const struct instances *all, const
 struct row {
     int64_t *ids, *mask, *segments, *places; /* [S] */
     int64_t *positions, *labels;             /* [M + K - 1] */
-    float *of;                               /* [M + K - 1] */
+    float *of; /* [M + K - 1]: the number k of the sequence that it belongs to */
     size_t tokens, masked;
 };
 

@@ -97,8 +97,7 @@ static int read_group(void *ctx, void *item)
     return more < 0 ? -1 : n > 0;
 }
 
-/* Puts the instances into g->rows, one each or packed. Shuffles packed rows, which packing sorts.
- */
+/* Puts the instances into g->rows, one each or packed. Shuffles packed rows: packing sorts them. */
 static void arrange(const struct bert_shards *b, struct group *g)
 {
     const struct instances *all = &g->instances;

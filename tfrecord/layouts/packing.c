@@ -147,7 +147,7 @@ size_t packing_make(const struct instances *all, uint32_t length, uint32_t maske
     for (size_t i = 0; i < all->count; i++) {
         struct packing_row *r = &rows[row_of[order[i]]];
         memmove(r->members + 1, r->members, r->count++ * sizeof *r->members);
-        r->members[0] = order[i]; /* the shortest comes last, and becomes the first */
+        r->members[0] = order[i]; /* longer ones come first, and each goes to the front */
     }
     return count;
 }
@@ -163,7 +163,7 @@ size_t packing_fit(const uint32_t *lengths, size_t count, uint32_t length, uint3
         ends[i] = 0;
     for (size_t i = 0; i < count; i++)
         ends[rows[i]]++;
-    for (size_t r = 0; r < n; r++) { /* now ends[r] is where row r begins */
+    for (size_t r = 0; r < n; r++) { /* sets ends[r] to the beginning of row r */
         const size_t members = ends[r];
         ends[r] = end;
         end += members;

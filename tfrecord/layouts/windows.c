@@ -47,7 +47,7 @@ struct documents {
     size_t count, ends_cap;
     uint64_t *order;
     size_t order_cap;
-    uint64_t *ordered_ends; /* with WINDOWS_ALL: ends, where documents stand in `order` */
+    uint64_t *ordered_ends; /* with WINDOWS_ALL: the ends of the documents in `order` */
 };
 
 /* The share of a group that goes to training or to validation: tokens from position `at` of that
@@ -82,7 +82,7 @@ struct part {
     /* With WINDOWS_ALL: */
     uint64_t begin, tokens;  /* in the ordered documents */
     uint64_t *order;         /* of all windows */
-    uint64_t windows, taken; /* how many there are, and went into groups */
+    uint64_t windows, taken; /* number of windows; how many of them went into groups */
 };
 
 struct job {

@@ -430,7 +430,7 @@ struct comm_work *comm_gather_begin(struct comm *c, struct ops *o, struct ops_ar
     return begin_shares(c, WORK_GATHER, o, x, bounds, what);
 }
 
-/* Lets the device wait for its operation. The thread frees the work when it is done. */
+/* Makes the device wait for the end of operation w. The thread frees *w when it has ended. */
 static void end_devices(struct comm *c, struct comm_work *w)
 {
     struct comm_thread *t = c->thread;
@@ -612,7 +612,7 @@ static int local_of(const struct link *l, const int *members, int size)
         most++;
     if (most == size)
         return size;
-    for (local = most & -most; local > 1; local /= 2) { /* the powers of two that divide it */
+    for (local = most & -most; local > 1; local /= 2) { /* the powers of two that divide `most` */
         for (q = 0; q < size && !strcmp(l->hosts[members[q]], l->hosts[members[q / local * local]]);
              q++)
             continue;
@@ -641,8 +641,8 @@ void comm_regroup(struct comm *c, int pipe, int tensor1, int tensor2)
 {
     const int size = c->size[COMM_WORLD], rank = c->rank[COMM_WORLD], tensor = tensor1 * tensor2;
     const int model = pipe * tensor;
-    const int first = rank / model * model;  /* of the ranks with the same copy of the model */
-    const int grid = rank / tensor * tensor; /* of the tensor-parallel group */
+    const int first = rank / model * model;  /* the first rank with the same copy of the model */
+    const int grid = rank / tensor * tensor; /* the first rank of the tensor-parallel group */
     assert(pipe > 0 && tensor1 > 0 && tensor2 > 0 && size % model == 0);
     if (!c->thread)
         return;

@@ -126,7 +126,7 @@ struct comm_work *comm_sum_begin(struct comm *c, struct ops *o, struct ops_array
 struct comm_work *comm_scatter_begin(struct comm *c, struct ops *o, struct ops_array x,
                                      const int64_t *bounds, const char *what);
 /* Begins to copy each share of x, of any type, from the rank that has it to all others. Returns
- * NULL as comm_sum_begin. `bounds` is as in comm_scatter_begin. */
+ * NULL if comm_sum_begin would. `bounds` is as in comm_scatter_begin. */
 struct comm_work *comm_gather_begin(struct comm *c, struct ops *o, struct ops_array x,
                                     const int64_t *bounds, const char *what);
 /* Begins to send x[n], of any type, to member `peer` of the group or, with sends 0, to receive x[n]

@@ -7,7 +7,8 @@
 
 static const char mark[] = "<!-- train writes this file anew as long as this line is in it. -->";
 
-/* Sets *free to 1 if the file may be written: it is not there, or was written by us. */
+/* Sets *free to 1 if the file may be written, as it is not there or this program wrote it; else 0.
+ */
 static int look(const char *path, int *free)
 {
     SCOPED(buf) text = BUF_INIT;

@@ -141,7 +141,7 @@ int event_write(struct event_writer *e, int64_t step, const struct event_scalar 
 static int write_for(struct event_writer *e, int64_t step, const char *tag, const char *plugin,
                      const struct buf *data, const struct buf *tensor)
 {
-    enum { TENSORS = 2 }; /* DataClass */
+    enum { TENSORS = 2 }; /* TensorBoard's DataClass */
     SCOPED(buf) value = BUF_INIT, named = BUF_INIT, metadata = BUF_INIT;
     put_bytes(&named, 1, plugin, strlen(plugin));
     put_bytes(&named, 2, data->data, data->len);
@@ -157,7 +157,7 @@ static int write_for(struct event_writer *e, int64_t step, const char *tag, cons
 
 int event_write_text(struct event_writer *e, int64_t step, const char *tag, const char *text)
 {
-    enum { STRING = 7 }; /* DataType */
+    enum { STRING = 7 }; /* tensorflow's DataType */
     struct buf tensor = BUF_INIT, none = BUF_INIT;
     put_number(&tensor, 1, STRING);
     put_bytes(&tensor, 2, "", 0); /* the shape of a scalar */
@@ -186,7 +186,7 @@ static void put_setting(struct buf *out, const char *key, size_t key_bytes, cons
 
 int event_write_settings(struct event_writer *e, int64_t step, const char *config)
 {
-    enum { FLOAT = 1 }; /* DataType */
+    enum { FLOAT = 1 }; /* tensorflow's DataType */
     SCOPED(buf) start = BUF_INIT, data = BUF_INIT, tensor = BUF_INIT, text = BUF_INIT;
     for (const char *line = config; *line;) {
         const size_t n = strcspn(line, "\n"), key = strcspn(line, ":\n");

@@ -64,7 +64,7 @@ struct metrics_point {
     double rate, norm;
     double tokens, seconds, elapsed, tokens_per_second;
     double part[METRICS_PARTS][METRICS_VALUES]; /* NAN if not measured */
-    double seconds_of[TIME_KINDS]; /* in proportion to the times; all 0: not measured */
+    double seconds_of[TIME_KINDS]; /* only their proportions count; all 0: not measured */
     char *sample;                  /* NULL: none */
 };
 

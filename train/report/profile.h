@@ -3,8 +3,8 @@
  * limits of the machine.
  *
  * The limits are measured in the same process with the same threads: the speed of a matrix product
- * of 1024 x 1024 x 1024 in the precision of the run, and the speed of y += x on arrays that are
- * larger than any cache.
+ * of 1024 x 1024 x 1024, or of more on a fast device, in the precision of the run, and the speed of
+ * y += x on arrays that are larger than any cache.
  */
 #pragma once
 

@@ -335,7 +335,7 @@ static int choose(struct layout *l, const struct store_config *c)
 
 /* ---- a GPU's arrays in the host's memory ------------------------------------------------------ */
 
-/* Returns the bytes of all arrays in a place and, in *largest, those of the largest one. */
+/* Returns the bytes of all arrays kept in `place`, and in *largest those of the largest one. */
 static uint64_t bytes_in(const struct layout *l, enum place place, uint64_t *largest)
 {
     uint64_t sum = 0;

@@ -149,7 +149,7 @@ static void gather_squares(struct sharing *h, int block)
                                    bounds_of(h, block), "squares of gradients"));
 }
 
-/* Adds the sums of squares of each tensor's pieces to the tensor's number in tensors[]. */
+/* Adds to tensors[i] the sums of squares of the pieces of tensor i. */
 static void add_pieces(const struct sharing *h, double *tensors)
 {
     const struct store *s = h->store;

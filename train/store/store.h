@@ -29,7 +29,7 @@ struct store {
     struct mapped *mapped;               /* the file; NULL: none */
     struct offload *offload;             /* on a GPU: the arrays in the host's memory, and those
                                           * in the file */
-    struct shared *shared;               /* with ZeRO: the other ranks */
+    struct shared *shared;               /* with ZeRO: the arrays that ranks share */
     int moves;   /* 1: the run has a file or `offload`, so arrays of some ranks may
                   * move between uses */
     int fetched; /* arrays in use; 0 between steps */
