@@ -216,8 +216,8 @@ static int find_tiles(const struct encoder *e, struct placing *p, const uint32_t
 }
 
 /* Appends the tokens of a piece that BPE encoded. As in Hugging Face's BPE, they follow one another
- * without gaps. So after a character that was dropped, their ranges lie before their real ones.
- * Byte strings follow one another in the piece's spelling in the byte alphabet. */
+ * without gaps. So after a character that was dropped, their ranges lie before their real ones. If
+ * tokens are byte strings, this holds for the piece's spelling in the byte alphabet. */
 static void place_pairs(struct encoder *e, struct placing *p, const uint32_t *ids, size_t count,
                         const char *text, size_t n, const uint32_t *origins)
 {

@@ -172,7 +172,7 @@ struct class
 
 static size_t brackets(struct classes_set *s, const char *p, size_t n, struct class *c);
 
-/* Reads a character or a range and adds it to the set. Returns its bytes, 0 if there is none. */
+/* Adds the character or range at p[0..n) to the set. Returns the bytes read, 0 if there is none. */
 static size_t range(struct classes_set *s, const char *p, size_t n)
 {
     uint32_t first, last;

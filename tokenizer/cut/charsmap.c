@@ -17,7 +17,7 @@ struct charsmap {
     size_t unit_count;
     char *texts;
     size_t text_bytes;
-    unsigned char changes[256]; /* whether a text of the map, or one that is kept, begins so */
+    unsigned char changes[256]; /* 1: a string of the map or of `kept` begins with it */
     unsigned char alone[256]; /* the byte that an ASCII character becomes if another follows; 0: see
                                  the trie */
     struct trie kept;         /* texts that are kept */

@@ -4,7 +4,7 @@
  * A normalizer is a list of steps. The origin of a byte of the normalized text is the position of a
  * byte in the text before normalization, by the rules of Hugging Face's tokenizers: A step writes
  * characters one after another. Each of them is inserted, or takes the place of the next character
- * of the step's input; then it may also remove some characters after that one. An inserted
+ * of the step's input; in that case it may also remove some characters after that one. An inserted
  * character has the origin of the last byte of the character before it. So a character that
  * composes several has the origin of the first of them.
  */

@@ -87,8 +87,8 @@ static int settle_pattern(struct vocabulary *v, const char *path, const struct t
     return ranks && encoding_add_specials(v, e) < 0 ? err_in("%s", path) : 0;
 }
 
-/* Returns -1 with an error if the file `other` exists beside `path`, else 0. Then both are of a
- * Marian model, whose vocab.json has the ids of the pieces of source.spm and target.spm. */
+/* Returns -1 with an error if the file `other` exists beside `path`, else 0. A Marian model has
+ * such files; its vocab.json has the ids of the pieces of source.spm and target.spm. */
 static int refuse_marian(const char *path, const char *other)
 {
     SCOPED(buf) file = BUF_INIT;

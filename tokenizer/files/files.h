@@ -10,8 +10,8 @@
  *
  * vocab.json and merges.txt: tokens in the byte alphabet, and one merge per line in order of rank.
  * The first line may be "#version: ...". CR at line ends and a blank last line are allowed. The
- * token "<|endoftext|>" is special. The files do not say how text is split: the options do, a
- * tokenizer.json beside them, which is then read in their place, or what encodings.h knows.
+ * token "<|endoftext|>" is special. The files do not say how text is split. That comes from the
+ * options, from a tokenizer.json beside them (then read instead) or from encodings.h.
  *
  * vocab.txt (BERT): one token per line; the line number, from 0, is the id. The format is
  * recognised by its line "[UNK]".

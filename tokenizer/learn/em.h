@@ -25,7 +25,7 @@ void em_free(struct em *e);
  * a smaller count get this score minus 10. */
 double em_step(struct em *e);
 
-/* Divides each segment in the most probable way. Removes pieces that do not occur then, and pieces
+/* Divides each segment in the most probable way. Removes pieces that no division has, and pieces
  * that are less probable than another division of their characters. Then removes the pieces with
  * the smallest loss of likelihood until `size` remain. Characters are kept. The loss of a piece is
  * estimated as if its most probable other division replaced it everywhere. */

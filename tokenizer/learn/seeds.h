@@ -28,7 +28,7 @@ struct seeds {
     struct seed *items;
     uint32_t *at; /* a place in the segments' text where each piece occurs */
     size_t count;
-    uint32_t *longest; /* at each place of the segments' text; SEEDS_NONE at segments' ends */
+    uint32_t *longest; /* longest piece at each place of the text; SEEDS_NONE at segments' ends */
     size_t places;
 };
 

@@ -8,7 +8,7 @@
 #include "tokenizer/model/pairs.h"
 #include "tokenizer/model/starts.h"
 
-enum { SHORT_PIECE = 62, SCRATCH_KEPT = 1 << 20 }; /* most tokens; most elements kept */
+enum { SHORT_PIECE = 62, SCRATCH_KEPT = 1 << 20 }; /* most tokens; elements to keep */
 #define NONE PAIR_NONE
 
 struct bpe {

@@ -2,13 +2,13 @@
  * starts.h - the tokens with which byte pair encoding begins: bytes, or groups of bytes that are
  * certain to merge first.
  *
- * Merges are applied in order of rank. Let tokens x and y merge with rank r. Suppose that x merges
- * with every token that may come before it only at a rank after r, or never, and that y does so
- * with every token that may come after it. Then nothing can happen before this merge. The merge can
- * be done at once if its result also merges with other tokens only after r. This holds for the
- * bytes of most characters that are not ASCII. When a vocabulary is loaded, this is tested for each
- * pair of first bytes, and for each third byte after such a pair. The tokens that may come before a
- * pair differ: many tokens merge with a space, few with another character.
+ * Merges are applied in order of rank. Let tokens x and y merge with rank r. Nothing can happen
+ * before this merge if x has no merge of a rank up to r with any token that may come before it, and
+ * y has none with any token that may come after it. The merge can then be done at once if its
+ * result, too, merges with other tokens only after r. This holds for the bytes of most characters
+ * that are not ASCII. When a vocabulary is loaded, this is tested for each pair of first bytes, and
+ * for each third byte after such a pair. The tokens that may come before a pair differ: many tokens
+ * merge with a space, few with another character.
  */
 #pragma once
 

@@ -6,11 +6,11 @@
  * the lowest score of the vocabulary minus 10. A run of such characters becomes the tokens of its
  * bytes if the vocabulary has byte fallback, otherwise one unknown token.
  *
- * SentencePiece (vocabulary.h, `hides`) keeps sums as floats, from the beginning of the text on;
- * where a sum goes below -100,000, it goes on from 0. So if two segmentations are nearly equal, the
- * better one may depend on the text before the piece. unigram_encode then writes the piece's bytes
- * as numbers that are no ids (a packed piece), and unigram_settle replaces them by its tokens.
- * Other pieces can be encoded alone, and be kept in a cache.
+ * SentencePiece (vocabulary.h, `hides`) adds the scores of a whole text as floats; a sum that falls
+ * below -100,000 starts again from 0. So if two segmentations are nearly equal, the better one may
+ * depend on the text before the piece. unigram_encode then writes the piece's bytes as numbers that
+ * are no ids (a packed piece), and unigram_settle replaces them by its tokens. Other pieces can be
+ * encoded alone, and be kept in a cache.
  */
 #pragma once
 

@@ -253,8 +253,8 @@ static void make_buckets(struct wordcache *c, int log)
     c->log = log;
 }
 
-/* Makes the table larger if it is half full and not of the largest size: short texts need little
- * memory. Each bucket's entries are spread over new ones, in order. */
+/* Makes the table larger if it is half full and not of the largest size. It begins small, to save
+ * memory for short texts. Each bucket's entries are spread over new ones, in order. */
 static void grow(struct wordcache *c)
 {
     const size_t count = (size_t)1 << c->log;
