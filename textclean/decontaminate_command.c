@@ -104,7 +104,8 @@ static int read_tests(struct run *r, struct entries *source, struct entry *e)
     }
     return got || added
                ? got
-               : err_set("--against has no text of %" PRId64 " words or more", r->given->least);
+               : err_set("--against has no text of %zu words or more",
+                         r->ngrams.least < r->ngrams.words ? r->ngrams.least : r->ngrams.words);
 }
 
 static int open_tests(struct run *r)

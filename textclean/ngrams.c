@@ -83,7 +83,7 @@ int64_t ngrams_add(struct ngrams *g, const struct ngram_words *w, uint64_t sourc
 {
     size_t n = w->count < g->words ? w->count : g->words;
     uint64_t p = words_power(n), first;
-    if (n < g->least || !n)
+    if (!n || (n < g->words && n < g->least))
         return 0;
     g->lengths[n] = 1;
     for (size_t i = 0; i + n <= w->count; i++) {
