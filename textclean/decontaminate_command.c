@@ -64,7 +64,7 @@ static const char *const reasons[REASONS] = { "test-words", "test-pieces", "noth
 struct run {
     const struct decontaminate *given;
     struct ngrams ngrams;
-    struct output matches; /* for --matches */
+    struct output *matches; /* for --matches */
 };
 
 /* ---- texts of tests -------------------------------------------------------------------------- */
@@ -211,7 +211,7 @@ static int judge(void *ctx, void *tools, struct flow_item *item)
 static int settle(void *ctx, struct flow_item *item)
 {
     struct run *r = ctx;
-    return item->result ? output_write(&r->matches, item->result, strlen(item->result)) : 0;
+    return item->result ? output_write(r->matches, item->result, strlen(item->result)) : 0;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -230,6 +230,7 @@ static int run_flow(struct run *r, int argc, char **argv)
                           .reason_count = REASONS,
                           .piece = "place(s) with words of tests",
                           .report_path = r->given->matches_path };
+    r->matches = &flow.report;
     return flow_run(&flow, argc, argv);
 }
 
@@ -245,15 +246,8 @@ static int run_decontaminate(int argc, char **argv, void *given_options)
                 return err_usage("standard input cannot be both test and corpus");
     ngrams_init(&r.ngrams, (size_t)given->ngram, (size_t)given->least, given->memory_bytes);
     int result = open_tests(&r);
-    if (!result && given->matches_path)
-        result = tool_may_replace(given->matches_path, NULL, NULL) < 0
-                     ? -1
-                     : output_open(&r.matches, given->matches_path);
-    if (!result) {
+    if (!result)
         result = run_flow(&r, argc, argv);
-        if (given->matches_path)
-            result = output_end(&r.matches, result);
-    }
     ngrams_release(&r.ngrams);
     return result;
 }

@@ -80,9 +80,10 @@ struct run {
     int in_parts;      /* parts of documents are left out, not whole documents */
     uint8_t *repeated; /* one bit for each part, set by the first pass */
     uint64_t parts, parts_cap;
-    uint64_t documents; /* of the first pass, or of the input's part of the corpus */
-    uint64_t before;    /* documents in the parts of the corpus before that one */
-    struct output keys; /* for --keys-to */
+    uint64_t documents;   /* of the first pass, or of the input's part of the corpus */
+    uint64_t before;      /* documents in the parts of the corpus before that one */
+    struct output keys;   /* for --keys-to */
+    struct output *alike; /* for --clusters */
 };
 
 /* What `judge` found: the keys of a document, or its parts with their keys. */
@@ -443,8 +444,10 @@ static int write_part(struct run *r, struct flow *flow, int argc, char **argv)
 /* ---- report ---------------------------------------------------------------------------------- */
 
 /* Writes a line for each set of more than one document. */
-static int write_clusters(const struct clusters *c, struct output *out)
+static int write_clusters(void *ctx)
 {
+    const struct run *r = ctx;
+    const struct clusters *c = &r->clusters;
     SCOPED(buf) line = BUF_INIT;
     SCOPED_MEM uint32_t *next = mem_zalloc(c->count + 1, sizeof *next);
     SCOPED_MEM uint32_t *last = mem_zalloc(c->count + 1, sizeof *last);
@@ -462,19 +465,9 @@ static int write_clusters(const struct clusters *c, struct output *out)
         for (uint32_t k = next[i]; k; k = next[k])
             buf_addf(&line, "%s%" PRIu32, k == next[i] ? "" : ", ", k + 1);
         buf_adds(&line, "]}\n");
-        result = output_write(out, line.data, line.len);
+        result = output_write(r->alike, line.data, line.len);
     }
     return result;
-}
-
-static int report(const struct run *r)
-{
-    struct output out;
-    if (!r->given->clusters_path)
-        return 0;
-    if (output_open(&out, r->given->clusters_path) < 0)
-        return -1;
-    return output_end(&out, write_clusters(&r->clusters, &out));
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -497,6 +490,7 @@ static int run_passes(struct run *r, int argc, char **argv)
     SCOPED(flow) flow = { .options = &r->given->flow,
                           .judge = judge,
                           .settle = settle,
+                          .end = write_clusters,
                           .forget = forget_found,
                           .ctx = r,
                           .tools_bytes = sizeof(struct minhash_tools),
@@ -509,16 +503,16 @@ static int run_passes(struct run *r, int argc, char **argv)
     static const char *const pieces[] = { NULL, NULL, "paragraph(s) left out", "line(s) left out",
                                           "span(s) left out" };
     flow.piece = pieces[r->given->by];
+    r->alike = &flow.report;
     int result = r->given->keys_path    ? 0
                  : r->given->keys.count ? read_parts(r, argc, argv)
                  : r->twice             ? first_pass(r, &flow, argc, argv)
                                         : 0;
     flow.blind = r->second && !flow.piece;
     flow.least = r->second ? r->documents : 0;
-    if (!result)
-        result = r->given->keys_path ? write_part(r, &flow, argc, argv)
-                                     : flow_run(&flow, argc, argv);
-    return result ? result : report(r);
+    return result                ? result
+           : r->given->keys_path ? write_part(r, &flow, argc, argv)
+                                 : flow_run(&flow, argc, argv);
 }
 
 static void set_minhash(struct run *r)

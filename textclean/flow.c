@@ -372,13 +372,16 @@ static int look_for_folder(struct run *r, int argc, char **argv)
 
 static int open_outputs(struct run *r)
 {
-    const char *const paths[2] = { r->f->options->output_path, r->f->options->rejected_path };
-    if (r->names.count && !r->f->silent && output_folder_open(&r->folder, paths[0]) < 0)
+    struct flow *f = r->f;
+    const char *const paths[2] = { f->options->output_path, f->options->rejected_path };
+    if (f->silent)
+        return 0;
+    if (r->names.count && output_folder_open(&r->folder, paths[0]) < 0)
         return -1;
-    for (int i = r->names.count > 0; i < 2 && !r->f->silent; i++)
+    for (int i = r->names.count > 0; i < 2; i++)
         if (paths[i] && output_open(&r->outs[i], paths[i]) < 0)
             return -1;
-    return 0;
+    return f->report_path ? output_open(&f->report, f->report_path) : 0;
 }
 
 static int pass(struct run *r)
@@ -392,13 +395,18 @@ static int pass(struct run *r)
 /* Publishes all outputs or none; the one with the documents that stay is the last. */
 static int end_outputs(struct run *r, int result)
 {
-    const char *summary = r->f->silent ? NULL : r->f->options->summary_path;
-    struct output set[3];
+    struct flow *f = r->f;
+    const char *summary = f->silent ? NULL : f->options->summary_path;
+    struct output set[4];
     size_t count = 0;
+    if (!result && f->end && f->report.path)
+        result = f->end(f->ctx);
+    if (f->report.path)
+        set[count++] = f->report;
     if (r->outs[1].path)
         set[count++] = r->outs[1];
     if (!result && summary && !(result = output_open(&set[count], summary)))
-        result = write_summary(r->f, &set[count++]);
+        result = write_summary(f, &set[count++]);
     if (r->outs[0].path)
         set[count++] = r->outs[0];
     result = output_end_all(set, count, result);

@@ -55,6 +55,8 @@ struct flow {
     int (*judge)(void *ctx, void *tools, struct flow_item *item);
     /* Called after `judge`, in the order of the documents; may do the same. NULL: not called. */
     int (*settle)(void *ctx, struct flow_item *item);
+    /* Called after the last document, to write the end of `report`; NULL: not called. */
+    int (*end)(void *ctx);
     void (*forget)(void *result); /* frees a result, once; NULL if the command sets none */
     void *ctx;
     size_t tools_bytes; /* size of `tools`, which is zeroed; the next two may be NULL */
@@ -63,7 +65,8 @@ struct flow {
     const char *const *reasons; /* names of the reasons that left_out[] counts */
     size_t reason_count;
     const char *piece; /* the noun of what `pieces` counts, as for log_counted; NULL: nothing */
-    const char *report_path; /* one more output, which the command writes itself; may be NULL */
+    const char *report_path; /* one more output, which `settle` and `end` write; may be NULL */
+    struct output report;    /* open unless `silent`; appears with the other outputs */
     int silent;              /* writes no documents: the first of two passes */
     int blind;               /* `judge` needs no text */
     uint64_t least;          /* number of documents that a first pass found; fewer are an error */
