@@ -462,6 +462,7 @@ class ParquetBatches : public Batches
         ARROW_RETURN_NOT_OK(builder.Open(file, how));
         parquet::ArrowReaderProperties arrow_how(false);
         arrow_how.set_pre_buffer(false);
+        arrow_how.set_arrow_extensions_enabled(true); /* a copy keeps UUID and JSON */
         ARROW_RETURN_NOT_OK(builder.memory_pool(pool)->properties(arrow_how)->Build(&b->file_));
         std::vector<int> leaves;
         if (columns)

@@ -70,4 +70,9 @@ with tempfile.TemporaryDirectory() as folder:
                 old = before[row["id"]]
                 assert (row["text"] or "") == document["text"] and row.get("textclean") == document.get("textclean"), row["id"]
                 assert all(row[key] == old[key] for key in old if key != "text"), row["id"]
+    uuid = pa.ExtensionArray.from_storage(pa.uuid(), pa.array([b"0123456789abcdef"], pa.binary(16)))
+    pq.write_table(pa.table({"text": ["a"], "uuid": uuid, "json": pa.array(["{}"], pa.json_())}), "foreign.parquet", store_schema=False)
+    clean(["foreign.parquet"], "-o", "mark.parquet", "--mark")
+    kinds = [[f.logical_type.type for f in pq.ParquetFile(path).schema] for path in ("foreign.parquet", "mark.parquet")]
+    assert kinds[1] == kinds[0] + ["STRING"], kinds
 print(f"{len(texts)} rows of {len(whole.schema)} columns: as JSON lines, all other values as before")
