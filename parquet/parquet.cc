@@ -463,12 +463,14 @@ class ParquetBatches : public Batches
         parquet::ArrowReaderProperties arrow_how(false);
         arrow_how.set_pre_buffer(false);
         arrow_how.set_arrow_extensions_enabled(true); /* a copy keeps UUID and JSON */
+        arrow_how.set_coerce_int96_timestamp_unit(arrow::TimeUnit::MICRO); /* and the year 9999 */
         ARROW_RETURN_NOT_OK(builder.memory_pool(pool)->properties(arrow_how)->Build(&b->file_));
         std::vector<int> leaves;
         if (columns)
             ARROW_RETURN_NOT_OK(b->choose(columns, &leaves));
         for (int i = 0; !columns && i < b->file_->parquet_reader()->metadata()->num_columns(); i++)
             leaves.push_back(i);
+        ARROW_RETURN_NOT_OK(b->check_rows());
         b->file_->set_batch_size(b->batch_rows(leaves));
         std::vector<int> groups(size_t(b->file_->num_row_groups()));
         for (size_t i = 0; i < groups.size(); i++)
@@ -513,6 +515,18 @@ class ParquetBatches : public Batches
         std::sort(leaves->begin(), leaves->end());
         leaves->erase(std::unique(leaves->begin(), leaves->end()), leaves->end());
         return Status::OK();
+    }
+    /* The footer has no checksum, and only as many rows are read as it says of each group. */
+    Status check_rows() const
+    {
+        auto about = file_->parquet_reader()->metadata();
+        int64_t left = about->num_rows();
+        for (int g = 0; g < about->num_row_groups() && left >= 0; g++) {
+            int64_t rows = about->RowGroup(g)->num_rows();
+            left -= rows < 0 ? INT64_MAX : rows;
+        }
+        return left ? Status::Invalid("damaged: its row groups do not add up to its rows")
+                    : Status::OK();
     }
     /* Returns how many rows have about BATCH_BYTES together, in the row group with the longest
      * ones. */

@@ -75,4 +75,9 @@ with tempfile.TemporaryDirectory() as folder:
     clean(["foreign.parquet"], "-o", "mark.parquet", "--mark")
     kinds = [[f.logical_type.type for f in pq.ParquetFile(path).schema] for path in ("foreign.parquet", "mark.parquet")]
     assert kinds[1] == kinds[0] + ["STRING"], kinds
+    end = datetime.datetime(9999, 12, 31)  # of Spark's tables, whose timestamps have 96 bits
+    old = pa.table({"text": ["a"], "end": pa.array([end], pa.timestamp("us"))})
+    pq.write_table(old, "old.parquet", use_deprecated_int96_timestamps=True, store_schema=False)
+    clean(["old.parquet"], "-o", "mark.parquet", "--mark")
+    assert pq.read_table("mark.parquet")["end"].to_pylist() == [end]
 print(f"{len(texts)} rows of {len(whole.schema)} columns: as JSON lines, all other values as before")
