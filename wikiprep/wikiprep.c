@@ -445,7 +445,7 @@ static int read_library(struct run *r)
     return r->library ? 0 : -1;
 }
 
-/* Checks that existing output may be replaced. Returns 0, or -1 with an error. */
+/* Checks that existing output may be replaced. */
 static int check_output(const struct wikiprep *given)
 {
     int recovered = given->tree ? output_folder_recover(given->output_path) : 0;
@@ -461,7 +461,7 @@ static int check_output(const struct wikiprep *given)
     return 0;
 }
 
-/* Checks that standard input is given once at most. Returns 0, or -1 with a usage error. */
+/* Checks that standard input is given once at most. */
 static int check_stdin(const struct run *r)
 {
     int count = 0;
@@ -594,7 +594,7 @@ static int finish(struct run *r, int result)
     return result;
 }
 
-/* Opens the sink for a stream or a tree. Returns 0, or -1 with an error. */
+/* Opens the sink for a stream or a tree. */
 static int open_documents(struct run *r)
 {
     const struct wikiprep *given = r->given;

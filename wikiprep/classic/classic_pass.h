@@ -43,6 +43,6 @@ void classic_drop_tags(struct classic *c);
 /* Drops elements with their content, and closing tags without an opening tag. */
 void classic_drop_elements(struct classic *c);
 
-/* Replaces <syntaxhighlight …>x</syntaxhighlight> with x, and protects tags in x from later passes.
+/* Replaces <syntaxhighlight …>x</syntaxhighlight> with x, and protects its tags from later passes.
  */
 void classic_protect_code(struct classic *c);

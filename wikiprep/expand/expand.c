@@ -120,8 +120,7 @@ static void expand_parameter_node(struct expander *x, const struct frame *f, con
     }
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------
- */
+/* ---- nodes ---------------------------------------------------------------------------------- */
 
 static void expand_tag(struct expander *x, const struct frame *f, const struct tree *t,
                        const struct node *tag)
@@ -205,8 +204,7 @@ void expand_part(struct expander *x, const struct frame *f, const struct tree *t
     expand_nodes(x, f, t, part->child);
 }
 
-/* ---- pages ------------------------------------------------------------------------------------
- */
+/* ---- pages ---------------------------------------------------------------------------------- */
 
 int expand_text(struct expander *x, const struct template_page *page, const char *text, size_t n,
                 struct buf *out)

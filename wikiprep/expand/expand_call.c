@@ -8,8 +8,7 @@
 
 enum { GROWTH_MAX = 6 }; /* most output bytes per input byte: '"' becomes "&quot;" */
 
-/* ---- calls left unexpanded --------------------------------------------------------------------
- */
+/* ---- calls left unexpanded ------------------------------------------------------------------- */
 
 /* Replaces pipes outside links by {{!}} in x->out, from byte `begin` on, so that they do not
  * separate arguments. */
@@ -127,8 +126,7 @@ void expand_fail(struct expander *x, const struct frame *f)
     }
 }
 
-/* ---- calls of templates -----------------------------------------------------------------------
- */
+/* ---- calls of templates ---------------------------------------------------------------------- */
 
 static int is_within(const struct frame *f, const struct library_page *page)
 {
@@ -357,8 +355,7 @@ static void call_template(struct expander *x, const struct frame *f, const struc
     }
 }
 
-/* ---- calls of functions -----------------------------------------------------------------------
- */
+/* ---- calls of functions ---------------------------------------------------------------------- */
 
 /* Runs a parser function and appends its result, without fragments of marks. Returns 1, or 0 if
  * `name` is not a function call. */

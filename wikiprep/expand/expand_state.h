@@ -118,8 +118,7 @@ void expand_included(struct expander *x, const struct frame *f, const struct tre
 /* Begins a line before the text of x->out from `mark` on, if it begins with a sign of a line. */
 void expand_begin_line(struct expander *x, size_t mark);
 
-/* Appends the pages of a scanned book that the tag <pages ATTRIBUTES/> names. In function_book.c.
- */
+/* Appends the pages of a scanned book that <pages ATTRIBUTES/> names. In function_book.c. */
 void expand_book(struct expander *x, const struct frame *f, struct span attributes);
 
 /* Returns the bytes of x->out from `mark` on. */

@@ -396,8 +396,7 @@ void function_int(struct expander *x, struct function_call *c)
     }
 }
 
-/* {{#special:search}}: appends the full name of the special page. `c->which` 1: encoded for a URL.
- */
+/* {{#special:search}}: appends the full name of the page. `c->which` 1: encoded for a URL. */
 void function_special(struct expander *x, struct function_call *c)
 {
     struct title *t = &x->scratch;

@@ -147,8 +147,7 @@ static void put_attribute(struct buf *out, struct span s)
     buf_addc(out, '"');
 }
 
-/* {{#tag:name|content|attribute=value}}: stores the tag and appends a mark. References are dropped.
- */
+/* {{#tag:name|content|attribute=value}}: stores the tag and appends a mark. Drops references. */
 void function_tag(struct expander *x, struct function_call *c)
 {
     SCOPED(buf) b = BUF_INIT;

@@ -148,8 +148,7 @@ static int save_begin(struct output *out, const struct dump_site *site)
     return output_write(out, b.data, b.len);
 }
 
-/* Writes the end of the export, with the date, which is known only after the last page. Returns 0,
- * or -1 with an error. */
+/* Writes the end of the export, with the date, which is known only after the last page. */
 static int save_end(struct output *out, const char *date)
 {
     SCOPED(buf) b = BUF_INIT;
@@ -195,7 +194,7 @@ struct reading {
 };
 
 /* Copies the site data of the dump into the library, and writes the first lines of the file of
- * --save-templates. Call it after the first page was read. Returns 0, or -1 with an error. */
+ * --save-templates. Call it after the first page was read. */
 static int take_site(struct reading *r)
 {
     struct dump_site *site = &r->l->facts.site;
@@ -214,7 +213,7 @@ static int read_page(void *ctx, void *page)
 }
 
 /* Stores the page in the library if it is one to keep (is_kept). If other pages may call it, also
- * writes it to the file of --save-templates. Returns 0, or -1 with an error. */
+ * writes it to the file of --save-templates. */
 static int take_page(void *ctx, void *item)
 {
     struct reading *r = ctx;
@@ -234,7 +233,7 @@ static int unpack_ahead(void *ctx)
     return dump_help(((struct reading *)ctx)->dump);
 }
 
-/* Adds the pages of one file to the library. Returns 0, or -1 with an error. */
+/* Adds the pages of one file to the library. */
 static int read_file(struct reading *r, const char *path, int threads)
 {
     SCOPED(dump_page) page = DUMP_PAGE_INIT;

@@ -1,4 +1,5 @@
-/* Expands {{#invoke:module|function|…}} for the Lua modules that are reimplemented here. */
+/* Expands {{#invoke:module|function|…}}. This program does not run Lua: a few modules, which are
+ * simple and which most templates use, are reimplemented here. */
 #define _GNU_SOURCE /* memmem */
 #include <math.h>
 

@@ -124,8 +124,7 @@ static void add_node(struct preprocessor *p, uint32_t node)
     append_list(p, part(p), node, node);
 }
 
-/* ---- open elements ----------------------------------------------------------------------------
- */
+/* ---- open elements --------------------------------------------------------------------------- */
 
 static struct open *top(struct preprocessor *p)
 {
@@ -379,8 +378,7 @@ static void close_braces(struct preprocessor *p, size_t matched)
     add_node(p, call);
 }
 
-/* Closes the inner two brackets of the top element. A link becomes text; outer brackets stay open.
- */
+/* Closes the top element's inner two brackets. A link becomes text; outer brackets stay open. */
 static void close_link(struct preprocessor *p)
 {
     struct open o = *top(p);

@@ -29,8 +29,7 @@ static void read_row(struct replacements *words, const char *s, const char *end)
         replacements_put(words, word);
 }
 
-/* Reads the page with this title, after the pages that it links. Returns 1, or 0 if there is none.
- */
+/* Reads the page `title`, after the pages that it links. Returns 1, or 0 if there is none. */
 static int read_page(struct reading *r, const char *title, size_t n, int depth)
 {
     enum { DEPTH_MAX = 8 };

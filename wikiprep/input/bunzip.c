@@ -278,8 +278,7 @@ static int decode_here(struct bunzip *b)
     }
 }
 
-/* Decodes the block that begins at b->at and prepares it for give(). Returns 0, or -1 with an
- * error. */
+/* Decodes the block that begins at b->at and prepares it for give(). */
 static int take_block(struct bunzip *b)
 {
     struct bzblock *block = &b->piece.block;

@@ -57,8 +57,7 @@ void bunzip_start_at_block(struct bunzip *b);
 void bunzip_set_mark(struct bunzip *b, uint64_t packed);
 uint64_t bunzip_given_to_mark(const struct bunzip *b);
 
-/* Reads up to n decompressed bytes. Returns their number, 0 at the end, or -1 with the error set.
- */
+/* Reads up to n unpacked bytes. Returns their number, 0 at the end, or -1 with the error set. */
 int64_t bunzip_read(struct bunzip *b, void *bytes, size_t n);
 
 /* After an error: continues at the next undamaged block, in any stream. Returns 1, or 0 if there is

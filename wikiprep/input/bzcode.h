@@ -15,8 +15,7 @@ enum {
 };
 
 /* Encoding of a decoded symbol in 16 bits: the value (digit or position) << 8, BZCODE_PLACE if it
- * is a position, and the length of its code word. The end mark is the position after the last one.
- */
+ * is a position, and the length of its code word. The end mark is the position after the last. */
 enum { BZCODE_PLACE = 1 << 7, BZCODE_LENGTH = 63 };
 
 /* Decoding tables. `fast` decodes code words of up to BZCODE_FAST bits. For a longer length,

@@ -161,8 +161,7 @@ static void on_text(void *ctx, const xmlChar *text, int n)
 /* ---- entities ---------------------------------------------------------------------------- */
 
 /* An entity that a document type declares for plain text. Entities that contain markup or other
- * entities are ignored, because a little XML could expand to a huge text; so are external entities.
- */
+ * entities are ignored, because a little XML could expand to a huge text; so are external ones. */
 struct entity {
     xmlEntity xml;
     xmlChar *name, *content;
@@ -350,8 +349,7 @@ uint64_t dump_packed_bytes(const struct dump *d)
 
 /* ---- reading ----------------------------------------------------------------------------- */
 
-/* Reports common inputs that are not dumps, before the parser would report bad XML. Returns 0, or
- * -1 with an error. */
+/* Reports common inputs that are not dumps, before the parser would report bad XML. */
 static int check_first(const struct dump *d, const char *s, size_t n)
 {
     if (!n)
@@ -373,8 +371,7 @@ static int check_first(const struct dump *d, const char *s, size_t n)
     return 0;
 }
 
-/* Checks the parser's state after the bytes given to it last. Returns 0, or -1 with the error set
- * if it failed. */
+/* Checks the parser's state after the bytes given to it last. */
 static int check_parser(struct dump *d)
 {
     if (d->error || d->is_between)
@@ -403,7 +400,7 @@ static int check_parser(struct dump *d)
     return result;
 }
 
-/* Checks that the XML is complete at the end of the input. Returns 0, or -1 with an error. */
+/* Checks that the XML is complete at the end of the input. */
 static int check_end(struct dump *d)
 {
     static const char close[] = "</mediawiki>"; /* in a multistream dump, it has its own stream */
@@ -438,8 +435,7 @@ static void fail(struct dump *d, int is_damaged)
     d->ended = 1;
 }
 
-/* Begins another export at the byte `offset` of the XML, where `first` is. Returns 0, or -1 with an
- * error. */
+/* Begins another export at the byte `offset` of the XML, where `first` is. */
 static int begin_export(struct dump *d, char first, uint64_t offset)
 {
     if (first != '<' && first != '\xEF')

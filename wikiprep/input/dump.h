@@ -19,8 +19,7 @@
 struct dump;
 
 /* Opens a dump ("-": stdin). Up to `threads` threads may decompress it: the caller of dump_read,
- * and its helpers. Texts of more than max_text_bytes are left out. Returns NULL with the error set.
- */
+ * and its helpers. Texts of more than max_text_bytes are left out. Returns NULL with an error. */
 struct dump *dump_open(const char *path, size_t max_text_bytes, int threads);
 void dump_close(struct dump *d); /* no other thread may call dump_help any more */
 
@@ -29,8 +28,7 @@ void dump_close(struct dump *d); /* no other thread may call dump_help any more 
 int dump_help(struct dump *d);
 
 /* Opens some streams of a multistream dump: the first, which has <siteinfo>, and streams of pages,
- * as pages_locate returns them. Takes over `ranges`, also if it fails. Returns NULL with an error.
- */
+ * as pages_locate gives them. Takes over `ranges`, also if it fails. Returns NULL with an error. */
 struct dump *dump_open_ranges(const char *path, struct unpack_range *ranges, size_t count,
                               size_t max_text_bytes, int threads);
 

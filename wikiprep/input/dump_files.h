@@ -11,10 +11,9 @@ struct dump_files {
     size_t count, cap;
 };
 
-/* Adds the file `path`, or the dumps in the folder `path`, in the order of the numbers in their
- * names: the files with ".xml", ".ndjson", ".html" or ".tar.gz" in their names. Returns 0, or -1
- * with an error.
- */
+/* Adds the file `path`, or the dumps in the folder `path`: the files with ".xml", ".ndjson",
+ * ".html" or ".tar.gz" in their names, in the order of the numbers there. Returns 0, or -1 with an
+ * error. */
 int dump_files_add(struct dump_files *in, const char *path);
 void dump_files_release(struct dump_files *in);
 

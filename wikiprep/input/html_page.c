@@ -24,8 +24,7 @@ int html_page_recognises(const char *s, size_t n)
 
 /* ---- a page in HTML ------------------------------------------------------------------------ */
 
-/* Appends the value that follows `mark`, up to a quotation mark. Its entities &amp; are replaced.
- */
+/* Appends the value after `mark`, up to a quotation mark. Its entities &amp; are replaced. */
 static void take(struct buf *to, const char *s, size_t n, const char *mark)
 {
     const char *value = find(s, n, mark), *end = s + n;
@@ -129,7 +128,7 @@ static int read_value(struct js_scan *s, struct buf *to, int is_number)
     return 0;
 }
 
-/* Reads the object at s: the line, or a member of it. Returns 0, or -1 with an error. */
+/* Reads the object at s: the line, or a member of it. */
 static int read_object(struct js_scan *s, struct line *l, const char *outer)
 {
     enum { NAME_MAX_BYTES = 32 };

@@ -174,8 +174,7 @@ static int open_archive(struct unpack *u)
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-/* Recognises the format from the first bytes of the file, and from the first decompressed bytes.
- * Returns 0, or -1 with an error. */
+/* Recognises the format from the first bytes of the file, and from the first decompressed bytes. */
 static int recognise(struct unpack *u, int threads)
 {
     struct stage *a = &u->packed;
@@ -226,7 +225,7 @@ struct unpack *unpack_open(const char *path, int threads)
     return u;
 }
 
-/* Checks that a bzip2 stream begins at the start of each range. Returns 0, or -1 with an error. */
+/* Checks that a bzip2 stream begins at the start of each range. */
 static int check_ranges(struct unpack *u)
 {
     for (size_t i = 0; i < u->range_count; i++) {

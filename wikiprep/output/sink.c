@@ -93,8 +93,7 @@ int sink_write(struct sink *s, const struct buf *document)
 
 /* ---- the tree ---------------------------------------------------------------------------- */
 
-/* Returns 1 if wikiprep writes such a name into a tree, or with `inside` into a folder of a tree.
- */
+/* Returns 1 if wikiprep writes such a name into a tree or, with `inside`, into a folder of it. */
 static int is_own_name(const char *name, int inside)
 {
     if (inside)
@@ -103,8 +102,7 @@ static int is_own_name(const char *name, int inside)
            (name[0] && !name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")]);
 }
 
-/* Checks that the tree `dir`, or with `inside` a folder of it, holds nothing of the user's. Returns
- * 0, or -1 with an error. */
+/* Checks that the tree `dir`, or with `inside` a folder of it, holds nothing of the user's. */
 static int check_content(const char *dir, const struct file_names *names, int inside)
 {
     int result = 0;
@@ -124,8 +122,7 @@ static int check_content(const char *dir, const struct file_names *names, int in
     return result;
 }
 
-/* Checks that the folder, which is not empty, is a tree that wikiprep wrote and holds nothing else.
- * Returns 0, or -1 with an error. */
+/* Checks that the folder, which is not empty, is a tree that wikiprep wrote, and nothing else. */
 static int check_tree(const char *dir, const struct file_names *names)
 {
     SCOPED(buf) text = BUF_INIT, path = file_path(dir, MANIFEST);
@@ -138,8 +135,7 @@ static int check_tree(const char *dir, const struct file_names *names)
     return result < 0 ? -1 : check_content(dir, names, 0);
 }
 
-/* Checks that `dir` does not exist, is an empty folder, or is a tree that wikiprep wrote. Returns
- * 0, or -1 with an error. */
+/* Checks that `dir` does not exist, is an empty folder, or is a tree that wikiprep wrote. */
 static int check_target(const char *dir)
 {
     SCOPED(file_names) names = { 0 };

@@ -106,8 +106,6 @@ void dump_site_release(struct dump_site *site)
     *site = DUMP_SITE_INIT;
 }
 
-/* Returns the namespace that the prefix of the title names, 0 if there is none. Needed for exports
- * before version 0.6, which have no <ns> element. */
 int dump_namespace_of(const struct dump_site *site, const struct buf *title)
 {
     const char *colon = memchr(title->data, ':', title->len);

@@ -67,5 +67,6 @@ void dump_site_copy(struct dump_site *to, const struct dump_site *from);
 int dump_site_equal(const struct dump_site *a, const struct dump_site *b);
 void dump_site_release(struct dump_site *site);
 
-/* Returns the namespace that the prefix of a title names, or 0. */
+/* Returns the namespace that the prefix of a title names, or 0. For exports before version 0.6,
+ * which have no <ns> element. */
 int dump_namespace_of(const struct dump_site *site, const struct buf *title);

@@ -15,7 +15,7 @@
 
 enum { SIGNS_MAX = 16, LEVELS = 6 };
 
-/* What is done at the end of an element. */
+/* What an element is by its name; what is done at its end. */
 enum element_kind {
     NOTHING,
     BLOCK,

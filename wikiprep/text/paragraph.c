@@ -206,8 +206,7 @@ static int says_something(const char *s, size_t n)
     return 0;
 }
 
-/* Looks for code, or a letter or digit, in the output since the last call, unless it is an aside.
- */
+/* Looks for code, a letter or a digit in the output since the last call, unless it is an aside. */
 static void judge(struct writer *w)
 {
     size_t from = w->judged < w->begin ? w->begin : w->judged;

@@ -8,8 +8,7 @@
 /* The character that a marker byte below 0x20 stands for, or 0 if it stands for none. */
 extern const char markup_plain[32];
 
-/* Returns the byte that stands for the character c if it has a meaning to the second pass, else c.
- */
+/* Returns the byte that stands for c if c has a meaning to the second pass, else c. */
 char paragraph_sign(char c);
 
 /* Appends a character as marked text: if it has a meaning to the second pass, its stand-in. */

@@ -28,8 +28,7 @@ static inline struct span call_any(const struct call *c, const char *keys)
     return arguments_any(&c->a, keys);
 }
 
-/* A renderer appends the text of the call to out and returns 1, or returns 0 if there is no text.
- */
+/* A renderer appends the text of the call to out and returns 1, or returns 0 if there is none. */
 typedef int renderer(const struct call *c, struct buf *out);
 
 struct show_entry {
@@ -62,7 +61,8 @@ renderer show_pattern;
 renderer show_nth, show_last, show_line, show_list, show_unichar, show_coord, show_description,
     show_quote, show_hatnote;
 
-/* Appends s unchanged. Returns 1 if s is not empty, else 0. */
+/* Append s unchanged; show_after, after the text `before`. If s is empty, append nothing. Return 1
+ * if s is not empty, else 0. */
 int show_span(struct span s, struct buf *out);
 
 /* Appends all non-empty arguments, with `between` between them. Returns 1 if there is at least one,

@@ -15,7 +15,5 @@
  * stops after 64 hidden elements without a closing tag. */
 void visible_filter(struct buf *text);
 
-/* Returns 1 if an element with these values of its attributes "class" and "style" is hidden, else
- * 0.
- */
+/* Returns 1 if an element with these attributes "class" and "style" is hidden, else 0. */
 int visible_hides(struct span class, struct span style);

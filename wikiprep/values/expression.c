@@ -46,6 +46,7 @@ enum operator{
     PI
 };
 
+/* Of two signs of which one begins with the other, the longer one comes last. */
 static const struct {
     const char *name, *synonym;
     int precedence, operands;
