@@ -31,6 +31,16 @@ struct span span_of(const char *s)
     return (struct span){ s, strlen(s) };
 }
 
+struct span span_of_buf(const struct buf *b)
+{
+    return (struct span){ b->data, b->len };
+}
+
+int span_equal(struct span a, struct span b)
+{
+    return a.n == b.n && !memcmp(a.s, b.s, a.n);
+}
+
 struct span span_trim(struct span s)
 {
     return trim(s, is_space_or_mark);

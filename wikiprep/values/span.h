@@ -6,6 +6,7 @@
 #include "unicode/whitespace.h" /* struct span */
 
 struct span span_of(const char *s); /* a NUL-terminated string */
+struct span span_of_buf(const struct buf *b);
 static inline struct span span_between(const char *s, const char *end)
 {
     return (struct span){ s, (size_t)(end - s) };
@@ -28,6 +29,22 @@ static inline const char *span_past(const char *s, const char *end, const char *
 
 struct span span_trim(struct span s);       /* drops spaces and marks.h bytes at both ends */
 struct span span_trim_space(struct span s); /* drops what PHP's trim() does at both ends */
+
+/* Returns 1 if [s, end) begins with `text`, else 0. */
+static inline int span_begins(const char *s, const char *end, const char *text)
+{
+    return bytes_begin(s, (size_t)(end - s), text);
+}
+
+/* Returns the byte that the code "%41" at s stands for, or -1 if there is none. */
+static inline int span_percent(const char *s, const char *end)
+{
+    const int high = *s == '%' && end - s > 2 ? hex_digit(s[1]) : -1;
+    const int low = high >= 0 ? hex_digit(s[2]) : -1;
+    return low >= 0 ? 16 * high + low : -1;
+}
+
+int span_equal(struct span a, struct span b); /* 1: they have the same bytes */
 
 /* Returns 1 if s equals `text`, else 0. The case of ASCII letters does not count. */
 int span_is(struct span s, const char *text);
