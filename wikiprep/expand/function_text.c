@@ -327,16 +327,11 @@ void function_explode(struct expander *x, struct function_call *c)
 
 void function_put_decoded(struct expander *x, struct span s)
 {
-    for (size_t i = 0; i < s.n; i++) {
-        int high = s.s[i] == '%' && i + 2 < s.n ? hex_digit(s.s[i + 1]) : -1;
-        int low = high >= 0 ? hex_digit(s.s[i + 2]) : -1;
-        if (low >= 0) {
-            if ((high << 4 | low) != MARK)
-                buf_addc(&x->out, high << 4 | low);
-            i += 2;
-        } else {
-            buf_addc(&x->out, s.s[i] == '+' ? ' ' : s.s[i]);
-        }
+    for (const char *p = s.s, *end = s.s + s.n; p < end; p++) {
+        const int code = span_percent(p, end);
+        if (code != MARK)
+            buf_addc(&x->out, code >= 0 ? code : *p == '+' ? ' ' : *p);
+        p += code >= 0 ? 2 : 0;
     }
 }
 
@@ -397,7 +392,7 @@ static void put_attribute_text(struct expander *x, const struct buf *b)
 {
     for (size_t i = 0; i < b->len; i++) {
         char c = b->data[i];
-        if (c == '%' && hex_digit(b->data[i + 1]) >= 0 && hex_digit(b->data[i + 2]) >= 0)
+        if (span_percent(b->data + i, b->data + b->len) >= 0)
             expand_puts(x, "%25");
         else if (strchr("{}[]|", c))
             buf_addf(&x->out, "&#%d;", c);

@@ -138,10 +138,8 @@ void names_free(struct names *names)
 void names_add_href(struct buf *out, const char *href)
 {
     for (href += strncmp(href, "./", 2) ? 0 : 2; *href; href++) {
-        int high = *href == '%' ? hex_digit(href[1]) : -1,
-            low = high >= 0 ? hex_digit(href[2]) : -1;
-        int is_code = low >= 0 && 16 * high + low >= ' ';
-        buf_addc(out, is_code ? 16 * high + low : *href == '_' ? ' ' : *href);
-        href += is_code ? 2 : 0;
+        const int code = span_percent(href, end);
+        buf_addc(out, code >= ' ' ? code : *href == '_' ? ' ' : *href);
+        href += code >= ' ' ? 2 : 0;
     }
 }

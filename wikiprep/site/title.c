@@ -1,7 +1,5 @@
 #include "wikiprep/site/title.h"
 
-#include <ctype.h>
-
 #include "common/base/utf8.h"
 #include "unicode/letter_case.h"
 #include "wikiprep/site/entity.h"
@@ -50,7 +48,7 @@ static int clean(struct buf *out, const char *s, size_t n)
 static int has_code(const struct buf *text)
 {
     for (const char *s = text->data; (s = strchr(s, '%')); s++)
-        if (isxdigit((unsigned char)s[1]) && isxdigit((unsigned char)s[2]))
+        if (span_percent(s, text->data + text->len) >= 0)
             return 1;
     return 0;
 }

@@ -50,16 +50,14 @@ static void decode_target(struct markup *m, size_t from)
         return;
     buf_set(source, s, (size_t)(end - s));
     for (; s < end; s++) {
-        int high = *s == '%' && end - s > 2 ? hex_digit(s[1]) : -1;
-        int low = high >= 0 ? hex_digit(s[2]) : -1;
-        *to++ = low < 0 ? *s : (char)(16 * high + low);
-        s += low < 0 ? 0 : 2;
+        int code = span_percent(s, end);
+        *to++ = code < 0 ? *s : (char)code;
+        s += code < 0 ? 0 : 2;
     }
     char *title = m->out->data + from;
     const char *hash = memchr(title, '#', (size_t)(to - title));
     for (const char *c = title, *stop = hash ? hash : to; c < stop; c++)
-        if ((unsigned char)*c < ' ' || strchr("<>[]{}|\x7F", *c) ||
-            (*c == '%' && stop - c > 2 && hex_digit(c[1]) >= 0 && hex_digit(c[2]) >= 0)) {
+        if ((unsigned char)*c < ' ' || strchr("<>[]{}|\x7F", *c) || span_percent(c, stop) >= 0) {
             memcpy(title, source->data, source->len);
             return;
         }
