@@ -36,9 +36,9 @@ enum operator{
     MINUS,
     ROUND,
     EQUAL,
-    NOT_EQUAL,
     LESS,
     GREATER,
+    NOT_EQUAL,
     LESS_EQUAL,
     GREATER_EQUAL,
     AND,
@@ -65,8 +65,8 @@ static const struct {
     [DIVIDE] = { "/", "div", 7, 2, NULL },     [MOD] = { "mod", NULL, 7, 2, NULL },
     [FMOD] = { "fmod", NULL, 7, 2, NULL },     [PLUS] = { "+", NULL, 6, 2, NULL },
     [MINUS] = { "-", NULL, 6, 2, NULL },       [ROUND] = { "round", NULL, 5, 2, NULL },
-    [EQUAL] = { "=", NULL, 4, 2, NULL },       [NOT_EQUAL] = { "<>", "!=", 4, 2, NULL },
-    [LESS] = { "<", NULL, 4, 2, NULL },        [GREATER] = { ">", NULL, 4, 2, NULL },
+    [EQUAL] = { "=", NULL, 4, 2, NULL },       [LESS] = { "<", NULL, 4, 2, NULL },
+    [GREATER] = { ">", NULL, 4, 2, NULL },     [NOT_EQUAL] = { "<>", "!=", 4, 2, NULL },
     [LESS_EQUAL] = { "<=", NULL, 4, 2, NULL }, [GREATER_EQUAL] = { ">=", NULL, 4, 2, NULL },
     [AND] = { "and", NULL, 3, 2, NULL },       [OR] = { "or", NULL, 2, 2, NULL },
     [PI] = { "pi", NULL, 0, 0, NULL },
@@ -272,23 +272,18 @@ static int on_close(struct machine *m)
  * the error appended to m->out. */
 static int on_sign(struct machine *m, struct span s)
 {
-    static const struct {
-        const char *sign;
-        enum operator op;
-    } signs[] = {
-        { "<=", LESS_EQUAL }, { ">=", GREATER_EQUAL }, { "<>", NOT_EQUAL }, { "!=", NOT_EQUAL },
-        { "+", PLUS },        { "-", MINUS },          { "*", TIMES },      { "/", DIVIDE },
-        { "^", POWER },       { "=", EQUAL },          { "<", LESS },       { ">", GREATER },
-    };
     if (*s.s == '(')
         return m->wants_operator ? fail_operator(m, "(") : push_operator(m, OPEN) ? -1 : 1;
     if (*s.s == ')')
         return on_close(m) ? -1 : 1;
     if (!m->wants_operator && (*s.s == '+' || *s.s == '-'))
         return push_operator(m, *s.s == '+' ? POSITIVE : NEGATIVE) ? -1 : 1;
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
-        if (bytes_begin(s.s, s.n, signs[i].sign))
-            return on_binary(m, signs[i].op, signs[i].sign) ? -1 : (int)strlen(signs[i].sign);
+    for (int op = OPERATORS - 1; op > EXPONENT; op--) {
+        const char *names[] = { operators[op].name, operators[op].synonym };
+        for (int i = 0; i < 2; i++)
+            if (names[i] && bytes_begin(s.s, s.n, names[i]))
+                return on_binary(m, (enum operator)op, names[i]) ? -1 : (int)strlen(names[i]);
+    }
     char sign[8] = "";
     unsigned c;
     size_t n = utf8_read(s.s, s.n, &c);
@@ -360,7 +355,7 @@ int expression_evaluate(struct span s, struct buf *out, int *truth)
         buf_addc(&plain, n ? *as : s.s[i]);
         n += !n;
     }
-    int result = read_all(&m, (struct span){ plain.data, plain.len });
+    int result = read_all(&m, span_of_buf(&plain));
     if (truth)
         *truth = !result && m.value_count && (m.value_count > 1 || m.values[0].value != 0);
     for (int i = 0; i < m.value_count && !result; i++) {

@@ -82,7 +82,7 @@ static void put_number(struct formatter *f, int64_t v, int width)
     else if (f->raw || f->raw_once)
         buf_add(f->out, b.data, b.len);
     else
-        number_put_digits((struct span){ b.data, b.len }, &f->style, f->out);
+        number_put_digits(span_of_buf(&b), &f->style, f->out);
     f->raw_once = f->roman_once = 0;
 }
 
@@ -159,13 +159,10 @@ static size_t put_x_code(struct formatter *f, struct span s)
     case 'N': f->raw = !f->raw; break;
     case 'g': put_name(f, CALENDAR_MONTH_GENITIVE, f->m->month - 1); break;
     case 'r': f->roman_once = 1; break;
-    case 'k':
-        if (s.n > 2 && s.s[2] == 'Y')
-            put_number(f, f->m->year + 543, 1);
-        return s.n > 2 ? 3 : 2;
+    case 'k': /* "xkY": in the calendar of Thailand; "xoY": of Taiwan */
     case 'o':
         if (s.n > 2 && s.s[2] == 'Y')
-            put_number(f, f->m->year - 1911, 1);
+            put_number(f, f->m->year + (s.s[1] == 'k' ? 543 : -1911), 1);
         return s.n > 2 ? 3 : 2;
     case '\0': buf_addc(f->out, 'x'); return 1;
     default: buf_addc(f->out, s.s[1]); break; /* not a code */

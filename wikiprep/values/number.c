@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <math.h>
 
-enum { PRECISION = 14, NUMBER_MAX_BYTES = 400 };
-
 #include "wikiprep/values/knowledge.h"
+
+enum { PRECISION = 14, NUMBER_MAX_BYTES = 400 };
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
@@ -99,7 +99,7 @@ static int is_whole(struct span s)
 int number_equal(struct span a, struct span b)
 {
     struct number x, y;
-    if (a.n == b.n && !memcmp(a.s, b.s, a.n))
+    if (span_equal(a, b))
         return 1;
     if (!a.n || !b.n || !number_read(a, &x) || !number_read(b, &y))
         return 0;
@@ -133,28 +133,12 @@ void number_put(struct number n, struct buf *out)
         buf_addf(out, "%.0f", n.value + 0.0);
         return;
     }
-    snprintf(text, sizeof text, "%.*e", PRECISION - 1, n.value);
-    char *e = strchr(text, 'e'), *digits = text + (text[0] == '-');
-    int exponent = (int)strtol(e + 1, NULL, 10);
-    char *end = e;
-    while (end > digits + 1 && (end[-1] == '0' || end[-1] == '.'))
-        end--;
-    int count = (int)(end - digits) - (end > digits + 1); /* number of significant digits */
-    if (digits[1] == '.')
-        memmove(digits + 1, digits + 2, (size_t)(end - digits));
-    if (text[0] == '-')
-        buf_addc(out, '-');
-    if (exponent < -4 || exponent >= PRECISION) {
-        buf_addf(out, "%c.%.*sE%c%d", digits[0], count > 1 ? count - 1 : 1,
-                 count > 1 ? digits + 1 : "0", exponent < 0 ? '-' : '+', abs(exponent));
-    } else if (exponent < 0) {
-        buf_addf(out, "0.%.*s%.*s", -exponent - 1, "000", count, digits);
-    } else if (count <= exponent + 1) {
-        buf_addf(out, "%.*s%.*s", count, digits, exponent + 1 - count, "000000000000000");
-    } else {
-        buf_addf(out, "%.*s.%.*s", exponent + 1, digits, count - exponent - 1,
-                 digits + exponent + 1);
-    }
+    snprintf(text, sizeof text, "%.*G", PRECISION, n.value);
+    size_t mantissa = strcspn(text, "E");
+    buf_add(out, text, mantissa);
+    if (text[mantissa]) /* PHP writes 1.0E+5 for C's 1E+05 */
+        buf_addf(out, "%sE%+ld", strchr(text, '.') ? "" : ".0",
+                 strtol(text + mantissa + 1, NULL, 10));
 }
 
 /* Rounds to an integer, halves away from zero. */
@@ -241,14 +225,14 @@ static size_t plain_number(struct span s)
     return whole || end > i + 1 ? end : 0;
 }
 
-/* Appends the number s[0..n), which has no exponent, in the style. */
-static void format_plain(struct span s, size_t n, const struct number_style *style, struct buf *out)
+/* Appends the number s, which has no exponent, in the style. */
+static void format_plain(struct span s, const struct number_style *style, struct buf *out)
 {
-    size_t i = *s.s == '-', whole = skip_digits((struct span){ s.s, n }, i) - i;
+    size_t i = *s.s == '-', whole = skip_digits(s, i) - i;
     if (i)
         buf_adds(out, "−");
     put_grouped(s.s + i, whole, style, out);
-    for (i += whole; i < n; i++)
+    for (i += whole; i < s.n; i++)
         if (s.s[i] == '.')
             span_put(style->point, out);
         else
@@ -281,9 +265,9 @@ void number_format(struct span s, const struct number_style *style, struct buf *
         if (end > n && n) {
             buf_clear(&plain);
             write_out((struct span){ s.s, end }, &plain);
-            format_plain((struct span){ plain.data, plain.len }, plain.len, style, out);
+            format_plain(span_of_buf(&plain), style, out);
         } else if (n) {
-            format_plain(s, n, style, out);
+            format_plain((struct span){ s.s, n }, style, out);
         } else {
             buf_addc(out, *s.s);
         }
