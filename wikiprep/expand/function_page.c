@@ -333,8 +333,7 @@ void function_bcp47(struct expander *x, struct function_call *c)
     enum { CODE_MAX = 12 };
     char key[CODE_MAX + 1];
     struct span code = code_of(x, c), part;
-    const char *other = span_copy(code, key, sizeof key) ? knowledge_find("web-codes", "", key)
-                                                         : NULL;
+    const char *other = knowledge_find_code("web-codes", "", "", code);
     if (other) {
         expand_puts(x, other);
         return;

@@ -2,17 +2,9 @@
 
 #include "wikiprep/values/knowledge.h"
 
-enum { CODE_MAX = 12 };
-
-/* Returns the value of the row of a language's code, or NULL. */
-static const char *row(const char *section, const char *lang, struct span code)
-{
-    char key[CODE_MAX + 1];
-    return span_copy(code, key, sizeof key) ? knowledge_find(section, lang, key) : NULL;
-}
-
 int language_has_data(const char *code, size_t n)
 {
+    enum { CODE_MAX = 12 };
     char key[CODE_MAX + 1];
     return span_copy((struct span){ code, n }, key, sizeof key) && knowledge_find("files", key, "");
 }
@@ -39,7 +31,7 @@ int language_lacks_data(const char *code, struct buf *out)
 
 const char *language_own_name(const char *code, size_t n)
 {
-    return row("own-names", "", (struct span){ code, n });
+    return knowledge_find_code("own-names", "", "", (struct span){ code, n });
 }
 
 const char *language_name(const char *code, size_t n, const char *wiki)
@@ -47,8 +39,8 @@ const char *language_name(const char *code, size_t n, const char *wiki)
     const struct span base = span_between(code, span_until(code, code + n, '-')); /* "sr-Latn" */
     if (!strcmp(wiki, "nb") || !strcmp(wiki, "nn"))
         wiki = "no";
-    const char *english = row("languages", "en", base);
-    const char *name = english ? row("languages", wiki, base) : NULL;
+    const char *english = knowledge_find_code("languages", "en", "", base);
+    const char *name = english ? knowledge_find_code("languages", wiki, "", base) : NULL;
     return name ? name : english;
 }
 

@@ -3,16 +3,6 @@
 #include "wikiprep/site/language.h"
 #include "wikiprep/values/knowledge.h"
 
-enum { KEY_MAX = 24 };
-
-/* Returns the value of the row PREFIX CODE of a section, or NULL. */
-static const char *row(const char *section, const char *lang, const char *prefix, struct span code)
-{
-    char key[KEY_MAX];
-    int n = snprintf(key, sizeof key, "%s%.*s", prefix, (int)code.n, code.s);
-    return n < KEY_MAX ? knowledge_find(section, lang, key) : NULL;
-}
-
 int variants_has(const char *lang)
 {
     return knowledge_find("variants", "", lang) != NULL;
@@ -20,7 +10,7 @@ int variants_has(const char *lang)
 
 const char *variants_name(struct span code)
 {
-    const char *name = row("variant-names", "", "", code);
+    const char *name = knowledge_find_code("variant-names", "", "", code);
     name = name ? name : language_own_name(code.s, code.n);
     return name ? name : "";
 }
@@ -29,22 +19,22 @@ const char *variants_name(struct span code)
 static void add_letters(struct variants *v, const char *lang)
 {
     struct span code = v->codes[v->chosen], letter;
-    const char *letters = row("variant-letters", lang, "", code);
+    const char *letters = knowledge_find_code("variant-letters", lang, "", code);
     while (letters && span_next(&letters, '|', &letter)) {
         const char *end = letter.s + letter.n, *gap = span_until(letter.s, end, ' ');
         replacements_put(v->words,
                          (struct word){ span_between(letter.s, gap), span_between(gap + 1, end) });
     }
-    v->own = row("variant-letters", lang, "own-", code);
+    v->own = knowledge_find_code("variant-letters", lang, "own-", code);
     for (int i = 0; v->own && i < v->count; i++) {
-        const char *other = row("variant-letters", lang, "own-", v->codes[i]);
+        const char *other = knowledge_find_code("variant-letters", lang, "own-", v->codes[i]);
         v->alien = other && other != v->own ? other : v->alien;
     }
 }
 
 static void add_fallbacks(const struct variants *v, struct span code, signed char *to)
 {
-    const char *choices = row("variant-fallbacks", "", "", code);
+    const char *choices = knowledge_find_code("variant-fallbacks", "", "", code);
     for (struct span choice; choices && span_next(&choices, ' ', &choice);)
         *to++ = (signed char)span_place(choice, v->list);
     *to = -1;
@@ -73,7 +63,7 @@ struct variants *variants_new(const char *lang, const char *code)
         variants_free(v);
         return NULL;
     }
-    const char *base = row("variant-bases", "", "", v->codes[v->chosen]);
+    const char *base = knowledge_find_code("variant-bases", "", "", v->codes[v->chosen]);
     v->base = span_of(base ? base : "");
     add_letters(v, lang);
     return v;

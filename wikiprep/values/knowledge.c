@@ -32,6 +32,15 @@ const char *knowledge_find(const char *section, const char *lang, const char *ke
     return found ? knowledge_rows[i].value : NULL;
 }
 
+const char *knowledge_find_code(const char *section, const char *lang, const char *prefix,
+                                struct span code)
+{
+    enum { KEY_MAX = 24 };
+    char key[KEY_MAX];
+    int n = snprintf(key, sizeof key, "%s%.*s", prefix, (int)code.n, code.s);
+    return n < KEY_MAX ? knowledge_find(section, lang, key) : NULL;
+}
+
 size_t knowledge_section(const char *section, const char *lang, const struct knowledge_row **rows)
 {
     size_t first = lower_bound(section, lang, NULL), end = first;

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "common/base/base.h"
+#include "wikiprep/values/span.h"
 
 struct knowledge_row {
     const char *section, *lang, *key, *value; /* lang "" is for all languages */
@@ -15,6 +15,10 @@ struct knowledge_row {
 
 /* Returns the value of the row, or NULL if there is no such row. */
 const char *knowledge_find(const char *section, const char *lang, const char *key);
+
+/* The same for the key PREFIX CODE, such as "own-sr-ec" or, with the prefix "", "sr-ec". */
+const char *knowledge_find_code(const char *section, const char *lang, const char *prefix,
+                                struct span code);
 
 /* Sets *rows to the first row of a section in one language, or in all languages if lang is NULL.
  * Returns the number of rows. */
