@@ -5,8 +5,6 @@
 #include "unicode/letter_case.h"
 #include "wikiprep/values/knowledge.h"
 
-enum { NAME_MAX_BYTES = 96 }; /* no namespace name is longer */
-
 struct names {
     struct nameset *keys; /* normalized names; the values are enum names_kind */
     int capital;
@@ -14,33 +12,39 @@ struct names {
 
 /* ---- folding ----------------------------------------------------------------------------- */
 
-/* Writes the normalized name to out: lower case, single spaces, '_' as a space. Returns
- * its length, or 0 if the name is empty or too long. */
-static size_t fold(char out[NAME_MAX_BYTES], const char *s, size_t n)
+size_t names_fold(char out[NAMES_MAX_BYTES], struct span name, unsigned (*change)(unsigned))
 {
     size_t len = 0;
-    for (size_t i = 0, used; i < n; i += used) {
+    for (size_t i = 0, used; i < name.n; i += used) {
         unsigned c;
-        used = utf8_read(s + i, n - i, &c);
+        used = utf8_read(name.s + i, name.n - i, &c);
         if (c == '_' || c == '\t')
             c = ' ';
         if (c == ' ' && (!len || out[len - 1] == ' '))
             continue;
-        if (len + 4 >= NAME_MAX_BYTES)
+        if (len + 5 > NAMES_MAX_BYTES) {
+            *out = '\0';
             return 0;
+        }
         if (used > 1 || c < 0x80)
-            len += utf8_put(out + len, letter_case_lower(c));
+            len += utf8_put(out + len, change ? change(c) : c);
         else
             out[len++] = (char)c; /* not valid UTF-8 */
     }
     if (len && out[len - 1] == ' ')
         len--;
+    out[len] = '\0';
     return len;
+}
+
+static size_t fold(char out[NAMES_MAX_BYTES], const char *s, size_t n)
+{
+    return names_fold(out, (struct span){ s, n }, letter_case_lower);
 }
 
 int names_equal(const char *a, size_t an, const char *b, size_t bn)
 {
-    char x[NAME_MAX_BYTES], y[NAME_MAX_BYTES];
+    char x[NAMES_MAX_BYTES], y[NAMES_MAX_BYTES];
     size_t n = fold(x, a, an);
     return n && n == fold(y, b, bn) && !memcmp(x, y, n);
 }
@@ -70,7 +74,7 @@ void names_add_title(struct buf *out, const char *s, size_t n, int capital)
 
 void names_add(struct names *names, struct span name, enum names_kind kind)
 {
-    char key[NAME_MAX_BYTES];
+    char key[NAMES_MAX_BYTES];
     size_t n = fold(key, name.s, name.n);
     if (n)
         *(enum names_kind *)nameset_put(names->keys, key, n) = kind;
@@ -78,7 +82,7 @@ void names_add(struct names *names, struct span name, enum names_kind kind)
 
 enum names_kind names_find(const struct names *names, const char *prefix, size_t n)
 {
-    char key[NAME_MAX_BYTES];
+    char key[NAMES_MAX_BYTES];
     size_t len = fold(key, prefix, n);
     const enum names_kind *kind = len ? nameset_get(names->keys, key, len) : NULL;
     return kind ? *kind : NAMES_NONE;
@@ -137,6 +141,7 @@ void names_free(struct names *names)
 
 void names_add_href(struct buf *out, const char *href)
 {
+    const char *end = href + strlen(href);
     for (href += strncmp(href, "./", 2) ? 0 : 2; *href; href++) {
         const int code = span_percent(href, end);
         buf_addc(out, code >= ' ' ? code : *href == '_' ? ' ' : *href);

@@ -28,6 +28,12 @@ struct names *names_new(int capital);
 void names_free(struct names *names);
 int names_capital(const struct names *names);
 
+/* Writes a name in the form in which names are compared, with a NUL: each character changed by
+ * `change` (NULL: none), single spaces, '_' as a space. Returns its length, or 0 if it is empty or
+ * too long. */
+enum { NAMES_MAX_BYTES = 96 }; /* no name that is known is longer */
+size_t names_fold(char out[NAMES_MAX_BYTES], struct span name, unsigned (*change)(unsigned));
+
 /* Adds a name, or changes the kind of a known name. */
 void names_add(struct names *names, struct span name, enum names_kind kind);
 

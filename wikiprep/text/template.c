@@ -5,39 +5,19 @@
 #include <strings.h>
 
 #include "common/base/lines.h"
-#include "common/base/utf8.h"
 #include "unicode/letter_case.h"
 #include "wikiprep/site/language.h"
+#include "wikiprep/site/names.h"
 #include "wikiprep/text/show.h"
 #include "wikiprep/values/marks.h"
 
-enum { NAME_MAX_BYTES = 64 };
-
-static unsigned codepoint_same(unsigned c)
-{
-    return c;
-}
-
-/* Normalizes a template name: applies `change` to each character, makes runs of spaces one space
- * and drops "Template:". Writes it to `out` and returns its length, or 0 if it is too long. */
-static size_t fold(char out[NAME_MAX_BYTES], struct span name, unsigned (*change)(unsigned))
+/* As names_fold, without "Template:". */
+static size_t fold(char out[NAMES_MAX_BYTES], struct span name, unsigned (*change)(unsigned))
 {
     name = span_trim(name);
-    size_t len = 0;
     if (name.n > 9 && !strncasecmp(name.s, "template:", 9))
         name = span_trim((struct span){ name.s + 9, name.n - 9 });
-    for (size_t i = 0, used; i < name.n; i += used) {
-        unsigned c;
-        used = utf8_read(name.s + i, name.n - i, &c);
-        c = c == '_' ? ' ' : change(c);
-        if (c == ' ' && len && out[len - 1] == ' ')
-            continue;
-        if (len + 5 > NAME_MAX_BYTES)
-            return 0;
-        len += utf8_put(out + len, c);
-    }
-    out[len] = '\0';
-    return len;
+    return names_fold(out, name, change);
 }
 
 /* Returns the row with a '*' that matches the name, and sets *star to the text that the '*'
@@ -72,21 +52,18 @@ static const struct show_entry *find_exact(const char *lang, const char *name)
  * of the row, and *star to the part of `name` that matches the row's '*'. A name in capitals is
  * looked up first as it is and then, unless it is a country's code, "BRA", in lower case. */
 static const struct show_entry *find_row(const struct template_page *page, struct span given,
-                                         char name[NAME_MAX_BYTES], struct span *star)
+                                         char name[NAMES_MAX_BYTES], struct span *star)
 {
     const char *lang = strcmp(page->lang, "simple") ? page->lang : "en";
     const struct show_entry *e = NULL;
     struct span bare = span_trim(given);
     *star = (struct span){ "", 0 };
-    *name = '\0';
-    if (bare.n > 1 && isupper((unsigned char)bare.s[1]) && fold(name, given, codepoint_same) &&
+    if (bare.n > 1 && isupper((unsigned char)bare.s[1]) && fold(name, given, NULL) &&
         ((e = find_exact(lang, name)) || language_country(bare, lang).n))
         return e;
     size_t len = fold(name, given, letter_case_lower);
-    if (!len) { /* too long for any row */
-        *name = '\0';
+    if (!len) /* too long for any row */
         return NULL;
-    }
     if ((e = find_exact(lang, name)) || (e = find_starred(lang, name, len, star)))
         return e;
     return find_starred("", name, len, star);
@@ -95,7 +72,7 @@ static const struct show_entry *find_row(const struct template_page *page, struc
 enum template_choice template_choose(void *ctx, struct span given)
 {
     const struct template_page *page = ctx;
-    char name[NAME_MAX_BYTES];
+    char name[NAMES_MAX_BYTES];
     struct span star;
     const struct show_entry *e = find_row(page, given, name, &star);
     if (!e)
@@ -199,7 +176,7 @@ static int show_unknown(const struct call *c, struct buf *out)
 int template_render(void *ctx, const struct wikitext_call *source, struct buf *out)
 {
     const struct template_page *page = ctx;
-    char name[NAME_MAX_BYTES];
+    char name[NAMES_MAX_BYTES];
     struct call c;
     const struct show_entry *e = find_row(page, source->name, name, &c.star);
     c.page = page;
