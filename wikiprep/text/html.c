@@ -13,19 +13,28 @@
 #include "wikiprep/text/visible.h"
 #include "wikiprep/values/marks.h"
 
-enum { SIGNS_MAX = 16, LEVELS = 6 };
+enum { SIGNS_MAX = 16 };
 
 /* What an element is by its name; what is done at its end. */
 enum element_kind {
     NOTHING,
+    ANCHOR,
     BLOCK,
-    HEADING,
-    LIST,
-    ITEM,
-    TABLE,
+    CELL,
     CODE,
-    QUOTE,
+    FIGCAPTION,
+    HEADING,
+    HIDDEN,
+    ITEM,
+    LINE_BREAK,
+    LIST,
+    MATH,
     PRE,
+    QUOTE,
+    ROW,
+    TABLE,
+    TABLE_CAPTION,
+    /* By what it is for: */
     LINK,
     EXTERNAL,
     COORDINATES, /* those of the page: its element .geo is captured */
@@ -217,7 +226,7 @@ static void put_formula(struct html *h, const char *data, const char *alt)
     const char *source = js_text(js_get(js_get(root, "body"), "extsrc"), NULL);
     source = source ? source : alt;
     size_t n = strlen(source), skip = sizeof display - 1;
-    if (n > skip && !memcmp(source, display, skip) && source[n - 1] == '}') {
+    if (n > skip && bytes_begin(source, n, display) && source[n - 1] == '}') {
         source += skip;
         n -= skip + 1;
     }
@@ -293,62 +302,39 @@ static void on_transclusion(struct html *h, const char *data)
 
 /* ---- starts and ends ----------------------------------------------------------------------- */
 
-/* What the name of an element says; other names say nothing. */
-enum name {
-    OTHER_NAME,
-    ANCHOR,
-    LINE_BREAK,
-    CAPTION_NAME,
-    CELL_NAME,
-    CODE_NAME,
-    FIGCAPTION,
-    HEADING_NAME,
-    HIDDEN_NAME,
-    ITEM_NAME,
-    LIST_NAME,
-    MATH,
-    PARAGRAPH,
-    PRE_NAME,
-    QUOTE_NAME,
-    ROW_NAME,
-    TABLE_NAME,
-};
-
+/* Other names say nothing. */
 /* clang-format off */
 static const struct named {
     const char *name;
-    enum name is;
+    enum element_kind is;
 } named[] = {
-    { "a", ANCHOR },            { "aside", PARAGRAPH },     { "audio", HIDDEN_NAME },  { "blockquote", QUOTE_NAME },
-    { "br", LINE_BREAK },       { "caption", CAPTION_NAME }, { "center", PARAGRAPH },  { "code", CODE_NAME },
-    { "dd", ITEM_NAME },        { "div", PARAGRAPH },       { "dl", LIST_NAME },       { "dt", ITEM_NAME },
-    { "figcaption", FIGCAPTION }, { "figure", HIDDEN_NAME }, { "figure-inline", HIDDEN_NAME },
-    { "h1", HEADING_NAME },     { "h2", HEADING_NAME },     { "h3", HEADING_NAME },    { "h4", HEADING_NAME },
-    { "h5", HEADING_NAME },     { "h6", HEADING_NAME },     { "head", HIDDEN_NAME },   { "hr", PARAGRAPH },
-    { "li", ITEM_NAME },        { "math", MATH },           { "noscript", HIDDEN_NAME }, { "ol", LIST_NAME },
-    { "p", PARAGRAPH },         { "pre", PRE_NAME },        { "script", HIDDEN_NAME }, { "section", PARAGRAPH },
-    { "style", HIDDEN_NAME },   { "table", TABLE_NAME },    { "tbody", PARAGRAPH },    { "td", CELL_NAME },
-    { "tfoot", PARAGRAPH },     { "th", CELL_NAME },        { "thead", PARAGRAPH },    { "tr", ROW_NAME },
-    { "ul", LIST_NAME },        { "video", HIDDEN_NAME },
+    { "a", ANCHOR }, { "aside", BLOCK }, { "audio", HIDDEN }, { "blockquote", QUOTE }, { "br", LINE_BREAK },
+    { "caption", TABLE_CAPTION }, { "center", BLOCK }, { "code", CODE }, { "dd", ITEM }, { "div", BLOCK },
+    { "dl", LIST }, { "dt", ITEM }, { "figcaption", FIGCAPTION }, { "figure", HIDDEN }, { "figure-inline", HIDDEN },
+    { "h1", HEADING }, { "h2", HEADING }, { "h3", HEADING }, { "h4", HEADING }, { "h5", HEADING }, { "h6", HEADING },
+    { "head", HIDDEN }, { "hr", BLOCK }, { "li", ITEM }, { "math", MATH }, { "noscript", HIDDEN }, { "ol", LIST },
+    { "p", BLOCK }, { "pre", PRE }, { "script", HIDDEN }, { "section", BLOCK }, { "style", HIDDEN },
+    { "table", TABLE }, { "tbody", BLOCK }, { "td", CELL }, { "tfoot", BLOCK }, { "th", CELL }, { "thead", BLOCK },
+    { "tr", ROW }, { "ul", LIST }, { "video", HIDDEN },
 };
 /* clang-format on */
 
-static enum name name_of(const char *element)
+static enum element_kind kind_of(const char *element)
 {
     const struct named *found = bsearch(&element, named, sizeof named / sizeof *named,
                                         sizeof *named, order_texts);
-    return found ? found->is : OTHER_NAME;
+    return found ? found->is : NOTHING;
 }
 
 /* Returns 1 if readers do not see the element, or not as text. */
-static int is_hidden(const struct html *h, enum name name, const struct attributes *a)
+static int is_hidden(const struct html *h, enum element_kind is, const struct attributes *a)
 {
     static const char classes[] = "reference|mw-ref|gallery|thumb|mw-cite-backlink|toc|"
                                   "mw-linkback-text";
     static const char *const types[] = { "mw:File", "mw:Image", "mw:Video", "mw:Audio" };
     const struct template_page *page = h->options.common->page;
     const struct span class = span_of(a->class);
-    if (name == HIDDEN_NAME || !strcmp(a->role, "navigation") || !strcmp(a->rel, "mw:referencedBy"))
+    if (is == HIDDEN || !strcmp(a->role, "navigation") || !strcmp(a->rel, "mw:referencedBy"))
         return 1;
     for (size_t i = 0; *a->type && i < sizeof types / sizeof *types; i++)
         if (has_word(a->type, types[i]))
@@ -360,12 +346,12 @@ static int is_hidden(const struct html *h, enum name name, const struct attribut
 
 /* Handles classes and types that decide what happens to an element of any name. Returns 1 if one
  * did. */
-static int on_class(struct html *h, enum name name, const struct attributes *a)
+static int on_class(struct html *h, enum element_kind is, const struct attributes *a)
 {
     const struct wikitext_options *how = h->options.common;
-    if (name == MATH || (*a->type && (has_word(a->type, "mw:Extension/math") ||
-                                      has_word(a->type, "mw:Extension/chem") ||
-                                      has_word(a->type, "mw:Extension/ce")))) {
+    if (is == MATH || (*a->type && (has_word(a->type, "mw:Extension/math") ||
+                                    has_word(a->type, "mw:Extension/chem") ||
+                                    has_word(a->type, "mw:Extension/ce")))) {
         if (how->formulas)
             put_formula(h, a->data, a->alt);
         hide(h);
@@ -373,7 +359,7 @@ static int on_class(struct html *h, enum name name, const struct attributes *a)
         capture(h, DESCRIPTION);
     } else if (h->in_coordinates && wants(h, PART_COORDINATES) && !strcmp(a->class, "geo")) {
         capture(h, GEO);
-    } else if (name == FIGCAPTION || has_word(a->class, "gallerytext")) {
+    } else if (is == FIGCAPTION || has_word(a->class, "gallerytext")) {
         if (wants(h, PART_CAPTIONS) || wants(h, PART_LINKS))
             capture(h, CAPTION);
     } else if (how->markdown && how->code && !h->hidden && has_word(a->class, "mw-highlight")) {
@@ -381,7 +367,7 @@ static int on_class(struct html *h, enum name name, const struct attributes *a)
         capture(h, PRE_BLOCK);
         names_add_href(&top(h)->target, language ? language + strlen("lang-") : "");
         h->in_pre++;
-    } else if (is_hidden(h, name, a)) {
+    } else if (is_hidden(h, is, a)) {
         hide(h);
     } else {
         return 0;
@@ -406,12 +392,10 @@ static void begin_list(struct html *h, const char *name)
     if (h->lists < SIGNS_MAX)
         h->signs[h->lists] = *name == 'u' ? '*' : *name == 'o' ? '#' : ':';
     h->lists++;
-    top(h)->kind = LIST;
 }
 
 static void begin_item(struct html *h)
 {
-    top(h)->kind = ITEM;
     if (h->hidden)
         return;
     if (!h->out->len || h->out->data[h->out->len - 1] != '\n')
@@ -422,15 +406,10 @@ static void begin_item(struct html *h)
 
 static void begin_heading(struct html *h, int level)
 {
-    top(h)->kind = HEADING;
     h->level = level;
     h->in_lead = 0;
-    if (h->hidden)
-        return;
-    buf_adds(h->out, "\n\n");
-    for (int i = 0; i < level; i++)
-        buf_addc(h->out, '=');
-    buf_addc(h->out, MARKUP_EMPTY);
+    if (!h->hidden)
+        buf_addf(h->out, "\n\n%.*s%c", level, "======", MARKUP_EMPTY);
 }
 
 static void begin_pre(struct html *h)
@@ -439,49 +418,43 @@ static void begin_pre(struct html *h)
     if (h->options.common->markdown && !h->hidden && !h->in_pre) {
         capture(h, PRE_BLOCK);
     } else {
-        top(h)->kind = PRE;
         put_mark(h, h->in_pre ? MARKUP_EMPTY : MARKUP_CODE);
     }
     h->in_pre++;
 }
 
 /* Begins an element by its name. */
-static void on_name(struct html *h, const char *name, enum name is, const struct attributes *a)
+static void on_name(struct html *h, const char *name, enum element_kind is,
+                    const struct attributes *a)
 {
     const struct wikitext_options *how = h->options.common;
+    e->kind = is;
     struct element *e = top(h);
     switch (is) {
     case ANCHOR: on_link(h, a); break;
     case LINE_BREAK: put_mark(h, MARKUP_BREAK); break;
-    case HEADING_NAME: begin_heading(h, name[1] - '0'); break;
-    case LIST_NAME: begin_list(h, name); break;
-    case ITEM_NAME: begin_item(h); break;
-    case PRE_NAME: begin_pre(h); break;
-    case TABLE_NAME:
-        e->kind = TABLE;
-        put_mark(h, MARKUP_TABLE);
-        break;
-    case ROW_NAME:
-    case CAPTION_NAME:
+    case HEADING: begin_heading(h, name[1] - '0'); break;
+    case LIST: begin_list(h, name); break;
+    case ITEM: begin_item(h); break;
+    case PRE: begin_pre(h); break;
+    case TABLE: put_mark(h, MARKUP_TABLE); break;
+    case ROW:
+    case TABLE_CAPTION:
         put_mark(h, how->tables ? MARKUP_ROW : MARKUP_BREAK);
-        if (how->tables && is == CAPTION_NAME)
+        if (how->tables && is == TABLE_CAPTION)
             put_mark(h, MARKUP_CAPTION);
         break;
-    case CELL_NAME: put_mark(h, how->tables ? MARKUP_CELL : MARKUP_BREAK); break;
-    case CODE_NAME:
+    case CELL: put_mark(h, how->tables ? MARKUP_CELL : MARKUP_BREAK); break;
+    case CODE:
         e->kind = h->in_pre ? NOTHING : CODE;
         put_mark(h, h->in_pre ? MARKUP_EMPTY : MARKUP_CODE);
         break;
-    case QUOTE_NAME:
-        e->kind = QUOTE;
+    case QUOTE:
         begin_block(h);
         if (how->markdown)
             put_mark(h, MARKUP_QUOTE);
         break;
-    case PARAGRAPH:
-        e->kind = BLOCK;
-        begin_block(h);
-        break;
+    case BLOCK: begin_block(h); break;
     default: break;
     }
 }
@@ -507,7 +480,7 @@ static void on_start(void *ctx, const xmlChar *element, const xmlChar **list)
 {
     struct html *h = ctx;
     const char *name = (const char *)element;
-    enum name is = name_of(name);
+    enum element_kind is = kind_of(name);
     struct attributes a;
     read_attributes(&a, list);
     mem_next(h->open, h->depth, h->cap) = (struct element){ .kind = NOTHING, .target = BUF_INIT };
@@ -527,8 +500,7 @@ static void on_start(void *ctx, const xmlChar *element, const xmlChar **list)
     } else if (*a.class && !h->in_references && has_word(a.class, "references")) {
         h->in_references = 1;
         hide(h);
-    } else if (h->in_references && !h->in_reference && is == ITEM_NAME &&
-               wants(h, PART_REFERENCES)) {
+    } else if (h->in_references && !h->in_reference && is == ITEM && wants(h, PART_REFERENCES)) {
         begin_reference(h, a.id);
     } else if (!on_class(h, is, &a)) {
         on_name(h, name, is, &a);
@@ -577,16 +549,6 @@ static void end_capture(struct html *h, struct element *e)
         buf_addf(h->out, "%c%zu%c", MARKUP_BLOCK, block, MARKUP_BLOCK);
 }
 
-static void end_heading(struct html *h)
-{
-    if (h->hidden)
-        return;
-    buf_addc(h->out, MARKUP_EMPTY);
-    for (int i = 0; i < h->level; i++)
-        buf_addc(h->out, '=');
-    buf_adds(h->out, "\n\n");
-}
-
 static void on_end(void *ctx, const xmlChar *name)
 {
     struct html *h = ctx;
@@ -596,7 +558,10 @@ static void on_end(void *ctx, const xmlChar *name)
     struct element e = h->open[--h->depth];
     switch (e.kind) {
     case BLOCK: begin_block(h); break;
-    case HEADING: end_heading(h); break;
+    case HEADING:
+        if (!h->hidden)
+            buf_addf(h->out, "%c%.*s\n\n", MARKUP_EMPTY, h->level, "======");
+        break;
     case LIST:
         h->lists--;
         put_mark(h, '\n');

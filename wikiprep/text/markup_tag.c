@@ -312,21 +312,13 @@ static const char *skip_content(struct markup *m, const char *s, const struct ta
     return after;
 }
 
-static void put_heading_signs(struct markup *m)
-{
-    for (int i = 0; i < m->heading_level; i++)
-        markup_put(m, '=');
-}
-
 /* Writes <h2> as a heading in wikitext, which is in one line. One that is not closed before a blank
  * line stays open, which makes it text. */
 static void on_heading(struct markup *m, int level, int closing)
 {
     if (!closing) {
         m->heading_level = level;
-        markup_put(m, '\n');
-        put_heading_signs(m);
-        markup_put(m, MARKUP_EMPTY);
+        buf_addf(m->out, "\n%.*s%c", level, "======", MARKUP_EMPTY);
         m->heading = m->out->len;
         return;
     }
@@ -339,9 +331,7 @@ static void on_heading(struct markup *m, int level, int closing)
     }
     while ((s = memchr(s, '\n', (size_t)(end - s))))
         *s = ' ';
-    markup_put(m, MARKUP_EMPTY);
-    put_heading_signs(m);
-    markup_put(m, '\n');
+    buf_addf(m->out, "%c%.*s\n", MARKUP_EMPTY, m->heading_level, "======");
 }
 
 /* Handles the tag of a block. */
