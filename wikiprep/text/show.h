@@ -64,6 +64,7 @@ renderer show_nth, show_last, show_line, show_list, show_unichar, show_coord, sh
 /* Append s unchanged; show_after, after the text `before`. If s is empty, append nothing. Return 1
  * if s is not empty, else 0. */
 int show_span(struct span s, struct buf *out);
+int show_after(const char *before, struct span s, struct buf *out);
 
 /* Appends all non-empty arguments, with `between` between them. Returns 1 if there is at least one,
  * else 0. */

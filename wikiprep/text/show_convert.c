@@ -284,7 +284,7 @@ static int read_outputs(struct conversion *c, struct span s)
     while (s.n) {
         if (c->outputs == OUTPUTS_MAX)
             return 0;
-        size_t n = s.n;
+        const char *end = s.s + s.n, *stop = end;
         if (!measure_find(s, &m)) {
             const char *gap = memchr(s.s, ' ', s.n);
             n = gap ? (size_t)(gap - s.s) : s.n;
@@ -375,10 +375,8 @@ static int render_unknown(const struct arguments *a, struct buf *out)
         return 0;
     c.bare = 1;
     add_input(out, &c, 1, 0);
-    if (arguments_at(a, place).n && arguments_at(a, place).n < NAME_MAX_BYTES) {
-        buf_addc(out, ' ');
-        span_put(arguments_at(a, place), out);
-    }
+    if (arguments_at(a, place).n < NAME_MAX_BYTES)
+        show_after(" ", arguments_at(a, place), out);
     return 1;
 }
 

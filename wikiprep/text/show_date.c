@@ -176,16 +176,12 @@ int show_day(const struct call *c, struct buf *out)
         return show_join(c, " ", out);
     while (part[0].n && *part[0].s == '0')
         part[0] = (struct span){ part[0].s + 1, part[0].n - 1 };
-    if (part[0].n) {
-        span_put(part[0], out);
+    if (show_span(part[0], out)) {
         if (!strcmp(c->page->lang, "fr") && span_is(part[0], "1"))
             buf_adds(out, "er");
         buf_add(out, text, bar ? (size_t)(bar - text) : strlen(text));
     }
     span_put(calendar_name(c->page->lang, CALENDAR_MONTH_GENITIVE, month - 1), out);
-    if (part[2].n) {
-        buf_adds(out, bar ? bar + 1 : text);
-        span_put(part[2], out);
-    }
+    show_after(bar ? bar + 1 : text, part[2], out);
     return 1;
 }

@@ -29,15 +29,9 @@ static int put_named(const struct call *c, struct span code, int from, struct bu
     if (!span_in(label, "none|no") && show_language_name(c, code, out))
         buf_adds(out, out->data[out->len - 1] == '.' ? " " : ": "); /* "англ. Moon" */
     span_put(text, out);
-    if (translit.n) {
-        buf_adds(out, ", romanized: ");
-        span_put(translit, out);
-    }
-    if (literal.n) {
-        buf_adds(out, ", lit. \1"); /* markup.h's stand-in for an apostrophe */
-        span_put(literal, out);
+    show_after(", romanized: ", translit, out);
+    if (show_after(", lit. \1", literal, out)) /* markup.h's stand-in for an apostrophe */
         buf_addc(out, 1);
-    }
     return 1;
 }
 
@@ -50,15 +44,12 @@ int show_langx(const struct call *c, struct buf *out)
 /* Shows {{nihongo}} as "English (漢字, rōmaji, note) end". */
 int show_nihongo(const struct call *c, struct buf *out)
 {
-    struct span first = call_at(c, 1),
-                extra = call_at(c, 4).n ? call_at(c, 4) : call_any(c, "extra");
-    struct span extra2 = call_at(c, 5).n ? call_at(c, 5) : call_any(c, "extra2");
-    int from = 2, lead = arguments_yes(&c->a, "lead");
-    struct span inside[] = { call_at(c, 2), call_at(c, 3), extra };
+    struct span first = call_at(c, 1);
+    struct span inside[] = { call_at(c, 2), call_at(c, 3), call_any(c, "4|extra") };
+    int lead = first.n && arguments_yes(&c->a, "lead");
     if (!first.n) { /* without an English name, the reading comes first */
         first = call_at(c, 3);
         inside[1].n = 0;
-        from = 0;
     }
     if (!first.n)
         return show_span(call_at(c, 2), out);
@@ -68,17 +59,14 @@ int show_nihongo(const struct call *c, struct buf *out)
         if (!inside[i].n)
             continue;
         buf_adds(out, before);
-        if (lead && from && i < 2)
+        if (lead && i < 2)
             buf_adds(out, i ? "Hepburn: " : "Japanese: ");
         span_put(inside[i], out);
         before = ", ";
     }
     if (*before == ',')
         buf_addc(out, ')');
-    if (extra2.n) {
-        buf_addc(out, ' ');
-        span_put(extra2, out);
-    }
+    show_after(" ", call_any(c, "5|extra2"), out);
     return 1;
 }
 
@@ -111,6 +99,15 @@ int show_chinese(const struct call *c, struct buf *out)
 
 /* ---- pronunciation ------------------------------------------------------------------------- */
 
+/* Appends a sound between brackets, unless it has its own. */
+static void put_sound(struct span sound, const char *open, const char *close, struct buf *out)
+{
+    int bare = !strchr("[/", *sound.s);
+    buf_adds(out, bare ? open : "");
+    span_put(sound, out);
+    buf_adds(out, bare ? close : "");
+}
+
 /* Appends "German pronunciation: [ˈbɛʁliːn]". `code` is the language; `place` is the position of
  * the sound; the next argument selects the introduction. Returns 1, or 0 if there is no sound. */
 static int put_pronounced(const struct call *c, struct span code, int place, struct buf *out)
@@ -126,10 +123,7 @@ static int put_pronounced(const struct call *c, struct span code, int place, str
     else if (!has_how || span_in(how, "lang|lang2"))
         if (show_language_name(c, code, out))
             buf_adds(out, has_how ? ": " : " pronunciation: ");
-    int bare = !strchr("[/", *sound.s);
-    buf_adds(out, bare ? "[" : "");
-    span_put(sound, out);
-    buf_adds(out, bare ? "]" : "");
+    put_sound(sound, "[", "]", out);
     return 1;
 }
 
@@ -147,13 +141,10 @@ int show_ipa(const struct call *c, struct buf *out)
  * does. */
 int show_ipa_ja(const struct call *c, struct buf *out)
 {
-    const char *name = memmem(c->source->name.s, c->source->name.n, "IPA", 3);
+    int is_ipa = memmem(c->source->name.s, c->source->name.n, "IPA", 3) != NULL;
     if (!call_at(c, 1).n)
         return 0;
-    int bare = !strchr("[/", *call_at(c, 1).s);
-    buf_adds(out, !bare ? "" : name ? "[" : "/");
-    span_put(call_at(c, 1), out);
-    buf_adds(out, !bare ? "" : name ? "]" : "/");
+    put_sound(call_at(c, 1), is_ipa ? "[" : "/", is_ipa ? "]" : "/", out);
     return 1;
 }
 
@@ -198,10 +189,7 @@ int show_ipac(const struct call *c, struct buf *out)
             buf_addc(out, '/');
         sounding = 1;
         const char *sound = shown_for(s, sounds, sizeof sounds / sizeof *sounds);
-        if (sound)
-            buf_adds(out, sound);
-        else
-            span_put(s, out);
+        span_put(sound ? span_of(sound) : s, out);
     }
     if (sounding)
         buf_addc(out, '/');
@@ -221,11 +209,7 @@ int show_respell(const struct call *c, struct buf *out)
             joined = 0;
             continue;
         }
-        if (!s.n)
-            continue;
-        buf_adds(out, joined ? "-" : "");
-        span_put(s, out);
-        joined = 1;
+        joined |= show_after(joined ? "-" : "", s, out);
     }
     return joined;
 }

@@ -21,26 +21,15 @@ int show_val(const struct call *c, struct buf *out)
         show_grouped_span(c, call_at(c, 1), out);
     else
         span_put(call_at(c, 1), out);
-    if (call_at(c, 2).n && *call_at(c, 2).s == '(') {
-        span_put(call_at(c, 2), out);
-    } else if (call_at(c, 2).n) {
-        buf_adds(out, call_at(c, 3).n ? "+" : "±");
-        span_put(call_at(c, 2), out);
-        buf_adds(out, call_at(c, 3).n ? "−" : "");
-        span_put(call_at(c, 3), out);
-    }
+    int is_short = call_at(c, 2).n && *call_at(c, 2).s == '('; /* the last digits, in brackets */
+    if (show_after(is_short ? "" : call_at(c, 3).n ? "+" : "±", call_at(c, 2), out) && !is_short)
+        show_after("−", call_at(c, 3), out);
     if (e.n)
         buf_adds(out, call_at(c, 1).n ? "×10" : "10");
     figure_put_raised(out, e);
     span_put(call_any(c, "s"), out);
-    if (unit.n) {
-        buf_adds(out, span_in(unit, "%|°") ? "" : " ");
-        span_put(unit, out);
-    }
-    if (per.n) {
-        buf_addc(out, '/');
-        span_put(per, out);
-    }
+    show_after(span_in(unit, "%|°") ? "" : " ", unit, out);
+    show_after("/", per, out);
     return 1;
 }
 
@@ -68,12 +57,10 @@ int show_unit(const struct call *c, struct buf *out)
     show_grouped_span(c, call_at(c, 1), out);
     for (int i = 2; i <= c->a.count; i++) {
         struct span s = call_at(c, i);
-        if (i > 2 && is_exponent(s)) {
+        if (i > 2 && is_exponent(s))
             figure_put_raised(out, s);
-        } else if (s.n) {
-            buf_adds(out, span_is(s, "°") ? "" : " ");
-            span_put(s, out);
-        }
+        else
+            show_after(span_is(s, "°") ? "" : " ", s, out);
     }
     return 1;
 }

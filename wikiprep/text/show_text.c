@@ -10,10 +10,16 @@
 
 /* ---- simple renderers ---------------------------------------------------------------------- */
 
-int show_span(struct span s, struct buf *out)
+int show_after(const char *before, struct span s, struct buf *out)
 {
+    buf_adds(out, s.n ? before : "");
     span_put(s, out);
     return s.n > 0;
+}
+
+int show_span(struct span s, struct buf *out)
+{
+    return show_after("", s, out);
 }
 
 /* Shows the first argument that `keys` names, else the n-th argument. */
@@ -50,13 +56,8 @@ int show_line(const struct call *c, struct buf *out)
 int show_join(const struct call *c, const char *between, struct buf *out)
 {
     size_t begin = out->len;
-    for (int i = 1; i <= c->a.count; i++) {
-        if (!call_at(c, i).n)
-            continue;
-        if (out->len > begin)
-            buf_adds(out, between);
-        span_put(call_at(c, i), out);
-    }
+    for (int i = 1; i <= c->a.count; i++)
+        show_after(out->len > begin ? between : "", call_at(c, i), out);
     return out->len > begin;
 }
 
@@ -72,11 +73,10 @@ int show_list(const struct call *c, struct buf *out)
 
 int show_unichar(const struct call *c, struct buf *out)
 {
-    char hex[9] = "", *end;
+    char hex[9], *end;
     struct span s = call_at(c, 1);
-    if (!s.n || s.n >= sizeof hex)
+    if (!s.n || !span_copy(s, hex, sizeof hex))
         return 0;
-    memcpy(hex, s.s, s.n);
     unsigned long code = strtoul(hex, &end, 16);
     if (*end || code < 0x20 || (code >= 0xD800 && code < 0xE000) || code > 0x10FFFF)
         return 0;
@@ -86,10 +86,7 @@ int show_unichar(const struct call *c, struct buf *out)
         buf_addc(out, ' ');
         utf8_add(out, (unsigned)code);
     }
-    if (call_at(c, 2).n) {
-        buf_addc(out, ' ');
-        span_put(call_at(c, 2), out);
-    }
+    show_after(" ", call_at(c, 2), out);
     return 1;
 }
 
@@ -160,10 +157,9 @@ static int put_coordinates(const struct call *c, struct buf *out, double at[2])
 int show_coord(const struct call *c, struct buf *out)
 {
     struct span display = call_any(c, "display");
-    int is_inline = !display.n || memmem(display.s, display.n, "inline", 6) ||
-                    span_is(display, "it");
-    int is_title = display.n &&
-                   (memmem(display.s, display.n, "title", 5) || span_is(display, "it"));
+    int is_both = span_is(display, "it");
+    int is_inline = is_both || !display.n || memmem(display.s, display.n, "inline", 6);
+    int is_title = is_both || memmem(display.s, display.n, "title", 5);
     struct page_parts *parts = c->page->parts;
     size_t begin = out->len;
     double at[2];
@@ -204,13 +200,8 @@ int show_quote(const struct call *c, struct buf *out)
     buf_adds(out, c->page->markdown ? "\n\n\x1A" : "\n\n");
     span_put(said, out);
     const char *before = "\n\n— ";
-    for (size_t i = 0; i < sizeof by / sizeof *by; i++) {
-        if (!by[i].n)
-            continue;
-        buf_adds(out, before);
-        span_put(by[i], out);
-        before = ", ";
-    }
+    for (size_t i = 0; i < sizeof by / sizeof *by; i++)
+        before = show_after(before, by[i], out) ? ", " : before;
     buf_adds(out, c->page->markdown ? "\x1B\n\n" : "\n\n");
     return 1;
 }
