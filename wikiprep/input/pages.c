@@ -7,10 +7,11 @@
 
 enum { READ = 1 << 16, LINE_MAX_BYTES = 1 << 16 };
 
+enum { IN_INDEX = 1, IN_DUMP = 2 };
+
 /* The requested pages. Keys are ids, and titles with a colon before them. */
 struct pages {
-    struct nameset *keys;
-    char *found; /* per key: the page was found */
+    struct nameset *keys; /* the values are unsigned char: where the page was found */
     struct buf key;
 };
 
@@ -36,14 +37,13 @@ static int add_page(void *ctx, const char *name, size_t n)
 struct pages *pages_new(const struct opt_list *values)
 {
     struct pages *p = mem_zalloc(1, sizeof *p);
-    p->keys = nameset_new(0);
+    p->keys = nameset_new(1);
     buf_init(&p->key);
     for (size_t i = 0; i < values->count; i++)
         if (nameset_each(values->items[i], add_page, p) < 0) {
             pages_free(p);
             return NULL;
         }
-    p->found = mem_zalloc(nameset_count(p->keys) + 1, 1);
     return p;
 }
 
@@ -52,64 +52,60 @@ void pages_free(struct pages *p)
     if (!p)
         return;
     nameset_free(p->keys);
-    free(p->found);
     buf_release(&p->key);
     free(p);
 }
 
-/* Sets found[] to 1 for those of the page's id and title that are in p->keys. Returns 1 if one of
- * them is, else 0. `key` is working memory. */
-static int mark(const struct pages *p, char *found, struct buf *key, const char *id, size_t id_len,
-                const char *title, size_t title_len)
+/* Notes where a page is for its id and its title, if they are in p->keys. Returns 1 if one of them
+ * is, else 0. */
+static int mark(struct pages *p, unsigned char place, const char *id, size_t id_len,
+                const char *title)
 {
-    buf_clear(key);
-    buf_addc(key, ':');
-    buf_add(key, title, title_len);
-    long by_title = nameset_find(p->keys, key->data, key->len);
-    long by_id = nameset_find(p->keys, id, id_len);
-    if (by_title >= 0)
-        found[by_title] = 1;
-    if (by_id >= 0)
-        found[by_id] = 1;
-    return by_title >= 0 || by_id >= 0;
+    buf_setf(&p->key, ":%s", title);
+    unsigned char *by_title = nameset_get(p->keys, p->key.data, p->key.len);
+    unsigned char *by_id = nameset_get(p->keys, id, id_len);
+    if (by_title)
+        *by_title |= place;
+    if (by_id)
+        *by_id |= place;
+    return by_title || by_id;
 }
 
 int pages_take(struct pages *p, const char *id, const char *title)
 {
-    return mark(p, p->found, &p->key, id, strlen(id), title, strlen(title));
+    return mark(p, IN_DUMP, id, strlen(id), title);
 }
 
-static int check_found(const struct pages *p, const char *found, const char *where)
+static int check_found(const struct pages *p, unsigned char place, const char *where)
 {
     size_t count = nameset_count(p->keys), missing = 0;
     const char *first = NULL;
     for (size_t i = 0; i < count; i++) {
-        missing += !found[i];
-        if (!found[i] && !first)
-            first = nameset_at(p->keys, i);
+        if (*(const unsigned char *)nameset_value(p->keys, i) & place)
+            continue;
+        missing++;
+        first = first ? first : nameset_at(p->keys, i);
     }
     if (!missing)
         return 0;
     SCOPED(buf) more = BUF_INIT;
     if (missing > 1)
         buf_addf(&more, ", nor %zu others", missing - 1);
-    err_set("there is no page %s'%.200s'%s in '%s'", *first == ':' ? "" : "with the id ",
-            first + (*first == ':'), more.data, where);
-    return -1;
+    return err_set("there is no page %s'%.200s'%s in '%s'", *first == ':' ? "" : "with the id ",
+                   first + (*first == ':'), more.data, where);
 }
 
 int pages_check_found(const struct pages *p, const char *where)
 {
-    return check_found(p, p->found, where);
+    return check_found(p, IN_DUMP, where);
 }
 
 /* ---- the index ---------------------------------------------------------------------------- */
 
 struct index {
     const char *path;
-    const struct pages *pages;
-    char *found;
-    struct buf line, title, key;
+    struct pages *pages;
+    struct buf line, title;
     uint64_t lines, bytes; /* before the current line */
     uint64_t offset;       /* of the current line; never decreases */
     struct unpack_range *ranges;
@@ -153,7 +149,7 @@ static int take_line(struct index *x)
     x->offset = offset;
     buf_clear(&x->title);
     entity_decode(&x->title, title + 1, strlen(title + 1));
-    if (mark(x->pages, x->found, &x->key, id + 1, digits, x->title.data, x->title.len))
+    if (mark(x->pages, IN_INDEX, id + 1, digits, x->title.data))
         add_range(x, offset);
     return 0;
 }
@@ -193,25 +189,19 @@ static int read_index(struct index *x, struct unpack *in)
     return result;
 }
 
-int pages_locate(const struct pages *p, const char *index, const char *path,
-                 struct unpack_range **ranges, size_t *count)
+int pages_locate(struct pages *p, const char *index, const char *path, struct unpack_range **ranges,
+                 size_t *count)
 {
     uint64_t bytes;
     struct unpack *in = file_size(path, &bytes) < 0 ? NULL : unpack_open(index, 1);
     if (!in)
         return -1;
-    struct index x = { .path = index,
-                       .pages = p,
-                       .found = mem_zalloc(nameset_count(p->keys) + 1, 1),
-                       .line = BUF_INIT,
-                       .title = BUF_INIT,
-                       .key = BUF_INIT };
+    struct index x = { .path = index, .pages = p, .line = BUF_INIT, .title = BUF_INIT };
     int result = read_index(&x, in);
     if (!result)
-        result = check_found(p, x.found, index);
-    if (!result && x.open)
-        x.ranges[x.count - 1].end =
-            bytes; /* the last stream and the end of the dump, which follows it */
+        result = check_found(p, IN_INDEX, index);
+    if (!result && x.open) /* the last stream and the end of the dump, which follows it */
+        x.ranges[x.count - 1].end = bytes;
     for (size_t i = 0; i < x.count && !result; i++)
         if (x.ranges[i].begin >= bytes || x.ranges[i].end > bytes)
             result = err_set("'%s' is not the index of '%s', or the dump is cut short: "
@@ -219,10 +209,8 @@ int pages_locate(const struct pages *p, const char *index, const char *path,
                              " to %" PRIu64,
                              index, path, bytes, x.ranges[i].begin, x.ranges[i].end);
     unpack_close(in);
-    free(x.found);
     buf_release(&x.line);
     buf_release(&x.title);
-    buf_release(&x.key);
     *ranges = x.ranges;
     *count = x.count;
     if (result)

@@ -28,7 +28,6 @@ int pages_check_found(const struct pages *p, const char *where);
 
 /* Looks up the pages in the index file of the dump `path`; the index may be compressed. Sets
  * *ranges and *count to the byte ranges to read, for unpack_open_ranges; the caller frees *ranges.
- * Returns 0, or -1 with an error if the index lacks a page, is damaged, or belongs to another dump.
- */
-int pages_locate(const struct pages *p, const char *index, const char *path,
-                 struct unpack_range **ranges, size_t *count);
+ * Returns 0, or -1 with an error if the index lacks a page, is damaged or is of another dump. */
+int pages_locate(struct pages *p, const char *index, const char *path, struct unpack_range **ranges,
+                 size_t *count);
