@@ -16,6 +16,7 @@ enum { BLOCK = 1 << 16, TAR_BLOCK = 512, MAGIC_BYTES = 10 };
 /* A stage that bytes pass through, with those read ahead to recognise a format: [begin, end) are
  * not used yet. */
 struct stage {
+    struct unpack *of;
     unsigned char *bytes;
     size_t begin, end;
     int64_t (*read)(struct unpack *u, void *bytes, size_t n);
@@ -42,10 +43,11 @@ struct unpack {
 };
 
 /* Stores up to n bytes: those read ahead, or further ones. Returns their number, or -1. */
-static int64_t stage_pull(struct unpack *u, struct stage *a, void *bytes, size_t n)
+static int64_t stage_pull(void *stage, void *bytes, size_t n)
 {
+    struct stage *a = stage;
     if (a->begin == a->end)
-        return a->read(u, bytes, n);
+        return a->read(a->of, bytes, n);
     n = n < a->end - a->begin ? n : a->end - a->begin;
     memcpy(bytes, a->bytes + a->begin, n);
     a->begin += n;
@@ -53,11 +55,12 @@ static int64_t stage_pull(struct unpack *u, struct stage *a, void *bytes, size_t
 }
 
 /* The same, in the memory of the stage: sets *bytes to them. */
-static int64_t stage_give(struct unpack *u, struct stage *a, const void **bytes)
+static int64_t stage_give(void *stage, const void **bytes)
 {
+    struct stage *a = stage;
     *bytes = a->begin == a->end ? a->bytes : a->bytes + a->begin;
     if (a->begin == a->end)
-        return a->read(u, a->bytes, BLOCK);
+        return a->read(a->of, a->bytes, BLOCK);
     size_t n = a->end - a->begin;
     a->begin = a->end;
     return (int64_t)n;
@@ -75,9 +78,9 @@ static int64_t read_file(struct unpack *u, void *bytes, size_t n)
     return got;
 }
 
-static int64_t read_ranges(void *ctx, void *bytes, size_t n)
+static int64_t read_ranges(void *stage, void *bytes, size_t n)
 {
-    struct unpack *u = ctx;
+    struct unpack *u = ((struct stage *)stage)->of;
     while (u->range < u->range_count &&
            u->ranges[u->range].begin + u->at == u->ranges[u->range].end)
         u->range++, u->at = 0;
@@ -94,9 +97,9 @@ static int64_t read_ranges(void *ctx, void *bytes, size_t n)
 }
 
 /* Returns the offset in the file of byte `offset` of the concatenated ranges. */
-static uint64_t place_in_file(void *ctx, uint64_t offset)
+static uint64_t place_in_file(void *stage, uint64_t offset)
 {
-    const struct unpack *u = ctx;
+    const struct unpack *u = ((struct stage *)stage)->of;
     for (size_t i = 0; i < u->range_count; i++) {
         uint64_t n = u->ranges[i].end - u->ranges[i].begin;
         if (offset < n || i + 1 == u->range_count)
@@ -106,20 +109,11 @@ static uint64_t place_in_file(void *ctx, uint64_t offset)
     return offset;
 }
 
-static int64_t pull_packed(void *ctx, void *bytes, size_t n)
-{
-    return stage_pull(ctx, &((struct unpack *)ctx)->packed, bytes, n);
-}
-
-static int64_t give_packed(void *ctx, const void **bytes)
-{
-    return stage_give(ctx, &((struct unpack *)ctx)->packed, bytes);
-}
-
-static void open_bunzip(struct unpack *u, int64_t (*pull)(void *ctx, void *bytes, size_t n),
+static void open_bunzip(struct unpack *u, int64_t (*pull)(void *stage, void *bytes, size_t n),
                         int threads)
 {
-    u->bunzip = bunzip_new(&(struct bunzip_source){ u->name, pull, place_in_file, u }, threads);
+    const struct bunzip_source from = { u->name, pull, place_in_file, &u->packed };
+    u->bunzip = bunzip_new(&from, threads);
 }
 
 /* ---- inside of bzip2, gzip and zstd ---------------------------------------------------------- */
@@ -142,21 +136,16 @@ static int holds_tar(struct unpack *u)
     return a->end == TAR_BLOCK && !memcmp(a->bytes + 257, "ustar", 5);
 }
 
-static int64_t give_plain(void *ctx, const void **bytes)
-{
-    return stage_give(ctx, &((struct unpack *)ctx)->plain, bytes);
-}
-
 /* ---- libarchive ----------------------------------------------------------------------------- */
 
 /* Moves the read position, as lseek does. Reading a 7z archive needs it, because the list of its
  * files is at its end. Returns the new position, or -1 with errno set. */
-static int64_t seek_packed(void *ctx, int64_t offset, int whence)
+static int64_t seek_packed(void *stage, int64_t offset, int whence)
 {
-    struct unpack *u = ctx;
-    off_t at = lseek(u->fd, (off_t)offset, whence);
+    struct stage *packed = stage;
+    off_t at = lseek(packed->of->fd, (off_t)offset, whence);
     if (at >= 0)
-        u->packed.begin = u->packed.end;
+        packed->begin = packed->end;
     return at;
 }
 
@@ -166,8 +155,8 @@ static int open_archive(struct unpack *u)
     int seeks = !inside && lseek(u->fd, 0, SEEK_CUR) >= 0;
     if (!inside && !seeks && errno != ESPIPE)
         return err_set("cannot seek in '%s': %s", u->name, strerror(errno));
-    const struct archived_source from = { inside ? give_plain : give_packed,
-                                          seeks ? seek_packed : NULL, u };
+    const struct archived_source from = { stage_give, seeks ? seek_packed : NULL,
+                                          inside ? &u->plain : &u->packed };
     u->archive = archived_open(u->name, &from, ARCHIVED_ANY);
     return u->archive ? 0 : -1;
 }
@@ -185,10 +174,10 @@ static int recognise(struct unpack *u, int threads)
     u->is_xml = a->end > bom && a->bytes[bom] == '<';
     enum compression how = compress_recognise(a->bytes, a->end);
     if (bunzip_recognises(a->bytes, a->end))
-        open_bunzip(u, pull_packed, threads);
+        open_bunzip(u, stage_pull, threads);
     else if (how != COMPRESS_GZIP && how != COMPRESS_ZSTD)
         return open_archive(u);
-    else if (!(u->stream = compress_reader_new(how, give_packed, u)))
+    else if (!(u->stream = compress_reader_new(how, stage_give, &u->packed)))
         return -1;
     return holds_tar(u) ? open_archive(u) : 0;
 }
@@ -204,8 +193,8 @@ static struct unpack *open_file(const char *path)
     }
     struct unpack *u = mem_zalloc(1, sizeof *u);
     u->name = mem_strdup(is_stdin ? "<stdin>" : path);
-    u->packed = (struct stage){ mem_alloc(BLOCK), 0, 0, read_file };
-    u->plain = (struct stage){ mem_alloc(BLOCK), 0, 0, read_inside };
+    u->packed = (struct stage){ u, mem_alloc(BLOCK), 0, 0, read_file };
+    u->plain = (struct stage){ u, mem_alloc(BLOCK), 0, 0, read_inside };
     u->fd = is_stdin ? STDIN_FILENO : AGAIN(open(path, O_RDONLY | O_CLOEXEC));
     if (u->fd < 0) {
         err_set("cannot open '%s': %s", path, strerror(errno));
@@ -300,7 +289,7 @@ int unpack_start_part(struct unpack *u, uint64_t begin, uint64_t end, int thread
         return 0;
     u->ranges = &u->part;
     u->range_count = 1;
-    open_bunzip(u, pull_packed, threads);
+    open_bunzip(u, stage_pull, threads);
     bunzip_set_mark(u->bunzip, end - begin);
     if (begin)
         bunzip_start_at_block(u->bunzip);
@@ -332,7 +321,7 @@ void unpack_close(struct unpack *u)
 int64_t unpack_read(struct unpack *u, void *bytes, size_t n)
 {
     int64_t got = u->archive               ? archived_read(u->archive, bytes, n)
-                  : u->bunzip || u->stream ? stage_pull(u, &u->plain, bytes, n)
+                  : u->bunzip || u->stream ? stage_pull(&u->plain, bytes, n)
                                            : read_file(u, bytes, n);
     u->given += got > 0 ? (uint64_t)got : 0;
     if (u->ends_stepwise && u->stop == UINT64_MAX && u->got >= u->part.end)
