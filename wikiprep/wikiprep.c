@@ -194,13 +194,12 @@ static int next_dump(struct run *r)
         return 0;
     const char *path = r->in.paths[r->next_path++];
     const struct wikiprep *how = r->given;
+    if (how->part_count) {
+        int opened = open_part(r, path);
+        return opened ? opened : next_dump(r);
+    }
     if (!how->index_path) {
-        int threads = (int)tool_threads;
-        if (how->part_count) {
-            int opened = open_part(r, path);
-            return opened ? opened : next_dump(r);
-        }
-        set_dump(r, dump_open(path, how->max_page_bytes, threads));
+        set_dump(r, dump_open(path, how->max_page_bytes, (int)tool_threads));
         return r->dump ? 1 : -1;
     }
     struct unpack_range *ranges;
@@ -307,8 +306,8 @@ static int read_page(void *ctx, void *slot)
             continue;
         }
         if (!got) {
-            if ((got = next_dump(r)) < 0)
-                return -1;
+            if ((got = next_dump(r)) > 0)
+                continue;
             if (!got && r->wanted_pages)
                 return pages_check_found(r->wanted_pages, r->in.paths[r->in.count - 1]);
             if (!got)

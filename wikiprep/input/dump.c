@@ -469,6 +469,23 @@ static void add_html(struct dump *d, const char *s, size_t n)
     }
 }
 
+/* Moves the bytes [*used, len) of b to its beginning, and reads more bytes after them. Returns
+ * their number, 0 at the end, or -1 with an error. */
+static int64_t read_more(struct dump *d, struct buf *b, size_t *used)
+{
+    memmove(b->data, b->data + *used, b->len - *used);
+    buf_truncate(b, b->len - *used);
+    *used = 0;
+    buf_reserve(b, CHUNK);
+    int64_t n = read_input(d, b->data + b->len, CHUNK);
+    if (n <= 0)
+        return n;
+    b->len += (size_t)n;
+    b->data[b->len] = '\0';
+    d->counts.xml_bytes += (uint64_t)n;
+    return n;
+}
+
 /* Parses the next line of JSON, or the whole page of HTML, if its bytes are in the buffer; else
  * reads more bytes. */
 static void feed_html(struct dump *d)
@@ -481,21 +498,14 @@ static void feed_html(struct dump *d)
         add_html(d, s, (size_t)(lf - s));
         return;
     }
-    memmove(b->data, s, b->len - d->html_used);
-    buf_truncate(b, b->len - d->html_used);
-    d->html_used = 0;
-    d->html_seen = b->len;
-    buf_reserve(b, CHUNK);
-    int64_t n = read_input(d, b->data + b->len, CHUNK);
-    if (n > 0 && b->len > d->export.max_text + d->export.max_text / 2)
+    d->html_seen = b->len - d->html_used;
+    int64_t n = read_more(d, b, &d->html_used);
+    if (n > 0 && d->html_seen > d->export.max_text + d->export.max_text / 2)
         n = err_set("'%s': page %" PRIu64 " is far longer than --max-page", d->path, d->lines + 1);
     if (n < 0) {
         fail(d, 0);
         return;
     }
-    b->len += (size_t)n;
-    b->data[b->len] = '\0';
-    d->counts.xml_bytes += (uint64_t)n;
     d->ended = !n;
     if (!n && b->len)
         add_html(d, b->data, b->len);
@@ -577,17 +587,10 @@ static int skip_to_page(struct dump *d, int *has_end)
             d->used += at;
             return 1;
         }
-        size_t keep = n < tail ? n : tail;
-        memmove(rest->data, rest->data + rest->len - keep, keep);
-        buf_truncate(rest, keep);
-        d->used = 0;
-        buf_reserve(rest, CHUNK);
-        int64_t got = read_input(d, rest->data + keep, CHUNK);
+        d->used += n - (n < tail ? n : tail);
+        int64_t got = read_more(d, rest, &d->used);
         if (got <= 0)
             return (int)got;
-        rest->len += (size_t)got;
-        rest->data[rest->len] = '\0';
-        d->counts.xml_bytes += (uint64_t)got;
     }
 }
 
