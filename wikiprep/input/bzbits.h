@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "common/base/base.h"
+#include "common/base/le.h"
 
 /* Reader state. The next bits are the highest bits of `bits`; at least `held` of them are valid. */
 struct bzbits {
@@ -15,12 +15,7 @@ struct bzbits {
 
 static inline uint64_t bzbits_load(const uint8_t *p)
 {
-    uint64_t v;
-    memcpy(&v, p, sizeof v);
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    v = __builtin_bswap64(v);
-#endif
-    return v;
+    return __builtin_bswap64(le_u64(p));
 }
 
 /* Loads bytes until at least 56 bits are held. After the end of the bytes it supplies zeros, and

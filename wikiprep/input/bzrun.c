@@ -44,6 +44,14 @@ size_t bzrun_next(const uint8_t *bytes, size_t from, size_t count)
 static const uint32_t POLYNOMIAL = 0x04C11DB7;
 static uint32_t table[8][256];
 
+/* Returns the polynomial c times x^n, modulo that of the CRC. */
+static uint32_t times_x(uint32_t c, unsigned n)
+{
+    while (n--)
+        c = c << 1 ^ (c >> 31 ? POLYNOMIAL : 0);
+    return c;
+}
+
 static uint32_t by_table(uint32_t crc, const uint8_t *p, size_t n)
 {
     for (; n >= 8; n -= 8, p += 8) {
@@ -64,14 +72,6 @@ static uint32_t by_table(uint32_t crc, const uint8_t *p, size_t n)
  * bytes by x^512 or x^128, its two halves are multiplied by x^(64 + power) and x^power modulo the
  * CRC polynomial. */
 static uint64_t move_512[2], move_128[2];
-
-static uint64_t power_of_x(unsigned n)
-{
-    uint32_t c = 1;
-    while (n--)
-        c = c << 1 ^ (c >> 31 ? POLYNOMIAL : 0);
-    return c;
-}
 
 PCLMUL static __m128i turned(__m128i r)
 {
@@ -113,12 +113,8 @@ PCLMUL static uint32_t by_rows(uint32_t crc, const uint8_t *p, size_t n)
 /* Runs before main, so that threads find the tables complete. */
 __attribute__((constructor)) static void prepare(void)
 {
-    for (uint32_t i = 0; i < 256; i++) {
-        uint32_t c = i << 24;
-        for (int k = 0; k < 8; k++)
-            c = c << 1 ^ (c >> 31 ? POLYNOMIAL : 0);
-        table[0][i] = c;
-    }
+    for (uint32_t i = 0; i < 256; i++)
+        table[0][i] = times_x(i << 24, 8);
     for (int t = 1; t < 8; t++)
         for (int i = 0; i < 256; i++) {
             uint32_t c = table[t - 1][i];
@@ -126,8 +122,8 @@ __attribute__((constructor)) static void prepare(void)
         }
 #ifdef __x86_64__
     for (int high = 0; high < 2; high++) {
-        move_512[high] = power_of_x(512 + 64 * (unsigned)high);
-        move_128[high] = power_of_x(128 + 64 * (unsigned)high);
+        move_512[high] = times_x(1, 512 + 64 * (unsigned)high);
+        move_128[high] = times_x(1, 128 + 64 * (unsigned)high);
     }
 #endif
 }
