@@ -169,15 +169,13 @@ static enum extract_result extract_text(struct extract *x, const struct site *si
 static void put_document(struct extract *x, const struct site *site, const struct dump_page *p)
 {
     struct document *d = &x->document;
-    buf_clear(&d->id);
-    buf_clear(&d->url);
+    buf_set(&d->id, p->id.data, p->id.len);
+    buf_setf(&d->url, "%s?curid=%s", site->base, p->id.data);
     buf_clear(&d->title);
-    buf_add(&d->id, p->id.data, p->id.len);
     if (x->classic)
         classic_put_title(&d->title, p->title.data, p->title.len);
     else
         buf_add(&d->title, p->title.data, p->title.len);
-    buf_addf(&d->url, "%s?curid=%s", site->base, p->id.data);
     const struct page_json_source from = { d, p, x->categories.data, &x->parts };
     if (x->how->form == EXTRACT_JSON)
         page_json_put(&x->bytes, &x->how->layout, &from);

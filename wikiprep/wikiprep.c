@@ -309,10 +309,8 @@ static int read_page(void *ctx, void *slot)
             if ((got = next_dump(r)) > 0)
                 continue;
             if (!got && r->wanted_pages)
-                return pages_check_found(r->wanted_pages, r->in.paths[r->in.count - 1]);
-            if (!got)
-                return 0;
-            continue;
+                got = pages_check_found(r->wanted_pages, r->in.paths[r->in.count - 1]);
+            return got;
         }
         if ((!r->site || r->exports != dump_counts(r->dump)->exports) && add_site(r) < 0)
             return -1;

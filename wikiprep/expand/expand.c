@@ -23,7 +23,7 @@ static struct argument *find_argument(const struct frame *f, struct span name)
     if (!f->slots)
         return NULL;
     struct argument *a = f->slots[hash_bytes(name.s, name.n) & (f->slot_count - 1)];
-    while (a && (a->name.n != name.n || memcmp(a->name.s, name.s, name.n)))
+    while (a && !span_equal(a->name, name))
         a = a->next;
     return a;
 }
@@ -45,14 +45,19 @@ static void set_argument(struct expander *x, struct frame *f, struct span name,
     a->part = part;
 }
 
+static struct span source_of(const struct tree *t, const struct node *n)
+{
+    return span_between(t->source + n->begin, t->source + n->end);
+}
+
 struct span expand_nodes_value(struct expander *x, const struct frame *f, const struct tree *t,
                                uint32_t node)
 {
-    const struct node *only = node ? &t->nodes[node] : NULL;
-    if (!only)
+    if (!node)
         return (struct span){ "", 0 };
+    const struct node *only = &t->nodes[node];
     if (only->kind == NODE_TEXT && !only->next)
-        return (struct span){ t->source + only->begin, only->end - only->begin };
+        return source_of(t, only);
     size_t mark = x->out.len;
     expand_nodes(x, f, t, node);
     return expand_take(x, mark);
@@ -125,22 +130,18 @@ static void expand_parameter_node(struct expander *x, const struct frame *f, con
 static void expand_tag(struct expander *x, const struct frame *f, const struct tree *t,
                        const struct node *tag)
 {
-    const struct node *content = &t->nodes[tag->child];
-    struct span whole = { t->source + tag->begin, tag->end - tag->begin };
+    struct span whole = source_of(t, tag), content = source_of(t, &t->nodes[tag->child]);
     if (tag->flags & NODE_REFERENCE) {
         expand_hole(x);
     } else if (tag->flags & NODE_BOOK) {
-        enum { NAME_BYTES = sizeof "<pages" - 1 };
-        expand_book(
-            x, f, (struct span){ whole.s + NAME_BYTES, content->begin - tag->begin - NAME_BYTES });
-    } else if ((tag->flags & NODE_WIKITEXT) && content->end > content->begin && !x->is_spent) {
+        expand_book(x, f, span_between(whole.s + strlen("<pages"), content.s));
+    } else if ((tag->flags & NODE_WIKITEXT) && content.n && !x->is_spent) {
         SCOPED(tree) inner = { 0 };
         size_t mark = x->out.len;
-        preprocess(x->preprocessor, &inner, t->source + content->begin,
-                   content->end - content->begin, PREPROCESS_PAGE);
-        expand_put(x, (struct span){ whole.s, content->begin - tag->begin });
+        preprocess(x->preprocessor, &inner, content.s, content.n, PREPROCESS_PAGE);
+        expand_put(x, span_between(whole.s, content.s));
         expand_nodes(x, f, &inner, inner.nodes[0].child);
-        expand_put(x, (struct span){ t->source + content->end, tag->end - content->end });
+        expand_put(x, span_between(content.s + content.n, whole.s + whole.n));
         expand_keep_expanded(x, mark);
     } else {
         expand_keep(x, whole);
@@ -163,11 +164,10 @@ static int may_visit(struct expander *x)
 /* Writes a node of the page itself unexpanded: text, or any node when the work limit is used up. */
 static void leave_node(struct expander *x, const struct tree *t, const struct node *n)
 {
-    struct span whole = { t->source + n->begin, n->end - n->begin };
     if (n->kind == NODE_TEXT)
-        buf_add(&x->out, whole.s, whole.n);
+        span_put(source_of(t, n), &x->out);
     else
-        expand_keep(x, whole);
+        expand_keep(x, source_of(t, n));
 }
 
 void expand_nodes(struct expander *x, const struct frame *f, const struct tree *t, uint32_t node)
@@ -182,9 +182,7 @@ void expand_nodes(struct expander *x, const struct frame *f, const struct tree *
             continue;
         }
         switch ((enum node_kind)n->kind) {
-        case NODE_TEXT:
-            expand_put(x, (struct span){ t->source + n->begin, n->end - n->begin });
-            break;
+        case NODE_TEXT: expand_put(x, source_of(t, n)); break;
         case NODE_CALL: expand_call(x, f, t, n); break;
         case NODE_PARAMETER: expand_parameter_node(x, f, t, n); break;
         case NODE_TAG: expand_tag(x, f, t, n); break;
@@ -225,9 +223,8 @@ int expand_text(struct expander *x, const struct template_page *page, const char
     x->included = x->script_errors = 0;
     x->is_spent = 0;
     size_t len = strlen(page->title);
-    if (!title_read(&x->title, x->site, page->title, len, 0)) {
+    if (!title_read(&x->title, x->site, page->title, len, 0))
         buf_set(&x->title.text, page->title, len);
-    }
     preprocess(x->preprocessor, &x->tree, text, n, PREPROCESS_PAGE);
     x->is_cut = x->tree.is_cut;
     x->depth = -1; /* expand_nodes counts the page itself, too; its depth is 0 */

@@ -80,16 +80,11 @@ static enum template_choice choose(const struct expander *x, struct span name)
     return x->options.choose ? x->options.choose(x->options.ctx, name) : TEMPLATE_EXPANDED;
 }
 
-static struct span page_name(const struct library_page *page)
-{
-    return (struct span){ page->title, strlen(page->title) };
-}
-
 int expand_is_rendered(const struct expander *x, const struct library_page *page, struct span *name)
 {
     static const char link[] = "[[en:Template:";
     enum { SEARCHED = 2000 }; /* bytes at the page's end; keeps the time linear */
-    *name = page_name(page);
+    *name = span_of(page->title);
     if (choose(x, *name) > TEMPLATE_GUESSED)
         return 1;
     const char *end = page->text + page->n;
@@ -99,7 +94,7 @@ int expand_is_rendered(const struct expander *x, const struct library_page *page
         return 0;
     s += sizeof link - 1;
     const char *close = memchr(s, ']', (size_t)(end - s));
-    *name = (struct span){ s, close ? (size_t)(close - s) : 0 };
+    *name = span_between(s, close ? close : s);
     return name->n && choose(x, *name) > TEMPLATE_GUESSED;
 }
 
@@ -118,11 +113,11 @@ void expand_fail(struct expander *x, const struct frame *f)
 {
     if (expand_give_up(x, f))
         return;
-    if (!f->page || choose(x, page_name(f->page)) == TEMPLATE_EXPANDED) {
+    if (!f->page || choose(x, span_of(f->page->title)) == TEMPLATE_EXPANDED) {
         expand_hole(x);
     } else {
         x->failed = f;
-        x->failed_name = page_name(f->page);
+        x->failed_name = span_of(f->page->title);
     }
 }
 
@@ -199,7 +194,7 @@ static void put_loop_error(struct expander *x, const struct library_page *page)
         expand_puts(x, "loop detected: [[");
         buf_adds(&x->out, dump_namespace_name(x->site, page->ns));
         expand_puts(x, page->ns ? ":" : "");
-        expand_put(x, page_name(page));
+        expand_put(x, span_of(page->title));
         expand_puts(x, "]]");
     } else {
         buf_addf(&x->out, "recursion depth limit exceeded (%d)", DEPTH_MAX);
@@ -329,25 +324,23 @@ static void call_template(struct expander *x, const struct frame *f, const struc
     name = absolute(x, name);
     int readable = title_read(title, x->site, name.s, name.n, LIBRARY_TEMPLATES) && title->text.len;
     enum template_choice choice = readable && title->ns == LIBRARY_TEMPLATES
-                                      ? choose(x,
-                                               (struct span){ title->text.data, title->text.len })
+                                      ? choose(x, span_of_buf(&title->text))
                                       : TEMPLATE_EXPANDED;
     struct library_page *page = readable && choice != TEMPLATE_RENDERED
                                     ? library_find(x->library, title)
                                     : NULL;
-    if (page && choice <= TEMPLATE_GUESSED && choose(x, page_name(page)) == TEMPLATE_RENDERED) {
-        expand_leave(x, f, t, page_name(page), first, NULL);
+    if (page && choice <= TEMPLATE_GUESSED &&
+        choose(x, span_of(page->title)) == TEMPLATE_RENDERED) {
+        expand_leave(x, f, t, span_of(page->title), first, NULL);
     } else if (page) {
         expand_included(x, f, t, first, page);
     } else if (choice > TEMPLATE_GUESSED) {
-        struct span known = { title->text.data, title->text.len };
-        expand_leave(x, f, t, expand_copy(x, known), first, NULL);
+        expand_leave(x, f, t, expand_copy(x, span_of_buf(&title->text)), first, NULL);
     } else if (readable && title->ns != LIBRARY_TEMPLATES) { /* the library may lack it */
         expand_fail(x, f);
     } else if (readable && !expand_give_up(x, f)) {
-        struct span known = { title->text.data, title->text.len };
         if (choice == TEMPLATE_GUESSED)
-            expand_leave(x, f, t, expand_copy(x, known), first, NULL);
+            expand_leave(x, f, t, expand_copy(x, span_of_buf(&title->text)), first, NULL);
         else
             put_missing(x, title);
     } else if (!readable) { /* not a valid call */

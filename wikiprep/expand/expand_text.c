@@ -139,7 +139,7 @@ int expand_put_back(const struct expander *x, struct span s, size_t room, struct
         if (out->len + plain + shown.n > room)
             return 0;
         buf_add(out, s.s, plain);
-        buf_add(out, shown.s, shown.n);
+        span_put(shown, out);
         plain += !at ? 0 : kept ? MARK_BYTES : 1;
         s.s += plain, s.n -= plain;
     }
@@ -152,7 +152,7 @@ void expand_keep_expanded(struct expander *x, size_t mark)
     SCOPED(buf) whole = BUF_INIT;
     if (!expand_put_back(x, s, WORK_MAX - x->work, &whole))
         expand_stop(x);
-    s = expand_copy(x, (struct span){ whole.data, whole.len });
+    s = expand_copy(x, span_of_buf(&whole));
     buf_truncate(&x->out, mark);
     expand_keep(x, s);
 }

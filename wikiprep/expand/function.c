@@ -98,7 +98,7 @@ static void put_count(struct expander *x, uint64_t n)
 {
     struct number_style style = number_style(x->site->lang.data);
     SCOPED(buf) b = buf_format("%llu", (unsigned long long)n);
-    number_format((struct span){ b.data, b.len }, &style, &x->out);
+    number_format(span_of_buf(&b), &style, &x->out);
 }
 
 static void put_server(struct expander *x, int with_scheme)

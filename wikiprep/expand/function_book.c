@@ -17,7 +17,7 @@ static const char *find_edge(const char *s, const char *end, const char *edge, s
         const char *close = tag_end(s + sizeof tag - 1, end);
         struct span value = tag_attribute(s + sizeof tag - 2, close, edge);
         *after = close < end ? close + 1 : end;
-        if (value.n == name.n && !memcmp(value.s, name.s, name.n))
+        if (span_equal(value, name))
             return s;
     }
     return NULL;

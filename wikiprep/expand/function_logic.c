@@ -19,7 +19,7 @@ static struct span decoded(struct expander *x, struct span s)
         return s;
     SCOPED(buf) b = BUF_INIT;
     entity_decode(&b, s.s, s.n);
-    return span_trim_space(expand_copy(x, (struct span){ b.data, b.len }));
+    return span_trim_space(expand_copy(x, span_of_buf(&b)));
 }
 
 void function_ifeq(struct expander *x, struct function_call *c)

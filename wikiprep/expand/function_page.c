@@ -31,7 +31,7 @@ static struct span base(struct span text)
 
 static void add_part(struct buf *out, const struct dump_site *site, const struct title *t, int part)
 {
-    struct span text = { t->text.data, t->text.len };
+    struct span text = span_of_buf(&t->text);
     struct span tops = title_has_subpages(t->ns) ? base(text) : text;
     const char *slash = title_has_subpages(t->ns) ? memchr(text.s, '/', text.n) : NULL;
     switch (part) {
@@ -75,15 +75,14 @@ static int is_scheme(struct span s, size_t i)
  * of a line. */
 static int is_markup(struct span s, size_t i, int line)
 {
-    const char *at = s.s + i;
-    size_t left = s.n - i;
+    const char *at = s.s + i, *end = s.s + s.n;
     if (strchr("\"&'<=>[]{|};", *at))
         return 1;
-    if (line && (strchr("#*: \n\t", *at) || (left >= 4 && !memcmp(at, "----", 4))))
+    if (line && (strchr("#*: \n\t", *at) || span_begins(at, end, "----")))
         return 1;
     if (*at == '_')
         return i && at[-1] == '_';
-    return *at == ':' && ((left >= 3 && at[1] == '/' && at[2] == '/') || is_scheme(s, i));
+    return span_begins(at, end, "://") || (*at == ':' && is_scheme(s, i));
 }
 
 void function_put_escaped(struct expander *x, struct span s)
@@ -105,7 +104,7 @@ void function_put_title(struct expander *x, const struct title *t, int part)
 {
     SCOPED(buf) b = BUF_INIT;
     add_part(&b, x->site, t, part & ~TITLE_ENCODED);
-    struct span s = { b.data, b.len };
+    struct span s = span_of_buf(&b);
     if (part & TITLE_ENCODED) {
         size_t mark = x->out.len;
         function_put_encoded(x, s, URL_WIKI);
@@ -145,7 +144,7 @@ void function_ns(struct expander *x, struct function_call *c)
 /* Returns the URL of the wiki's pages without the title: "https://en.wikipedia.org/wiki/". */
 static struct span page_base(const struct expander *x)
 {
-    struct span s = { x->site->base.data, x->site->base.len };
+    struct span s = span_of_buf(&x->site->base);
     const char *slash = memrchr(s.s, '/', s.n);
     return (struct span){ s.s, slash ? (size_t)(slash + 1 - s.s) : 0 };
 }
@@ -175,7 +174,7 @@ static void put_url_title(struct expander *x, const struct title *t)
 {
     SCOPED(buf) b = BUF_INIT;
     add_part(&b, x->site, t, TITLE_FULL);
-    function_put_encoded(x, (struct span){ b.data, b.len }, URL_WIKI);
+    function_put_encoded(x, span_of_buf(&b), URL_WIKI);
 }
 
 /* Appends the URL of the page t, with `query` unless that is empty. `which`: URL_LOCAL without
@@ -272,19 +271,18 @@ void function_rel2abs(struct expander *x, struct function_call *c)
         to.n--;
     if (!from.n) {
         title_put(x->site, &x->title, &path);
-        from = expand_copy(x, (struct span){ path.data, path.len });
+        from = expand_copy(x, span_of_buf(&path));
         buf_clear(&path);
         x->special++;
     }
-    int relative = !to.n || *to.s == '/' || (to.n > 1 && !memcmp(to.s, "./", 2)) ||
-                   (to.n > 2 && !memcmp(to.s, "../", 3)) || span_is(to, "..") || span_is(to, ".");
+    int relative = !to.n || *to.s == '/' || bytes_begin(to.s, to.n, "./") ||
+                   bytes_begin(to.s, to.n, "../") || span_is(to, "..") || span_is(to, ".");
     if (relative)
         span_put(from, &path);
     buf_addc(&path, '/');
     span_put(to, &path);
     for (const char *s = path.data, *end = s + path.len; s < end;) {
-        size_t n = strcspn(s, "/");
-        struct span part = { s, n };
+        struct span part = { s, strcspn(s, "/") };
         if (span_is(part, "..")) {
             if (x->out.len == begin) {
                 put_depth_error(x, &path);
@@ -292,12 +290,12 @@ void function_rel2abs(struct expander *x, struct function_call *c)
             }
             const char *slash = memrchr(x->out.data + begin, '/', x->out.len - begin);
             buf_truncate(&x->out, slash ? (size_t)(slash - x->out.data) : begin);
-        } else if (n && !span_is(part, ".")) {
+        } else if (part.n && !span_is(part, ".")) {
             if (x->out.len > begin)
                 buf_addc(&x->out, '/');
             expand_put(x, part);
         }
-        s += n + 1;
+        s += part.n + 1;
     }
 }
 
@@ -330,8 +328,6 @@ void function_language(struct expander *x, struct function_call *c)
  * capitals: pt-BR. Some codes of wikis are other codes there. */
 void function_bcp47(struct expander *x, struct function_call *c)
 {
-    enum { CODE_MAX = 12 };
-    char key[CODE_MAX + 1];
     struct span code = code_of(x, c), part;
     const char *other = knowledge_find_code("web-codes", "", "", code);
     if (other) {

@@ -94,8 +94,8 @@ void function_plural(struct expander *x, struct function_call *c)
     struct number_style style = number_style(x->site->lang.data);
     SCOPED(buf) plain = BUF_INIT;
     number_unformat(c->first, &style, &plain);
-    if (!number_read((struct span){ plain.data, plain.len }, &n))
-        n.value = (double)number_integer((struct span){ plain.data, plain.len });
+    if (!number_read(span_of_buf(&plain), &n))
+        n.value = (double)number_integer(span_of_buf(&plain));
     enum { FORMS_MAX = 64 };
     struct span forms[FORMS_MAX];
     int count = 0;
@@ -106,9 +106,8 @@ void function_plural(struct expander *x, struct function_call *c)
             forms[count++] = form;
             continue;
         }
-        struct span key = { form.s, (size_t)(equals - form.s) };
-        if (key.n == c->first.n && !memcmp(key.s, c->first.s, key.n)) {
-            expand_put(x, (struct span){ equals + 1, form.n - key.n - 1 });
+        if (span_equal(span_between(form.s, equals), c->first)) {
+            expand_put(x, span_between(equals + 1, form.s + form.n));
             return;
         }
     }
@@ -136,8 +135,8 @@ void function_grammar(struct expander *x, struct function_call *c)
 static void put_attribute(struct buf *out, struct span s)
 {
     const char *equals = memchr(s.s, '=', s.n);
-    struct span name = span_trim_space((struct span){ s.s, (size_t)(equals - s.s) });
-    struct span v = span_trim_space((struct span){ equals + 1, s.n - (size_t)(equals + 1 - s.s) });
+    struct span name = span_trim_space(span_between(s.s, equals));
+    struct span v = span_trim_space(span_between(equals + 1, s.s + s.n));
     if (v.n > 1 && strchr("\"'", *v.s) && v.s[v.n - 1] == *v.s)
         v.s++, v.n -= 2;
     buf_addc(out, ' ');
@@ -155,11 +154,9 @@ void function_tag(struct expander *x, struct function_call *c)
         expand_hole(x);
         return;
     }
-    struct span content = { "", 0 };
-    if (c->count > 1)
-        content = expand_part_value(x, c, 1);
+    struct span content = c->count > 1 ? expand_part_value(x, c, 1) : (struct span){ "", 0 };
     letter_case_put(&b, c->first.s, c->first.n, letter_case_lower);
-    struct span name = expand_copy(x, (struct span){ b.data, b.len });
+    struct span name = expand_copy(x, span_of_buf(&b));
     buf_setf(&b, "<%.*s", (int)name.n, name.s);
     for (int i = 2; i < c->count; i++) {
         struct span attribute = expand_value(x, c, i);
@@ -178,7 +175,7 @@ void function_tag(struct expander *x, struct function_call *c)
         buf_adds(&b, "/>");
     }
     size_t mark = x->out.len;
-    expand_put(x, (struct span){ b.data, b.len });
+    expand_put(x, span_of_buf(&b));
     expand_keep_expanded(x, mark);
 }
 
@@ -374,15 +371,15 @@ static size_t link_label(struct span s, struct span *label)
                             ? memchr(gap, ']', (size_t)(s.s + s.n - gap))
                             : NULL;
     if (close) {
-        *label = (struct span){ gap + 1, (size_t)(close - gap - 1) };
+        *label = span_between(gap + 1, close);
         return (size_t)(close + 1 - s.s);
     }
-    const char *end = s.n > 4 && !memcmp(s.s, "[[", 2) ? memmem(s.s, s.n, "]]", 2) : NULL;
+    const char *end = s.n > 4 && bytes_begin(s.s, s.n, "[[") ? memmem(s.s, s.n, "]]", 2) : NULL;
     if (!end)
         return 0;
     const char *bar = memchr(s.s, '|', (size_t)(end - s.s));
     const char *from = bar ? bar + 1 : s.s + 2 + (s.s[2] == ':');
-    *label = (struct span){ from, (size_t)(end - from) };
+    *label = span_between(from, end);
     return (size_t)(end + 2 - s.s);
 }
 
@@ -428,9 +425,8 @@ void function_anchorencode(struct expander *x, struct function_call *c)
         n = 1;
         if (tag_end) {
             n = (size_t)(tag_end + 1 - s.s);
-        } else if (s.n > 1 && !memcmp(s.s, "''", 2)) {
-            while (n < s.n && s.s[n] == '\'')
-                n++;
+        } else if (bytes_begin(s.s, s.n, "''")) {
+            n = (size_t)(span_past(s.s, s.s + s.n, "'") - s.s);
         } else if (strchr(" \t\n_", *s.s)) {
             if (anchor.len && anchor.data[anchor.len - 1] != '_')
                 buf_addc(&anchor, '_');

@@ -54,10 +54,8 @@ static struct title own_title(const struct library *l, const struct dump_page *p
     const char *s = p->title.data;
     const char *colon = p->ns ? strchr(s, ':') : NULL;
     s = colon ? colon + 1 : s;
-    if (!title_read(&t, &l->facts.site, s, strlen(s), p->ns) || t.ns != p->ns) {
-        buf_clear(&t.text); /* "Template:Wikipedia:x" */
-        buf_adds(&t.text, s);
-    }
+    if (!title_read(&t, &l->facts.site, s, strlen(s), p->ns) || t.ns != p->ns)
+        buf_set(&t.text, s, strlen(s)); /* "Template:Wikipedia:x" */
     t.ns = p->ns;
     return t;
 }
@@ -93,9 +91,8 @@ static int is_kept(struct library *l, const struct dump_page *p)
 
 static void take_date(struct library *l, const struct buf *date)
 {
-    if (strcmp(date->data, l->facts.date.data) <= 0)
-        return;
-    buf_set(&l->facts.date, date->data, date->len);
+    if (strcmp(date->data, l->facts.date.data) > 0)
+        buf_set(&l->facts.date, date->data, date->len);
 }
 
 static int add_page(struct library *l, const struct dump_page *p)
@@ -200,10 +197,8 @@ static int take_site(struct reading *r)
     struct dump_site *site = &r->l->facts.site;
     r->has_site = 1;
     dump_site_copy(site, dump_site(r->dump));
-    if (r->language) {
-        buf_clear(&site->lang);
-        buf_adds(&site->lang, r->language);
-    }
+    if (r->language)
+        buf_setf(&site->lang, "%s", r->language);
     return r->save ? save_begin(r->save, site) : 0;
 }
 

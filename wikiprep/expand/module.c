@@ -9,11 +9,6 @@
 #include "wikiprep/values/knowledge.h"
 #include "wikiprep/values/number.h"
 
-/*
- * This program does not run Lua. These few modules are simple and are used by most templates, so
- * they are reimplemented here.
- */
-
 /* One call {{#invoke:module|function|…}}. */
 struct module_call {
     struct expander *x;
@@ -379,8 +374,7 @@ static const char *shown_by(struct span name, struct span function)
     buf_add(&key, function.s, function.n);
     const char *shown = knowledge_find("modules", "", key.data);
     buf_truncate(&key, n);
-    shown = shown ? shown : knowledge_find("modules", "", key.data);
-    return shown;
+    return shown ? shown : knowledge_find("modules", "", key.data);
 }
 
 /* Replaces the call of a module that is not run with the call of a template that shows the same.
@@ -398,8 +392,7 @@ static int leave_module(struct module_call *m, const struct function_call *c, st
     buf_add(&template, shown, before);
     if (shown[before] && own(m, span_of("code"), &code)) /* lang-* */
         span_put(expand_without_marks(m->x, code), &template);
-    expand_leave(m->x, c->frame, c->tree, (struct span){ template.data, template.len },
-                 m->own.first, c->frame);
+    expand_leave(m->x, c->frame, c->tree, span_of_buf(&template), m->own.first, c->frame);
     return 1;
 }
 
@@ -426,9 +419,7 @@ void function_invoke(struct expander *x, struct function_call *c)
             return;
     }
     buf_truncate(&x->out, mark);
-    if (x->failed)
-        return;
-    if (leave_module(&m, c, name))
+    if (x->failed || leave_module(&m, c, name))
         return;
     if (is_there || expand_find_page(x, name, LIBRARY_MODULES))
         expand_fail(x, c->frame);

@@ -87,11 +87,10 @@ static void push_part(struct preprocessor *p, size_t pipe)
 static uint32_t new_node(struct preprocessor *p, enum node_kind kind, size_t begin, size_t end)
 {
     struct tree *t = p->tree;
-    mem_grow(t->nodes, t->cap, t->count + 1);
-    t->nodes[t->count] = (struct node){ .kind = (uint8_t)kind,
-                                        .begin = (uint32_t)begin,
-                                        .end = (uint32_t)end };
-    return (uint32_t)t->count++;
+    mem_next(t->nodes, t->count, t->cap) = (struct node){ .kind = (uint8_t)kind,
+                                                          .begin = (uint32_t)begin,
+                                                          .end = (uint32_t)end };
+    return (uint32_t)t->count - 1;
 }
 
 static void append_list(struct preprocessor *p, struct part *to, uint32_t head, uint32_t tail)
@@ -230,7 +229,7 @@ static void on_comment(struct preprocessor *p)
     int may_have_line = begin && s[begin - 1] == '\n';
     while (may_have_line) {
         line = (size_t)(span_past(s + line, s + p->n, " \t") - s);
-        if (line + 4 > p->n || memcmp(s + line, "<!--", 4))
+        if (!span_begins(s + line, s + p->n, "<!--"))
             break;
         line = comment_end(p, line);
     }
@@ -299,12 +298,10 @@ static void on_angle(struct preprocessor *p)
 {
     size_t left = p->n - p->i;
     int tag, closing = left > 1 && p->s[p->i + 1] == '/';
-    static const char only_end[] = "</onlyinclude>";
     int included = p->mode == PREPROCESS_INCLUDED;
-    if (left >= 4 && !memcmp(p->s + p->i, "<!--", 4)) {
+    if (bytes_begin(p->s + p->i, left, "<!--")) {
         on_comment(p);
-    } else if (included && p->find_only >= 0 && left >= sizeof only_end - 1 &&
-               !memcmp(p->s + p->i, only_end, sizeof only_end - 1)) {
+    } else if (included && p->find_only >= 0 && bytes_begin(p->s + p->i, left, "</onlyinclude>")) {
         p->find_only = 1;
     } else if (left > 1 + (size_t)closing && (tag = find_tag(p, p->i + 1 + (size_t)closing)) >= 0 &&
                !(included && tag == TAG_ONLYINCLUDE)) {

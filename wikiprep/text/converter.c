@@ -233,7 +233,7 @@ void converter_rule(struct converter *c, struct span inner, int nested, struct b
     for (size_t i = 0; i < inner.n; i++)
         if (inner.s[i] != MARKUP_FIXED)
             buf_addc(&c->inner, inner.s[i]);
-    struct span rules = { c->inner.data, c->inner.len };
+    struct span rules = span_of_buf(&c->inner);
     c->item_count = 0;
     memset(c->both, 0, sizeof c->both);
     if (!(flags & (RAW | NAME)))
@@ -247,7 +247,7 @@ void converter_rule(struct converter *c, struct span inner, int nested, struct b
         put_description(c, &c->work);
     put_fixed(c,
               flags & RAW       ? rules
-              : !(flags & SHOW) ? (struct span){ c->work.data, c->work.len }
+              : !(flags & SHOW) ? span_of_buf(&c->work)
               : c->item_count   ? shown(c)
                                 : rules,
               out);

@@ -198,8 +198,7 @@ static void end_link(struct html *h, struct element *e)
                      : wants(h, PART_EXTERNAL_LINKS) ? part(h, PART_EXTERNAL_LINKS)
                                                      : NULL;
     if (to && (!h->hidden || e->hides))
-        structure_pair(to, "target", (struct span){ e->target.data, e->target.len }, "label",
-                       label);
+        structure_pair(to, "target", span_of_buf(&e->target), "label", label);
     buf_release(&e->target);
 }
 
@@ -277,7 +276,7 @@ static void put_variant(struct html *h, const char *data, int is_hidden)
     if (h->hidden || memchr(w->data, '<', w->len))
         return;
     if (converter_reads(converter))
-        converter_rule(converter, (struct span){ w->data, w->len }, 0, h->out);
+        converter_rule(converter, span_of_buf(w), 0, h->out);
     else
         put_text(h, w->data + skip, js_get(root, "disabled") ? w->len - skip : 0);
 }
@@ -428,8 +427,8 @@ static void on_name(struct html *h, const char *name, enum element_kind is,
                     const struct attributes *a)
 {
     const struct wikitext_options *how = h->options.common;
-    e->kind = is;
     struct element *e = top(h);
+    e->kind = is;
     switch (is) {
     case ANCHOR: on_link(h, a); break;
     case LINE_BREAK: put_mark(h, MARKUP_BREAK); break;
@@ -529,8 +528,7 @@ static void end_capture(struct html *h, struct element *e)
             structure_coordinates(part(h, PART_COORDINATES), at);
     } else if (e->kind == REFERENCE) {
         h->in_reference = 0;
-        h->options.on_reference(h->options.ctx, (struct span){ e->target.data, e->target.len },
-                                text, h->links.data);
+        h->options.on_reference(h->options.ctx, span_of_buf(&e->target), text, h->links.data);
     } else if (e->kind == PRE_BLOCK) {
         h->in_pre--;
         buf_add(&h->codes, e->target.data, strcspn(e->target.data, " "));

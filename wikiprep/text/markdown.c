@@ -78,7 +78,7 @@ static const char *put_marked(struct markdown *m, const char *s, const char *end
     } else if (*s == MARKUP_CODE) {
         put_code(m, s + 1, close);
     } else {
-        struct span formula = span_trim((struct span){ s + 1, (size_t)(close - s - 1) });
+        struct span formula = span_trim(span_between(s + 1, close));
         size_t slashes = 0; /* an odd number would escape the dollar after them: "\ " is a space */
         while (slashes < formula.n && formula.s[formula.n - 1 - slashes] == '\\')
             slashes++;

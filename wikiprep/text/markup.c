@@ -67,9 +67,8 @@ static const char *on_pipe(struct markup *m, const char *s)
         markup_link_pipe(m, s);
         return s + 1;
     }
-    if (m->options->render && markup_top_is(m, BRACES)) {
+    if (m->options->render && markup_top_is(m, BRACES))
         mem_next(m->pipes, m->pipe_count, m->pipes_cap) = m->out->len;
-    }
     int is_text = markup_in_label(m) || (markup_top_is(m, URL) && m->depth == 1 && s[-1] == ' ');
     markup_put(m, is_text ? MARKUP_PIPE : '|');
     return s + 1;
@@ -81,8 +80,8 @@ static const char *on_pipe(struct markup *m, const char *s)
  * closed. */
 static void cut_line(struct buf *out, size_t from)
 {
-    const char *lf = memchr(out->data + from, '\n', out->len - from);
-    markup_cut(out, from, lf ? (size_t)(lf - out->data) : out->len);
+    const char *lf = span_until(out->data + from, out->data + out->len, '\n');
+    markup_cut(out, from, (size_t)(lf - out->data));
 }
 
 /* Closes frames at the end of a line; `next` is the start of the next line. External links and the
@@ -193,10 +192,7 @@ static void finish(struct markup *m)
             continue;
         memmove(out->data + kept, out->data + next, f->out - next);
         kept += f->out - next;
-        const char *from = out->data + f->out;
-        const char *end = memchr(from, '\n', out->len - f->out);
-        if (!end)
-            end = out->data + out->len;
+        const char *from = out->data + f->out, *end = span_until(from, out->data + out->len, '\n');
         const char *brace = is_file ? NULL : memchr(from, '}', (size_t)(end - from));
         next = (size_t)((brace ? brace + 1 : end) - out->data);
     }
@@ -237,10 +233,10 @@ void markup_strip(struct markup *m, const char *text, size_t n, struct buf *out)
     m->in_lead = n > 0 && *text != '=';
     buf_clear(&m->targets);
     buf_clear(&m->codes);
+    buf_clear(out);
     memset(m->unclosed, 0, markup_tag_count() * sizeof *m->unclosed);
     if (m->options->categories)
         buf_clear(m->options->categories);
-    buf_clear(out);
     buf_reserve(out, n);
     for (const char *s = text; s < m->end;) {
         const char *plain = s;

@@ -68,8 +68,7 @@ static void put_rendered(struct markup *m)
     while (converter_reads(m->options->converter) && (open = bytes_find(s, end, "-{", 2)) &&
            (close = bytes_find(open, end, "}-", 2))) {
         buf_add(m->out, s, (size_t)(open - s));
-        converter_rule(m->options->converter, (struct span){ open + 2, (size_t)(close - open) - 2 },
-                       0, m->out);
+        converter_rule(m->options->converter, span_between(open + 2, close), 0, m->out);
         s = close + 2;
     }
     buf_add(m->out, s, (size_t)(end - s));
@@ -142,9 +141,7 @@ static size_t close_braces(struct markup *m, size_t closing)
 
 const char *markup_on_open_brace(struct markup *m, const char *s)
 {
-    size_t n = 1;
-    while (s + n < m->end && s[n] == '{')
-        n++;
+    size_t n = (size_t)(span_past(s, m->end, "{") - s);
     if (n >= 2) {
         markup_push(m, BRACES)->count = n;
     } else if (s > m->text && s[-1] == '-' && m->out->len && m->out->data[m->out->len - 1] == '-' &&
@@ -160,10 +157,8 @@ const char *markup_on_open_brace(struct markup *m, const char *s)
 
 const char *markup_on_close_brace(struct markup *m, const char *s)
 {
-    size_t n = 1;
-    while (s + n < m->end && s[n] == '}')
-        n++;
-    const char *after = s + n;
+    const char *after = span_past(s, m->end, "}");
+    size_t n = (size_t)(after - s);
     if (markup_top_is(m, VARIANT) && after < m->end && *after == '-') {
         close_variant(m);
         return after + 1;

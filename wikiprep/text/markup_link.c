@@ -184,14 +184,13 @@ static int is_title(const struct markup *m, const struct element *f)
     size_t length = (size_t)(end - s);
     if (!memchr(s, '/', length) && !memchr(s, '~', length) && !memchr(s, '\xEF', length))
         return 1; /* the usual case */
-    while (end - s > 2 && !memcmp(s, "../", 3))
+    while (span_begins(s, end, "../"))
         s += 3;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         if (bytes_find(s, end, bad[i], strlen(bad[i])))
             return 0;
     size_t n = (size_t)(end - s);
-    return !(n > 1 && !memcmp(s, "./", 2)) && !(n > 1 && !memcmp(end - 2, "/.", 2)) &&
-           !(n > 2 && !memcmp(end - 3, "/..", 3));
+    return !bytes_begin(s, n, "./") && !bytes_end(s, n, "/.") && !bytes_end(s, n, "/..");
 }
 
 /* Writes the signs and the target of a link before its label, which begins at f->out: MediaWiki
@@ -225,12 +224,11 @@ static void add_caption(struct markup *m, size_t from)
     enum { OPTION_MAX_BYTES = 24 };
     const char *s = m->out->data + from, *end = m->out->data + m->out->len;
     const char *name_end = strchr(s, '|'), *pipe = memrchr(s, '|', m->out->len - from);
-    struct span last = { pipe ? pipe + 1 : s, pipe ? (size_t)(end - pipe - 1) : 0 };
-    last = span_trim(last);
+    struct span last = span_trim(pipe ? span_between(pipe + 1, end) : span_between(s, s));
     const char *colon = name_end ? memchr(s, ':', (size_t)(name_end - s)) : NULL;
     if (colon && is_caption(last, m->in_gallery ? 0 : OPTION_MAX_BYTES))
         structure_pair(&m->options->parts->json[PART_CAPTIONS], "file",
-                       (struct span){ colon + 1, (size_t)(name_end - colon - 1) }, "caption", last);
+                       span_between(colon + 1, name_end), "caption", last);
 }
 
 /* The first sign of a link, whose text is the output from `from` on, begins no list. */
@@ -330,12 +328,12 @@ static const char *close_url(struct markup *m, const char *s)
     const char *label = m->out->data + f.label, *end = m->out->data + m->out->len;
     while (label < end && m->text[f.source] != '[' && is_in_address(label, end))
         label++;
-    struct span address = { m->out->data + f.out + 1, (size_t)(label - m->out->data) - f.out - 1 };
+    struct span address = span_between(m->out->data + f.out + 1, label);
     for (size_t n = 1; n; label += n)
         n = *label == ' ' || *label == '\t' ? 1 : whitespace_wide_at(label, (size_t)(end - label));
     if (markup_wants(m, PART_EXTERNAL_LINKS))
         structure_pair(&m->options->parts->json[PART_EXTERNAL_LINKS], "target", address, "label",
-                       (struct span){ label, (size_t)(end - label) });
+                       span_between(label, end));
     if (label == end)
         markup_drop(m, f.out);
     else

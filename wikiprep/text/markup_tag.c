@@ -83,7 +83,7 @@ static const struct tag *find_tag(const struct markup *m, const char *s, const c
 
 static int is_comment(const struct markup *m, const char *s)
 {
-    return m->end - s >= 4 && !memcmp(s, "<!--", 4);
+    return span_begins(s, m->end, "<!--");
 }
 
 const char *markup_skip_comments(struct markup *m, const char *s)
@@ -185,8 +185,8 @@ static const char *on_reference(struct markup *m, const char *s, const char *att
     if (markup_wants(m, PART_REFERENCES)) {
         mem_grow(m->references, m->references_cap, 2 * m->reference_count + 2);
         struct span *r = &m->references[2 * m->reference_count++];
-        r[0] = (struct span){ attributes, (size_t)(s - attributes) };
-        r[1] = (struct span){ s, (size_t)(end - s) };
+        r[0] = span_between(attributes, s);
+        r[1] = span_between(s, end);
     }
     return after;
 }
@@ -249,8 +249,7 @@ static void note_gallery(struct markup *m, const char *s, const char *end)
         const char *colon = span_until(l.line, bar, ':');
         const char *name = colon < bar ? colon + 1 : l.line;
         inner->in_gallery = 1;
-        buf_clear(&file);
-        buf_addf(&file, "[[File:%.*s]]", (int)(line_end - name), name);
+        buf_setf(&file, "[[File:%.*s]]", (int)(line_end - name), name);
         markup_strip(inner, file.data, file.len, &text);
     }
     markup_free(inner);

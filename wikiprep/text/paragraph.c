@@ -29,10 +29,7 @@ void paragraph_put(struct buf *out, unsigned c)
 
 static size_t quotes_at(const char *s, const char *end)
 {
-    size_t n = 0;
-    while (s + n < end && s[n] == '\'')
-        n++;
-    return n;
+    return (size_t)(span_past(s, end, "'") - s);
 }
 
 /* Returns the ''' that stands for an apostrophe and '', or NULL. As in MediaWiki's doQuotes, there
@@ -73,15 +70,12 @@ void paragraph_unquote(struct buf *out, const char *s, const char *end)
     }
     const char *apostrophe = find_apostrophe(s, end);
     while (s < end) {
-        const char *quote = memchr(s, '\'', (size_t)(end - s));
-        if (!quote)
-            quote = end;
+        const char *quote = span_until(s, end, '\'');
         buf_add(out, s, (size_t)(quote - s));
         size_t n = quotes_at(quote, end);
-        int kept = n == 1 || n == 4 || n > 5; /* MediaWiki keeps n - 5; here at most one */
-        if (apostrophe && apostrophe >= quote && apostrophe < quote + n)
-            kept = 1;
-        if (kept)
+        int is_apostrophe = apostrophe && apostrophe >= quote && apostrophe < quote + n;
+        if (n == 1 || n == 4 || n > 5 ||
+            is_apostrophe) /* MediaWiki keeps n - 5; here at most one */
             buf_addc(out, '\'');
         s = quote + n;
     }

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "common/base/base.h"
+#include "wikiprep/values/span.h"
 
 /* The character that a marker byte below 0x20 stands for, or 0 if it stands for none. */
 extern const char markup_plain[32];

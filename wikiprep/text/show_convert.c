@@ -286,17 +286,12 @@ static int read_outputs(struct conversion *c, struct span s)
             return 0;
         const char *end = s.s + s.n, *stop = end;
         if (!measure_find(s, &m)) {
-            const char *gap = memchr(s.s, ' ', s.n);
-            n = gap ? (size_t)(gap - s.s) : s.n;
-            const char *plus = memchr(s.s, '+', n);
-            n = plus ? (size_t)(plus - s.s) : n;
-            if (!measure_find((struct span){ s.s, n }, &m))
+            stop = span_until(s.s, span_until(s.s, end, ' '), '+');
+            if (!measure_find(span_between(s.s, stop), &m))
                 return 0;
         }
         c->to[c->outputs++] = m;
-        s.s += n, s.n -= n;
-        while (s.n && (*s.s == ' ' || *s.s == '+'))
-            s.s++, s.n--;
+        s = span_between(span_past(stop, end, " +"), end);
     }
     return c->outputs > 0;
 }
@@ -330,9 +325,9 @@ static int split_range(struct arguments *a)
             continue;
         memmove(a->at + 4, a->at + 2, (size_t)(a->count - 1) * sizeof *a->at);
         a->count += 2;
-        a->at[1] = span_trim((struct span){ s.s, (size_t)(at - s.s) });
+        a->at[1] = span_trim(span_between(s.s, at));
         a->at[2] = span_of("-");
-        a->at[3] = span_trim((struct span){ at + n, (size_t)(s.s + s.n - at) - n });
+        a->at[3] = span_trim(span_between(at + n, s.s + s.n));
         return 1;
     }
     return 0;

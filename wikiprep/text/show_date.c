@@ -154,7 +154,7 @@ static void read_day(const struct call *c, struct span part[3])
         size_t n = strcspn(second, "-\x0C");
         if (n < 1 || n > 2 || second + n + 1 >= all.s + all.n)
             return;
-        part[0] = (struct span){ second + n + 1, (size_t)(all.s + all.n - second - n - 1) };
+        part[0] = span_between(second + n + 1, all.s + all.n);
         part[1] = (struct span){ second, n };
         part[2] = (struct span){ all.s, 4 };
     } else if (span_number(part[0], &first) && first > 31) {

@@ -113,7 +113,7 @@ static int put_mapped(struct run *r, struct span s, struct span map)
         const char *stop = span_until(p, end, ','), *equals = span_until(p, stop, '=');
         struct span word = span_between(p, equals);
         int any = word.n == 1 && *word.s == '*';
-        if (equals < stop && (any || (word.n == s.n && !memcmp(word.s, s.s, s.n)))) {
+        if (equals < stop && (any || span_equal(word, s))) {
             span_put(span_between(equals + 1, stop), r->out);
             return 1;
         }

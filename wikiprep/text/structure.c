@@ -74,8 +74,7 @@ static int is_repeated(const struct wikitext_call *call, size_t from, size_t to,
 {
     struct span other, value;
     for (; from < to; from++)
-        if (arguments_split(call->arguments[from], &other, &value) && other.n == name.n &&
-            !memcmp(other.s, name.s, name.n))
+        if (arguments_split(call->arguments[from], &other, &value) && span_equal(other, name))
             return 1;
     return 0;
 }

@@ -37,11 +37,6 @@ size_t table_indent(const char *s, const char *end)
     return (size_t)(span_past(s, end, " \t:*#\x0F" MARKUP_UNSEEN) - s);
 }
 
-static int begins_with(const char *s, const char *end, const char *two)
-{
-    return end - s >= 2 && s[0] == two[0] && s[1] == two[1];
-}
-
 void table_find(const struct buf *text, struct table_extents *wiki, struct table_extents *html)
 {
     const char *base = text->data, *end = base + text->len;
@@ -51,9 +46,9 @@ void table_find(const struct buf *text, struct table_extents *wiki, struct table
         struct lines l = LINES_OF(base, text->len);
         while (lines_next(&l)) {
             const char *line_end = l.line + l.len, *p = l.line + table_indent(l.line, line_end);
-            if (begins_with(p, line_end, "{|"))
+            if (span_begins(p, line_end, "{|"))
                 open_extent(wiki, (size_t)(p - base));
-            else if (begins_with(p, line_end, "|}"))
+            else if (span_begins(p, line_end, "|}"))
                 close_extent(wiki, (size_t)(p + 2 - base));
         }
     }
@@ -156,8 +151,8 @@ static void put_cells(struct flat *f, const char *s, const char *end, int header
         end_row(f);
     for (;;) {
         const char *next = s;
-        while (next < end && !begins_with(next, end, "||") &&
-               !(header && begins_with(next, end, "!!")))
+        while (next < end && !span_begins(next, end, "||") &&
+               !(header && span_begins(next, end, "!!")))
             next++;
         begin_cell(f);
         put_text(f, skip_attributes(s, next), next);
@@ -182,18 +177,18 @@ static void put_more(struct flat *f, const char *s, const char *end)
 static void put_line(struct flat *f, const char *s, const char *end)
 {
     const char *p = s + table_indent(s, end);
-    if (begins_with(p, end, "{|")) {
+    if (span_begins(p, end, "{|")) {
         end_row(f);
         f->depth++;
     } else if (!f->depth || p == end || (*p != '|' && *p != '!')) {
         put_more(f, s, end);
-    } else if (begins_with(p, end, "|}")) {
+    } else if (span_begins(p, end, "|}")) {
         end_row(f);
         f->depth--;
         put_text(f, p + 2, end);
-    } else if (begins_with(p, end, "|-")) {
+    } else if (span_begins(p, end, "|-")) {
         end_row(f);
-    } else if (begins_with(p, end, "|+")) {
+    } else if (span_begins(p, end, "|+")) {
         end_row(f);
         buf_addc(f->out, MARKUP_CAPTION);
         put_text(f, skip_attributes(p + 2, end), end);

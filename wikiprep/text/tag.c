@@ -3,12 +3,7 @@
 #include <ctype.h>
 #include <strings.h>
 
-static const char *skip_blanks(const char *s, const char *end)
-{
-    while (s < end && (*s == ' ' || *s == '\t'))
-        s++;
-    return s;
-}
+static const char blanks[] = " \t";
 
 /* Returns the position after the '=' of the attribute name at s, or NULL if there is no name. */
 static const char *after_equals(const char *s, const char *end)
@@ -16,7 +11,7 @@ static const char *after_equals(const char *s, const char *end)
     const char *p = s;
     while (p < end && (isalnum((unsigned char)*p) || strchr("-_:.", *p)))
         p++;
-    const char *equals = skip_blanks(p, end);
+    const char *equals = span_past(p, end, blanks);
     return p > s && equals < end && *equals == '=' ? equals + 1 : NULL;
 }
 
@@ -24,7 +19,7 @@ static const char *after_equals(const char *s, const char *end)
  * no tag; or s if there is none. */
 static const char *skip_quoted(const char *s, const char *end)
 {
-    const char *p = skip_blanks(s, end);
+    const char *p = span_past(s, end, blanks);
     if (p == end || (*p != '"' && *p != '\''))
         return s;
     for (char quote = *p++; p < end && *p != '<' && *p != '>'; p++) {
@@ -39,7 +34,7 @@ static const char *skip_quoted(const char *s, const char *end)
 /* Returns 1 if a tag goes on after the line end at s: with its '>', or with an attribute. */
 static int goes_on(const char *s, const char *end)
 {
-    const char *p = skip_blanks(s + 1, end);
+    const char *p = span_past(s + 1, end, blanks);
     if (p < end && *p == '/')
         p++;
     return (p < end && *p == '>') || after_equals(p, end);
@@ -67,7 +62,7 @@ const char *tag_end(const char *s, const char *end)
 const char *tag_skip_attributes(const char *s, const char *end)
 {
     const char *value;
-    while ((value = after_equals(skip_blanks(s, end), end))) {
+    while ((value = after_equals(span_past(s, end, blanks), end))) {
         s = skip_quoted(value, end);
         if (s == value)
             while (s < end && !strchr(" \t<>|[]{}", *s))
@@ -83,17 +78,15 @@ struct span tag_attribute(const char *s, const char *end, const char *name)
         const char *value = after_equals(p, end);
         if (!value || (p > s && !strchr(" \t\n\"'", p[-1])) || p[n] == '-')
             continue;
-        value = skip_blanks(value, end);
+        value = span_past(value, end, blanks);
         const char quote = value < end ? *value : ' ', *stop = value;
         if (quote == '"' || quote == '\'') {
-            value++;
-            stop = memchr(value, quote, (size_t)(end - value));
-            stop = stop ? stop : end;
+            stop = span_until(++value, end, quote);
         } else {
             while (stop < end && !strchr(" \t\n/>", *stop))
                 stop++;
         }
-        return (struct span){ value, (size_t)(stop - value) };
+        return span_between(value, stop);
     }
     return (struct span){ "", 0 };
 }
@@ -107,10 +100,8 @@ int tag_is_wikitext(const char *s, const char *end)
  * a program it may be text. */
 static int begins_again(const char *name, const char *rest, const char *end)
 {
-    static const char lang[] = " lang";
     if (!strcmp(name, "source") || !strcmp(name, "syntaxhighlight"))
-        return *rest == '>' ||
-               ((size_t)(end - rest) >= sizeof lang && !memcmp(rest, lang, sizeof lang - 1));
+        return *rest == '>' || span_begins(rest, end, " lang");
     return !isalnum((unsigned char)*rest);
 }
 

@@ -122,9 +122,8 @@ static void end_section(struct wikitext *w)
     if (w->section_level < 0)
         return;
     struct buf *json = &w->options.parts->json[PART_SECTIONS];
-    const char *s = w->out->data + w->section_begin, *end = w->out->data + w->out->len;
-    while (s < end && *s == '\n')
-        s++;
+    const char *end = w->out->data + w->out->len;
+    const char *s = span_past(w->out->data + w->section_begin, end, "\n");
     while (end > s && end[-1] == '\n')
         end--;
     structure_item(json);
@@ -185,7 +184,7 @@ static void end_paragraph(struct wikitext *w)
         return;
     put_headings(w);
     if (w->options.markdown)
-        markdown_lines(&w->markdown, (struct span){ w->written.data, w->written.len }, w->signs);
+        markdown_lines(&w->markdown, span_of_buf(&w->written), w->signs);
     else
         buf_add(w->out, w->written.data, w->written.len);
 }
@@ -279,11 +278,9 @@ static void add_list_item(struct wikitext *w, const char *s, const char *end)
     const char *signs = s;
     for (; s < end && strchr("*#:; ", *s); s++)
         is_term |= *s == ';';
-    if (w->options.no_lists) {
-        end_paragraph(w);
-        return;
-    }
     end_paragraph(w);
+    if (w->options.no_lists)
+        return;
     const char *colon = is_term ? memmem(s, (size_t)(end - s), " :", 2) : NULL;
     paragraph_unquote(&w->line, s, colon ? trim_end(s, colon) : end);
     if (colon)
@@ -327,13 +324,10 @@ static void on_line(struct wikitext *w, const char *s, const char *end, int at_s
         end_paragraph(w);
     } else if (*p == ' ' || *p == MARKUP_BLOCK) {
         add_line(w, s, end);
-    } else if (end - p >= 4 && !memcmp(p, "----", 4)) {
-        end_paragraph(w);
-        p = span_past(p, end, "-");
-        if (p < end)
-            add_text(w, p, end);
-    } else if (end - p >= 2 && p[0] == '=' && p[1] == '=') { /* an unclosed heading is text */
-        p = span_past(p, end, "= ");
+    } else if (span_begins(p, end, "----") || span_begins(p, end, "==")) {
+        if (*p == '-')
+            end_paragraph(w);
+        p = span_past(p, end, *p == '-' ? "-" : "= "); /* an unclosed heading is text */
         if (p < end)
             add_text(w, p, end);
     } else {
@@ -397,14 +391,14 @@ static void add_table(struct wikitext *w)
     buf_clear(&w->grid);
     for (const char *s = w->rows.data, *lf, *stop; (lf = strchr(s, '\n')); s = lf + 1) {
         if (*s == MARKUP_CAPTION) {
-            caption = (struct span){ s, (size_t)(lf - s) };
+            caption = span_between(s, lf);
             continue;
         }
         buf_addf(&w->grid, "%s[", between);
         between = "";
         for (s = first_cell(s, lf, &stop); s; s = next_cell(stop, lf, &stop)) {
             buf_adds(&w->grid, between);
-            structure_text(&w->grid, (struct span){ s, (size_t)(stop - s) });
+            structure_text(&w->grid, span_between(s, stop));
             between = ", ";
         }
         buf_addc(&w->grid, ']');
@@ -464,7 +458,7 @@ static void walk(struct wikitext *w)
     int at_start = 1;
     for (const char *s = base; s < end;) {
         if (!w->line.len) { /* all before s is written or left out */
-            converter_pass(w->options.converter, (struct span){ passed, (size_t)(s - passed) });
+            converter_pass(w->options.converter, span_between(passed, s));
             passed = s;
         }
         const char *line_end = span_until(s, end, '\n');
@@ -513,8 +507,7 @@ static void add_references(struct wikitext *w)
         page_parts_each(&w->inside, buf_clear);
         buf_clear(&w->templates);
         wikitext_clean(w->inner, r[1].s, r[1].n, &w->written);
-        add_reference(w, tag_attribute(r[0].s, r[0].s + r[0].n, "name"),
-                      (struct span){ w->written.data, w->written.len },
+        add_reference(w, tag_attribute(r[0].s, r[0].s + r[0].n, "name"), span_of_buf(&w->written),
                       w->inside.json[PART_EXTERNAL_LINKS].data);
     }
 }
@@ -539,7 +532,7 @@ static void write_text(struct wikitext *w)
 {
     table_find(&w->marked, &w->tables, &w->html_tables);
     if (w->converter)
-        converter_judge(w->converter, (struct span){ w->marked.data, w->marked.len });
+        converter_judge(w->converter, span_of_buf(&w->marked));
     walk(w);
     end_section(w);
     buf_rtrim(w->out);
@@ -570,7 +563,7 @@ static void on_reference(void *ctx, struct span name, struct span text, const ch
     struct wikitext *w = ctx;
     buf_clear(&w->written);
     structure_plain(&w->written, text, 0);
-    add_reference(w, name, (struct span){ w->written.data, w->written.len }, links);
+    add_reference(w, name, span_of_buf(&w->written), links);
 }
 
 static void begin_html(struct wikitext *w)
