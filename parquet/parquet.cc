@@ -490,7 +490,7 @@ class ParquetBatches : public Batches
     }
 
   private:
-    /* Sets *leaves to the numbers of the columns' values among all leaves of the schema. */
+    /* Sets *leaves to the indices of the columns among the leaf columns of the schema. */
     Status choose(std::vector<Column> *columns, std::vector<int> *leaves)
     {
         shared_ptr<arrow::Schema> schema;
@@ -835,7 +835,7 @@ struct columns_copy {
     void *ctx;
     std::unique_ptr<ParquetBatches> in;
     shared_ptr<arrow::RecordBatch> batch;
-    int64_t row = 0;                           /* of the batch, to come next */
+    int64_t row = 0;                           /* the row of the batch that comes next */
     Column column;                             /* the text */
     shared_ptr<arrow::Schema> schema, written; /* of the files that are read; of the copy */
     std::unique_ptr<parquet::arrow::FileWriter> file;

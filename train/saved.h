@@ -49,8 +49,8 @@ struct saved {
     struct comm *comm;
     enum saved_files files;  /* SAVED_ONE or SAVED_BLOCK */
     struct saved_open *open; /* gets the files that this rank has written */
-    struct kv *sums; /* gets the sums (sums.h) of the files that this rank has written; NULL:
-                      * they are not computed, for a single file without a checkpoint */
+    struct kv *sums; /* gets the sums (sums.h) of the files that this rank has written; NULL: they
+                      * are not computed, as for a single file without a checkpoint */
 };
 
 enum saved_what { SAVED_WEIGHTS, SAVED_MOMENTS };

@@ -51,6 +51,6 @@ int indexmap_split(struct indexmap *x, uint64_t documents, const char *shares, i
  * that ask for epochs. */
 void indexmap_name(struct buf *out, const struct indexmap *x, const char *prefix, int part);
 
-/* Writes NAME_doc_idx.npy, NAME_sample_idx.npy and NAME_shuffle_idx.npy. Its memory is 4 bytes per
- * document and epoch, and 4 per sample. Returns 0, or -1 with an error. */
+/* Writes NAME_doc_idx.npy, NAME_sample_idx.npy and NAME_shuffle_idx.npy. Needs 4 bytes of memory
+ * per document and epoch, and 4 per sample. Returns 0, or -1 with an error. */
 int indexmap_write(struct indexmap *x, const struct megatron *m, const char *name);

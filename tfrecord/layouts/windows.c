@@ -54,15 +54,15 @@ struct documents {
  * part on, and the windows that they complete. */
 struct piece {
     uint64_t at, first, windows;
-    uint32_t *ids; /* their ids; not with WINDOWS_ALL */
+    uint32_t *ids; /* ids of these tokens; not with WINDOWS_ALL */
     size_t count, cap;
     uint64_t documents, tokens; /* new documents and tokens in this group */
     struct fit fit;             /* of best_fit, whose windows are rows of it */
 
     uint64_t *order; /* of the windows, which are numbered through the part */
     size_t order_cap;
-    struct buf frames; /* their records */
-    size_t *ends;      /* [windows], of each frame */
+    struct buf frames; /* the records of the windows */
+    size_t *ends;      /* [windows]: the end of each record in `frames` */
     size_t ends_cap;
 };
 

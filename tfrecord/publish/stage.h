@@ -28,7 +28,7 @@ struct stage {
     char *work; /* the work folder in it */
     int lock;   /* descriptor of the work folder, locked */
     int made;   /* number of folders, the last ones of `dir`, that did not exist before */
-    int resume; /* as stage_open was called */
+    int resume; /* the `resume` of stage_open */
     int torn;   /* 1: a part of an older set was removed, and its manifest is in `work` */
 };
 

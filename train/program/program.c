@@ -105,7 +105,7 @@ struct compiler {
     struct piece *piece;   /* the piece of the phases that are added */
     int64_t micros;        /* micro-batches whose inputs are kept at a time */
     int64_t dx, turn, dxs; /* micro-batch i of the run has dx number dx + (turn + i) modulo dxs */
-    int64_t micro;         /* number of the run's first micro-batch; they take slots in turn */
+    int64_t micro;         /* number of the run's first micro-batch; all take slots in turn */
     int64_t count;         /* number of micro-batches in the run */
     int first, last;       /* first: the run has the leaf's first micro-batch; last: its last */
     int slot;              /* slot of the stack of gradients */

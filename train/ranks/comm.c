@@ -72,7 +72,7 @@ struct comm_thread {
     int transfers;                  /* sends and receives that have begun and were not waited for */
     int opened;                     /* 1: link_open succeeded; -1: it failed */
     char error[1024];
-    int broken; /* 1: the link failed after that */
+    int broken; /* 1: the link failed after link_open */
 };
 
 /* ---- the thread ----------------------------------------------------------------------------- */

@@ -7,8 +7,7 @@
 
 static const char mark[] = "<!-- train writes this file anew as long as this line is in it. -->";
 
-/* Sets *free to 1 if the file may be written, as it is not there or this program wrote it; else 0.
- */
+/* Sets *free to 1 if the file may be written: it is not there, or this program wrote it. */
 static int look(const char *path, int *free)
 {
     SCOPED(buf) text = BUF_INIT;

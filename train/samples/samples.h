@@ -59,7 +59,7 @@ struct samples {
     uint64_t vocabulary;      /* size of the vocabulary; 0: unknown */
     uint64_t blend;           /* hash of a blend's sources and weights; 0: no blend */
     const char *tokenizer;    /* path of the tokenizer.json kept with the data; NULL: none */
-    int64_t end_of_text;      /* its id in the data, if there is a tokenizer; -1: not known */
+    int64_t end_of_text;      /* id of end-of-text in the data; -1: no tokenizer, or not known */
     const struct labels *classes; /* of the labels; NULL: none */
     int64_t ids; /* size of the model's vocabulary: a greater or equal id is an error. Set before
                   * reading */

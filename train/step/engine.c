@@ -136,7 +136,7 @@ void engine_take_last_score(const struct engine *e, struct engine_score *s)
 }
 
 /* Adds the sums of all ranks to s, in the order of the micro-batches. On entry s has this rank's
- * labels. */
+ * numbers of labels. */
 static void sum_scores(const struct engine *e, struct engine_score *s)
 {
     const int ranks = e->comm->size[COMM_DATA];

@@ -438,7 +438,7 @@ static uint64_t gathered_window(const struct layout *l, const struct program *p,
     w.in = mem_zalloc(2 * (size_t)blocks, 1);
     for (int64_t n = 0; n < 2 * p->count; n++) {
         const struct phase *f = &p->phases[n % p->count];
-        w.summed = n == p->count ? -1 : w.summed; /* all sums end in a step */
+        w.summed = n == p->count ? -1 : w.summed; /* no sum goes on after its step */
         uint64_t bytes = phase_window(&w, n % p->count);
         w.summed = f->kind == PHASE_SUM && layout_is_gathered(l, STORE_GRADIENTS) ? f->block
                                                                                   : w.summed;

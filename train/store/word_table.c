@@ -156,7 +156,7 @@ static int64_t elements_before(const struct word_table *t, int64_t bound)
     return n;
 }
 
-/* Sets t->bounds to those of the shares in the kept elements. */
+/* Sets t->bounds to the bounds of the ranks' shares in the kept elements. */
 static void cut_kept(struct word_table *t, enum store_kind kind)
 {
     const struct layout *l = &t->store->layout;
