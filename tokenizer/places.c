@@ -162,8 +162,8 @@ static size_t unknown_length(const struct encoder *e, const char *text, size_t n
     return end;
 }
 
-/* Returns how many of the ids are byte tokens such as <0x0A>, which stand for one byte each of
- * text[0..n). */
+/* Returns how many ids, from the first on, are byte tokens, such as <0x0A>, of the first bytes of
+ * text[0..n), one for each byte. */
 static size_t count_byte_tokens(const struct encoder *e, const uint32_t *ids, size_t count,
                                 const char *text, size_t n)
 {

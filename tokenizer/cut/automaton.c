@@ -278,8 +278,8 @@ static int unite(struct merging *m, int x, int y)
     return 0;
 }
 
-/* Merges each item with the first one that it is compatible with, and numbers the groups. Returns
- * the number of groups. first[k] is set to the item that represents group k. */
+/* Merges each item with the first one that it is compatible with. Sets number[i] to the number of
+ * i's group, and first[k] to the item that represents group k. Returns the number of groups. */
 static int merge_all(struct merging *m, int16_t *number, int16_t *first)
 {
     size_t cells = (size_t)m->count * (size_t)m->columns * sizeof *m->rows;

@@ -113,9 +113,8 @@ int steps_find(const struct step *step, struct regex_scratch *scratch, const cha
 
 /* ---- normalizers ----------------------------------------------------------------------------- */
 
-/* Copies text[0..n) to `to`. If n is at most PART, as for most parts, and so many bytes are
- * readable, copies PART bytes at once: the caller overwrites the rest. Returns the end of the n
- * bytes. */
+/* Copies text[0..n) to `to`. If n is at most PART, as mostly, and PART bytes are readable, copies
+ * PART bytes at once: the caller overwrites the rest. Returns the end of the n bytes. */
 static inline char *put_part(char *to, const char *text, size_t n, size_t readable)
 {
     if (n <= PART && readable >= PART)
