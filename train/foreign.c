@@ -323,10 +323,10 @@ static void fill_in(const struct translation *t)
     if (t->pretraining && !yaml_get(y, "steps"))
         set_default(y, "epochs", "300", 1);
     if (t->pretraining && !strcmp(yaml_get(y, "optimizer"), "lamb"))
-        set_default(y, "decay", "all", 1); /* only their adamw exempts some tensors from decay */
+        set_default(y, "decay", "all", 1); /* in those programs, lamb decays all tensors */
     struct yaml_item *activation = t->pretraining ? yaml_find(y, "activation") : NULL;
     if (activation)
-        set_text(&activation->value, "gelu_new"); /* the only form that they have, for any name */
+        set_text(&activation->value, "gelu_new"); /* those programs have only this form */
     const char *dropout = yaml_get(y, "dropout"), *attention = yaml_get(y, "attention-dropout");
     if (dropout && attention && strtod(dropout, NULL) == strtod(attention, NULL))
         yaml_drop(y, "attention-dropout"); /* so that --dropout changes both */

@@ -101,7 +101,7 @@ static int is_blend(const struct manifest *m)
 
 /* ---- layout gpt ------------------------------------------------------------------------------ */
 
-/* Returns the number of records that the tokens give, summed over the merged sets. */
+/* Returns the number of records of `tokens` tokens or, for merged sets, the sum over the sets. */
 static uint64_t count_windows(const struct manifest *m, const struct windows *w, uint64_t tokens)
 {
     uint64_t sum = 0, n;

@@ -71,8 +71,8 @@ void link_keep(struct link *l, void *memory);
 
 /* Waits until reached(ctx) returns 1 (0: not yet, -1: error), for work that ranks do together
  * without the transport. Answers questions meanwhile, as link_wait does, and has the same time
- * limit. The error about it names the ranks peers[n]; without peers there is no limit. Returns 0,
- * or -1 with an error. */
+ * limit. The error of a timeout names the ranks peers[n]; without peers there is no limit. Returns
+ * 0, or -1 with an error. */
 int link_watch(struct link *l, const int *peers, int n, int (*reached)(void *ctx), void *ctx);
 
 /* Answers the other ranks that have asked what this rank is doing, if any. Returns 0, or -1 with an

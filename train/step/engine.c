@@ -183,7 +183,7 @@ struct pass {
     struct engine *e;
     int training;
     const struct batch *batches; /* the next batch */
-    int64_t taken, scored;       /* number of batches so far */
+    int64_t taken, scored;       /* number of batches taken and scored so far */
     int64_t step;
     double scale;       /* factor on the sum of losses */
     double next_weight; /* weight of the second part of the loss relative to the first */

@@ -222,7 +222,7 @@ static uint64_t sum_bytes(const struct layout *l)
 }
 
 /* Returns the size of the window: the largest number of bytes, over all phases, of arrays of the
- * file that must be in memory at the same time. */
+ * file or the host that must be in memory at the same time. */
 static uint64_t window_bytes(const struct layout *l, const struct program *p)
 {
     uint64_t most = 0;

@@ -38,7 +38,7 @@ struct stage {
     struct ops_mark done; /* the last copy to or from the window has ended */
 };
 
-enum { STAGES = LAYOUT_STAGES / 2 }; /* the file's memory takes the other half */
+enum { STAGES = LAYOUT_STAGES / 2 }; /* the window of the file takes the other half */
 
 struct offload {
     struct home home;

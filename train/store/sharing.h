@@ -34,7 +34,7 @@ void sharing_open(struct sharing *h, struct store *s, struct comm *c);
 void sharing_close(struct sharing *h); /* fine on a zeroed struct */
 
 /* Begins to sum the gradients of a block over the ranks; `gradients` must not be touched until
- * sharing_end_sums. Where ranks share gradients, store_sum does that. */
+ * sharing_end_sums. Where ranks share gradients, call store_sum instead. */
 void sharing_sum(struct sharing *h, int block, struct ops_array gradients);
 /* Waits until the gradients, or this rank's share of them, are summed, and computes their
  * squares. */

@@ -88,7 +88,7 @@ void word_table_forget(struct word_table *t, enum table_part part)
     t->words[part] = t->rows;
 }
 
-/* Returns 1 if the next operation is done in two parts, else 0. */
+/* Returns 1 if the next operation `part` is done in two parts, else 0. */
 static int is_cut(const struct word_table *t, enum table_part part)
 {
     return t->rows && t->words[part] <= t->rows / 2;
