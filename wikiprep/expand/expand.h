@@ -11,9 +11,8 @@
  * References and comments are dropped first. Other tags that hold no wikitext are copied unchanged.
  *
  * MediaWiki's limits per page apply: call depth, loops, and total size of included text. Text
- * beyond them is dropped. One further limit bounds the work per page, and so time (some tenths of a
- * second) and memory (64 MiB). Text expanded before that limit is kept; later calls are left
- * unexpanded.
+ * beyond them is dropped. A further limit on the work per page bounds its time (some tenths of a
+ * second) and memory (64 MiB). Text expanded before that limit is kept; later calls are left as is.
  */
 #pragma once
 
@@ -25,7 +24,7 @@
     "its templates exceed the limits on size and work; the text expanded before is kept"
 
 struct expand_options {
-    /* Returns what is done with calls of the named template. NULL: TEMPLATE_EXPANDED for all. */
+    /* Returns how to treat calls of the template `name`. NULL: TEMPLATE_EXPANDED for all. */
     enum template_choice (*choose)(void *ctx, struct span name);
     void *ctx;
 };

@@ -31,7 +31,7 @@ static void put_argument_text(struct expander *x, size_t begin)
     }
 }
 
-/* Appends the arguments that begin at node `first`, expanded, each after a pipe. */
+/* Appends a pipe and the expanded argument, for each argument from node `first` of t on. */
 static void put_arguments(struct expander *x, const struct frame *f, const struct tree *t,
                           uint32_t first)
 {
@@ -83,7 +83,7 @@ static enum template_choice choose(const struct expander *x, struct span name)
 int expand_is_rendered(const struct expander *x, const struct library_page *page, struct span *name)
 {
     static const char link[] = "[[en:Template:";
-    enum { SEARCHED = 2000 }; /* bytes at the page's end; keeps the time linear */
+    enum { SEARCHED = 2000 }; /* only so many bytes at the page's end; keeps the time linear */
     *name = span_of(page->title);
     if (choose(x, *name) > TEMPLATE_GUESSED)
         return 1;
@@ -336,7 +336,7 @@ static void call_template(struct expander *x, const struct frame *f, const struc
         expand_included(x, f, t, first, page);
     } else if (choice > TEMPLATE_GUESSED) {
         expand_leave(x, f, t, expand_copy(x, span_of_buf(&title->text)), first, NULL);
-    } else if (readable && title->ns != LIBRARY_TEMPLATES) { /* the library may lack it */
+    } else if (readable && title->ns != LIBRARY_TEMPLATES) { /* perhaps not in the library */
         expand_fail(x, f);
     } else if (readable && !expand_give_up(x, f)) {
         if (choice == TEMPLATE_GUESSED)

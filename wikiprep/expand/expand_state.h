@@ -5,9 +5,9 @@
  * x->out.len, expand, read the new bytes, and truncate to the noted length.
  *
  * Text that parser functions must not change (content of <nowiki>, calls left unexpanded) is stored
- * in x->kept. In x->out a mark replaces it: 0x01, six digits, 0x01. A page cannot forge a mark:
- * byte 0x01 is dropped from its source, from the output of decoding functions, and where a function
- * cut a mark in two. A forged mark would be harmless anyway, because stored text contains no marks.
+ * in x->kept. In x->out a mark stands for it: 0x01, six digits (the index in x->kept), 0x01. A page
+ * cannot forge a mark: byte 0x01 is dropped from its source, from the output of decoding functions,
+ * and where a function cut a mark. A forged one would be harmless: stored text has no marks.
  *
  * The work per page is limited, which limits time and memory: each byte written or stored is
  * counted first (expand_pay). Using a memo (library.h) counts as much work as computing it did. So
@@ -24,8 +24,8 @@ enum { MARK = PREPROCESS_DROPPED, MARK_BYTES = 8 };
 enum {
     DEPTH_MAX = 100,           /* nesting of expansions, and of template calls */
     INCLUDED_MAX = 2048 << 10, /* bytes of included templates per page */
-    /* Work limit of a page, in bytes written or stored. Nodes, calls and marks count as the numbers
-     * of bytes below. */
+    /* Work limit of a page, in bytes written or stored. A node, a call and a mark count as the
+     * numbers of bytes below. */
     WORK_MAX = 48 << 20,
     WORK_NODE = 16,  /* per visited node */
     WORK_CALL = 128, /* per call */
@@ -35,22 +35,21 @@ enum {
 struct argument {
     struct span name;
     const struct node *part;
-    struct argument *next; /* next with the same hash */
-    int is_known;          /* `value` was computed */
+    struct argument *next; /* next in the same hash slot */
+    int is_known;          /* 1: `value` was computed */
     struct span value;
 };
 
 /* One template call that is being expanded, or the page itself. */
 struct frame {
-    const struct frame *caller; /* the frame of the call's page, whose tree has the arguments as
-                                 * nodes; NULL: this is the page */
-    const struct tree *caller_tree;
-    struct library_page *page; /* the template; NULL: this is the page */
-    uint32_t first;            /* the first node of its arguments in caller_tree */
-    struct argument **slots;   /* hash table, its size a power of two; NULL without arguments */
+    const struct frame *caller; /* the frame whose text contains the call; NULL: this is the page */
+    const struct tree *caller_tree; /* the tree of that text; it has the arguments' nodes */
+    struct library_page *page;      /* the template; NULL: this is the page */
+    uint32_t first;                 /* first node of the call's arguments in caller_tree; 0: none */
+    struct argument **slots; /* hash table, its size a power of two; NULL without arguments */
     size_t slot_count, argument_count;
     int depth;
-    uint64_t within; /* library_page.bit of this template and its callers */
+    uint64_t within; /* library_page.bit of this template and of its callers, ORed */
 };
 
 struct expander {
@@ -69,16 +68,15 @@ struct expander {
     struct span *kept; /* the texts that marks stand for, by number */
     size_t kept_count, kept_cap;
 
-    const struct frame *failed; /* the call being given up and left unexpanded, or NULL */
-    struct span failed_name;    /* the template's name in the call that is left */
+    const struct frame *failed; /* the template call to leave unexpanded, or NULL */
+    struct span failed_name;    /* the template name to write in that call */
     int depth;                  /* current nesting of expansions */
     int deepest;
     uint64_t work;   /* work done for the page, up to WORK_MAX */
     int is_spent;    /* the work limit is used up: later calls are left unexpanded */
     int is_cut;      /* a limit was exceeded */
     size_t included; /* bytes of included templates so far */
-    uint64_t within; /* the library_page.bit of all templates used since this field was last
-                      * cleared */
+    uint64_t within; /* library_page.bit of all templates used since it was last reset, ORed */
     /* Counts events that make a result unfit for a memo, such as a dependence on the page. */
     uint64_t special;
     unsigned script_errors; /* script errors on the page; numbers the next one */
@@ -91,13 +89,13 @@ struct function_call {
     struct span first;         /* text after the colon, expanded and trimmed */
     const struct node **parts; /* further arguments: parts[1] is the second */
     int count;                 /* number of arguments, including the first */
-    int which;                 /* from the table row of the function */
-    int is_refused;            /* set by the function: it does not handle this call */
+    int which;                 /* variant of the function, from its table row (function.c) */
+    int is_refused;            /* 1, set by the function: it does not handle this call */
 };
 
 /* ---- expansion: results are appended to x->out ---------------------------------------------- */
 
-/* Expand a list of nodes that starts at `node`, or a whole part including its name. */
+/* Expand the nodes of the list from `node` on (0: none), or a part (preprocess.h) with its name. */
 void expand_nodes(struct expander *x, const struct frame *f, const struct tree *t, uint32_t node);
 void expand_part(struct expander *x, const struct frame *f, const struct tree *t,
                  const struct node *part);
@@ -106,16 +104,17 @@ void expand_part(struct expander *x, const struct frame *f, const struct tree *t
 void expand_call(struct expander *x, const struct frame *f, const struct tree *t,
                  const struct node *call);
 
-/* Returns the page with this title, which is in namespace `ns` if it has no prefix; NULL if there
- * is none. Sets x->scratch to the title. */
+/* Returns the page with the title `name`; NULL if there is none. A title without a prefix is in
+ * namespace `ns`. Sets x->scratch to the title. */
 struct library_page *expand_find_page(struct expander *x, struct span name, int ns);
 
-/* Appends a page as {{page|…}} does, with the arguments that begin at node `first` of t (0: none);
- * an error message if calls are nested too deeply or are a loop. */
+/* Appends the expansion of the call {{page|…}}, with the arguments that begin at node `first` of t
+ * (0: none). Appends an error message if calls are nested too deeply or form a loop. */
 void expand_included(struct expander *x, const struct frame *f, const struct tree *t,
                      uint32_t first, struct library_page *page);
 
-/* Begins a line before the text of x->out from `mark` on, if it begins with a sign of a line. */
+/* Inserts a line break at byte `mark` of x->out if a list item or a table begins there, because
+ * their markup counts only at the start of a line. */
 void expand_begin_line(struct expander *x, size_t mark);
 
 /* Appends the pages of a scanned book that <pages ATTRIBUTES/> names. In function_book.c. */
@@ -134,13 +133,13 @@ struct span expand_take(struct expander *x, size_t mark);
 struct span expand_nodes_value(struct expander *x, const struct frame *f, const struct tree *t,
                                uint32_t node);
 
-/* Expands argument i (from 0) of a function, trimmed. Appends nothing if it was not given. */
+/* Appends the expanded, trimmed argument i (from 0) of a function; nothing if it was not given. */
 void expand_argument(struct expander *x, const struct function_call *c, int i);
 
-/* Returns what expand_argument appends, in the arena. */
+/* Returns what expand_argument appends; it lasts as long as the page. */
 struct span expand_value(struct expander *x, const struct function_call *c, int i);
 
-/* Returns the expansion of argument i >= 1 untrimmed, in the arena. */
+/* Returns the expansion of argument i >= 1, untrimmed; it lasts as long as the page. */
 struct span expand_part_value(struct expander *x, const struct function_call *c, int i);
 
 /* Removes spaces at both ends of the bytes of x->out from `mark` on. Returns the number of bytes
@@ -160,7 +159,7 @@ void *expand_memory(struct expander *x, size_t bytes);
  * up. */
 struct span expand_copy(struct expander *x, struct span s);
 
-/* Append s to x->out, unless the work limit is used up. */
+/* Append s to x->out; nothing if that would exceed the work limit. */
 void expand_put(struct expander *x, struct span s);
 void expand_puts(struct expander *x, const char *s);
 
@@ -180,8 +179,8 @@ struct span expand_without_marks(struct expander *x, struct span s);
 /* Removes fragments of marks, left by functions that cut text, from x->out starting at `from`. */
 void expand_mend_marks(struct expander *x, size_t from);
 
-/* Appends s to `out` and replaces its marks with the texts they stand for. Returns 1, or 0 if `out`
- * would exceed `room` bytes; the rest of s is then dropped. */
+/* Appends s to `out` with its marks replaced by the texts that they stand for (expand_hole:
+ * <ref/>). Returns 1, or 0 if `out` would exceed `room` bytes; the rest of s is then dropped. */
 int expand_put_back(const struct expander *x, struct span s, size_t room, struct buf *out);
 
 /* Appends s to x->out, escaped as HTML text. */
@@ -190,22 +189,21 @@ void expand_put_html(struct expander *x, struct span s);
 /* Appends an error message as MediaWiki formats it: "<strong class="error">…</strong>". */
 void expand_error(struct expander *x, const char *why);
 
-/* Handles a call that cannot be expanded: leaves the innermost enclosing template call that has a
- * rendering unexpanded, or the innermost one, if none has. Outside of templates it appends a hole
- * (expand_hole). */
+/* Handles a call that cannot be expanded: calls expand_give_up or, if that returns 0, chooses the
+ * call f. If f is the page, or a template of which wikiprep knows no text, appends a hole. */
 void expand_fail(struct expander *x, const struct frame *f);
 
-/* Leaves the innermost enclosing template call that has a rendering unexpanded. Returns 1, or 0 if
- * no enclosing call has one. */
+/* Chooses a template call to leave unexpanded (x->failed): the innermost one around f, or f itself,
+ * that has a rendering (expand_is_rendered). Returns 1, or 0 if none has. */
 int expand_give_up(struct expander *x, const struct frame *f);
 
-/* Returns 1 if wikiprep has code of its own for the text of this template, by the page's name or by
- * that of the English template to which the page links, and sets *name to this name; else 0. */
+/* Returns 1 if template.h has a rule for this template, under the page's title or under the title
+ * of the English template that the page links; sets *name to that title. Else returns 0. */
 int expand_is_rendered(const struct expander *x, const struct library_page *page,
                        struct span *name);
 
-/* Appends a mark for the unexpanded call {{name|...}}, with the expanded arguments that begin at
- * node `first` of t, and, if none of them has a place, those of the call `more` (NULL: no more). */
+/* Appends a mark for the unexpanded call {{name|…}} with expanded arguments: those from node
+ * `first` of t on and, if all of these are named, also those of the call `more` (NULL: none). */
 void expand_leave(struct expander *x, const struct frame *f, const struct tree *t, struct span name,
                   uint32_t first, const struct frame *more);
 

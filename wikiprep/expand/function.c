@@ -23,8 +23,8 @@ static void function_wiki_count(struct expander *x, struct function_call *c);
 enum word_kind { NO_WORD, WORD_TEXT, WORD_TITLE, WORD_NOW, WORD_REVISION_TIME, WORD_WIKI };
 
 /* A parser function, {{name:first|second}}, or a magic word, {{name}}, or both. The rows are sorted
- * by name. A name in lower case matches in any case; a name in capitals only exactly. Names that do
- * the same as one of these are in the section [words] of wikiprep/languages/common. */
+ * by name. A name in lower case matches in any case; a name in capitals only exactly. The section
+ * [words] of wikiprep/languages/common has further names for these rows. */
 /* clang-format off */
 #define TITLE(name, part)                              \
     { name, function_title, part, WORD_TITLE, 0 },     \
@@ -32,9 +32,9 @@ enum word_kind { NO_WORD, WORD_TEXT, WORD_TITLE, WORD_NOW, WORD_REVISION_TIME, W
 static const struct row {
     const char *name;
     parser_function *run; /* NULL: not a function */
-    int which;            /* variant of the function, part of the title or wiki; NOW: drop a leading zero */
+    int which;            /* variant of the function, TITLE_ or WIKI_ value; WORD_NOW: 1 drops a leading zero */
     enum word_kind kind;  /* NO_WORD: not a word */
-    const char *text;     /* of the word: the text, or the format of a time */
+    const char *text;     /* the text of a WORD_TEXT, or the format of a time */
 } rows[] = {
     { "!", 0, 0, WORD_TEXT, "|" }, { "#bcp47", function_bcp47, 0, 0, 0 },
     { "#contentmodel", function_contentmodel, 0, WORD_TEXT, "wikitext" }, { "#count", function_count, 0, 0, 0 },
@@ -159,7 +159,8 @@ static char *lower(char *key)
     return key;
 }
 
-/* Returns the row of an English name if it is a function, or a word, as asked for; else NULL. */
+/* Returns the row of the function (is_function 1) or magic word (0) with an English name, or NULL.
+ */
 static const struct row *find_english(const char *key, int is_function)
 {
     const struct row *r = bsearch(&key, rows, sizeof rows / sizeof *rows, sizeof *rows,
@@ -167,8 +168,8 @@ static const struct row *find_english(const char *key, int is_function)
     return r && (is_function ? r->run != NULL : r->kind != NO_WORD) ? r : NULL;
 }
 
-/* Looks up the name of a function or word. Tries the name itself, then in lower case, then its
- * translation from the wiki's language, or from another English name. */
+/* Returns the row of a function (is_function 1) or magic word (0), or NULL. Tries the name itself,
+ * then in lower case, then the English word that magic_find gives for it. */
 static const struct row *find_row(const struct expander *x, struct span name, int is_function)
 {
     char key[NAME_MAX_BYTES];

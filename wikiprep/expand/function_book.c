@@ -1,4 +1,4 @@
-/* Pieces of other pages: sections, {{#lst:Page|name}}, and the pages of a book, <pages …/>. */
+/* Inserts parts of other pages: sections, {{#lst:Page|name}}, and pages of a book, <pages …/>. */
 #include <limits.h>
 
 #include "wikiprep/expand/expand_state.h"
@@ -8,7 +8,7 @@
 /* ---- {{#lst:Page|name}}, {{#lst:Page|first|last}} -------------------------------------------------------------------- */
 
 /* Returns the next tag <section> in [s, end) whose attribute `edge` ("begin" or "end") is `name`,
- * and sets *after to the place after it; NULL if there is none. */
+ * and sets *after to the position after the tag; NULL if there is none. */
 static const char *find_edge(const char *s, const char *end, const char *edge, struct span name,
                              const char **after)
 {
@@ -23,7 +23,8 @@ static const char *find_edge(const char *s, const char *end, const char *edge, s
     return NULL;
 }
 
-/* Appends the sections of the page from each beginning of `name` to the end of `last`. */
+/* Appends the page's text from each <section begin=NAME/> to the next <section end=LAST/>, expanded
+ * (LAST missing: to the end of the page). */
 static void put_sections(struct expander *x, const struct frame *caller, struct library_page *page,
                          struct span name, struct span last)
 {
@@ -59,8 +60,7 @@ void function_lst(struct expander *x, struct function_call *c)
 
 /* ---- <pages index="Book.djvu" from=3 to=7 /> ----------------------------------------------- */
 
-/* Returns 1 if n is in the list "1-3,5", else 0; and sets *most to the greatest number there if it
- * is less. */
+/* Returns 1 if n is in a list such as "1-3,5", else 0. Raises *most to the list's maximum. */
 static int in_list(struct span list, int n, int *most)
 {
     int found = 0;
@@ -77,8 +77,8 @@ static int in_list(struct span list, int n, int *most)
     return found;
 }
 
-/* Appends a page of the book, or its section, after what is there: words that a hyphen divides at
- * the page's end become one. */
+/* Appends a page of the book, or only its section `section`. If the page before ends with a hyphen,
+ * joins the divided word. The text of the book begins at byte `mark` of x->out. */
 static void put_page(struct expander *x, const struct frame *f, size_t mark,
                      struct library_page *page, struct span section)
 {
@@ -101,7 +101,7 @@ void expand_book(struct expander *x, const struct frame *f, struct span attribut
                                          "include",     "exclude",   "step",
                                          "fromsection", "tosection", "onlysection" };
     enum { INDEX, FROM, TO, INCLUDE, EXCLUDE, STEP, FROM_SECTION, TO_SECTION, ONLY, COUNT };
-    enum { GAP_MAX = 10000 /* pages in a row that are missing: the book is over */ };
+    enum { GAP_MAX = 10000 /* after so many missing pages in a row, the book is over */ };
     struct span a[COUNT + 1] = { [COUNT] = { "", 0 } };
     const char *end = attributes.s + attributes.n;
     for (int i = 0; i < COUNT; i++)
@@ -109,11 +109,11 @@ void expand_book(struct expander *x, const struct frame *f, struct span attribut
     int from = 1, to = 0, step = 1, most = 0;
     int has_from = span_number(a[FROM], &from), has_to = span_number(a[TO], &to);
     in_list(a[INCLUDE], 0, &most);
-    int is_open = !has_to && (has_from || !a[INCLUDE].n); /* up to the last page that there is */
+    int is_open = !has_to && (has_from || !a[INCLUDE].n); /* up to the book's last page */
     if (!span_number(a[STEP], &step) || !step)
         step = 1;
     if (!x->facts->books || !a[INDEX].n || (a[FROM].n && !has_from) || (a[TO].n && !has_to)) {
-        expand_hole(x); /* the page of the index, which names its pages, is not read */
+        expand_hole(x); /* page names instead of numbers need the index page, which is not read */
         return;
     }
     size_t mark = x->out.len;

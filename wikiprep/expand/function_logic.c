@@ -12,7 +12,7 @@ void function_if(struct expander *x, struct function_call *c)
     expand_argument(x, c, c->first.n ? 1 : 2);
 }
 
-/* Returns the argument with its character references resolved, for comparison. */
+/* Returns the argument s with its character references decoded, for comparison. */
 static struct span decoded(struct expander *x, struct span s)
 {
     if (!s.n || !memchr(s.s, '&', s.n))

@@ -61,7 +61,7 @@ static void add_part(struct buf *out, const struct dump_site *site, const struct
     }
 }
 
-/* Returns 1 if a scheme that needs no "//" stands before the colon at s.s[i], else 0. */
+/* Returns 1 if the word before the colon at s.s[i] is a URL scheme that needs no "//", else 0. */
 static int is_scheme(struct span s, size_t i)
 {
     static const char schemes[] = "bitcoin|geo|magnet|mailto|news|sip|sips|sms|tel|urn|xmpp";
@@ -177,8 +177,8 @@ static void put_url_title(struct expander *x, const struct title *t)
     function_put_encoded(x, span_of_buf(&b), URL_WIKI);
 }
 
-/* Appends the URL of the page t, with `query` unless that is empty. `which`: URL_LOCAL without
- * scheme and host, URL_FULL without scheme, else complete. Changes t if it is a media title. */
+/* Appends the URL of the page t, with `query` unless that is empty. `which`: URL_LOCAL leaves out
+ * scheme and host, URL_FULL the scheme. Changes the namespace of a media title t to File. */
 static void put_url(struct expander *x, struct title *t, struct span query, int which)
 {
     struct span pages = page_base(x);
@@ -324,8 +324,8 @@ void function_language(struct expander *x, struct function_call *c)
         expand_put(x, c->first);
 }
 
-/* {{#bcp47:code}}: the code that the web uses. Scripts get a capital: sr-Latn; regions get
- * capitals: pt-BR. Some codes of wikis are other codes there. */
+/* {{#bcp47:code}}: appends the language code as BCP 47 writes it: scripts with a first capital,
+ * sr-Latn; regions in capitals, pt-BR. The section [web-codes] has the codes that differ. */
 void function_bcp47(struct expander *x, struct function_call *c)
 {
     struct span code = code_of(x, c), part;
@@ -347,14 +347,14 @@ void function_bcp47(struct expander *x, struct function_call *c)
     }
 }
 
-/* {{#dir:code}}: the direction of the language's script */
+/* {{#dir:code}}: appends the direction of the language's script, "rtl" or "ltr". */
 void function_dir(struct expander *x, struct function_call *c)
 {
     const char *to_the_left = knowledge_find("directions", "", "left");
     expand_puts(x, span_in(code_of(x, c), to_the_left) ? "rtl" : "ltr");
 }
 
-/* {{#contentmodel:how|title}}: pages of this wiki whose title is not given are wikitext. */
+/* {{#contentmodel:how|title}}: appends "wikitext". Refuses a call that names a title. */
 void function_contentmodel(struct expander *x, struct function_call *c)
 {
     c->is_refused = c->count > 1;
@@ -391,7 +391,7 @@ void function_int(struct expander *x, struct function_call *c)
     }
 }
 
-/* {{#special:search}}: appends the full name of the page. `c->which` 1: encoded for a URL. */
+/* {{#special:search}}: appends the special page's full title. `c->which` 1: encoded for a URL. */
 void function_special(struct expander *x, struct function_call *c)
 {
     struct title *t = &x->scratch;

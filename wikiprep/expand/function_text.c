@@ -10,7 +10,7 @@
 #include "wikiprep/values/number.h"
 #include "wikiprep/values/plural.h"
 
-enum { STRING_MAX = 1000 }; /* maximum characters of a string function's text */
+enum { STRING_MAX = 1000 }; /* string functions refuse texts of this many characters or more */
 
 static struct span value(struct expander *x, const struct function_call *c, int i)
 {
@@ -116,8 +116,8 @@ void function_plural(struct expander *x, struct function_call *c)
         expand_put(x, forms[form < count ? form : count - 1]);
 }
 
-/* {{gender:user|he|she|they}}: no user's gender is known, so it appends the form for that case: the
- * third, or else the first. */
+/* {{gender:user|he|she|they}}: appends the form for an unknown gender: the third, or, if there is
+ * none, the first. */
 void function_gender(struct expander *x, struct function_call *c)
 {
     expand_argument(x, c, c->count > 3 ? 3 : 1);
@@ -146,7 +146,7 @@ static void put_attribute(struct buf *out, struct span s)
     buf_addc(out, '"');
 }
 
-/* {{#tag:name|content|attribute=value}}: stores the tag and appends a mark. Drops references. */
+/* {{#tag:name|content|attribute=value}}: appends a mark (expand_keep) for the tag. Drops <ref>. */
 void function_tag(struct expander *x, struct function_call *c)
 {
     SCOPED(buf) b = BUF_INIT;
@@ -295,8 +295,8 @@ void function_replace(struct expander *x, struct function_call *c)
     }
 }
 
-/* {{#explode:text|delimiter|position|limit}}: appends one of the parts into which the delimiter
- * divides the text. */
+/* {{#explode:text|delimiter|position|limit}}: splits the text at the delimiter, into at most
+ * `limit` parts, and appends the part at `position` (from 0; negative: from the end). */
 void function_explode(struct expander *x, struct function_call *c)
 {
     struct span s = value(x, c, 0), by = space_if_empty(value(x, c, 1));

@@ -23,21 +23,20 @@ void function_put_time(struct expander *x, const char *format, const char *times
 /* ---- reordering a date --------------------------------------------------------------------- */
 
 struct date {
-    int year, month, day; /* year -1: it has none */
+    int year, month, day; /* year -1: a date without a year */
 };
 
-/* The orders in which dates are read and written. In a format, y, m and d are a year, month and day
- * with all their digits, Y and j ones without zeros before them, and F is a month's name. A space
- * is read as one space or '_'; ',' and ';' as spaces, a comma or both. They are written as ", " and
- * " ". */
+/* The formats in which dates are read and written. y, m and d: year, month and day with leading
+ * zeros. Y and j: year and day without. F: name of the month. A space matches a space or '_'; ','
+ * and ';' match spaces, a comma or both. ',' is written as ", ", and ';' as " ". */
 static const struct order {
-    const char *wish, *format; /* wish NULL: it cannot be asked for */
+    const char *wish, *format; /* wish: the name of the order in calls; NULL: only read */
 } orders[] = { { "ISO 8601", "y-m-d" }, { "dmy", "j F" },  { "mdy", "F j" },  { "dmy", "j F;Y" },
                { "mdy", "F j,Y" },      { NULL, "Y,j F" }, { "ymd", "Y;F j" } };
 enum { ORDERS = sizeof orders / sizeof *orders };
 
-/* Sets *value to the number of at least `least` and at most `most` digits at the start of *s, and
- * moves *s past it. Returns 1, or 0 if there is none. */
+/* Reads a number of `least` to `most` digits at the start of *s into *value, and moves *s past it.
+ * Returns 1, or 0 if there is none. */
 static int take_digits(struct span *s, size_t least, size_t most, int *value)
 {
     size_t n = 0;
@@ -48,7 +47,7 @@ static int take_digits(struct span *s, size_t least, size_t most, int *value)
     return is_there;
 }
 
-/* Sets *month (1 to 12) by the longest name of a month at the start of *s, and moves *s past it.
+/* Reads the longest name of a month at the start of *s into *month (1 to 12), and moves *s past it.
  * Returns 1, or 0 if there is none. */
 static int take_month(struct expander *x, struct span *s, int *month)
 {
@@ -65,7 +64,7 @@ static int take_month(struct expander *x, struct span *s, int *month)
     return best > 0;
 }
 
-/* Moves *s past what a sign of a format stands for. Returns 1, or 0 if it is not there. */
+/* Moves *s past the separator `sign` of a format. Returns 1, or 0 if it is not there. */
 static int take_sign(struct span *s, char sign)
 {
     const char *end = s->s + s->n, *p = s->s;
@@ -93,7 +92,7 @@ static int take_part(struct expander *x, struct span *s, char part, struct date 
     }
 }
 
-/* Reads s, which must be a date in this format, into *d. Returns 1, or 0 if it is none. */
+/* Reads the date s, written in `format`, into *d. Returns 1, or 0 if s does not match. */
 static int read_date(struct expander *x, struct span s, const char *format, struct date *d)
 {
     *d = (struct date){ .year = -1 };

@@ -68,7 +68,7 @@ enum url_style { URL_QUERY, URL_WIKI, URL_PATH };
 void function_put_encoded(struct expander *x, struct span s, enum url_style style);
 
 /* Appends s with the first `most` occurrences of `what` replaced by `with`, or all if most is < 0.
- * An empty `what` occurs nowhere. function_count_of returns how often it occurs. */
+ * function_count_of returns the number of occurrences. An empty `what` occurs nowhere. */
 void function_put_replaced(struct expander *x, struct span s, struct span what, struct span with,
                            int64_t most);
 size_t function_count_of(struct span s, struct span what);
@@ -76,6 +76,6 @@ size_t function_count_of(struct span s, struct span what);
 /* Appends s with percent-encoding and '+' decoded. */
 void function_put_decoded(struct expander *x, struct span s);
 
-/* Appends the time `timestamp` in the format `format`, which function_time.c describes. For
- * {{CURRENTYEAR}} and similar words, the caller passes the library's date. */
+/* Appends the time `timestamp` in a format of moment_format (moment.h). For {{CURRENTYEAR}} and
+ * similar words, the caller passes the library's date. */
 void function_put_time(struct expander *x, const char *format, const char *timestamp);

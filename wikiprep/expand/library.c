@@ -10,8 +10,8 @@
 #include "common/formats/document.h"
 
 enum {
-    HELD_MAX = 16 << 20,   /* bytes of templates in memory */
-    OTHERS_MAX = 16 << 20, /* bytes of pages without include tags that are kept */
+    HELD_MAX = 16 << 20,   /* bytes of page texts in memory; more go to a file (spill.h) */
+    OTHERS_MAX = 16 << 20, /* total bytes of kept pages that are not is_callable */
     REDIRECTS_MAX = 2,
     PAGE_MAX_BYTES = 8 << 20, /* MediaWiki's own limit is 2 MiB */
     MEMOS_MAX_BYTES = 64 << 20,
@@ -20,11 +20,11 @@ enum {
 
 struct library {
     struct library_facts facts;
-    struct nameset *pages; /* struct library_page by its key */
+    struct nameset *pages; /* the keys are from set_key, the values struct library_page */
     struct spill texts;
     uint64_t *known; /* hashes of the titles of all pages, sorted */
     size_t known_count, known_cap;
-    uint64_t other_bytes; /* bytes of pages without include tags, kept or not */
+    uint64_t other_bytes; /* bytes of pages that are not is_callable, kept or not */
     _Atomic uint64_t memo_bytes;
 };
 
@@ -33,7 +33,7 @@ static uint64_t hash(int ns, const char *s, size_t n)
     return hash_fold(hash_more(HASH_START ^ (unsigned)ns, s, n));
 }
 
-/* Sets *key to the bytes of the title's namespace and the rest of the title. */
+/* Sets *key to the key of the title in `pages`: the bytes of its namespace, then its text. */
 static void set_key(struct buf *key, const struct title *t)
 {
     buf_set(key, &t->ns, sizeof t->ns);
@@ -55,13 +55,13 @@ static struct title own_title(const struct library *l, const struct dump_page *p
     const char *colon = p->ns ? strchr(s, ':') : NULL;
     s = colon ? colon + 1 : s;
     if (!title_read(&t, &l->facts.site, s, strlen(s), p->ns) || t.ns != p->ns)
-        buf_set(&t.text, s, strlen(s)); /* "Template:Wikipedia:x" */
+        buf_set(&t.text, s, strlen(s)); /* "Template:Wikipedia:x": not in namespace Wikipedia */
     t.ns = p->ns;
     return t;
 }
 
-/* Returns 1 if the page is a template, a module, a page with include tags, which other pages may
- * call, or a table of variant_tables.h. Else returns 0. */
+/* Returns 1 if the page may be needed to expand or convert others: a template, a module, a page of
+ * a scanned book, a page with include tags, or a table of variant_tables.h. Else returns 0. */
 static int is_callable(const struct dump_page *p)
 {
     static const char *const marks[] = { "<onlyinclude>", "<includeonly>", "<noinclude>" };
@@ -109,7 +109,7 @@ static int add_page(struct library *l, const struct dump_page *p)
         SCOPED(buf) key = BUF_INIT;
         set_key(&key, &t);
         struct library_page *page = nameset_put(l->pages, key.data, key.len);
-        page->ns = p->ns; /* a later page with a title replaces an earlier one */
+        page->ns = p->ns; /* a later page with the same title replaces an earlier one */
         page->at = l->texts.bytes;
         page->n = p->text.len;
         page->bit = UINT64_C(1) << (hash(t.ns, t.text.data, t.text.len) & 63);
@@ -181,10 +181,10 @@ static int finish(struct library *l)
     return 0;
 }
 
-/* What the pages of all files are read into. */
+/* The state of library_read, for all files. */
 struct reading {
     struct library *l;
-    const char *language; /* instead of the export's; NULL: that */
+    const char *language; /* replaces that of the export; NULL: keep it */
     struct output *save;  /* the file of --save-templates; NULL: none */
     int has_site;         /* the library has the site data of the first export */
     struct dump *dump;    /* the current file */
@@ -207,8 +207,7 @@ static int read_page(void *ctx, void *page)
     return dump_read(((struct reading *)ctx)->dump, page);
 }
 
-/* Stores the page in the library if it is one to keep (is_kept). If other pages may call it, also
- * writes it to the file of --save-templates. */
+/* Calls add_page for the page. If is_callable, also writes it to the --save-templates file. */
 static int take_page(void *ctx, void *item)
 {
     struct reading *r = ctx;

@@ -26,7 +26,7 @@ struct library_memo {
     uint64_t work; /* work that computing it took */
     /* One bit per template used in it (library_page.bit). Templates may share a bit. */
     uint64_t within;
-    size_t included;
+    size_t included; /* bytes of templates included in it */
 };
 
 struct library_page {
@@ -35,17 +35,16 @@ struct library_page {
     const char *text;
     uint64_t at; /* offset of `text` in the texts of all pages */
     size_t n;
-    uint64_t bit; /* one bit set, by a hash of the title */
+    uint64_t bit; /* a single set bit, chosen by a hash of the title */
     _Atomic(const struct tree *) tree;
     _Atomic(const struct library_memo *) memo;
 };
 
 struct library;
 
-/* Reads a library from the files of a dump. `language`, if not NULL, overrides
- * the language that the export states. If `save` is not NULL, the callable pages (templates,
- * modules, pages with include tags) are also written to that file, as an export. Returns NULL with
- * an error. */
+/* Reads a library from the files of a dump. `language`, if not NULL, overrides the language that
+ * the export states. If `save` is not NULL, the callable pages (templates, modules, pages with
+ * include tags) are also written to that file, as an export. Returns NULL with an error. */
 struct library *library_read(const struct dump_files *from, const char *language, int threads,
                              const char *save);
 void library_free(struct library *l);

@@ -15,10 +15,10 @@ struct module_call {
     struct frame own;           /* the arguments of the #invoke call */
     const struct frame *caller; /* the calling template, with its arguments */
     struct span function;
-    const char *text; /* from the table row of the module: what separates the entries */
+    const char *text; /* separator of a list, from the module's table row; "": none given */
 };
 
-/* A module. Appends its result to x->out and returns 1, or returns 0 if the function is unknown. */
+/* Runs m->function: appends its result to x->out and returns 1, or returns 0 if it is unknown. */
 typedef int (*module)(struct module_call *m);
 
 /* ---- arguments ------------------------------------------------------------------------------- */
@@ -28,9 +28,9 @@ static int own(struct module_call *m, struct span name, struct span *value)
     return expand_parameter(m->x, &m->own, name, value);
 }
 
-/* Returns the argument with this name or, if there is none, the one at position *place, and then
- * increments *place. It is empty if there is neither. Marks are removed, because the value may be
- * cut or counted. */
+/* Returns the argument `name`. If there is none, returns the argument at position *place and
+ * increments *place; an empty text if there is none there either. Removes marks (expand_state.h),
+ * because callers cut or count the text. */
 static struct span argument(struct module_call *m, struct span name, int *place)
 {
     char number[16];
@@ -149,7 +149,7 @@ static int string(struct module_call *m)
 {
     enum { ARGUMENTS_MAX = 5 };
     static const struct {
-        const char *names, *arguments; /* if "plain" is given and false, the others are patterns */
+        const char *names, *arguments; /* if "plain" is false, the call has Lua patterns: unknown */
         void (*run)(struct module_call *m, const struct span *a);
     } functions[] = {
         { "sub", "s|i|j", string_sub },
@@ -363,8 +363,8 @@ static void put_no_module(struct expander *x, struct span name)
     put_script_error(x, why.data);
 }
 
-/* Returns what the module's function shows: the name of a template that shows the same, "" for
- * nothing, or NULL if it is not known. */
+/* Returns the name of a template that shows the same as the module's function; "" if the function
+ * shows nothing; NULL if that is not known. */
 static const char *shown_by(struct span name, struct span function)
 {
     SCOPED(buf) key = BUF_INIT;
@@ -377,8 +377,8 @@ static const char *shown_by(struct span name, struct span function)
     return shown ? shown : knowledge_find("modules", "", key.data);
 }
 
-/* Replaces the call of a module that is not run with the call of a template that shows the same.
- * Returns 1, or 0 if none is known, or if the calling template has a rendering of its own. */
+/* Appends, instead of the module's output, a call of a template that shows the same. Returns 1, or
+ * 0 if no such template is known, or if the calling template has a rendering of its own. */
 static int leave_module(struct module_call *m, const struct function_call *c, struct span name)
 {
     struct span given, code = { "", 0 };
@@ -390,7 +390,7 @@ static int leave_module(struct module_call *m, const struct function_call *c, st
     SCOPED(buf) template = BUF_INIT;
     size_t before = strcspn(shown, "*");
     buf_add(&template, shown, before);
-    if (shown[before] && own(m, span_of("code"), &code)) /* lang-* */
+    if (shown[before] && own(m, span_of("code"), &code)) /* replaces the '*' of "lang-*" */
         span_put(expand_without_marks(m->x, code), &template);
     expand_leave(m->x, c->frame, c->tree, span_of_buf(&template), m->own.first, c->frame);
     return 1;

@@ -26,7 +26,7 @@ enum {
     TAG_POEM = 6,
     TAG_SECTION = 24,
     TAG_PAGES = 29,
-    /* In a template, the end tags of these may be missing. */
+    /* In a template, the end tags of the next three may be missing. */
     TAG_NOINCLUDE,
     TAG_INCLUDEONLY,
     TAG_ONLYINCLUDE,
@@ -50,8 +50,8 @@ struct part {
 struct open {
     char sign; /* '{', '[', '-' for "-{", '\n' for a heading */
     uint8_t line_start;
-    uint32_t count; /* number of its opening signs not yet matched */
-    uint32_t start; /* position of the first sign */
+    uint32_t count; /* number of its opening characters not yet matched */
+    uint32_t start; /* position of the first opening character */
     size_t first_part;
 };
 
@@ -69,7 +69,7 @@ struct preprocessor {
     /* 1: text up to the next <onlyinclude> is skipped. 0: inside <onlyinclude>. -1: the page does
      * not use it. */
     int find_only;
-    size_t unclosed[TAG_ALL]; /* an element that begins before here is not closed */
+    size_t unclosed[TAG_ALL]; /* a start tag before this position has no end tag */
 };
 
 /* ---- nodes ------------------------------------------------------------------------------- */
@@ -137,8 +137,8 @@ static void push(struct preprocessor *p, struct open o)
     push_part(p, o.start);
 }
 
-/* Removes the top element and appends its content to the enclosing part: the first `signs` of its
- * opening signs as text, then the nodes of its parts, with pipes between the parts. */
+/* Removes the top element and appends its content to the enclosing part: its first `signs` opening
+ * characters as text, then the nodes of its parts, with pipes between the parts. */
 static void break_top(struct preprocessor *p, uint32_t signs)
 {
     struct open o = *top(p);
@@ -167,8 +167,7 @@ static size_t spaces_before(const struct preprocessor *p, size_t at)
     return n;
 }
 
-/* Handles the signs of a heading at the start of a line. p->i is after the '\n' before the line, or
- * at the start of the text. */
+/* Opens a heading if '=' is at p->i, the start of a line (after a '\n', or the text's start). */
 static void on_line_start(struct preprocessor *p)
 {
     size_t count = 0;
@@ -356,7 +355,8 @@ static uint32_t close_parts(struct preprocessor *p, enum node_kind kind, size_t 
     return call;
 }
 
-/* Closes `matched` braces of the top element. */
+/* Makes a call (matched 2) or parameter (3) of the top element, whose innermost `matched` braces
+ * are closed. Outer braces stay open, or become text if only one is left. */
 static void close_braces(struct preprocessor *p, size_t matched)
 {
     uint32_t call = close_parts(p, matched == 3 ? NODE_PARAMETER : NODE_CALL, p->i + matched);
@@ -411,8 +411,8 @@ static void on_close(struct preprocessor *p)
     }
 }
 
-/* Handles "-{" and "}-". Text such as "-{zh-hans:one;zh-hant:two}-" stays text, but braces and
- * pipes in it belong to it. Returns 1, or 0 if neither sign is at p->i. */
+/* Handles "-{" and "}-". Text such as "-{zh-hans:one;zh-hant:two}-" stays text, but a pipe in it
+ * does not separate arguments of a call around it. Returns 1, or 0 if neither is at p->i. */
 static int on_variant(struct preprocessor *p)
 {
     const char *s = p->s + p->i;

@@ -1,7 +1,7 @@
 /*
  * preprocess.h - parses wikitext into a tree of calls and parameters.
  *
- *     {{name|first|key=second}}   a call: its name is a part, and so is each argument
+ *     {{name|first|key=second}}   a call: its name and each argument are parts
  *     {{{name|default}}}          a parameter
  *     <ref>…</ref>                a tag whose content is not wikitext of the enclosing page
  *
@@ -23,7 +23,7 @@ enum node_kind {
     NODE_TEXT,      /* source[begin..end) */
     NODE_CALL,      /* children: parts; the first is the name */
     NODE_PARAMETER, /* children: parts; the first is the name */
-    /* The children are the part's nodes; with NODE_NAMED only those after '='. */
+    /* A name or an argument. Its children are its nodes; with NODE_NAMED only those after '='. */
     NODE_PART,
     /* source[begin..end) from '<' to '>'. The child is a text node with the content. */
     NODE_TAG,
@@ -31,10 +31,9 @@ enum node_kind {
 
 enum {
     NODE_LINE_START = 1, /* NODE_CALL: the call begins a line */
-    NODE_NAMED = 2,      /* NODE_PART: it has a '='; node.begin is the first node of the name, or
-                          * 0 */
+    NODE_NAMED = 2,      /* NODE_PART: it has a '='; node.begin is the first node before it, or 0 */
     NODE_REFERENCE = 4,  /* NODE_TAG: it is <ref> */
-    NODE_WIKITEXT = 8,   /* NODE_TAG: its content is wikitext, as that of <poem> */
+    NODE_WIKITEXT = 8,   /* NODE_TAG: its content is wikitext, as in <poem> */
     NODE_BOOK = 16,      /* NODE_TAG: it is <pages> */
 };
 
@@ -62,7 +61,7 @@ struct preprocessor;
 struct preprocessor *preprocessor_new(int variants);
 void preprocessor_free(struct preprocessor *p);
 
-/* Parses source[0..n) into `tree` and replaces its nodes. The tree borrows `source`; n < 4 GiB.
+/* Parses source[0..n), n < 4 GiB, into `tree`, whose old nodes are dropped. It borrows `source`.
  * Time is linear in n. */
 void preprocess(struct preprocessor *p, struct tree *tree, const char *source, size_t n,
                 enum preprocess_mode mode);

@@ -9,8 +9,8 @@ struct reading {
     struct buf folder;    /* "Conversiontable/zh-tw/", which begins the titles of subpages */
 };
 
-/* Reads a row, "from => to // comment", without its quotes and the signs of lists. Ignores a row
- * with two arrows, and all rows of a word but the first. */
+/* Adds the word of a row "from => to // comment". Drops quotes and list markup ('*', '#'). Ignores
+ * a row with two arrows, and a word that `words` already has. */
 static void read_row(struct replacements *words, const char *s, const char *end)
 {
     SCOPED(buf) row = BUF_INIT;
@@ -29,7 +29,8 @@ static void read_row(struct replacements *words, const char *s, const char *end)
         replacements_put(words, word);
 }
 
-/* Reads the page `title`, after the pages that it links. Returns 1, or 0 if there is none. */
+/* Reads the table of the page `title`, after those of the subpages that it links. Returns 1, or 0
+ * if there is no such page. */
 static int read_page(struct reading *r, const char *title, size_t n, int depth)
 {
     enum { DEPTH_MAX = 8 };

@@ -1,6 +1,6 @@
 /*
- * variant_tables.h - the tables of words of a wiki, for the variants of its language: its pages
- * MediaWiki:Conversiontable/zh-tw, and their subpages, which they link.
+ * variant_tables.h - reads the words of a language variant (variant.h) from a wiki's pages such as
+ * MediaWiki:Conversiontable/zh-tw, and from the subpages that these link.
  *
  *     -{ 软件 => 軟體 ; 信息 => 資訊 // a comment ; }-
  */
@@ -9,6 +9,6 @@
 #include "wikiprep/expand/library.h"
 #include "wikiprep/site/variant.h"
 
-/* Adds the words of the chosen variant, and of the one that it is based on. Returns 1 if there is a
- * page of one of them, else 0. */
+/* Adds the words of the chosen variant (v->chosen) and of its base (v->base) to v->words. Returns 1
+ * if the wiki has a table for one of them, else 0. */
 int variant_tables_read(struct library *library, struct variants *v);
