@@ -463,7 +463,7 @@ class ParquetBatches : public Batches
         parquet::ArrowReaderProperties arrow_how(false);
         arrow_how.set_pre_buffer(false);
         arrow_how.set_arrow_extensions_enabled(true); /* a copy keeps UUID and JSON */
-        arrow_how.set_coerce_int96_timestamp_unit(arrow::TimeUnit::MICRO); /* and the year 9999 */
+        arrow_how.set_coerce_int96_timestamp_unit(arrow::TimeUnit::MICRO); /* ns end in 2262 */
         ARROW_RETURN_NOT_OK(builder.memory_pool(pool)->properties(arrow_how)->Build(&b->file_));
         std::vector<int> leaves;
         if (columns)
@@ -516,7 +516,7 @@ class ParquetBatches : public Batches
         leaves->erase(std::unique(leaves->begin(), leaves->end()), leaves->end());
         return Status::OK();
     }
-    /* The footer has no checksum, and only as many rows are read as it says of each group. */
+    /* Checks the row groups' numbers of rows: the footer, which has them, has no checksum. */
     Status check_rows() const
     {
         auto about = file_->parquet_reader()->metadata();
