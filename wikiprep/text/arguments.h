@@ -22,8 +22,8 @@ struct arguments {
     int named_count;
 };
 
-/* Splits "key=value" at its '=' and trims both. Returns 1, or 0 if it has no '=' except those of
- * headings: then the value is all of it. */
+/* Splits "key=value" at its '=' and trims both. Returns 1, or 0 if the argument has no '=' except
+ * those of headings: then the value is the whole argument. */
 int arguments_split(struct span argument, struct span *key, struct span *value);
 
 void arguments_read(struct arguments *a, const struct wikitext_call *call);
@@ -32,9 +32,9 @@ void arguments_read(struct arguments *a, const struct wikitext_call *call);
  * given. */
 struct span arguments_at(const struct arguments *a, int place);
 
-/* Looks up the arguments named in `keys`, which are separated by '|', in this order. A numeric key
- * such as "1" names a position. Returns the first value that is not empty, or an empty span. */
+/* Looks up the arguments named in `keys`, "a|b|c", in this order. A numeric key such as "1" names a
+ * position. Returns the first value that is not empty, or an empty span. */
 struct span arguments_any(const struct arguments *a, const char *keys);
 
-/* Returns 1 if the value of the argument is "yes", "y", "on", "1" or "true", else 0. */
+/* Returns 1 if the value of the argument `key` is "yes", "y", "on", "1" or "true", else 0. */
 int arguments_yes(const struct arguments *a, const char *key);

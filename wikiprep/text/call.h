@@ -1,6 +1,6 @@
 /*
- * call.h - template calls, the page that they stand in, and what is done with them. Shared by the
- * two machines for templates, expand/expand.h and template.h, and by wikitext.h and markup.h.
+ * call.h - template calls, the page that they stand in, and what is done with them. Used by
+ * expand/expand.h and template.h, which handle templates, and by wikitext.h and markup.h.
  */
 #pragma once
 
@@ -38,7 +38,7 @@ struct wikitext_options {
     int markdown;             /* 1: write Markdown (markdown.h); tables and formulas are kept */
     struct buf *categories;   /* output: categories, one per line; NULL: not wanted; borrowed */
     struct page_parts *parts; /* output: parts of the page are added; borrowed */
-    unsigned wanted;          /* the wanted ones, 1 << PART_LINKS ... */
+    unsigned wanted;          /* the wanted parts, as bits 1 << PART_LINKS ... */
 };
 
 /* The page whose calls are expanded and rendered. It is the ctx argument of template_choose and

@@ -8,9 +8,9 @@
 
 enum { ADD = 1, TITLE = 2, RAW = 4, DESCRIBE = 8, REMOVE = 16, HIDE = 32, NAME = 64, SHOW = 128 };
 
-/* Limits of memory and time for a page. MediaWiki has no such limits: it limits the whole page. */
+/* Limits of memory and time for a page; MediaWiki limits the size of the whole page instead. */
 enum {
-    TEXT_MAX = 1024,     /* bytes of a word's replacement; other words of a page are left out */
+    TEXT_MAX = 1024,     /* bytes of a word's replacement; words with longer ones are left out */
     RULES_MAX = 20000,   /* words of a page; further ones are left out */
     MORE_MAX = 16 << 20, /* bytes that replacements add to a page; then words stay as they are */
 };
@@ -23,15 +23,15 @@ struct item {
 
 struct converter {
     const struct variants *v;
-    struct word *rules; /* words that the page adds and removes, in its order; owned */
+    struct word *rules; /* words that the page adds or removes, in page order; owned */
     size_t count, cap;
-    size_t active;             /* number of those that apply now */
-    struct replacements *page; /* these; NULL: none */
+    size_t active;             /* number of rules that apply now */
+    struct replacements *page; /* the rules that apply now; NULL: none */
     size_t more;               /* bytes that replacements have added */
     int is_own;                /* the page is in the chosen alphabet, or wants no conversion */
     struct item *items;        /* of the current markup */
     size_t item_count, items_cap;
-    struct span both[VARIANTS_MAX]; /* its texts by variant; s NULL: none */
+    struct span both[VARIANTS_MAX]; /* texts of the current markup by variant; s NULL: none */
     struct buf inner, work;
 };
 
@@ -47,8 +47,8 @@ static int variant_of(const struct converter *c, struct span code)
 
 /* ---- the markup ------------------------------------------------------------------------------ */
 
-/* Returns the bits of the flags from s to `end` that are letters. Sets *fits to 1 if a flag is the
- * chosen variant or one that stands for it, else to 0 if it is -1 and a flag is another variant. */
+/* Returns the bits of the flags in [s, end] that are letters. Sets *fits, -1 before, to 1 if a flag
+ * is the chosen variant or a fallback of it, else to 0 if a flag is another variant. */
 static unsigned read_flags(const struct converter *c, const char *s, const char *end, int *fits)
 {
     static const char letters[] = "ATRD-HNS";
@@ -75,7 +75,7 @@ static int at_code(const struct converter *c, const char *s, const char *end)
     return colon && variant_of(c, trimmed(s, colon)) >= 0;
 }
 
-/* Returns the end of the item at s: a semicolon before another item, or before the end. */
+/* Returns the end of the item at s: a ';' that an item or only spaces follow, or `end`. */
 static const char *item_end(const struct converter *c, const char *s, const char *end)
 {
     for (; (s = memchr(s, ';', (size_t)(end - s))); s++) {
@@ -87,7 +87,7 @@ static const char *item_end(const struct converter *c, const char *s, const char
     return end;
 }
 
-/* Reads the items of the rules. An item with an unknown variant means that there are none. */
+/* Reads `rules` into c->items and c->both. If an item has an unknown variant, leaves both empty. */
 static void read_items(struct converter *c, struct span rules)
 {
     rules = span_trim_space(rules);
@@ -113,8 +113,8 @@ static void read_items(struct converter *c, struct span rules)
     }
 }
 
-/* Returns the markup's text for a variant, or else for its first fallback that has a text. Its s is
- * NULL if there is none. */
+/* Returns the markup's text for a variant, or else for the first of its fallbacks that has a text.
+ * If none has one, the span's s is NULL. */
 static struct span text_of(const struct converter *c, int variant)
 {
     struct span text = c->both[variant];
@@ -270,7 +270,7 @@ static int in_word(char c)
     return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
 }
 
-/* Returns the length of a digit of a Roman numeral at s, which ends with NUL. */
+/* Returns the length of one decimal digit in Roman letters at s, or 0. s ends with NUL. */
 static size_t roman_digit(const char *s, char one, char five, char ten)
 {
     if (*s == one && (s[1] == five || s[1] == ten))
@@ -281,7 +281,7 @@ static size_t roman_digit(const char *s, char one, char five, char ten)
     return n;
 }
 
-/* Returns the length of the Roman numeral that is the word at s, or 0. */
+/* Returns the length of the word at s if it is a Roman numeral, else 0. */
 static size_t roman(const char *begin, const char *s)
 {
     if (s > begin && in_word(s[-1]))

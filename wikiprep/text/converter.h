@@ -3,9 +3,9 @@
  * LanguageConverter does (www.mediawiki.org/wiki/Writing_systems/Syntax).
  *
  * The first pass over the page replaces each markup -{flags|rules}- by its text, between two
- * MARKUP_FIXED: this text is not converted again. The words that a markup adds for the text after
- * it, or removes, are kept apart; a number between two MARKUP_RULE says how many apply from there
- * on. The second pass converts line by line.
+ * MARKUP_FIXED: this text is not converted again. A markup can also add words to convert in the
+ * text after it, or remove words. They form a list; a number between two MARKUP_RULE says how many
+ * of them apply from there on. The second pass converts line by line.
  *
  * Unlike in MediaWiki, words are found across the ends of links and of tags.
  */
@@ -29,24 +29,24 @@ int converter_reads(const struct converter *c);
  * markup, so its text is converted at once, without the words of the page. */
 void converter_rule(struct converter *c, struct span inner, int nested, struct buf *out);
 
-/* If dropped text has marks of words, appends one mark that makes all words so far apply. */
+/* If text that is dropped has MARKUP_RULE marks, appends one that makes all words so far apply. */
 void converter_keep(const struct converter *c, struct span dropped, struct buf *out);
 
-/* Begins or ends text that is not converted, in the output of the first pass. */
+/* Appends the mark that begins or ends text that is not converted, MARKUP_FIXED. */
 void converter_fix(const struct converter *c, struct buf *out);
 
-/* Begins text that is not converted but may have markup, at <code>; with closing 1 ends it, at
- * </code>. */
+/* Appends the mark that begins text which is not converted but may have markup, at <code>. With
+ * `closing` 1 appends the mark that ends it, at </code>. */
 void converter_code(const struct converter *c, int closing, struct buf *out);
 
-/* Converts nothing on this page but its markup. */
+/* Leaves the text of this page as it is, except for its markup. */
 void converter_stop(struct converter *c);
 
-/* Looks at the whole marked text: text that is in the chosen alphabet is not converted. */
+/* Does as converter_stop if the marked text is mostly in the chosen variant's alphabet. */
 void converter_judge(struct converter *c, struct span marked);
 
 /* Converts the line, and removes its marks. */
 void converter_line(struct converter *c, struct buf *line);
 
-/* Makes the words apply whose marks are in text that is not shown. */
+/* Makes the words apply that the MARKUP_RULE marks in `marked`, text that is not shown, tell. */
 void converter_pass(struct converter *c, struct span marked);

@@ -15,7 +15,7 @@
 
 enum { SIGNS_MAX = 16 };
 
-/* What an element is by its name; what is done at its end. */
+/* What an element is. The kind decides what is done at its end. First, kinds by name: */
 enum element_kind {
     NOTHING,
     ANCHOR,
@@ -34,7 +34,7 @@ enum element_kind {
     ROW,
     TABLE,
     TABLE_CAPTION,
-    /* By what it is for: */
+    /* Kinds by attributes: */
     LINK,
     EXTERNAL,
     COORDINATES, /* those of the page: its element .geo is captured */
@@ -48,9 +48,9 @@ enum element_kind {
 
 struct element {
     enum element_kind kind;
-    int hides;    /* its content is not shown */
-    int showed;   /* h->hidden before the element, which is shown although it is in a hidden one */
-    size_t begin; /* offset in the output at which its content begins */
+    int hides;       /* its content is not shown */
+    int showed;      /* if it is captured: h->hidden before it; captured content is not hidden */
+    size_t begin;    /* offset in the output at which its content begins */
     struct buf *out; /* the output before it, if it is captured */
     struct buf target;
 };
@@ -101,7 +101,7 @@ static void put_mark(struct html *h, int mark)
         buf_addc(h->out, mark);
 }
 
-/* Begins a paragraph. In an item of a list, and in a table, a line of the source must not end. */
+/* Begins a paragraph. In a list it writes MARKUP_BREAK, because a line end would end the item. */
 static void begin_block(struct html *h)
 {
     if (h->lists)
@@ -110,7 +110,7 @@ static void begin_block(struct html *h)
         buf_adds(h->out, "\n\n");
 }
 
-/* Writes text. A sign that has a meaning to the second pass is replaced by its stand-in. */
+/* Writes text. A character with a meaning to the second pass is replaced by its stand-in. */
 static void put_text(struct html *h, const char *s, size_t n)
 {
     for (const char *end = s + n; s < end;) {
@@ -202,7 +202,7 @@ static void end_link(struct html *h, struct element *e)
     buf_release(&e->target);
 }
 
-/* Adds the category that a link of Parsoid's names: "./Category:Moons#sort key". */
+/* Adds the category that a <link> by Parsoid names: "./Category:Moons#sort key". */
 static void add_category(struct html *h, const char *href)
 {
     struct buf *to = h->options.common->categories;
@@ -217,7 +217,7 @@ static void add_category(struct html *h, const char *href)
 
 /* ---- what data-mw says --------------------------------------------------------------------- */
 
-/* Writes the source of a formula: of Parsoid's element, or of MathML. */
+/* Writes the TeX source of a formula: Parsoid's in the JSON `data`, or else MathML's `alt`. */
 static void put_formula(struct html *h, const char *data, const char *alt)
 {
     static const char display[] = "{\\displaystyle ";
@@ -242,8 +242,8 @@ static void add_text(struct buf *out, const struct js *v, const char *after)
     buf_addf(out, "%s%s", text ? text : "", after);
 }
 
-/* Writes what a markup for variants of the language shows, -{flags|rules}-, which Parsoid gives in
- * JSON, unless its texts have tags. */
+/* Writes what the markup -{flags|rules}- shows (converter.h), from Parsoid's JSON `data`. Writes
+ * nothing if its texts have tags. */
 static void put_variant(struct html *h, const char *data, int is_hidden)
 {
     static const char *const keys[] = { "add", "remove", "title", "describe", "disabled", "name" };
@@ -301,7 +301,7 @@ static void on_transclusion(struct html *h, const char *data)
 
 /* ---- starts and ends ----------------------------------------------------------------------- */
 
-/* Other names say nothing. */
+/* The kinds of elements by name, sorted. An element with any other name is NOTHING. */
 /* clang-format off */
 static const struct named {
     const char *name;

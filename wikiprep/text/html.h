@@ -1,6 +1,6 @@
 /*
- * html.h - the first pass over a page in HTML, as Parsoid and MediaWiki write it: the other way to
- * the marked text that wikitext.c reads (markup.h is the one from wikitext).
+ * html.h - the first pass over a page in HTML, as Parsoid and MediaWiki write it. Like the first
+ * pass over wikitext (markup.h), it writes marked text, which wikitext.c reads.
  *
  * The rules of what a reader sees are the same. Left out: references, pictures, elements that are
  * not displayed (visible.h), notes that point to other articles, galleries, blocks of code.

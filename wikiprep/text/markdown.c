@@ -32,12 +32,12 @@ static void put_raw(struct markdown *m, const char *s, const char *end)
     for (; s < end; s++) {
         if (*s == '|' && m->in_table)
             buf_addc(m->out, '\\');
-        if ((unsigned char)*s >= ' ' || *s == '\n' || *s == '\t') /* no mark of a part inside it */
+        if ((unsigned char)*s >= ' ' || *s == '\n' || *s == '\t') /* drops marker bytes (marks.h) */
             buf_addc(m->out, *s == '\n' ? ' ' : *s);
     }
 }
 
-/* Writes code in a line between more backticks than it has itself. */
+/* Writes inline code between runs of backticks that are longer than any run in it. */
 static void put_code(struct markdown *m, const char *s, const char *end)
 {
     size_t ticks = longest_run(s, end) + 1;
@@ -51,7 +51,7 @@ static void put_code(struct markdown *m, const char *s, const char *end)
     put_many(m->out, ticks, '`');
 }
 
-/* Returns the code at an offset of m->codes. If `language` is not NULL, sets it. */
+/* Returns the code at `offset`, a decimal number, of m->codes. Sets *language if it is not NULL. */
 static struct span code_at(const struct markdown *m, const char *offset, struct span *language)
 {
     size_t at = strtoul(offset, NULL, 10);
@@ -90,8 +90,8 @@ static const char *put_marked(struct markdown *m, const char *s, const char *end
     return close + 1;
 }
 
-/* Returns the number of bytes at the start of a line before a sign that would begin a block there:
- * 1 for "1.", 0 for "#"; or -1. */
+/* Returns the offset in the line of a character that would begin a Markdown block there: 1 for
+ * "1.", 0 for "#". Returns -1 if there is none. */
 static int block_sign(const char *s, const char *end)
 {
     const char *p = span_past(s, end, "0123456789");
@@ -100,7 +100,7 @@ static int block_sign(const char *s, const char *end)
     return s < end && strchr("#+-=", *s) ? 0 : -1;
 }
 
-/* Writes a line of text with backslashes. `is_heading` 1: '#' has a meaning at its end. */
+/* Writes a line of text, with the backslashes it needs. `is_heading` 1: also before each '#'. */
 static void put_escaped(struct markdown *m, const char *s, const char *end, int is_heading)
 {
     int sign = block_sign(s, end);
@@ -163,8 +163,8 @@ void markdown_heading(struct markdown *m, int level, const char *s, size_t n)
     put_escaped(m, s, s + n, 1);
 }
 
-/* Begins a paragraph or a block of code: the first of an item with the signs of a list, or one
- * after it, if `indent` is not -1. Returns the indent of its lines. */
+/* Begins a paragraph or a block of code. `indent` -1: it is the first in a list item with these
+ * signs (no signs: in no item). Else it goes on at this indent. Returns the indent of its lines. */
 static int begin_part(struct markdown *m, struct span signs, int indent)
 {
     if (indent >= 0) {
@@ -189,7 +189,7 @@ static int begin_part(struct markdown *m, struct span signs, int indent)
     return indent + (int)strlen(mark);
 }
 
-/* Writes the block of code that the mark at s names, as a part (begin_part). Returns its indent. */
+/* Writes the block of code whose offset the mark at s has (see begin_part). Returns its indent. */
 static int put_block(struct markdown *m, const char *s, struct span signs, int indent)
 {
     struct span language, code = code_at(m, s + 1, &language);
@@ -218,7 +218,7 @@ static int is_formula(const char *s, const char *end)
            !memchr(s + 1, MARKUP_FORMULA, (size_t)(end - s - 2));
 }
 
-/* Writes lines without quotations and blocks as a part (begin_part). Returns their indent. */
+/* Writes s..end, plain lines only, as one paragraph (see begin_part). Returns its indent. */
 static int put_paragraph(struct markdown *m, const char *s, const char *end, struct span signs,
                          int indent)
 {

@@ -9,8 +9,8 @@
  *     | Name | Day |              a table; its first row is the head
  *     `code`, $x^2$, $$x^2$$      code; a formula; a formula in its own paragraph
  *
- * CommonMark (spec.commonmark.org, 0.31) with the tables of GitHub (github.github.com/gfm). Reading
- * it with such a parser gives the same text again; a formula is text between dollars there.
+ * CommonMark (spec.commonmark.org, 0.31) with the tables of GitHub (github.github.com/gfm). Such a
+ * parser reads the same text back; it takes a formula for text between dollars.
  */
 #pragma once
 
@@ -31,10 +31,10 @@ struct markdown {
 /* Writes a heading, the plain text [s, s + n). */
 void markdown_heading(struct markdown *m, int level, const char *s, size_t n);
 
-/* Writes lines of paragraph_write, each with LF, as a paragraph, or as an item of a list with the
- * signs `signs` ("*", "#:"). Opens and closes quotations. */
+/* Writes `lines`, output of paragraph_write, as a paragraph, or as an item of a list with the
+ * wikitext signs `signs` ("*", "#:"). Opens and closes quotations. */
 void markdown_lines(struct markdown *m, struct span lines, struct span signs);
 
-/* Writes a table. `rows` ends with an empty row; each row ends with NUL, and each of its cells,
- * which are lines of paragraph_write, with MARKUP_CELL_END. */
+/* Writes a table. Each row of `rows` ends with NUL; an empty row ends the table. Each cell holds
+ * lines of paragraph_write and ends with MARKUP_CELL_END. */
 void markdown_table(struct markdown *m, const char *rows);

@@ -84,8 +84,8 @@ static void cut_line(struct buf *out, size_t from)
     markup_cut(out, from, (size_t)(lf - out->data));
 }
 
-/* Closes frames at the end of a line; `next` is the start of the next line. External links and the
- * targets of links end with their line, the labels of links with their paragraph, and links to
+/* Closes elements at the end of a line; `next` is the start of the next line. External links and
+ * the targets of links end with their line, the labels of links with their paragraph, and links to
  * files before a heading. */
 static void end_line(struct markup *m, const char *next)
 {
@@ -129,8 +129,8 @@ static int ends_with_address(const struct buf *out)
     return bytes_find(s, end, "://", 3) != NULL;
 }
 
-/* Writes the character that a reference stands for. As in MediaWiki, an address shows the code of a
- * sign that would end it: "%5B". */
+/* Writes the character for which the character reference at s stands. As in MediaWiki, in an
+ * address a character that would end it is written as its code: "%5B". */
 static const char *on_reference_mark(struct markup *m, const char *s)
 {
     unsigned code_point;
@@ -178,9 +178,9 @@ literal:
     return p;
 }
 
-/* Handles the frames that are still open at the end of the page. Removes the text of unclosed
- * calls, up to a single closing brace in their line ("{{citation needed}") or up to the end of that
- * line, and of unclosed file links, up to the end of their line. */
+/* Handles the elements that are still open at the end of the page. Removes the text of an unclosed
+ * call up to the next '}' in its line ("{{citation needed}"), else up to the line's end. Removes
+ * the text of an unclosed file link up to its line's end. */
 static void finish(struct markup *m)
 {
     struct buf *out = m->out;

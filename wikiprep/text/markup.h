@@ -24,10 +24,10 @@ void markup_free(struct markup *m);
  * out with the result. Time is linear in n for any text. */
 void markup_strip(struct markup *m, const char *text, size_t n, struct buf *out);
 
-/* Returns the references that the last text has, if they are wanted: 2 * *count spans of that text,
- * the attributes and the content of each. */
+/* Returns the references of the last text, if they are wanted, and sets *count to their number.
+ * Each is two spans of that text: its attributes and its content. */
 const struct span *markup_references(const struct markup *m, size_t *count);
 
-/* Returns the blocks of code of the last text, for Markdown: each is its language, NUL, the code
- * and NUL. MARKUP_BLOCK stands around the offset of one. */
+/* Returns the last text's code blocks, for Markdown: each is language, NUL, code, NUL. The output
+ * has its offset in decimal between two MARKUP_BLOCK. */
 const struct buf *markup_codes(const struct markup *m);

@@ -9,8 +9,8 @@ enum {
     RENDER_MAX = 40
 }; /* deepest template call whose text is shown, as in MediaWiki; keeps the time linear */
 
-/* Closes the markup for variants of the language on top of the stack,
- * -{flags|code:text;code:text}-, and replaces it by its text. */
+/* Closes the language variant markup on top of the stack, -{flags|code:text;code:text}-, and
+ * replaces it by its text. */
 static void close_variant(struct markup *m)
 {
     const size_t from = markup_top(m)->out, inner = from + strlen("-{");
@@ -36,9 +36,9 @@ static int begins_line(const struct markup *m, size_t from, const char *blanks)
     return !from || m->out->data[from - 1] == '\n';
 }
 
-/* Adds a call to the parts of the page, if it gives them. An infobox is a call that begins a line
- * before the first heading, in no other call, and has four arguments with names: so it needs no
- * names of templates. */
+/* Adds the call to the page's infoboxes if they are wanted and it is one. An infobox begins a line
+ * before the first heading, is in no other call, and has four arguments with names. This test needs
+ * no list of template names. */
 static void note_call(struct markup *m, size_t from, const struct wikitext_call *call)
 {
     enum { NAMED_LEAST = 4 };
@@ -48,7 +48,7 @@ static void note_call(struct markup *m, size_t from, const struct wikitext_call 
 }
 
 /* Returns 1 if the call in the output from `from` on stands in a line as a word does, after a space
- * or an opening bracket, else 0. Notes stand close to the word before them; boxes, and links to
+ * or an opening bracket, else 0. Templates for notes directly follow a word; boxes, and links to
  * other projects, begin a line or an item of a list. */
 static int is_in_sentence(const struct markup *m, size_t from)
 {
@@ -61,7 +61,7 @@ static int is_in_sentence(const struct markup *m, size_t from)
            (before > 0x3000 && before < 0x3020) || (before >= 0xFF00 && before < 0xFF10);
 }
 
-/* Appends the text of a call. It may have markup for variants, which {{NoteTA}} shows. */
+/* Appends m->rendered. Replaces the variant markup in it, which {{NoteTA}} writes, by its text. */
 static void put_rendered(struct markup *m)
 {
     const char *s = m->rendered.data, *end = s + m->rendered.len, *open, *close;

@@ -18,8 +18,8 @@ static int looks_like_file(struct span name)
     return dot && span_in(span_between(dot + 1, name.s + name.n), ends);
 }
 
-/* Returns the kind of page that a link's target leads to. A leading colon makes any link a shown
- * one. */
+/* Returns the kind of page that a link's target leads to. It is NAMES_NONE for a target with a
+ * leading colon, so that such a link is shown. */
 static enum names_kind classify(const struct markup *m, struct span target)
 {
     const char *s = target.s, *colon = target.n && *s != ':' ? memchr(s, ':', target.n) : NULL;
@@ -40,8 +40,8 @@ int markup_in_label(struct markup *m)
     return markup_top_is(m, LINK) && markup_top(m)->piped && markup_is_shown(markup_top(m)->names);
 }
 
-/* Decodes "%C3%A9" in the target in the output from `from` on, unless no page can have the result
- * as its title: "a%3Cb". */
+/* Decodes codes such as "%C3%A9" in the link target that is the output from `from` on. Decodes none
+ * if no page can have the result as its title: "a%3Cb". */
 static void decode_target(struct markup *m, size_t from)
 {
     char *s = m->out->data + from, *end = m->out->data + m->out->len, *to = s;
@@ -64,7 +64,7 @@ static void decode_target(struct markup *m, size_t from)
     buf_truncate(m->out, (size_t)(to - m->out->data));
 }
 
-/* Replaces the target "../Other" in the output from `from` on by the title that it leads to, and
+/* Replaces a relative target, the output from `from` on: "../Other" by the title that it leads to,
  * "/Sub/" by "Sub". */
 static void show_relative(struct markup *m, size_t from)
 {
@@ -95,8 +95,8 @@ static void show_relative(struct markup *m, size_t from)
     buf_add(m->out, m->rendered.data, m->rendered.len);
 }
 
-/* Edits the target in the output from `from` on as it is shown: without the leading colon, and
- * without '#' if it leads to a section of the page. */
+/* Changes the target, the output from `from` on, to the text that is shown: without a leading
+ * colon, and without '#' if it leads to a section of the page. */
 static void show_target(struct markup *m, size_t from)
 {
     decode_target(m, from);
@@ -116,9 +116,8 @@ static void show_target(struct markup *m, size_t from)
         markup_drop(m, from); /* [[ ]] */
 }
 
-/* Shows the target of a link with an empty label, [[a|]]: MediaWiki shows the source. Also for
- * labels that were a template and have been removed, but not for a label of spaces, which shows
- * nothing. */
+/* Shows the target of link f if its label is empty, [[a|]], as MediaWiki shows the source, or was a
+ * template that has been removed. A label of spaces shows nothing. */
 static void show_unlabelled(struct markup *m, const struct element *f)
 {
     const char *s = m->text + f->source, *pipe = m->text + f->pipe;
@@ -132,8 +131,8 @@ static void show_unlabelled(struct markup *m, const struct element *f)
     show_target(m, f->out);
 }
 
-/* Decides what link f, whose target is in the output from f->out on, is. If links are wanted, notes
- * its target as a title; that of "#Section" is this page. */
+/* Sets the kind of link f, whose target is the output from f->out on. If links are wanted, keeps
+ * the target as a title; for "#Section" it begins with this page's title. */
 static void take_target(struct markup *m, struct element *f)
 {
     f->names = classify(m, span_trim(markup_since(m, f->out)));
@@ -161,7 +160,7 @@ void markup_link_pipe(struct markup *m, const char *s)
         markup_put(m, '|');
 }
 
-/* Adds the name in "Category:Moons|Moon" to the page's categories, as a line. */
+/* Adds "Category:Moons|Moon", the output from `from` on, to the categories as a line: "Moons". */
 static void add_category(struct markup *m, size_t from)
 {
     struct buf *to = m->options->categories;
@@ -193,8 +192,8 @@ static int is_title(const struct markup *m, const struct element *f)
     return !bytes_begin(s, n, "./") && !bytes_end(s, n, "/.") && !bytes_end(s, n, "/..");
 }
 
-/* Writes the signs and the target of a link before its label, which begins at f->out: MediaWiki
- * shows the source of a broken link. */
+/* Writes the source of link f, [[target|label]], as MediaWiki does for a broken link. Its label is
+ * the output from f->out on. */
 static void show_source(struct markup *m, const struct element *f)
 {
     buf_set(&m->rendered, m->out->data + f->out, m->out->len - f->out);
@@ -206,8 +205,8 @@ static void show_source(struct markup *m, const struct element *f)
     buf_adds(m->out, "]]");
 }
 
-/* Returns 1 if the last argument of a file is a caption: it has a space or is longer than the words
- * that options of files are in any language, `longest` bytes, and is no size and has no name. */
+/* Returns 1 if s, the last argument of a file link, is a caption, else 0: it has a space or is
+ * longer than any option, `longest` bytes, is no size ("200px") and has no name ("alt="). */
 static int is_caption(struct span s, size_t longest)
 {
     size_t name = 0;
@@ -218,7 +217,7 @@ static int is_caption(struct span s, size_t longest)
     return s.n > longest || memchr(s.s, ' ', s.n);
 }
 
-/* Adds the caption of the file in the output from `from` on, if it has one. */
+/* Adds the caption of the file link that is the output from `from` on, if it has one. */
 static void add_caption(struct markup *m, size_t from)
 {
     enum { OPTION_MAX_BYTES = 24 };
@@ -231,7 +230,7 @@ static void add_caption(struct markup *m, size_t from)
                        span_between(colon + 1, name_end), "caption", last);
 }
 
-/* The first sign of a link, whose text is the output from `from` on, begins no list. */
+/* Makes the first character of the link text at `from` plain, so it begins no list. */
 static void hide_sign(struct markup *m, size_t from)
 {
     if (from < m->out->len && m->out->data[from] != '\'')
@@ -299,8 +298,8 @@ static int is_in_address(const char *s, const char *end)
            !(*s == '\'' && s + 1 < end && s[1] == '\'') && !whitespace_at(s, (size_t)(end - s));
 }
 
-/* Opens an external link with its address at s, after `brackets` opening brackets, and writes the
- * address. It is removed from the output when the bracket is closed. Returns the position after the
+/* Opens an external link whose address is at s, after `brackets` opening brackets. Writes one
+ * bracket and the address; closing the link removes them. Returns the position after the
  * address. */
 static const char *open_url(struct markup *m, const char *s, size_t brackets)
 {
@@ -320,7 +319,8 @@ static const char *open_url(struct markup *m, const char *s, size_t brackets)
     return s;
 }
 
-/* A template may have written more of the address. A link after it is its label. */
+/* Closes the external link on top of the stack, and leaves only its label. A template may have
+ * written more of the address. A link directly after the address is its label. */
 static const char *close_url(struct markup *m, const char *s)
 {
     struct element f = *markup_top(m);

@@ -16,7 +16,7 @@
 enum tag_kind {
     STRIP,      /* formatting: the tag is removed, its content is kept */
     CODE_STRIP, /* as STRIP, for code in a line */
-    VANISH,     /* as STRIP, and a sign of a list after the tag begins its line */
+    VANISH,     /* as STRIP; a list sign after the tag still begins its line */
     BLOCK,      /* as STRIP; the content is on its own lines */
     DROP,       /* removed with its content, which is no prose: music, maps, lists of pictures */
     FORMULA,    /* as DROP, unless formulas are wanted */
@@ -93,8 +93,8 @@ const char *markup_skip_comments(struct markup *m, const char *s)
     return s;
 }
 
-/* Handles the comment at s. If it fills its lines alone, the lines are removed with it. Returns the
- * position at which the walk continues. */
+/* Handles the comment at s. If its lines hold nothing else, removes them, too. Returns the position
+ * at which the walk continues. */
 static const char *on_comment(struct markup *m, const char *s)
 {
     const char *after = tag_comment_end(s, m->end, &m->no_comment_close);
@@ -122,7 +122,7 @@ static const char *find_close(struct markup *m, const char *s, const struct tag 
     return close;
 }
 
-/* Returns the end of the line at s, or the end of an open call or link before it, or `stop`. */
+/* Returns the end of the line at s. The end of an open call or link, or `stop`, may come first. */
 static const char *end_of_line(const struct markup *m, const char *s, const char *stop)
 {
     int braces = 0, brackets = 0;
@@ -159,8 +159,8 @@ static const char *find_reference(const struct markup *m, const char *s, const c
     return NULL;
 }
 
-/* Returns the end of the content at s of a reference. A reference that is not closed before the
- * next one begins, or before a heading, ends with its line. *after is the position after it. */
+/* Returns the end of a reference's content at s, and sets *after to the position after its closing
+ * tag. One not closed before the next reference or a heading ends with its line. */
 static const char *reference_end(struct markup *m, const char *s, const char **after)
 {
     const char *next = find_reference(m, s, m->end);
@@ -178,7 +178,7 @@ static const char *skip_reference(struct markup *m, const char *s)
     return after;
 }
 
-/* Notes the reference with this content and returns the position after it. */
+/* Keeps the reference with the content at s, if wanted. Returns the position after it. */
 static const char *on_reference(struct markup *m, const char *s, const char *attributes)
 {
     const char *after, *end = reference_end(m, s, &after);
@@ -191,8 +191,8 @@ static const char *on_reference(struct markup *m, const char *s, const char *att
     return after;
 }
 
-/* Returns the position after the tag that breaks off at `stop`, and after the text of a reference
- * that is closed in the same line: "<ref name=a text</ref>". s is where its attributes begin. */
+/* Returns the position after a tag that breaks off at `stop`; after the closing tag of a reference
+ * that is closed in the same line: "<ref name=a text</ref>". s is the start of the attributes. */
 static const char *skip_broken(const struct markup *m, const char *s, const char *stop,
                                const struct tag *tag)
 {
@@ -202,8 +202,8 @@ static const char *skip_broken(const struct markup *m, const char *s, const char
     return tag_skip_attributes(s, stop);
 }
 
-/* Writes the content of <pre>, without the <nowiki> tags that are closed in it. It is code: of it,
- * lines of signs are kept, too. */
+/* Writes the content of <pre> as code, without the <nowiki> tags that are closed in it. So its
+ * lines are kept even without a letter or digit. */
 static void put_pre(struct markup *m, const char *s, const char *end)
 {
     static const char open[] = "<nowiki>";
@@ -223,7 +223,7 @@ static void put_pre(struct markup *m, const char *s, const char *end)
     markup_put(m, MARKUP_BREAK);
 }
 
-/* Notes the references inside of <references>. */
+/* Keeps the references in [s, end), the content of <references>, if wanted. */
 static void note_references(struct markup *m, const char *s, const char *end)
 {
     while (markup_wants(m, PART_REFERENCES) && s < end && (s = find_reference(m, s, end))) {
@@ -235,7 +235,7 @@ static void note_references(struct markup *m, const char *s, const char *end)
     }
 }
 
-/* Notes the captions of a gallery and the links in them: each line is read as [[File:line]]. */
+/* Adds a gallery's captions, and the links in them, if wanted: reads each line as [[File:line]]. */
 static void note_gallery(struct markup *m, const char *s, const char *end)
 {
     struct wikitext_options inside = *m->options;
@@ -255,7 +255,7 @@ static void note_gallery(struct markup *m, const char *s, const char *end)
     markup_free(inner);
 }
 
-/* Writes code, a formula or literal text that stands in a line, between marks. */
+/* Writes code, a formula or literal text inside a line, between two bytes `mark`. */
 static void put_inline(struct markup *m, const char *s, const char *close, int mark)
 {
     markup_put(m, mark);
@@ -265,7 +265,7 @@ static void put_inline(struct markup *m, const char *s, const char *close, int m
     markup_put(m, mark);
 }
 
-/* For Markdown: keeps the code apart, and writes a mark for it. */
+/* For Markdown: adds the code to m->codes, and writes its offset there between two MARKUP_BLOCK. */
 static void put_block(struct markup *m, const char *s, const char *end, struct span language)
 {
     buf_addf(m->out, "%c%zu%c", MARKUP_BLOCK, m->codes.len, MARKUP_BLOCK);
@@ -311,8 +311,8 @@ static const char *skip_content(struct markup *m, const char *s, const struct ta
     return after;
 }
 
-/* Writes <h2> as a heading in wikitext, which is in one line. One that is not closed before a blank
- * line stays open, which makes it text. */
+/* Writes the tags of a heading, such as <h2>, as wikitext, and joins its lines. If a blank line
+ * comes before the closing tag, the heading stays without an end and is text. */
 static void on_heading(struct markup *m, int level, int closing)
 {
     if (!closing) {
@@ -333,7 +333,7 @@ static void on_heading(struct markup *m, int level, int closing)
     buf_addf(m->out, "%c%.*s\n", MARKUP_EMPTY, m->heading_level, "======");
 }
 
-/* Handles the tag of a block. */
+/* Writes the mark for the tag of a block. Returns s. */
 static const char *on_block(struct markup *m, const char *s, const struct tag *tag, int closing)
 {
     int is_quote = m->options->markdown && !strcmp(tag->name, "blockquote");
@@ -383,9 +383,9 @@ static const char *on_whole_tag(struct markup *m, const char *s, const struct ta
     }
 }
 
-/* Returns 1, or 0 if a complete tag is rather text: if a closing tag that ends no <nowiki>, if it
- * lacks an attribute that it must have, and for one letter, as in "a <b and c> d", if words without
- * '=' follow it, in [attributes, gt). */
+/* Returns 1 if a complete tag with the attributes [attributes, gt) is a tag, or 0 if it is text.
+ * Text are: the closing tag of a LITERAL element; an ITEM tag without "itemprop"; a tag of one
+ * letter with words after it but no '=', as in "a <b and c> d". */
 static int is_tag(const struct tag *tag, int closing, const char *attributes, const char *gt)
 {
     if (tag->kind == LITERAL)
@@ -398,7 +398,7 @@ static int is_tag(const struct tag *tag, int closing, const char *attributes, co
     return attributes == gt || memchr(attributes, '=', (size_t)(gt - attributes));
 }
 
-/* As tag_end. A '>' inside a comment does not count, or in a reference inside another tag. */
+/* As tag_end, but skips comments in the tag, and references unless the tag is a reference's own. */
 static const char *end_of_tag(struct markup *m, const char *s, const struct tag *tag)
 {
     for (;;) {

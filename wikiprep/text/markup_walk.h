@@ -42,13 +42,13 @@ struct markup {
     struct span *arguments;
     size_t arguments_cap;
     struct buf rendered;
-    const char **unclosed; /* per tag: an element that begins before here is not closed; or NULL */
-    int no_comment_close;  /* 1 if the rest of the text has no "-->" */
-    size_t heading;        /* output offset of the text of an open <h2>; 0: none is open */
-    int heading_level;     /* its level: 2 for <h2> */
-    int in_poem;           /* inside <poem>: keep line breaks */
-    int in_gallery;        /* the text is a file of a gallery, whose caption may be one word */
-    int in_lead;           /* before the first heading */
+    const char **unclosed;   /* per tag: elements that begin before this are not closed; or NULL */
+    int no_comment_close;    /* 1 if the rest of the text has no "-->" */
+    size_t heading;          /* output offset of the text of an open <h2>; 0: none is open */
+    int heading_level;       /* its level: 2 for <h2> */
+    int in_poem;             /* inside <poem>: keep line breaks */
+    int in_gallery;          /* the text is a file of a gallery, whose caption may be one word */
+    int in_lead;             /* before the first heading */
     struct span *references; /* attributes and content of each reference with content, if wanted */
     size_t reference_count, references_cap;
     struct buf targets; /* targets of links with a label, if links are wanted; with NUL */
@@ -111,7 +111,7 @@ void markup_link_pipe(struct markup *m, const char *s);
 /* Returns 1 if the label of a link whose prefix has this kind is part of the text, else 0. */
 int markup_is_shown(enum names_kind kind);
 
-/* Returns 1 in the label of a link, if it is shown: pipes and addresses in it are text. Else 0. */
+/* Returns 1 in a link's label that is shown, where pipes and addresses are text; else 0. */
 int markup_in_label(struct markup *m);
 
 /* ---- markup_brace.c: {{…}}, {{{…}}} and -{…}- ---------------------------------------------- */

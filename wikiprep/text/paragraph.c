@@ -200,7 +200,7 @@ static int says_something(const char *s, size_t n)
     return 0;
 }
 
-/* Looks for code, a letter or a digit in the output since the last call, unless it is an aside. */
+/* Sets w->says if the output since the last call has code, a letter or a digit, and is no aside. */
 static void judge(struct writer *w)
 {
     size_t from = w->judged < w->begin ? w->begin : w->judged;
@@ -230,8 +230,8 @@ static int is_plain(char c)
 
 typedef unsigned char row __attribute__((vector_size(16)));
 
-/* Returns 1 if each of 16 bytes is plain, or is a space before a plain byte. Else returns 0. Reads
- * a 17th byte. */
+/* Returns 1 if each of the 16 bytes at s is plain (is_plain), or is a space before a plain byte.
+ * Else returns 0. Reads a 17th byte. */
 static int are_plain(const char *s)
 {
     row a, b;

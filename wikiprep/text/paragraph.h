@@ -1,5 +1,5 @@
 /*
- * paragraph.h - lines of text from what the first pass over wikitext leaves of them (markup.h).
+ * paragraph.h - turns marked text, the output of the first pass (markup.h), into lines of text.
  */
 #pragma once
 
@@ -11,15 +11,15 @@ extern const char markup_plain[32];
 /* Returns the byte that stands for c if c has a meaning to the second pass, else c. */
 char paragraph_sign(char c);
 
-/* Appends a character as marked text: if it has a meaning to the second pass, its stand-in. */
+/* Appends the character c; if it has a meaning to the second pass, the byte that stands for it. */
 void paragraph_put(struct buf *out, unsigned c);
 
 /* Appends the line of the source [s, end) without its quote marks, '' and '''. */
 void paragraph_unquote(struct buf *out, const char *s, const char *end);
 
-/* Appends the lines of the paragraph [s, end), which has no quote marks: collapses spaces, repairs
- * holes, replaces stand-ins by their characters. Each line that has a letter, a digit or code is
- * written, with LF. Flags: with PARAGRAPH_ALL, also each other line that is not empty; with
+/* Appends the lines of the paragraph [s, end), which has no quote marks, each with LF. Collapses
+ * spaces, repairs holes (MARKUP_HOLE), replaces stand-ins by their characters. Leaves out empty
+ * lines and, without PARAGRAPH_ALL, lines without a letter, a digit or code. With
  * PARAGRAPH_MARKDOWN the marks for Markdown (marks.h) stay, MARKUP_BLOCK and the marks of
  * quotations as lines; else they are removed. */
 enum { PARAGRAPH_ALL = 1, PARAGRAPH_MARKDOWN = 2 };

@@ -57,12 +57,12 @@ const struct show_entry *show_find(const char *lang, const char *name);
 /* show_pattern.c: rows with a pattern; `text` is the pattern */
 renderer show_pattern;
 
-/* show_text.c: plain arguments, lists, symbols, places, quotations, notes */
+/* show_text.c: arguments, lists, coordinates, quotations, hatnotes */
 renderer show_nth, show_last, show_line, show_list, show_unichar, show_coord, show_description,
     show_quote, show_hatnote;
 
-/* Append s unchanged; show_after, after the text `before`. If s is empty, append nothing. Return 1
- * if s is not empty, else 0. */
+/* show_span appends s; show_after appends `before` and s. If s is empty, both append nothing and
+ * return 0; else they return 1. */
 int show_span(struct span s, struct buf *out);
 int show_after(const char *before, struct span s, struct buf *out);
 

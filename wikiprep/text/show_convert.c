@@ -414,7 +414,7 @@ static void add_conversion(struct buf *out, const struct conversion *c, struct s
     buf_adds(out, forms[form].close);
 }
 
-/* If the row's number is 1, {{cvt}}, with symbols of units: "5 km". */
+/* Shows {{convert|5|mi|km}}; with symbols, "5 km", if the row's number is 1, as for {{cvt}}. */
 int show_convert(const struct call *call, struct buf *out)
 {
     int english = !strcmp(call->page->lang, "en") || !strcmp(call->page->lang, "simple");

@@ -1,4 +1,4 @@
-/* Renderers of arguments, lists, places, quotations and notes for show.h. */
+/* show.h's renderers: arguments, lists, coordinates, quotations, hatnotes. */
 #define _GNU_SOURCE /* memmem */
 #include "common/base/utf8.h"
 #include "wikiprep/text/show.h"
@@ -22,7 +22,7 @@ int show_span(struct span s, struct buf *out)
     return show_after("", s, out);
 }
 
-/* Shows the first argument that `keys` names, else the n-th argument. */
+/* Shows the first given argument of `keys`, else argument c->n. Returns 1, or 0 if it is empty. */
 static int put_any(const struct call *c, const char *keys, struct buf *out)
 {
     struct span s = call_any(c, keys);
@@ -118,7 +118,7 @@ static int put_angle(const struct call *c, int from, const char *letters, struct
     return from + i + 1;
 }
 
-/* As put_angle for a number with a sign. Returns its value. */
+/* Appends degrees, "-46.2" as "46.2°S"; `plus` or `minus` is the letter. Returns the value. */
 static double put_signed(struct span s, char plus, char minus, struct buf *out)
 {
     int negative = s.n && (*s.s == '-' || *s.s == '\x0C');
@@ -152,8 +152,8 @@ static int put_coordinates(const struct call *c, struct buf *out, double at[2])
     return 1;
 }
 
-/* Shows coordinates, unless they stand only beside the title. Those beside the title are the page's
- * own. */
+/* Shows coordinates, unless they are to appear only beside the page's title. Coordinates beside the
+ * title are also kept as the page's own. */
 int show_coord(const struct call *c, struct buf *out)
 {
     struct span display = call_any(c, "display");
@@ -173,7 +173,7 @@ int show_coord(const struct call *c, struct buf *out)
     return shown && is_inline;
 }
 
-/* Shows nothing: the short description of the page is one of its parts. */
+/* Keeps the page's short description as one of its parts, and shows nothing. */
 int show_description(const struct call *c, struct buf *)
 {
     struct page_parts *parts = c->page->parts;

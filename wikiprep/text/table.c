@@ -81,7 +81,7 @@ const struct table_extent *table_in(struct table_extents *e, size_t from, size_t
 struct flat {
     struct buf *out;
     size_t row, cell; /* offsets of the current row and cell in out */
-    int says;         /* a cell of the row before the current one has text */
+    int says;         /* 1: the current row has text before the current cell */
     int depth;        /* nesting depth of tables in wikitext syntax */
     int in_caption;
 };

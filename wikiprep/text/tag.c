@@ -109,7 +109,7 @@ const char *tag_find_close(const char *s, const char *end, const char *name, con
 {
     size_t len = strlen(name);
     int shown = !strcmp(name, "nowiki") || !strcmp(name, "pre");
-    const char *from = s; /* no such line end is before it: each byte is searched once */
+    const char *from = s; /* line ends are searched from here on, each byte once */
     for (; (s = memchr(s, '<', (size_t)(end - s))); s++) {
         int closing = s + 1 < end && s[1] == '/';
         const char *p = s + 1 + closing;

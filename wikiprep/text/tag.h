@@ -9,8 +9,8 @@
 
 #include "wikiprep/values/span.h"
 
-/* Returns the position after the comment <!-- … --> at s. One that is not closed ends with its
- * line; *no_close is then set to 1, and if it is 1, no close is looked for. */
+/* Returns the position after the comment <!-- … --> at s. A comment that is not closed ends with
+ * its line, and *no_close is set to 1. If *no_close is 1 already, "-->" is not searched for. */
 const char *tag_comment_end(const char *s, const char *end, int *no_close);
 
 /* Returns the '>' that ends the tag whose attributes begin at s, or the place where the tag breaks
@@ -28,7 +28,7 @@ struct span tag_attribute(const char *s, const char *end, const char *name);
 int tag_is_wikitext(const char *s, const char *end);
 
 /* Returns the '<' of the next closing tag </name> in [s, end), and sets *after to the position
- * after its '>'. Returns NULL if the element is not closed. Then *after is `end` if no closing tag
- * follows, or else a later line (for <nowiki> and <pre>: paragraph) where the element begins again.
- * Case does not matter. */
+ * after its '>'. Returns NULL if the element is not closed: then *after is where the element begins
+ * again on a later line (<nowiki> and <pre>: in a later paragraph), or `end`. Case does not
+ * matter. */
 const char *tag_find_close(const char *s, const char *end, const char *name, const char **after);

@@ -98,8 +98,8 @@ static int is_prose(struct span s)
     return (others || (letters && gaps)) && !memmem(s.s, s.n, "://", 3);
 }
 
-/* {{de}}, {{de|Wort}}, {{USA}}: appends the text of a template that is named for a language or a
- * country. Returns 1, or 0 if it is not. */
+/* Appends the text of a template that is named for a language or a country: {{de}}, {{de|Wort}},
+ * {{USA}}. Returns 1, or 0 if it is none. */
 static int show_code(const struct call *c, struct span name, struct span first, struct buf *out)
 {
     struct span country = language_country(name, c->page->lang);
@@ -134,8 +134,8 @@ static int is_content(struct span s)
     return items >= ITEMS_LEAST || (s.n >= PROSE_LEAST && ends >= ENDS_LEAST);
 }
 
-/* Appends the arguments that are the content of a box or of columns, and returns 1; or returns 0 if
- * there is none, or the call has more to say than a title and numbers. */
+/* Appends the arguments that are the content of a box or of columns, and returns 1. Returns 0 if
+ * there is none, or if more than one other argument has text that does not begin with a digit. */
 static int show_framed(const struct call *c, struct buf *out)
 {
     const size_t begin = out->len;
@@ -157,8 +157,8 @@ static int show_framed(const struct call *c, struct buf *out)
 }
 
 /* Appends the text of a template that has no rule, and returns 1, or returns 0 if it seems to show
- * none. The call tells: in a sentence, {{a. d.}} is named for what it shows, and {{name|some
- * words}} shows its words. */
+ * none. Guesses from the call: in a sentence, {{a. d.}} shows its name, and {{name|some words}}
+ * shows the words. */
 static int show_unknown(const struct call *c, struct buf *out)
 {
     struct span name = span_trim(c->source->name), first = call_at(c, 1);

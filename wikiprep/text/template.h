@@ -5,8 +5,8 @@
  * output of MediaWiki, except where plain text cannot show it: exponents become superscript
  * characters (km²), subscripts become ordinary digits (H2O). The file "common" explains the format
  * of the files and holds the rules for all wikis. A rule of the wiki's own language wins over a
- * rule in "common". A template without a rule shows its first argument if the call stands in a
- * sentence as a word does and the argument is words. Else it is removed: a note, a mark, a box.
+ * rule in "common". In a sentence, a template without a rule shows its first argument if that is
+ * words; anywhere, it shows lists and long texts that it frames. Else it is removed, as a note is.
  */
 #pragma once
 

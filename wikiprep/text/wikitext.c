@@ -292,8 +292,8 @@ static void add_list_item(struct wikitext *w, const char *s, const char *end)
 
 /* ---- lines of the source ------------------------------------------------------------------- */
 
-/* Returns 1 if the line belongs to the unclosed table, else 0. A heading ends the table, and so
- * does a line after a blank line that does not begin with '|' or '!'. */
+/* Returns 1 if the line belongs to the unclosed table, else 0. A heading ends the table. After a
+ * blank line, so does a line that does not begin with '|' or '!'. */
 static int in_broken_table(struct wikitext *w, const char *s, const char *end)
 {
     if (s == end) {
@@ -335,7 +335,7 @@ static void on_line(struct wikitext *w, const char *s, const char *end, int at_s
     }
 }
 
-/* Returns the first cell of the row [s, end): an empty one before the others is none. Sets *stop to
+/* Returns the first cell of the row [s, end), or the second if the first is empty. Sets *stop to
  * its end. */
 static const char *first_cell(const char *s, const char *end, const char **stop)
 {
@@ -433,9 +433,9 @@ static void on_table(struct wikitext *w, const struct table_extent *table)
     }
 }
 
-/* Handles a line, or the rest of one, up to its end or to an HTML table in it. *at_start is 1 if s
- * is at the start of a line, and is set to this for the position returned, where the walk
- * continues. */
+/* Handles a line from s up to its end, or up to and with an HTML table in it. Returns the position
+ * at which the walk continues. *at_start is 1 if s is the start of a line; sets it for the new
+ * position. */
 static const char *on_piece(struct wikitext *w, const char *s, const char *end, int *at_start)
 {
     const char *base = w->marked.data;
@@ -549,7 +549,7 @@ void wikitext_clean(struct wikitext *w, const char *text, size_t n, struct buf *
 
 /* ---- HTML ---------------------------------------------------------------------------------- */
 
-/* Takes a template call that HTML names: of a citation, or of an infobox. */
+/* Handles the template call of a citation or of an infobox, which the HTML names. */
 static void on_call(void *ctx, const char *call, size_t n, int in_reference)
 {
     struct wikitext *w = ctx;
