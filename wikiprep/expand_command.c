@@ -1,4 +1,4 @@
-/* The command `wikiprep expand`: templates of one text expanded. */
+/* The command `wikiprep expand`: prints a text with its templates expanded. */
 #include "wikiprep/wikiprep_commands.h"
 
 #include "common/base/log.h"
@@ -26,7 +26,8 @@ static const struct opt options[] = {
     { 0 },
 };
 
-/* Prints a link for a template that is missing, as MediaWiki does, and does not guess its text. */
+/* Chooses as template_choose does, but never TEMPLATE_GUESSED: a missing template becomes a link,
+ * as in MediaWiki. */
 static enum template_choice choose(void *ctx, struct span name)
 {
     enum template_choice choice = template_choose(ctx, name);

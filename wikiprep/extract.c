@@ -101,8 +101,8 @@ static const struct buf *expand(struct extract *x, const struct dump_page *p)
     return &x->expanded;
 }
 
-/* Runs the cleaner on `source`, if there is one: writes the text to *text, which may be the
- * document's text, and fills x->categories. */
+/* Runs x->cleaner, unless it is NULL, on `source`: writes the text to *text and fills
+ * x->categories. */
 static void clean(struct extract *x, const struct site *site, const struct buf *source,
                   struct buf *text, int is_html)
 {

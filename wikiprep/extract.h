@@ -32,8 +32,8 @@ struct extract_options {
     int lists, headings, hatnotes;
     int formulas, tables, code; /* as in struct wikitext_options */
     int sentences;              /* write one sentence per line; the site's model splits them */
-    int markdown; /* write Markdown; implies formulas and tables, unless they are dropped */
-    int classic;  /* write exactly the text that WikiExtractor writes */
+    int markdown;               /* write Markdown; does not set formulas, tables and code */
+    int classic;                /* write exactly the text that WikiExtractor writes */
     int filter_disambiguation, filter_categories;
     int64_t min_length; /* in characters; pages with shorter text are left out */
     enum extract_form form;
@@ -57,10 +57,10 @@ struct extract {
     int is_cut;       /* template expansion reached a limit (expand.h) */
 
     const struct extract_options *how;
-    struct wikitext *cleaner; /* NULL: not needed for the text or the categories */
-    struct wikitext *source;  /* for parts of the page's source, if templates are expanded */
+    struct wikitext *cleaner; /* NULL: neither text, parts nor categories come from it */
+    struct wikitext *source;  /* for PARTS_OF_SOURCE if templates are expanded, else NULL */
     struct page_parts parts;
-    unsigned wanted;           /* parts: page_json_parts */
+    unsigned wanted;           /* bits of the wanted parts (page_json_parts) */
     struct classic *classic;   /* NULL: the text comes from `cleaner` */
     struct expander *expander; /* NULL: templates are not expanded */
     struct template_page page; /* the current page, for its templates */

@@ -1,4 +1,4 @@
-/* The command `wikiprep sentences`: texts cut into sentences. */
+/* The command `wikiprep sentences`: splits texts into sentences. */
 #include "wikiprep/wikiprep_commands.h"
 
 #include "common/base/log.h"

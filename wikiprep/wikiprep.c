@@ -34,7 +34,7 @@ struct wikiprep {
     uint64_t part_number, part_count; /* 0: the whole dump */
     uint64_t file_bytes, max_page_bytes;
     int json, redirects, strict;
-    int tree, rows; /* output_path is that of a tree of files, of a Parquet file */
+    int tree, rows; /* 1: output_path is a tree of files; a Parquet file */
     struct opt_list page_names, templates;
     struct site_choice choice;
     struct extract_options how;
@@ -131,12 +131,12 @@ struct item {
 struct run {
     const struct wikiprep *given;
     struct dump_files in, templates;
-    size_t next_path;         /* of `in` */
+    size_t next_path;         /* index in `in` of the next file */
     struct dump *dump;        /* the dump being read */
     pthread_rwlock_t helping; /* write-locked while `dump` is replaced */
     const struct site *site;  /* site of `dump`; NULL before its first page */
-    int exports; /* the export in `dump` that `site` belongs to (`exports` of dump_counts) */
-    struct dump_site wiki; /* what `site` was made of */
+    int exports;           /* number of the export in `dump` that `site` belongs to (dump_counts) */
+    struct dump_site wiki; /* the data from which the last site was made */
     struct site **sites;   /* sites of all wikis so far */
     size_t site_count, sites_cap;
     struct library *library;    /* NULL: templates are not expanded */
@@ -148,14 +148,14 @@ struct run {
     uint64_t not_asked, other_namespaces, other_models,
         redirects; /* pages left out before extraction */
     uint64_t left_out[EXTRACT_RESULTS];
-    uint64_t part_begin, part_end; /* for --part: bytes of all files, one after the other */
-    uint64_t bytes_before;         /* for --part: bytes of the files that were opened or passed */
+    uint64_t part_begin, part_end; /* for --part: its range in the bytes of all files together */
+    uint64_t bytes_before;         /* for --part: bytes of the files opened or passed over so far */
     uint64_t packed_before;        /* compressed bytes of the finished dumps */
 };
 
 /* ---- read --------------------------------------------------------------------------------- */
 
-/* Replaces r->dump, once no thread helps with the old one, and closes the old one. */
+/* Waits until no thread is in unpack_ahead, replaces r->dump by `dump`, and closes the old one. */
 static void set_dump(struct run *r, struct dump *dump)
 {
     pthread_rwlock_wrlock(&r->helping);
@@ -165,8 +165,8 @@ static void set_dump(struct run *r, struct dump *dump)
     dump_close(before);
 }
 
-/* Opens what --part asks for of the file at `path`, if it asks for a piece of it. Returns 1 if the
- * file is opened, 0 if not, or -1 with an error. */
+/* Opens the bytes of the file at `path` that are in the range of --part. Returns 1, 0 if there are
+ * none and other files are given, or -1 with an error. */
 static int open_part(struct run *r, const char *path)
 {
     uint64_t size, at = r->bytes_before;
@@ -241,7 +241,7 @@ static int is_wanted(struct run *r, const struct dump_page *p)
     return !p->redirect || r->given->redirects ? 1 : leave_out(&r->redirects);
 }
 
-/* Says once that a language has no data. */
+/* Warns if the site's language has no data, unless the site `before` (or NULL) has it, too. */
 static void doubt_language(const struct site *site, const struct site *before)
 {
     SCOPED(buf) doubt = BUF_INIT;
@@ -249,7 +249,7 @@ static void doubt_language(const struct site *site, const struct site *before)
         log_warn("%s", doubt.data);
 }
 
-/* Reads the wiki's tables of words for --variant. Says so if there are none. */
+/* Reads the wiki's conversion tables (variant_tables.h) for --variant. Warns if there are none. */
 static void take_tables(const struct run *r, struct site *site)
 {
     struct variants *v = site->variants;
@@ -260,8 +260,8 @@ static void take_tables(const struct run *r, struct site *site)
                  r->given->choice.variant, (int)v->codes[v->chosen].n, v->codes[v->chosen].s);
 }
 
-/* Creates the site of the current export, unless it is of the same wiki as the one before. To be
- * called when the first page of the export was read. Returns 0, or -1 with an error. */
+/* Sets r->site for the current export: the last site if it is the same wiki, else a new one. Call
+ * it when the first page of the export was read. Returns 0, or -1 with an error. */
 static int add_site(struct run *r)
 {
     const struct dump_site *wiki = dump_site(r->dump);
@@ -282,9 +282,8 @@ static int add_site(struct run *r)
     return 0;
 }
 
-/* Handles damage in the dump. If the output is a stream, skips the damage and returns 0. Returns -1
- * with the error set if reading cannot resume, or for --strict, a tree of files or training: these
- * outputs must be complete. */
+/* Handles damage in the dump. Skips it and returns 0 if the output is a stream. Returns -1 with the
+ * error set if reading cannot resume, or for --strict, --output or --train-sentences. */
 static int pass_damage(struct run *r)
 {
     if (r->given->strict || r->given->output_path || r->trainer || !dump_resume(r->dump))
@@ -504,7 +503,8 @@ static int check_part(struct run *r, struct wikiprep *given)
     return 0;
 }
 
-/* Markdown has tables, code and formulas, unless they are dropped by an option. */
+/* Turns on tables, code and formulas for Markdown, unless an option for them is given. Returns 0,
+ * or -1 with a usage error. */
 static int check_format(struct wikiprep *given)
 {
     if (given->how.markdown && (given->choice.sentences || given->train_path))

@@ -159,8 +159,8 @@ static char *lower(char *key)
     return key;
 }
 
-/* Returns the row of the function (is_function 1) or magic word (0) with an English name, or NULL.
- */
+/* Returns the row of the function (is_function 1) or magic word (0) with this English name; or
+ * NULL. */
 static const struct row *find_english(const char *key, int is_function)
 {
     const struct row *r = bsearch(&key, rows, sizeof rows / sizeof *rows, sizeof *rows,

@@ -4,7 +4,7 @@
 
 #include "wikiprep/site/names.h"
 
-/* Does buf_release or buf_clear with each text of the page. */
+/* Calls `change` (buf_release or buf_clear) for each text of the page. */
 static void change_each(struct dump_page *p, void (*change)(struct buf *))
 {
     struct buf *const texts[] = { &p->title, &p->id,   &p->revid,  &p->timestamp,

@@ -40,13 +40,12 @@ struct dump_page {
 void dump_page_release(struct dump_page *p);
 void dump_page_clear(struct dump_page *p);
 
-/* Returns 1 if the text is a redirect, "#REDIRECT [[Target]]", with the keyword in any language,
- * else 0: a redirect has '#', one word, perhaps a colon, and a link. Sets *target to the title in
- * its first link. */
+/* Returns 1 if the text is a redirect, else 0. A redirect is '#', a keyword in any language,
+ * perhaps a colon, and a link: "#REDIRECT [[Target]]". Sets *target to the title in that link. */
 int dump_redirect(struct span text, struct span *target);
 
-/* The same for the page's text. Sets its target if it is empty. For pages without a <redirect>
- * element. */
+/* Like dump_redirect, for the text of a page without a <redirect> element. Sets p->target if it is
+ * empty. */
 int dump_page_redirects(struct dump_page *p, const struct dump_site *site);
 
 /* Returns 1 if this is a page of a scanned book, with its text in wikitext, else 0. */

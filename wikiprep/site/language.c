@@ -11,7 +11,7 @@ int language_has_data(const char *code, size_t n)
 
 int language_lacks_data(const char *code, struct buf *out)
 {
-    const size_t base = strcspn(code, "-"); /* sentence_model_new uses it, too */
+    const size_t base = strcspn(code, "-"); /* "zh" of "zh-tw"; as in sentence_model_new */
     buf_clear(out);
     if (language_has_data(code, strlen(code)))
         return 0;

@@ -32,7 +32,7 @@ static size_t fold(char out[WORD_MAX_BYTES], const char *s, size_t n)
     return len;
 }
 
-/* Adds a word, unless the language has it already. */
+/* Adds the word s[0..n) for the word `english`, unless m has it already. */
 static void add(struct magic *m, const char *s, size_t n, const char *english)
 {
     char folded[WORD_MAX_BYTES];

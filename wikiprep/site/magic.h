@@ -17,6 +17,6 @@ struct magic;
 struct magic *magic_new(const char *lang);
 void magic_free(struct magic *m);
 
-/* Returns the English word ("PAGENAME", "lc", "#if"), or NULL. May be called by several threads at
- * once. */
+/* Returns the English word ("PAGENAME", "lc", "#if") for s[0..n), or NULL. May be called by several
+ * threads at once. */
 const char *magic_find(const struct magic *m, const char *s, size_t n);

@@ -12,7 +12,7 @@
 
 enum names_kind {
     NAMES_NONE, /* not a prefix but part of the title: [[Star Trek: Picard]] */
-    NAMES_PAGE, /* a namespace; its links are text */
+    NAMES_PAGE, /* any other namespace; such links are shown as text */
     NAMES_FILE,
     NAMES_ALIAS, /* "File" in another language: a file only if the rest looks like a file name
                     ([[Imagine: John Lennon]] is a film) */
@@ -28,10 +28,10 @@ struct names *names_new(int capital);
 void names_free(struct names *names);
 int names_capital(const struct names *names);
 
-/* Writes a name in the form in which names are compared, with a NUL: each character changed by
- * `change` (NULL: none), single spaces, '_' as a space. Returns its length, or 0 if it is empty or
- * too long. */
-enum { NAMES_MAX_BYTES = 96 }; /* no name that is known is longer */
+/* Writes a name to `out` in the form in which names are compared, with a NUL: each character
+ * changed by `change` (NULL: unchanged), '_' and runs of spaces as one space, none at the ends.
+ * Returns its length, or 0 if it is empty or too long. */
+enum { NAMES_MAX_BYTES = 96 }; /* no known name is longer */
 size_t names_fold(char out[NAMES_MAX_BYTES], struct span name, unsigned (*change)(unsigned));
 
 /* Adds a name, or changes the kind of a known name. */

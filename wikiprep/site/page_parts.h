@@ -1,5 +1,5 @@
 /*
- * page_parts.h - the structure of a page as JSON: what output fields beside the text hold.
+ * page_parts.h - the structure of a page as JSON: the values of the output fields beside the text.
  *
  *     sections       [{"level": 2, "heading": "Orbit", "text": "…"}]; level 0: before all headings
  *     infoboxes      [{"name": "Infobox moon", "values": {"radius": "1737 km"}}]
@@ -31,7 +31,7 @@ enum page_part {
     PAGE_PARTS,
 };
 
-/* The parts that the page's source says, even if its templates are expanded. */
+/* The parts that are taken from the page's source even if its templates are expanded. */
 enum {
     PARTS_OF_SOURCE = 1 << PART_INFOBOXES | 1 << PART_REFERENCES | 1 << PART_DESCRIPTION |
                       1 << PART_COORDINATES
@@ -42,7 +42,7 @@ struct page_parts {
                                     the page has none */
 };
 
-/* Does buf_init, buf_clear or buf_release with each part. */
+/* Calls `change` (buf_init, buf_clear or buf_release) for each part. */
 static inline void page_parts_each(struct page_parts *p, void (*change)(struct buf *))
 {
     for (int i = 0; i < PAGE_PARTS; i++)

@@ -8,7 +8,7 @@ enum { BUCKETS = 4096 };
 
 struct replacements {
     struct nameset *from;      /* the values are struct span, owned: what replaces the word */
-    uint64_t lengths[BUCKETS]; /* by a hash of the first character: bit N for a word of N bytes */
+    uint64_t lengths[BUCKETS]; /* per bucket (bucket()): bit N is set for a word of N bytes */
 };
 
 struct replacements *replacements_new(void)
@@ -58,7 +58,7 @@ size_t replacements_find(const struct replacements *first, const struct replacem
     uint64_t lengths = (first ? first->lengths[b] : 0) | (second ? second->lengths[b] : 0);
     if (n < WORD_MAX_BYTES)
         lengths &= (UINT64_C(2) << n) - 1;
-    uint64_t hashes[WORD_MAX_BYTES + 1]; /* by length; all in one pass */
+    uint64_t hashes[WORD_MAX_BYTES + 1]; /* hashes[N]: of the first N bytes */
     hashes[0] = HASH_START;
     for (size_t i = 0; i < WORD_MAX_BYTES && lengths >> i > 1; i++)
         hashes[i + 1] = hash_more(hashes[i], s + i, 1);

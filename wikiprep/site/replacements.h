@@ -1,14 +1,15 @@
 /*
- * replacements.h - a table of words and what stands for each, and the search for the longest of
- * them at a place of a text, as PHP's strtr does.
+ * replacements.h - a table of words with their replacements, and the search for its longest word at
+ * a position of a text, as in PHP's strtr.
  */
 #pragma once
 
 #include "wikiprep/values/span.h"
 
-enum { WORD_MAX_BYTES = 63 }; /* longer words are not replaced: it keeps the time linear */
+enum { WORD_MAX_BYTES = 63 }; /* longer words are ignored, which keeps the time linear */
 
-/* A word, and its replacement; to.s NULL: the word stays as it is. */
+/* A word and its replacement; to.s NULL: the word is not replaced, nor by replacements_find's
+ * second table. */
 struct word {
     struct span from, to;
 };
@@ -18,13 +19,13 @@ struct replacements;
 struct replacements *replacements_new(void);
 void replacements_free(struct replacements *w);
 
-/* Puts a word into the table, or changes it. Words that are empty or too long are left out. */
+/* Adds a word, or changes its replacement. Ignores words that are empty or too long. */
 void replacements_put(struct replacements *w, struct word word);
 
 /* Returns 1 if the table has the word, else 0. */
 int replacements_has(const struct replacements *w, struct span from);
 
-/* Finds the longest word at the start of s[0..n) in two tables; either may be NULL. If both have
- * it, the first table counts. Returns its length and sets *to, or returns 0. */
+/* Finds the longest word of two tables at the start of s[0..n); either table may be NULL. If both
+ * have the word, the first counts. Returns its length and sets *to, or returns 0. */
 size_t replacements_find(const struct replacements *first, const struct replacements *second,
                          const char *s, size_t n, struct span *to);

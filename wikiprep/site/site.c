@@ -20,7 +20,7 @@ static int choose_namespaces(struct site *s, const struct dump_site *dump, const
     for (const char *word = list; word;) {
         size_t n = strcspn(word, ",");
         char *end;
-        const long long number = strtoll(word, &end, 10); /* a limit, if it does not fit */
+        const long long number = strtoll(word, &end, 10); /* too large: LLONG_MIN or LLONG_MAX */
         int is_number = end == word + n && n && number >= INT_MIN && number <= INT_MAX;
         int key = is_number ? (int)number : 0;
         if (!is_number && !dump_namespace(dump, word, n, &key))

@@ -16,7 +16,7 @@ struct site_choice {
     const char *sections, *unwanted_sections; /* headings, comma-separated */
     struct opt_list categories;               /* names or "@FILE"s; '^' before a name excludes it */
     const char *language;       /* language code instead of the dump's; NULL: the dump's */
-    const char *variant;        /* in which pages are shown; NULL: the language itself */
+    const char *variant;        /* variant in which to show pages; NULL: do not convert */
     int sentences;              /* 1: split text into sentences */
     const char *sentence_model; /* file added to the sentence model; NULL: none */
 };

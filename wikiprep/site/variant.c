@@ -15,7 +15,7 @@ const char *variants_name(struct span code)
     return name ? name : "";
 }
 
-/* Adds the letters that the language's file has for the chosen variant. */
+/* Adds the letters that the language's file has for the chosen variant; sets v->own, v->alien. */
 static void add_letters(struct variants *v, const char *lang)
 {
     struct span code = v->codes[v->chosen], letter;

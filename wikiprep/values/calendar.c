@@ -1,6 +1,4 @@
-/*
- * The names are those that MediaWiki shows for {{#time:F}} and the other name codes.
- */
+/* The names of months and days are those that MediaWiki shows for {{#time:F}} and similar codes. */
 #include "wikiprep/values/calendar.h"
 
 #include "wikiprep/values/knowledge.h"

@@ -46,7 +46,8 @@ enum operator{
     PI
 };
 
-/* Of two signs of which one begins with the other, the longer one comes last. */
+/* Where one name begins with another ("<=" with "<"), the longer comes later: on_sign searches from
+ * the end. */
 static const struct {
     const char *name, *synonym;
     int precedence, operands;
@@ -195,8 +196,8 @@ static int apply(struct machine *m, enum operator op)
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-/* Returns the length in bytes of the operator at s in another spelling, HTML or typographic, and
- * sets *as to its usual spelling; returns 0 if there is none. */
+/* If s begins with an operator spelled as HTML or with a typographic minus, returns its length in
+ * bytes and sets *as to its ASCII spelling. Else returns 0. */
 static size_t respelled(struct span s, const char **as)
 {
     static const char *const signs[][2] = {

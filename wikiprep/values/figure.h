@@ -9,7 +9,7 @@ enum { FIGURE_MAX = 32 }; /* maximum length of a number in the input */
 
 struct figure {
     double value;
-    int decimals;    /* digits after the point minus the exponent; negative: trailing zeros */
+    int decimals;    /* digits after the point minus the exponent; negative: zeros at the end */
     int denominator; /* denominator of a fraction; 0: not a fraction */
     char text[FIGURE_MAX * 4]; /* the number in output notation */
 };

@@ -16,7 +16,7 @@ struct knowledge_row {
 /* Returns the value of the row, or NULL if there is no such row. */
 const char *knowledge_find(const char *section, const char *lang, const char *key);
 
-/* The same for the key PREFIX CODE, such as "own-sr-ec" or, with the prefix "", "sr-ec". */
+/* Like knowledge_find, with a key made of `prefix` and `code`, such as "own-" and "sr-ec". */
 const char *knowledge_find_code(const char *section, const char *lang, const char *prefix,
                                 struct span code);
 

@@ -18,21 +18,21 @@ enum {
     MARKUP_EMPTY = 0x12,     /* nothing, but it separates the text before and after it */
     MARKUP_CELL = 0x13,      /* <td>, <th> if tables are wanted, else MARKUP_BREAK */
     MARKUP_ROW = 0x14,       /* <tr>, <caption> if tables are wanted, else MARKUP_BREAK */
-    MARKUP_ASIDE = 0x15,     /* begins and ends text that makes no line alone: "(in French)" */
+    MARKUP_ASIDE = 0x15,     /* around text such as "(in French)": a line of only that is dropped */
     MARKUP_LINKED = 0x16,    /* a link ends here; only if tables are wanted */
     MARKUP_CELL_END = 0x1C,  /* between the cells of a row (table.h) */
     MARKUP_CAPTION = 0x1D,   /* before the caption of a table (table.h) */
     MARKUP_FIXED = 0x1E,     /* begins and ends text that is not converted (converter.h) */
-    MARKUP_RULE = 0x1F,      /* around a number of words that apply from here on (converter.h) */
+    MARKUP_RULE = 0x1F,      /* around a count: so many of the page's words apply (converter.h) */
     /* Only for Markdown: */
     MARKUP_CODE = 0x17,    /* begins and ends code in a line */
     MARKUP_FORMULA = 0x18, /* begins and ends a formula */
-    MARKUP_BLOCK = 0x19,   /* around the offset of a block of code, which stands elsewhere */
+    MARKUP_BLOCK = 0x19,   /* around the offset of a block of code in another buffer */
     MARKUP_QUOTE = 0x1A,   /* begins a quotation */
     MARKUP_QUOTE_END = 0x1B,
 };
 
-/* The marks that show nothing and break no line. After the first two a line still begins: the signs
- * of a list or a heading there have a meaning. */
+/* Strings of the bytes that show nothing and break no line. After those of MARKUP_REMOVED, at the
+ * start of a line, list and heading markup still counts. */
 #define MARKUP_REMOVED "\x0E\x16"
 #define MARKUP_UNSEEN  MARKUP_REMOVED "\x12"

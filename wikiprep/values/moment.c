@@ -102,7 +102,7 @@ static int week(const struct formatter *f, int64_t *year)
     return (int)((thursday - moment_days(t.year, 1)) / 7) + 1;
 }
 
-/* Writes what a code of one letter stands for; other characters stand for themselves. */
+/* Appends the value of a one-letter code, or any other character itself. */
 static void put_code(struct formatter *f, char code)
 {
     const struct moment *m = f->m;
@@ -150,7 +150,8 @@ static void put_code(struct formatter *f, char code)
     }
 }
 
-/* Writes the code "x" followed by one or two letters. Returns the length of the code. */
+/* Handles the code at s, "x" and one or two letters: appends its value, or notes how to write the
+ * numbers after it. Returns its length. */
 static size_t put_x_code(struct formatter *f, struct span s)
 {
     switch (s.n > 1 ? s.s[1] : '\0') {
@@ -159,7 +160,7 @@ static size_t put_x_code(struct formatter *f, struct span s)
     case 'N': f->raw = !f->raw; break;
     case 'g': put_name(f, CALENDAR_MONTH_GENITIVE, f->m->month - 1); break;
     case 'r': f->roman_once = 1; break;
-    case 'k': /* "xkY": in the calendar of Thailand; "xoY": of Taiwan */
+    case 'k': /* "xkY": the year in the calendar of Thailand; "xoY": of Taiwan */
     case 'o':
         if (s.n > 2 && s.s[2] == 'Y')
             put_number(f, f->m->year + (s.s[1] == 'k' ? 543 : -1911), 1);

@@ -22,8 +22,8 @@ static const char *const month_names[] = { "january",   "february", "march",    
 static const char *const day_names[] = { "sunday",   "monday", "tuesday", "wednesday",
                                          "thursday", "friday", "saturday" };
 
-/* Returns the index of the name that s[0..n) is or abbreviates to three letters (also "sept",
- * "tues", "thurs"); -1 if there is none. */
+/* Returns the index of the name that s[0..n) spells out or abbreviates ("jan", "sept", "thurs"); -1
+ * if there is none. */
 static int find_name(const char *const *names, int count, const char *s, size_t n)
 {
     for (int i = 0; i < count; i++)
@@ -87,7 +87,7 @@ static int set_date(struct reader *r, int64_t year, int64_t month, int64_t day)
     return r->has_date = 1;
 }
 
-/* Sets the time of day. Returns 1, or 0 if it is none, or was read before. */
+/* Sets the time of day. Returns 1, or 0 if it is not valid or a time was read before. */
 static int set_time(struct reader *r, int64_t hour, int64_t minute, int64_t second)
 {
     if (hour > 24 || minute > 59 || second > 60 || r->has_time)
@@ -98,7 +98,7 @@ static int set_time(struct reader *r, int64_t hour, int64_t minute, int64_t seco
     return r->has_time = 1;
 }
 
-/* Moves r->s past the sign c. Returns 1, or 0 if another one is there. */
+/* Moves r->s past the character c. Returns 1, or 0 if it is not there. */
 static int pass(struct reader *r, char c)
 {
     int there = r->s < r->end && *r->s == c;
@@ -139,8 +139,8 @@ static int read_time(struct reader *r, int64_t hour)
     return set_time(r, hour, minute, second);
 }
 
-/* Reads a year after a day and month; at least one of `signs` must come before it. Returns UNSET if
- * there is no year. */
+/* Reads the year after a day and month, with at least one character of `signs` before it. Returns
+ * UNSET, without moving r->s, if there is none. */
 static int64_t read_year_behind(struct reader *r, const char *signs)
 {
     const char *before = r->s;
@@ -314,8 +314,8 @@ static int read_digits(struct reader *r)
     return word == 2 && (r->s[word - 1] | 0x20) == 'm' ? read_time(r, v) : 0;
 }
 
-/* Reads the unit at r->s and adds `count` of it. The unit may be a weekday. Returns 1, or 0 if
- * there is no unit. */
+/* Reads the unit of time or the weekday at r->s and adds `count` of it to r->relative. Returns 1,
+ * or 0 if there is none. */
 static int add_unit(struct reader *r, int64_t count)
 {
     static const struct {
@@ -469,7 +469,7 @@ static int read_all(struct reader *r)
     }
 }
 
-/* Applies the relative parts, the weekday and the time zone to r->m. */
+/* Applies r->relative, the weekday and the time zone to r->m. */
 static void finish(struct reader *r)
 {
     struct moment *m = &r->m;

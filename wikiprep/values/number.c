@@ -15,7 +15,7 @@ static int is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Returns the place after the digits at s.s[i]. */
+/* Returns the position after the digits at s.s[i]. */
 static size_t skip_digits(struct span s, size_t i)
 {
     while (i < s.n && is_digit(s.s[i]))
@@ -28,7 +28,7 @@ static size_t skip_sign(struct span s, size_t i)
     return i + (i < s.n && (s.s[i] == '-' || s.s[i] == '+'));
 }
 
-/* Returns the place after the exponent at s.s[i], "e-5", or i if there is none. */
+/* Returns the position after the exponent at s.s[i], "e-5", or i if there is none. */
 static size_t skip_exponent(struct span s, size_t i)
 {
     if (i >= s.n || (s.s[i] | 0x20) != 'e')
@@ -204,7 +204,7 @@ void number_put_digits(struct span s, const struct number_style *style, struct b
             buf_addc(out, s.s[i]);
 }
 
-/* Appends the digits before the point, s[0..n), in groups. */
+/* Appends s[0..n), the digits before the point, with separators between their groups. */
 static void put_grouped(const char *s, size_t n, const struct number_style *style, struct buf *out)
 {
     int grouped = n >= 3 + (size_t)style->min_grouping;
@@ -239,7 +239,7 @@ static void format_plain(struct span s, const struct number_style *style, struct
             put_digit(s.s[i], style, out);
 }
 
-/* Appends a number with an exponent as a number without one. */
+/* Appends the number s, which has an exponent, without one: "1e3" as "1000". */
 static void write_out(struct span s, struct buf *out)
 {
     struct number n;

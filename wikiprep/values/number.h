@@ -7,8 +7,8 @@
 
 struct number {
     double value;
-    int is_integer; /* it is an integer that fits 64 bits */
-    int64_t whole;  /* set by number_read if it is one: its value */
+    int is_integer; /* 1: it is an integer that fits 64 bits */
+    int64_t whole;  /* the value if is_integer; only number_read sets it */
 };
 
 /* Reads s as a number, such as " -1.5e3", into *n. Spaces around it are allowed. Returns 1, or 0 if
@@ -43,6 +43,6 @@ struct number_style number_style(const char *lang);
 void number_put_digits(struct span s, const struct number_style *style, struct buf *out);
 
 /* number_format appends s with each number in the language's style, as {{formatnum:s}} does.
- * number_unformat turns such a number back into ASCII digits without separators. */
+ * number_unformat reverses this: its numbers have ASCII digits and no separators of groups. */
 void number_format(struct span s, const struct number_style *style, struct buf *out);
 void number_unformat(struct span s, const struct number_style *style, struct buf *out);

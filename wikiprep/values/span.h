@@ -12,23 +12,23 @@ static inline struct span span_between(const char *s, const char *end)
     return (struct span){ s, (size_t)(end - s) };
 }
 
-/* Returns the first byte c of [s, end), or `end`. */
+/* Returns the position of the first byte c in [s, end), or `end`. */
 static inline const char *span_until(const char *s, const char *end, char c)
 {
     const char *found = memchr(s, c, (size_t)(end - s));
     return found ? found : end;
 }
 
-/* Returns the first byte of [s, end) that is none of `signs`, or `end`. */
+/* Returns the position of the first byte in [s, end) that is none of `signs`, or `end`. */
 static inline const char *span_past(const char *s, const char *end, const char *signs)
 {
-    while (s < end && *s && strchr(signs, *s)) /* strchr finds the 0 at the end, too */
+    while (s < end && *s && strchr(signs, *s)) /* strchr would find the NUL of `signs` */
         s++;
     return s;
 }
 
 struct span span_trim(struct span s);       /* drops spaces and marks.h bytes at both ends */
-struct span span_trim_space(struct span s); /* drops what PHP's trim() does at both ends */
+struct span span_trim_space(struct span s); /* drops what PHP's trim() drops at both ends */
 
 /* Returns 1 if [s, end) begins with `text`, else 0. */
 static inline int span_begins(const char *s, const char *end, const char *text)
@@ -36,7 +36,7 @@ static inline int span_begins(const char *s, const char *end, const char *text)
     return bytes_begin(s, (size_t)(end - s), text);
 }
 
-/* Returns the byte that the code "%41" at s stands for, or -1 if there is none. */
+/* Returns the byte that a percent code such as "%41" at s stands for; -1 if s is not one. */
 static inline int span_percent(const char *s, const char *end)
 {
     const int high = *s == '%' && end - s > 2 ? hex_digit(s[1]) : -1;
@@ -53,15 +53,15 @@ int span_is(struct span s, const char *text);
  * ASCII letters does not count. */
 int span_in(struct span s, const char *words);
 
-/* Returns 1 if span_in holds for one of the words of s, which spaces separate, else 0. */
+/* Returns 1 if one of the space-separated words of s is in `words` (span_in), else 0. */
 int span_has_word(struct span s, const char *words);
 
-/* Returns the place (from 0) of the item of the list "A|B C|D" that has the word s, or -1. The case
- * of ASCII letters does not count. */
+/* Returns the index (from 0) of the item of a list such as "A|B C|D" that has s among its words, or
+ * -1. The case of ASCII letters does not count. */
 int span_place(struct span s, const char *list);
 
-/* Sets *item to the first item of *list, "A|B|C", and moves *list after it. Returns 1, or 0 at the
- * end of the list. span_item returns the item with this place, from 0, or an empty span. */
+/* span_next sets *item to the first item of *list and moves *list past it. Returns 1, or 0 at the
+ * end of the list. span_item returns item `place` (from 0) of "A|B|C", or an empty span. */
 int span_next(const char **list, char separator, struct span *item);
 struct span span_item(const char *list, int place);
 

@@ -22,7 +22,7 @@ struct unit {
     int flags;
 };
 
-/* An output in two units, "ftin". One of the larger unit is `parts` of the smaller unit. */
+/* An output in two units, "ftin". A large unit has `parts` small ones. */
 struct unit_pair {
     const char *codes, *large, *small;
     int parts;
@@ -51,7 +51,7 @@ const struct unit_pair *unit_pair(const struct unit *large, const struct unit *s
 
 double measure_scale(const struct measure *m); /* scale of the unit times the power of ten */
 
-/* Returns `value`, given in the measure `from`, in the measure `to`. */
+/* Returns `value` converted from the measure `from` to the measure `to`. */
 double measure_turn(double value, const struct measure *from, const struct measure *to);
 
 /* ---- tables --------------------------------------------------------------------------------- */
