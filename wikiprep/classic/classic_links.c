@@ -184,8 +184,8 @@ void classic_replace_addresses(struct classic *c)
     classic_finish(c, done);
 }
 
-/* Returns 1 if a link with the target s[0..n) is dropped, because the target has a prefix other
- * than those above. Else returns 0. */
+/* Returns 1 if a link with the target s[0..n) is dropped, because the target has a prefix that is
+ * not in `taken`. Else returns 0. */
 static int is_dropped(const char *s, size_t n)
 {
     static const char *const taken[] = { "w", "wiktionary", "wikt" };
@@ -204,9 +204,9 @@ static int is_dropped(const char *s, size_t n)
     return 1;
 }
 
-/* Appends the label of the link whose content is s[0..n): the text after the last pipe that
- * precedes a nested link, or without nested links after the first pipe. Without a pipe it is the
- * whole content. */
+/* Appends the label of the link whose content is s[0..n). It is the text after the last pipe before
+ * a nested link, or without nested links after the first pipe. Without a pipe it is the whole
+ * content. */
 static void put_link(struct classic *c, const char *s, size_t n)
 {
     const char *end = s + n, *pipe = memchr(s, '|', n), *label = s;

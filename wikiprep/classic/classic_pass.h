@@ -21,7 +21,7 @@ struct classic {
 /* classic.c: helpers of the passes */
 void classic_passed(struct classic *c); /* ends a pass: swaps `text` and `next` */
 void classic_keep(struct classic *c, size_t from, size_t to); /* copies text[from, to) to `next` */
-void classic_finish(struct classic *c, size_t from); /* keeps the rest from there on, ends a pass */
+void classic_finish(struct classic *c, size_t from); /* keeps text from `from` on, ends a pass */
 
 /* classic.c: whole passes */
 void classic_drop_spans(struct classic *c); /* drops the spans in c->spans */

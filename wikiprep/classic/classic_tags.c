@@ -141,8 +141,8 @@ static void drop_element(struct classic *c, const char *name)
         classic_drop_spans(c);
 }
 
-/* After an element is dropped, the text around it may form a tag of another one, so the set of
- * elements is computed again. */
+/* Finds the elements in the text, drops them one kind after another, and finds them again after
+ * each, because the text around a dropped element may form a tag of another. */
 void classic_drop_elements(struct classic *c)
 {
     uint64_t in = elements_in(&c->text);

@@ -47,9 +47,8 @@ struct bunzip {
     uint64_t given;
 };
 
-/* Returns 1 if a thread can cut and decode a piece now, else 0. Called with the lock held. Pieces
- * that begin after b->mark are not decoded ahead, only if `wanted` is 1: the reader waits for the
- * piece. */
+/* Returns 1 if a thread can cut and decode a piece now, else 0. Called with the lock held. A piece
+ * that begins at b->mark or later is decoded only if `wanted` is 1: the reader waits for it. */
 static int has_job(const struct bunzip *b, int wanted)
 {
     return !b->ended && !b->cutting && b->cut - b->taken < b->ring_count &&
@@ -137,8 +136,8 @@ static int fail_cut_short(struct bunzip *b)
     return fail_at(b, b->piece.end, "truncated bzip2 input");
 }
 
-/* Makes the next piece the current one or, with `join` 1, joins it to that. Returns 1, or 0 at the
- * end of the file. */
+/* Makes the next piece the current one or, with `join` 1, appends it to the current one. Returns 1,
+ * or 0 at the end of the file. */
 static int next_piece(struct bunzip *b, int join)
 {
     pthread_mutex_lock(&b->lock);
@@ -278,7 +277,7 @@ static int decode_here(struct bunzip *b)
     }
 }
 
-/* Decodes the block that begins at b->at and prepares it for give(). */
+/* Decodes the block that begins at b->at and prepares it for give(). Returns 0, or -1 on error. */
 static int take_block(struct bunzip *b)
 {
     struct bzblock *block = &b->piece.block;
@@ -300,8 +299,8 @@ static int take_block(struct bunzip *b)
     return 0;
 }
 
-/* Moves b->at to the first good block in the current piece and decodes it, since a marker may be
- * data. Returns 1, 0 if there is none, or -1 with the error set. */
+/* Moves b->at to the first block of the current piece that decodes well: a marker may be data.
+ * Returns 1, 0 if there is none, or -1 with the error set. */
 static int start_in_piece(struct bunzip *b)
 {
     uint64_t magic;
@@ -317,9 +316,9 @@ static int start_in_piece(struct bunzip *b)
     return 0;
 }
 
-/* Moves to the first good block in the input. Skips a damaged block: if this is a part of a file,
- * the part before it reads that block as well. Returns 1, 0 if there is no good block, or -1 with
- * the error set. */
+/* Moves to the first good block in the input, which begins inside a file. Skips damaged blocks: the
+ * reader of the part before reads them too. Returns 1, 0 if there is no good block, or -1 with the
+ * error set. */
 static int start(struct bunzip *b)
 {
     int found = 0;

@@ -111,7 +111,7 @@ static int read_choices(struct bzblock *b, struct bzbits *in, struct bzcolumn *c
     return 0;
 }
 
-/* Reads the lengths of the words of a code for `symbols` symbols, each coded as the difference to
+/* Reads the lengths of a Huffman code's words for `symbols` symbols, each as the difference from
  * the one before, and builds *c from them. Returns 0, or -1 with b->why set. */
 static int read_code(struct bzblock *b, struct bzbits *in, struct bzcode *c, int symbols)
 {
@@ -148,8 +148,8 @@ static int read_codes(struct bzblock *b, struct bzbits *in, struct bzcolumn *c)
 
 /* ---- a block ------------------------------------------------------------------------------ */
 
-/* Reads a block up to its last column, into *c. Returns the row that holds the original text, or -1
- * with b->why set. */
+/* Reads a block into *c, up to the last column of the sorted rotations (bzblock.h). Returns the row
+ * that holds the original text, or -1 with b->why set. */
 static int64_t read_block(struct bzblock *b, struct bzbits *in, struct bzcolumn *c)
 {
     bzbits_get(in, 24); /* skip the marker */
@@ -201,7 +201,7 @@ void bzblock_decode(struct bzblock_tables *t, struct bzblock *b)
     b->count = 0;
     int64_t row = read_block(b, &in, c);
     b->after = bzbits_position(&in, b->packed);
-    if (b->after > b->end) /* a result that used bits after the end is ignored */
+    if (b->after > b->end) /* it used bits after the end: the result is ignored */
         b->state = BZBLOCK_CUT;
     if (b->state != BZBLOCK_GOOD)
         return;

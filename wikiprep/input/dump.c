@@ -19,8 +19,8 @@ static void *resize(void *p, size_t bytes)
     return mem_resize(p, 1, bytes);
 }
 
-/* Before main, libxml2 gets functions for memory that end the program if there is none: its parser
- * of HTML would go on for ever. */
+/* Runs before main. Gives libxml2 memory functions that end the program if there is no memory;
+ * otherwise its HTML parser would loop for ever. */
 __attribute__((constructor)) static void give_memory(void)
 {
     xmlMemSetup(free, mem_alloc, resize, mem_strdup);
@@ -36,7 +36,7 @@ enum {
 struct dump {
     char *path;
     struct unpack *in;
-    struct part *part;           /* is read of `in`; NULL: all is */
+    struct part *part;           /* the part of `in` that is read; NULL: all of it */
     struct unpack_range *ranges; /* NULL: the whole dump */
     struct export export;        /* builds pages from the parser's events */
     xmlParserCtxtPtr xml;
@@ -219,18 +219,18 @@ static void on_unknown_entity(void *ctx, const xmlChar *name)
 
 static void on_problem(void *ctx, xmlErrorPtr error)
 {
-    (void)ctx, (void)error; /* asked for afterwards: xmlCtxtGetLastError */
+    (void)ctx, (void)error; /* check_parser gets it by xmlCtxtGetLastError */
 }
 
 static void on_message(void *ctx, const char *format, ...)
 {
-    (void)ctx, (void)format; /* libxml2 would print some to stderr */
+    (void)ctx, (void)format; /* otherwise libxml2 prints some messages to stderr */
 }
 
 /* ---- life -------------------------------------------------------------------------------- */
 
-/* libxml2 keeps its settings per thread, and any thread may feed the parser. Before version 2.12,
- * libxml2 crashes where it has no memory for them. */
+/* Stops libxml2's messages in this thread: settings are per thread, and any thread may feed the
+ * parser. Before version 2.12, libxml2 crashes where it has no memory for them. */
 static void silence_thread(void)
 {
 #if LIBXML_VERSION < 21200
@@ -435,7 +435,7 @@ static void fail(struct dump *d, int is_damaged)
     d->ended = 1;
 }
 
-/* Begins another export at the byte `offset` of the XML, where `first` is. */
+/* Begins another export, whose first byte is `first`, at byte `offset` of the XML. */
 static int begin_export(struct dump *d, char first, uint64_t offset)
 {
     if (first != '<' && first != '\xEF')

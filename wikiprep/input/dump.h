@@ -50,7 +50,7 @@ int dump_resume(struct dump *d);
 /* What was read so far. */
 struct dump_counts {
     uint64_t xml_bytes; /* unpacked */
-    uint64_t pages_cut; /* by damage, at one end */
+    uint64_t pages_cut; /* pages that lost an end to damage */
     int exports;        /* in the file, before that of the last page */
 };
 const struct dump_counts *dump_counts(const struct dump *d);

@@ -26,7 +26,7 @@ enum place {
     TEXT,
 };
 
-/* Where each element stands, and its name. */
+/* For each element, the element that contains it, and its name. */
 static const struct {
     enum place in;
     const char *name;

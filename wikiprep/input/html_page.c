@@ -24,7 +24,7 @@ int html_page_recognises(const char *s, size_t n)
 
 /* ---- a page in HTML ------------------------------------------------------------------------ */
 
-/* Appends the value after `mark`, up to a quotation mark. Its entities &amp; are replaced. */
+/* Appends the text after `mark`, if that is there, up to a quotation mark, with &amp; decoded. */
 static void take(struct buf *to, const char *s, size_t n, const char *mark)
 {
     const char *value = find(s, n, mark), *end = s + n;

@@ -56,8 +56,8 @@ void pages_free(struct pages *p)
     free(p);
 }
 
-/* Notes where a page is for its id and its title, if they are in p->keys. Returns 1 if one of them
- * is, else 0. */
+/* Stores `place`, where the page was found, for its id and its title, if they are in p->keys.
+ * Returns 1 if one of them is, else 0. */
 static int mark(struct pages *p, unsigned char place, const char *id, size_t id_len,
                 const char *title)
 {

@@ -139,8 +139,8 @@ static int skip_to_page(struct part *p)
 }
 
 /* Returns how many of the unread bytes belong to the part. `ended` 1: no more bytes follow them in
- * the file. After the part's range these are the rest of its last page. A tag that may be
- * incomplete is left unread. */
+ * the file. After the part's range, only the rest of its last page belongs to it. A tag that may be
+ * incomplete is not counted. */
 static size_t own(struct part *p, int ended)
 {
     uint64_t stop = unpack_part_end(p->in);

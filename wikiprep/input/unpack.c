@@ -13,8 +13,8 @@
 
 enum { BLOCK = 1 << 16, TAR_BLOCK = 512, MAGIC_BYTES = 10 };
 
-/* A stage that bytes pass through, with those read ahead to recognise a format: [begin, end) are
- * not used yet. */
+/* A stage that bytes pass through. `bytes` holds those read ahead to recognise a format; of them,
+ * [begin, end) are not used yet. */
 struct stage {
     struct unpack *of;
     unsigned char *bytes;
@@ -54,7 +54,7 @@ static int64_t stage_pull(void *stage, void *bytes, size_t n)
     return (int64_t)n;
 }
 
-/* The same, in the memory of the stage: sets *bytes to them. */
+/* As stage_pull, but the bytes are in the stage's memory: sets *bytes to them. */
 static int64_t stage_give(void *stage, const void **bytes)
 {
     struct stage *a = stage;

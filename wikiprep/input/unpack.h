@@ -30,11 +30,11 @@ struct unpack *unpack_open_ranges(const char *path, const struct unpack_range *r
                                   int threads);
 
 /* unpack_start_part continues at byte `begin` of an open file; in bzip2, at the first block that
- * begins there or later. In other formats, which must be unpacked from their start, it continues at
- * the first piece that is unpacked once `begin` bytes are read; then all later reads must ask for
- * UNPACK_PIECE bytes. Returns 0, or -1 with the error set. unpack_part_end returns the decompressed
- * size of the data that begins between bytes `begin` and `end`, or UINT64_MAX until reading has
- * reached its end. */
+ * begins there or later. Other formats must be unpacked from their start, in pieces of UNPACK_PIECE
+ * bytes: it continues at the first piece after `begin` packed bytes have been read, and all later
+ * reads must ask for UNPACK_PIECE bytes. Returns 0, or -1 with the error set. unpack_part_end
+ * returns the decompressed size of the data that begins between bytes `begin` and `end`, or
+ * UINT64_MAX until reading has reached its end. */
 enum { UNPACK_PIECE = 1 << 16 };
 int unpack_start_part(struct unpack *u, uint64_t begin, uint64_t end, int threads);
 uint64_t unpack_part_end(const struct unpack *u);

@@ -4,7 +4,7 @@
 
 enum field { ID, REVID, URL, TITLE, TEXT, TIMESTAMP, NAMESPACE, CATEGORIES, REDIRECT, PARTS };
 
-/* The parts of the page are in the order of enum page_part. */
+/* The names of the fields. Those from "sections" on are in the order of enum page_part. */
 static const char *const names[PAGE_JSON_FIELDS_MAX] = {
     "id",         "revid",       "url",        "title",          "text",
     "timestamp",  "namespace",   "categories", "redirect",       "sections",
@@ -79,7 +79,7 @@ static const struct buf *text_of(enum field f, const struct page_json_source *fr
     }
 }
 
-/* Appends a field that is no string. */
+/* Appends the value of a field that is no string, as JSON. */
 static void put_value(struct buf *out, enum field f, const struct page_json_source *from)
 {
     if (f == CATEGORIES) {

@@ -42,8 +42,8 @@ struct page_json_source {
     const struct page_parts *parts;
 };
 
-/* Appends the i-th field as a string: a string as it is, and any other value as JSON; nothing if
- * the page lacks it. */
+/* Appends the value of the i-th field: a string as it is, any other value as JSON. Appends nothing
+ * if the page lacks it. */
 void page_json_text(struct buf *out, const struct page_json_layout *layout, int i,
                     const struct page_json_source *from);
 

@@ -93,7 +93,7 @@ int sink_write(struct sink *s, const struct buf *document)
 
 /* ---- the tree ---------------------------------------------------------------------------- */
 
-/* Returns 1 if wikiprep writes such a name into a tree or, with `inside`, into a folder of it. */
+/* Returns 1 if wikiprep gives such names in a tree or, with `inside`, in a folder of it; else 0. */
 static int is_own_name(const char *name, int inside)
 {
     if (inside)

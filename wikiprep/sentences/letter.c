@@ -17,10 +17,10 @@ const unsigned char letter_ascii_kinds[128] = {
     ['a' ... 'z'] = LETTER_LOWER,
 };
 
-/* Returns the kind of a mark beyond ASCII whose category does not tell it, or LETTER_OTHER: of
- * Latin, Greek (0x37E), Armenian (0x589), Arabic, Urdu (0x6D4), Devanagari (0x964), Tibetan
- * (0xF0D), Burmese (0x104B), Ethiopic (0x1362), Cree (0x166E), Khmer (0x17D4), Mongolian (0x1803),
- * Santali (0x1C7E), Chinese and Japanese (0x3001 on). */
+/* Returns the kind of a non-ASCII punctuation mark that its Unicode category does not tell, or
+ * LETTER_OTHER. The marks are those of Latin, Greek (0x37E), Armenian (0x589), Arabic, Urdu
+ * (0x6D4), Devanagari (0x964), Tibetan (0xF0D), Burmese (0x104B), Ethiopic (0x1362), Cree (0x166E),
+ * Khmer (0x17D4), Mongolian (0x1803), Santali (0x1C7E), Chinese and Japanese (0x3001 on). */
 /* clang-format off */
 static enum letter_kind mark_kind(unsigned c)
 {
@@ -40,7 +40,7 @@ static enum letter_kind mark_kind(unsigned c)
 
 static enum letter_kind kind_of(unsigned c)
 {
-    enum { HEBREW = 0x5BE, GEORGIAN = 0x10D0, GEORGIAN_END = 0x10FF }; /* the first without case */
+    enum { HEBREW = 0x5BE, GEORGIAN = 0x10D0, GEORGIAN_END = 0x10FF }; /* letters without case */
     switch (unicode_of(c)->category) {
     case UNICODE_LU:
     case UNICODE_LT: return LETTER_UPPER;
@@ -85,7 +85,7 @@ size_t letter_lower(char *out, const char *s, size_t n)
     while (s < end) {
         struct letter c = letter_at(s, end);
         unsigned lower = c.code == LETTER_CASE_DOTTED_I ? 'i' : letter_case_lower(c.code);
-        if (c.kind == LETTER_UPPER && (lower < 0x800 || c.code >= 0x800)) /* no more bytes */
+        if (c.kind == LETTER_UPPER && (lower < 0x800 || c.code >= 0x800)) /* no longer than c */
             written += utf8_put(out + written, lower);
         else
             for (size_t i = 0; i < c.len; i++)

@@ -274,9 +274,9 @@ static int question_ends(const struct sentence_mark *p, const char *s, int dashe
     return !(name || title) || is_opener(p->model, s, p->end);
 }
 
-/* Returns 1 if an ellipsis ends a sentence before the word or number at s, else 0. It does directly
- * after a word in lower case, or a name. In titles, "I Am... Anna", and where the ellipsis replaces
- * words, it does only before an opener. */
+/* Returns 1 if an ellipsis ends a sentence before the word or number at s, else 0. It does right
+ * after a word of several letters. In titles ("I Am... Anna"), after a space, and in ". . .", only
+ * before an opener (sentence.h). */
 static int ellipsis_ends(const struct sentence_mark *p, const char *s, enum letter_kind next)
 {
     struct word w = word_before(p->begin, p->mark);
@@ -449,9 +449,9 @@ static int is_capitalized_at(const struct sentence_mark *p, const char *s, struc
     return letter_at(s + c.len + gap, p->end).kind == LETTER_UPPER;
 }
 
-/* Returns 1 if the mark is inside « » and a word in lower case continues the sentence after them,
- * «I came. I saw» was all he wrote; or inside the quotes of Korean, and letters are joined to them
- * or a form of "say" follows. Else returns 0. */
+/* Returns 1 if the mark is inside quotes after which its sentence goes on, else 0. After « » it
+ * goes on with a lower-case word: «I came. I saw» was all he wrote. After Korean quotes it goes on
+ * with letters joined to them, or with a form of "say". */
 static int is_inside_quotes(const struct sentence_mark *p)
 {
     const char *s = p->next, *end = p->end - s > REACH_MAX ? s + REACH_MAX : p->end;
@@ -522,8 +522,8 @@ static int is_mark(const struct sentence_model *m, const char *s, struct letter 
            (c.code < 128 && marks->ends[c.code]);
 }
 
-/* Returns the position of the next byte that may begin a mark, or `end`. Four bytes at a time: most
- * of the time for splitting is spent here. */
+/* Returns the position of the next byte that may begin a mark, or `end`. Tests four bytes at a
+ * time, because most of the splitting time is spent here. */
 static const char *skip_plain(const unsigned char *may_mark, const char *text, const char *end)
 {
     const unsigned char *s = (const unsigned char *)text, *stop = (const unsigned char *)end;

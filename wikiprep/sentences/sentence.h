@@ -8,7 +8,7 @@
  *     。！？።։።  always
  *
  * together with the quotes, brackets, reference marks ("[12]") and emoticons that follow the mark,
- * unless a quotation in « » goes on, and then the sentence in lower case. A sentence can begin with
+ * unless the mark is inside « » and a lower-case word follows the ». A sentence can begin with
  * a capital letter, a number or a letter of a script without case, and with quotes and brackets
  * before it. Before a capital letter it can also have a dash, as in dialogues.
  *

@@ -33,8 +33,8 @@ static int is_alone(const char *s, const char *end)
     return !c.len || c.kind == LETTER_SPACE;
 }
 
-/* Returns 1 if s begins with a character of ASCII twice, as the typewriter's quotes ,, and '' do,
- * else 0. */
+/* Returns 1 if the first two bytes at s are equal, as in the typewriter quotes ,, and '', else
+ * 0. */
 static int is_twice(const char *s, const char *end)
 {
     return end - s >= 2 && s[0] == s[1];

@@ -54,7 +54,7 @@ unsigned sentence_model_word(const struct sentence_model *m, const char *word, s
 /* The marks of the language. */
 struct sentence_marks {
     int ordinals; /* "3." is an ordinal */
-    /* By ASCII character: 1 if the language ends sentences with it; 1 if it does not. */
+    /* By ASCII character: ends[c] is 1 if c ends sentences, pauses[c] if it does not. */
     unsigned char ends[128], pauses[128];
     unsigned char first_bytes[256]; /* 1 for a byte that can be the first of a mark */
 };
