@@ -28,14 +28,14 @@ struct bunzip {
     struct bzblock_tables **spare; /* unused tables, at most one per thread */
     int spare_count;
     struct bzpiece *ring;            /* piece i is ring[i mod ring_count] */
-    uint64_t ring_count, taken, cut; /* pieces taken by the reader; pieces cut */
+    uint64_t ring_count, taken, cut; /* its size; numbers of pieces taken by the reader, and cut */
     int cutting, ended;
 
     /* Used only by the reader: */
     struct bzpiece piece; /* the current piece */
     uint64_t at;          /* bit position in the file up to which all is read */
-    int in_stream, level; /* after a stream's header and before its end */
-    int resumed;          /* started inside the stream, so its checksum is not checked */
+    int in_stream, level; /* 1: inside a stream; level of that stream */
+    int resumed;          /* reading began inside the stream: its checksum is not checked */
     uint32_t checksum;    /* combined checksum of the stream's blocks */
     size_t place, run;    /* indices in the block: next byte, next run count */
     unsigned repeat;      /* how often to repeat the last byte of the run */
@@ -101,8 +101,8 @@ int bunzip_help(struct bunzip *b)
     return can;
 }
 
-/* Waits for the next piece and returns it decoded; NULL if there are no more. A waiting thread
- * works on other pieces. Called with the lock held. */
+/* Waits for the next piece and returns it decoded; NULL if there are no more. While it waits, the
+ * thread works on other pieces. Called with the lock held. */
 static struct bzpiece *await_piece(struct bunzip *b)
 {
     struct bzpiece *next = &b->ring[b->taken % b->ring_count];

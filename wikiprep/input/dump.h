@@ -51,7 +51,7 @@ int dump_resume(struct dump *d);
 struct dump_counts {
     uint64_t xml_bytes; /* unpacked */
     uint64_t pages_cut; /* pages that lost an end to damage */
-    int exports;        /* in the file, before that of the last page */
+    int exports;        /* exports in the file before the last page's export */
 };
 const struct dump_counts *dump_counts(const struct dump *d);
 uint64_t dump_packed_bytes(const struct dump *d); /* of the file */

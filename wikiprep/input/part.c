@@ -8,7 +8,7 @@ enum {
 };
 
 struct part {
-    struct unpack *in; /* the file, borrowed; after part_open from the start of the range on */
+    struct unpack *in; /* the file, borrowed; part_open moves it to the start of the range */
     enum { HEAD, SKIPPING, READING, DONE } state;
     int is_cut;
     struct buf head, text; /* unread bytes are [used, len) */

@@ -37,9 +37,9 @@ struct unpack {
     size_t range, range_count;         /* the current range */
     uint64_t at;                       /* offset in the current range */
     struct unpack_range part;          /* set by unpack_start_part */
-    int is_stepwise;                   /* the part is of a format to be unpacked from its start */
-    int ends_stepwise;                 /* then: the part ends before the file */
-    uint64_t given, stop;              /* then: bytes unpacked of the part; its end if known */
+    int is_stepwise;                   /* 1: the part's format must be unpacked from its start */
+    int ends_stepwise;                 /* if is_stepwise: 1: the part ends before the file */
+    uint64_t given, stop; /* if is_stepwise: bytes unpacked of the part; its size if known */
 };
 
 /* Stores up to n bytes: those read ahead, or further ones. Returns their number, or -1. */
@@ -246,8 +246,8 @@ struct unpack *unpack_open_ranges(const char *path, const struct unpack_range *r
     return u;
 }
 
-/* Drops what is unpacked before the part begins. The places where parts begin and end depend only
- * on the order of the reads, so neighbours agree on them. Returns 0, or -1 with an error. */
+/* Drops what is unpacked before the part begins. Where parts begin and end depends only on the
+ * sequence of reads, so neighbouring parts agree on it. Returns 0, or -1 with an error. */
 static int step_to_part(struct unpack *u)
 {
     struct stat st;

@@ -40,9 +40,9 @@ struct sink {
     struct buf piece;
 };
 
-/* Open the sink. `sentences` 1: the documents' lines are sentences. sink_open_stream: `path`, "-"
- * for stdout, is opened at the first document or at the end. sink_open_tree: limit_bytes is the
- * size limit of a file of the folder; 0: one document per file. Returns 0, or -1 with an error. */
+/* Open the sink. `sentences` 1: the documents' lines are sentences. sink_open_stream opens `path`
+ * ("-": stdout) only at the first document or at the end. sink_open_tree: limit_bytes is the size
+ * limit of a file of the folder; 0: one document per file. It returns 0, or -1 with an error. */
 void sink_open_stream(struct sink *s, const char *path, enum sink_format format, int sentences);
 int sink_open_tree(struct sink *s, const char *dir, uint64_t limit_bytes, enum sink_format format,
                    int sentences);

@@ -241,7 +241,7 @@ static int is_particle(const struct sentence_mark *p)
 {
     static const unsigned particles[] = { 0x306E, 0x3092, 0x3068, 0x304C,
                                           0x306F, 0x306B, 0x3067, 0x3082 };
-    enum { OF_NAMES = 2 }; /* the first two, which begin no word */
+    enum { OF_NAMES = 2 }; /* the first two: they follow names, and begin no word */
     size_t count = p->quoted ? sizeof particles / sizeof *particles : OF_NAMES;
     unsigned c = letter_at(p->after, p->end).code;
     for (size_t i = 0; i < count; i++)
@@ -312,7 +312,7 @@ static const char *skip_dash(const char *s, const char *end)
     return sentence_mark_skip_spaces(s, end);
 }
 
-/* Returns 1 if a round bracket is open after the mark, "(… next year. — The editor)", else 0. */
+/* Returns 1 if the mark is inside round brackets, "(… next year. — The editor)", else 0. */
 static int is_inside_bracket(const struct sentence_mark *p)
 {
     const char *begin = p->after - p->begin > REACH_MAX ? p->after - REACH_MAX : p->begin;

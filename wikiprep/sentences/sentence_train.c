@@ -20,7 +20,7 @@
 #define ORDINAL_MIN  0.2 /* ordinals: least share of "12." before a lower-case word */
 
 enum {
-    SEEN_MIN = 5,        /* fewest occurrences in a role, to be listed for it */
+    SEEN_MIN = 5,        /* fewest occurrences of a word in a role to list it there */
     PLAIN_MIN = 5,       /* fewest letters of words that cannot be abbreviations */
     WORDS_MIN = 1000,    /* fewest words to learn from */
     LINE_BYTES = 96,     /* longest line of the model */
@@ -35,14 +35,13 @@ struct type {
     uint32_t small;          /* not capitalized */
 };
 
-/* The position of a word, given by the word before it: at the start of a paragraph, after a word
- * without a mark, after a plain word with a period, after another mark, after a small number with a
- * period. */
+/* What comes before a word: the start of a paragraph, a word without a mark, a plain word with a
+ * period, another mark, a small number with a period. */
 enum before { AT_BEGIN, MIDDLE, ENDED, MARKED, SMALL_NUMBER };
 
 struct sentence_trainer {
     struct nameset *words;   /* the values are struct type */
-    size_t most;             /* words in memory before those seen once are dropped */
+    size_t most;             /* limit of words in memory: beyond it, those seen once are dropped */
     uint64_t count, periods; /* words; words with a period */
     uint64_t ends;           /* plain words with a period */
     uint64_t ordinals, small_numbers;
@@ -132,7 +131,7 @@ static int read_token(const char *s, const char *end, struct token *k)
     return 1;
 }
 
-/* Returns the position of the word after k. */
+/* Returns the kind of k, as what comes before the next word. */
 static enum before judge(const struct token *k)
 {
     if (k->separator)

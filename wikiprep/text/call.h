@@ -15,7 +15,7 @@ struct wikitext_call {
     struct span name;
     const struct span *arguments; /* "key=second": the template decides whether "key" is a name */
     size_t count;
-    int in_sentence; /* it stands in a line of text as a word does: after a space, not alone */
+    int in_sentence; /* 1: it stands in a line like a word: after a space, not alone */
 };
 
 /* A function that appends the text of a call to `out` and returns 1, or returns 0 if the call has
@@ -58,8 +58,8 @@ struct template_page {
 /* What is done with a template call. Expansion (expand/expand.h) runs the template's own wikitext.
  * Rendering (template.h) uses the built-in rules. */
 enum template_choice {
-    TEMPLATE_EXPANDED, /* expanded only */
-    TEMPLATE_GUESSED,  /* no rule: rendered by what the call tells, if it cannot be expanded */
+    TEMPLATE_EXPANDED,       /* expanded only */
+    TEMPLATE_GUESSED,        /* has no rule: if it cannot be expanded, rendered by a guess */
     TEMPLATE_EXPANDED_FIRST, /* rendered if it cannot be expanded */
     TEMPLATE_RENDERED,       /* rendered only */
 };

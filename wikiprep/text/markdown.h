@@ -24,7 +24,7 @@ struct markdown {
     const struct buf *codes;   /* markup_codes; borrowed */
     int quotes, quotes_before; /* open quotations: now, and at the block before */
     int in_table;              /* '|' in code and formulas is written with a backslash */
-    int depth;                 /* of the item before; 0: the block before was no item */
+    int depth;                 /* list depth of the block before; 0: it was no list item */
     int widths[MARKDOWN_DEPTH];
 };
 

@@ -20,7 +20,7 @@ enum tag_kind {
     BLOCK,      /* as STRIP; the content is on its own lines */
     DROP,       /* removed with its content, which is no prose: music, maps, lists of pictures */
     FORMULA,    /* as DROP, unless formulas are wanted */
-    CODE,       /* as DROP, unless it is inline, as part of a sentence, or code is wanted */
+    CODE,       /* as DROP, unless code is wanted or it is inline code in a sentence */
     LITERAL,    /* the content is text without markup */
     PRE,        /* as LITERAL; the content is on its own lines */
     POEM,       /* as BLOCK; its line breaks are kept */

@@ -245,8 +245,8 @@ static int are_plain(const char *s)
     return (both[0] & both[1]) == UINT64_MAX;
 }
 
-/* Returns the length of the run at s that can be copied unchanged. It has no control bytes, no lead
- * byte of U+00A0, and no space before such a byte or another space. */
+/* Returns the length of the run at s that can be copied unchanged. It has no control bytes, no 0xC2
+ * (with which U+00A0 begins), and no space before one of these or before another space. */
 static size_t plain_run(const char *s, const char *end)
 {
     const char *p = s;

@@ -61,15 +61,15 @@ int structure_is_named(const struct wikitext_call *call, size_t least)
     return count == least;
 }
 
-/* Returns 1 if the value of this argument may be a list: if it begins a line, has several lines, or
- * a space after its first signs. "#FFF" and "#1" are none. */
+/* Returns 1 if the value of this argument may be a list, else 0: it begins a line, has several
+ * lines, or has a space after list signs at its start. "#FFF" and "#1" are no lists. */
 static int is_list(struct span argument, struct span value)
 {
     const char *end = value.s + value.n, *s = span_past(value.s, end, "*#:;");
     return memchr(argument.s, '\n', (size_t)(end - argument.s)) || (s < end && *s == ' ');
 }
 
-/* Returns 1 if one of the arguments [from, to) has this name, too: the last one counts. */
+/* Returns 1 if an argument in [from, to) has the same name, else 0: only the last one counts. */
 static int is_repeated(const struct wikitext_call *call, size_t from, size_t to, struct span name)
 {
     struct span other, value;

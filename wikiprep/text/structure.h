@@ -7,7 +7,7 @@
 #include "wikiprep/text/call.h"
 
 /* Appends the lines of marked text, without the signs of lists and without a last LF. is_list 0:
- * the first line begins inside a line of the source, so that its signs are text. */
+ * the text does not begin a line of the source, so that list signs at its start are text. */
 void structure_plain(struct buf *out, struct span marked, int is_list);
 
 /* Appends marked text as a JSON string. Its lines are separated by LF. */

@@ -11,7 +11,7 @@
 #include "wikiprep/text/show.h"
 #include "wikiprep/values/marks.h"
 
-/* As names_fold, without "Template:". */
+/* Folds a template's name as names_fold does, without "Template:". */
 static size_t fold(char out[NAMES_MAX_BYTES], struct span name, unsigned (*change)(unsigned))
 {
     name = span_trim(name);
@@ -81,8 +81,8 @@ enum template_choice template_choose(void *ctx, struct span given)
                                                         : TEMPLATE_EXPANDED_FIRST;
 }
 
-/* Returns 1 if s may be a part of a sentence, or a pronunciation, "/b/", not a key, a number or an
- * address, else 0. */
+/* Returns 1 if s may be part of a sentence, or is a pronunciation, "/b/". Returns 0 if it looks
+ * like a key, a number or an address. */
 static int is_prose(struct span s)
 {
     if (s.n > 2 && s.s[0] == '/' && s.s[s.n - 1] == '/')

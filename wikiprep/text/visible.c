@@ -107,7 +107,7 @@ void visible_filter(struct buf *text)
         }
         memmove(out, kept, (size_t)(s - kept));
         out += s - kept;
-        memcpy(out, hole, sizeof hole - 1); /* the element is longer than this */
+        memcpy(out, hole, sizeof hole - 1); /* an element is longer than `hole` */
         out += sizeof hole - 1;
         kept = s = after;
     }

@@ -19,7 +19,7 @@ struct wikitext {
     struct markup *markup;
     struct markdown markdown;
     struct converter *converter; /* owned; NULL if options.converter was given */
-    struct span signs;           /* of the list item that is written; empty: none is */
+    struct span signs;           /* list signs of the current item; empty: no item */
     struct buf section;          /* heading of the current section, as JSON */
     size_t section_begin;        /* offset of its text in `out` */
     int section_level;           /* -1: no section has begun */
@@ -189,8 +189,8 @@ static void end_paragraph(struct wikitext *w)
         buf_add(w->out, w->written.data, w->written.len);
 }
 
-/* Returns 1 for a character of Chinese or Japanese, else 0. A line end between two of them is not a
- * space. */
+/* Returns 1 if s begins with a Chinese or Japanese character, else 0. A line end between two of
+ * them is not a space. */
 static int is_wide(const char *s)
 {
     unsigned char c = (unsigned char)*s;
@@ -355,7 +355,7 @@ static const char *next_cell(const char *stop, const char *end, const char **nex
     return stop + 1;
 }
 
-/* Writes a row as a line with its cells that have text. */
+/* Writes a row as one line, which has those of its cells that have text. */
 static void put_row(struct wikitext *w, const char *s, const char *end)
 {
     const char *stop, *between = "";
