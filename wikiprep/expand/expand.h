@@ -5,8 +5,9 @@
  * parser function ({{#if:…}}, {{lc:…}}) or magic word ({{PAGENAME}}) is replaced by its value. The
  * current date is the library's date, so the same input gives the same text on any day.
  *
- * A call is left in the text, for template.h to render, if a rendering exists and the template is
- * not in the library or needs an unknown Lua module. Without a rendering, such a call is dropped.
+ * A call is left in the text, for template.h to render, if its template is TEMPLATE_RENDERED, or if
+ * it has a rendering and is not in the library or needs an unknown Lua module. Without a rendering,
+ * a missing template becomes a link, as in MediaWiki; an unknown module shows nothing.
  *
  * References and comments are dropped first. Other tags that hold no wikitext are copied unchanged.
  *

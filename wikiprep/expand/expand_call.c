@@ -1,5 +1,5 @@
-/* Expands one {{…}} for expand.h: decides whether it calls a page, a parser function or a built-in
- * template, and puts the result in its place. */
+/* Expands one {{…}} for expand.h: finds out whether it calls a page, a parser function or a magic
+ * word, and appends the result. */
 #define _GNU_SOURCE /* memrchr */
 #include <strings.h>
 
@@ -133,8 +133,8 @@ static int is_within(const struct frame *f, const struct library_page *page)
     return 0;
 }
 
-/* Returns the page's memo if it may be used here: no limit would be exceeded, and no template in it
- * is already being expanded. Otherwise returns NULL. */
+/* Returns the memo of f->page (library.h) if the call may use it: it has no arguments, no limit
+ * would be exceeded, and no template in the memo is already being expanded. Else returns NULL. */
 static const struct library_memo *usable_memo(const struct expander *x, const struct frame *f)
 {
     const struct library_memo *m = atomic_load_explicit(&f->page->memo, memory_order_acquire);

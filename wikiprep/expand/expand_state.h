@@ -1,5 +1,5 @@
 /*
- * expand_state.h - internal state shared by expand.c and the parser functions; not for others.
+ * expand_state.h - state shared by expand.c and the parser functions; only for this folder.
  *
  * All expansion appends to x->out, which is used as a stack. To get a text as a value, note
  * x->out.len, expand, read the new bytes, and truncate to the noted length.

@@ -19,7 +19,7 @@ enum {
 
 static void function_wiki_count(struct expander *x, struct function_call *c);
 
-/* What a magic word without an argument stands for. */
+/* Where the value of a magic word without an argument comes from. */
 enum word_kind { NO_WORD, WORD_TEXT, WORD_TITLE, WORD_NOW, WORD_REVISION_TIME, WORD_WIKI };
 
 /* A parser function, {{name:first|second}}, or a magic word, {{name}}, or both. The rows are sorted

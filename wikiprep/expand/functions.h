@@ -1,5 +1,5 @@
 /*
- * functions.h - the parser functions that the table in function.c lists; not for others.
+ * functions.h - the parser functions that the table in function.c lists; only for this folder.
  *
  * Each function appends the call's result, or sets `is_refused` if it does not handle this call.
  * The call's `which` selects a variant of the function.

@@ -20,8 +20,8 @@ struct variants {
     signed char fallbacks[VARIANTS_MAX][VARIANTS_MAX];
     struct span base; /* code of the variant whose table also applies to the chosen one; or empty */
     struct replacements *words; /* what the chosen variant writes differently */
-    const char *own, *alien;    /* letters that only the chosen variant has, and only another one;
-                                   NULL:    the variants do not differ in alphabet */
+    const char *own, *alien;    /* letters that only the chosen variant has; that only another
+                                 * has; NULL: the variants do not differ in alphabet */
 };
 
 /* Returns 1 if a language has variants, else 0. */

@@ -102,7 +102,7 @@ static int week(const struct formatter *f, int64_t *year)
     return (int)((thursday - moment_days(t.year, 1)) / 7) + 1;
 }
 
-/* Appends the value of a one-letter code, or any other character itself. */
+/* Appends the value of a one-letter code. Appends any other character as it is. */
 static void put_code(struct formatter *f, char code)
 {
     const struct moment *m = f->m;

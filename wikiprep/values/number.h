@@ -43,6 +43,6 @@ struct number_style number_style(const char *lang);
 void number_put_digits(struct span s, const struct number_style *style, struct buf *out);
 
 /* number_format appends s with each number in the language's style, as {{formatnum:s}} does.
- * number_unformat reverses this: its numbers have ASCII digits and no separators of groups. */
+ * number_unformat reverses this: its numbers have ASCII digits, '.', and no group separators. */
 void number_format(struct span s, const struct number_style *style, struct buf *out);
 void number_unformat(struct span s, const struct number_style *style, struct buf *out);
