@@ -299,8 +299,8 @@ static int take_block(struct bunzip *b)
     return 0;
 }
 
-/* Moves b->at to the first block of the current piece that decodes well: a marker may be data.
- * Returns 1, 0 if there is none, or -1 with the error set. */
+/* Moves b->at to the first block of the current piece that decodes without damage: a marker may be
+ * data. Returns 1, 0 if there is none, or -1 with the error set. */
 static int start_in_piece(struct bunzip *b)
 {
     uint64_t magic;

@@ -26,7 +26,7 @@ struct bzcolumn {
     uint8_t choice[BZCOLUMN_GROUPS_MAX]; /* index of the code of each group */
     int groups;
     uint8_t alphabet[256]; /* the byte values that occur, ascending */
-    int used;              /* number of them */
+    int used;              /* number of bytes in `alphabet` */
 
     /* Set by bzcolumn_read: */
     size_t count;         /* bytes of the column */

@@ -37,7 +37,7 @@ static void take(struct buf *to, const char *s, size_t n, const char *mark)
     }
 }
 
-/* Reads what the head of a page says, as far as it is not known yet. */
+/* Reads from the head of a page those of its fields that are still empty. */
 static void read_head(struct dump_page *page, struct dump_site *site, const char *s, size_t n)
 {
     const char *body = find(s, n, "<body");
@@ -107,7 +107,8 @@ static struct buf *place_of(struct line *l, const char *outer, const char *inner
     return NULL;
 }
 
-/* Reads a string, or if `is_number` is set an integer, into `to`. Skips any other value. */
+/* Reads a string, or if `is_number` is set an integer, into `to`. Skips any other value. Returns 0,
+ * or -1 with an error. */
 static int read_value(struct js_scan *s, struct buf *to, int is_number)
 {
     const char *text;
@@ -128,7 +129,8 @@ static int read_value(struct js_scan *s, struct buf *to, int is_number)
     return 0;
 }
 
-/* Reads the object at s: the line, or a member of it. */
+/* Reads the object at s: the line (`outer` is ""), or its member `outer`. Returns 0, or -1 with an
+ * error. */
 static int read_object(struct js_scan *s, struct line *l, const char *outer)
 {
     enum { NAME_MAX_BYTES = 32 };

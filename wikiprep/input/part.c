@@ -63,7 +63,7 @@ struct part *part_open(struct unpack *in, uint64_t begin, uint64_t end, int thre
     buf_init(&p->head);
     buf_init(&p->text);
     p->state = begin ? HEAD : READING;
-    /* the first block is decoded once: to recognise the format, for the head */
+    /* recognising the format and reading the head decode the first block only once */
     if ((!begin || !read_head(p)) && !unpack_start_part(in, begin, end, threads))
         return p;
     part_close(p);

@@ -22,8 +22,8 @@ struct stage {
     int64_t (*read)(struct unpack *u, void *bytes, size_t n);
 };
 
-/* A file that is being unpacked. Its bytes pass through: the file; bunzip.h or compress.h for their
- * formats; libarchive for the others and for archives. */
+/* A file that is being unpacked. Its bytes pass through bunzip.h or compress.h if they have such a
+ * format, and through libarchive if they have another one or are an archive. */
 struct unpack {
     char *name; /* for errors */
     int fd;

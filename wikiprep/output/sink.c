@@ -25,8 +25,7 @@ static void folder_name(char name[16], uint64_t n)
 }
 
 /* Returns 1 if files get begin and end marks, else 0. Marks distinguish a stream of documents from
- * other text. WikiExtractor's files have none; but its lines are not sentences, so sentences need
- * the marks. */
+ * other text. WikiExtractor's files have none; files of sentences, which it does not write, do. */
 static int has_marks(const struct sink *s)
 {
     return s->format == SINK_DOCUMENTS && (!s->folder.path || s->sentences);

@@ -22,7 +22,7 @@
 enum sink_format {
     SINK_DOCUMENTS,
     SINK_JSON,
-    SINK_CLASSIC, /* documents without the first and last line of the stream */
+    SINK_CLASSIC, /* as SINK_DOCUMENTS, without begin and end marks */
     SINK_ROWS,    /* rows of a Parquet file */
 };
 

@@ -424,9 +424,8 @@ static int says_in_korean(const char *s, const char *end)
     return 0;
 }
 
-/* Returns 1 if the words after a quotation report speech, in a script without case, as in
- * “好。”他说。 In languages other than Korean the sentence must begin with the quotation. Else
- * returns 0. */
+/* Returns 1 if the words after a quotation report speech, else 0: “好。”他说。 Only scripts without
+ * case are looked at. Except in Korean, the sentence must begin with the quotation. */
 static int reports_speech(const struct sentence_mark *p)
 {
     struct letter c = letter_at(p->next, p->end);

@@ -68,7 +68,7 @@ static unsigned read_flags(const struct converter *c, const char *s, const char 
     return flags;
 }
 
-/* Returns 1 if a variant and a colon stand at s, after spaces, else 0. */
+/* Returns 1 if the code of a variant and a colon stand at s, after spaces, else 0. */
 static int at_code(const struct converter *c, const char *s, const char *end)
 {
     const char *colon = memchr(s, ':', (size_t)(end - s));
@@ -188,7 +188,7 @@ void converter_code(const struct converter *c, int closing, struct buf *out)
         buf_addf(out, "%c%c%c", MARKUP_RULE, closing ? '-' : '+', MARKUP_RULE);
 }
 
-/* Appends text that is not converted: each of its lines stands between marks. */
+/* Appends text that is not converted: each of its lines stands between two MARKUP_FIXED. */
 static void put_fixed(const struct converter *c, struct span s, struct buf *out)
 {
     struct lines l = LINES_OF(s.s, s.n);

@@ -48,5 +48,5 @@ void converter_judge(struct converter *c, struct span marked);
 /* Converts the line, and removes its marks. */
 void converter_line(struct converter *c, struct buf *line);
 
-/* Makes the words apply that the MARKUP_RULE marks in `marked`, text that is not shown, tell. */
+/* Reads the MARKUP_RULE marks in `marked`, which is not shown, and makes their words apply. */
 void converter_pass(struct converter *c, struct span marked);

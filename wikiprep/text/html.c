@@ -51,7 +51,7 @@ struct element {
     int hides;       /* its content is not shown */
     int showed;      /* if it is captured: h->hidden before it; captured content is not hidden */
     size_t begin;    /* offset in the output at which its content begins */
-    struct buf *out; /* the output before it, if it is captured */
+    struct buf *out; /* if it is captured: h->out before it */
     struct buf target;
 };
 
@@ -325,7 +325,7 @@ static enum element_kind kind_of(const char *element)
     return found ? found->is : NOTHING;
 }
 
-/* Returns 1 if readers do not see the element, or not as text. */
+/* Returns 1 if readers do not see the element, or not as text, else 0. */
 static int is_hidden(const struct html *h, enum element_kind is, const struct attributes *a)
 {
     static const char classes[] = "reference|mw-ref|gallery|thumb|mw-cite-backlink|toc|"
@@ -343,8 +343,8 @@ static int is_hidden(const struct html *h, enum element_kind is, const struct at
            (!(page && page->hatnotes) && has_word(a->class, "hatnote"));
 }
 
-/* Handles classes and types that decide what happens to an element of any name. Returns 1 if one
- * did. */
+/* Handles classes and types that decide what happens to an element of any name. Returns 1 if the
+ * element has one, else 0. */
 static int on_class(struct html *h, enum element_kind is, const struct attributes *a)
 {
     const struct wikitext_options *how = h->options.common;

@@ -66,7 +66,7 @@ static struct span code_at(const struct markdown *m, const char *offset, struct 
     return code;
 }
 
-/* Writes the code or the formula whose mark stands at s. Returns the position after it. */
+/* Writes the code or formula whose marker byte (marks.h) is at s. Returns the position after it. */
 static const char *put_marked(struct markdown *m, const char *s, const char *end)
 {
     const char *close = memchr(s + 1, *s, (size_t)(end - s - 1));
@@ -164,7 +164,8 @@ void markdown_heading(struct markdown *m, int level, const char *s, size_t n)
 }
 
 /* Begins a paragraph or a block of code. `indent` -1: it is the first in a list item with these
- * signs (no signs: in no item). Else it goes on at this indent. Returns the indent of its lines. */
+ * signs (no signs: in no item). Else it is a later one, with this indent. Returns the indent of its
+ * lines. */
 static int begin_part(struct markdown *m, struct span signs, int indent)
 {
     if (indent >= 0) {

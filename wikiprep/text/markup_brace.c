@@ -112,8 +112,8 @@ static void put_pipe(struct markup *m, size_t from)
         markup_put(m, '|');
 }
 
-/* Closes two braces (a call) or three (a parameter) of the element on top. Returns the number of
- * closed braces. */
+/* Closes two braces (a call) or three (a parameter) of the element on top; `closing` braces follow.
+ * Returns the number of closed braces. */
 static size_t close_braces(struct markup *m, size_t closing)
 {
     struct element *f = markup_top(m);

@@ -264,7 +264,7 @@ static void close_link(struct markup *m)
     if (m->out->len == f.out)
         markup_drop(m, f.out); /* [[|]] */
     if (m->options->tables)
-        markup_put(m, MARKUP_LINKED); /* a cell with a link has no attributes */
+        markup_put(m, MARKUP_LINKED); /* text with a link is no cell's attributes */
     if (markup_top_is(m, LINK))
         markup_top(m)->is_broken = 1;
 }
@@ -298,9 +298,8 @@ static int is_in_address(const char *s, const char *end)
            !(*s == '\'' && s + 1 < end && s[1] == '\'') && !whitespace_at(s, (size_t)(end - s));
 }
 
-/* Opens an external link whose address is at s, after `brackets` opening brackets. Writes one
- * bracket and the address; closing the link removes them. Returns the position after the
- * address. */
+/* Opens an external link whose address is at s, after `brackets` opening brackets. Writes '[' and
+ * the address; closing the link removes them. Returns the position after the address. */
 static const char *open_url(struct markup *m, const char *s, size_t brackets)
 {
     const char *host = skip_scheme(s, m->end);

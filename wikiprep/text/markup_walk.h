@@ -23,7 +23,7 @@ struct element {
     enum names_kind names; /* LINK after its first pipe: the kind of its prefix */
     size_t count; /* BRACES: number of open braces; URL: number of brackets, 2 for [[http://…]] */
     size_t out;   /* offset of its start in the output */
-    size_t label; /* URL: offset in the output after the address in the source */
+    size_t label; /* URL: output offset after the address that the source has */
     size_t source; /* offset in the source; LINK: of its target; URL: after its address */
     size_t pipe;   /* LINK: offset of its first pipe in the source */
     size_t pipes;  /* value of markup.pipe_count when the element was pushed */
@@ -47,11 +47,11 @@ struct markup {
     size_t heading;          /* output offset of the text of an open <h2>; 0: none is open */
     int heading_level;       /* its level: 2 for <h2> */
     int in_poem;             /* inside <poem>: keep line breaks */
-    int in_gallery;          /* the text is a file of a gallery, whose caption may be one word */
+    int in_gallery;          /* the text is a line of a gallery: its caption may be one word */
     int in_lead;             /* before the first heading */
     struct span *references; /* attributes and content of each reference with content, if wanted */
     size_t reference_count, references_cap;
-    struct buf targets; /* targets of links with a label, if links are wanted; with NUL */
+    struct buf targets; /* targets of links, each with NUL, if links are wanted */
     struct buf codes;   /* for Markdown: blocks of code, each "language NUL code NUL" */
 };
 

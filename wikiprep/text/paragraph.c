@@ -3,7 +3,7 @@
 #include "common/base/utf8.h"
 #include "wikiprep/values/marks.h"
 
-/* Characters with a meaning in the second pass, by the byte that stands for each as plain text. */
+/* Characters with a meaning in the second pass; the index is the byte that stands for each. */
 const char markup_plain[32] = { [1] = '\'', [2] = '=', [3] = '*', [4] = '#',  [5] = ':',
                                 [6] = ';',  [7] = '|', [8] = '{', [11] = '}', [12] = '-' };
 
@@ -75,7 +75,7 @@ void paragraph_unquote(struct buf *out, const char *s, const char *end)
         size_t n = quotes_at(quote, end);
         int is_apostrophe = apostrophe && apostrophe >= quote && apostrophe < quote + n;
         if (n == 1 || n == 4 || n > 5 ||
-            is_apostrophe) /* MediaWiki keeps n - 5; here at most one */
+            is_apostrophe) /* MediaWiki keeps n - 5 of them; here at most one */
             buf_addc(out, '\'');
         s = quote + n;
     }
@@ -189,7 +189,7 @@ static int repair(struct writer *w, const char *s, const char *end)
     return 0;
 }
 
-/* Returns 1 if the text contains a letter or digit, else 0. Other lines are not written. */
+/* Returns 1 if the text contains a letter or digit, else 0. */
 static int says_something(const char *s, size_t n)
 {
     for (size_t i = 0; i < n; i++) {

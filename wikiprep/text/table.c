@@ -163,7 +163,7 @@ static void put_cells(struct flat *f, const char *s, const char *end, int header
 }
 
 /* Writes a line that continues the current cell. A list item is separated by "; ", and a heading
- * loses its signs. */
+ * loses its '='. */
 static void put_more(struct flat *f, const char *s, const char *end)
 {
     for (; end - s >= 3 && *s == '=' && end[-1] == '='; s++)

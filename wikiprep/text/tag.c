@@ -96,8 +96,8 @@ int tag_is_wikitext(const char *s, const char *end)
     return span_is(tag_attribute(s, end, "format"), "wikitext");
 }
 
-/* Returns 1 if the tag <name, after which `rest` comes, begins the element again. In the source of
- * a program it may be text. */
+/* Returns 1 if "<name", which `rest` follows, begins the element again, else 0. In a program's
+ * source, the content of <source>, it may be text. */
 static int begins_again(const char *name, const char *rest, const char *end)
 {
     if (!strcmp(name, "source") || !strcmp(name, "syntaxhighlight"))

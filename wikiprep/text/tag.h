@@ -17,8 +17,8 @@ const char *tag_comment_end(const char *s, const char *end, int *no_close);
  * off: a '<', the end of the text, or a line end after which no attribute follows. */
 const char *tag_end(const char *s, const char *end);
 
-/* Returns the position after the attributes name=value at s that are in one line. For a tag that
- * breaks off at `end`. */
+/* Returns, for a tag that breaks off at `end`, the position after those attributes name=value at s
+ * that are in one line. */
 const char *tag_skip_attributes(const char *s, const char *end);
 
 /* Returns the value of the attribute `name` in [s, end), without its quotes, or an empty span. */
@@ -28,7 +28,6 @@ struct span tag_attribute(const char *s, const char *end, const char *name);
 int tag_is_wikitext(const char *s, const char *end);
 
 /* Returns the '<' of the next closing tag </name> in [s, end), and sets *after to the position
- * after its '>'. Returns NULL if the element is not closed: then *after is where the element begins
- * again on a later line (<nowiki> and <pre>: in a later paragraph), or `end`. Case does not
- * matter. */
+ * after its '>'. Returns NULL if the element is not closed: *after is where it begins again on a
+ * later line (<nowiki> and <pre>: in a later paragraph), or `end`. Case does not matter. */
 const char *tag_find_close(const char *s, const char *end, const char *name, const char **after);

@@ -35,7 +35,7 @@ struct wikitext {
     struct table_extents tables, html_tables;
     struct buf rows, cells, grid; /* of the current table: its rows, a row, all cells */
     struct buf *out;
-    const char *wanted, *unwanted; /* section_list_new */
+    const char *wanted, *unwanted; /* lists made by section_list_new */
     int wanted_level;              /* heading level of the wanted section; 0: outside */
     int unwanted_level;            /* heading level of the unwanted section; 0: outside */
     int has_calls;                 /* the page has calls, and one of them may begin a table */
@@ -433,9 +433,8 @@ static void on_table(struct wikitext *w, const struct table_extent *table)
     }
 }
 
-/* Handles a line from s up to its end, or up to and with an HTML table in it. Returns the position
- * at which the walk continues. *at_start is 1 if s is the start of a line; sets it for the new
- * position. */
+/* Handles a line from s up to its end, or up to and with an HTML table in it. Returns where the
+ * walk goes on. *at_start is 1 if s is the start of a line; sets it for the new position. */
 static const char *on_piece(struct wikitext *w, const char *s, const char *end, int *at_start)
 {
     const char *base = w->marked.data;

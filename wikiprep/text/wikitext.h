@@ -32,5 +32,5 @@ void wikitext_set_site(struct wikitext *w, const struct names *names, const char
  * linear in n for any text. Invalid UTF-8 bytes are kept. */
 void wikitext_clean(struct wikitext *w, const char *text, size_t n, struct buf *out);
 
-/* Does the same for a page in HTML (html.h). */
+/* As wikitext_clean, for a page in HTML (html.h). */
 void wikitext_clean_html(struct wikitext *w, const char *html, size_t n, struct buf *out);
