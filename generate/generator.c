@@ -7,7 +7,7 @@
 
 /* ---- loading ------------------------------------------------------------------------------ */
 
-/* Prepares the rest of a generator, which has tokenizer, back end and model. */
+/* Prepares the rest of a generator, which already has tokenizer, back end and model. */
 static void begin(struct generator *g, const struct ops_array *blocks)
 {
     /* LongRoPE has other frequencies for a text longer than `original`, for its first tokens, too:

@@ -115,9 +115,9 @@ enum textmill_chat_use {
 };
 
 /* Encodes the conversation line[0..n), JSON as --chat of tokenize(1) reads it. `form` is a value of
- * --chat, such as "auto" or "chatml"; its first use checks it. out->ends has the ends of spans: ids
- * that are no labels, then labels (what the assistant says), and so on. Returns 0, or -1 with *why
- * set. The caller frees the result with textmill_tokens_free. */
+ * --chat, such as "auto" or "chatml"; its first use checks it. out->ends has the positions in
+ * out->ids where spans end: ids that are no labels, then labels (what the assistant says), and so
+ * on. Returns 0, or -1 with *why set. The caller frees the result with textmill_tokens_free. */
 TEXTMILL_API int textmill_encode_chat(struct textmill_tokenizer *t, const char *form,
                                       const char *line, size_t n, enum textmill_chat_use use,
                                       struct textmill_tokens *out, struct textmill_error *why);

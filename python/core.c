@@ -640,7 +640,7 @@ static PyObject *is_special(PyObject *self, PyObject *object)
     return PyBool_FromLong(textmill_is_special(t, id));
 }
 
-/* chat(form, line, use): returns the ids, the ends of the spans, and None. */
+/* chat(form, line, use): returns (ids, ends, None) of textmill_encode_chat. */
 static PyObject *chat(PyObject *self, PyObject *args)
 {
     const char *form, *line;

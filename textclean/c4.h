@@ -27,5 +27,5 @@ struct c4_result {
 };
 
 /* Applies the rules to the text of `f`. If the text changes, calls features_set with the new one,
- * out->text. Then f->word_count may be set already. */
+ * out->text, and sets f->word_count. */
 void c4_clean(const struct c4_rules *rules, struct features *f, struct c4_result *out);

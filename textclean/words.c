@@ -40,7 +40,7 @@ static inline uint64_t hash_of(const char *s, size_t n)
 
 /* ---- chunks with parts of their own ---------------------------------------------------------- */
 
-/* Chunks with parts that the rules would not find (chunk_specials). */
+/* A special chunk: the rules would not find its parts (chunk_specials). */
 struct special {
     uint64_t hash;
     uint8_t parts[4]; /* bytes of each part; 0: no further one */
@@ -54,8 +54,8 @@ enum {
     PLAIN_MOST = 48
 };
 
-/* Returns the place in w->maybe of the bit for the chunk's length and first 8 bytes, and sets *bit
- * to it. If the bit is 0, as for most chunks, the chunk is no exception. */
+/* Returns the element of w->maybe with the bit for the chunk's length and first 8 bytes. Sets *bit
+ * to the bit's mask. If the bit is 0, as for most chunks, the chunk is not special. */
 static inline uint64_t *maybe_special(const struct words *w, const char *s, size_t n, uint64_t *bit)
 {
     uint64_t hash = (first_bytes(le_u64((const unsigned char *)s), n) + n) * XXH64_1;
@@ -72,7 +72,7 @@ static inline struct special *slot_of(const struct words *w, uint64_t hash)
     return &w->specials[at];
 }
 
-/* Returns the exception s[0..n), or NULL if it is none. */
+/* Returns the entry of the chunk s[0..n), or NULL if it is not special. */
 static inline const struct special *special_at(const struct words *w, const char *s, size_t n)
 {
     uint64_t bit;

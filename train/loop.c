@@ -499,8 +499,8 @@ static void end_pass(struct loop *l)
         trace_stop();
 }
 
-/* Computes the gradients of the batch and updates the weights. Sets the score, the rate and the
- * norm. If the step is left (watch_step), the state stays that before it. */
+/* Computes the gradients, updates the weights, and sets *score, *rate and *norm. If watch_step
+ * abandons the step, only *rate is valid, and the weights and l->at stay. */
 static int learn(struct loop *l, struct engine_score *score, double *rate, double *norm)
 {
     int64_t t = l->at.step;

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 
-/* A map. Entries are never freed, because a signal handler may be reading them; they are reused. */
+/* A mapped file. Entries are reused but never freed: a signal handler may be reading them. */
 struct entry {
     struct entry *next;
     _Atomic(const char *) data; /* NULL: the entry is free */

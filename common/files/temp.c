@@ -316,9 +316,9 @@ static int make(struct buf *name, const char *path, const char *kind, enum temp_
 
 /* ---- those of processes that ended ---------------------------------------------------------- */
 
-/* Opens the temporary file, or the marked folder if there is a `kind`. Returns its descriptor, or
- * -1 with errno, which is 0 if this program does not make such things. Removes an empty folder
- * without a mark: its process was killed just before it made the mark, or after it removed it. */
+/* Opens the temporary file or, with a `kind`, the folder marked with it. Returns its descriptor, or
+ * -1 with errno; errno 0: it is no such temporary. Removes an empty folder without a mark: its
+ * process was killed before it made the mark, or after it removed the mark. */
 static int open_old(const char *path, const char *kind)
 {
     char name[64];

@@ -62,7 +62,7 @@ struct stored_unpacked {
 };
 void stored_unpack(enum ops_type type, struct stored_unpacked *to, const unsigned char *in);
 
-/* Returns the bits of an integer of a type that stored_unpack reads; 0 for other types. */
+/* Returns the number of bits per integer if stored_unpack reads the type, else 0. */
 static inline int stored_unsigned_bits(enum ops_type type)
 {
     return type == OPS_Q4_1 || type == OPS_Q4_K                       ? 4

@@ -17,7 +17,7 @@ static void read_q8(float *out, const unsigned char *in)
         out[i] = d * (float)(int8_t)in[2 + i];
 }
 
-/* Returns number i of 16 bytes: their low halves, then their high halves. */
+/* Returns nibble i of 32: first come the low nibbles of 16 bytes, then the high ones. */
 static int nibble(const unsigned char *in, int i)
 {
     return in[i % 16] >> (i / 16 * 4) & 15;

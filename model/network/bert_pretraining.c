@@ -216,7 +216,7 @@ static void pretraining_fwd(const struct model *m, struct ops *o, struct ops_sco
     next_fwd(m, o, inputs_scores(in, out, 1), all, w, &in->targets[1]);
 }
 
-/* Sets the gradients of the head's tensors first to end - 1 to 0, if a batch lacks their labels. */
+/* Zeroes the gradients of the head's tensors [first, end), whose labels the batch lacks. */
 static void begin_tensors(const struct model *m, struct ops *o, struct ops_array dw, int first,
                           int end)
 {

@@ -94,7 +94,7 @@ static const struct layer_row *writer_of(const struct layer_row *row, enum layer
     return NULL;
 }
 
-/* Returns 1 if only matrix products of a list read the array. */
+/* Returns 1 if rows of a list read the array only as the input of a matrix product, else 0. */
 static int is_operand(const struct layer_row *row, enum layer_array a)
 {
     int others = 0;

@@ -98,7 +98,7 @@ struct model {
 
     const struct layer_row *lists[4]; /* the lists of the layers' rows (layer.h) */
 
-    /* Rows of the tensor table: the head's first one; the table of a decoder that is not tied. */
+    /* Rows of `tensors`: the head's first one; the weights of a decoder that is not tied. */
     size_t first_head_row, decoder_table;
 
     int tied; /* 1: the decoder uses the embedding's table and adds to its gradients */

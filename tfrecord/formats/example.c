@@ -121,9 +121,8 @@ static unsigned char *(*put_block)(unsigned char *p, const int64_t *values);
 #ifdef __x86_64__
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512vbmi2,popcnt")))
 
-/* Spreads the bits of each number over three bytes of a 4-byte lane, seven bits in each byte.
- * Stores the first byte, and each further byte that is not zero; the byte before a further one has
- * its top bit set. */
+/* Builds each varint in three bytes of a 4-byte lane, seven bits in each byte. Sets the top bit of
+ * each byte that another follows. Stores the first byte, and each other one that is not zero. */
 AVX512 static unsigned char *put_block_avx512(unsigned char *p, const int64_t *values)
 {
     __m512i low = _mm512_loadu_si512(values), high = _mm512_loadu_si512(values + 8);

@@ -1,5 +1,5 @@
 /*
- * flat_tokens.h - files of consecutive token ids, the training data of nanoGPT and llm.c.
+ * flat_tokens.h - token ids stored one after the other, the training data of nanoGPT and llm.c.
  *
  *    nanoGPT   u16 ids only; each document is followed by an end-of-text
  *    llm.c     256 int32 numbers, then the ids; each document begins with an end-of-text. The first

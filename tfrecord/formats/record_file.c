@@ -17,8 +17,8 @@ static int put(void *ctx, const void *bytes, size_t n)
     return u->failed ? -1 : 0;
 }
 
-/* Adds to the error the record in which a stream breaks: the first incomplete record in the
- * unpacked data. */
+/* Adds to the error the number and offset of the record in which a stream breaks: the first
+ * incomplete record in the unpacked data. */
 static void name_record(const struct file_map *records, const char *path)
 {
     struct err why = err_keep();

@@ -73,9 +73,9 @@ static int act_forget(const char *path, const char *from)
 static const char OLDER[] =
     "older-"; /* begins the name of an older set's manifest in a work folder */
 
-/* First moves the manifest to the work folder, so that the other files are no finished data set. It
- * stays there until they are removed: if this run ends before, the next one removes them. s->torn
- * is 1 meanwhile. */
+/* First moves the manifest to the work folder, so that the other files are no finished data set.
+ * The manifest stays there until these files are removed: if this run dies before, the next one
+ * removes them. s->torn is 1 meanwhile. */
 int stage_forget(struct stage *s, const char *folder, const char *manifest)
 {
     SCOPED(buf) dir = file_path(s->dir, folder), work = file_path(s->work, folder),
@@ -99,10 +99,10 @@ int stage_forget(struct stage *s, const char *folder, const char *manifest)
 
 /* ---- runs that died ----------------------------------------------------------------------- */
 
-/* Removes files that an ended run left in `dir`: those that it moved there, if their manifest is
- * still in the work folder, and those of an older set that it had begun to remove. If `dir` has a
- * manifest, the run had moved nothing yet, or all. The validation part was moved first, with its
- * own manifest. Returns 0, or -1 with an error. */
+/* Cleans `dir` after a dead run. The manifest in the work folder lists what to remove: files that
+ * the run moved to `dir` or, for an older set, was removing. Also removes the new set's validation
+ * part, which was moved first. Does nothing if `dir` has a manifest: the run had moved nothing or
+ * everything. Returns 0, or -1 with an error. */
 static int forget_moved(const char *dir, const char *work, const char *manifest)
 {
     const size_t older = strncmp(manifest, OLDER, sizeof OLDER - 1) ? 0 : sizeof OLDER - 1;

@@ -209,7 +209,7 @@ static int open_tfrecord(struct dataset *d, const char *path)
     return !result && s->count && d->length ? check_first(d, s) : result;
 }
 
-/* Returns 1 if a source is a run of consecutive ids, else 0. */
+/* Returns 1 if a source is one stream of token ids, else 0. */
 static int is_run(const struct source *s)
 {
     return s->megatron.prefix || s->flat.width;

@@ -402,7 +402,7 @@ static int read_keys(struct vocabulary *v, const struct gguf *g)
                    g->path, model.data);
 }
 
-/* Sets v->end_of_text from the file's key, because a tokenizer.json does not always tell it. */
+/* Sets v->end_of_text from the GGUF key: the tokenizer.json in the file may not tell it. */
 static int read_end(struct vocabulary *v, const struct gguf *g)
 {
     const struct gguf_key *k = gguf_find(g, "tokenizer.ggml.eos_token_id");

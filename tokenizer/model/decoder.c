@@ -157,8 +157,8 @@ struct decoder *decoder_new(const struct js *value)
 
 /* ---- one string ------------------------------------------------------------------------------ */
 
-/* Appends the text without the spaces that BERT's rules remove: before . ? ! , and n't, 'm, 's,
- * 've, 're, and others. */
+/* Appends the text, cleaned up as BERT does: the first string of each pair in `pairs` is replaced
+ * by the second, one pair after the other. */
 static void clean_up_spaces(struct buf *out, const char *text, size_t n)
 {
     static const char *const pairs[][2] = {

@@ -30,7 +30,7 @@ void shared_free(struct shared *m); /* fine on NULL */
 int shared_add(struct shared *m, const struct spot *own, const int64_t *bounds, const char *name,
                int block, int from_end);
 
-/* Sets the ranks that share the arrays, which are borrowed. Call it before the first fetch. */
+/* Sets the ranks that share the arrays. Borrows c. Call it before the first fetch. */
 void shared_join(struct shared *m, struct comm *c);
 
 /* Returns the home (home.h) whose fetch returns whole arrays. A fetch with MODE_WRITE is allowed

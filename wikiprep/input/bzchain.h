@@ -1,12 +1,12 @@
 /*
  * bzchain.h - the inverse of the Burrows-Wheeler transform (Burrows and Wheeler 1994).
  *
- * The input is the last column L of the sorted rotations of a text, and the row of the rotation
- * that is the text itself. A stable sort of L gives the first column, and so a permutation of the
- * rows:
+ * The input is the last column L of the sorted rotations of a text, and `first`, the row of the
+ * rotation that is the text itself. A stable sort of L gives the first column, and so a permutation
+ * of the rows:
  *
  *     next[row] = the row of L that holds the byte which the first column has at `row`
- *     text      = L[r1], L[r2], ... with r1 = next[first row], r(i+1) = next[ri]
+ *     text      = L[r1], L[r2], ... with r1 = next[first], r(i+1) = next[ri]
  *
  * Following `next` reads random places in 3.6 MB, and each read depends on the one before. To avoid
  * waiting for each read, the cycle is cut at rows at equal distances, which are arbitrary positions

@@ -7,8 +7,8 @@
 
 #include "common/base/base.h"
 
-/* Finds the first four equal bytes at or after `from`. Returns the index after them, where their
- * count is; `count` if there are none. */
+/* Returns the index after the first four equal bytes at or after `from`: that of the repeat count.
+ * Returns `count`, the number of bytes, if there are none. */
 size_t bzrun_next(const uint8_t *bytes, size_t from, size_t count);
 
 /* Returns the CRC updated with n more bytes (polynomial 0x04C11DB7, highest bit first). The caller

@@ -96,7 +96,7 @@ static void add_all(struct names *names, const char *list, enum names_kind kind)
         names_add(names, name, kind);
 }
 
-/* Adds the prefixes of all languages. A later addition of the same name wins. */
+/* Adds the built-in link prefixes (names.h). Of equal names, the last wins. */
 static void add_built_in(struct names *names)
 {
     static const struct {

@@ -98,7 +98,7 @@ int show_date_and_age(const struct call *c, struct buf *out)
 }
 
 /* Shows {{age|1969|7|20|2009|7|19}} as "39". Without a second date it is the age on the date of the
- * page's revision. The row's text is appended to the number: " ans". */
+ * page's revision. c->text follows the number: " ans". */
 int show_age(const struct call *c, struct buf *out)
 {
     int y, m, d, age;

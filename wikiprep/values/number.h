@@ -23,7 +23,8 @@ int number_equal(struct span a, struct span b);
  * beginning of s, or 0 if there is none or it does not fit. */
 int64_t number_integer(struct span s);
 
-/* Appends n with 14 significant digits: "0.33333333333333", "1.0E+25". */
+/* Appends n: an integer in full, other numbers with at most 14 significant digits, such as
+ * "0.33333333333333" and "1.0E+25". */
 void number_put(struct number n, struct buf *out);
 
 /* Rounds as PHP's round() does: to `digits` digits after the point (negative: before it), halves
