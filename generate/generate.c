@@ -267,8 +267,8 @@ static int save_first(struct generate *given, const struct start *start, uint64_
     return prompt_cache_save(&given->g, start, given->model_dir, given->save_path);
 }
 
-/* Adds the next prompt to the queue. Returns as feed_line does. At a terminal a prompt that cannot
- * be used is skipped with a warning. */
+/* Adds the next prompt to the queue. Returns as feed_next does. At a terminal, it only warns of an
+ * unusable prompt, and returns 1. */
 static int add_prompt(struct generate *given)
 {
     const char *text;

@@ -84,8 +84,8 @@ static uint64_t tokens_of(const struct megatron *m, uint64_t document)
     return megatron_sequence(m, document, &first);
 }
 
-/* Computes the number of epochs and samples, and whether the last epoch is shuffled separately.
- * Sets *before to the number of samples before that epoch. Returns 0, or -1 with an error. */
+/* Computes the numbers of epochs and samples, and if the last epoch is shuffled separately. Sets
+ * *before to the samples before it then, else to all. Returns 0, or -1 with an error. */
 static int plan(struct indexmap *x, const struct megatron *m, uint64_t *before)
 {
     uint64_t epoch = 0, length = x->sequence_length, documents = x->end - x->first;

@@ -3,9 +3,9 @@
  * their ends, so that a layout can add exactly one, and skips documents without tokens unless
  * `keeps_empty` is set.
  *
- * A stream with spans (stream.h) says which tokens are labels. Then `masked` is 1, and ids that are
- * no labels have the bit IDS_UNCOUNTED, which the layout must handle. `end` has it, too, unless the
- * document's own end is a label. An end-of-text at its beginning is removed, too.
+ * Spans (stream.h) say which tokens are labels. Only in a stream with spans, `masked` is 1, an
+ * end-of-text at a document's beginning is removed, and ids that are no labels have the bit
+ * IDS_UNCOUNTED, which the layout must handle. So has `end`, unless the document's own is a label.
  */
 #pragma once
 

@@ -29,8 +29,8 @@ static void read_row(struct replacements *words, const char *s, const char *end)
         replacements_put(words, word);
 }
 
-/* Reads the table of the page `title`, after those of the subpages that it links. Returns 1, or 0
- * if there is no such page. */
+/* Adds the table of page `title`. Tables of subpages that it links win. Returns 1, or 0 if there is
+ * no such page. */
 static int read_page(struct reading *r, const char *title, size_t n, int depth)
 {
     enum { DEPTH_MAX = 8 };

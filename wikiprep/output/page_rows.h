@@ -1,6 +1,6 @@
 /*
- * page_rows.h - writes pages as rows of a Parquet file, with the columns of Wikimedia's data sets:
- * id, url, title and text, all strings. A value that is no string, such as a list, is JSON.
+ * page_rows.h - writes pages as rows of a Parquet file. Each field of the layout is a column of
+ * strings; the default is Wikimedia's id, url, title and text. A value such as a list is JSON.
  *
  * Threads turn pages into rows in memory (page_rows_put). One thread at a time adds them to the
  * file (page_rows_add).

@@ -122,7 +122,8 @@ static int put_mapped(struct run *r, struct span s, struct span map)
     return 0;
 }
 
-/* Returns the value of the first key in `keys` that is given; an empty span if none is. */
+/* Returns the value of the first of `keys` that is given, or an empty span. "0" is the call's name;
+ * "*" is c->star. */
 static struct span value_of(const struct call *c, struct span keys)
 {
     char text[64];
