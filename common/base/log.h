@@ -26,7 +26,7 @@ void log_detail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_in_handler(const char *kind, const char *first, const char *second, const char *third);
 
 /* Prints an error and exits with status 1. Library code calls it only when memory or threads run
- * out (mem.h, pool.h), as the one exception to "library code neither prints nor exits". */
+ * out or a GPU fails (cuda.h): the one exception to "neither prints nor exits". */
 void log_fatal(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 /* Ends the program as exit does, but without the functions that libraries run at exit: those of a

@@ -71,7 +71,7 @@ static inline struct ops_level ops_level_within(int rank, int local, int host)
     return (struct ops_level){ local, rank % local, 1, rank - rank % local, host * local };
 }
 
-/* Returns the level of the members that have this one's place on each host, with their shares. */
+/* Returns the level of the members at this one's place on each host, each with its own share. */
 static inline struct ops_level ops_level_between(int rank, int size, int local)
 {
     return (struct ops_level){ size / local, rank / local, local, rank % local, rank % local };

@@ -115,9 +115,9 @@ int stepper_normalize_by(struct stepper *s, size_t i, const char *text, size_t n
                          int *lost);
 struct regex_scratch *stepper_scratch(struct stepper *s);
 
-/* stepper_keep_origins says whether stepper_cut keeps the origin of each byte of the pieces' text,
- * which is its position in the text that was cut. After stepper_cut, stepper_origins returns these
- * origins, or NULL if both texts are the same. They are valid until the next stepper_cut. */
+/* stepper_keep_origins says whether stepper_cut keeps the origin of each byte of its pieces: the
+ * position in the normalized text that it was given. stepper_origins then returns the origins, or
+ * NULL if no step cuts that text. They are valid until the next stepper_cut. */
 void stepper_keep_origins(struct stepper *s, int keep);
 const struct ids *stepper_origins(const struct stepper *s);
 

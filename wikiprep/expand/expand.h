@@ -11,9 +11,9 @@
  *
  * References and comments are dropped first. Other tags that hold no wikitext are copied unchanged.
  *
- * MediaWiki's limits per page apply: call depth, loops, and total size of included text. Text
- * beyond them is dropped. A further limit on the work per page bounds its time (some tenths of a
- * second) and memory (64 MiB). Text expanded before that limit is kept; later calls are left as is.
+ * A call in a loop or nested too deeply becomes MediaWiki's error message. A page's included text
+ * is limited, as in MediaWiki, and so is its work: some tenths of a second, 64 MiB. At either
+ * limit, text expanded before is kept, the rest of the call dropped; later calls are left as is.
  */
 #pragma once
 

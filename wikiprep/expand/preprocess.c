@@ -202,8 +202,8 @@ static int find_tag(const struct preprocessor *p, size_t at)
     return -1;
 }
 
-/* Returns the position of the first end tag of `tag` at or after `at`, and sets *after to the
- * position after it; returns 0 if there is none. */
+/* Returns where the end tag is that tag_find_close finds from `at` on, and sets *after to its end;
+ * returns 0 if the element is not closed. */
 static size_t find_close(struct preprocessor *p, int tag, size_t at, size_t *after)
 {
     const char *end = p->s + p->n, *behind;
