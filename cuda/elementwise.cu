@@ -170,8 +170,8 @@ DEVICE void activate_bwd(const struct map *a, const int f)
 
 WITH_ACTIVATION(activation_bwd, activate_bwd)
 
-/* Does the same, and sums the columns of dx as it is stored. All arrays are wide, with a multiple
- * of eight columns. A row is read while the one before it is computed. */
+/* Does what activate_bwd does, and sums the columns of dx as it is stored. All arrays have a
+ * multiple of eight columns. A row is read while the one before it is computed. */
 DEVICE void activate_sums(const struct map *a, const int f)
 {
     SHARED(float, warps);

@@ -292,9 +292,9 @@ static struct ops_array bias_of(struct ops *o, const struct ops_matmul *p)
 }
 
 /* Computes a product of operands that are rounded to `type`. Sums are computed in f32 and rounded
- * once. The bias is rounded to the type of C. cuBLASLt writes bf16 only if the operands are bf16,
- * too, adds a base only of C's type, and may not add a bias to each shape. Where it cannot do that,
- * it computes the product in f32, and a kernel adds base and bias. */
+ * once. The bias is rounded to the type of C. cuBLASLt writes bf16 only from bf16 operands. It adds
+ * a base only of C's type, and a bias not for all shapes. Where it cannot do what p asks, it
+ * computes the product in f32, and a kernel adds base and bias. */
 static void matmul_as(struct ops *o, const struct ops_matmul *p, enum ops_type type)
 {
     struct ops_matmul q = *p;

@@ -32,9 +32,9 @@ uint64_t usage_peak_bytes(void)
     return 1024 * (peak ? peak : (uint64_t)use.ru_maxrss);
 }
 
-/* A resource that control groups may limit: its name in version 1 (in /proc/self/cgroup and as a
- * folder), and the names of the files with the limit in versions 1 and 2. The limit of processors
- * is a time per period; version 1 has the period in its own file. "max", -1 or no file: no
+/* A resource that control groups may limit. name: its name in version 1, in /proc/self/cgroup and
+ * of its folder. one, two: the files with the limit in versions 1 and 2. The limit of processors
+ * is a time per period; version 1 has the period in a file of its own. "max", -1 or no file: no
  * limit. */
 static const struct resource {
     const char *name, *one, *period, *two;

@@ -65,7 +65,7 @@ struct architecture {
 
     const struct layer_row *layer; /* ends with LAYER_END */
     /* The names of the tensors outside the list of a layer; NULL: the model has no such tensor.
-     * Names of norms and maps lack their ends (".weight", ".bias"). layer: the beginning of the
+     * Names of norms and maps are without ".weight" and ".bias". layer: the beginning of the
      * names of a layer's tensors, with "%lld" for its number. pooler, next, classes: the maps of
      * the heads on the first token. dense, dense_norm, bias: what the head for masked words has
      * before its decoder, and the decoder's bias. */

@@ -178,8 +178,8 @@ static uint64_t hold_out(struct job *j)
     return n;
 }
 
-/* Orders the documents, those held out first, and returns the number held out. With keep_order, the
- * same ones are held out, and each part keeps its order. */
+/* Shuffles the documents of a group, puts those held out first, and returns their number. With
+ * keep_order, the same ones are held out, but both parts keep the order of the input. */
 static uint64_t order_documents(struct job *j, uint64_t group)
 {
     struct documents *d = &j->documents;

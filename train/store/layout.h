@@ -19,7 +19,7 @@
  *
  * All arrays are in memory, or some are in a file (mapped.h). The memory limit decides which: the
  * arrays that a step would move most often stay in memory (program.h). If a kind has only one row,
- * this row always stays in memory. An array of the file is used in a window of memory (home.h). The
+ * this row always stays in memory. An array in the file is used in a window of memory (home.h). The
  * window is large enough for every phase: for the arrays that the phase uses, and for those that
  * are read ahead meanwhile. The size of the window for shared arrays is computed in the same way;
  * gradients stay in it until they are summed over the ranks.

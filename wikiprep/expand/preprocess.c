@@ -355,8 +355,8 @@ static uint32_t close_parts(struct preprocessor *p, enum node_kind kind, size_t 
     return call;
 }
 
-/* Makes a call (matched 2) or parameter (3) of the top element, whose innermost `matched` braces
- * are closed. Outer braces stay open, or become text if only one is left. */
+/* Turns the top element into a call (`matched` 2) or a parameter (3): its innermost `matched`
+ * braces are closed. Outer braces stay open; a single one becomes text. */
 static void close_braces(struct preprocessor *p, size_t matched)
 {
     uint32_t call = close_parts(p, matched == 3 ? NODE_PARAMETER : NODE_CALL, p->i + matched);
