@@ -40,10 +40,10 @@ enum {
     SHARED_FLOATS = 1 << 21, /* approximate size of the panels of the shared operand */
     OTHER_FLOATS = 3 << 19,  /* approximate size of the threads' panels and of the program */
     SHARED_LINES = 3072,     /* most rows or columns in these panels */
-    ROW_PANELS = 8, /* panels of A in a block; the rows of two blocks fit the second-level cache */
-    COLUMN_PANELS = 2, /* panels of B in a piece */
-    PARTS_MAX = 4,     /* most parts of the shared operand, for threads without a chunk */
-    SMALL = 1 << 16,   /* products with fewer multiplications use one thread */
+    ROW_PANELS = 8,  /* panels of A in a block; the rows of two blocks fit the second-level cache */
+    COLUMNS = 64,    /* columns of B in a piece */
+    PARTS_MAX = 4,   /* most parts of the shared operand, for threads without a chunk */
+    SMALL = 1 << 16, /* products with fewer multiplications use one thread */
     COLUMN_GRAIN = 64, /* columns of a streamed product */
 };
 
@@ -314,7 +314,7 @@ static struct operand operand(const struct ops_matrix *m, int of_rows, int tile)
                              .of_rows = of_rows,
                              .across = of_rows ? m->transposed : !m->transposed,
                              .tile = tile,
-                             .most = of_rows ? ROW_PANELS : COLUMN_PANELS };
+                             .most = of_rows ? ROW_PANELS : COLUMNS / tile };
 }
 
 void cpu_matmul(struct ops *o, const struct ops_matmul *s)
