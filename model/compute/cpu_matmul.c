@@ -33,18 +33,20 @@
 /* The smaller of A and B is packed once and shared by the threads, in the last-level cache. It is
  * packed in pieces, each by the first thread that needs the piece. The larger is divided into
  * chunks. A thread takes a chunk, packs one slice of the sum at a time into its own memory, and
- * multiplies the slice while it is in its own cache. Except with AVX2, products prefetch the memory
- * that is packed next. Threads therefore rarely wait for memory or for each other. */
+ * multiplies the slice while it is in its own cache. Products prefetch the panels that come next
+ * and the memory that is packed next; with AMX only panels, and with AVX2 nothing. Threads
+ * therefore rarely wait for memory or for each other. */
 enum {
     SLICE = 768,             /* most layers of panels that are multiplied at once */
     SHARED_FLOATS = 1 << 21, /* approximate size of the panels of the shared operand */
     OTHER_FLOATS = 3 << 19,  /* approximate size of the threads' panels and of the program */
     SHARED_LINES = 3072,     /* most rows or columns in these panels */
-    ROW_PANELS = 8,    /* panels in a piece of A; two such pieces fit the second-level cache */
-    COLUMNS = 64,      /* columns in a piece of B */
-    PARTS_MAX = 4,     /* most parts that the shared operand is divided into (parts_for) */
-    SMALL = 1 << 16,   /* a product M N K with fewer multiplications than this uses one thread */
-    COLUMN_GRAIN = 64, /* columns of a streamed product */
+    ROW_PANELS = 8,     /* panels in a piece of A; two such pieces fit the second-level cache */
+    COLUMNS = 64,       /* columns in a piece of B */
+    PARTS_MAX = 4,      /* most parts that the shared operand is divided into (parts_for) */
+    SMALL = 1 << 16,    /* a product M N K with fewer multiplications than this uses one thread */
+    UNCACHED = 1 << 19, /* least numbers of a result that is written around the caches */
+    COLUMN_GRAIN = 64,  /* columns of a streamed product */
 };
 
 static int64_t pieces(int64_t n, int64_t size)
@@ -221,6 +223,8 @@ static void multiply_pieces(const struct block *b, const float *own, struct piec
                                              .M = rows.lines,
                                              .N = columns.lines,
                                              .depth = depth,
+                                             .uncached = base.x.address != to->x.address &&
+                                                         to == &s->C && s->M * s->N >= UNCACHED,
                                              .ahead = { next[0], next[1], next[2] } });
 }
 

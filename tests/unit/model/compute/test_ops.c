@@ -345,7 +345,8 @@ Test(ops, matmul_many_threads)
     ops_free(o);
 }
 
-/* Products with more rows and columns, and with longer sums, than are packed at once. */
+/* Products with more rows and columns, and with longer sums, than are packed at once, and with
+ * results that are written around the caches (rows of whole cache lines). */
 Test(ops, matmul_blocks)
 {
     const struct {
@@ -354,7 +355,9 @@ Test(ops, matmul_blocks)
     } cases[] = { { 0, FROM_ITSELF, 0, 3100, 3080, 1 },
                   { 1, FROM_BASE_AND_BIAS, 0, 13, 17, 180001 },
                   { 2, FROM_NOTHING, HALF_A | HALF_B, 13, 17, 180001 },
-                  { 0, FROM_BASE_AND_BIAS, HALF_ENDS, 13, 17, 4001 } };
+                  { 0, FROM_BASE_AND_BIAS, HALF_ENDS, 13, 17, 4001 },
+                  { 0, FROM_BASE_AND_BIAS, 0, 700, 782, 70 },
+                  { 1, FROM_NOTHING, 0, 690, 798, 33 } };
     struct ops *o = ops_new(3);
     for (int precision = OPS_F32; precision <= OPS_BF16; precision++)
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
