@@ -186,7 +186,7 @@ int main(int argc, char **argv)
     }
     double peak = matmul_rate(r.o), tokens = (double)(r.b.B * r.b.T);
     double time = median(total, iterations);
-    double rate = model_flops_per_token(&c, r.b.T, 1) * tokens / time;
+    double rate = model_flops_per_token(&r.m.config, r.b.T, 1) * tokens / time;
     printf("kernels=\"%s\" threads=%d B=%lld T=%lld loss=%.6f\n", ops_describe(r.o),
            ops_threads(r.o), (long long)r.b.B, (long long)r.b.T, loss);
     printf("step_ms=%.1f forward_ms=%.1f head_ms=%.1f backward_ms=%.1f optimizer_ms=%.1f\n",
