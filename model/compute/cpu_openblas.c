@@ -49,6 +49,8 @@ static void *open_library(void)
     unsetenv("OPENBLAS_CORETYPE");
     if (k && k != kernels_set(0) && !strcmp(k->word, "avx2"))
         setenv("OPENBLAS_CORETYPE", "Haswell", 1); /* TEXTMILL_KERNELS also limits OpenBLAS */
+    if (k && !strcmp(k->word, "amx")) /* a release older than the processor would take Prescott's */
+        setenv("OPENBLAS_CORETYPE", "SkylakeX", 1);
     unsetenv("OPENBLAS_L2_SIZE");
     setenv("OPENBLAS_NUM_THREADS", "1", 1);
     void *handle = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);

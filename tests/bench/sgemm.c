@@ -4,9 +4,11 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/base/log.h"
 #include "common/base/mem.h"
+#include "model/compute/kernels.h"
 
 enum { TRIES = 5, ROW_MAJOR = 101, PLAIN = 111, TRANSPOSED = 112 }; /* the words of CBLAS */
 
@@ -23,7 +25,9 @@ static void *library(void)
 {
     static const char *const names[] = { "libopenblaso.so.0", "libopenblas.so.0",
                                          "libopenblasp.so.0", "libopenblas.so" };
-    unsetenv("OPENBLAS_CORETYPE"); /* so that it asks the processor, as it is loaded */
+    unsetenv("OPENBLAS_CORETYPE");            /* so that it asks the processor, as it is loaded */
+    if (!strcmp(kernels_set(0)->word, "amx")) /* which a release older than it does not know */
+        setenv("OPENBLAS_CORETYPE", "SkylakeX", 1);
     unsetenv("OPENBLAS_L2_SIZE");
     unsetenv("OPENBLAS_NUM_THREADS");
     void *found = NULL;
