@@ -33,9 +33,8 @@
 /* The smaller of A and B is packed once and shared by the threads, in the last-level cache. It is
  * packed in pieces, each by the first thread that needs the piece. The larger is divided into
  * chunks. A thread takes a chunk, packs one slice of the sum at a time into its own memory, and
- * multiplies the slice while it is in its own cache. Products prefetch the panels that come next
- * and the memory that is packed next; with AMX only panels, and with AVX2 nothing. Threads
- * therefore rarely wait for memory or for each other. */
+ * multiplies the slice while it is in its own cache. Products prefetch the next panels
+ * and the memory that is packed next; with AMX only the next panels, with AVX2 nothing. */
 enum {
     SLICE = 768,             /* most layers of panels that are multiplied at once */
     SHARED_FLOATS = 1 << 21, /* approximate size of the panels of the shared operand */
@@ -44,8 +43,8 @@ enum {
     ROW_PANELS = 8,     /* panels in a piece of A; two such pieces fit the second-level cache */
     COLUMNS = 64,       /* columns in a piece of B */
     PARTS_MAX = 4,      /* most parts that the shared operand is divided into (parts_for) */
-    SMALL = 1 << 16,    /* a product M N K with fewer multiplications than this uses one thread */
-    UNCACHED = 1 << 19, /* least numbers of a result that is written around the caches */
+    SMALL = 1 << 16,    /* products with fewer multiplications than this use one thread */
+    UNCACHED = 1 << 19, /* results of at least so many numbers bypass the caches */
     COLUMN_GRAIN = 64,  /* columns of a streamed product */
 };
 

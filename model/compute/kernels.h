@@ -89,7 +89,7 @@ struct kernel_product {
     int64_t ldc, ld_base;
     const float *A, *B;
     int64_t a_depth, a_from, M, N, depth;
-    int uncached; /* 1: C is large and not read soon, so it need not be in a cache afterwards */
+    int uncached; /* 1: C is large, so non-temporal stores may write it past the caches */
     struct kernel_ahead ahead[KERNEL_AHEAD];
 };
 

@@ -17,8 +17,8 @@
  * milliseconds. */
 enum { SUMS = 14, ROUNDS = 100000000, TRIES = 5 };
 
-/* The operands: bf16 numbers. Two neighbours are a float, too. Zeros take less power, so with zeros
- * the clock may be a quarter faster than in any real product. */
+/* The operands: bf16 numbers. Two neighbours are a float, too. They are not zeros: products of
+ * zeros take less power, so that the clock may be a quarter faster. */
 static _Alignas(64) uint16_t numbers[16][32];
 
 static void choose_numbers(void)

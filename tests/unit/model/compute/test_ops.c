@@ -345,8 +345,9 @@ Test(ops, matmul_many_threads)
     ops_free(o);
 }
 
-/* Products with more rows and columns, and with longer sums, than are packed at once, and with
- * results that are written around the caches (rows of whole cache lines). */
+/* Products that are packed in several blocks, because they have many rows, many columns or long
+ * sums. The last two have large results whose rows begin at cache lines: these bypass the caches.
+ */
 Test(ops, matmul_blocks)
 {
     const struct {
