@@ -83,47 +83,6 @@ static int type_is(const struct js *value, const char *type)
 
 /* ---- byte-level BPE ------------------------------------------------------------------------ */
 
-/* Patterns of tokenizer.json that llama.cpp knows by name. */
-static const struct {
-    const char *pattern, *name;
-} known[] = {
-    { "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| "
-      "?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
-      "llama-bpe" },
-    { "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| "
-      "?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
-      "qwen2" },
-    { 0 },
-};
-
-static int is_gpt2(const struct js *step)
-{
-    return type_is(step, "ByteLevel") && js_flag(step, "use_regex", 1) &&
-           !js_flag(step, "add_prefix_space", 1);
-}
-
-static const char *name_of_steps(const struct js *steps)
-{
-    const struct js *first = js_at(steps, 0), *last = js_at(steps, js_count(steps) - 1);
-    const struct js *pattern = js_get(js_get(first, "pattern"), "Regex");
-    if (js_count(steps) != 2 || !type_is(last, "ByteLevel"))
-        return NULL;
-    if (type_is(first, "Digits") && js_flag(first, "individual_digits", 0) && is_gpt2(last))
-        return "smollm";
-    for (int i = 0; known[i].name; i++)
-        if (type_is(first, "Split") && js_text_is(pattern, known[i].pattern))
-            return known[i].name;
-    return NULL;
-}
-
-static const char *name_of(const struct js *root)
-{
-    const struct js *pre = js_get(root, "pre_tokenizer");
-    if (is_gpt2(pre))
-        return "gpt-2";
-    return type_is(pre, "Sequence") ? name_of_steps(js_get(pre, "pretokenizers")) : NULL;
-}
-
 /* Sets `text` to a merge as "a b". A tokenizer.json has it in this form or as ["a", "b"]. Sets
  * *left to the length of a in bytes. */
 static void put_merge(struct buf *text, size_t *left, const struct js *merge)
@@ -159,7 +118,7 @@ static void add_merges(struct gguf_writer *w, const struct js *merges)
 
 static const char *add_byte_level(struct gguf_writer *w, struct tokens *t, const struct js *root)
 {
-    const char *name = name_of(root);
+    const char *name = tokenizer_gguf_pre(js_get(root, "pre_tokenizer"));
     const struct js *normalizer = js_get(root, "normalizer");
     add_text(w, "tokenizer.ggml.model", "gpt2");
     add_text(w, "tokenizer.ggml.pre", name ? name : "default");

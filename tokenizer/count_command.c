@@ -21,6 +21,8 @@ static const struct opt options[] = {
       "kind of vocabulary that will be learned" },
     { 0, "units", OPT_CHOICE | COUNTING_NEW, AT(counting.units), "bytes|characters",
       "BPE: tokens will be built from bytes or from characters" },
+    { 0, "pattern", OPT_CHOICE | COUNTING_NEW, AT(counting.pattern), TOKENIZER_PATTERNS,
+      "BPE of bytes: split text as this encoding does; auto: as gpt2" },
     { 0, "from", OPT_TEXT, AT(counting.from), "PATH",
       "this vocabulary will be extended: split words as it does" },
     { 0, "case", OPT_CHOICE | COUNTING_NEW, AT(counting.letters), "auto|uncased|cased",

@@ -5,6 +5,7 @@
 #include "common/files/file.h"
 #include "common/program/tool.h"
 #include "tokenizer/batch.h"
+#include "tokenizer/files/encodings.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/input/mend.h"
 #include "tokenizer/learn/word_file.h"
@@ -32,6 +33,8 @@ int counting_check(const struct counting_options *o)
                          o->model == VOCABULARY_UNIGRAM ? "unigram" : "wordpiece");
     if (o->model != VOCABULARY_WORDPIECE && tool_given("case"))
         return err_usage("--case needs --model wordpiece");
+    if (o->pattern && (o->model != VOCABULARY_BPE || o->units != UNITS_BYTES))
+        return err_usage("--pattern needs --model bpe and --units bytes");
     return 0;
 }
 
@@ -45,8 +48,10 @@ static int frame(const struct counting_options *o, struct vocabulary *v)
         wordpiece_frame(v, o->letters == TOKENIZER_CASED);
         return 0;
     }
-    return o->model == VOCABULARY_UNIGRAM ? unigram_frame(v)
-                                          : splitter_add(&v->splitter, SPLIT_GPT2, NULL, 0);
+    if (o->model == VOCABULARY_UNIGRAM)
+        return unigram_frame(v);
+    return encoding_cut(
+        v, encoding_named(o->pattern ? (enum tokenizer_pattern)o->pattern : TOKENIZER_GPT2));
 }
 
 struct tokenizer *counting_tokenizer(const struct counting_options *o)
@@ -78,8 +83,13 @@ void counting_rules(const struct counting_options *o, const struct tokenizer *t,
     } else if (o->model == VOCABULARY_UNIGRAM) {
         buf_adds(out, "--model unigram");
     } else {
+        const char *pattern = TOKENIZER_PATTERNS;
+        for (int i = 0; i < o->pattern; i++)
+            pattern = strchr(pattern, '|') + 1;
         buf_addf(out, "--model bpe --units %s",
                  o->units == UNITS_CHARACTERS ? "characters" : "bytes");
+        if (o->pattern > TOKENIZER_GPT2)
+            buf_addf(out, " --pattern %.*s", (int)strcspn(pattern, "|"), pattern);
     }
 }
 

@@ -12,9 +12,10 @@ enum { UNITS_BYTES, UNITS_CHARACTERS };
 
 /* The options that `tokenize count` and `tokenize train` share. */
 struct counting_options {
-    int model, units, letters; /* enum vocabulary_model, UNITS_, TOKENIZER_CASE_ (roles.h) */
-    const char *from;      /* path of a vocabulary that says how text is cut, in place of the three
-                            * fields above; NULL: none */
+    /* enum vocabulary_model, UNITS_, TOKENIZER_CASE_ and enum tokenizer_pattern (roles.h) */
+    int model, units, letters, pattern;
+    const char *from;      /* path of a vocabulary that says how text is cut, in place of the fields
+                            * above; NULL: none */
     int counted;           /* the input is files of counted words, not text */
     int format;            /* enum source_format */
     const char *fields;    /* as in struct source_options */

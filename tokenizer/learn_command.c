@@ -44,6 +44,8 @@ static const struct opt options[] = {
       "kind of vocabulary to learn" },
     { 0, "units", OPT_CHOICE | COUNTING_NEW, AT(counting.units), "bytes|characters",
       "BPE: build tokens from bytes or from characters" },
+    { 0, "pattern", OPT_CHOICE | COUNTING_NEW, AT(counting.pattern), TOKENIZER_PATTERNS,
+      "BPE of bytes: split text as this encoding does; auto: as gpt2" },
     { 0, "from", OPT_TEXT, AT(counting.from), "PATH",
       "extend this vocabulary; its ids stay the same" },
     { 0, "vocab-size", OPT_INT, AT(vocabulary_size), "N",

@@ -148,6 +148,11 @@ int tokenizer_save(const struct tokenizer *t, int64_t longest, const char *dir)
     return vocabulary_save(&v, dir);
 }
 
+const char *tokenizer_gguf_pre(const struct js *value)
+{
+    return gguf_pre_tokenizer(value);
+}
+
 void tokenizer_print(const struct tokenizer *t, struct buf *out)
 {
     tokenizer_json_print(&t->v, out);

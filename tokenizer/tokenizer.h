@@ -17,6 +17,7 @@
 #include "common/base/ids.h"
 #include "tokenizer/model/roles.h"
 
+struct js;
 struct tokenizer;
 struct encoder;
 
@@ -56,6 +57,10 @@ void tokenizer_into_vocabulary(struct tokenizer *t, struct vocabulary *v);
  * AutoTokenizer and tiktoken can load them. `longest` is the number of tokens of the longest text
  * that the model in the folder takes, or 0 if there is none. Returns 0, or -1 with an error. */
 int tokenizer_save(const struct tokenizer *t, int64_t longest, const char *dir);
+
+/* Returns the name that GGUF files have for `value`, a pre-tokenizer of a tokenizer.json; NULL if
+ * there is none. */
+const char *tokenizer_gguf_pre(const struct js *value);
 
 /* Appends the text of a tokenizer.json. It describes the whole vocabulary. */
 void tokenizer_print(const struct tokenizer *t, struct buf *out);

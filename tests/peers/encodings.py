@@ -29,6 +29,7 @@ PATTERNS = {
     "llama4": O200K,
     "glm": LLAMA3,
     "qwen": LLAMA3.replace("{1,3}", ""),
+    "qwen35": LLAMA3.replace("{1,3}", "").replace(r"\p{L}+", r"[\p{L}\p{M}]+").replace(r"[^\s\p{L}", r"[^\s\p{L}\p{M}"),
     "tekken": O200K.replace(ENGLISH + "?", "").replace("{1,3}", ""),
     "kimi": "|".join([r"[\p{Han}]+", f"{FRONT}{UPPER}*{LOWER}+{ENGLISH}?", f"{FRONT}{UPPER}+{LOWER}*{ENGLISH}?", r"\p{N}{1,3}",
                       r" ?[^\s\p{L}\p{N}]+[\r\n]*", r"\s*[\r\n]+", r"\s+(?!\S)", r"\s+"]),
@@ -53,7 +54,7 @@ with open(path, "wb") as f:
 
 for seed, (name, pattern) in enumerate(PATTERNS.items()):
     texts = random_texts(18000, seed, PARTS, 0.6, 25) + lines[:2000]
-    if name == "qwen":  # its tokenizer puts text into NFC first
+    if name.startswith("qwen"):  # its tokenizer puts text into NFC first
         texts = [text for text in texts if unicodedata.is_normalized("NFC", text)]
     theirs = tiktoken.Encoding(name, pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
     ids = our_ids(path, texts, "--pattern", name)

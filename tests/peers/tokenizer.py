@@ -67,9 +67,13 @@ def check_gpt2(texts, folder):
     same("long pieces", long, our_ids(GPT2, long), [tik.encode_ordinary(t) for t in long])
 
 
-def train_there(file, size, least, alphabet):
+def train_there(file, size, least, alphabet, pattern):
     t = tokenizers.Tokenizer(tokenizers.models.BPE())
     t.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    if pattern == "llama3":
+        t.pre_tokenizer = tokenizers.pre_tokenizers.Sequence(
+            [tokenizers.pre_tokenizers.Split(tokenizers.Regex(LLAMA3_PATTERN), "isolated"),
+             tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
     initial = tokenizers.pre_tokenizers.ByteLevel.alphabet() if alphabet == "bytes" else []
     t.train([file], tokenizers.trainers.BpeTrainer(vocab_size=size, min_frequency=least, initial_alphabet=initial,
                                                    special_tokens=["<|endoftext|>"], show_progress=False))
@@ -78,14 +82,16 @@ def train_there(file, size, least, alphabet):
 
 def check_training(texts, folder):
     global checks
-    cases = [("text/tinyshakespeare.txt", 2000, 2, "bytes"), ("text/tinyshakespeare.txt", 66, 0, "seen"),
-             ("text/multilingual.txt", 6000, 5, "bytes"), ("text/war_and_peace.txt", 30000, 1, "seen")]
-    for name, size, least, alphabet in cases:
+    cases = [("text/tinyshakespeare.txt", 2000, 2, "bytes", "auto"), ("text/tinyshakespeare.txt", 66, 0, "seen", "auto"),
+             ("text/multilingual.txt", 6000, 5, "bytes", "gpt2"), ("text/war_and_peace.txt", 30000, 1, "seen", "auto"),
+             ("text/multilingual.txt", 6000, 2, "bytes", "llama3")]
+    for name, size, least, alphabet, pattern in cases:
         file = os.path.join(DATA, name)
-        tokenize("train", "--force", "-o", folder, "--vocab-size", str(size), "--min-frequency", str(least), "--alphabet", alphabet, file)
+        tokenize("train", "--force", "-o", folder, "--vocab-size", str(size), "--min-frequency", str(least), "--alphabet", alphabet, "--pattern", pattern,
+                 file)
         with open(os.path.join(folder, "tokenizer.json"), encoding="utf-8") as f:
             ours = json.load(f)["model"]
-        theirs = train_there(file, size, least, alphabet)
+        theirs = train_there(file, size, least, alphabet, pattern)
         assert ours["merges"] == theirs["merges"], f"{name}: merges differ"
         assert ours["vocab"] == theirs["vocab"], f"{name}: ids differ"
         checks += 1

@@ -17,6 +17,8 @@
 
 static const char cl100k[] = ENGLISH "|" BEFORE "\\p{L}+|\\p{N}{1,3}" MARKS,
                   qwen[] = ENGLISH "|" BEFORE "\\p{L}+|\\p{N}" MARKS,
+                  qwen35[] = ENGLISH "|" BEFORE "[\\p{L}\\p{M}]+|\\p{N}"
+                                     "| ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*" BLANKS,
                   o200k[] = WORDS("", ENGLISH "?") "\\p{N}{1,3}" PATHS,
                   tekken[] = WORDS("", "") "\\p{N}" PATHS,
                   kimi[] = "[\\p{Han}]+|" WORDS(NO_HAN, ENGLISH "?") "\\p{N}{1,3}" MARKS;
@@ -47,6 +49,7 @@ static const struct encoding {
       .special = { { "<|endoftext|>", 151643 },
                    { "<|im_start|>", 151644 },
                    { "<|im_end|>", 151645 } } },
+    { TOKENIZER_QWEN35, .pattern = qwen35 },
     { TOKENIZER_LLAMA3, cl100k, .end = 1,
       .special = { { "<|begin_of_text|>", 128000 },
                    { "<|end_of_text|>", 128001 },
@@ -90,6 +93,11 @@ const struct encoding *encoding_named(enum tokenizer_pattern pattern)
     return NULL;
 }
 
+const char *encoding_pattern(enum tokenizer_pattern pattern)
+{
+    return encoding_named(pattern)->pattern;
+}
+
 const struct encoding *encoding_of_class(const char *name)
 {
     size_t n = name ? strlen(name) : 0;
@@ -125,7 +133,7 @@ const struct encoding *encoding_of_tokens(const struct vocabulary *v)
 int encoding_cut(struct vocabulary *v, const struct encoding *e)
 {
     static const char nfc[] = "{\"type\": \"NFC\"}";
-    if (e->name == TOKENIZER_QWEN) {
+    if (e->name == TOKENIZER_QWEN || e->name == TOKENIZER_QWEN35) {
         SCOPED_JS step = js_parse(nfc, sizeof nfc - 1, "normalizer");
         v->general = 1;
         v->json[NORMALIZER] = mem_strdup(nfc);

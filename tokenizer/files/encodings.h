@@ -16,6 +16,9 @@ const struct encoding *encoding_named(enum tokenizer_pattern pattern);
 const struct encoding *encoding_of_class(const char *name);
 const struct encoding *encoding_of_tokens(const struct vocabulary *v);
 
+/* Returns the pattern that the encoding splits text by; NULL: GPT-2's. */
+const char *encoding_pattern(enum tokenizer_pattern pattern);
+
 /* Makes v cut text as the encoding does, after normalization to NFC for Qwen's. Returns 0, or -1
  * with an error. */
 int encoding_cut(struct vocabulary *v, const struct encoding *e);

@@ -5,6 +5,7 @@
 #include "common/base/utf8.h"
 #include "common/formats/gguf.h"
 #include "common/formats/js.h"
+#include "tokenizer/files/encodings.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/files/sentencepiece.h"
 #include "tokenizer/model/alphabet.h"
@@ -13,25 +14,22 @@
 #define BYTES(regex)                                                                                \
     "{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"trim_offsets\":true,\"use_regex\":" regex \
     "}"
-#define SPLIT(digits)                                                                              \
-    "{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Split\",\"pattern\":{\"Regex\":\""      \
-    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\\\r\\\\n\\\\p{L}\\\\p{N}]?\\\\p{L}+|" digits                 \
-    "| ?[^\\\\s\\\\p{L}\\\\p{N}]+[\\\\r\\\\n]*|\\\\s*[\\\\r\\\\n]+|\\\\s+(?!\\\\S)|\\\\s+\"},"     \
-    "\"behavior\":\"Isolated\",\"invert\":false}," BYTES("false") "]}"
 
 /* Pre-tokenizers of llama.cpp by their names, with its defaults for keys that are missing. */
 static const struct pre {
-    const char *name, *json;
+    const char *name;
+    enum tokenizer_pattern pattern;
+    int digits;       /* 1: each digit is a piece of its own */
     int begin, whole; /* begin 1: puts the BOS token before each text; whole 1: does not merge
                          pieces that are tokens */
 } pres[] = {
-    { "gpt-2", BYTES("true"), 0, 0 },
-    { "llama-bpe", SPLIT("\\\\p{N}{1,3}"), 1, 1 },
-    { "qwen2", SPLIT("\\\\p{N}"), 0, 0 },
-    { "smollm",
-      "{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Digits\",\"individual_digits\":true}," BYTES(
-          "true") "]}",
-      0, 0 },
+    { .name = "gpt-2", TOKENIZER_GPT2 },
+    { .name = "llama-bpe", TOKENIZER_LLAMA3, .begin = 1, .whole = 1 },
+    { .name = "qwen2", TOKENIZER_QWEN },
+    { .name = "qwen35", TOKENIZER_QWEN35 },
+    { .name = "smollm", TOKENIZER_GPT2, .digits = 1 },
+    { .name = "tekken", TOKENIZER_TEKKEN, .begin = 1, .whole = 1 },
+    { .name = "gpt-4o", TOKENIZER_O200K },
 };
 enum { PRES = sizeof pres / sizeof *pres };
 
@@ -217,9 +215,52 @@ static const struct pre *find_pre(const struct gguf *g)
     for (int i = 0; i < PRES; i++)
         if (!strcmp(text.data, pres[i].name))
             return &pres[i];
-    err_set("%s: unsupported tokenizer.ggml.pre '%s', only gpt-2, llama-bpe, qwen2 and smollm: "
-            "give --vocab",
-            g->path, text.data);
+    err_set(
+        "%s: unsupported tokenizer.ggml.pre '%s', only gpt-2, llama-bpe, qwen2, qwen35, smollm, "
+        "tekken and gpt-4o: give --vocab",
+        g->path, text.data);
+    return NULL;
+}
+
+/* Appends the pre-tokenizer as JSON. */
+static void put_pre(struct buf *out, const struct pre *pre)
+{
+    const char *pattern = encoding_pattern(pre->pattern);
+    buf_adds(out, "{\"type\":\"Sequence\",\"pretokenizers\":[");
+    if (pre->digits)
+        buf_adds(out, "{\"type\":\"Digits\",\"individual_digits\":true},");
+    if (pattern) {
+        buf_adds(out, "{\"type\":\"Split\",\"pattern\":{\"Regex\":");
+        js_quote(out, pattern, strlen(pattern));
+        buf_adds(out, "},\"behavior\":\"Isolated\",\"invert\":false},");
+    }
+    buf_adds(out, pattern ? BYTES("false") "]}" : BYTES("true") "]}");
+}
+
+static int type_is(const struct js *step, const char *type)
+{
+    return js_text_is(js_get(step, "type"), type);
+}
+
+static int is_gpt2(const struct js *step)
+{
+    return type_is(step, "ByteLevel") && js_flag(step, "use_regex", 1) &&
+           !js_flag(step, "add_prefix_space", 1);
+}
+
+const char *gguf_pre_tokenizer(const struct js *value)
+{
+    const struct js *steps = js_get(value, "pretokenizers"), *first = js_at(steps, 0);
+    const struct js *last = js_at(steps, 1), *regex = js_get(js_get(first, "pattern"), "Regex");
+    const int two = type_is(value, "Sequence") && js_count(steps) == 2;
+    const int digits = two && type_is(first, "Digits") && js_flag(first, "individual_digits", 0);
+    const int split = two && type_is(first, "Split") && type_is(last, "ByteLevel");
+    for (int i = 0; i < PRES; i++) {
+        const char *pattern = encoding_pattern(pres[i].pattern);
+        if (pattern ? split && js_text_is(regex, pattern)
+                    : is_gpt2(digits ? last : value) && pres[i].digits == digits)
+            return pres[i].name;
+    }
     return NULL;
 }
 
@@ -257,7 +298,9 @@ static int frame_byte_level(struct vocabulary *v, const struct listed *l, const 
     int begins;
     if (read_flag(l->g, "tokenizer.ggml.add_bos_token", pre->begin, &begins) < 0)
         return -1;
-    SCOPED(buf) frame = buf_format("{\"pre_tokenizer\":%s,\"post_processor\":", pre->json);
+    SCOPED(buf) frame = buf_format("{\"pre_tokenizer\":");
+    put_pre(&frame, pre);
+    buf_adds(&frame, ",\"post_processor\":");
     put_begin(&frame, v, begins ? l->begin : -1);
     buf_adds(&frame, ",\"decoder\":" BYTES("true") "}");
     int failed = frame_read(v, frame.data, frame.len);

@@ -124,7 +124,7 @@ static int tiktoken_says_all(const struct vocabulary *v, const struct buf *text)
  * files do not say how text is cut. */
 static int cuts_as_usual(const struct vocabulary *v, const struct buf *)
 {
-    return !v->general;
+    return !v->general && (v->model != VOCABULARY_BPE || splitter_is_gpt2(&v->splitter));
 }
 
 /* Returns 1 if vocab.txt can describe the vocabulary, else 0. The line numbers are the ids, so each

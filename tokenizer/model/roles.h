@@ -17,13 +17,14 @@ enum tokenizer_role {
 
 /* Which pattern splits text for a file that does not name one: a file of ranks, or vocab.json with
  * merges.txt. TOKENIZER_AUTO: the tokens, or the files beside it, say which. */
-#define TOKENIZER_PATTERNS "auto|gpt2|cl100k|o200k|qwen|llama3|llama4|kimi|tekken|glm"
+#define TOKENIZER_PATTERNS "auto|gpt2|cl100k|o200k|qwen|qwen35|llama3|llama4|kimi|tekken|glm"
 enum tokenizer_pattern {
     TOKENIZER_AUTO,
     TOKENIZER_GPT2,
     TOKENIZER_CL100K,
     TOKENIZER_O200K,
     TOKENIZER_QWEN,
+    TOKENIZER_QWEN35,
     TOKENIZER_LLAMA3,
     TOKENIZER_LLAMA4,
     TOKENIZER_KIMI,
