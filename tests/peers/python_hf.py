@@ -10,6 +10,7 @@ import sys
 import tempfile
 
 try:
+    import datasets  # noqa: F401, of README's lines
     import tokenizers
     import torch
     from transformers import AutoTokenizer, DataCollatorForLanguageModeling, PreTrainedTokenizerFast
