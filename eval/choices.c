@@ -1,5 +1,6 @@
 #include "eval/choices.h"
 
+#include "common/base/choice.h"
 #include "common/base/utf8.h"
 #include "common/files/file.h"
 #include "common/formats/js.h"
@@ -225,10 +226,9 @@ static const struct js *find_word(const struct js *v, const char *path)
 /* Returns part i of a list "a|b|c", or the last part if the list has fewer parts. */
 static struct span part(const char *list, size_t i)
 {
-    const char *bar;
-    while (i-- && (bar = strchr(list, '|')))
-        list = bar + 1;
-    return (struct span){ list, strcspn(list, "|") };
+    struct span word;
+    word.s = choice_at(list, i, &word.n);
+    return word;
 }
 
 /* Appends the value of a slot "key" or "function key". For the key # it is element i of the row's

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "common/base/base.h"
+#include "common/base/choice.h"
 #include "common/base/utf8.h"
 #include "common/files/usage.h"
 #include "library/textmill-tokenizer.h"
@@ -45,19 +46,6 @@ static int say_why(struct textmill_error *why)
 
 /* ---- a vocabulary -------------------------------------------------------------------------- */
 
-/* Returns the index of a word in a list such as "one|two|three"; -1 if it is not there. */
-static int choice(const char *words, const char *word, size_t n)
-{
-    for (int i = 0;; i++) {
-        size_t len = strcspn(words, "|");
-        if (len == n && !memcmp(words, word, n))
-            return i;
-        if (!words[len])
-            return -1;
-        words += len + 1;
-    }
-}
-
 /* Sets one option, given as name=value. Returns 0, or -1 with an error. */
 static int set_option(struct tokenizer_options *o, const char *text, size_t n)
 {
@@ -69,7 +57,7 @@ static int set_option(struct tokenizer_options *o, const char *text, size_t n)
     for (size_t i = 0; i < sizeof names / sizeof *names && equals; i++) {
         if (strlen(names[i]) != len || memcmp(names[i], text, len) != 0)
             continue;
-        int value = choice(words[i], equals + 1, n - len - 1);
+        int value = choice_find(words[i], equals + 1, n - len - 1);
         if (value < 0)
             return err_set("option %s is one of %s, not '%.*s'", names[i], words[i],
                            (int)(n - len - 1), equals + 1);
@@ -510,7 +498,7 @@ struct conversation {
 static int encode_conversation(void *ctx)
 {
     const struct conversation *v = ctx;
-    const int form = choice(CHAT_FORMS, v->form, strlen(v->form));
+    const int form = choice_find(CHAT_FORMS, v->form, strlen(v->form));
     if (form < CHAT_AUTO)
         return err_set("the form of a chat is one of %s, not '%s'", strchr(CHAT_FORMS, '|') + 1,
                        v->form);

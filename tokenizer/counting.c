@@ -1,5 +1,6 @@
 #include "tokenizer/counting.h"
 
+#include "common/base/choice.h"
 #include "common/base/hash.h"
 #include "common/base/log.h"
 #include "common/files/file.h"
@@ -83,13 +84,12 @@ void counting_rules(const struct counting_options *o, const struct tokenizer *t,
     } else if (o->model == VOCABULARY_UNIGRAM) {
         buf_adds(out, "--model unigram");
     } else {
-        const char *pattern = TOKENIZER_PATTERNS;
-        for (int i = 0; i < o->pattern; i++)
-            pattern = strchr(pattern, '|') + 1;
+        size_t n;
+        const char *pattern = choice_at(TOKENIZER_PATTERNS, (size_t)o->pattern, &n);
         buf_addf(out, "--model bpe --units %s",
                  o->units == UNITS_CHARACTERS ? "characters" : "bytes");
         if (o->pattern > TOKENIZER_GPT2)
-            buf_addf(out, " --pattern %.*s", (int)strcspn(pattern, "|"), pattern);
+            buf_addf(out, " --pattern %.*s", (int)n, pattern);
     }
 }
 

@@ -2,6 +2,8 @@
 
 #include <errno.h>
 
+#include "common/base/choice.h"
+
 void opts_init(struct opts *o)
 {
     *o = (struct opts){ 0 };
@@ -78,18 +80,6 @@ static int parse_number(const char *s, double kilo, double *real, int64_t *integ
     return (double)*integer == *real ? 0 : 1; /* 1: a real number, not an integer */
 }
 
-static int word_index(const char *words, const char *value)
-{
-    size_t n = strlen(value);
-    for (int i = 0; words; i++) {
-        const char *bar = strchr(words, '|');
-        if ((bar ? (size_t)(bar - words) : strlen(words)) == n && !memcmp(words, value, n))
-            return i;
-        words = bar ? bar + 1 : NULL;
-    }
-    return -1;
-}
-
 static int set_flag(const struct opt_bound *p, const char *value)
 {
     static const char *const yes[] = { "true", "yes", "on", "1" };
@@ -153,7 +143,7 @@ static int set(const struct opt_bound *p, const char *value)
         return 0;
     case OPT_TEXT: *(const char **)p->to = value; return 0;
     case OPT_CHOICE: {
-        int i = word_index(p->row->arg, value);
+        int i = choice_find(p->row->arg, value, strlen(value));
         if (i < 0)
             return err_usage("--%s wants %s, not '%s'", p->row->name, p->row->arg, value);
         *(int *)p->to = i;
@@ -404,13 +394,6 @@ int opts_load(struct opts *o, const struct yaml *y, const char *path)
 
 /* ---- help and values --------------------------------------------------------------------- */
 
-static void put_word(struct buf *out, const char *words, int index)
-{
-    while (index-- > 0 && strchr(words, '|'))
-        words = strchr(words, '|') + 1;
-    buf_add(out, words, strcspn(words, "|"));
-}
-
 static void put_size(struct buf *out, uint64_t v)
 {
     const char *unit = "";
@@ -422,6 +405,8 @@ static void put_size(struct buf *out, uint64_t v)
 
 static void put_value(struct buf *out, const struct opt_bound *p)
 {
+    const char *word;
+    size_t n;
     switch (type_of(p)) {
     case OPT_FLAG: buf_adds(out, *(int *)p->to ? "true" : "false"); break;
     case OPT_INT:
@@ -433,7 +418,10 @@ static void put_value(struct buf *out, const struct opt_bound *p)
     case OPT_SIZE: put_size(out, *(uint64_t *)p->to); break;
     case OPT_REAL: buf_addf(out, "%.10g", *(double *)p->to); break;
     case OPT_TEXT: buf_adds(out, *(const char **)p->to ? *(const char **)p->to : ""); break;
-    case OPT_CHOICE: put_word(out, p->row->arg, *(int *)p->to); break;
+    case OPT_CHOICE:
+        word = choice_at(p->row->arg, (size_t) * (int *)p->to, &n);
+        buf_add(out, word, n);
+        break;
     case OPT_LIST: break; /* put_yaml_list */
     }
 }
