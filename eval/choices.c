@@ -197,7 +197,8 @@ static void clean(struct buf *text)
 
 /* ---- templates ------------------------------------------------------------------------------ */
 
-/* A question that is read: its form, its object, and the name of its line for errors. */
+/* A question that is being read: the row of its form, its JSON object, and a name for its line in
+ * error messages. */
 struct source {
     const struct choices_row *row;
     const struct js *root;

@@ -1,5 +1,5 @@
 /*
- * core_tasks.h - the tasks of `evaluate core` and their questions, read from files (core.h).
+ * core_tasks.h - the tasks of `evaluate core` and their questions, read from files (core.c).
  */
 #pragma once
 

@@ -102,8 +102,7 @@ static int print_score(struct answering *given, const struct squad *s,
     return report_print(&r);
 }
 
-/* Scores the answers of an existing predictions file, by the rules of SQuAD 2.0 if v2 is 1, else
- * 1.1. */
+/* Scores the answers of a predictions file, by the rules of SQuAD 2.0 if v2 is 1, else 1.1. */
 static int score_file(struct answering *given, const struct squad *s, int v2)
 {
     SCOPED_JS predictions = js_load_any(given->predictions_path);

@@ -288,8 +288,7 @@ struct position {
     size_t at;
 };
 
-/* Returns the ids of an object with their places in the file, sorted by id. The caller frees
- * them. */
+/* Returns an object's ids with their places in the file, sorted by id. The caller frees them. */
 static struct position *positions(const struct js *object)
 {
     size_t n = 0;

@@ -86,7 +86,8 @@ int subject_set_length(int64_t *length, const struct network *n);
 
 void subject_release(struct subject *s);
 
-/* Ends a command: unless `result` is -1 already, calls `score` for each file with the struct that
- * begins with *s, up to the first failure; releases *s. Returns 0, or -1 with an error. */
+/* Ends a command. If `result` is 0, calls score(s, path) for each path in argv until one fails; *s
+ * is the first member of the struct that `score` expects. Then releases *s. Returns 0, or -1 with
+ * an error. */
 int subject_score(struct subject *s, int result, int argc, char **argv,
                   int (*score)(void *options, const char *path));

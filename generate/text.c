@@ -31,7 +31,7 @@ static int is_unfinished(const char *s, size_t n)
     return utf8_valid(low, sizeof low) > n || utf8_valid(high, sizeof high) > n;
 }
 
-/* Returns the number of bytes at the end that are the beginning of a character. */
+/* Returns the number of bytes at the end that begin a character but do not complete it. */
 static size_t unfinished(const char *s, size_t n)
 {
     for (size_t tail = 1; tail <= 3 && tail <= n; tail++)
@@ -65,7 +65,7 @@ static void find_stop(struct text *t, size_t from)
     buf_truncate(&t->all, best_begin);
 }
 
-/* Returns the length of the longest end of the text that a stop text begins with. */
+/* Returns the length of the longest suffix of the text that is a prefix of a stop text. */
 static size_t maybe_stop(const struct text *t)
 {
     size_t most = 0;

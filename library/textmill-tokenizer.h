@@ -98,8 +98,8 @@ struct textmill_tokens {
 TEXTMILL_API int textmill_encode(struct textmill_tokenizer *t, const char *text,
                                  const uint64_t *ends, uint64_t texts, unsigned how, int threads,
                                  struct textmill_tokens *out, struct textmill_error *why);
-/* Does the same for texts that need not lie one after another: text i begins at texts[i], and has
- * ends[i] - ends[i - 1] bytes (text 0: ends[0]). */
+/* As textmill_encode, for texts that need not lie one after another: text i begins at texts[i], and
+ * has ends[i] - ends[i - 1] bytes (text 0: ends[0]). */
 TEXTMILL_API int textmill_encode_texts(struct textmill_tokenizer *t, const char *const *texts,
                                        const uint64_t *ends, uint64_t count, unsigned how,
                                        int threads, struct textmill_tokens *out,

@@ -296,8 +296,8 @@ bool is_text(const arrow::DataType &type)
     }
 }
 
-/* Finds the field that `key` names; nullptr if there is none. First takes the whole key for a name,
- * then splits it at a dot: the part before it names a struct, the part after it a field. */
+/* Sets *path and *type to the field that `key` names; *path stays empty if there is none. Takes the
+ * key for a name, or else splits it at a dot: a struct's name before it, a field's after. */
 Status find(const arrow::FieldVector &fields, const std::string &key, Path *path,
             shared_ptr<arrow::DataType> *type)
 {

@@ -1,4 +1,4 @@
-/* decontaminate_command.c - textclean decontaminate: removes the texts of tests from a corpus. */
+/* decontaminate_command.c - textclean decontaminate: removes texts of test sets from a corpus. */
 #include "textclean/commands.h"
 
 #include "common/base/log.h"

@@ -99,7 +99,7 @@ struct found {
 /* ---- parts of a text ------------------------------------------------------------------------- */
 
 /* Sets *part to the next line or paragraph from *at on, without white space at its ends, and *at to
- * the start of the one after it. Paragraphs end behind lines of white space. Returns 1, or 0 at the
+ * the start of the one after it. Lines of white space separate paragraphs. Returns 1, or 0 at the
  * end of the text. */
 static int next_part(enum by by, const struct buf *text, size_t *at, struct span *part)
 {

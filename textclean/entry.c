@@ -183,7 +183,8 @@ int entries_read(struct entries *s, struct entry *r)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-/* What an object is searched for: its text, and at the outermost level an older mark. */
+/* The search in a JSON object for its text, and for the mark of an earlier run (entry.h), which is
+ * a member of the outermost object. */
 struct search {
     struct js_scan scan;
     struct entry *r;
@@ -294,7 +295,7 @@ void entry_change(struct entry *r, const char *text, size_t n)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Appends raw[*at..begin), and s as a JSON string for [begin, end). Sets *at to `end`. */
+/* Appends raw[*at..begin) and, for raw[begin..end), s as a JSON string. Sets *at to `end`. */
 static void put_in_place(const struct entry *r, size_t *at, size_t begin, size_t end, const char *s,
                          size_t n, struct buf *out)
 {

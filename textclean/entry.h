@@ -7,8 +7,8 @@
  *     text        each file is one document
  *     lines       each line is one document
  *
- * Files but Parquet may be packed (common/files/packed.h). All files of a run have one format, in
- * which the documents are written again, not packed.
+ * All files but Parquet may be compressed (common/files/packed.h). All files of a run have one
+ * format. The output has the same format and is not compressed.
  *
  * A mark says what a document failed. It is the attribute textclean="…" or the member "textclean",
  * and takes the place of an earlier mark.

@@ -136,7 +136,7 @@ void clusters_release(struct clusters *c)
     *c = (struct clusters){ 0 };
 }
 
-/* Does the same as clusters_first, and shortens the path for the next search. */
+/* As clusters_first, but also shortens the path for the next search. */
 static uint32_t find(struct clusters *c, size_t document)
 {
     uint32_t *p = c->parents;

@@ -1,5 +1,5 @@
 /*
- * ngrams.h - runs of n words, by which texts of a test are found in a corpus.
+ * ngrams.h - runs of n words, by which texts of a test set are found in a corpus.
  *
  * A word is what stands between white space, in lower case, without the marks of stops_is_mark and
  * without other punctuation (category P).

@@ -16,6 +16,5 @@ enum personal_how {
 };
 #define PERSONAL_HOW "keep|replace|tag"
 
-/* Replaces *out by text[0..n) with its addresses replaced. Returns their number; 0: *out is
- * empty. */
+/* Sets *out to text[0..n) with its addresses replaced. Returns their number; 0: *out is empty. */
 size_t personal_replace(struct buf *out, const char *text, size_t n, enum personal_how how);

@@ -1,4 +1,4 @@
-/* textclean - filters documents, leaves out repetitions and texts of tests. */
+/* textclean - filters documents, leaves out repetitions and texts of test sets. */
 #include "common/program/tool.h"
 #include "textclean/commands.h"
 

@@ -473,7 +473,8 @@ static int64_t count_records(const struct blend *b, uint64_t *of)
     return all;
 }
 
-/* Returns -1 with an error if the blend would replace a source, whose records it may lack. */
+/* Returns 0, or -1 with an error if the output folder is one of the blend's sources. The blend must
+ * not replace a source, because it may not have all of its records. */
 static int is_no_source(const struct blend *b, const char *output)
 {
     SCOPED_MEM char *folder = realpath(output, NULL);

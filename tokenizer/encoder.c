@@ -1,5 +1,4 @@
-/* The encoder of tokenizer.h: finds added tokens, cuts the other text into pieces, and encodes
- * these. */
+/* The encoder of tokenizer.h: finds added tokens, cuts other text into pieces and encodes them. */
 
 #include "common/base/utf8.h"
 #include "tokenizer/cut/pretokenize.h"
@@ -217,9 +216,9 @@ static int encode_marked(struct encoder *e, const char *text, size_t n, size_t c
     return got;
 }
 
-/* Does the same as encode_pass, for an encoder with `marks`: cuts the whole text at once, also at
- * its added tokens. Where these stand close together, this is faster than to encode the text
- * between two of them at a time. */
+/* As encode_pass, for an encoder with `marks`: cuts the whole text at once, also at its added
+ * tokens. Where these are close together, this is faster than to encode the text between two of
+ * them at a time. */
 static int encode_all(struct encoder *e, const char *text, size_t n, enum tokenizer_special special,
                       struct ids *out)
 {

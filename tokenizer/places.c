@@ -349,8 +349,9 @@ static int normalize_placed(struct encoder *e, struct placing *p, const char **t
     return 0;
 }
 
-/* Encodes a section of the text between added tokens of the first pass into *p, with the places of
- * the tokens. `first` 1: the section begins the text. Returns 0, or -1 with an error. */
+/* Encodes a section of the text, which has no added tokens that are found before normalization,
+ * into *p, with the places of the tokens. `first` 1: the section begins the text. Returns 0, or -1
+ * with an error. */
 static int place_section(struct encoder *e, struct placing *p, const char *text, size_t n,
                          int first)
 {

@@ -230,8 +230,7 @@ static void decoder_name(const struct tokenizer *t, uint32_t id, struct buf *nam
         vocabulary_name(&t->v, id, name);
 }
 
-/* Appends the input of the decoder's steps: the token's name or, if there are no steps, its
- * bytes. */
+/* Appends the input of the decoder's steps: the token's name or, without steps, its bytes. */
 static void put_name(const struct tokenizer *t, uint32_t id, struct buf *name)
 {
     size_t n;

@@ -73,8 +73,7 @@ static int read_state(struct kv *state, const char *path, int must)
     return file_read(name.data, &text) < 0 ? -1 : kv_parse(state, text.data, text.len);
 }
 
-/* Sets *loss to the validation loss in the state of the checkpoint `name`; INFINITY if it has
- * none. */
+/* Sets *loss to the validation loss in the state of checkpoint `name`; INFINITY if it has none. */
 static int validation_of(const char *folder, const char *name, double *loss)
 {
     SCOPED(buf) path = file_path(folder, name);

@@ -220,8 +220,8 @@ static int64_t count_norms(const struct plan *p, const struct owned *own)
 }
 
 /* Returns how often the moments of norms are gathered in a micro-batch: for each norm in the
- * forward, and for those that are computed again. Decoders have a norm before attention, encoders
- * have one after it, and one in the embedding that is always computed again. */
+ * forward pass, and for those that are computed again. Decoders have a norm before attention,
+ * encoders have one after it, and one in the embedding that is always computed again. */
 static double norm_gathers(const struct plan *p, const struct owned *own)
 {
     const int encoder = p->own.config.head != HEAD_NEXT;
@@ -232,7 +232,7 @@ static double norm_gathers(const struct plan *p, const struct owned *own)
 }
 
 /* Returns what a rank sends in an update along SPLIT_WIDTH: sums of the layers and of the head; the
- * moments of each norm's rows, and in the backward two sums for each of these rows. */
+ * moments of each norm's rows, and in the backward pass two sums for each of these rows. */
 static struct cluster_group width_group(const struct plan *p)
 {
     const struct owned own = owned_by(p);

@@ -66,8 +66,7 @@ static void set_text(char **to, const char *text)
 }
 
 /* Looks for `value` among the words of "theirs theirs=ours ...". If it is one, returns 1 and sets
- * `to` to the text `ours`, or to the value itself if the word has no equals sign. Else returns
- * 0. */
+ * `to` to the text `ours`, or to the value itself if the word has no '='. Else returns 0. */
 static int find_word(const char *words, const char *value, char to[64])
 {
     size_t n = strlen(value);

@@ -38,8 +38,8 @@ int plan_data_find_tokenizer(struct plan *p)
     return beside > 0 ? load_tokenizer(p, s->start_from) : beside;
 }
 
-/* If no tokenizer was loaded (find_tokenizer), loads the one that is kept with the data, if there
- * is one. */
+/* If no tokenizer was loaded (plan_data_find_tokenizer), loads the one that is kept with the data,
+ * if there is one. */
 static int take_tokenizer_of_data(struct plan *p)
 {
     if (p->tokenizer || !p->data || !p->data->tokenizer)

@@ -49,8 +49,8 @@ struct saved {
     struct comm *comm;
     enum saved_files files;  /* SAVED_ONE or SAVED_BLOCK */
     struct saved_open *open; /* gets the files that this rank has written */
-    struct kv *sums; /* gets the sums (sums.h) of the files that this rank has written; NULL: they
-                      * are not computed, as for a single file without a checkpoint */
+    struct kv *sums; /* gets the checksums (sums.h) of the files that this rank has written; NULL:
+                      * they are not computed, as for a single file without a checkpoint */
 };
 
 enum saved_what { SAVED_WEIGHTS, SAVED_MOMENTS };
@@ -60,13 +60,13 @@ enum saved_what { SAVED_WEIGHTS, SAVED_MOMENTS };
  * writes nothing. Returns 0, or -1 with an error, on each rank about its own files. The store may
  * change afterwards, but the files are complete only after saved_close. */
 int saved_write(const struct saved *to, enum saved_what of, int result);
-/* Waits until the open files are on the disk, gives them their names, and computes their sums; if
- * `result` is an error, drops them. Any thread may call it. Returns `result`, or -1 with an error.
- */
+/* Waits until the open files are on the disk, gives them their names, and computes their checksums;
+ * if `result` is an error, drops them. Any thread may call it. Returns `result`, or -1 with an
+ * error. */
 int saved_close(const struct saved *to, int result);
 /* Writes the index of these files, on one rank, after all ranks have written theirs and to->sums
- * has the sums of all of them. Does nothing if there is a single file. Returns 0, or -1 with an
- * error. */
+ * has the checksums of all of them. Does nothing if there is a single file. Returns 0, or -1 with
+ * an error. */
 int saved_index(const struct saved *to, enum saved_what of);
 
 /* Multiplies the weights in rows `first` to `end` - 1 of the tensor table, which are F32, by a

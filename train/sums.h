@@ -3,7 +3,7 @@
  *
  *     file=NAME BYTES CRC32C   each file, by its name in the checkpoint
  *
- * Earlier versions have lines of tensors, too, which nobody needs.
+ * Checkpoints of earlier versions have lines of tensors, too, which are ignored.
  */
 #pragma once
 

@@ -142,8 +142,8 @@ static int loss_at(struct validation *v, double factor, double *now, double *los
     return result;
 }
 
-/* Finds the lowest loss, which is a convex function of the factor. Each round goes to the lowest
- * point of the parabola through three points, but at most 2 * reach away. */
+/* Searches the factor of the logits with the lowest loss, which is convex in the factor. Each round
+ * goes to the minimum of the parabola through three points, but at most 2 * reach away. */
 int validation_calibrate(struct validation *v)
 {
     const double reach = 0.1, least = 0.3, near = 0.02;

@@ -5,9 +5,9 @@
 
 #include <errno.h>
 
-/* The result is that of the last call. SA_RESTART is not enough: some calls ignore it, and network
- * file systems interrupt calls even if no handler runs. Do not use it for close: an interrupted
- * close has already closed the descriptor. */
+/* Calls `call` again while it fails with EINTR. Its value is that of the last call. SA_RESTART is
+ * not enough: some calls ignore it, and network file systems interrupt calls even if no handler
+ * runs. Do not use it for close: an interrupted close has already closed the descriptor. */
 #define AGAIN(call)                                                                                \
     ({                                                                                             \
         __typeof__(call) value_;                                                                   \

@@ -154,9 +154,9 @@ void gguf_put_text(struct buf *out, const char *s, size_t n);
 void gguf_add_tensor(struct gguf_writer *w, const char *name, uint32_t type, int rank,
                      const int64_t *shape);
 
-/* Opens the file, and writes the keys, also that of the checksum unless `path` is a pipe or a
- * device, and the declarations of the tensors. Returns 0, or -1 with an error, as gguf_write and
- * gguf_end_tensor do; then the caller calls gguf_abandon. */
+/* Opens the file and writes its head: the keys, and the declarations of the tensors. A checksum is
+ * among the keys unless `path` is a pipe or a device. Returns 0, or -1 with an error, as gguf_write
+ * and gguf_end_tensor do; then the caller calls gguf_abandon. */
 int gguf_create(struct gguf_writer *w, const char *path);
 
 /* gguf_write writes bytes of the current tensor, and gguf_end_tensor pads it to the alignment. */

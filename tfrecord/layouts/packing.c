@@ -92,8 +92,7 @@ static int64_t take(struct shelf *s, const struct sequences *all, uint32_t i, ui
     return NONE;
 }
 
-/* Sets order[] as by_length does, and rows[i] to the row of sequence i. Returns the number of
- * rows. */
+/* Sets order[] as by_length, and rows[i] to the row of sequence i. Returns the number of rows. */
 static size_t assign(const struct sequences *all, uint32_t *order, uint32_t *rows)
 {
     size_t count = 0;

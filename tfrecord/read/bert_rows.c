@@ -150,8 +150,8 @@ static int no_layout(const void *data, size_t n)
 
 enum { LONGEST = 1 << 20 };
 
-/* Sets *out to the length of the list of integers `name`, which is part of the shape; it must be
- * from 1 to LONGEST. Returns 0, or -1 with an error. */
+/* Sets *out to the number of integers in the feature `name`, which must be from 1 to LONGEST.
+ * Returns 0, or -1 with an error. */
 static int shape_length(uint32_t *out, const void *data, size_t n, const char *name)
 {
     struct feature_view f;

@@ -45,8 +45,8 @@ struct dataset_facts {
     uint64_t checksum, vocabulary; /* of the vocabulary: its checksum and size; 0: not known */
     uint64_t end_of_text;          /* id; UINT64_MAX: not known */
     char *tokenizer;               /* path of the tokenizer.json beside the shards; NULL: none */
-    /* number of records after which each document has occurred once: all records, for BERT
-     * instances divided by the duplication factor. Set only for length 0 */
+    /* records in an epoch, after which each document has occurred once: all, for BERT instances
+     * divided by the duplication factor. Set only if dataset_open had length 0 */
     double epoch;
 };
 const struct dataset_facts *dataset_facts(const struct dataset *d);

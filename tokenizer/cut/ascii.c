@@ -99,8 +99,8 @@ AVX512 static uint64_t find_avx512(const unsigned char *text, unsigned char byte
     return _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(text), _mm512_set1_epi8((char)byte));
 }
 
-/* Does what ascii_places does, with AVX-512. Writes eight positions at a time to to[], and always
- * at least 24, because there are seldom more. Returns the number of set bits. */
+/* As ascii_places, with AVX-512. Writes eight positions at a time to to[], and always at least 24,
+ * because there are seldom more. Returns the number of set bits. */
 AVX512 static size_t places_avx512(size_t *to, uint64_t bits, size_t base)
 {
     enum { STEP = 8, USUAL = 24 };

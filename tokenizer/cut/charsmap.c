@@ -163,9 +163,9 @@ static size_t unchanged(const struct charsmap *m, const char *text, size_t n)
 #if defined(__x86_64__)
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512vbmi")))
 
-/* Does what put_ascii does, 64 bytes at a time: writes to to[0..n) what the first bytes of
- * text[0..n) become. Stops before the last 64 bytes, or at the first character that put_ascii does
- * not write. Returns the number of bytes written. */
+/* As put_ascii, 64 bytes at a time: writes to to[0..n) what the first bytes of text[0..n) become.
+ * Stops before the last 64 bytes, or at the first character that put_ascii does not write. Returns
+ * the number of bytes written. */
 AVX512 static size_t put_blocks(const struct charsmap *m, unsigned char *to,
                                 const unsigned char *text, size_t n)
 {

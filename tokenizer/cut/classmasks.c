@@ -51,8 +51,8 @@ AVX512 static inline __m512i classes_of(const uint8_t *classes, const __m512i *b
     return _mm512_srlv_epi32(words, shift);
 }
 
-/* Does what classmasks_add does, with AVX-512. First gathers the characters' first bytes in one
- * vector, their second bytes in another, and so on. */
+/* As classmasks_add, with AVX-512. First gathers the characters' first bytes in one vector, their
+ * second bytes in another, and so on. */
 AVX512 static void add_avx512(struct class_masks *m, const uint8_t *classes,
                               const unsigned char *block, uint64_t leads)
 {

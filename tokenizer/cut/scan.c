@@ -189,8 +189,8 @@ AVX2 static void go_back_avx2(const struct automaton *a, const uint8_t *classes,
     }
 }
 
-/* Does what go_forth_plain does. A shuffle uses only the low four bits of an index, so the other
- * bits of a state need not be cleared. */
+/* As go_forth_plain. A shuffle uses only the low four bits of an index, so the other bits of a
+ * state need not be cleared. */
 AVX2 static void go_forth_avx2(const struct automaton *a, const uint8_t *symbols, size_t n,
                                uint8_t *states)
 {

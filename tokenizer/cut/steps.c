@@ -127,9 +127,9 @@ static inline char *put_part(char *to, const char *text, size_t n, size_t readab
 #if defined(__x86_64__)
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512vbmi,avx512vbmi2,popcnt")))
 
-/* Does what replace_byte does, for the first bytes of text[0..n); `len` is 1 to 4. Each byte gets
- * `len` places in a vector: a byte that is replaced fills all of them, any other only the first.
- * Then the places that are used move together. Returns the number of bytes done. */
+/* As replace_byte, for the first bytes of text[0..n); `len` is 1 to 4. Each byte gets `len` places
+ * in a vector: a byte that is replaced fills all of them, any other only the first. Then the places
+ * that are used move together. Returns the number of bytes done. */
 AVX512 static size_t replace_blocks(struct buf *out, const char *text, size_t n, char byte,
                                     const char *content, size_t len)
 {

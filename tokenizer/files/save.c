@@ -192,8 +192,9 @@ static int is_old(const struct file_form *form, const char *dir, const char *pat
     return result;
 }
 
-/* Opens outs[*count] and writes the form's file to it, or has it remove an older file; then adds 1
- * to *count. Does nothing if there is neither. Returns 0, or -1 with an error. */
+/* If the vocabulary has this form, opens outs[*count] and writes the file. If not, but an older
+ * vocabulary left such a file, sets outs[*count] to remove it. In both cases adds 1 to *count.
+ * Returns 0, or -1 with an error. */
 static int put_form(const struct file_form *form, const struct vocabulary *v, const char *dir,
                     struct output *outs, size_t *count)
 {

@@ -1,17 +1,17 @@
 /*
  * spellings.h - the texts of all tokens, in a table for decoding.
  *
- * An entry has 16 bytes. A text of up to 15 bytes stands in its entry, so that decoding a token
- * reads one place in memory and copies with one fixed-size copy.
+ * An entry has 16 bytes. A text of up to 15 bytes is in its entry, so that decoding a token reads
+ * one place in memory and copies with one fixed-size copy.
  */
 #pragma once
 
 #include "common/base/base.h"
 
 enum {
-    SPELLING_SHORT = 15, /* bytes of a text that stands in its entry */
+    SPELLING_SHORT = 15, /* most bytes of a text in its entry */
     /* other values of `len` */
-    SPELLING_LONG, /* the text stands in `longer`; the entry has its offset and length */
+    SPELLING_LONG, /* the text is in `longer`, and its offset and length are in the entry */
     SPELLING_BYTE, /* the token stands for the byte text[0], which is joined with its neighbours */
     SPELLING_HOLE, /* there is no such token */
 };

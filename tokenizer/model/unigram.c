@@ -25,8 +25,8 @@ struct unigram {
     int64_t fallback[256];            /* ids of <0x00> ... <0xFF>, -1 for none */
 };
 
-/* The best segmentation that ends at a place: its score; `lead`, by which all others are lower at
- * least; the id and the beginning of its last token. */
+/* The best segmentation that ends at a place: its score; `lead`: the scores of all others are lower
+ * by at least this; the id and the beginning of its last token. */
 struct unigram_best {
     double score, lead;
     uint32_t id, begin; /* begin NONE: no segmentation yet */

@@ -44,6 +44,6 @@ int unigram_encode(const struct unigram *u, struct unigram_scratch *s, const cha
 int unigram_settle(const struct unigram *u, struct unigram_scratch *s, struct ids *out,
                    size_t from);
 
-/* Does the same as unigram_encode for the next piece of a text. The ids are complete. */
+/* As unigram_encode, for the next piece of a text, but the ids are final: never a packed piece. */
 int unigram_encode_next(const struct unigram *u, struct unigram_scratch *s, const char *piece,
                         size_t n, struct ids *out);

@@ -196,5 +196,5 @@ int vocabulary_derive_merges(struct vocabulary *v);
 /* Sets byte_ids[b] to the id of the model's token that is byte b, or to -1 if there is none. */
 void vocabulary_byte_ids(const struct vocabulary *v, int64_t byte_ids[256]);
 
-/* Does the same for tokens with names such as <0x0A>. Without byte_fallback, sets all to -1. */
+/* As vocabulary_byte_ids, for tokens named like <0x0A>. Without byte_fallback, sets all to -1. */
 void vocabulary_fallback_ids(const struct vocabulary *v, int64_t byte_ids[256]);

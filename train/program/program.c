@@ -92,7 +92,7 @@ struct piece {
     int64_t rows;  /* rows of x per micro-batch: one per layer and one more, or two that are used
                     * alternately */
     int64_t slots; /* micro-batches whose x and caches are kept at a time */
-    int64_t x, caches; /* numbers of the first x and of the first cache of the piece */
+    int64_t x, caches; /* numbers of the piece's first array of x and of its first cache */
 };
 
 struct compiler {
@@ -525,8 +525,8 @@ static void pass_forward(struct compiler *c, int64_t i)
         add_run(c, PHASE_SEND_X, PHASE_SEND_X, c->piece->above);
 }
 
-/* Adds the phase that begins to receive the head's gradients of the leaf that starts with
- * micro-batch m, if the table is tied. */
+/* If the table is tied, adds the phase that begins to receive the gradients that the head computes
+ * for it in the leaf from micro-batch m on. Adds nothing after the last leaf. */
 static void expect_tied(struct compiler *c, int64_t m)
 {
     if (!c->config.tied || m == c->config.A)

@@ -18,8 +18,8 @@ enum {
 
 /* ---- the tree -------------------------------------------------------------------------------- */
 
-/* Returns the number of merges after item k (reduce.h). After them, the stack has one sum for each
- * 1 bit of k + 1, the sums of more items below. After the last item it has one sum. */
+/* Returns the number of merges after item k (reduce.h). They leave one sum on the stack for each 1
+ * bit of k + 1, sums of more items below those of fewer; after the last item, only one sum. */
 int reduce_merges(int64_t k, int last)
 {
     if (last)
@@ -53,8 +53,7 @@ static void add_tile(enum reduce_op op, float *to, const float *const *in, int c
     memcpy(to, stack[0], (size_t)n * sizeof *to);
 }
 
-/* Does what add_tile does, for any n. `to` may be one of the arrays in[]. at[count] is working
- * memory. */
+/* As add_tile, for any n. `to` may be one of the arrays in[]. at[count] is working memory. */
 static void add_piece(enum reduce_op op, float *to, const float *const *in, const float **at,
                       int count, int64_t n)
 {

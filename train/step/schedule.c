@@ -29,8 +29,9 @@ static const struct {
     [SCHEDULE_WSD] = { "wsd", 1, { 0.2 }, { 0 }, { 1e15 } },
 };
 
-/* Reads the numbers of `text` after the name. Returns 0, or -1 if there are too many, or if one is
- * out of bounds. */
+/* Reads the numbers of a schedule from `text`, what follows its name, such as ":0.05:500". A
+ * missing number gets its default. Returns 0, or -1, without an error set, if one is malformed or
+ * out of bounds, or if there are too many. */
 static int take_numbers(struct schedule *s, const char *text)
 {
     for (int i = 0; i < words[s->kind].numbers; i++) {

@@ -221,7 +221,8 @@ void store_close(struct store *s)
 
 /* ---- use ------------------------------------------------------------------------------------- */
 
-/* Returns where the array of use u is; nowhere for USE_SUM, which shared_sum fetches itself. */
+/* Returns where the array of use u is. For USE_SUM the spot is empty: shared_sum fetches that
+ * array. */
 static const struct spot *spot_of(const struct store *s, const struct use *u)
 {
     static const struct spot nowhere;

@@ -33,8 +33,7 @@ static int is_alone(const char *s, const char *end)
     return !c.len || c.kind == LETTER_SPACE;
 }
 
-/* Returns 1 if the first two bytes at s are equal, as in the typewriter quotes ,, and '', else
- * 0. */
+/* Returns 1 if the first two bytes at s are equal, as in typewriter quotes ,, and '', else 0. */
 static int is_twice(const char *s, const char *end)
 {
     return end - s >= 2 && s[0] == s[1];
@@ -116,8 +115,8 @@ static size_t emoticon_bytes(const char *s, const char *end)
 
 /* ---- the mark ------------------------------------------------------------------------------- */
 
-/* Returns 2 for " ." in a spaced ellipsis " . . ."; 0 if a word follows the period directly, or for
- * anything else. */
+/* Returns 2, the length of " .", if s begins with it and no word follows directly, as in the
+ * ellipsis " . . ."; else 0. */
 static size_t spaced_dot(const char *s, const char *end)
 {
     if (end - s < 2 || s[0] != ' ' || s[1] != '.')

@@ -8,8 +8,8 @@
 
 enum { WORD_MAX_BYTES = 63 }; /* longer words are ignored, which keeps the time linear */
 
-/* A word and its replacement; to.s NULL: the word is not replaced, nor by replacements_find's
- * second table. */
+/* A word and its replacement; to.s NULL: the word is not replaced, even if the second table of
+ * replacements_find has it. */
 struct word {
     struct span from, to;
 };

@@ -343,8 +343,8 @@ static int is_hidden(const struct html *h, enum element_kind is, const struct at
            (!(page && page->hatnotes) && has_word(a->class, "hatnote"));
 }
 
-/* Handles classes and types that decide what happens to an element of any name. Returns 1 if the
- * element has one, else 0. */
+/* Handles an element whose class or `typeof` decides what happens to it, whatever its name. Returns
+ * 1 if it is one, else 0. */
 static int on_class(struct html *h, enum element_kind is, const struct attributes *a)
 {
     const struct wikitext_options *how = h->options.common;

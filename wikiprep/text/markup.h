@@ -5,8 +5,9 @@
  * Removes comments, templates, extension tags, HTML tags, links, character references and behaviour
  * switches, or replaces them by their text. It is one walk with a stack of open elements
  * (MediaWiki's preprocessor builds its tree in the same way:
- * www.mediawiki.org/wiki/Preprocessor_ABNF). The output contains only lines, quotes, headings,
- * lists and tables as wikitext, and the marker bytes of values/marks.h. wikitext.c reads it.
+ * www.mediawiki.org/wiki/Preprocessor_ABNF). The output contains only lines, marks of italics and
+ * bold, headings, lists and tables as wikitext, and the marker bytes of values/marks.h. wikitext.c
+ * reads it.
  */
 #pragma once
 

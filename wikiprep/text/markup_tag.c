@@ -160,7 +160,8 @@ static const char *find_reference(const struct markup *m, const char *s, const c
 }
 
 /* Returns the end of a reference's content at s, and sets *after to the position after its closing
- * tag. One not closed before the next reference or a heading ends with its line. */
+ * tag. A reference that is not closed before the next one or before a heading ends with its
+ * line. */
 static const char *reference_end(struct markup *m, const char *s, const char **after)
 {
     const char *next = find_reference(m, s, m->end);

@@ -144,8 +144,7 @@ static void drop_commas(struct writer *w)
         buf_truncate(w->out, w->out->len - (size_t)n);
 }
 
-/* Returns 1 for white space and for a marker byte that stands for no character (markup_plain), else
- * 0. */
+/* Returns 1 for white space and marker bytes that stand for no character (markup_plain), else 0. */
 static int ends_word(char c)
 {
     return (unsigned char)c <= ' ' && !markup_plain[(unsigned char)c % 32];

@@ -14,12 +14,12 @@ char paragraph_sign(char c);
 /* Appends the character c; if it has a meaning to the second pass, the byte that stands for it. */
 void paragraph_put(struct buf *out, unsigned c);
 
-/* Appends the line of the source [s, end) without its quote marks, '' and '''. */
+/* Appends the line of wikitext [s, end) without its marks of italics and bold, '' and '''. */
 void paragraph_unquote(struct buf *out, const char *s, const char *end);
 
-/* Appends the lines of the paragraph [s, end), which has no quote marks, each with LF. Collapses
- * spaces, repairs holes (MARKUP_HOLE), replaces stand-ins by their characters. Leaves out empty
- * lines and, without PARAGRAPH_ALL, lines without a letter, a digit or code. With
+/* Appends the lines of the paragraph [s, end), which has no marks of italics and bold, each with
+ * LF. Collapses spaces, repairs holes (MARKUP_HOLE), replaces stand-ins by their characters. Leaves
+ * out empty lines and, without PARAGRAPH_ALL, lines without a letter, a digit or code. With
  * PARAGRAPH_MARKDOWN the marks for Markdown (marks.h) stay, MARKUP_BLOCK and the marks of
  * quotations as lines; else they are removed. */
 enum { PARAGRAPH_ALL = 1, PARAGRAPH_MARKDOWN = 2 };

@@ -47,5 +47,5 @@ size_t table_indent(const char *s, const char *end);
  * the first cell there may be an empty one. A caption is a line that begins with MARKUP_CAPTION. */
 void table_flatten(struct buf *out, const char *s, size_t n);
 
-/* Returns 1 if the marked text s[0..n) has more than spaces, quotes and marker bytes, else 0. */
+/* Returns 1 if marked text s[0..n) has more than spaces, apostrophes and marker bytes, else 0. */
 int table_has_text(const char *s, size_t n);

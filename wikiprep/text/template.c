@@ -11,7 +11,7 @@
 #include "wikiprep/text/show.h"
 #include "wikiprep/values/marks.h"
 
-/* Folds a template's name as names_fold does, without "Template:". */
+/* Writes a template's name without "Template:" to `out` as names_fold does. Returns its length. */
 static size_t fold(char out[NAMES_MAX_BYTES], struct span name, unsigned (*change)(unsigned))
 {
     name = span_trim(name);

@@ -410,7 +410,8 @@ static void add_table(struct wikitext *w)
     buf_addf(json, ", \"rows\": [%s]}", w->grid.data);
 }
 
-/* Writes the rows of a closed table, one per line, if tables are wanted. */
+/* Adds a closed table to the page's parts and writes it, one row per line or as Markdown, as far as
+ * each is wanted. */
 static void on_table(struct wikitext *w, const struct table_extent *table)
 {
     end_paragraph(w);

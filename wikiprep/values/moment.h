@@ -15,8 +15,7 @@ struct moment {
     int month, day, hour, minute, second; /* month and day count from 1 */
 };
 
-/* Reads the date s into *m. Missing parts are taken from `now`. Returns 1, or 0 if s is not a
- * date. */
+/* Reads the date s into *m, missing parts from `now`. Returns 1, or 0 if s is not a date. */
 int moment_read(struct span s, const struct moment *now, struct moment *m);
 
 /* Calendar arithmetic. moment_days returns the days from 1970-01-01 to the first day of a month;
