@@ -42,8 +42,8 @@ double wiki_token_ratio(const struct wiki_text *text)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-/* Replaces the text by the rows of Hugging Face's data set (blank lines are empty), joined by two
- * line ends. */
+/* Joins the lines, with their line ends, by two more, as the guide joins the rows of Hugging Face's
+ * data set, in which blank lines are empty. */
 static void join_lines(struct buf *text)
 {
     struct buf joined = BUF_INIT;

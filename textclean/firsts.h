@@ -56,6 +56,6 @@ void clusters_release(struct clusters *c);
 
 void clusters_join(struct clusters *c, size_t a, size_t b);
 
-/* Returns the smallest number of the set. It does not change the struct, so that several threads
+/* Returns the smallest number in the document's set. Does not change the struct, so several threads
  * may call it. */
 size_t clusters_first(const struct clusters *c, size_t document);

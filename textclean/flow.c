@@ -197,7 +197,7 @@ static int end_output(struct run *r, int i)
     return r->outs[i].path && !result ? output_write(&r->outs[i], end.data, end.len) : result;
 }
 
-/* In a folder: returns 1 if the open output is that of the input file, else 0. */
+/* For an output folder: returns 1 if the open output is that of the input file, else 0. */
 static int is_at(const struct run *r, const char *file)
 {
     return r->next && r->source.paths.names[r->next - 1] == file;
@@ -209,7 +209,8 @@ static int complete(struct run *r)
     return r->outs[0].path ? output_end(&r->outs[0], end_output(r, 0)) : 0;
 }
 
-/* In a folder: opens outputs up to that of the input file `file`; NULL: all, and ends the last. */
+/* For an output folder: opens the next outputs up to that of the input file `file`, and ends those
+ * before it; NULL: opens and ends all. */
 static int go_to(struct run *r, const char *file)
 {
     while (r->next < r->names.count && !is_at(r, file)) {
@@ -350,7 +351,7 @@ static int check(const struct flow *f, int argc, char **argv)
     return 0;
 }
 
-/* Finds whether -o names a folder, and how the outputs in it are called. */
+/* Finds whether -o names a folder, which must be empty, and how the outputs in it are called. */
 static int look_for_folder(struct run *r, int argc, char **argv)
 {
     const char *path = r->f->options->output_path;

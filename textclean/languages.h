@@ -71,8 +71,7 @@ static inline const char *languages_name(const struct languages *m, size_t i)
     return m->names + i * LANGUAGES_NAME;
 }
 
-/* Returns the language of text[0..n), and sets *score to a number of 0 to 1; -1: the text has no
- * letters. */
+/* Returns the language of text[0..n) and sets *score, 0 to 1. Returns -1 if it has no letters. */
 int languages_judge(const struct languages *m, struct languages_runs *t, const char *text, size_t n,
                     double *score);
 

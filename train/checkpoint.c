@@ -101,7 +101,8 @@ static int best_of(const char *folder, const struct file_names *names, size_t *b
     return 0;
 }
 
-/* Returns 1 if the state lists the file `name` of a checkpoint, else 0. */
+/* Returns 1 if a checkpoint may have the file `name`: its state lists it, or it is the state itself
+ * or the folder `training`. Else returns 0. */
 static int is_saved(const struct kv *state, const char *name)
 {
     uint32_t crc;

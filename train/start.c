@@ -182,7 +182,7 @@ static void say_otherwise(const struct start *s)
                  at->step, rate, at->next_rate);
 }
 
-/* Checks that updates are left, and that a run of this length can have this checkpoint. */
+/* Checks that a run of this length can have this checkpoint. Logs it if no updates are left. */
 static int check_steps(const struct start *s)
 {
     if (s->at->step > s->plan->steps)

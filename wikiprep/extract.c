@@ -83,7 +83,8 @@ static struct span scanned_text(const struct buf *text)
     return span_between(s, last && last + sizeof close - 1 == end ? footer : end);
 }
 
-/* Returns the page's wikitext, with its templates expanded if there is an expander. */
+/* Returns the page's wikitext; of a scanned page, without header and footer. An expander expands
+ * its templates; then hidden elements are removed (visible.h). */
 static const struct buf *expand(struct extract *x, const struct dump_page *p)
 {
     struct span source = { p->text.data, p->text.len };

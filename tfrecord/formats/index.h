@@ -50,8 +50,7 @@ void index_line(struct buf *out, uint64_t offset, uint64_t bytes);
  * that names the first record that is incomplete or damaged. */
 int index_scan(struct record_index *index, const struct file_map *map, const char *path, int data);
 
-/* Writes the index file `to` of a TFRecord file of `bytes` bytes. Returns 0, or -1 with an
- * error. */
+/* Writes `to`, the index of a TFRecord file of `bytes` bytes. Returns 0, or -1 with an error. */
 int index_write(const struct record_index *index, uint64_t bytes, const char *to);
 
 /* Reads an index file. Returns 0, or -1 with an error if the file is missing, or if its records do

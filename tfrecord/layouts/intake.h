@@ -3,9 +3,10 @@
  * their ends, so that a layout can add exactly one, and skips documents without tokens unless
  * `keeps_empty` is set.
  *
- * Spans (stream.h) say which tokens are labels. Only in a stream with spans, `masked` is 1, an
- * end-of-text at a document's beginning is removed, and ids that are no labels have the bit
- * IDS_UNCOUNTED, which the layout must handle. So has `end`, unless the document's own is a label.
+ * Spans (stream.h) say which tokens are labels. In a stream with spans `masked` is 1: ids that are
+ * no labels have the bit IDS_UNCOUNTED, which the layout must handle, and an end-of-text at a
+ * document's beginning is removed. `end` has the bit unless the document ended with an end-of-text
+ * that is a label.
  */
 #pragma once
 

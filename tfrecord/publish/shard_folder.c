@@ -216,7 +216,7 @@ int shard_folder_publish(struct stage *stage, int two)
     return err_restore(&why);
 }
 
-/* Writes the folder in one of the layouts: that of `b`, or gpt as `w` says if `b` is NULL. Then
+/* Writes the folder in one of the layouts: that of `b`, or gpt as `w` says if `b` is NULL. For gpt
  * sets *all to the sums of its parts. Returns 0, or -1 with an error. */
 static int write_folder(const struct shard_folder *f, struct intake *s, const struct windows *w,
                         struct windows_part *all, struct bert_shards *b)

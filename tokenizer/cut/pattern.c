@@ -184,9 +184,9 @@ static int read_interval(struct reader *r, struct node *n)
     return skip(r, "}") && (n->max == UNLIMITED || (n->max >= n->min && n->max)) ? 0 : -1;
 }
 
-/* Reads the repetition operators after `node`. Intervals followed by + or ? are not supported: in
- * Ruby {n}+ repeats the interval, and {n}? makes it optional. Returns the number of the node that
- * holds the result, or -1, without an error set, on failure. */
+/* Reads the repetition operators after `node`. Intervals followed by an operator are not supported:
+ * in Ruby {n}+ repeats the interval, and {n}? makes it optional. Returns the number of the node
+ * that holds the result, or -1, without an error set, on failure. */
 static int read_repeats(struct reader *r, int node)
 {
     while (node >= 0 && r->p < r->end && strchr("*+?{", *r->p)) {

@@ -172,7 +172,7 @@ static int is_special(const struct item *t)
     return t->type == SENTENCEPIECE_CONTROL || t->type == SENTENCEPIECE_UNKNOWN;
 }
 
-/* Adds an added token: one that is searched for in the text before anything else. */
+/* Adds an added token: one that is searched for before a text is split into pieces. */
 static int put_added(struct vocabulary *v, const struct item *t)
 {
     if (!t->n || vocabulary_find(v, t->s, t->n) >= 0)

@@ -1,5 +1,5 @@
 /*
- * added.h - finds added tokens, which are cut out of a text before any other step.
+ * added.h - finds added tokens, which are cut out of a text before the rest is split into pieces.
  *
  * The leftmost match is taken; among matches that begin at the same place, the longest. A match
  * can be rejected: a special token when special tokens are not wanted, or a "single_word" token

@@ -4,7 +4,7 @@
  *
  *     tokens   id -> bytes; an id may have no token (a hole)
  *     merges   pairs of ids and the id each pair becomes, in order of rank
- *     added    tokens that are cut out of the text before any other step
+ *     added    tokens that are cut out of the text before the rest is split
  *     splitter how the text is cut into pieces
  *
  * A tokenizer.json may describe normalization, cuts and decoding in other ways. Then `normalizer`

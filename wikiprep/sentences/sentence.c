@@ -274,7 +274,7 @@ static int question_ends(const struct sentence_mark *p, const char *s, int dashe
     return !(name || title) || is_opener(p->model, s, p->end);
 }
 
-/* Returns 1 if an ellipsis ends a sentence before the word or number at s, else 0. It does right
+/* Returns 1 if an ellipsis ends a sentence before the word or number at s, else 0. It does directly
  * after a word of several letters. In titles ("I Am... Anna"), after a space, and in ". . .", only
  * before an opener (sentence.h). */
 static int ellipsis_ends(const struct sentence_mark *p, const char *s, enum letter_kind next)

@@ -11,8 +11,7 @@
 
 #define SECTION_LEAD "lead" /* name of the text before the first heading */
 
-/* Makes a list from comma-separated names, for a wiki in the language `lang`. The caller frees
- * it. */
+/* Makes a list of comma-separated names, for a wiki in language `lang`. The caller frees it. */
 char *section_list_new(const char *names, const char *lang);
 
 /* Returns 1 if the heading is in the list, ignoring case, else 0. Thread-safe. */

@@ -76,8 +76,7 @@ static const char *on_pipe(struct markup *m, const char *s)
 
 /* ---- lines ------------------------------------------------------------------------------- */
 
-/* Removes the output from `from` to the end of its line: the start of a file link that was not
- * closed. */
+/* Removes the output from `from` to the end of its line: the start of an unclosed file link. */
 static void cut_line(struct buf *out, size_t from)
 {
     const char *lf = span_until(out->data + from, out->data + out->len, '\n');

@@ -188,7 +188,7 @@ static int repair(struct writer *w, const char *s, const char *end)
     return 0;
 }
 
-/* Returns 1 if the text contains a letter or digit, else 0. */
+/* Returns 1 if the text has an ASCII letter or digit, or a character that is not ASCII, else 0. */
 static int says_something(const char *s, size_t n)
 {
     for (size_t i = 0; i < n; i++) {

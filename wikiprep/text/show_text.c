@@ -42,7 +42,7 @@ int show_last(const struct call *c, struct buf *out)
     return count && show_span(call_at(c, count < c->n ? count : count > 3 ? 3 : count), out);
 }
 
-/* Shows the n-th argument on a separate line, if it is given. */
+/* If argument c->n is given, shows its label (lt, label or text) or itself, on a separate line. */
 int show_line(const struct call *c, struct buf *out)
 {
     if (!call_at(c, c->n).n)
