@@ -203,7 +203,7 @@ static int is_at(const struct run *r, const char *file)
     return r->next && r->source.paths.names[r->next - 1] == file;
 }
 
-/* In a folder: completes the open output, if there is one. */
+/* For an output folder: completes the open output, if there is one. */
 static int complete(struct run *r)
 {
     return r->outs[0].path ? output_end(&r->outs[0], end_output(r, 0)) : 0;

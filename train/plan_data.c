@@ -118,7 +118,7 @@ static int settle_length(struct plan *p)
     }
     if (s->loose_masks && p->data)
         s->mask_tokens = p->data->mask_tokens;
-    s->loose_length = s->loose_masks = 0; /* the validation data must have the same */
+    s->loose_length = s->loose_masks = 0; /* from here on fixed, also for the validation data */
     if (!s->sequence_length)
         s->sequence_length = s->model.positions ? s->model.positions : p->task->length;
     if (!s->model.positions)

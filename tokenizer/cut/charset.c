@@ -137,8 +137,8 @@ static size_t property(struct classes_set *s, const char *p, size_t n, charset_p
 }
 
 /* Reads \s, \d, \w, \h, their complements, or a property at p[0..n) into *s. `in_brackets`: whether
- * it stands in a bracketed class, where \w has fewer characters. Returns the number of bytes read,
- * 0 if it is none of these. */
+ * it is in a bracketed class, where \w has fewer characters. Returns the number of bytes read, 0 if
+ * it is none of these. */
 static size_t named(struct classes_set *s, const char *p, size_t n, int in_brackets,
                     charset_property_fn *theirs)
 {

@@ -255,7 +255,7 @@ AVX512 static int classify_avx512(const struct automaton *a, const unsigned char
     return classify_plain(a, text + i, n - i, classes + i) | (any != 0);
 }
 
-/* Does what mark_cuts does. */
+/* As mark_cuts, with AVX-512. */
 AVX512 static void mark_cuts_avx512(const uint64_t *marks, size_t n, uint8_t *classes)
 {
     const __m512i cut = _mm512_set1_epi8(AUTOMATON_CUT);

@@ -21,7 +21,7 @@ enum {
     ELSEWHERE = 255, /* value of the count if the ids are in the ring */
     FEW_IDS = 16, /* ids are copied in blocks of this size; the last block may go beyond the end */
     AHEAD = 256,  /* pieces whose buckets are fetched together */
-    GROUP = 1024, /* pieces of which those that are missing are encoded together */
+    GROUP = 1024, /* most pieces in a group (struct group) */
     FRESH_KEPT = 1 << 20,
 };
 
@@ -157,7 +157,7 @@ static void set_ids(struct wordcache *c, struct word *w, const char *piece, size
     w->place = ring_take(c, count + (n < KEY_BYTES ? 0 : (n + 3) / 4));
     uint32_t *record = c->ring + w->place % RING_UNITS;
     copy_blocks(record, ids, count);
-    if (n >= KEY_BYTES) /* a short piece stands in its key */
+    if (n >= KEY_BYTES) /* the key of a short piece has all its bytes */
         memcpy(record + count, piece, n);
 }
 

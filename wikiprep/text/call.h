@@ -15,7 +15,7 @@ struct wikitext_call {
     struct span name;
     const struct span *arguments; /* "key=second": the template decides whether "key" is a name */
     size_t count;
-    int in_sentence; /* 1: it stands in a line like a word: after a space, not alone */
+    int in_sentence; /* 1: it follows a space in its line, as a word does */
 };
 
 /* A function that appends the text of a call to `out` and returns 1, or returns 0 if the call has

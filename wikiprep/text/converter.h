@@ -25,8 +25,8 @@ void converter_begin(struct converter *c, const struct variants *v);
 /* Returns 1 if "-{" is markup, else 0. */
 int converter_reads(const struct converter *c);
 
-/* Appends the text that the markup -{inner}- shows, with the marks described above. nested 1: it
- * stands in another markup, so its text is converted at once, without the words of the page. */
+/* Appends the text that the markup -{inner}- shows, with the marks described above. nested 1: it is
+ * in another markup, so its text is converted at once, without the words of the page. */
 void converter_rule(struct converter *c, struct span inner, int nested, struct buf *out);
 
 /* If text that is dropped has MARKUP_RULE marks, appends one that makes all words so far apply. */

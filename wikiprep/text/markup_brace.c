@@ -47,8 +47,8 @@ static void note_call(struct markup *m, size_t from, const struct wikitext_call 
         structure_call(&m->options->parts->json[PART_INFOBOXES], call);
 }
 
-/* Returns 1 if the call in the output from `from` on stands in a line as a word does, after a space
- * or an opening bracket, else 0. Templates for notes directly follow a word; boxes, and links to
+/* Returns 1 if the call whose output begins at `from` follows a space or an opening bracket in its
+ * line, as a word does, else 0. Templates for notes directly follow a word; boxes, and links to
  * other projects, begin a line or an item of a list. */
 static int is_in_sentence(const struct markup *m, size_t from)
 {
