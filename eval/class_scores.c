@@ -55,7 +55,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Returns the ranks of x[0..n), from 1 on. The caller frees them. */
+/* Returns the ranks of x[0..n), from 1 on; equal values get their mean. The caller frees them. */
 static double *ranks_of(const double *x, size_t n)
 {
     SCOPED_MEM const double **order = mem_alloc(n * sizeof *order);

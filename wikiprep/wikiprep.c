@@ -241,7 +241,7 @@ static int is_wanted(struct run *r, const struct dump_page *p)
     return !p->redirect || r->given->redirects ? 1 : leave_out(&r->redirects);
 }
 
-/* Warns if the site's language lacks data, unless `before` (or NULL) has the same language. */
+/* Warns if the site's language lacks data, unless `before` (NULL: none) has the same language. */
 static void doubt_language(const struct site *site, const struct site *before)
 {
     SCOPED(buf) doubt = BUF_INIT;

@@ -66,8 +66,8 @@ static int is_capitals(struct span s)
     return s.n > 0;
 }
 
-/* Appends the text of the row for the country's code s, "USA = United States", or s itself if there
- * is no such row. Returns 1 if something was appended, else 0. */
+/* Appends the text of the row for the country's code s, "USA = United States", else the name of
+ * language_country, else s itself. Returns 1 if something was appended, else 0. */
 static int put_country(struct run *r, struct span s)
 {
     char code[8] = "";

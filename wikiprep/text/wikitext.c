@@ -235,7 +235,7 @@ static int is_left_out(const struct wikitext *w)
     return w->unwanted_level || (w->wanted && !w->wanted_level);
 }
 
-/* Begins a section with the heading s[0..n) of level `level` (the number of '='). */
+/* Notes if the section with heading s[0..n), of level `level` (number of '='), is wanted. */
 static void begin_section(struct wikitext *w, int level, const char *s, size_t n)
 {
     if (level <= w->unwanted_level || !w->unwanted_level)
