@@ -6,7 +6,7 @@
 
 /* ---- plain ---------------------------------------------------------------------------------- */
 
-static inline void plain(struct ascii_masks *m, unsigned char *lower, const unsigned char *text)
+static void classify_plain(struct ascii_masks *m, unsigned char *lower, const unsigned char *text)
 {
     struct ascii_masks all = { 0 };
     for (int i = 0; i < ASCII_BLOCK; i++) {
@@ -26,16 +26,6 @@ static inline void plain(struct ascii_masks *m, unsigned char *lower, const unsi
             lower[i] = letter ? folded : c;
     }
     *m = all;
-}
-
-static void classify_plain(struct ascii_masks *m, const unsigned char *text)
-{
-    plain(m, NULL, text);
-}
-
-static void lower_plain(struct ascii_masks *m, unsigned char *lower, const unsigned char *text)
-{
-    plain(m, lower, text);
 }
 
 static size_t places_plain(size_t *to, uint64_t bits, size_t base)
@@ -66,8 +56,10 @@ AVX512 static inline uint64_t within512(__m512i c, char first, char count)
                                   _mm512_set1_epi8(count));
 }
 
-AVX512 static inline void masks512(struct ascii_masks *m, __m512i c)
+AVX512 static void classify_avx512(struct ascii_masks *m, unsigned char *lower,
+                                   const unsigned char *text)
 {
+    const __m512i c = _mm512_loadu_si512(text);
     m->letters = within512(_mm512_or_si512(c, _mm512_set1_epi8(0x20)), 'a', 26);
     m->digits = within512(c, '0', 10);
     m->blanks = _mm512_cmpeq_epi8_mask(c, _mm512_set1_epi8(' '));
@@ -78,20 +70,9 @@ AVX512 static inline void masks512(struct ascii_masks *m, __m512i c)
     m->controls = (within512(c, 0, 32) & ~within512(c, 9, 2)) |
                   _mm512_cmpeq_epi8_mask(c, _mm512_set1_epi8(0x7F));
     m->controls &= ~_mm512_cmpeq_epi8_mask(c, _mm512_set1_epi8('\r'));
-}
-
-AVX512 static void classify_avx512(struct ascii_masks *m, const unsigned char *text)
-{
-    masks512(m, _mm512_loadu_si512(text));
-}
-
-AVX512 static void lower_avx512(struct ascii_masks *m, unsigned char *lower,
-                                const unsigned char *text)
-{
-    __m512i c = _mm512_loadu_si512(text);
-    masks512(m, c);
-    uint64_t capitals = within512(c, 'A', 26);
-    _mm512_storeu_si512(lower, _mm512_mask_add_epi8(c, capitals, c, _mm512_set1_epi8(0x20)));
+    if (lower)
+        _mm512_storeu_si512(
+            lower, _mm512_mask_add_epi8(c, within512(c, 'A', 26), c, _mm512_set1_epi8(0x20)));
 }
 
 AVX512 static uint64_t find_avx512(const unsigned char *text, unsigned char byte)
@@ -154,21 +135,16 @@ AVX2 static inline void add256(struct ascii_masks *m, __m256i c, int shift)
     m->tails |= bits256(_mm256_cmpgt_epi8(_mm256_set1_epi8((char)0xC0), c)) << shift;
 }
 
-AVX2 static void classify_avx2(struct ascii_masks *m, const unsigned char *text)
-{
-    *m = (struct ascii_masks){ 0 };
-    for (int i = 0; i < ASCII_BLOCK; i += 32)
-        add256(m, _mm256_loadu_si256((const __m256i *)(text + i)), i);
-}
-
-AVX2 static void lower_avx2(struct ascii_masks *m, unsigned char *lower, const unsigned char *text)
+AVX2 static void classify_avx2(struct ascii_masks *m, unsigned char *lower,
+                               const unsigned char *text)
 {
     *m = (struct ascii_masks){ 0 };
     for (int i = 0; i < ASCII_BLOCK; i += 32) {
-        __m256i c = _mm256_loadu_si256((const __m256i *)(text + i));
-        __m256i add = _mm256_and_si256(within256(c, 'A', 26), _mm256_set1_epi8(0x20));
+        const __m256i c = _mm256_loadu_si256((const __m256i *)(text + i));
+        const __m256i add = _mm256_and_si256(within256(c, 'A', 26), _mm256_set1_epi8(0x20));
         add256(m, c, i);
-        _mm256_storeu_si256((__m256i *)(lower + i), _mm256_add_epi8(c, add));
+        if (lower)
+            _mm256_storeu_si256((__m256i *)(lower + i), _mm256_add_epi8(c, add));
     }
 }
 
@@ -184,9 +160,9 @@ AVX2 static uint64_t find_avx2(const unsigned char *text, unsigned char byte)
 /* ---- table of implementations ---------------------------------------------------------------- */
 
 const struct ascii_functions ascii_functions[SIMD_LEVELS] = {
-    [SIMD_PLAIN] = { classify_plain, lower_plain, places_plain, find_plain },
+    [SIMD_PLAIN] = { classify_plain, places_plain, find_plain },
 #if defined(__x86_64__)
-    [SIMD_AVX2] = { classify_avx2, lower_avx2, places_plain, find_avx2 },
-    [SIMD_AVX512] = { classify_avx512, lower_avx512, places_avx512, find_avx512 },
+    [SIMD_AVX2] = { classify_avx2, places_plain, find_avx2 },
+    [SIMD_AVX512] = { classify_avx512, places_avx512, find_avx512 },
 #endif
 };

@@ -26,8 +26,7 @@ struct ascii_masks {
 
 /* The implementations of the functions below, one set per level of simd.h. */
 extern const struct ascii_functions {
-    void (*classify)(struct ascii_masks *m, const unsigned char *text);
-    void (*classify_lower)(struct ascii_masks *m, unsigned char *lower, const unsigned char *text);
+    void (*classify)(struct ascii_masks *m, unsigned char *lower, const unsigned char *text);
     size_t (*places)(size_t *to, uint64_t bits, size_t base);
     uint64_t (*find)(const unsigned char *text, unsigned char byte);
 } ascii_functions[SIMD_LEVELS];
@@ -39,19 +38,13 @@ static inline void ascii_fetch_ahead(const unsigned char *text)
     __builtin_prefetch((const void *)((uintptr_t)text + ASCII_AHEAD));
 }
 
-/* Computes the masks of text[0..64). */
-static inline void ascii_classify(struct ascii_masks *m, const unsigned char *text)
+/* Computes the masks of text[0..64). If `lower` is not NULL, also copies the text to lower[0..64)
+ * with A-Z as a-z. */
+static inline void ascii_classify(struct ascii_masks *m, unsigned char *lower,
+                                  const unsigned char *text)
 {
     ascii_fetch_ahead(text);
-    ascii_functions[simd_level()].classify(m, text);
-}
-
-/* Computes the masks of text[0..64), and copies the text to lower[0..64) with A-Z as a-z. */
-static inline void ascii_classify_lower(struct ascii_masks *m, unsigned char *lower,
-                                        const unsigned char *text)
-{
-    ascii_fetch_ahead(text);
-    ascii_functions[simd_level()].classify_lower(m, lower, text);
+    ascii_functions[simd_level()].classify(m, lower, text);
 }
 
 /* Returns a mask of the bytes of text[0..64) that equal `byte`. */

@@ -102,7 +102,7 @@ static inline void next_block(struct gpt2 *g)
         block = memcpy(padded, block, left);
     }
     struct ascii_masks m;
-    ascii_classify(&m, block);
+    ascii_classify(&m, NULL, block);
     struct class_masks c = { m.letters, m.digits, m.spaces };
     if (m.high)
         add_characters(g, &c, block, &m);

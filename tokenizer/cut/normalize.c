@@ -314,12 +314,10 @@ static inline int put_block(struct words *w)
 {
     struct ascii_masks m;
     unsigned char *out = (unsigned char *)w->out.data + w->out.len;
-    if (w->n->rules.lowercase) {
-        ascii_classify_lower(&m, out, w->text + w->at);
-    } else {
-        ascii_classify(&m, w->text + w->at);
+    const int lower = w->n->rules.lowercase;
+    ascii_classify(&m, lower ? out : NULL, w->text + w->at);
+    if (!lower)
         memcpy(out, w->text + w->at, ASCII_BLOCK);
-    }
     if (m.high | m.controls)
         return 0;
     uint64_t inside = w->begun > w->ended, alone = ~(m.letters | m.digits | m.spaces);

@@ -435,7 +435,7 @@ static void add_high(struct kind_masks *m, const unsigned char *block, uint64_t 
 static struct kind_masks kinds_of(const unsigned char *block, enum kind *last)
 {
     struct ascii_masks a;
-    ascii_classify(&a, block);
+    ascii_classify(&a, NULL, block);
     struct kind_masks m = { a.letters | a.digits, a.spaces };
     for (const unsigned char *p = block; (p = memchr(p, '_', (size_t)(block + ASCII_BLOCK - p)));
          p++)

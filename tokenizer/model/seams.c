@@ -275,7 +275,7 @@ ALWAYS uint64_t cuts_in_ascii(const struct seams *s, const unsigned char *text,
 ALWAYS uint64_t cuts_of_block(const struct seams *s, const unsigned char *text, int wide)
 {
     struct ascii_masks m;
-    ascii_classify(&m, text);
+    ascii_classify(&m, NULL, text);
     if (__builtin_popcountll(m.high) > MANY)
         return cuts_in_order(s, text, ~m.tails);
     uint64_t cuts = cuts_in_ascii(s, text, &m);
