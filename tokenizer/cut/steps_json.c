@@ -1,6 +1,7 @@
 /* Reads the steps of steps.h from JSON. */
 
 #include "common/base/base64.h"
+#include "common/base/choice.h"
 #include "common/base/utf8.h"
 #include "common/formats/js.h"
 #include "tokenizer/cut/charsmap.h"
@@ -14,13 +15,10 @@ static struct step *add(struct steps *s, struct step step)
     return &s->items[s->count - 1];
 }
 
-/* Returns the index of a word in a NULL-terminated list; -1 if it is not there. */
-static int find_word(const char *const *words, const char *word)
+/* Returns the index of a word, which may be NULL, in a list "one|two"; -1 if it is not there. */
+static int find_word(const char *words, const char *word)
 {
-    for (int i = 0; words[i]; i++)
-        if (word && !strcmp(words[i], word))
-            return i;
-    return -1;
+    return word ? choice_find(words, word, strlen(word)) : -1;
 }
 
 /* Reads a pattern: {"Regex": ...} or {"String": ...}. Returns 0, or -1 with an error. */
@@ -121,10 +119,8 @@ static int read_precompiled(struct step *step, const struct js *value)
 
 static int read_normalizer(struct steps *s, const struct js *value)
 {
-    static const char *const names[] = { "NFD",       "NFKD",         "NFC",    "NFKC",
-                                         "Lowercase", "StripAccents", "Nmt",    "Strip",
-                                         "Replace",   "Prepend",      "Append", "Precompiled",
-                                         NULL };
+    static const char names[] = "NFD|NFKD|NFC|NFKC|Lowercase|StripAccents|Nmt|Strip|Replace|"
+                                "Prepend|Append|Precompiled";
     const char *type = js_type(value);
     if (!strcmp(type, "Sequence"))
         return read_sequence(s, js_get(value, "normalizers"), read_normalizer);
@@ -159,8 +155,7 @@ int steps_read_normalizer(struct steps *s, const struct js *value)
 
 static int read_behavior(struct step *step, const struct js *value)
 {
-    static const char *const names[] = { "Removed",        "Isolated",   "MergedWithPrevious",
-                                         "MergedWithNext", "Contiguous", NULL };
+    static const char names[] = "Removed|Isolated|MergedWithPrevious|MergedWithNext|Contiguous";
     const char *name = js_text(js_get(value, "behavior"), NULL);
     int found = find_word(names, name);
     if (found < 0)
@@ -173,7 +168,7 @@ static int read_behavior(struct step *step, const struct js *value)
  * beside replacement. Returns 0, or -1 with an error. */
 static int read_metaspace(struct step *step, const struct js *value)
 {
-    static const char *const names[] = { "never", "first", "always", NULL };
+    static const char names[] = "never|first|always";
     const char *name = js_text(js_get(value, "prepend_scheme"), NULL);
     int scheme = find_word(names, name);
     size_t len;
@@ -204,11 +199,8 @@ static int read_delimiter(struct step *step, const struct js *value)
 
 static int read_step(struct steps *s, const struct js *value, const char *type)
 {
-    static const char *const names[] = { "Split",           "Punctuation",
-                                         "Digits",          "BertPreTokenizer",
-                                         "Metaspace",       "Whitespace",
-                                         "WhitespaceSplit", "CharDelimiterSplit",
-                                         "ByteLevel",       NULL };
+    static const char names[] = "Split|Punctuation|Digits|BertPreTokenizer|Metaspace|Whitespace|"
+                                "WhitespaceSplit|CharDelimiterSplit|ByteLevel";
     enum { SPLIT, PUNCTUATION, DIGITS, BERT, METASPACE, WHITESPACE, SPACES, DELIMITER, BYTES };
     struct step *step;
     switch (find_word(names, type)) {
