@@ -328,6 +328,44 @@ Test(gguf_vocabulary, merges_refused)
     buf_release(&b);
 }
 
+/* A mark and four digits: which of their merges are inside a piece depends on the pre-tokenizer.
+ * Its name stays. */
+Test(gguf_vocabulary, pre_tokenizers)
+{
+    static const struct token tokens[] = {
+        { "<|endoftext|>", 0, CONTROL }, { "a", 0, NORMAL },      { "1", 0, NORMAL },
+        { "\u00CC", 0, NORMAL },         { "\u00A9", 0, NORMAL }, { "11", 0, NORMAL },
+        { "a\u00CC", 0, NORMAL },
+    };
+    static const char *const want[][2] = {
+        { "gpt-2", "1 3 4 5 5" },    { "llama-bpe", "1 3 4 5 2 2" }, { "qwen2", "1 3 4 2 2 2 2" },
+        { "qwen35", "6 4 2 2 2 2" }, { "smollm", "1 3 4 2 2 2 2" },  { "tekken", "6 4 2 2 2 2" },
+        { "gpt-4o", "6 4 5 2 2" },
+    };
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        struct gguf_writer w;
+        struct buf b = BUF_INIT, merges = BUF_INIT;
+        begin(&w, "gpt2", tokens, 7);
+        gguf_add_text(&w, "tokenizer.ggml.pre", want[i][0], strlen(want[i][0]));
+        gguf_put_text(&merges, "1 1", 3);
+        gguf_put_text(&merges, "a \u00CC", 4);
+        gguf_add_list(&w, "tokenizer.ggml.merges", GGUF_TEXT, 2, &merges);
+        end(&w, &b);
+        expect(&b,
+               "a\u0329"
+               "1111",
+               want[i][1]);
+        export(&b, 7);
+        expect(&b,
+               "a\u0329"
+               "1111",
+               want[i][1]);
+        find(&b, want[i][0]);
+        buf_release(&merges);
+        buf_release(&b);
+    }
+}
+
 Test(gguf_vocabulary, first_id_ends_a_text)
 {
     static const struct token letters[] = { { "<|endoftext|>", 0, CONTROL }, { "a", 0, NORMAL } };
