@@ -135,27 +135,26 @@ static size_t skip_blank(const char *text, size_t n, size_t at)
     return at;
 }
 
+/* Returns where the first key of the JSON object at text[at], after white space, begins; 0 if no
+ * object with a key is there. */
+static size_t key_at(const char *text, size_t n, size_t at)
+{
+    size_t brace = skip_blank(text, n, at), key = brace < n ? skip_blank(text, n, brace + 1) : n;
+    return key < n && text[brace] == '{' && text[key] == '"' ? key : 0;
+}
+
 static int is_json_array(const char *text, size_t n)
 {
     size_t at = skip_blank(text, n, 0);
-    if (at == n || text[at] != '[')
-        return 0;
-    at = skip_blank(text, n, at + 1);
-    if (at == n || text[at] != '{')
-        return 0;
-    at = skip_blank(text, n, at + 1);
-    return at < n && text[at] == '"';
+    return at < n && text[at] == '[' && key_at(text, n, at + 1);
 }
 
 /* Returns 1 if the text begins with a brace, a line end and a key, as a JSON object over several
  * lines does; else 0. */
 static int is_json_lines_apart(const char *text, size_t n)
 {
-    size_t at = skip_blank(text, n, 0);
-    if (at == n || text[at] != '{')
-        return 0;
-    size_t key = skip_blank(text, n, at + 1);
-    return key < n && text[key] == '"' && memchr(text + at, '\n', key - at) != NULL;
+    size_t at = skip_blank(text, n, 0), key = key_at(text, n, at);
+    return key && memchr(text + at, '\n', key - at) != NULL;
 }
 
 int kinds_is_table(const char *text, size_t n, char separator)
@@ -219,5 +218,5 @@ int kinds_is_documents(const char *text, size_t n)
 
 int kinds_is_jsonl(const char *text, size_t n)
 {
-    return starts(text, n, (const char *const[]){ "{\"", "{ \"", "{}\n", "{}\r", NULL });
+    return key_at(text, n, 0) || starts(text, n, (const char *const[]){ "{}\n", "{}\r", NULL });
 }
