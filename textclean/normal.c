@@ -140,7 +140,7 @@ static void add_chunk(struct normal *t, const char *s, size_t n)
     add_plain(&t->plain, t->lower.data, t->lower.len);
     buf_clear(&t->lower);
     forms_normalize(&t->lower, t->plain.data, t->plain.len, FORM_NFD);
-    forms_drop(&t->text, t->lower.data, t->lower.len, UNICODE_IS_NON_SPACING);
+    forms_drop(&t->text, t->lower.data, t->lower.len, UNICODE_IS_GOOGLE_NON_SPACING);
 }
 
 void normal_init(struct normal *t)

@@ -4,7 +4,8 @@
  *
  * A number is digits of any script, perhaps with one separator between them: . or , or an Arabic or
  * decimal one. Punctuation is that of stops_is_mark. Accents are the marks without width (Mn) of
- * the canonical decomposition. The results are those of datatrove's text normalisation.
+ * the canonical decomposition, as Python 3.11 knows them. The results are those of datatrove's text
+ * normalisation.
  */
 #pragma once
 
@@ -17,6 +18,5 @@ struct normal {
 void normal_init(struct normal *t);
 void normal_release(struct normal *t);
 
-/* Replaces t->text by the normal form of text[0..n), n < 2^30. Invalid bytes
- * become U+FFFD. */
+/* Replaces t->text by the normal form of text[0..n), n < 2^30. Invalid bytes become U+FFFD. */
 void normal_set(struct normal *t, const char *text, size_t n);
