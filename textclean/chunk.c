@@ -278,7 +278,7 @@ static size_t hyphens(const char *s, size_t n)
     static const char en[] = "\xE2\x80\x93", em[] = "\xE2\x80\x94";
     if (!n)
         return 0;
-    size_t k = run_of(s, n, '-');
+    size_t k = run_of(s, n < 4 ? n : 4, '-');
     if (k)
         return k <= 3 ? k : 0;
     if (*s == '~')

@@ -175,7 +175,7 @@ static void add_middle(struct words *w, const char *text, size_t at, size_t end)
     }
     if (!n)
         return;
-    for (size_t i = 0; i < n && !chunk_is_address(s, n);) {
+    for (size_t i = chunk_is_address(s, n) ? n : 0; i < n;) {
         size_t infix = chunk_infix(s, n, &i);
         if (!infix)
             break;
