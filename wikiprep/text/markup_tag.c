@@ -203,25 +203,24 @@ static const char *skip_broken(const struct markup *m, const char *s, const char
     return tag_skip_attributes(s, stop);
 }
 
-/* Writes the content of <pre> as code, without the <nowiki> tags that are closed in it. So its
- * lines are kept even without a letter or digit. */
-static void put_pre(struct markup *m, const char *s, const char *end)
+/* Calls `put`, which decodes character references, with the pieces of [s, end): the content of
+ * <pre> without the <nowiki> tags that are closed in it. `is_source` 1: of <syntaxhighlight>, where
+ * nothing is markup; each piece ends after the next '&', so that none has a reference. */
+static void put_pieces(struct markup *m, const char *s, const char *end, int is_source,
+                       int line_end,
+                       void (*put)(struct markup *, const char *s, const char *end, int line_end))
 {
     static const char open[] = "<nowiki>";
     const char *inner, *close, *after;
-    markup_put(m, MARKUP_BREAK);
-    markup_put(m, MARKUP_CODE);
-    converter_fix(m->options->converter, m->out);
-    while ((inner = bytes_find(s, end, open, sizeof open - 1)) &&
+    for (; is_source && (after = memchr(s, '&', (size_t)(end - s))); s = after + 1)
+        put(m, s, after + 1, line_end);
+    while (!is_source && (inner = bytes_find(s, end, open, sizeof open - 1)) &&
            (close = tag_find_close(inner + 1, end, "nowiki", &after))) {
-        markup_put_literal(m, s, inner, MARKUP_BREAK);
-        markup_put_literal(m, inner + sizeof open - 1, close, MARKUP_BREAK);
+        put(m, s, inner, line_end);
+        put(m, inner + sizeof open - 1, close, line_end);
         s = after;
     }
-    markup_put_literal(m, s, end, MARKUP_BREAK);
-    converter_fix(m->options->converter, m->out);
-    markup_put(m, MARKUP_CODE);
-    markup_put(m, MARKUP_BREAK);
+    put(m, s, end, line_end);
 }
 
 /* Keeps the references in [s, end), the content of <references>, if wanted. */
@@ -256,31 +255,42 @@ static void note_gallery(struct markup *m, const char *s, const char *end)
     markup_free(inner);
 }
 
-/* Writes code, a formula or literal text inside a line, between two bytes `mark`. */
-static void put_inline(struct markup *m, const char *s, const char *close, int mark)
+/* Writes code, a formula or literal text between two bytes `mark`. */
+static void put_literal(struct markup *m, const char *s, const char *end, int is_source,
+                        int line_end, int mark)
 {
     markup_put(m, mark);
     converter_fix(m->options->converter, m->out);
-    markup_put_literal(m, s, close, ' ');
+    if (mark == MARKUP_CODE)
+        put_pieces(m, s, end, is_source, line_end, markup_put_literal);
+    else
+        markup_put_literal(m, s, end, line_end);
     converter_fix(m->options->converter, m->out);
     markup_put(m, mark);
 }
 
-/* For Markdown: adds the code to m->codes, and writes its offset there between two MARKUP_BLOCK. */
-static void put_block(struct markup *m, const char *s, const char *end, struct span language)
+/* Adds text to m->codes. Keeps its line ends. */
+static void put_code(struct markup *m, const char *s, const char *end, int line_end)
 {
-    buf_addf(m->out, "%c%zu%c", MARKUP_BLOCK, m->codes.len, MARKUP_BLOCK);
-    buf_add(&m->codes, language.s, language.n);
-    buf_addc(&m->codes, '\0');
     while (s < end) {
         unsigned c = (unsigned char)*s;
         size_t n = c == '&' ? entity_read(s, (size_t)(end - s), &c) : 0;
         if (n && c >= ' ')
             utf8_add(&m->codes, c);
-        else if (!n && (c >= ' ' || c == '\n' || c == '\t'))
+        else if (!n && (c >= ' ' || c == '\t' || (int)c == line_end))
             buf_addc(&m->codes, *s);
         s += n ? n : 1;
     }
+}
+
+/* For Markdown: adds the code to m->codes, and writes its offset there between two MARKUP_BLOCK. */
+static void put_block(struct markup *m, const char *s, const char *end, int is_source,
+                      struct span language)
+{
+    buf_addf(m->out, "%c%zu%c", MARKUP_BLOCK, m->codes.len, MARKUP_BLOCK);
+    buf_add(&m->codes, language.s, language.n);
+    buf_addc(&m->codes, '\0');
+    put_pieces(m, s, end, is_source, '\n', put_code);
     buf_addc(&m->codes, '\0');
 }
 
@@ -294,20 +304,22 @@ static const char *skip_content(struct markup *m, const char *s, const struct ta
         note_references(m, s, close);
     if (tag->kind == DROP && !strcmp(tag->name, "gallery"))
         note_gallery(m, s, close);
-    int is_inline = tag->kind == CODE && memmem(attributes, (size_t)(s - attributes), "inline", 6);
-    int is_formula = tag->kind == FORMULA && m->options->formulas;
+    const int is_source = tag->kind == CODE;
+    const int is_inline = is_source && memmem(attributes, (size_t)(s - attributes), "inline", 6);
+    const int is_formula = tag->kind == FORMULA && m->options->formulas;
     if (is_inline || is_formula || tag->kind == LITERAL) {
-        put_inline(m, s, close,
-                   is_inline                            ? MARKUP_CODE
-                   : is_formula && m->options->markdown ? MARKUP_FORMULA
-                                                        : MARKUP_EMPTY);
-    } else if (m->options->markdown &&
-               (tag->kind == PRE || (tag->kind == CODE && m->options->code))) {
-        put_block(m, s, close, tag_attribute(attributes, s - 1, "lang"));
-    } else if (tag->kind == PRE || (tag->kind == CODE && m->options->code)) {
-        put_pre(m, s, close);
-    } else {
+        put_literal(m, s, close, is_source, ' ',
+                    is_inline                            ? MARKUP_CODE
+                    : is_formula && m->options->markdown ? MARKUP_FORMULA
+                                                         : MARKUP_EMPTY);
+    } else if (tag->kind != PRE && !(is_source && m->options->code)) {
         markup_put(m, MARKUP_HOLE);
+    } else if (m->options->markdown) {
+        put_block(m, s, close, is_source, tag_attribute(attributes, s - 1, "lang"));
+    } else { /* as code, so that lines are kept even without a letter or digit */
+        markup_put(m, MARKUP_BREAK);
+        put_literal(m, s, close, is_source, MARKUP_BREAK, MARKUP_CODE);
+        markup_put(m, MARKUP_BREAK);
     }
     return after;
 }

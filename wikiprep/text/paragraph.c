@@ -91,20 +91,29 @@ struct writer {
     int hole;     /* 1: a MARKUP_HOLE came just before */
     int in_aside; /* 1: between two MARKUP_ASIDE */
     int in_code;  /* 1: between two MARKUP_CODE */
+    int is_open;  /* 1: in the line, a MARKUP_CODE that begins code has no end yet */
+    size_t open;  /* offset of the last one in out */
     int says;     /* 1: the line has a letter, a digit or code before `judged` */
     size_t judged;
 };
 
-static int ends_with_one(const struct writer *w, const char *ascii, const char *const *wide)
+/* Returns the length of the sign, one of `ascii` at s or one of `wide` at s3, or 0. Either may be
+ * NULL. */
+static int length_of_one(const char *s, const char *s3, const char *ascii, const char *const *wide)
 {
-    size_t n = w->out->len - w->begin;
-    const char *end = w->out->data + w->out->len;
-    if (n && strchr(ascii, end[-1]))
+    if (s && strchr(ascii, *s))
         return 1;
-    for (; n >= 3 && *wide; wide++)
-        if (!memcmp(end - 3, *wide, 3))
+    for (; s3 && *wide; wide++)
+        if (!memcmp(s3, *wide, 3))
             return 3;
     return 0;
+}
+
+static int ends_with_one(const struct writer *w, const char *ascii, const char *const *wide)
+{
+    const size_t n = w->out->len - w->begin;
+    const char *end = w->out->data + w->out->len;
+    return length_of_one(n ? end - 1 : NULL, n >= 3 ? end - 3 : NULL, ascii, wide);
 }
 
 static const char *const wide_open[] = { "（", "「", "『", "【", NULL };
@@ -114,12 +123,7 @@ static const char *const wide_comma[] = { "、", "，", "；", "：", NULL };
 static int starts_with_one(const char *s, const char *end, const char *ascii,
                            const char *const *wide)
 {
-    if (strchr(ascii, *s))
-        return 1;
-    for (; end - s >= 3 && *wide; wide++)
-        if (!memcmp(s, *wide, 3))
-            return 3;
-    return 0;
+    return length_of_one(s, end - s >= 3 ? s : NULL, ascii, wide);
 }
 
 static int ends_open(const struct writer *w)
@@ -208,8 +212,36 @@ static void judge(struct writer *w)
     w->judged = w->out->len;
 }
 
+/* Handles a MARKUP_CODE in Markdown. Code directly after code continues it. */
+static void put_code_mark(struct writer *w)
+{
+    size_t n = w->out->len;
+    w->is_open = !w->is_open;
+    if (n > w->begin && w->out->data[n - 1] == MARKUP_CODE) {
+        buf_truncate(w->out, n - 1);
+    } else {
+        w->open = w->is_open ? n : w->open;
+        buf_addc(w->out, MARKUP_CODE);
+    }
+}
+
+/* Removes the mark of code that does not end in its line. */
+static void drop_code_mark(struct writer *w)
+{
+    if (!w->is_open)
+        return;
+    char *s = w->out->data + w->open, *after = s + 1;
+    judge(w);
+    w->is_open = 0;
+    after += *after == ' ' && (w->open == w->begin || s[-1] == ' ');
+    memmove(s, after, (size_t)(w->out->data + w->out->len - after));
+    buf_truncate(w->out, w->out->len - (size_t)(after - s));
+    w->judged = w->out->len;
+}
+
 static void end_of_line(struct writer *w)
 {
+    drop_code_mark(w);
     if (w->hole)
         drop_commas(w);
     trim(w);
@@ -288,7 +320,9 @@ static const char *on_mark(struct writer *w, const char *s, const char *end)
         if (markdown && w->space && w->out->len > w->begin)
             buf_addc(w->out, ' ');
         w->space &= !markdown;
-        if (markdown)
+        if (markdown && *s == MARKUP_CODE)
+            put_code_mark(w);
+        else if (markdown)
             buf_addc(w->out, *s);
         w->judged = w->out->len;
         return after;

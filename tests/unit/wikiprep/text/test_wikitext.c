@@ -671,6 +671,11 @@ Test(wikitext, markdown)
           "> a\n>\n> > b\n>\n> c\n\nd");
     CHECK("<blockquote>a.<ref>b</ref>.</blockquote>", "> a.");
     CHECK("<code>a</code> <code>`b</code> <code>c``d</code>", "`a` `` `b `` ```c``d```");
+    CHECK("<code>a</code><code>`b</code><code></code>c <code></code>d", "``a`b``c d");
+    CHECK("<code>1.\n\n1<code> . b</code> <code>\n\n</code># c<br>d</code>",
+          "1\\.\n\n1` . b`\n\n\\# c\\\nd");
+    CHECK("<pre>a<nowiki># b</nowiki> &amp;lt;</pre>", "```\na# b &lt;\n```");
+    CHECK("<source>a<nowiki># b</nowiki> &lt;</source>", "```\na<nowiki># b</nowiki> &lt;\n```");
     CHECK("<syntaxhighlight lang=\"c\">\na ```` b\n\nc\n</syntaxhighlight>\nd",
           "`````c\na ```` b\n\nc\n`````\n\nd");
     CHECK("a <math>b\\ </math> c\n\n<math> d | e </math>\n\n<math>f</math> <math>g</math>",
