@@ -152,6 +152,7 @@ static enum extract_result extract_text(struct extract *x, const struct site *si
         return EXTRACT_CATEGORY;
     if (p->redirect) {
         buf_clear(&x->document.text);
+        buf_clear(&x->parts.json[PART_SECTIONS]);
         return EXTRACT_WRITTEN;
     }
     if (x->classic) {

@@ -49,24 +49,38 @@ int names_equal(const char *a, size_t an, const char *b, size_t bn)
     return n && n == fold(y, b, bn) && !memcmp(x, y, n);
 }
 
+/* Returns 1 for code points that MediaWiki treats as a space in titles, else 0. */
+static int is_blank(unsigned c)
+{
+    return c == ' ' || c == '_' || c == '\t' || c == '\r' || c == '\n' || c == 0xA0 ||
+           c == 0x1680 || c == 0x180E || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 ||
+           c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
+}
+
+/* Returns 1 for marks of direction, else 0. */
+static int is_hidden(unsigned c)
+{
+    return c == 0x200E || c == 0x200F || (c >= 0x202A && c <= 0x202E);
+}
+
 void names_add_title(struct buf *out, const char *s, size_t n, int capital)
 {
     size_t begin = out->len;
     int space = 0;
     for (size_t i = 0, used; i < n; i += used) {
         unsigned c;
-        used = 1;
-        if (strchr(" _\t\r\n", s[i]) && s[i]) {
+        used = utf8_read(s + i, n - i, &c);
+        int is_valid = used > 1 || c < 0x80;
+        if (is_valid && is_blank(c)) {
             space = out->len > begin;
-            continue;
+        } else if (!is_valid || !is_hidden(c)) {
+            buf_adds(out, space ? " " : "");
+            if (capital && out->len == begin)
+                letter_case_put(out, s + i, used, letter_case_title);
+            else
+                buf_add(out, s + i, used);
+            space = 0;
         }
-        if (space)
-            buf_addc(out, ' ');
-        space = 0;
-        if (capital && out->len == begin)
-            letter_case_put(out, s + i, used = utf8_read(s + i, n - i, &c), letter_case_title);
-        else
-            buf_addc(out, s[i]);
     }
 }
 

@@ -44,9 +44,9 @@ enum names_kind names_find(const struct names *names, const char *prefix, size_t
  * space, else 0. */
 int names_equal(const char *a, size_t an, const char *b, size_t bn);
 
-/* Appends the title s[0..n) in the form that MediaWiki stores: '_' becomes a space, runs of spaces
- * become one, spaces at the ends are dropped, and the first letter becomes upper case if `capital`
- * is set. */
+/* Appends the title s[0..n) in the form that MediaWiki stores: runs of white space and '_'
+ * become one space, those at the ends and marks of direction are dropped, and the first letter
+ * becomes upper case if `capital` is set. */
 void names_add_title(struct buf *out, const char *s, size_t n, int capital);
 
 /* Appends the title that a link's address names: "./Foo_%28bar%29" is "Foo (bar)". */

@@ -225,9 +225,12 @@ static void add_caption(struct markup *m, size_t from)
     const char *name_end = strchr(s, '|'), *pipe = memrchr(s, '|', m->out->len - from);
     struct span last = span_trim(pipe ? span_between(pipe + 1, end) : span_between(s, s));
     const char *colon = name_end ? memchr(s, ':', (size_t)(name_end - s)) : NULL;
-    if (colon && is_caption(last, m->in_gallery ? 0 : OPTION_MAX_BYTES))
-        structure_pair(&m->options->parts->json[PART_CAPTIONS], "file",
-                       span_between(colon + 1, name_end), "caption", last);
+    if (!colon || !is_caption(last, m->in_gallery ? 0 : OPTION_MAX_BYTES))
+        return;
+    buf_clear(&m->rendered);
+    names_add_title(&m->rendered, colon + 1, (size_t)(name_end - colon - 1), 0);
+    structure_pair(&m->options->parts->json[PART_CAPTIONS], "file", span_of_buf(&m->rendered),
+                   "caption", last);
 }
 
 /* Makes the first character of the link text at `from` plain, so it begins no list. */

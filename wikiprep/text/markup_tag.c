@@ -246,6 +246,8 @@ static void note_gallery(struct markup *m, const char *s, const char *end)
     struct lines l = LINES_OF(s, end - s);
     while (inner && lines_next(&l)) {
         const char *line_end = l.line + l.len, *bar = span_until(l.line, line_end, '|');
+        if (bar == l.line) /* no name */
+            continue;
         const char *colon = span_until(l.line, bar, ':');
         const char *name = colon < bar ? colon + 1 : l.line;
         inner->in_gallery = 1;

@@ -16,7 +16,7 @@ void structure_item(struct buf *list)
 void structure_coordinates(struct buf *json, const double at[2])
 {
     if (!json->len)
-        buf_addf(json, "{\"latitude\": %.6g, \"longitude\": %.6g}", at[0], at[1]);
+        buf_addf(json, "{\"latitude\": %.8g, \"longitude\": %.8g}", at[0], at[1]);
 }
 
 void structure_plain(struct buf *out, struct span marked, int is_list)

@@ -2,6 +2,7 @@
 #include "wikiprep/text/wikitext.h"
 
 #include "common/formats/js.h"
+#include "wikiprep/site/entity.h"
 #include "wikiprep/text/converter.h"
 #include "wikiprep/text/html.h"
 #include "wikiprep/text/markdown.h"
@@ -507,7 +508,10 @@ static void add_references(struct wikitext *w)
         page_parts_each(&w->inside, buf_clear);
         buf_clear(&w->templates);
         wikitext_clean(w->inner, r[1].s, r[1].n, &w->written);
-        add_reference(w, tag_attribute(r[0].s, r[0].s + r[0].n, "name"), span_of_buf(&w->written),
+        const struct span name = tag_attribute(r[0].s, r[0].s + r[0].n, "name");
+        buf_clear(&w->line);
+        entity_decode(&w->line, name.s, name.n);
+        add_reference(w, span_of_buf(&w->line), span_of_buf(&w->written),
                       w->inside.json[PART_EXTERNAL_LINKS].data);
     }
 }
