@@ -33,8 +33,8 @@ size_t part_find_page(const char *s, size_t n)
 static size_t head_end(const char *s, size_t n)
 {
     static const char close[] = "</siteinfo>";
-    const char *found = memmem(s, n, close, sizeof close - 1);
     size_t page = part_find_page(s, n);
+    const char *found = memmem(s, page, close, sizeof close - 1);
     if (found)
         return (size_t)(found - s) + sizeof close - 1;
     return page < n ? page : 0;
