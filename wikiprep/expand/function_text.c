@@ -324,12 +324,14 @@ void function_explode(struct expander *x, struct function_call *c)
 
 void function_put_decoded(struct expander *x, struct span s)
 {
+    SCOPED(buf) text = BUF_INIT; /* "%E9" is no UTF-8 */
     for (const char *p = s.s, *end = s.s + s.n; p < end; p++) {
         const int code = span_percent(p, end);
         if (code != MARK)
-            buf_addc(&x->out, code >= 0 ? code : *p == '+' ? ' ' : *p);
+            buf_addc(&text, code >= 0 ? code : *p == '+' ? ' ' : *p);
         p += code >= 0 ? 2 : 0;
     }
+    utf8_repair(&x->out, text.data, text.len);
 }
 
 void function_urldecode(struct expander *x, struct function_call *c)

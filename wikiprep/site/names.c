@@ -155,10 +155,16 @@ void names_free(struct names *names)
 
 void names_add_href(struct buf *out, const char *href)
 {
+    href += strncmp(href, "./", 2) ? 0 : 2;
+    const size_t begin = out->len;
     const char *end = href + strlen(href);
-    for (href += strncmp(href, "./", 2) ? 0 : 2; *href; href++) {
-        const int code = span_percent(href, end);
-        buf_addc(out, code >= ' ' ? code : *href == '_' ? ' ' : *href);
-        href += code >= ' ' ? 2 : 0;
+    for (const char *s = href; s < end; s++) {
+        const int code = span_percent(s, end);
+        buf_addc(out, code >= ' ' ? code : *s == '_' ? ' ' : *s);
+        s += code >= ' ' ? 2 : 0;
+    }
+    if (utf8_valid(out->data + begin, out->len - begin) < out->len - begin) {
+        buf_truncate(out, begin);
+        buf_adds(out, href); /* "%E9" is no UTF-8 */
     }
 }

@@ -1,5 +1,6 @@
 /* Internal and external links for markup.h. */
 #define _GNU_SOURCE /* memrchr */
+#include "common/base/utf8.h"
 #include "wikiprep/text/markup_walk.h"
 #include "wikiprep/text/paragraph.h"
 #include "wikiprep/text/structure.h"
@@ -41,7 +42,7 @@ int markup_in_label(struct markup *m)
 }
 
 /* Decodes codes such as "%C3%A9" in the link target that is the output from `from` on. Decodes none
- * if no page can have the result as its title: "a%3Cb". */
+ * if no page can have the result as its title: "a%3Cb", or "%E9", which is no UTF-8. */
 static void decode_target(struct markup *m, size_t from)
 {
     char *s = m->out->data + from, *end = m->out->data + m->out->len, *to = s;
@@ -55,13 +56,16 @@ static void decode_target(struct markup *m, size_t from)
         s += code < 0 ? 0 : 2;
     }
     char *title = m->out->data + from;
-    const char *hash = memchr(title, '#', (size_t)(to - title));
-    for (const char *c = title, *stop = hash ? hash : to; c < stop; c++)
-        if ((unsigned char)*c < ' ' || strchr("<>[]{}|\x7F", *c) || span_percent(c, stop) >= 0) {
-            memcpy(title, source->data, source->len);
-            return;
-        }
-    buf_truncate(m->out, (size_t)(to - m->out->data));
+    const size_t n = (size_t)(to - title);
+    const char *hash = memchr(title, '#', n);
+    int is_title = utf8_valid(title, n) == n;
+    for (const char *c = title, *stop = hash ? hash : to; is_title && c < stop; c++)
+        is_title = (unsigned char)*c >= ' ' && !strchr("<>[]{}|\x7F", *c) &&
+                   span_percent(c, stop) < 0;
+    if (is_title)
+        buf_truncate(m->out, (size_t)(to - m->out->data));
+    else
+        memcpy(title, source->data, source->len);
 }
 
 /* Replaces a relative target, the output from `from` on: "../Other" by the title that it leads to,

@@ -15,7 +15,8 @@ void structure_item(struct buf *list)
 
 void structure_coordinates(struct buf *json, const double at[2])
 {
-    if (!json->len)
+    const int is_on_map = at[0] >= -90 && at[0] <= 90 && at[1] >= -180 && at[1] <= 360;
+    if (is_on_map && !json->len)
         buf_addf(json, "{\"latitude\": %.8g, \"longitude\": %.8g}", at[0], at[1]);
 }
 

@@ -24,7 +24,8 @@ void structure_call(struct buf *list, const struct wikitext_call *call);
 /* Returns 1 if the call has at least `least` arguments with a name and a value, else 0. */
 int structure_is_named(const struct wikitext_call *call, size_t least);
 
-/* Writes {"latitude": …, "longitude": …}, unless the page has coordinates. */
+/* Writes {"latitude": …, "longitude": …}, unless the page has coordinates or these are on no map: a
+ * longitude goes up to 180, on other planets up to 360. */
 void structure_coordinates(struct buf *json, const double at[2]);
 
 /* Appends ", " if the list has an item. */

@@ -422,6 +422,7 @@ Test(expand, hostile_text_takes_linear_time)
 Test(expand, marks_cannot_be_forged)
 {
     CHECK("<nowiki>\001000000\001</nowiki>", "<nowiki>\001000000\001</nowiki>"); /* no loop */
+    CHECK("{{#urldecode:%C3%A9+%E9}}", "é \xEF\xBF\xBD");
     CHECK("{{#tag:nowiki|{{#urldecode:%01000000%01}}}}", "<nowiki>000000</nowiki>");
     CHECK("<nowiki>a</nowiki>\001000000\001{{#if:x|\001000000\001}}",
           "<nowiki>a</nowiki>000000000000");

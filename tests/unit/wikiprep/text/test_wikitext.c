@@ -95,7 +95,7 @@ Test(wikitext, links)
     CHECK("a [[Media:B.ogg|listen]] [[Media:B.ogg]] c", "a listen Media:B.ogg c");
     CHECK("[[a|b|c]] [[a||b|]]", "b|c |b|");
     CHECK("a.[[b|&nbsp;]]c [[d| ]] e", "a. c e");
-    CHECK("[[#%E5%95%A4]] [[7%25]] [[a%3Cb]] [[%zz%]]", "啤 7% a%3Cb %zz%");
+    CHECK("[[#%E5%95%A4]] [[7%25]] [[a%3Cb]] [[%zz%]] [[caf%E9]]", "啤 7% a%3Cb %zz% caf%E9");
     CHECK("[[a''b'']] ''c''", "a''b'' c");
     CHECK("[[%23%3c]] [[7%2525]]", "< 7%2525");
     CHECK("[[a|b [[c]]]] [[d~~~|e]] [[./f|g]]", "[[a|b c]] [[d~~~|e]] [[./f|g]]");
