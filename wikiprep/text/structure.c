@@ -70,13 +70,19 @@ static int is_list(struct span argument, struct span value)
     return memchr(argument.s, '\n', (size_t)(end - argument.s)) || (s < end && *s == ' ');
 }
 
-/* Returns 1 if an argument in [from, to) has the same name, else 0: only the last one counts. */
-static int is_repeated(const struct wikitext_call *call, size_t from, size_t to, struct span name)
+/* Returns 1 if an argument in [from, to) has the same name, else 0: only the last one counts.
+ * `place` is the number of those without a name before them. */
+static int is_repeated(const struct wikitext_call *call, size_t from, size_t to, int place,
+                       struct span name)
 {
     struct span other, value;
-    for (; from < to; from++)
-        if (arguments_split(call->arguments[from], &other, &value) && span_equal(other, name))
+    int number = 0;
+    span_number(name, &number);
+    for (; from < to; from++) {
+        const int is_named = arguments_split(call->arguments[from], &other, &value) && other.n;
+        if (is_named ? span_equal(other, name) : ++place == number)
             return 1;
+    }
     return 0;
 }
 
@@ -99,7 +105,7 @@ void structure_call(struct buf *list, const struct wikitext_call *call)
             name = span_of(number);
         }
         buf_clear(&plain);
-        if (!is_repeated(call, i + 1, count, name))
+        if (!is_repeated(call, i + 1, count, place, name))
             structure_plain(&plain, value, is_list(call->arguments[i], value));
         if (!plain.len)
             continue;
