@@ -288,7 +288,7 @@ struct position {
     size_t at;
 };
 
-/* Returns an object's ids with their places in the file, sorted by id. The caller frees them. */
+/* Returns the object's keys and their numbers in the file, sorted by key. The caller frees them. */
 static struct position *positions(const struct js *object)
 {
     size_t n = 0;

@@ -76,11 +76,6 @@ static void add_text(struct gguf_writer *w, const char *key, const char *text)
     gguf_add_text(w, key, text, strlen(text));
 }
 
-static int type_is(const struct js *value, const char *type)
-{
-    return js_text_is(js_get(value, "type"), type);
-}
-
 /* ---- byte-level BPE ------------------------------------------------------------------------ */
 
 /* Sets `text` to a merge as "a b". A tokenizer.json has it in this form or as ["a", "b"]. Sets
@@ -148,7 +143,8 @@ static int is_byte(const struct token *t)
 /* Returns 1 if the step does nothing but write spaces as U+2581, else 0. */
 static int writes_spaces(const struct js *step)
 {
-    return type_is(step, "Replace") && js_text_is(js_get(js_get(step, "pattern"), "String"), " ") &&
+    return !strcmp(js_type(step), "Replace") &&
+           js_text_is(js_get(js_get(step, "pattern"), "String"), " ") &&
            js_text_is(js_get(step, "content"), space);
 }
 
@@ -168,7 +164,7 @@ static const char *doubt_of_text(const struct js *root, int *prefix)
     *prefix = 0;
     if (!js_is_set(normalizer)) {
         *prefix = scheme ? !js_text_is(scheme, "never") : js_flag(pre, "add_prefix_space", 1);
-        if (!type_is(pre, "Metaspace") || js_flag(pre, "split", 1) ||
+        if (strcmp(js_type(pre), "Metaspace") || js_flag(pre, "split", 1) ||
             !js_text_is(js_get(pre, "replacement"), space))
             return normalizes;
         return *prefix ? "llama.cpp puts a space before each text, and this vocabulary only before "
@@ -177,7 +173,7 @@ static const char *doubt_of_text(const struct js *root, int *prefix)
     }
     if (js_is_set(pre))
         return normalizes;
-    *prefix = n == 2 && type_is(js_at(steps, 0), "Prepend") &&
+    *prefix = n == 2 && !strcmp(js_type(js_at(steps, 0)), "Prepend") &&
               js_text_is(js_get(js_at(steps, 0), "prepend"), space);
     return n == (size_t)*prefix + 1 && writes_spaces(steps ? js_at(steps, n - 1) : normalizer)
                ? NULL
@@ -294,10 +290,10 @@ static const char *add_words(struct gguf_writer *w, struct tokens *t, const stru
     add_text(w, "tokenizer.ggml.pre", "default");
     respell(t, &texts);
     add_tokens(w, t);
-    return type_is(normalizer, "BertNormalizer") && lower &&
+    return !strcmp(js_type(normalizer), "BertNormalizer") && lower &&
                    js_flag(normalizer, "strip_accents", lower) &&
                    js_flag(normalizer, "handle_chinese_chars", 1) &&
-                   type_is(js_get(root, "pre_tokenizer"), "BertPreTokenizer")
+                   !strcmp(js_type(js_get(root, "pre_tokenizer")), "BertPreTokenizer")
                ? NULL
                : "llama.cpp makes each text for WordPiece lower case without accents: this "
                  "vocabulary does not, so texts may get other tokens there";
@@ -309,22 +305,22 @@ static int has_byte_level(const struct js *root)
 {
     const struct js *pre = js_get(root, "pre_tokenizer"), *steps = js_get(pre, "pretokenizers");
     for (size_t i = 0; i < js_count(steps); i++)
-        if (type_is(js_at(steps, i), "ByteLevel"))
+        if (!strcmp(js_type(js_at(steps, i)), "ByteLevel"))
             return 1;
-    return type_is(pre, "ByteLevel");
+    return !strcmp(js_type(pre), "ByteLevel");
 }
 
 static int add_keys(struct gguf_writer *w, const struct js *root, int64_t vocabulary,
                     const char **doubt)
 {
     const struct js *model = js_get(root, "model");
-    const int pairs = type_is(model, "BPE");
+    const int pairs = !strcmp(js_type(model), "BPE");
     const char *(*add)(struct gguf_writer * w, struct tokens * t,
                        const struct js *root) = pairs && has_byte_level(root) ? add_byte_level
                                                 : pairs && js_flag(model, "byte_fallback", 0)
                                                     ? add_pieces
-                                                : type_is(model, "WordPiece") ? add_words
-                                                                              : NULL;
+                                                : !strcmp(js_type(model), "WordPiece") ? add_words
+                                                                                       : NULL;
     struct tokens t = { .size = vocabulary, .model = model, .words = js_get(model, "vocab") };
     *doubt = "llama.cpp has no keys for such a vocabulary: only textmill will read it";
     if (!add)

@@ -209,8 +209,8 @@ static int complete(struct run *r)
     return r->outs[0].path ? output_end(&r->outs[0], end_output(r, 0)) : 0;
 }
 
-/* For an output folder: opens the next outputs up to that of the input file `file`, and ends those
- * before it; NULL: opens and ends all. */
+/* For an output folder, which has one output for each input file: completes the outputs before that
+ * of `file`, and opens that one. `file` NULL: completes all outputs. */
 static int go_to(struct run *r, const char *file)
 {
     while (r->next < r->names.count && !is_at(r, file)) {

@@ -84,12 +84,13 @@ void counting_rules(const struct counting_options *o, const struct tokenizer *t,
     } else if (o->model == VOCABULARY_UNIGRAM) {
         buf_adds(out, "--model unigram");
     } else {
-        size_t n;
-        const char *pattern = choice_at(TOKENIZER_PATTERNS, (size_t)o->pattern, &n);
         buf_addf(out, "--model bpe --units %s",
                  o->units == UNITS_CHARACTERS ? "characters" : "bytes");
-        if (o->pattern > TOKENIZER_GPT2)
+        if (o->pattern > TOKENIZER_GPT2) {
+            size_t n;
+            const char *pattern = choice_at(TOKENIZER_PATTERNS, (size_t)o->pattern, &n);
             buf_addf(out, " --pattern %.*s", (int)n, pattern);
+        }
     }
 }
 

@@ -182,7 +182,7 @@ static void say_otherwise(const struct start *s)
                  at->step, rate, at->next_rate);
 }
 
-/* Checks that a run of this length can have this checkpoint. Logs it if no updates are left. */
+/* Returns 0, or -1 with an error if the checkpoint to resume from is beyond the run's last step. */
 static int check_steps(const struct start *s)
 {
     if (s->at->step > s->plan->steps)

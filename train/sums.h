@@ -3,7 +3,7 @@
  *
  *     file=NAME BYTES CRC32C   each file, by its name in the checkpoint
  *
- * Checkpoints of earlier versions have lines of tensors, too, which are ignored.
+ * Checkpoints of earlier versions also have a line for each tensor; it is ignored.
  */
 #pragma once
 

@@ -30,6 +30,7 @@ static const struct encoding {
     const char *class;   /* tokenizer_class of tokenizer_config.json, without "Fast"; NULL: none */
     const char *model;   /* model_type of config.json; NULL: none */
     int end;             /* index of the special token that ends a text */
+    int nfc;             /* 1: text is normalized to NFC first */
     struct {
         const char *name;
         uint32_t id;
@@ -45,11 +46,11 @@ static const struct encoding {
                    { "<|endofprompt|>", 100276 } } },
     { TOKENIZER_O200K, o200k,
       .special = { { "<|endoftext|>", 199999 }, { "<|endofprompt|>", 200018 } } },
-    { TOKENIZER_QWEN, qwen, "Qwen2Tokenizer", "qwen2",
+    { TOKENIZER_QWEN, qwen, "Qwen2Tokenizer", "qwen2", .nfc = 1,
       .special = { { "<|endoftext|>", 151643 },
                    { "<|im_start|>", 151644 },
                    { "<|im_end|>", 151645 } } },
-    { TOKENIZER_QWEN35, .pattern = qwen35 },
+    { TOKENIZER_QWEN35, .pattern = qwen35, .nfc = 1 },
     { TOKENIZER_LLAMA3, cl100k, .end = 1,
       .special = { { "<|begin_of_text|>", 128000 },
                    { "<|end_of_text|>", 128001 },
@@ -133,7 +134,7 @@ const struct encoding *encoding_of_tokens(const struct vocabulary *v)
 int encoding_cut(struct vocabulary *v, const struct encoding *e)
 {
     static const char nfc[] = "{\"type\": \"NFC\"}";
-    if (e->name == TOKENIZER_QWEN || e->name == TOKENIZER_QWEN35) {
+    if (e->nfc) {
         SCOPED_JS step = js_parse(nfc, sizeof nfc - 1, "normalizer");
         v->general = 1;
         v->json[NORMALIZER] = mem_strdup(nfc);

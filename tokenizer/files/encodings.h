@@ -16,7 +16,7 @@ const struct encoding *encoding_named(enum tokenizer_pattern pattern);
 const struct encoding *encoding_of_class(const char *name);
 const struct encoding *encoding_of_tokens(const struct vocabulary *v);
 
-/* Returns the pattern that the encoding splits text by; NULL: GPT-2's. */
+/* Returns the regular expression by which the encoding splits text; NULL: GPT-2's pattern. */
 const char *encoding_pattern(enum tokenizer_pattern pattern);
 
 /* Makes v cut text as the encoding does, after normalization to NFC for Qwen's. Returns 0, or -1

@@ -237,14 +237,9 @@ static void put_pre(struct buf *out, const struct pre *pre)
     buf_adds(out, pattern ? BYTES("false") "]}" : BYTES("true") "]}");
 }
 
-static int type_is(const struct js *step, const char *type)
-{
-    return js_text_is(js_get(step, "type"), type);
-}
-
 static int is_gpt2(const struct js *step)
 {
-    return type_is(step, "ByteLevel") && js_flag(step, "use_regex", 1) &&
+    return !strcmp(js_type(step), "ByteLevel") && js_flag(step, "use_regex", 1) &&
            !js_flag(step, "add_prefix_space", 1);
 }
 
@@ -252,9 +247,11 @@ const char *gguf_pre_tokenizer(const struct js *value)
 {
     const struct js *steps = js_get(value, "pretokenizers"), *first = js_at(steps, 0);
     const struct js *last = js_at(steps, 1), *regex = js_get(js_get(first, "pattern"), "Regex");
-    const int two = type_is(value, "Sequence") && js_count(steps) == 2;
-    const int digits = two && type_is(first, "Digits") && js_flag(first, "individual_digits", 0);
-    const int split = two && type_is(first, "Split") && type_is(last, "ByteLevel");
+    const int two = !strcmp(js_type(value), "Sequence") && js_count(steps) == 2;
+    const int digits = two && !strcmp(js_type(first), "Digits") &&
+                       js_flag(first, "individual_digits", 0);
+    const int split = two && !strcmp(js_type(first), "Split") &&
+                      !strcmp(js_type(last), "ByteLevel");
     for (int i = 0; i < PRES; i++) {
         const char *pattern = encoding_pattern(pres[i].pattern);
         if (pattern ? split && js_text_is(regex, pattern)

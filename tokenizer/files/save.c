@@ -52,6 +52,12 @@ static void bert_config_print(const struct vocabulary *v, struct buf *out)
              v->longest ? (long long)v->longest : BERT_LONGEST);
 }
 
+/* Returns 1 if GPT-2's pattern alone splits text, which is not normalized before, else 0. */
+static int splits_as_gpt2(const struct vocabulary *v)
+{
+    return !v->general && splitter_is_gpt2(&v->splitter);
+}
+
 /* Appends the text of tokenizer_config.json to `out`. Hugging Face's GPT2Tokenizer fits only
  * GPT-2's pattern and special tokens; all other vocabularies use the class that reads only
  * tokenizer.json. */
@@ -61,8 +67,7 @@ static void config_print(const struct vocabulary *v, struct buf *out)
         bert_config_print(v, out);
         return;
     }
-    int gpt2 = splitter_is_gpt2(&v->splitter) && !v->general && v->end_of_text >= 0 &&
-               !v->ignore_merges;
+    int gpt2 = splits_as_gpt2(v) && v->end_of_text >= 0 && !v->ignore_merges;
     buf_addf(out, "{\n  \"tokenizer_class\": \"%s\",\n  \"add_prefix_space\": %s",
              gpt2 ? "GPT2Tokenizer" : "PreTrainedTokenizerFast",
              v->prefix_space ? "true" : "false");
@@ -108,7 +113,7 @@ static int tiktoken_says_all(const struct vocabulary *v, const struct buf *text)
 {
     SCOPED(vocabulary) again;
     vocabulary_init(&again);
-    return splitter_is_gpt2(&v->splitter) && !v->general && !v->prefix_space && !v->ignore_merges &&
+    return splits_as_gpt2(v) && !v->prefix_space && !v->ignore_merges &&
            tiktoken_parse(&again, text->data, text->len, "vocab.tiktoken") == 0 &&
            encoding_add_specials(&again, encoding_named(TOKENIZER_GPT2)) == 0 &&
            again.count == v->count && again.end_of_text == v->end_of_text &&
@@ -124,7 +129,7 @@ static int tiktoken_says_all(const struct vocabulary *v, const struct buf *text)
  * files do not say how text is cut. */
 static int cuts_as_usual(const struct vocabulary *v, const struct buf *)
 {
-    return !v->general && (v->model != VOCABULARY_BPE || splitter_is_gpt2(&v->splitter));
+    return v->model == VOCABULARY_BPE ? splits_as_gpt2(v) : !v->general;
 }
 
 /* Returns 1 if vocab.txt can describe the vocabulary, else 0. The line numbers are the ids, so each

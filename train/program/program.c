@@ -525,8 +525,8 @@ static void pass_forward(struct compiler *c, int64_t i)
         add_run(c, PHASE_SEND_X, PHASE_SEND_X, c->piece->above);
 }
 
-/* If the table is tied, adds the phase that begins to receive the gradients that the head computes
- * for it in the leaf from micro-batch m on. Adds nothing after the last leaf. */
+/* If the head shares the token embedding, adds the phase that begins to receive the head's
+ * gradients of it, of the leaf that starts with micro-batch m. Adds nothing after the last leaf. */
 static void expect_tied(struct compiler *c, int64_t m)
 {
     if (!c->config.tied || m == c->config.A)

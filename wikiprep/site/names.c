@@ -57,7 +57,7 @@ static int is_blank(unsigned c)
            c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
-/* Returns 1 for marks of direction, else 0. */
+/* Returns 1 for marks of writing direction, which MediaWiki drops from titles, else 0. */
 static int is_hidden(unsigned c)
 {
     return c == 0x200E || c == 0x200F || (c >= 0x202A && c <= 0x202E);

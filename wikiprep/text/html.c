@@ -110,8 +110,8 @@ static void begin_block(struct html *h)
         buf_adds(h->out, "\n\n");
 }
 
-/* Writes text, without white space at the start of a line. A character with a meaning to the second
- * pass is replaced by its stand-in. */
+/* Writes text, without white space at the start of a line. A character that the second pass would
+ * take for markup is replaced by its marker byte (markup_plain). */
 static void put_text(struct html *h, const char *s, size_t n)
 {
     for (const char *end = s + n; s < end;) {

@@ -47,9 +47,9 @@ static void note_call(struct markup *m, size_t from, const struct wikitext_call 
         structure_call(&m->options->parts->json[PART_INFOBOXES], call);
 }
 
-/* Returns 1 if the call whose output begins at `from` follows a space or an opening bracket in its
- * line, as a word does, else 0. Templates for notes directly follow a word; boxes, and links to
- * other projects, begin a line or an item of a list. */
+/* Returns 1 if a template call is like a word in a sentence, else 0: in the line of its output,
+ * which begins at offset `from`, a space or an opening bracket precedes it. Templates for notes
+ * directly follow a word; boxes, and links to other projects, begin a line or an item of a list. */
 static int is_in_sentence(const struct markup *m, size_t from)
 {
     if (begins_line(m, from, MARKUP_UNSEEN " *#:;"))

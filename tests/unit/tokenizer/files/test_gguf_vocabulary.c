@@ -328,8 +328,8 @@ Test(gguf_vocabulary, merges_refused)
     buf_release(&b);
 }
 
-/* A mark and four digits: which of their merges are inside a piece depends on the pre-tokenizer.
- * Its name stays. */
+/* A letter with a combining mark and four digits. The pre-tokenizer decides which merges are inside
+ * a piece. An export keeps its name. */
 Test(gguf_vocabulary, pre_tokenizers)
 {
     static const struct token tokens[] = {
@@ -337,6 +337,7 @@ Test(gguf_vocabulary, pre_tokenizers)
         { "\u00CC", 0, NORMAL },         { "\u00A9", 0, NORMAL }, { "11", 0, NORMAL },
         { "a\u00CC", 0, NORMAL },
     };
+    static const char text[] = "a\xCC\xA9\x31\x31\x31\x31";
     static const char *const want[][2] = {
         { "gpt-2", "1 3 4 5 5" },    { "llama-bpe", "1 3 4 5 2 2" }, { "qwen2", "1 3 4 2 2 2 2" },
         { "qwen35", "6 4 2 2 2 2" }, { "smollm", "1 3 4 2 2 2 2" },  { "tekken", "6 4 2 2 2 2" },
@@ -351,15 +352,9 @@ Test(gguf_vocabulary, pre_tokenizers)
         gguf_put_text(&merges, "a \u00CC", 4);
         gguf_add_list(&w, "tokenizer.ggml.merges", GGUF_TEXT, 2, &merges);
         end(&w, &b);
-        expect(&b,
-               "a\u0329"
-               "1111",
-               want[i][1]);
+        expect(&b, text, want[i][1]);
         export(&b, 7);
-        expect(&b,
-               "a\u0329"
-               "1111",
-               want[i][1]);
+        expect(&b, text, want[i][1]);
         find(&b, want[i][0]);
         buf_release(&merges);
         buf_release(&b);
