@@ -7,6 +7,7 @@
 #include "common/files/file.h"
 #include "common/files/usage.h"
 #include "common/program/trace.h"
+#include "model/folder/folder.h"
 #include "train/checkpoint.h"
 #include "train/report/card.h"
 #include "train/report/metrics.h"
@@ -37,6 +38,10 @@ struct loop {
     int first;         /* 1: this process logs and writes */
     struct store store;
     struct engine engine;
+    /* zeroed: there is no teacher, or another stage of a pipeline has it */
+    struct teacher teacher;
+    struct model teaching;
+    struct ops_array *teaching_blocks;
     struct batches *batches;
     struct metrics metrics;
     struct checkpoint_work *saving; /* the checkpoint that is being written; NULL: none */
@@ -170,6 +175,21 @@ static int try_sample(struct loop *l)
     return l->first ? sample_text(l->plan, &l->store, 1, stop_count(), &l->sample) : 0;
 }
 
+/* Loads the teacher, if there is one, on the rank that has the model's head. */
+static int open_teacher(struct loop *l)
+{
+    const struct settings *s = l->settings;
+    if (!s->teacher || l->comm->rank[COMM_PIPE] != l->comm->size[COMM_PIPE] - 1)
+        return 0;
+    if ((s->verify && folder_verify(s->teacher, 0, 1) < 0) ||
+        folder_load(&l->teaching, l->ops, &l->teaching_blocks, s->teacher, HEAD_NEXT, 0, NULL) < 0)
+        return -1;
+    l->teacher.forward = (struct forward){ &l->teaching, l->ops, .blocks = l->teaching_blocks };
+    l->teacher.share = s->teacher_share;
+    l->engine.teacher = &l->teacher;
+    return 0;
+}
+
 static int open_loop(struct loop *l, int threads)
 {
     struct plan *p = l->plan;
@@ -184,7 +204,7 @@ static int open_loop(struct loop *l, int threads)
     if (agree(l, start_run(&start)) < 0)
         return -1;
     engine_open(&l->engine, &p->engine, &p->program, &p->own, l->ops, &l->store, l->comm);
-    if (agree(l, try_sample(l)) < 0)
+    if (agree(l, open_teacher(l)) < 0 || agree(l, try_sample(l)) < 0)
         return -1;
     open_batches(l);
     result = l->first ? open_files(l, there) : 0;
@@ -199,6 +219,9 @@ static int close_loop(struct loop *l)
     batches_free(l->batches);
     int result = metrics_close(&l->metrics);
     engine_close(&l->engine);
+    teacher_release(&l->teacher);
+    folder_free_blocks(&l->teaching, l->ops, l->teaching_blocks);
+    model_release(&l->teaching);
     store_close(&l->store);
     comm_leave_devices(l->comm);
     if (l->ops)

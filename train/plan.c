@@ -18,6 +18,7 @@ void plan_release(struct plan *p)
 {
     model_release(&p->model);
     model_release(&p->own);
+    model_release(&p->teacher);
     schedule_release(&p->schedule);
     program_release(&p->program);
     free(p->moments);
@@ -43,5 +44,10 @@ uint64_t plan_leaves(const struct plan *p)
 double plan_flops_per_token(const struct plan *p)
 {
     double predicted = (double)p->settings->mask_tokens / (double)p->engine.T;
-    return model_flops_per_token(&p->model.config, p->engine.T, predicted);
+    return model_flops_per_token(&p->model.config, p->engine.T, predicted) + plan_teacher_flops(p);
+}
+
+double plan_teacher_flops(const struct plan *p)
+{
+    return p->settings->teacher ? model_flops_per_token(&p->teacher.config, p->engine.T, 0) / 3 : 0;
 }

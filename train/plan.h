@@ -32,6 +32,7 @@ struct plan {
     struct split split;
     struct model own;                  /* this rank's part of the model; without tensor parallelism,
                                         * the whole model */
+    struct model teacher;              /* zeroed: none */
     struct tokenizer *tokenizer;       /* NULL: none */
     struct ids ends;                   /* tokens that end a text in the model to start from */
     struct samples *data, *validation; /* NULL: none (data: only when a plan is printed) */
@@ -71,5 +72,7 @@ uint64_t plan_leaves(const struct plan *p);
  * round fills and empties the pipeline once: a stage waits for about a ninth of its time. */
 int plan_validation_round(const struct plan *p);
 
-/* Returns the floating-point operations of training per token. */
+/* Return the floating-point operations of training per token, and those of them that the teacher's
+ * forward pass takes. */
 double plan_flops_per_token(const struct plan *p);
+double plan_teacher_flops(const struct plan *p);

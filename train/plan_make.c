@@ -234,7 +234,7 @@ static struct timeline_costs costs_of(const struct plan *p)
     struct timeline_costs costs = { { 0 } };
     const double all = plan_flops_per_token(p), layers = (double)c.layers;
     c.layers = 0;
-    const double head = model_flops_per_token(&c, p->engine.T, masked);
+    const double head = model_flops_per_token(&c, p->engine.T, masked) + plan_teacher_flops(p);
     costs.of[PHASE_HEAD] = head;
     costs.of[PHASE_LAYER_FORWARD] = costs.of[PHASE_LAYER_AGAIN] = (all - head) / layers / 3;
     costs.of[PHASE_ATTENTION_AGAIN] = costs.of[PHASE_LAYER_FORWARD] / 4;
@@ -305,7 +305,7 @@ int plan_make(struct plan *p, struct settings *s, uint64_t seed, int want_data)
     if (plan_data_check_length(p) < 0 || plan_data_find_tokenizer(p) < 0 ||
         plan_data_open(p, want_data) < 0 || plan_model_vocabulary(p) < 0 ||
         plan_model_make(p) < 0 || check_pipeline(p) < 0 || batch_arithmetic(p) < 0 ||
-        plan_data_make(p) < 0 || count_steps(p, want_data) < 0)
+        plan_model_teacher(p) < 0 || plan_data_make(p) < 0 || count_steps(p, want_data) < 0)
         return -1;
     p->engine.rise = s->late_dropout ? p->steps : 0;
     choose_rates(p);

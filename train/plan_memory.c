@@ -4,6 +4,7 @@
 #include "common/base/least.h"
 #include "train/ranks/reduce.h"
 #include "train/saved.h"
+#include "train/step/teacher.h"
 #include "train/store/word_table.h"
 
 int plan_validation_round(const struct plan *p)
@@ -57,15 +58,21 @@ static int64_t most_scratch(const struct plan *p, const struct program *list)
 }
 
 /* Returns the bytes of scratch memory: the largest need of any phase, as scratch memory never
- * shrinks; and what the back end needs. */
+ * shrinks; what the back end needs; and what the teacher needs. */
 static uint64_t kernel_bytes(const struct plan *p)
 {
+    const int64_t N = p->engine.B * p->engine.T;
+    uint64_t teacher = 0;
     int64_t scratch = most_scratch(p, &p->program);
     SCOPED(program) evaluation = { 0 };
     if (p->validation)
         engine_evaluation(&evaluation, &p->engine, &p->own);
     scratch = larger(scratch, most_scratch(p, &evaluation));
-    return (uint64_t)scratch * sizeof(float) + p->needs.bytes;
+    if (p->settings->teacher) {
+        scratch = larger(scratch, N * layer_scratch_fwd(&p->teacher)) + p->needs.loss_floats;
+        teacher = teacher_bytes(&p->teacher, N);
+    }
+    return (uint64_t)scratch * sizeof(float) + p->needs.bytes + teacher;
 }
 
 /* Returns the bytes for operations on the embedding that are done in two parts (word_table.h). */

@@ -115,6 +115,7 @@ static int refuse_settings(const struct plan *p)
         { "dropout-first", m->dropout_first, 0 },
         { "bare-head", m->bare_head, MASKED },
         { "document-attention", s->samples.documents, NEXT },
+        { "teacher", s->teacher != NULL, NEXT },
         { "calibrate", s->calibrate, NEXT },
         { "mask-tokens", s->mask_tokens != 0, MASKED },
         { "style", s->samples.google, ANSWERS },
@@ -197,4 +198,24 @@ int plan_model_make(struct plan *p)
     c.types = uses(p, "types") ? m->types : p->config.types;
     c.activation = s->activation ? (enum ops_activation)(s->activation - 1) : p->config.activation;
     return model_init(&p->model, &c) < 0 ? -1 : make_part(p);
+}
+
+int plan_model_teacher(struct plan *p)
+{
+    const struct settings *s = p->settings;
+    struct model_config c = { 0 };
+    if (!s->teacher)
+        return 0;
+    if (p->own.split)
+        return err_set("--teacher goes without --tensor-parallel");
+    if (folder_read_config(&c, HEAD_NEXT, s->teacher) < 0 || model_init(&p->teacher, &c) < 0)
+        return -1;
+    if (c.vocabulary != s->model.vocabulary)
+        return err_set("the teacher '%s' has %" PRId64 " token rows, but the model has %" PRId64
+                       ": both need the same vocabulary",
+                       s->teacher, c.vocabulary, s->model.vocabulary);
+    if (c.positions < p->engine.T)
+        return err_set("the teacher '%s' takes %" PRId64 " tokens, but the sequences have %" PRId64,
+                       s->teacher, c.positions, p->engine.T);
+    return 0;
 }

@@ -18,3 +18,7 @@ int plan_model_vocabulary(struct plan *p);
 
 /* Makes the table of the model, and of this rank's part of it. */
 int plan_model_make(struct plan *p);
+
+/* Makes the table of --teacher's model, if there is one, and checks that it can teach this model's
+ * sequences. */
+int plan_model_teacher(struct plan *p);

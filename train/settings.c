@@ -2,6 +2,7 @@
 
 const struct settings settings_default = {
     .verify = 1,
+    .teacher_share = 0.5,
     .device = "cpu",
     .model = { .layers = 12,
                .width = 768,

@@ -18,7 +18,9 @@ struct settings {
     int late_dropout;          /* 1: the rates rise from 0 during the training */
     struct model_config model; /* its members that have an option */
     const char *start_from, *vocab;
-    int verify; /* 1: the checksums of start_from are checked */
+    int verify;          /* 1: the checksums of start_from and teacher are checked */
+    const char *teacher; /* NULL: none */
+    double teacher_share;
     struct opt_list data, validation;
     struct samples_config samples; /* its members that have an option of the same name */
     /* 1: the value is a preset's, which the data overrides */

@@ -97,18 +97,18 @@ int start_refuse_old_run(const struct settings *s)
                    out);
 }
 
-/* Returns -1 with an error if --force would remove the model that --start-from names. */
-static int refuse_own_base(const struct settings *s)
+/* Returns -1 with an error if --force would remove the model `from`, which --OPTION names. */
+static int refuse_own_base(const struct settings *s, const char *option, const char *from)
 {
-    const char *from = s->start_from, *out = s->output;
+    const char *out = s->output;
     SCOPED_MEM char *base = from ? realpath(from, NULL) : NULL, *folder = realpath(out, NULL);
     const size_t n = base && folder ? strlen(folder) : 0;
     if (!n || strncmp(base, folder, n) != 0 ||
         (base[n] && strncmp(base + n, "/checkpoints/", 13) != 0))
         return 0;
-    return err_set("--start-from '%s' is in the folder of the new run, and --force would remove "
-                   "it: give --output another folder",
-                   from);
+    return err_set("--%s '%s' is in the folder of the new run, and --force would remove it: give "
+                   "--output another folder",
+                   option, from);
 }
 
 int start_remove_old_run(const char *out)
@@ -264,8 +264,11 @@ static void say_damaged(char *damaged, const char *sound)
 static int refuse(const struct start *s)
 {
     const struct settings *given = s->plan->settings;
-    return comm_is_first(s->comm) && (start_refuse_old_run(given) < 0 ||
-                                      (!given->resume && refuse_own_base(given) < 0))
+    return comm_is_first(s->comm) &&
+                   (start_refuse_old_run(given) < 0 ||
+                    (!given->resume &&
+                     (refuse_own_base(given, "start-from", given->start_from) < 0 ||
+                      refuse_own_base(given, "teacher", given->teacher) < 0)))
                ? -1
                : 0;
 }

@@ -107,7 +107,14 @@ static const struct opt options[] = {
     { 0, "start-from", OPT_TEXT | OPT_FREE, AT(start_from), "PATH",
       "load the weights of this model folder or GGUF file, and start at step 0" },
     { 0, "verify", OPT_FLAG | OPT_OF_RUN, AT(verify), NULL,
-      "check the weights of --start-from against the checksums that are stored with them" },
+      "check the weights of --start-from and --teacher against the checksums that are stored with "
+      "them" },
+
+    { 0, "teacher", OPT_TEXT | OPT_OF_HOST, AT(teacher), "PATH",
+      "GPT, Llama: learn the next token's probabilities of this model, too (distillation): a model "
+      "folder or GGUF file with the same vocabulary" },
+    { 0, "teacher-share", OPT_REAL, AT(teacher_share), "X",
+      "weight of the teacher's probabilities in what is learned; the text has the rest", 0, 1 },
 
     { .help = "Data:", .arg = OPT_MORE },
     { 0, "vocab", OPT_TEXT | OPT_FREE | OPT_OF_HOST, AT(vocab), "DIR",
@@ -595,6 +602,7 @@ static int check_useful(const struct settings *s)
         { "calibrate", s->save || !s->calibrate, "has no effect with --no-save" },
         { "calibrate", !s->parameter_precision || !s->calibrate,
           "needs --parameter-precision f32" },
+        { "teacher-share", s->teacher != NULL, "needs --teacher" },
         { "zero-ends", !s->start_from || !s->model.zero_ends,
           "has no effect with --start-from, which loads all weights" },
     };
@@ -666,8 +674,8 @@ static int choose_base(struct settings *s, struct buf *path)
 static int settle(struct settings *s, struct comm *ranks, struct buf *validation, struct buf *base,
                   int argc, char **argv)
 {
-    const char **const texts[] = { &s->vocab, &s->start_from, &s->architecture, &s->memmap_dir,
-                                   &s->sample };
+    const char **const texts[] = { &s->vocab,      &s->start_from, &s->architecture,
+                                   &s->memmap_dir, &s->teacher,    &s->sample };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (*texts[i] && !**texts[i]) /* an empty value removes that of a file */
             *texts[i] = NULL;

@@ -383,10 +383,11 @@ void ops_repeat(struct ops *o, const struct ops_past *past, int64_t B, void (*st
 /* ---- losses ------------------------------------------------------------------------------- */
 
 /* n labels (I32). Label i belongs to row rows[i] (I64) of the activations or logits, or to row i if
- * `rows` is OPS_NONE. */
+ * `rows` is OPS_NONE. teacher: for ops_loss_fwd_bwd; NULL: none. */
 struct ops_labels {
     int64_t n;
     struct ops_array rows, labels;
+    const struct ops_teacher *teacher;
 };
 
 /* The results for n labels. losses[n], F32: -log softmax(logits)[label] in nats. correct[n], U8 or
@@ -421,6 +422,16 @@ struct ops_decoder {
 };
 void ops_logits(struct ops *o, struct ops_array logits, struct ops_array x, int64_t N,
                 const struct ops_decoder *d);
+
+/* Another model, whose probabilities a model learns beside the labels (Hinton et al., "Distilling
+ * the Knowledge in a Neural Network", 2015). x[N,d.C], F32: the input of its decoder d, for the
+ * same N rows; d has as many columns V as the model's own. share: weight of its probabilities in
+ * the target, from 0 to 1; the label has the rest. */
+struct ops_teacher {
+    struct ops_array x;
+    struct ops_decoder d;
+    double share;
+};
 /* Computes the logits of the decoder d for the labelled rows of x, and sets `out` to the losses of
  * the labels, which must all be at least 0. Computes the logits of a few rows at a time, to save
  * memory; takes scratch memory (ops_scratch) for them. */
@@ -428,7 +439,9 @@ void ops_loss_fwd(struct ops *o, struct ops_scores out, struct ops_array x,
                   const struct ops_labels *l, const struct ops_decoder *d);
 /* Sets `out` as ops_loss_fwd does, and computes the gradients of scale * (sum of losses) with
  * respect to x, the decoder's table and its bias. Sets all N rows of dx[N,C]; rows without a label
- * get 0. */
+ * get 0. With l->teacher, the gradients are those of the cross entropy to target = (1 - share) *
+ * onehot(label) + share * softmax(teacher's logits), and `out` is that of the labels as before. The
+ * ranks must not share the columns then. */
 void ops_loss_fwd_bwd(struct ops *o, struct ops_scores out, struct ops_array dx,
                       struct ops_gradient dtable, struct ops_gradient dbias, struct ops_array x,
                       int64_t N, double scale, const struct ops_labels *l,

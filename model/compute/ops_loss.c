@@ -19,6 +19,9 @@ struct loss {
     struct ops_matrix logits, dlogits;
     struct ops_array x_rows, dx_rows;
     struct ops_columns columns; /* if ranks share the columns */
+    /* Of the teacher, if there is one: the rows with a label, logits, and their scores. */
+    struct ops_array taught_x, taught;
+    struct ops_scores taught_out;
 };
 
 static int wants_gradients(const struct loss *s)
@@ -36,17 +39,19 @@ static void exchange(const struct loss *s, enum ops_share_kind kind, struct ops_
     s->d.shares.exchange(s->d.shares.ctx, kind, s->o, x, n);
 }
 
-/* Returns the rows of x for the labels first to first + n - 1. */
-static struct ops_array rows_of(const struct loss *s, int64_t first, int64_t n)
+/* Returns the rows of x[N,C] for the labels first to first + n - 1, in `room` unless it is
+ * OPS_NONE.
+ */
+static struct ops_array rows_of(const struct loss *s, struct ops_array x, struct ops_array room,
+                                int64_t C, int64_t first, int64_t n)
 {
-    const int64_t C = s->d.C;
-    if (ops_is_none(s->x_rows))
-        return ops_part(s->x, first * C);
+    if (ops_is_none(room))
+        return ops_part(x, first * C);
     if (ops_is_none(s->l->rows))
-        ops_copy(s->o, s->x_rows, ops_part(s->x, first * C), n * C);
+        ops_copy(s->o, room, ops_part(x, first * C), n * C);
     else
-        ops_gather_rows(s->o, s->x_rows, s->x, ops_part(s->l->rows, first), n, C);
-    return s->x_rows;
+        ops_gather_rows(s->o, room, x, ops_part(s->l->rows, first), n, C);
+    return room;
 }
 
 /* Computes the scores from logits whose columns are divided among ranks, and their gradients. */
@@ -91,9 +96,23 @@ static void chunk_bwd(struct loss *s, struct ops_array x, int64_t first, int64_t
         ops_copy(s->o, own, dx, n * C);
 }
 
+/* Adds scale * share * (onehot(label) - softmax(teacher's logits)) to the logits' gradients. That
+ * is the gradient of the teacher's own loss, with the factor -scale * share. */
+static void learn_from_teacher(struct loss *s, const struct ops_teacher *t, struct ops_array labels,
+                               int64_t first, int64_t n)
+{
+    struct ops_array x = rows_of(s, t->x, s->taught_x, t->d.C, first, n), d = s->taught;
+    s->o->b->logits(s->o, s->taught, s->logits.ld, x, n, &t->d, 1);
+    d.type = s->dlogits.x.type;
+    s->o->b->cross_entropy(s->o, s->taught_out, s->taught, s->logits.ld, s->d.V, labels, n, d,
+                           -s->scale * t->share);
+    ops_add(s->o, s->dlogits.x, d, n * s->dlogits.ld);
+}
+
 static void run_chunk(struct loss *s, int64_t first, int64_t n)
 {
-    struct ops_array x = rows_of(s, first, n), labels = ops_part(s->l->labels, first);
+    struct ops_array x = rows_of(s, s->x, s->x_rows, s->d.C, first, n);
+    struct ops_array labels = ops_part(s->l->labels, first);
     const struct ops_scores out = { ops_part(s->out.losses, first),
                                     ops_part(s->out.correct, first) };
     const struct ops_matrix m = s->logits;
@@ -104,6 +123,8 @@ static void run_chunk(struct loss *s, int64_t first, int64_t n)
     else
         s->o->b->cross_entropy(s->o, out, m.x, m.ld, s->d.V, labels, n,
                                gradient ? s->dlogits.x : OPS_NONE, s->scale);
+    if (gradient && s->l->teacher)
+        learn_from_teacher(s, s->l->teacher, labels, first, n);
     if (gradient)
         chunk_bwd(s, x, first, n);
 }
@@ -122,6 +143,7 @@ static void take_scratch(struct loss *s, int64_t rows)
     struct ops *o = s->o;
     const int64_t V = s->d.V, C = s->d.C;
     const int shared = is_shared(&s->d), some = !ops_is_none(s->l->rows);
+    const struct ops_teacher *t = wants_gradients(s) ? s->l->teacher : NULL;
     const enum ops_type type = shared ? OPS_F32 : o->precision;
     s->logits = (struct ops_matrix){
         .ld = shared ? V : (V + OPS_LOGITS_ALIGN - 1) / OPS_LOGITS_ALIGN * OPS_LOGITS_ALIGN
@@ -134,6 +156,13 @@ static void take_scratch(struct loss *s, int64_t rows)
         s->x_rows = ops_scratch(o, shared ? s->x.type : type, rows * C);
     if (wants_gradients(s) && (some || s->dx.type != OPS_F32))
         s->dx_rows = ops_scratch(o, OPS_F32, rows * C);
+    assert(!t || !shared);
+    if (t) {
+        s->taught = ops_scratch(o, s->logits.x.type, rows * s->logits.ld);
+        s->taught_out.losses = ops_scratch(o, OPS_F32, rows);
+        if (some || t->x.type != type)
+            s->taught_x = ops_scratch(o, type, rows * t->d.C);
+    }
     if (shared)
         s->columns = (struct ops_columns){ .logits = s->logits.x,
                                            .V = V,
@@ -141,7 +170,7 @@ static void take_scratch(struct loss *s, int64_t rows)
                                            .most = ops_scratch(o, OPS_F32, rows),
                                            .sums = ops_scratch(o, OPS_F32, rows),
                                            .wanted = ops_scratch(o, OPS_F32, rows) };
-    else if (o->b->decoder_table)
+    else if (o->b->decoder_table && !t) /* the teacher's product would convert its own B */
         s->d.table = o->b->decoder_table(o, rows, &s->d);
 }
 

@@ -1,5 +1,6 @@
 #include "model/network/forward.h"
 
+#include "model/network/block.h"
 #include "model/network/embedding.h"
 #include "model/network/layer.h"
 
@@ -60,4 +61,13 @@ void forward_losses(const struct forward *f, struct ops_scores out, struct ops_a
 void forward_logits(const struct forward *f, struct ops_array logits, struct ops_array x, int64_t n)
 {
     f->model->head_logits(f->model, f->ops, logits, x, head_of(f), table_of(f), n);
+}
+
+void forward_decoder(const struct forward *f, struct ops_array normed, struct ops_decoder *d,
+                     struct ops_array x, int64_t n)
+{
+    const struct model *m = f->model;
+    const struct ops_norm norm = block_norm(m, head_of(f), m->first_head_row, n);
+    ops_norm_fwd(f->ops, normed, not_kept, x, &norm);
+    *d = block_decoder(m, head_of(f), table_of(f), OPS_NONE);
 }

@@ -32,3 +32,8 @@ void forward_losses(const struct forward *f, struct ops_scores out, struct ops_a
                     const struct inputs *in);
 void forward_logits(const struct forward *f, struct ops_array logits, struct ops_array x,
                     int64_t n);
+/* Sets normed[n,C], F32, to the input of the decoder of a model of HEAD_NEXT, and *d to the
+ * decoder.
+ */
+void forward_decoder(const struct forward *f, struct ops_array normed, struct ops_decoder *d,
+                     struct ops_array x, int64_t n);

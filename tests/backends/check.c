@@ -751,6 +751,14 @@ static void losses(struct run *r)
     leave(r, "loss_fwd_bwd dx", dx, N * C, of_products());
     leave(r, "loss_fwd_bwd dtable", dtable, V * C, of_products());
     leave(r, "loss_fwd_bwd dbias", dbias, V, of_products());
+    const struct ops_teacher t = { numbers(r, OPS_F32, N * 40, 1),
+                                   { .table = numbers(r, OPS_F32, V * 40, 0.3), .V = V, .C = 40 },
+                                   0.4 };
+    l.teacher = &t;
+    ops_loss_fwd_bwd(r->o, out, dx, ops_set(dtable), (struct ops_gradient){ 0 }, x, N, 0.7, &l, &d);
+    leave(r, "loss_fwd_bwd with a teacher", out.losses, N, of_products());
+    leave(r, "loss_fwd_bwd dx with a teacher", dx, N * C, of_products());
+    leave(r, "loss_fwd_bwd dtable with a teacher", dtable, V * C, of_products());
 }
 
 /* The second span loss follows the first at once, with other lengths. */

@@ -237,9 +237,12 @@ static void head(struct pass *s, const struct phase *f, const struct ops_array *
 {
     const struct engine *e = s->e;
     const struct ops_gradient dw = { at[USE_DW], f->add }, dtied = { at[USE_DTIED], f->add };
+    struct inputs *in = &e->inputs[f->micro];
+    if (e->teacher)
+        in->targets[0].teacher = teacher_run(e->teacher, in);
     e->model->head_fwd_bwd(e->model, e->ops, e->scores, at[USE_DX], dw, dtied, at[USE_X], at[USE_W],
-                           at[USE_TIED], s->scale, inputs_of(s, f));
-    add_scores(e, s->score, inputs_of(s, f), s->scored++);
+                           at[USE_TIED], s->scale, in);
+    add_scores(e, s->score, in, s->scored++);
 }
 
 static void attention_again(struct pass *s, const struct phase *f, const struct ops_array *at)

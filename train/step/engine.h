@@ -18,6 +18,7 @@
 #include "train/ranks/comm.h"
 #include "train/samples/batches.h"
 #include "train/step/optimizer.h"
+#include "train/step/teacher.h"
 #include "train/store/sharing.h"
 #include "train/store/store.h"
 #include "train/store/transfer.h"
@@ -39,6 +40,7 @@ struct engine {
     struct ops_scores scores;  /* buffer [most,T+1] for the scores of all labels */
     struct ops_array sums;     /* F64 [A,MODEL_PARTS,2]: for each micro-batch and part of the loss,
                                 * the sum of the losses and the number of correct predictions */
+    struct teacher *teacher;   /* borrowed; NULL: none. The caller sets it after engine_open */
     struct sharing sharing;    /* operations with the other data-parallel ranks */
     struct transfer transfers; /* operations with the other stages of the pipeline */
 

@@ -2061,31 +2061,61 @@ struct loss_case {
     int64_t n, N, V, C;
 };
 
+/* Sets logs[V] to the log probabilities of label i's row. Returns the largest. */
+static double log_probabilities(double *logs, const struct loss_case *l, int64_t i)
+{
+    double sum = 0, top = -INFINITY;
+    for (int64_t v = 0; v < l->V; v++) {
+        logs[v] = l->bias.d[v] +
+                  inner_product(l->x.d + l->rows[i] * l->C, l->table.d + v * l->C, l->C);
+        sum += exp(logs[v]);
+    }
+    for (int64_t v = 0; v < l->V; v++) {
+        logs[v] -= log(sum);
+        top = logs[v] > top ? logs[v] : top;
+    }
+    return top;
+}
+
 static double loss_reference(const struct loss_case *l, double *losses, unsigned char *correct)
 {
-    double total = 0, *logits = mem_zalloc((size_t)l->V, sizeof *logits);
+    double total = 0, *logs = mem_zalloc((size_t)l->V, sizeof *logs);
     for (int64_t i = 0; i < l->n; i++) {
-        double sum = 0, top = -INFINITY;
-        for (int64_t v = 0; v < l->V; v++) {
-            logits[v] = l->bias.d[v] +
-                        inner_product(l->x.d + l->rows[i] * l->C, l->table.d + v * l->C, l->C);
-            top = logits[v] > top ? logits[v] : top;
-            sum += exp(logits[v]);
-        }
-        double loss = log(sum) - logits[l->labels[i]];
+        const double top = log_probabilities(logs, l, i), loss = -logs[l->labels[i]];
         if (losses)
             losses[i] = loss;
         if (correct)
-            correct[i] = logits[l->labels[i]] == top;
+            correct[i] = logs[l->labels[i]] == top;
         total += loss;
     }
-    free(logits);
+    free(logs);
     return total;
 }
 
 static double third_of_loss(void *ctx)
 {
     return loss_reference(ctx, NULL, NULL) / 3;
+}
+
+struct taught_case {
+    const struct loss_case *model, *teacher;
+    double share;
+};
+
+/* Returns a third of the cross entropy to targets of which the teacher has a share. */
+static double third_of_taught_loss(void *ctx)
+{
+    const struct taught_case *c = ctx;
+    const struct loss_case *l = c->model;
+    double total = 0, *logs = mem_zalloc((size_t)(2 * l->V), sizeof *logs), *wanted = logs + l->V;
+    for (int64_t i = 0; i < l->n; i++) {
+        log_probabilities(logs, l, i);
+        log_probabilities(wanted, c->teacher, i);
+        for (int64_t v = 0; v < l->V; v++)
+            total -= logs[v] * ((v == l->labels[i]) * (1 - c->share) + c->share * exp(wanted[v]));
+    }
+    free(logs);
+    return total / 3;
 }
 
 /* Makes a loss_case in which every third row has no label, or with `all`, in which all rows have
@@ -2111,8 +2141,9 @@ static struct loss_case loss_case(int64_t N, int64_t V, int64_t C, int all)
 
 static struct ops_labels labels_of(const struct loss_case *l)
 {
-    return (struct ops_labels){ l->n, l->n == l->N ? OPS_NONE : ops_host_array(l->rows, OPS_I64),
-                                ops_host_array(l->labels, OPS_I32) };
+    return (struct ops_labels){ .n = l->n,
+                                .rows = l->n == l->N ? OPS_NONE : ops_host_array(l->rows, OPS_I64),
+                                .labels = ops_host_array(l->labels, OPS_I32) };
 }
 
 static struct ops_decoder decoder_of(const struct loss_case *l, int bias)
@@ -2182,6 +2213,44 @@ static void loss_bwd_of(struct ops *o, struct loss_case l, int bias, int add)
     drop_case(&l);
 }
 
+/* A teacher changes the gradients, and not the losses. */
+static void taught_by(struct ops *o, struct loss_case l, struct loss_case teacher)
+{
+    struct taught_case c = { &l, &teacher, 0.3 };
+    const struct ops_teacher t = { f32(teacher.x.f), decoder_of(&teacher, 0), c.share };
+    struct ops_labels labels = labels_of(&l);
+    const struct ops_decoder decoder = decoder_of(&l, 0);
+    struct numbers losses = numbers(l.N, 4, 1), dx = numbers(l.x.n, 5, 1);
+    struct numbers dtable = numbers(l.table.n, 6, 0);
+    labels.teacher = &t;
+    ops_scratch_begin(o);
+    ops_loss_fwd_bwd(o, (struct ops_scores){ .losses = f32(losses.f) }, f32(dx.f),
+                     ops_set(f32(dtable.f)), (struct ops_gradient){ 0 }, f32(l.x.f), l.N, 1.0 / 3,
+                     &labels, &decoder);
+    loss_reference(&l, losses.d, NULL);
+    check("losses", losses.f, losses.d, l.n, tolerance(o, 1e-6));
+    check_gradient_to(tolerance(o, 1e-4), "taught dx", dx.f, &l.x, third_of_taught_loss, &c);
+    check_gradient_to(tolerance(o, 1e-4), "taught dtable", dtable.f, &l.table, third_of_taught_loss,
+                      &c);
+    drop(&losses);
+    drop(&dx);
+    drop(&dtable);
+    drop_case(&l);
+    drop_case(&teacher);
+}
+
+static void loss_with_teacher_in(struct ops *o)
+{
+    taught_by(o, loss_case(10, 77, 9, 0), loss_case(10, 77, 4, 0));
+    taught_by(o, loss_case(10, 77, 9, 1), loss_case(10, 77, 13, 1));
+}
+
+Test(ops, loss_with_teacher)
+{
+    in_all_contexts(loss_with_teacher_in);
+    in_contexts(OPS_BF16, loss_with_teacher_in);
+}
+
 static struct loss_case with_bias(struct loss_case l)
 {
     drop(&l.bias);
@@ -2238,7 +2307,7 @@ Test(ops, loss_of_large_logits)
     float x[2] = { 100, -100 }, table[6] = { 50, 0, 0, 50, -3, 1 }, losses[1];
     int32_t label = 0;
     unsigned char correct;
-    const struct ops_labels labels = { 1, OPS_NONE, ops_host_array(&label, OPS_I32) };
+    const struct ops_labels labels = { .n = 1, .labels = ops_host_array(&label, OPS_I32) };
     const struct ops_decoder decoder = { .table = f32(table), .V = 3, .C = 2 };
     const struct ops_scores out = { f32(losses), ops_host_array(&correct, OPS_U8) };
     ops_loss_fwd(o, out, f32(x), &labels, &decoder);

@@ -1,0 +1,32 @@
+#include "train/step/teacher.h"
+
+void teacher_release(struct teacher *t)
+{
+    if (t->room)
+        ops_buffer_free(t->forward.ops, t->out.x, t->room * t->out.d.C);
+    forward_release(&t->forward);
+}
+
+const struct ops_teacher *teacher_run(struct teacher *t, const struct inputs *in)
+{
+    const int64_t C = t->forward.model->config.width;
+    struct inputs plain = *in;
+    plain.dropout = 0;
+    if (in->N > t->room) {
+        ops_buffer_free(t->forward.ops, t->out.x, t->room * C);
+        t->out = (struct ops_teacher){ .x = ops_buffer(t->forward.ops, OPS_F32, in->N * C),
+                                       .share = t->share };
+        t->room = in->N;
+    }
+    struct ops_array last = forward_layers(&t->forward, &plain);
+    forward_decoder(&t->forward, t->out.x, &t->out.d, last, in->N);
+    return &t->out;
+}
+
+uint64_t teacher_bytes(const struct model *m, int64_t rows)
+{
+    int64_t numbers = 3 * rows * m->config.width;
+    for (int b = 0; b < m->tensors.blocks; b++)
+        numbers += m->tensors.block_size[b];
+    return (uint64_t)numbers * sizeof(float);
+}

@@ -1,0 +1,22 @@
+/*
+ * teacher.h - a trained model from whose probabilities another one learns, beside the text
+ * (--teacher). See struct ops_teacher in ops.h.
+ */
+#pragma once
+
+#include "model/network/forward.h"
+
+struct teacher {
+    struct forward forward; /* set by the caller, like `share` */
+    double share;
+    struct ops_teacher out; /* its x[room,C] */
+    int64_t room;
+};
+void teacher_release(struct teacher *t); /* fine on a zeroed struct */
+
+/* Runs the teacher, without dropout, on the tokens of `in`, which may be the inputs of another
+ * model. Returns what ops_labels.teacher takes; it is valid until the next run. */
+const struct ops_teacher *teacher_run(struct teacher *t, const struct inputs *in);
+
+/* Returns the bytes of memory that the teacher m needs for `rows` rows, without scratch memory. */
+uint64_t teacher_bytes(const struct model *m, int64_t rows);
