@@ -184,6 +184,8 @@ static int open_teacher(struct loop *l)
     if ((s->verify && folder_verify(s->teacher, 0, 1) < 0) ||
         folder_load(&l->teaching, l->ops, &l->teaching_blocks, s->teacher, HEAD_NEXT, 0, NULL) < 0)
         return -1;
+    l->teaching.config.residual_dropout = s->teacher_dropout;
+    l->teaching.config.embedding_dropout = l->teaching.config.attention_dropout = 0;
     l->teacher.forward = (struct forward){ &l->teaching, l->ops, .blocks = l->teaching_blocks };
     l->teacher.share = s->teacher_share;
     l->engine.teacher = &l->teacher;

@@ -20,7 +20,7 @@ struct settings {
     const char *start_from, *vocab;
     int verify;          /* 1: the checksums of start_from and teacher are checked */
     const char *teacher; /* NULL: none */
-    double teacher_share;
+    double teacher_share, teacher_dropout;
     struct opt_list data, validation;
     struct samples_config samples; /* its members that have an option of the same name */
     /* 1: the value is a preset's, which the data overrides */

@@ -115,6 +115,10 @@ static const struct opt options[] = {
       "folder or GGUF file with the same vocabulary" },
     { 0, "teacher-share", OPT_REAL, AT(teacher_share), "X",
       "weight of the teacher's probabilities in what is learned; the text has the rest", 0, 1 },
+    { 0, "teacher-dropout", OPT_REAL, AT(teacher_dropout), "P",
+      "rate of dropout of the teacher's residual branches; it keeps a teacher that knows the text "
+      "by heart from telling it",
+      0, 0.95 },
 
     { .help = "Data:", .arg = OPT_MORE },
     { 0, "vocab", OPT_TEXT | OPT_FREE | OPT_OF_HOST, AT(vocab), "DIR",
@@ -603,6 +607,7 @@ static int check_useful(const struct settings *s)
         { "calibrate", !s->parameter_precision || !s->calibrate,
           "needs --parameter-precision f32" },
         { "teacher-share", s->teacher != NULL, "needs --teacher" },
+        { "teacher-dropout", s->teacher != NULL, "needs --teacher" },
         { "zero-ends", !s->start_from || !s->model.zero_ends,
           "has no effect with --start-from, which loads all weights" },
     };

@@ -1,5 +1,9 @@
 #include "train/step/teacher.h"
 
+#include "common/base/rng.h"
+
+enum { KEY_TEACHER = 0x74656163 };
+
 void teacher_release(struct teacher *t)
 {
     if (t->room)
@@ -10,15 +14,16 @@ void teacher_release(struct teacher *t)
 const struct ops_teacher *teacher_run(struct teacher *t, const struct inputs *in)
 {
     const int64_t C = t->forward.model->config.width;
-    struct inputs plain = *in;
-    plain.dropout = 0;
+    struct inputs own = *in;
+    own.dropout = 1;
+    own.key = rng_key(in->key, KEY_TEACHER);
     if (in->N > t->room) {
         ops_buffer_free(t->forward.ops, t->out.x, t->room * C);
         t->out = (struct ops_teacher){ .x = ops_buffer(t->forward.ops, OPS_F32, in->N * C),
                                        .share = t->share };
         t->room = in->N;
     }
-    struct ops_array last = forward_layers(&t->forward, &plain);
+    struct ops_array last = forward_layers(&t->forward, &own);
     forward_decoder(&t->forward, t->out.x, &t->out.d, last, in->N);
     return &t->out;
 }

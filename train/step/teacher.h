@@ -14,8 +14,9 @@ struct teacher {
 };
 void teacher_release(struct teacher *t); /* fine on a zeroed struct */
 
-/* Runs the teacher, without dropout, on the tokens of `in`, which may be the inputs of another
- * model. Returns what ops_labels.teacher takes; it is valid until the next run. */
+/* Runs the teacher, with the dropout of its model's configuration, on the tokens of `in`, which may
+ * be the inputs of another model. Returns what ops_labels.teacher takes; it is valid until the next
+ * run. */
 const struct ops_teacher *teacher_run(struct teacher *t, const struct inputs *in);
 
 /* Returns the bytes of memory that the teacher m needs for `rows` rows, without scratch memory. */
