@@ -180,6 +180,18 @@ static int on_gpu(const struct plan *p)
     return strncmp(p->settings->device, "cpu", 3) != 0;
 }
 
+/* Returns 0, or -1 with an error if a GPU cannot compute the model. */
+static int check_gpu(const struct plan *p, const struct model_config *c)
+{
+    if (c->local_pause)
+        return err_set("a GPU cannot compute a %s yet: give --device cpu", c->architecture->title);
+    if (c->window && p->engine.T > c->window)
+        return err_set("a GPU has no attention in a window yet: give --device cpu, or a "
+                       "--sequence-length of at most %" PRId64,
+                       c->window);
+    return 0;
+}
+
 /* Asks the back end what it needs. */
 static int ask_back_end(struct plan *p)
 {
@@ -193,12 +205,8 @@ static int ask_back_end(struct plan *p)
                                      .shares = heads,
                                      .group = (int)p->ranks * heads *
                                               split_ranks(&p->own, SPLIT_WIDTH) };
-    if (on_gpu(p) && c->local_pause)
-        return err_set("a GPU cannot compute a %s yet: give --device cpu", c->architecture->title);
-    if (on_gpu(p) && c->window && p->engine.T > c->window)
-        return err_set("a GPU has no attention in a window yet: give --device cpu, or a "
-                       "--sequence-length of at most %" PRId64,
-                       c->window);
+    if (on_gpu(p) && (check_gpu(p, c) < 0 || check_gpu(p, &p->teacher.config) < 0))
+        return -1;
     return ops_needs(p->settings->device, &sizes, &p->needs);
 }
 
