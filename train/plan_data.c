@@ -60,14 +60,29 @@ static int is_generated(const struct settings *s)
     return 0;
 }
 
-static int check_checksum(const struct plan *p, const struct samples *d, const char *what)
+/* `checksum`: of the vocabulary with which `what` was made; 0: not known. */
+static int check_checksum(const struct plan *p, uint64_t checksum, const char *what)
 {
     uint64_t own = p->tokenizer ? tokenizer_checksum(p->tokenizer) : 0;
-    if (!p->tokenizer || !d->checksum || d->checksum == own)
+    if (!p->tokenizer || !checksum || checksum == own)
         return 0;
     return err_set("vocabularies differ: %s was made with a vocabulary of checksum %016" PRIx64
                    ", but that of the tokenizer is %016" PRIx64,
-                   what, d->checksum, own);
+                   what, checksum, own);
+}
+
+int plan_data_check_teacher(const struct plan *p)
+{
+    const char *teacher = p->settings->teacher;
+    const int has = teacher && p->tokenizer ? has_tokenizer(teacher) : 0;
+    if (has <= 0)
+        return has;
+    struct tokenizer *t = tokenizer_load(teacher);
+    if (!t)
+        return -1;
+    const uint64_t checksum = tokenizer_checksum(t);
+    tokenizer_free(t);
+    return check_checksum(p, checksum, "the teacher");
 }
 
 static struct samples_config samples_config(const struct plan *p)
@@ -158,8 +173,8 @@ int plan_data_open(struct plan *p, int want_data)
         return -1;
     if (s->validation.count && open_data(p, &p->validation, &s->validation, validation) < 0)
         return -1;
-    return (p->data && check_checksum(p, p->data, training) < 0) ||
-                   (p->validation && check_checksum(p, p->validation, validation) < 0)
+    return (p->data && check_checksum(p, p->data->checksum, training) < 0) ||
+                   (p->validation && check_checksum(p, p->validation->checksum, validation) < 0)
                ? -1
                : 0;
 }

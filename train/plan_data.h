@@ -19,6 +19,9 @@ int plan_data_find_tokenizer(struct plan *p);
  * if there is no other. With want_data 1, missing data is an error. */
 int plan_data_open(struct plan *p, int want_data);
 
+/* Checks that the vocabulary in the folder of --teacher, if it has one, is the run's. */
+int plan_data_check_teacher(const struct plan *p);
+
 /* Makes the samples of generated data, and sets the size of the vocabulary against which all ids
  * are checked. That size must be known. */
 int plan_data_make(struct plan *p);
