@@ -187,7 +187,7 @@ static int open_teacher(struct loop *l)
     l->teaching.config.residual_dropout = s->teacher_dropout;
     l->teaching.config.embedding_dropout = l->teaching.config.attention_dropout = 0;
     l->teacher.forward = (struct forward){ &l->teaching, l->ops, .blocks = l->teaching_blocks };
-    l->teacher.share = s->teacher_share;
+    l->teacher.out.share = s->teacher_share;
     l->engine.teacher = &l->teacher;
     return 0;
 }

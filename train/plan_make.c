@@ -180,7 +180,8 @@ static int on_gpu(const struct plan *p)
     return strncmp(p->settings->device, "cpu", 3) != 0;
 }
 
-/* Returns 0, or -1 with an error if a GPU cannot compute the model. */
+/* Returns 0, or -1 with an error if the GPU back end cannot compute a model with the configuration
+ * c. */
 static int check_gpu(const struct plan *p, const struct model_config *c)
 {
     if (c->local_pause)

@@ -97,7 +97,8 @@ int start_refuse_old_run(const struct settings *s)
                    out);
 }
 
-/* Returns -1 with an error if --force would remove the model `from`, which --OPTION names. */
+/* Returns -1 with an error if --force would remove the model in the folder `from`, else 0. `option`
+ * is the name of the option whose value the folder is. */
 static int refuse_own_base(const struct settings *s, const char *option, const char *from)
 {
     const char *out = s->output;

@@ -95,8 +95,9 @@ static void chunk_bwd(struct loss *s, struct ops_array x, int64_t first, int64_t
         ops_copy(s->o, own, dx, n * C);
 }
 
-/* Adds scale * share * (onehot(label) - softmax(teacher's logits)) to the logits' gradients. That
- * is the gradient of the teacher's own loss, with the factor -scale * share. */
+/* Adds the teacher's part to the gradients of the model's logits:
+ * scale * share * (onehot(label) - softmax(teacher's logits)). These are the gradients of
+ * -scale * share * (the teacher's loss for the labels) with respect to the teacher's logits. */
 static void learn_from_teacher(struct loss *s, const struct ops_teacher *t, struct ops_array labels,
                                int64_t first, int64_t n)
 {

@@ -19,8 +19,7 @@ const struct ops_teacher *teacher_run(struct teacher *t, const struct inputs *in
     own.key = rng_key(in->key, KEY_TEACHER);
     if (in->N > t->room) {
         ops_buffer_free(t->forward.ops, t->out.x, t->room * C);
-        t->out = (struct ops_teacher){ .x = ops_buffer(t->forward.ops, OPS_F32, in->N * C),
-                                       .share = t->share };
+        t->out.x = ops_buffer(t->forward.ops, OPS_F32, in->N * C);
         t->room = in->N;
     }
     struct ops_array last = forward_layers(&t->forward, &own);

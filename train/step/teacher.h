@@ -1,15 +1,14 @@
 /*
- * teacher.h - a trained model from whose probabilities another one learns, beside the text
- * (--teacher). See struct ops_teacher in ops.h.
+ * teacher.h - runs a trained model beside the model in training, which learns the trained model's
+ * probabilities of each next token, too (train --teacher; struct ops_teacher in ops.h).
  */
 #pragma once
 
 #include "model/network/forward.h"
 
 struct teacher {
-    struct forward forward; /* set by the caller, like `share` */
-    double share;
-    struct ops_teacher out; /* its x[room,C] */
+    struct forward forward; /* set by the caller, like out.share */
+    struct ops_teacher out; /* out.x is a buffer [room,C] */
     int64_t room;
 };
 void teacher_release(struct teacher *t); /* fine on a zeroed struct */

@@ -2213,7 +2213,7 @@ static void loss_bwd_of(struct ops *o, struct loss_case l, int bias, int add)
     drop_case(&l);
 }
 
-/* A teacher changes the gradients, and not the losses. */
+/* Checks the gradients of a loss with a teacher, and that the losses are those without it. */
 static void taught_by(struct ops *o, struct loss_case l, struct loss_case teacher)
 {
     struct taught_case c = { &l, &teacher, 0.3 };
