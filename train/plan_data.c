@@ -60,7 +60,7 @@ static int is_generated(const struct settings *s)
     return 0;
 }
 
-/* `checksum`: of the vocabulary with which `what` was made; 0: not known. */
+/* Refuses `what` if the checksum of its vocabulary is not that of the run's; 0: not known. */
 static int check_checksum(const struct plan *p, uint64_t checksum, const char *what)
 {
     uint64_t own = p->tokenizer ? tokenizer_checksum(p->tokenizer) : 0;

@@ -383,7 +383,7 @@ void ops_repeat(struct ops *o, const struct ops_past *past, int64_t B, void (*st
 /* ---- losses ------------------------------------------------------------------------------- */
 
 /* n labels (I32). Label i belongs to row rows[i] (I64) of the activations or logits, or to row i if
- * `rows` is OPS_NONE. teacher: a model to learn from, for ops_loss_fwd_bwd alone; NULL: none. */
+ * `rows` is OPS_NONE. teacher: NULL, or another model to learn from, in ops_loss_fwd_bwd only. */
 struct ops_labels {
     int64_t n;
     struct ops_array rows, labels;

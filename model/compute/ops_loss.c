@@ -39,8 +39,8 @@ static void exchange(const struct loss *s, enum ops_share_kind kind, struct ops_
     s->d.shares.exchange(s->d.shares.ctx, kind, s->o, x, n);
 }
 
-/* Returns the rows of x[N,C] for the labels first to first + n - 1: a part of x, or copies in
- * `room` if it is not OPS_NONE. */
+/* Returns the rows of x[N,C] to which the labels first to first + n - 1 belong: copies in `room`,
+ * or, if that is OPS_NONE, a part of x itself. */
 static struct ops_array rows_of(const struct loss *s, struct ops_array x, struct ops_array room,
                                 int64_t C, int64_t first, int64_t n)
 {

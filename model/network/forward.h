@@ -32,7 +32,7 @@ void forward_losses(const struct forward *f, struct ops_scores out, struct ops_a
                     const struct inputs *in);
 void forward_logits(const struct forward *f, struct ops_array logits, struct ops_array x,
                     int64_t n);
-/* For a model of HEAD_NEXT: sets *d to its decoder, and normed[n,C], F32, to the input that the
- * decoder has for x. */
+/* For a model of HEAD_NEXT and the outputs x[n,C] of its last layer: sets *d to the decoder, and
+ * normed[n,C], F32, to the decoder's input. */
 void forward_decoder(const struct forward *f, struct ops_array normed, struct ops_decoder *d,
                      struct ops_array x, int64_t n);
