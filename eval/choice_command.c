@@ -164,11 +164,8 @@ static int add_option(struct items *g, const struct buf *head, const struct choi
     int64_t scored = (int64_t)g->ids.count - (int64_t)from;
     if (scored < 1)
         return err_set("a choice has no tokens of its own: its context's last token takes it in");
-    struct window *w = items_add(g, begin, g->ids.count, scored);
-    if (!w)
-        return -1;
-    w->mark = right ? -(int64_t)o->characters : (int64_t)o->characters;
-    return 0;
+    const int64_t characters = (int64_t)o->characters;
+    return items_add(g, begin, g->ids.count, scored, right ? -characters : characters);
 }
 
 static int add_question(struct items *g)

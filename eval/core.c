@@ -140,11 +140,7 @@ static int add_window(struct items *g, const struct sequences *s, size_t i, size
     if (scored >= n)
         return err_set("an answer of %zu tokens does not fit the model's %zu positions", scored,
                        positions);
-    struct window *w = items_add(g, s->begins[i + 1] - n, s->begins[i + 1], (int64_t)scored);
-    if (!w)
-        return -1;
-    w->mark = (int64_t)i;
-    return 0;
+    return items_add(g, s->begins[i + 1] - n, s->begins[i + 1], (int64_t)scored, (int64_t)i);
 }
 
 /* Makes the sequences of a question with choices or contexts. */

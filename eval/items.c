@@ -7,21 +7,20 @@
 /* The number of windows that are scored together: enough to find some of similar length. */
 enum { GROUP = 1024 };
 
-struct window *items_add(struct items *g, size_t begin, size_t end, int64_t scored)
+int items_add(struct items *g, size_t begin, size_t end, int64_t scored, int64_t mark)
 {
     int64_t positions = g->scorer->net.model.config.positions, count = (int64_t)(end - begin);
-    if (scored > positions) {
-        err_set("%lld tokens must be scored, but the model has only %lld positions",
-                (long long)scored, (long long)positions);
-        return NULL;
-    }
+    if (scored > positions)
+        return err_set("%lld tokens must be scored, but the model has only %lld positions",
+                       (long long)scored, (long long)positions);
     if (count > positions + 1)
         count = positions + 1;
-    mem_grow(g->windows, g->windows_cap, g->count + 1);
-    mem_grow(g->begins, g->begins_cap, g->count + 1);
-    g->begins[g->count] = end - (size_t)count;
-    g->windows[g->count] = (struct window){ .count = count, .scored = scored, .item = g->item };
-    return &g->windows[g->count++];
+    mem_next(g->windows, g->count, g->windows_cap) = (struct window){ .count = count,
+                                                                      .scored = scored,
+                                                                      .item = g->item,
+                                                                      .begin = end - (size_t)count,
+                                                                      .mark = mark };
+    return 0;
 }
 
 int items_flush(struct items *g)
@@ -29,8 +28,8 @@ int items_flush(struct items *g)
     mem_grow(g->losses, g->losses_cap, g->ids.count);
     for (size_t i = 0; i < g->count; i++) {
         struct window *w = &g->windows[i];
-        w->ids = g->ids.data + g->begins[i];
-        w->each = g->losses + g->begins[i] + (w->count - w->scored);
+        w->ids = g->ids.data + w->begin;
+        w->each = g->losses + w->begin + (w->count - w->scored);
     }
     if (g->count && score_windows(g->scorer, g->windows, g->count) < 0)
         return -1;
@@ -90,6 +89,5 @@ void items_release(struct items *g)
 {
     ids_release(&g->ids);
     free(g->windows);
-    free(g->begins);
     free(g->losses);
 }

@@ -20,22 +20,20 @@ struct items {
     /* The caller appends the tokens of an item's windows here, and may remove them again. */
     struct ids ids;
     struct window *windows; /* their `each` is set before `judge` is called */
-    size_t *begins;         /* for each window, the index of its first token in ids */
-    size_t count, windows_cap, begins_cap;
+    size_t count, windows_cap;
     float *losses; /* for each token in ids, its loss if a window scores it */
     size_t losses_cap;
     uint64_t item; /* number of the item to be added; items_score sets the line's number, from 1 */
 };
 #define ITEMS_INIT(scorer, judge, ctx)                                                             \
     {                                                                                              \
-        scorer, judge, ctx, { 0 }, NULL, NULL, 0, 0, 0, NULL, 0, 0                                 \
+        scorer, judge, ctx, { 0 }, NULL, 0, 0, NULL, 0, 0                                          \
     }
 
-/* Adds the window ids[begin..end) of item g->item, whose last `scored` tokens are scored, and
- * returns it. It is valid until the next call. A window longer than the model's positions is cut at
- * its beginning. Returns NULL with an error if even the scored tokens are more than the positions.
- */
-struct window *items_add(struct items *g, size_t begin, size_t end, int64_t scored);
+/* Adds the window ids[begin..end) of item g->item, whose last `scored` tokens are scored. `mark` is
+ * kept in it for the caller. A window longer than the model's positions is cut at its beginning.
+ * Returns 0, or -1 with an error if even the scored tokens are more than the positions. */
+int items_add(struct items *g, size_t begin, size_t end, int64_t scored, int64_t mark);
 
 /* Ends an item: if there are many windows, scores and judges them. items_flush does this for any
  * number. Both return 0, or -1 with an error. */

@@ -4,7 +4,8 @@
 #include "eval/items.h"
 #include "unicode/whitespace.h"
 
-enum rule { RULE_WORD = 1, RULE_TOKEN = 2, RULE_BOTH = 3 }; /* a window's mark */
+/* Values of a window's mark: the rules that it is for. */
+enum { RULE_WORD = 1, RULE_TOKEN = 2, RULE_BOTH = RULE_WORD | RULE_TOKEN };
 
 struct lambada {
     struct lambada_score *score;
@@ -21,15 +22,6 @@ int lambada_parse(const char *line, size_t n, const char *name, struct buf *text
     if (s)
         buf_add(text, s, len);
     return s ? 0 : err_set("%s: the object has no string \"text\"", name);
-}
-
-/* Adds ids[begin..end) as a window for the rules. */
-static int add_window(struct items *g, size_t begin, size_t end, int64_t scored, enum rule rule)
-{
-    struct window *w = items_add(g, begin, end, scored);
-    if (w)
-        w->mark = rule;
-    return w ? 0 : -1;
 }
 
 /* Appends the tokens of `context`, then those of " word", then those of the whole passage. *split
@@ -67,9 +59,9 @@ static int add_passage(struct items *g, struct encoder *e, struct span passage)
                !memcmp(ids + begin, ids + whole, (end - whole) * sizeof *ids);
     if (same)
         g->ids.count = whole;
-    else if (end - whole > 1 && add_window(g, whole, end, 1, RULE_TOKEN) < 0)
+    else if (end - whole > 1 && items_add(g, whole, end, 1, RULE_TOKEN) < 0)
         return -1;
-    return add_window(g, begin, whole, (int64_t)(whole - split), same ? RULE_BOTH : RULE_WORD) < 0
+    return items_add(g, begin, whole, (int64_t)(whole - split), same ? RULE_BOTH : RULE_WORD) < 0
                ? -1
                : 1;
 }

@@ -77,10 +77,8 @@ static int add_text(struct items *g, const char *line, size_t n)
     int64_t before = l->halves && scored ? first_half(l, line, n) : 0;
     if (before < 0 || !scored)
         return (int)before;
-    struct window *w = items_add(g, begin, g->ids.count, scored);
-    if (!w)
+    if (items_add(g, begin, g->ids.count, scored, before) < 0)
         return -1;
-    w->mark = before;
     l->lines++;
     l->tokens += (uint64_t)scored;
     if (scored + 1 < l->length) {

@@ -48,7 +48,7 @@ static int add_sentence(struct items *g, const struct js *object, const char *ke
     int64_t scored = (int64_t)(g->ids.count - begin) - 1;
     if (!result && !scored)
         return err_set("\"%s\" has no token", key);
-    return !result && items_add(g, begin, g->ids.count, scored) ? 0 : -1;
+    return result < 0 ? -1 : items_add(g, begin, g->ids.count, scored, 0);
 }
 
 static int add_line(struct items *g, const char *line, size_t n, const char *name)

@@ -22,9 +22,11 @@ struct window {
     /* [count - 1], borrowed: labels[i] is ids[i + 1], or negative if that is not scored after all.
      * NULL: the last `scored` are scored. Must be NULL if `each` is not. */
     const int32_t *labels;
-    uint64_t item; /* number of the item (items.h); score_windows uses neither it nor `mark` */
-    int64_t mark;  /* free for the caller */
-    float *each;   /* [scored], borrowed: the losses of the scored tokens are put here; or NULL */
+    /* for the caller; score_windows uses none of these three */
+    uint64_t item; /* number of what the window belongs to, as in items.h */
+    size_t begin;  /* index of the first token in the caller's ids */
+    int64_t mark;
+    float *each; /* [scored], borrowed: the losses of the scored tokens are put here; or NULL */
 
     double loss, squares; /* results of score_windows */
     int64_t right;
