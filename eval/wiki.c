@@ -199,18 +199,12 @@ struct place {
     int64_t done;
 };
 
-/* A window and its weight. It adds its loss times weight / w.scored to the result. */
-struct piece {
-    struct window w;
-    double weight;
-    size_t page;
-};
-
-/* Returns the next window at p, with its weight, by the rule. `length` is the most tokens in a row
- * of the model, `stride` the tokens between windows. Sets *fresh to the number of tokens by which
- * p->done moves on. */
-static struct piece window_at(const struct wiki_text *text, const struct place *p,
-                              enum wiki_rule rule, int64_t length, int64_t stride, int64_t *fresh)
+/* Returns the next window at p by the rule. Its item is the page, and its mark is its weight: it
+ * adds its loss times weight / scored to the result. `length` is the most tokens in a row of the
+ * model, `stride` the tokens between windows. Sets *fresh to the number of tokens by which p->done
+ * moves on. */
+static struct window window_at(const struct wiki_text *text, const struct place *p,
+                               enum wiki_rule rule, int64_t length, int64_t stride, int64_t *fresh)
 {
     const struct wiki_page *page = &text->pages[p->page];
     int64_t n = (int64_t)(page->end - page->begin), begin, end;
@@ -225,17 +219,17 @@ static struct piece window_at(const struct wiki_text *text, const struct place *
         end = smaller(begin + length + 1, n);
     }
     *fresh = end - p->done;
-    return (struct piece){ .w = { .ids = text->ids.data + page->begin + begin,
-                                  .count = end - begin,
-                                  .scored = smaller(*fresh, end - begin - 1) },
-                           .weight = (double)(*fresh - (rule == WIKI_STRIDED)),
-                           .page = p->page };
+    return (struct window){ .ids = text->ids.data + page->begin + begin,
+                            .count = end - begin,
+                            .scored = smaller(*fresh, end - begin - 1),
+                            .item = p->page,
+                            .mark = *fresh - (rule == WIKI_STRIDED) };
 }
 
 /* Sets *out to the next window with a weight above 0, and moves *p to its end. Returns 1, or 0 if
  * there is none. */
-static int next_piece(struct piece *out, struct place *p, const struct wiki_text *text,
-                      enum wiki_rule rule, int64_t length, int64_t stride)
+static int next_window(struct window *out, struct place *p, const struct wiki_text *text,
+                       enum wiki_rule rule, int64_t length, int64_t stride)
 {
     int64_t first = rule == WIKI_STRIDED ? 0 : 1; /* the first target of a page */
     for (; p->page < text->count; p->page++, p->done = first) {
@@ -244,7 +238,7 @@ static int next_piece(struct piece *out, struct place *p, const struct wiki_text
         while (p->done < n) {
             *out = window_at(text, p, rule, length, stride, &fresh);
             p->done += fresh;
-            if (out->weight > 0)
+            if (out->mark > 0)
                 return 1;
         }
     }
@@ -252,18 +246,15 @@ static int next_piece(struct piece *out, struct place *p, const struct wiki_text
 }
 
 static int score_group(struct wiki_score *score, struct scorer *s, struct wiki_text *text,
-                       const struct piece *pieces, size_t n)
+                       struct window *w, size_t n)
 {
-    struct window w[64];
-    for (size_t i = 0; i < n; i++)
-        w[i] = pieces[i].w;
     if (score_windows(s, w, n) < 0)
         return -1;
     for (size_t i = 0; i < n; i++) {
-        double nll = w[i].loss * pieces[i].weight / (double)w[i].scored;
-        text->pages[pieces[i].page].nll += nll;
+        const double weight = (double)w[i].mark, nll = w[i].loss * weight / (double)w[i].scored;
+        text->pages[w[i].item].nll += nll;
         score->nll += nll;
-        score->weight += pieces[i].weight;
+        score->weight += weight;
         score->scored += (uint64_t)w[i].scored;
         score->right += (uint64_t)w[i].right;
         score->losses += w[i].loss;
@@ -278,17 +269,17 @@ int wiki_score(struct wiki_score *score, struct scorer *s, struct wiki_text *tex
     enum { GROUP = 64 };
     int64_t group = smaller(s->net.rows / length, GROUP); /* windows in a batch */
     struct place p = { 0, rule == WIKI_STRIDED ? 0 : 1 };
-    struct piece pieces[GROUP];
+    struct window w[GROUP];
     *score = (struct wiki_score){ 0 };
     for (size_t i = 0; i < text->count; i++)
         text->pages[i].nll = 0;
     for (;;) {
         size_t n = 0;
-        while (n < (size_t)group && next_piece(&pieces[n], &p, text, rule, length, stride))
+        while (n < (size_t)group && next_window(&w[n], &p, text, rule, length, stride))
             n++;
         if (!n)
             break;
-        if (score_group(score, s, text, pieces, n) < 0)
+        if (score_group(score, s, text, w, n) < 0)
             return -1;
         progress(score->scored);
     }
