@@ -5,9 +5,9 @@
 #include "eval/evaluate_commands.h"
 #include "eval/lambada.h"
 #include "eval/report.h"
-#include "eval/shards.h"
 #include "eval/subject.h"
 #include "eval/wiki.h"
+#include "tfrecord/read/dataset.h"
 
 /* The options of a command. */
 struct evaluation {
@@ -158,6 +158,11 @@ static int run_lmbd(int argc, char **argv, void *options)
 
 /* ---- shards ------------------------------------------------------------------------------- */
 
+struct shards_score {
+    uint64_t sequences, targets, right;
+    double nll, squares; /* sums of the targets' losses, in nats, and of the losses' squares */
+};
+
 static struct dataset *open_data(struct evaluation *given, int argc, char **argv)
 {
     struct dataset *d = dataset_open((const char *const *)argv, (size_t)argc,
@@ -178,6 +183,48 @@ static struct dataset *open_data(struct evaluation *given, int argc, char **argv
         return d;
     dataset_close(d);
     return NULL;
+}
+
+/* Scores the first `sequences` sequences of d. Each token that is a label is predicted from the
+ * tokens before it in its sequence. Returns 0, or -1 with an error, also if no token is a label. */
+static int score_shards(struct shards_score *score, struct scorer *s, struct dataset *d,
+                        int64_t length, uint64_t sequences)
+{
+    uint64_t vocabulary = (uint64_t)s->net.model.config.vocabulary;
+    uint64_t group = (uint64_t)(s->net.rows / length); /* sequences in a batch */
+    SCOPED_MEM uint32_t *ids = mem_zalloc(group * (uint64_t)(length + 1), sizeof *ids);
+    SCOPED_MEM int32_t *labels = mem_zalloc(group * (uint64_t)length + 1, sizeof *labels);
+    SCOPED_MEM struct window *w = mem_zalloc(group, sizeof *w);
+    int result = 0;
+    *score = (struct shards_score){ 0 };
+    while (!result && score->sequences < sequences) {
+        uint64_t n = sequences - score->sequences < group ? sequences - score->sequences : group;
+        for (uint64_t i = 0; i < n && !result; i++) {
+            uint32_t *at = ids + i * (uint64_t)(length + 1);
+            int32_t *own = labels + i * (uint64_t)length;
+            w[i] = (struct window){
+                .ids = at, .count = length + 1, .scored = length, .labels = own
+            };
+            result = dataset_read(d, score->sequences + i, at, own) < 0
+                         ? -1
+                         : dataset_check(d, score->sequences + i, at, vocabulary);
+        }
+        if (!result && score_windows(s, w, n) < 0)
+            result = err_in("sequence %llu or one soon after it",
+                            (unsigned long long)score->sequences);
+        for (uint64_t i = 0; i < n && !result; i++) {
+            score->nll += w[i].loss;
+            score->squares += w[i].squares;
+            score->right += (uint64_t)w[i].right;
+            score->targets += (uint64_t)w[i].targets;
+        }
+        score->sequences += n;
+        progress_to(score->sequences * (uint64_t)length);
+    }
+    if (!result && !score->targets)
+        return err_set("no token of the %llu sequence(s) is a label: nothing to score",
+                       (unsigned long long)score->sequences);
+    return result;
 }
 
 static int report_shards(struct evaluation *given, const struct shards_score *score)
@@ -203,7 +250,7 @@ static int run_shards(int argc, char **argv, void *options)
         if (given->limit && (uint64_t)given->limit < n)
             n = (uint64_t)given->limit;
         progress_begin("token(s)", n * (uint64_t)given->length);
-        result = shards_score(&score, &given->subject.scorer, d, given->length, n, progress_to);
+        result = score_shards(&score, &given->subject.scorer, d, given->length, n);
         progress_end();
     }
     if (!result)
