@@ -7,11 +7,11 @@
 #include "common/formats/js.h"
 #include "common/program/prompt.h"
 #include "common/program/tool.h"
-#include "eval/squad_model.h"
 #include "eval/squad_report.h"
 #include "eval/subject.h"
 
 enum { RULES_AUTO, RULES_1_1, RULES_2_0 };
+enum { GROUP_BATCHES = 16 }; /* batches whose logits are held at a time */
 
 /* The options of the command, and the model that they name. */
 struct answering {
@@ -21,7 +21,9 @@ struct answering {
     int rules, google;
     double na_threshold, null_threshold;
     int64_t length, stride, n_best, answer_tokens;
-    struct squad_model squad_model;
+    struct network net;    /* a BERT with the question answering head */
+    struct ops_array last; /* [net.rows,2]: logits on the device */
+    float *logits;         /* copy of `last` in host memory */
 };
 
 static const struct answering defaults = {
@@ -111,27 +113,71 @@ static int score_file(struct answering *given, const struct squad *s, int v2)
 
 /* ---- answers of a model ----------------------------------------------------------------- */
 
-static int load_squad_model(struct answering *given)
+static int load_model(struct answering *given)
 {
     struct subject *s = &given->subject;
-    struct network *n = &given->squad_model.net;
-    if (subject_load_tokenizer(s) < 0 || subject_open(s, n, HEAD_QUESTIONS) < 0 ||
-        squad_model_init(&given->squad_model, s->model_dir) < 0)
+    struct network *n = &given->net;
+    if (subject_load_tokenizer(s) < 0 || subject_open(s, n, HEAD_QUESTIONS) < 0)
         return -1;
+    given->last = ops_buffer(n->ops, OPS_F32, 2 * n->rows);
+    given->logits = mem_alloc(2 * (size_t)n->rows * sizeof *given->logits);
+    const int64_t types = n->model.config.types;
+    if (types == 1) /* a model with 0 types is accepted: it does not use types */
+        return err_set("%s/config.json: type_vocab_size is %lld, must be at least 2 to tell "
+                       "question and context apart",
+                       s->model_dir, (long long)types);
     if (n->model.config.positions < given->length && !tool_given("sequence-length"))
         given->length = 0;
     return subject_set_length(&given->length, n);
 }
 
+static int encode(void *e, struct span text, struct squad_tokens *out)
+{
+    return encoder_encode_places(e, text.s, text.n, TOKENIZER_ORDINARY, &out->ids, &out->begins,
+                                 &out->ends);
+}
+
 static int make_windows(struct answering *given, struct squad_windows *w, const struct squad *s)
 {
+    const struct tokenizer *t = given->subject.tokenizer;
+    const uint32_t length = (uint32_t)given->length;
     const struct squad_window_rules r = {
         .google = given->google,
-        .length = (uint32_t)given->length,
-        .stride = given->stride < 0 ? squad_usual_stride((uint32_t)given->length)
-                                    : (uint32_t)given->stride,
+        .length = length,
+        .stride = given->stride < 0 ? squad_usual_stride(length) : (uint32_t)given->stride,
+        .cls = tokenizer_role(t, TOKENIZER_CLS),
+        .sep = tokenizer_role(t, TOKENIZER_SEP),
+        .pad = tokenizer_role(t, TOKENIZER_PAD),
     };
-    return squad_model_windows(w, s, &r, given->subject.tokenizer);
+    return squad_windows_make(w, s, &r, 0, encode, given->subject.encoder);
+}
+
+static uint32_t row_of(const void *windows, size_t i, uint32_t *ids, uint32_t *segments)
+{
+    return squad_window_row(windows, i, ids, segments);
+}
+
+/* Sets starts[] and ends[] to the logits of windows [first, first + count): rules.length floats per
+ * window, one window after another. The entries of padding are not written. Ids must be in the
+ * model's vocabulary, and windows no longer than its positions. */
+static void run_windows(struct answering *given, const struct squad_windows *w, size_t first,
+                        size_t count, float *starts, float *ends)
+{
+    struct network *net = &given->net;
+    const size_t T = w->rules.length;
+    for (size_t i = first, next; i < first + count; i = next) {
+        struct ops_array x;
+        next = network_run_rows(net, &x, (int64_t)T, row_of, w, i, first + count);
+        const float *logit = given->logits;
+        const int64_t N = net->inputs.N;
+        forward_logits(&net->forward, given->last, x, N);
+        ops_download(net->ops, given->logits, given->last, 2 * N);
+        for (size_t n = 0; n < next - i; n++)
+            for (int64_t t = 0; t < net->lengths[n]; t++, logit += 2) {
+                starts[(i - first + n) * T + (size_t)t] = logit[0];
+                ends[(i - first + n) * T + (size_t)t] = logit[1];
+            }
+    }
 }
 
 static struct squad_answer_rules answer_rules(struct answering *given, int v2)
@@ -153,18 +199,52 @@ static int report_answers(struct answering *given, const struct squad *s,
     return report_print(&r);
 }
 
+/* Forms a group of questions, beginning with question `q`, whose windows fill several batches.
+ * Returns the index after the group's last question. */
+static size_t group_of(const struct answering *given, const struct squad_windows *w, size_t q)
+{
+    int64_t tokens = 0;
+    for (; q < w->squad->question_count && tokens < GROUP_BATCHES * given->net.rows; q++)
+        for (size_t i = w->of_question[q]; i < w->of_question[q + 1]; i++)
+            tokens += squad_window_offset(w, i) + w->items[i].count + 1;
+    return q;
+}
+
+/* Answers all questions of w and adds the answers to *a. */
+static int add_answers(struct answering *given, const struct squad_windows *w,
+                       struct squad_answers *a)
+{
+    const size_t T = w->rules.length;
+    SCOPED_MEM float *starts = NULL, *ends = NULL;
+    size_t starts_cap = 0, ends_cap = 0;
+    int result = 0;
+    progress_begin("window(s)", w->count);
+    for (size_t q = 0, next; q < w->squad->question_count && !result; q = next) {
+        next = group_of(given, w, q);
+        size_t first = w->of_question[q], count = w->of_question[next] - first;
+        mem_grow(starts, starts_cap, count * T);
+        mem_grow(ends, ends_cap, count * T);
+        run_windows(given, w, first, count, starts, ends);
+        for (size_t i = q; i < next && !result; i++) {
+            size_t at = (w->of_question[i] - first) * T;
+            result = squad_answers_add(a, w, i, starts + at, ends + at);
+        }
+        progress_to(w->of_question[next]);
+    }
+    progress_end();
+    return result;
+}
+
 static int answer_questions(struct answering *given, const struct squad *s, int v2)
 {
     struct squad_windows w;
     struct squad_answers a;
     const struct squad_answer_rules r = answer_rules(given, v2);
     if (tool_may_replace(given->output_dir, "predictions.json", "set of answers") < 0 ||
-        load_squad_model(given) < 0 || make_windows(given, &w, s) < 0)
+        load_model(given) < 0 || make_windows(given, &w, s) < 0)
         return -1;
     squad_answers_init(&a, &r);
-    progress_begin("window(s)", w.count);
-    int result = squad_model_answer(&a, &given->squad_model, &w, progress_to);
-    progress_end();
+    int result = add_answers(given, &w, &a);
     squad_answers_end(&a);
     if (!result) /* the files are written last: if the report cannot be printed, there are none */
         result = report_answers(given, s, &w, v2, &a);
@@ -176,6 +256,17 @@ static int answer_questions(struct answering *given, const struct squad *s, int 
 }
 
 /* ---- questions of a person -------------------------------------------------------------- */
+
+/* Answers the only question of w, and sets *best. */
+static int find_best(struct answering *given, const struct squad_windows *w,
+                     const struct squad_answer_rules *rules, struct squad_best *best)
+{
+    const size_t floats = w->count * w->rules.length;
+    SCOPED_MEM float *starts = mem_alloc(floats * sizeof *starts),
+                     *ends = mem_alloc(floats * sizeof *ends);
+    run_windows(given, w, 0, w->count, starts, ends);
+    return squad_answers_best(best, rules, w, 0, starts, ends);
+}
 
 static int answer_one(struct answering *given, struct span context, const char *question, size_t n)
 {
@@ -189,7 +280,7 @@ static int answer_one(struct answering *given, struct span context, const char *
     squad_ask(&s, context, (struct span){ question, n });
     int result = make_windows(given, &w, &s);
     if (!result) {
-        result = squad_model_best(&best, &given->squad_model, &r, &w);
+        result = find_best(given, &w, &r, &best);
         squad_windows_release(&w);
     }
     if (!result) {
@@ -230,7 +321,7 @@ static int run_ask(struct answering *given)
     SCOPED(buf) context = BUF_INIT;
     if (!strcmp(given->ask_path, "-"))
         return err_usage("--ask needs a file: standard input is for the questions");
-    return file_read_text(given->ask_path, &context) < 0 || load_squad_model(given) < 0
+    return file_read_text(given->ask_path, &context) < 0 || load_model(given) < 0
                ? -1
                : answer_lines(given, (struct span){ context.data, context.len });
 }
@@ -279,7 +370,9 @@ static int run(int argc, char **argv, void *options_given)
         result = run_squad_file(given, &s);
         squad_release(&s);
     }
-    squad_model_close(&given->squad_model);
+    ops_buffer_free(given->net.ops, given->last, 2 * given->net.rows);
+    free(given->logits);
+    network_close(&given->net);
     subject_release(&given->subject);
     return result;
 }
