@@ -18,12 +18,22 @@ static void copy_ids(struct ids *to, const struct ids *from)
     ids_append(to, from->data, from->count);
 }
 
-static struct cache *new_caches(struct generator *g, int64_t n)
+/* Makes n beams, which have empty caches. */
+static struct beam *new_beams(struct generator *g, int64_t n)
 {
-    struct cache *caches = mem_zalloc((size_t)n, sizeof *caches);
+    struct beam *beams = mem_zalloc((size_t)n, sizeof *beams);
     for (int64_t i = 0; i < n; i++)
-        cache_init(&caches[i], &g->decoder);
-    return caches;
+        cache_init(&beams[i].cache, &g->decoder);
+    return beams;
+}
+
+static void free_beams(struct beam *beams, int64_t n)
+{
+    for (int64_t i = 0; i < n && beams; i++) {
+        cache_release(&beams[i].cache);
+        ids_release(&beams[i].ids);
+    }
+    free(beams);
 }
 
 void beams_begin(struct beams *b, struct generator *g, const struct start *start)
@@ -31,16 +41,14 @@ void beams_begin(struct beams *b, struct generator *g, const struct start *start
     const size_t width = (size_t)b->width;
     b->g = g;
     b->start = start;
-    b->caches = new_caches(g, b->width);
-    b->spare = new_caches(g, b->width);
-    b->running = mem_zalloc(width, sizeof *b->running);
-    b->next = mem_zalloc(width, sizeof *b->next);
+    b->running = new_beams(g, b->width);
+    b->next = new_beams(g, b->width);
     b->results = mem_zalloc(width, sizeof *b->results);
     b->continuations = mem_zalloc(2 * width * width, sizeof *b->continuations);
     b->top = mem_zalloc(2 * width * width, sizeof *b->top);
     b->taking = mem_zalloc(width, sizeof *b->taking);
     b->last = mem_zalloc(width, sizeof *b->last);
-    cache_copy(&b->caches[0], &start->cache, start->cache.past.used);
+    cache_copy(&b->running[0].cache, &start->cache, start->cache.past.used);
     b->logits = start->logits;
     b->running_count = 1;
     b->result_count = 0;
@@ -48,18 +56,9 @@ void beams_begin(struct beams *b, struct generator *g, const struct start *start
 
 void beams_release(struct beams *b)
 {
-    for (int64_t i = 0; i < b->width && b->caches; i++) {
-        cache_release(&b->caches[i]);
-        cache_release(&b->spare[i]);
-        ids_release(&b->running[i].ids);
-        ids_release(&b->next[i].ids);
-        ids_release(&b->results[i].ids);
-    }
-    free(b->caches);
-    free(b->spare);
-    free(b->running);
-    free(b->next);
-    free(b->results);
+    free_beams(b->running, b->width);
+    free_beams(b->next, b->width);
+    free_beams(b->results, b->width);
     free(b->continuations);
     free(b->top);
     free(b->taking);
@@ -94,15 +93,14 @@ static int meets_stop(const struct generator *g, const struct ids *ids, uint32_t
 static enum finish finish_of(const struct beams *b, const struct continuation *c)
 {
     const struct generator *g = b->g;
-    const struct ids *ids = &b->running[c->parent].ids;
+    const struct beam *parent = &b->running[c->parent];
     if (generator_ends(g, c->id))
         return FINISH_END_OF_TEXT;
-    if (meets_stop(g, ids, c->id))
+    if (meets_stop(g, &parent->ids, c->id))
         return FINISH_STOP;
-    if ((int64_t)ids->count + 1 == g->length)
+    if ((int64_t)parent->ids.count + 1 == g->length)
         return FINISH_LENGTH;
-    return b->caches[c->parent].past.used == g->model.config.positions ? FINISH_POSITIONS
-                                                                       : FINISH_NOT;
+    return parent->cache.past.used == g->model.config.positions ? FINISH_POSITIONS : FINISH_NOT;
 }
 
 /* ---- a step --------------------------------------------------------------------------------- */
@@ -201,10 +199,10 @@ static void add_result(struct beams *b, const struct continuation *c)
  * the new token. */
 static void follow(struct beams *b, int64_t i, const struct continuation *c)
 {
-    const struct cache *from = &b->caches[c->parent];
-    cache_copy(&b->spare[i], from, from->past.used);
+    const struct cache *from = &b->running[c->parent].cache;
+    cache_copy(&b->next[i].cache, from, from->past.used);
     continue_beam(&b->next[i], b, c);
-    b->taking[i] = &b->spare[i];
+    b->taking[i] = &b->next[i].cache;
     b->last[i] = c->id;
 }
 
@@ -217,12 +215,9 @@ static int advance(struct beams *b, int64_t count)
     b->logits = decoder_step(&b->g->decoder, b->taking, b->last, n);
     if (!b->logits)
         return -1;
-    struct beam *beams = b->running;
-    struct cache *caches = b->caches;
+    struct beam *before = b->running;
     b->running = b->next;
-    b->next = beams;
-    b->caches = b->spare;
-    b->spare = caches;
+    b->next = before;
     b->running_count = n;
     return 0;
 }

@@ -29,6 +29,7 @@ struct beam {
     double sum;     /* sum of log p */
     double score;   /* set for results only */
     enum finish finish;
+    struct cache cache; /* its keys and values; zeroed for a result */
 };
 
 struct beams {
@@ -37,9 +38,8 @@ struct beams {
 
     struct generator *g; /* borrowed, like the prompt */
     const struct start *start;
-    struct cache *caches, *spare; /* [width]; caches of the running beams, and of the next step's */
-    struct beam *running, *next;  /* [width] */
-    struct beam *results;         /* [width], the best first */
+    struct beam *running, *next; /* [width] */
+    struct beam *results;        /* [width], the best first */
     int64_t running_count, result_count;
     struct continuation *continuations;
     struct logprob *top;   /* [width, 2 * width] */
