@@ -123,49 +123,6 @@ static uint32_t largest(const float *logits, int64_t V)
     return (uint32_t)best;
 }
 
-/* ---- top k -------------------------------------------------------------------------------- */
-
-/* Replaces the smallest number of a heap, in which heap[i] <= heap[2i+1] and heap[i] <= heap[2i+2],
- * by x. */
-static void replace_smallest(double *heap, int64_t k, double x)
-{
-    int64_t i = 0;
-    for (int64_t child; (child = 2 * i + 1) < k; i = child) {
-        child += child + 1 < k && heap[child + 1] < heap[child];
-        if (!(heap[child] < x))
-            break;
-        heap[i] = heap[child];
-    }
-    heap[i] = x;
-}
-
-/* Returns the k-th largest logit, or -INFINITY if there are fewer than k numbers. heap: scratch
- * memory for k numbers. */
-static float kth_logit(double *heap, const float *logits, int64_t V, int64_t k)
-{
-    for (int64_t i = 0; i < k; i++)
-        heap[i] = -INFINITY;
-    for (int64_t b = 0; b < V; b += BLOCK)
-        if (block_largest(logits, V, b) > heap[0])
-            for (int64_t i = b; i < block_end(V, b); i++)
-                if (logits[i] > heap[0])
-                    replace_smallest(heap, k, logits[i]);
-    return (float)heap[0];
-}
-
-/* Fills the candidates with the tokens whose logit is at least `least`, in the order of their ids.
- * Returns their number. */
-static int64_t keep_above(struct candidate *c, const float *logits, int64_t V, float least)
-{
-    int64_t n = 0;
-    for (int64_t b = 0; b < V; b += BLOCK)
-        if (block_largest(logits, V, b) >= least)
-            for (int64_t i = b; i < block_end(V, b); i++)
-                if (logits[i] >= least)
-                    c[n++] = (struct candidate){ logits[i], (uint32_t)i };
-    return n;
-}
-
 /* ---- tokens in the order of their rank ------------------------------------------------------ */
 
 static int before(const struct ranked *a, const struct ranked *b)
@@ -200,6 +157,37 @@ static struct ranked take_first(struct ranked *heap, int64_t *n)
     if (*n)
         sink(heap, *n, 0);
     return first;
+}
+
+/* ---- top k -------------------------------------------------------------------------------- */
+
+/* Returns the k-th largest logit, or -INFINITY if there are fewer than k numbers. heap: scratch
+ * memory for k items. */
+static float kth_logit(struct ranked *heap, const float *logits, int64_t V, int64_t k)
+{
+    for (int64_t i = 0; i < k; i++)
+        heap[i] = (struct ranked){ .rank = -INFINITY };
+    for (int64_t b = 0; b < V; b += BLOCK)
+        if (block_largest(logits, V, b) > heap[0].rank)
+            for (int64_t i = b; i < block_end(V, b); i++)
+                if (logits[i] > heap[0].rank) {
+                    heap[0].rank = logits[i];
+                    sink(heap, k, 0);
+                }
+    return (float)heap[0].rank;
+}
+
+/* Fills the candidates with the tokens whose logit is at least `least`, in the order of their ids.
+ * Returns their number. */
+static int64_t keep_above(struct candidate *c, const float *logits, int64_t V, float least)
+{
+    int64_t n = 0;
+    for (int64_t b = 0; b < V; b += BLOCK)
+        if (block_largest(logits, V, b) >= least)
+            for (int64_t i = b; i < block_end(V, b); i++)
+                if (logits[i] >= least)
+                    c[n++] = (struct candidate){ logits[i], (uint32_t)i };
+    return n;
 }
 
 /* ---- top p -------------------------------------------------------------------------------- */
@@ -280,7 +268,7 @@ int64_t sampler_candidates(struct sampler *s, float *logits, int64_t V,
     sampler_adjust(s, logits, V, text);
     const int some = s->top_k && s->top_k < V;
     int64_t count = keep_above(s->candidates, logits, V,
-                               some ? kth_logit(s->weights, logits, V, s->top_k) : -INFINITY);
+                               some ? kth_logit(s->ranked, logits, V, s->top_k) : -INFINITY);
     if (s->top_p < 1)
         count = keep_nucleus(s, count);
     if (s->min_p > 0)
