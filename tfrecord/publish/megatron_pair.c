@@ -70,6 +70,6 @@ int megatron_pair_write(struct megatron_pair *p, struct intake *s)
         return -1;
     int failed = megatron_create(&w, files.stage.work, files.name, s->stream.vocabulary) < 0 ||
                  write_pair(p, s, &w) < 0 || publish(p, s, &w, &files) < 0;
-    pair_files_close(&files, failed);
+    stage_close(&files.stage, failed);
     return failed ? -1 : 0;
 }

@@ -515,6 +515,6 @@ int merge_sets_pairs(const struct merge_sets *m, char *const *paths, int count, 
     if (!result)
         result = publish_pair(&w, &c, &files, m->provenance);
     *records = w.sequences;
-    pair_files_close(&files, result < 0);
+    stage_close(&files.stage, result < 0);
     return result;
 }

@@ -28,7 +28,7 @@ int pair_files_open(struct pair_files *p, const char *prefix, int (*may_replace)
     SCOPED(buf) dir = file_beside(prefix, "");
     int result = stage_open(&p->stage, dir.len ? dir.data : ".", p->name, 0);
     if (!result && check_files(prefix, may_replace) < 0) {
-        pair_files_close(p, 1);
+        stage_close(&p->stage, 1);
         return -1;
     }
     return result;
@@ -54,9 +54,4 @@ int pair_files_publish(struct pair_files *p, struct kv *kv, const struct buf *to
     int result = manifest_add_tokenizer(kv, p->stage.work, vocabulary.data, tokenizer);
     kv_add_all(kv, pg);
     return result < 0 || manifest_write(kv, path.data) < 0 ? -1 : publish(p, manifest.data);
-}
-
-void pair_files_close(struct pair_files *p, int failed)
-{
-    stage_close(&p->stage, failed);
 }

@@ -13,7 +13,8 @@ struct pair_files {
     const char *prefix; /* borrowed */
     /* last part of the prefix; the names of the files in the work folder begin with it */
     const char *name;
-    struct stage stage; /* stage.work is the folder to write .bin and .idx in */
+    struct stage stage; /* stage.work is the folder to write .bin and .idx in; the caller calls
+                         * stage_close at the end */
 };
 
 /* Opens the work folder of the pair PREFIX. Returns 0, or -1 with an error if the prefix names a
@@ -26,5 +27,3 @@ int pair_files_open(struct pair_files *p, const char *prefix, int (*may_replace)
  * manifest has the lines of `kv`, then those of `pg`. Returns 0, or -1 with an error. */
 int pair_files_publish(struct pair_files *p, struct kv *kv, const struct buf *tokenizer,
                        const struct kv *pg);
-
-void pair_files_close(struct pair_files *p, int failed); /* as stage_close */
