@@ -4,7 +4,7 @@ enum { N = 624, M = 397 };
 
 /* ---- the generator ------------------------------------------------------------------------ */
 
-static void seed_word(struct pyrandom *r, uint32_t seed)
+void pyrandom_seed_numpy(struct pyrandom *r, uint32_t seed)
 {
     uint32_t *s = r->state;
     s[0] = seed;
@@ -17,7 +17,7 @@ static void seed_word(struct pyrandom *r, uint32_t seed)
 static void seed_array(struct pyrandom *r, const uint32_t *key, uint32_t words)
 {
     uint32_t *s = r->state, i = 1, j = 0;
-    seed_word(r, 19650218);
+    pyrandom_seed_numpy(r, 19650218);
     for (uint32_t k = N > words ? N : words; k; k--) {
         s[i] = (s[i] ^ (s[i - 1] ^ s[i - 1] >> 30) * 1664525u) + key[j] + j;
         if (++i == N) {
@@ -148,11 +148,6 @@ void pyrandom_sample(struct pyrandom *r, uint32_t *picks, size_t k, uint32_t n)
 }
 
 /* ---- numpy.random.RandomState ------------------------------------------------------------- */
-
-void pyrandom_seed_numpy(struct pyrandom *r, uint32_t seed)
-{
-    seed_word(r, seed);
-}
 
 uint64_t pyrandom_below_numpy(struct pyrandom *r, uint64_t n)
 {
