@@ -29,11 +29,53 @@ enum bert_layout { BERT_PLAIN, BERT_TF1, BERT_PACKED };
 
 const char *bert_layout_name(enum bert_layout layout); /* "bert-tf1" */
 
-struct bert_record {
+struct bert_shape {
     enum bert_layout layout;
-    uint32_t sequence_length, mask_tokens, pad;
-    int64_t *ints[6]; /* working memory for the features, as are `floats` */
-    float *floats[2];
+    uint32_t sequence_length, mask_tokens;
+    uint32_t sequences; /* most sequences per record */
+};
+
+/* The features that readers need: the lists of integers, then those of floats. bert_names has what
+ * each is called in each layout; NULL: the layout does not have it. */
+enum bert_field {
+    BERT_IDS,
+    BERT_SEGMENTS,
+    BERT_MASK,
+    BERT_PLACES,
+    BERT_LABELS,
+    BERT_POSITIONS,
+    BERT_NEXT,
+    BERT_MASKED,
+    BERT_END,
+    BERT_INTS,
+    BERT_WEIGHTS = BERT_INTS,
+    BERT_PRESENT,
+    BERT_FIELDS
+};
+extern const char *const bert_names[BERT_PACKED + 1][BERT_FIELDS];
+
+/* Returns the number of values of a field. */
+static inline uint32_t bert_field_length(const struct bert_shape *s, int field)
+{
+    switch ((enum bert_field)field) {
+    case BERT_IDS:
+    case BERT_SEGMENTS:
+    case BERT_MASK:
+    case BERT_PLACES: return s->sequence_length;
+    case BERT_LABELS:
+    case BERT_POSITIONS:
+    case BERT_WEIGHTS: return s->mask_tokens + s->sequences - 1;
+    case BERT_NEXT:
+    case BERT_PRESENT: return s->sequences;
+    default: return 1;
+    }
+}
+
+struct bert_record {
+    struct bert_shape shape;
+    uint32_t pad;
+    int64_t *ints[BERT_INTS]; /* working memory for the fields, as are `floats` */
+    float *floats[BERT_FIELDS - BERT_INTS];
 };
 
 void bert_record_init(struct bert_record *r, enum bert_layout layout, uint32_t sequence_length,

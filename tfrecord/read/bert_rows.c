@@ -4,81 +4,18 @@
 
 /* ---- the features of a layout --------------------------------------------------------------- */
 
-/* Features of a record: the lists of integers, then those of floats. */
-enum field {
-    IDS,
-    SEGMENTS,
-    MASK,
-    PLACES,
-    LABELS,
-    POSITIONS,
-    NEXT,
-    MASKED,
-    END,
-    INTS,
-    WEIGHTS = INTS,
-    PRESENT,
-    FIELDS
-};
-
-static const char *const names[][FIELDS] = {
-    [BERT_PLAIN] = { [IDS] = "input_ids",
-                     [SEGMENTS] = "segment_ids",
-                     [MASK] = "input_mask",
-                     [LABELS] = "masked_lm_ids",
-                     [POSITIONS] = "masked_lm_positions",
-                     [WEIGHTS] = "masked_lm_weights",
-                     [NEXT] = "next_sentence_labels" },
-    [BERT_TF1] = { [IDS] = "input_ids",
-                   [SEGMENTS] = "segment_ids",
-                   [PLACES] = "input_position",
-                   [LABELS] = "masked_lm_ids",
-                   [MASKED] = "mask_padding_index",
-                   [END] = "seq_padding_index",
-                   [NEXT] = "next_sentence_labels" },
-    [BERT_PACKED] = { [IDS] = "packed_input_ids",
-                      [SEGMENTS] = "packed_segment_ids",
-                      [MASK] = "packed_input_mask",
-                      [PLACES] = "packed_position_ids",
-                      [LABELS] = "packed_masked_lm_ids",
-                      [POSITIONS] = "packed_masked_lm_positions",
-                      [WEIGHTS] = "packed_masked_lm_mask",
-                      [NEXT] = "packed_next_sentence_labels",
-                      [PRESENT] = "packed_next_sentence_mask" },
-};
-
 /* A feature that identifies each layout. */
-static const enum field mark[] = { [BERT_PLAIN] = MASK, [BERT_TF1] = MASKED, [BERT_PACKED] = MASK };
+static const enum bert_field mark[] = {
+    [BERT_PLAIN] = BERT_MASK, [BERT_TF1] = BERT_MASKED, [BERT_PACKED] = BERT_MASK
+};
 
 enum { LAYOUTS = sizeof mark / sizeof *mark };
-
-static uint32_t predictions(const struct bert_shape *s)
-{
-    return s->mask_tokens + s->sequences - 1;
-}
-
-/* Returns the number of values of a field. */
-static uint32_t field_length(const struct bert_shape *s, int f)
-{
-    switch ((enum field)f) {
-    case IDS:
-    case SEGMENTS:
-    case MASK:
-    case PLACES: return s->sequence_length;
-    case LABELS:
-    case POSITIONS:
-    case WEIGHTS: return predictions(s);
-    case NEXT:
-    case PRESENT: return s->sequences;
-    default: return 1;
-    }
-}
 
 static size_t lengths(const struct bert_shape *s, int from, int to)
 {
     size_t sum = 0;
     for (int f = from; f < to; f++)
-        sum += field_length(s, f);
+        sum += bert_field_length(s, f);
     return sum;
 }
 
@@ -86,7 +23,7 @@ static size_t lengths(const struct bert_shape *s, int from, int to)
  * fields of type int, and one for all fields of type float. */
 static size_t field_offset(const struct bert_shape *s, int f)
 {
-    return lengths(s, f < INTS ? 0 : INTS, f);
+    return lengths(s, f < BERT_INTS ? 0 : BERT_INTS, f);
 }
 
 static const int64_t *ints(const struct bert_rows *r, int f)
@@ -116,7 +53,7 @@ static int find_layout(enum bert_layout *layout, const void *data, size_t n)
 {
     struct feature_view f;
     for (int i = 0; i < LAYOUTS; i++) {
-        int found = example_find(data, n, names[i][mark[i]], &f);
+        int found = example_find(data, n, bert_names[i][mark[i]], &f);
         if (found < 0)
             return -1;
         *layout = (enum bert_layout)i;
@@ -130,14 +67,14 @@ int bert_layout_of(enum bert_layout *layout, const void *data, size_t n)
 {
     struct feature_view f;
     int found = find_layout(layout, data, n);
-    return found > 0 ? example_find(data, n, names[*layout][LABELS], &f) : found;
+    return found > 0 ? example_find(data, n, bert_names[*layout][BERT_LABELS], &f) : found;
 }
 
 static int no_layout(const void *data, size_t n)
 {
     struct feature_view f;
-    int ids = example_find(data, n, names[BERT_PLAIN][IDS], &f);
-    int labels = example_find(data, n, names[BERT_PLAIN][LABELS], &f);
+    int ids = example_find(data, n, bert_names[BERT_PLAIN][BERT_IDS], &f);
+    int labels = example_find(data, n, bert_names[BERT_PLAIN][BERT_LABELS], &f);
     if (ids < 0 || labels < 0)
         return -1;
     if (ids && !labels)
@@ -145,7 +82,7 @@ static int no_layout(const void *data, size_t n)
                        bert_layout_name(BERT_PLAIN), bert_layout_name(BERT_TF1),
                        bert_layout_name(BERT_PACKED));
     return err_set("has none of the features %s, %s and %s, so its layout is unknown",
-                   names[0][mark[0]], names[1][mark[1]], names[2][mark[2]]);
+                   bert_names[0][mark[0]], bert_names[1][mark[1]], bert_names[2][mark[2]]);
 }
 
 enum { LONGEST = 1 << 20 };
@@ -176,10 +113,10 @@ int bert_shape_of(struct bert_shape *s, const void *data, size_t n)
     int found = find_layout(&s->layout, data, n);
     if (found <= 0)
         return found ? -1 : no_layout(data, n);
-    const char *const *name = names[s->layout];
-    if (shape_length(&s->sequence_length, data, n, name[IDS]) < 0 ||
-        shape_length(&labels, data, n, name[LABELS]) < 0 ||
-        (s->layout == BERT_PACKED && shape_length(&s->sequences, data, n, name[NEXT]) < 0))
+    const char *const *name = bert_names[s->layout];
+    if (shape_length(&s->sequence_length, data, n, name[BERT_IDS]) < 0 ||
+        shape_length(&labels, data, n, name[BERT_LABELS]) < 0 ||
+        (s->layout == BERT_PACKED && shape_length(&s->sequences, data, n, name[BERT_NEXT]) < 0))
         return -1;
     if (labels < s->sequences)
         return err_set("has room for %u predictions, but for %u sequences", labels, s->sequences);
@@ -201,8 +138,8 @@ int bert_shape_check_same(const struct bert_shape *is, const struct bert_shape *
 void bert_rows_init(struct bert_rows *r, const struct bert_shape *shape)
 {
     *r = (struct bert_rows){ .shape = *shape };
-    r->values = mem_alloc(lengths(shape, 0, INTS) * sizeof *r->values);
-    r->floats = mem_alloc(lengths(shape, INTS, FIELDS) * sizeof *r->floats);
+    r->values = mem_alloc(lengths(shape, 0, BERT_INTS) * sizeof *r->values);
+    r->floats = mem_alloc(lengths(shape, BERT_INTS, BERT_FIELDS) * sizeof *r->floats);
 }
 
 void bert_rows_release(struct bert_rows *r)
@@ -217,24 +154,24 @@ void bert_rows_release(struct bert_rows *r)
 /* Reads a field's values; their number must match the shape. Returns 0, or -1 with an error. */
 static int take_values(struct bert_rows *r, int field, const struct feature_view *f)
 {
-    const char *name = names[r->shape.layout][field];
-    size_t at = field_offset(&r->shape, field), want = field_length(&r->shape, field);
+    const char *name = bert_names[r->shape.layout][field];
+    size_t at = field_offset(&r->shape, field), want = bert_field_length(&r->shape, field);
     size_t have = 0;
     int64_t n = 1;
     struct feature_reader reader;
-    if (f->kind != (field < INTS ? FEATURE_INTS : FEATURE_FLOATS))
+    if (f->kind != (field < BERT_INTS ? FEATURE_INTS : FEATURE_FLOATS))
         return err_set("feature %s is not a list of %s", name,
-                       field < INTS ? "integers" : "floats");
+                       field < BERT_INTS ? "integers" : "floats");
     feature_open(&reader, f);
     for (; n > 0 && have<want; have += n> 0 ? (size_t)n : 0)
-        n = field < INTS ? feature_ints(&reader, r->values + at + have, want - have)
-                         : feature_floats(&reader, r->floats + at + have, want - have);
+        n = field < BERT_INTS ? feature_ints(&reader, r->values + at + have, want - have)
+                              : feature_floats(&reader, r->floats + at + have, want - have);
     if (n < 0)
         return -1;
     int64_t more[1];
     float real[1];
     if (have == want)
-        n = field < INTS ? feature_ints(&reader, more, 1) : feature_floats(&reader, real, 1);
+        n = field < BERT_INTS ? feature_ints(&reader, more, 1) : feature_floats(&reader, real, 1);
     if (n < 0)
         return -1;
     return have == want && !n ? 0
@@ -244,7 +181,7 @@ static int take_values(struct bert_rows *r, int field, const struct feature_view
 
 static int field_of(const char *const *name, const struct feature_view *f)
 {
-    for (int i = 0; i < FIELDS; i++)
+    for (int i = 0; i < BERT_FIELDS; i++)
         if (name[i] && bytes_are(f->name, f->name_len, name[i]))
             return i;
     return -1;
@@ -252,7 +189,7 @@ static int field_of(const char *const *name, const struct feature_view *f)
 
 static int take_fields(struct bert_rows *r, const void *data, size_t n)
 {
-    const char *const *name = names[r->shape.layout];
+    const char *const *name = bert_names[r->shape.layout];
     struct example_reader reader;
     struct feature_view f;
     unsigned taken = 0;
@@ -265,7 +202,7 @@ static int take_fields(struct bert_rows *r, const void *data, size_t n)
         if (field >= 0)
             taken |= 1u << field;
     }
-    for (int i = 0; i < FIELDS && !more; i++)
+    for (int i = 0; i < BERT_FIELDS && !more; i++)
         if (name[i] && !(taken >> i & 1))
             return err_set("has no feature %s", name[i]);
     return more;
@@ -278,7 +215,7 @@ static const uint32_t no_token = UINT32_MAX; /* value in ids: this place is not 
 static int bad_value(const struct bert_rows *r, int field, size_t at)
 {
     return err_set("feature %s has the invalid value %lld at index %zu",
-                   names[r->shape.layout][field], (long long)ints(r, field)[at], at);
+                   bert_names[r->shape.layout][field], (long long)ints(r, field)[at], at);
 }
 
 static int is_id(int64_t id)
@@ -296,13 +233,13 @@ static void clear(struct bert_row *row, uint32_t length)
 /* Puts the token of slot j at position `place` of the row, which must be free. */
 static int put_token(const struct bert_rows *r, struct bert_row *row, size_t j, int64_t place)
 {
-    int64_t id = ints(r, IDS)[j], segment = ints(r, SEGMENTS)[j];
+    int64_t id = ints(r, BERT_IDS)[j], segment = ints(r, BERT_SEGMENTS)[j];
     if (!is_id(id))
-        return bad_value(r, IDS, j);
+        return bad_value(r, BERT_IDS, j);
     if (segment != 0 && segment != 1)
-        return bad_value(r, SEGMENTS, j);
+        return bad_value(r, BERT_SEGMENTS, j);
     if (place < 0 || place >= r->shape.sequence_length || row->ids[place] != no_token)
-        return bad_value(r, PLACES, j);
+        return bad_value(r, BERT_PLACES, j);
     row->ids[place] = (uint32_t)id;
     row->segments[place] = (uint32_t)segment;
     if (place >= row->length)
@@ -313,38 +250,38 @@ static int put_token(const struct bert_rows *r, struct bert_row *row, size_t j, 
 /* Sets label i, which must belong to a token of the row. Returns 0, or -1 with an error. */
 static int put_label(const struct bert_rows *r, struct bert_row *row, size_t i, int64_t place)
 {
-    int64_t label = ints(r, LABELS)[i];
+    int64_t label = ints(r, BERT_LABELS)[i];
     if (!is_id(label))
-        return bad_value(r, LABELS, i);
+        return bad_value(r, BERT_LABELS, i);
     if (place < 0 || place >= row->length)
-        return bad_value(r, POSITIONS, i);
+        return bad_value(r, BERT_POSITIONS, i);
     row->labels[place] = (int32_t)label;
     return 0;
 }
 
 static int put_next(const struct bert_rows *r, struct bert_row *row, size_t i)
 {
-    int64_t next = ints(r, NEXT)[i];
+    int64_t next = ints(r, BERT_NEXT)[i];
     row->next = (int)next;
-    return next == 0 || next == 1 ? 0 : bad_value(r, NEXT, i);
+    return next == 0 || next == 1 ? 0 : bad_value(r, BERT_NEXT, i);
 }
 
 static int read_plain(const struct bert_rows *r, struct bert_row *row)
 {
-    const int64_t *mask = ints(r, MASK);
+    const int64_t *mask = ints(r, BERT_MASK);
     size_t S = r->shape.sequence_length, n = 0;
     while (n < S && mask[n] == 1)
         n++;
     for (size_t j = n; j < S; j++)
         if (mask[j])
-            return bad_value(r, MASK, j);
+            return bad_value(r, BERT_MASK, j);
     if (!n)
         return err_set("the row has no token");
     for (size_t j = 0; j < n; j++)
         if (put_token(r, row, j, (int64_t)j) < 0)
             return -1;
     for (size_t i = 0; i < r->shape.mask_tokens; i++)
-        if (floats(r, WEIGHTS)[i] > 0 && put_label(r, row, i, ints(r, POSITIONS)[i]) < 0)
+        if (floats(r, BERT_WEIGHTS)[i] > 0 && put_label(r, row, i, ints(r, BERT_POSITIONS)[i]) < 0)
             return -1;
     return put_next(r, row, 0) < 0 ? -1 : 1;
 }
@@ -355,26 +292,26 @@ static int read_plain(const struct bert_rows *r, struct bert_row *row)
 static int read_tf1(const struct bert_rows *r, struct bert_row *row)
 {
     int64_t S = r->shape.sequence_length, M = r->shape.mask_tokens;
-    int64_t m = *ints(r, MASKED), end = *ints(r, END);
+    int64_t m = *ints(r, BERT_MASKED), end = *ints(r, BERT_END);
     if (m < 0 || m > M)
-        return bad_value(r, MASKED, 0);
+        return bad_value(r, BERT_MASKED, 0);
     if (end < M || end > S)
-        return bad_value(r, END, 0);
+        return bad_value(r, BERT_END, 0);
     for (int64_t j = 0; j < end; j++)
-        if ((j < m || j >= M) && put_token(r, row, (size_t)j, ints(r, PLACES)[j]) < 0)
+        if ((j < m || j >= M) && put_token(r, row, (size_t)j, ints(r, BERT_PLACES)[j]) < 0)
             return -1;
     if (!row->length)
         return err_set("the row has no token");
     for (int64_t i = 0; i < m; i++)
-        if (put_label(r, row, (size_t)i, ints(r, PLACES)[i]) < 0)
+        if (put_label(r, row, (size_t)i, ints(r, BERT_PLACES)[i]) < 0)
             return -1;
     int64_t pad = m < M ? m : end;
     for (uint32_t i = 0; i < row->length; i++) {
         if (row->ids[i] != no_token)
             continue;
-        if (!is_id(ints(r, IDS)[pad]))
-            return bad_value(r, IDS, (size_t)pad);
-        row->ids[i] = (uint32_t)ints(r, IDS)[pad];
+        if (!is_id(ints(r, BERT_IDS)[pad]))
+            return bad_value(r, BERT_IDS, (size_t)pad);
+        row->ids[i] = (uint32_t)ints(r, BERT_IDS)[pad];
         row->segments[i] = i ? row->segments[i - 1] : 0;
     }
     return put_next(r, row, 0) < 0 ? -1 : 1;
@@ -385,11 +322,11 @@ static int read_tf1(const struct bert_rows *r, struct bert_row *row)
 static int put_packed_tokens(const struct bert_rows *r, struct bert_row *rows)
 {
     int64_t K = r->shape.sequences, count = 0;
-    const int64_t *mask = ints(r, MASK);
+    const int64_t *mask = ints(r, BERT_MASK);
     for (size_t j = 0; j < r->shape.sequence_length; j++) {
         if (mask[j] < 0 || mask[j] > K)
-            return bad_value(r, MASK, j);
-        if (mask[j] && put_token(r, &rows[mask[j] - 1], j, ints(r, PLACES)[j]) < 0)
+            return bad_value(r, BERT_MASK, j);
+        if (mask[j] && put_token(r, &rows[mask[j] - 1], j, ints(r, BERT_PLACES)[j]) < 0)
             return -1;
         count = mask[j] > count ? mask[j] : count;
     }
@@ -406,24 +343,25 @@ static int put_packed_tokens(const struct bert_rows *r, struct bert_row *rows)
 static int read_packed(const struct bert_rows *r, struct bert_row *rows)
 {
     int count = put_packed_tokens(r, rows);
-    const float *of = floats(r, WEIGHTS);
+    const float *of = floats(r, BERT_WEIGHTS);
     if (count < 0)
         return -1;
-    for (size_t i = 0; i < predictions(&r->shape); i++) {
-        int64_t at = ints(r, POSITIONS)[i];
+    for (size_t i = 0; i < bert_field_length(&r->shape, BERT_LABELS); i++) {
+        int64_t at = ints(r, BERT_POSITIONS)[i];
         if (of[i] == 0)
             continue;
-        if (at < 0 || at >= r->shape.sequence_length || ints(r, MASK)[at] < 1 ||
-            of[i] != (float)ints(r, MASK)[at])
-            return bad_value(r, POSITIONS, i);
-        if (put_label(r, &rows[ints(r, MASK)[at] - 1], i, ints(r, PLACES)[at]) < 0)
+        if (at < 0 || at >= r->shape.sequence_length || ints(r, BERT_MASK)[at] < 1 ||
+            of[i] != (float)ints(r, BERT_MASK)[at])
+            return bad_value(r, BERT_POSITIONS, i);
+        if (put_label(r, &rows[ints(r, BERT_MASK)[at] - 1], i, ints(r, BERT_PLACES)[at]) < 0)
             return -1;
     }
     for (int k = 0; k < count; k++) { /* taken from the end, in the order of their [CLS] */
         size_t at = r->shape.sequences - 1 - (size_t)k;
-        if (floats(r, PRESENT)[at] != 1)
+        if (floats(r, BERT_PRESENT)[at] != 1)
             return err_set("feature %s has the invalid value %g at index %zu",
-                           names[BERT_PACKED][PRESENT], (double)floats(r, PRESENT)[at], at);
+                           bert_names[BERT_PACKED][BERT_PRESENT],
+                           (double)floats(r, BERT_PRESENT)[at], at);
         if (put_next(r, &rows[k], at) < 0)
             return -1;
     }

@@ -10,12 +10,6 @@
 
 #include "tfrecord/layouts/bert_record.h"
 
-struct bert_shape {
-    enum bert_layout layout;
-    uint32_t sequence_length, mask_tokens;
-    uint32_t sequences; /* most sequences per record */
-};
-
 /* Sets *layout to the layout of a tf.Example, found from features that only one layout has. Returns
  * 1 if it has a BERT layout, 0 if not, and -1 with an error if the record is damaged. */
 int bert_layout_of(enum bert_layout *layout, const void *data, size_t n);
