@@ -6,24 +6,20 @@ struct rule {
     const char *from, *to;
 };
 
-/* Replaces rule->from by rule->to, from left to right without overlap, like Python's
+/* Replaces each rule's `from` by its `to`, from left to right without overlap, like Python's
  * str.replace(). `spare` is scratch. */
-static void replace(struct buf *text, struct buf *spare, const struct rule *rule)
+static void replace_all(struct buf *text, struct buf *spare, const struct rule *r)
 {
-    buf_clear(spare);
-    buf_add_replaced(spare, text->data, text->len, rule->from, strlen(rule->from), rule->to,
-                     strlen(rule->to));
-    buf_swap(text, spare);
+    for (; r->from; r++) {
+        buf_clear(spare);
+        buf_add_replaced(spare, text->data, text->len, r->from, strlen(r->from), r->to,
+                         strlen(r->to));
+        buf_swap(text, spare);
+    }
 }
 
-static void replace_all(struct buf *text, struct buf *spare, const struct rule *rules)
-{
-    for (; rules->from; rules++)
-        replace(text, spare, rules);
-}
-
-/* Removes the white space after each `open` character and before the next `close` character.
- * `spare` is scratch. */
+/* Removes the white space after each `open` character and before the next `close` character, which
+ * may be on another line. `spare` is scratch. */
 static void tighten(struct buf *text, struct buf *spare, char open, char close)
 {
     const char *at = text->data, *end = text->data + text->len, *left, *right;

@@ -8,22 +8,8 @@
  * A third mistake is left out: the pattern for decades ("' 90s") is written with slashes around it
  * and never matches.
  *
- * WikiText (each rule is applied to the whole text before the next one):
- *      1. "s '" -> "s'"
- *      2. " @-@ " -> "-"; the same for , and .
- *      3. " : " -> ": "; the same for ; . ! ? ,
- *      4. ( x ) -> (x); the same for [], {}, "" and '': white space after an opener and before
- *         the next closer is removed, also if they are on different lines
- *      5. "= = = =" -> "====", "= = =" -> "===", "= =" -> "=="
- *      6. " ° " -> "°"
- *      7. " \n" -> "\n", "\n " -> "\n"
- *      8. " N " -> " 1 "
- *      9. " 's" -> "'s"
- * Treebank: " '" -> "'", " \n" -> "\n", "\n " -> "\n", " n't" -> "n't", " N " -> "1 ",
- *      "$ 1" -> "$1", "# 1" -> "#1".
- *
- * The functions change the text in place, in linear time. Bytes that are not valid UTF-8 are
- * copied.
+ * The rules are tables in detokenize.c. Each is applied to the whole text before the next one. The
+ * functions change the text in place, in linear time. Bytes that are not valid UTF-8 are copied.
  */
 #pragma once
 
