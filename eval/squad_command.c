@@ -7,7 +7,9 @@
 #include "common/formats/js.h"
 #include "common/program/prompt.h"
 #include "common/program/tool.h"
-#include "eval/squad_report.h"
+#include "eval/report.h"
+#include "eval/squad_answers.h"
+#include "eval/squad_metric.h"
 #include "eval/subject.h"
 
 enum { RULES_AUTO, RULES_1_1, RULES_2_0 };
@@ -77,14 +79,70 @@ static const struct opt options[] = {
 
 /* ---- scores ----------------------------------------------------------------------------- */
 
+/* Appends a mean called PREFIXNAME, and its standard error. */
+static void report_both(struct report *r, const char *prefix, const char *name, double mean,
+                        double error)
+{
+    char key[32];
+    snprintf(key, sizeof key, "%s%s", prefix, name);
+    report_exact(r, key, mean);
+    snprintf(key, sizeof key, "%s%s_stderr", prefix, name);
+    report_real(r, key, error);
+}
+
+static void report_figures(struct report *r, const char *prefix, const struct squad_figures *f)
+{
+    char key[32];
+    report_both(r, prefix, "exact", f->exact, f->exact_error);
+    report_both(r, prefix, "f1", f->f1, f->f1_error);
+    snprintf(key, sizeof key, "%stotal", prefix);
+    report_count(r, key, f->total);
+}
+
+/* Reports the scores, by the rules of SQuAD 2.0 if v2 is 1. thresholds 1: `score` has best_exact
+ * and best_f1, which are reported, too. */
+static void report_score(struct report *r, const struct squad_score *score, int v2, int thresholds)
+{
+    report_count(r, "missing", score->missing);
+    report_count(r, "unknown", score->unknown);
+    if (!v2) {
+        report_both(r, "", "exact_match", score->all.exact, score->all.exact_error);
+        report_both(r, "", "f1", score->all.f1, score->all.f1_error);
+        return;
+    }
+    report_figures(r, "", &score->all);
+    if (score->has_answer.total)
+        report_figures(r, "HasAns_", &score->has_answer);
+    if (score->no_answer.total)
+        report_figures(r, "NoAns_", &score->no_answer);
+    if (thresholds) {
+        report_exact(r, "best_exact", score->best_exact.score);
+        report_exact(r, "best_exact_thresh", score->best_exact.threshold);
+        report_exact(r, "best_f1", score->best_f1.score);
+        report_exact(r, "best_f1_thresh", score->best_f1.threshold);
+    }
+}
+
 /* Returns a new report with the counts of the data and, if w is not NULL, of the windows. */
 static struct report begin_report(struct answering *given, const struct squad *s,
                                   const struct squad_windows *w)
 {
     struct report r = REPORT_INIT(given->subject.json);
-    squad_report_data(&r, given->squad_file, s);
-    if (w)
-        squad_report_windows(&r, w);
+    report_text(&r, "file", given->squad_file);
+    report_count(&r, "paragraphs", s->paragraph_count);
+    report_count(&r, "questions", s->question_count);
+    report_count(&r, "unanswerable", s->unanswerable);
+    report_count(&r, "repeated_ids", s->repeated_ids);
+    report_count(&r, "empty_paragraphs", s->empty_paragraphs);
+    report_count(&r, "answers_in_place", s->fits[SQUAD_IN_PLACE]);
+    report_count(&r, "answers_by_utf16", s->fits[SQUAD_UTF16]);
+    report_count(&r, "answers_by_bytes", s->fits[SQUAD_BYTES]);
+    report_count(&r, "answers_moved", s->fits[SQUAD_MOVED]);
+    report_count(&r, "answers_nowhere", s->fits[SQUAD_NOWHERE]);
+    if (w) {
+        report_count(&r, "windows", w->count);
+        report_count(&r, "cut_questions", w->cut_questions);
+    }
     tool_count("question(s)", s->question_count);
     return r;
 }
@@ -100,7 +158,7 @@ static int print_score(struct answering *given, const struct squad *s,
         return -1;
     struct report r = begin_report(given, s, w);
     report_text(&r, "rules", v2 ? "2.0" : "1.1");
-    squad_report_score(&r, &score, v2, given->na_prob_path != NULL);
+    report_score(&r, &score, v2, given->na_prob_path != NULL);
     return report_print(&r);
 }
 
@@ -268,6 +326,20 @@ static int find_best(struct answering *given, const struct squad_windows *w,
     return squad_answers_best(best, rules, w, 0, starts, ends);
 }
 
+/* Reports a question and its answer. odds 1: the null odds are reported, too. */
+static void report_best(struct report *r, struct span question, const struct squad_best *best,
+                        int odds)
+{
+    report_text_n(r, "question", question.s, question.n);
+    report_text_n(r, "answer", best->text.s, best->text.n);
+    report_count(r, "begin", best->begin);
+    report_count(r, "end", best->end);
+    report_real(r, "score", best->score);
+    report_real(r, "probability", best->probability);
+    if (odds)
+        report_real(r, "null_odds", best->null_odds);
+}
+
 static int answer_one(struct answering *given, struct span context, const char *question, size_t n)
 {
     struct squad s;
@@ -285,7 +357,7 @@ static int answer_one(struct answering *given, struct span context, const char *
     }
     if (!result) {
         struct report report = REPORT_INIT(given->subject.json);
-        squad_report_best(&report, (struct span){ question, n }, &best, r.v2);
+        report_best(&report, (struct span){ question, n }, &best, r.v2);
         result = report_print(&report);
     }
     squad_release(&s);

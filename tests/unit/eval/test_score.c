@@ -10,7 +10,6 @@
 #include "eval/lambada.h"
 #include "eval/report.h"
 #include "eval/score.h"
-#include "eval/squad_report.h"
 #include "eval/subject.h"
 #include "eval/wiki.h"
 #include "model/folder/folder.h"
@@ -358,16 +357,6 @@ Test(report, lines_and_json)
                  : "file=a\"b\nn=1152921504606846976\nx=0.333333\ny=0.3333333333333333\nz=2\n");
         report_release(&r);
     }
-}
-
-Test(report, a_question_and_its_answer)
-{
-    const struct squad_best best = { { "no", 2 }, 7, 9, 0.5, 0.25, -1 };
-    struct report r = REPORT_INIT(0);
-    squad_report_best(&r, (struct span){ "Who", 3 }, &best, 1);
-    cr_expect_str_eq(report_end(&r), "question=Who\nanswer=no\nbegin=7\nend=9\nscore=0.5\n"
-                                     "probability=0.25\nnull_odds=-1\n");
-    report_release(&r);
 }
 
 Test(subject, loads_a_tokenizer)
