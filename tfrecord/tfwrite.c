@@ -81,7 +81,6 @@ static struct shard_folder make_folder(const struct tfwrite *given)
         .force = tool_force,
         .resume = given->resume,
         .provenance = tool_provenance(),
-        .watch = { progress_begin, progress_end },
     };
 }
 
@@ -115,7 +114,6 @@ static int run_gpt(const struct tfwrite *given, struct intake *s)
         .resume = given->resume,
         .allow_empty = given->allow_empty,
         .threads = (int)tool_threads,
-        .written = progress_to,
     };
     struct windows_part all;
     int result = shard_folder_gpt(&f, s, &w, &all);
@@ -149,7 +147,6 @@ static int run_bert(const struct tfwrite *given, struct intake *s)
         .resume = given->resume,
         .allow_empty = given->allow_empty,
         .threads = (int)tool_threads,
-        .written = progress_to,
     };
     int result = shard_folder_bert(&f, s, &b);
     if (!result && b.records && b.layout == BERT_PACKED)
@@ -172,8 +169,7 @@ static int run_megatron(const struct tfwrite *given, struct intake *s)
     struct megatron_pair p = { .prefix = given->output,
                                .append_eod = given->append_eod,
                                .provenance = tool_provenance(),
-                               .may_replace = may_replace,
-                               .written = progress_to };
+                               .may_replace = may_replace };
     progress_begin("document(s)", 0);
     int result = megatron_pair_write(&p, s);
     progress_end();
@@ -186,8 +182,7 @@ static int run_megatron(const struct tfwrite *given, struct intake *s)
 static int run_flat(const struct tfwrite *given, struct intake *s)
 {
     struct flat_file f = { .path = given->output,
-                           .kind = given->layout == LAYOUT_LLMC ? FLAT_LLMC : FLAT_NANOGPT,
-                           .written = progress_to };
+                           .kind = given->layout == LAYOUT_LLMC ? FLAT_LLMC : FLAT_NANOGPT };
     if (may_replace(given->output) < 0)
         return -1;
     progress_begin("document(s)", 0);
@@ -421,9 +416,7 @@ static struct merge_sets make_merge(const struct joined *given, struct buf *pg, 
                                 .force = tool_force,
                                 .shards = (uint32_t)given->shards,
                                 .provenance = pg->data,
-                                .may_replace = may_replace,
-                                .watch = { progress_begin, progress_end },
-                                .written = progress_to };
+                                .may_replace = may_replace };
 }
 
 static int run_merge(int argc, char **argv, void *options)

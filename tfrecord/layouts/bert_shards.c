@@ -1,5 +1,6 @@
 #include "tfrecord/layouts/bert_shards.h"
 
+#include "common/base/log.h"
 #include "common/base/pool.h"
 #include "common/files/file.h"
 #include "tfrecord/formats/pyrandom.h"
@@ -153,8 +154,7 @@ static int write_group(void *ctx, void *item)
         bert_record_encode(&j->record, &g->instances, &g->rows[i], &j->message);
         if (record_shard_put(&j->shards[b->records % b->shards], j->message.data, j->message.len))
             return -1;
-        if (b->written)
-            b->written(b->records);
+        progress_to(b->records);
     }
     return 0;
 }

@@ -27,7 +27,6 @@ struct bert_shards {
      * run's */
     int resume;
     int threads;
-    void (*written)(uint64_t records); /* called now and then, by one thread at a time */
 
     uint64_t documents, records, sequences, tokens; /* results: numbers written */
     /* result: documents of one sentence, whose second part always comes from another document */

@@ -1,6 +1,7 @@
 #include "tfrecord/layouts/windows.h"
 
 #include "common/base/ids.h"
+#include "common/base/log.h"
 #include "common/base/noun.h"
 #include "common/base/order.h"
 #include "common/base/pool.h"
@@ -474,8 +475,7 @@ static int write_group(void *ctx, void *item)
             return -1;
         records += result->records;
     }
-    if (j->w->written)
-        j->w->written(records);
+    progress_to(records);
     return 0;
 }
 

@@ -53,7 +53,6 @@ struct windows {
      * run's */
     int resume;
     int threads;
-    void (*written)(uint64_t records); /* called now and then, by one thread at a time */
 };
 
 /* The two parts of the output: training data, and data held out for validation. */

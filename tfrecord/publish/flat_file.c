@@ -5,6 +5,7 @@
 
 #include "common/base/again.h"
 #include "common/base/ids.h"
+#include "common/base/log.h"
 
 static int put_document(struct flat_file *f, const struct intake *s, int width, struct output *out,
                         struct buf *bytes)
@@ -41,7 +42,7 @@ static int write_all(struct flat_file *f, struct intake *s, int width, struct ou
     int got = 1, result = f->kind == FLAT_LLMC ? output_write(out, nothing, sizeof nothing) : 0;
     while (!result && (got = intake_next(s)) > 0) {
         result = put_document(f, s, width, out, &bytes);
-        f->written(s->documents);
+        progress_to(s->documents);
     }
     if (got < 0)
         result = -1;

@@ -10,7 +10,6 @@
 struct flat_file {
     const char *path;
     enum flat_kind kind;
-    void (*written)(uint64_t documents); /* called now and then */
 
     uint64_t tokens; /* result; includes end-of-text */
 };

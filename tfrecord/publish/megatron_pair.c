@@ -1,5 +1,6 @@
 #include "tfrecord/publish/megatron_pair.h"
 
+#include "common/base/log.h"
 #include "common/formats/kv.h"
 #include "tfrecord/formats/manifest.h"
 #include "tfrecord/formats/megatron.h"
@@ -49,7 +50,7 @@ static int publish(const struct megatron_pair *p, struct intake *s, struct megat
 static int write_pair(struct megatron_pair *p, struct intake *s, struct megatron_writer *w)
 {
     int result;
-    for (; (result = intake_next(s)) > 0; p->written(s->documents))
+    for (; (result = intake_next(s)) > 0; progress_to(s->documents))
         if (add_document(p, w, s) < 0)
             return -1;
     if (!result && !s->tokens)

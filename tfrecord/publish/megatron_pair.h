@@ -17,7 +17,6 @@ struct megatron_pair {
     /* Called for each output file, after other runs have been excluded. Returns 0, or -1 with an
      * error if the file may not be replaced; then nothing changes. */
     int (*may_replace)(const char *path);
-    void (*written)(uint64_t documents); /* called now and then */
 
     uint64_t sequences; /* result: number of sequences */
 };

@@ -1,5 +1,6 @@
 #include "tfrecord/publish/merge_sets.h"
 
+#include "common/base/log.h"
 #include "common/files/compress.h"
 #include "common/files/file.h"
 #include "tfrecord/formats/manifest.h"
@@ -257,7 +258,7 @@ static int copy_record(struct joining *j, struct reader *r)
     if (turn(j) < 0 ||
         record_shard_put_frame(&j->shard, r->file.records.data + record.offset, bytes) < 0)
         return -1;
-    j->m->written(++j->written);
+    progress_to(++j->written);
     return 1;
 }
 
@@ -378,10 +379,10 @@ static int join_part(const struct merge_sets *m, struct reader *readers, const s
     j.set.dir = dir.data;
     j.set.count = m->shards < j.records ? m->shards : (uint32_t)j.records;
     int result = take_compression(c, &j.set.compression) < 0 || file_mkdirs(dir.data) < 0 ? -1 : 0;
-    m->watch.begin("record(s)", j.records);
+    progress_begin("record(s)", j.records);
     if (!result)
         result = c->blends ? copy_blend(&j) : copy_sets(&j, count);
-    m->watch.end();
+    progress_end();
     if (!result)
         result = close_shard(&j) < 0 ? -1 : write_set_manifest(&j, c, folder);
     if (j.open)
@@ -449,8 +450,7 @@ static int take_pair(struct common *c, const struct megatron *p, int first)
     return there < 0 ? -1 : take_manifest(c, &m, path.data, first);
 }
 
-static int copy_pair(struct megatron_writer *w, const struct megatron *p,
-                     const struct merge_sets *m)
+static int copy_pair(struct megatron_writer *w, const struct megatron *p)
 {
     uint64_t next = 1;
     for (uint64_t i = 0; i < p->sequences; i++) {
@@ -460,15 +460,15 @@ static int copy_pair(struct megatron_writer *w, const struct megatron *p,
             megatron_end_document(w);
         if (megatron_add_raw(w, p->bin.data + first * (uint64_t)p->width, n) < 0)
             return -1;
-        m->written(w->sequences);
+        progress_to(w->sequences);
     }
     for (; next <= p->documents; next++)
         megatron_end_document(w);
     return 0;
 }
 
-static int join_pair(struct megatron_writer *w, struct common *c, const struct merge_sets *m,
-                     const struct pair_files *files, const char *path, int first)
+static int join_pair(struct megatron_writer *w, struct common *c, const struct pair_files *files,
+                     const char *path, int first)
 {
     SCOPED(buf) prefix = BUF_INIT;
     SCOPED_BY(megatron_close) struct megatron p = { 0 };
@@ -483,7 +483,7 @@ static int join_pair(struct megatron_writer *w, struct common *c, const struct m
         (first ? megatron_create_as(w, files->stage.work, files->name, &p)
                : megatron_check_type(w, &p)) < 0)
         return -1;
-    return copy_pair(w, &p, m);
+    return copy_pair(w, &p);
 }
 
 static int publish_pair(struct megatron_writer *w, struct common *c, struct pair_files *files,
@@ -508,10 +508,10 @@ int merge_sets_pairs(const struct merge_sets *m, char *const *paths, int count, 
     int result = 0;
     if (pair_files_open(&files, m->output, m->may_replace) < 0)
         return -1;
-    m->watch.begin("sequence(s)", 0);
+    progress_begin("sequence(s)", 0);
     for (int i = 0; i < count && !result; i++)
-        result = join_pair(&w, &c, m, &files, paths[i], !i);
-    m->watch.end();
+        result = join_pair(&w, &c, &files, paths[i], !i);
+    progress_end();
     if (!result)
         result = publish_pair(&w, &c, &files, m->provenance);
     *records = w.sequences;

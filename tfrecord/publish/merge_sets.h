@@ -30,8 +30,6 @@ struct merge_sets {
     uint32_t shards;        /* most shards of a folder; each has at least one record */
     const char *provenance; /* this program's pg= line */
     int (*may_replace)(const char *path); /* for pairs: see pair_files.h */
-    struct shard_watch watch;
-    void (*written)(uint64_t records);
     /* for folders: the blend to make of the sets, or NULL. `samples` is its number of records, and
      * taken[i] the number of them that come from set i (blend_count) */
     struct blend *blend;

@@ -1,6 +1,7 @@
 #include "tfrecord/publish/shard_folder.h"
 
 #include "common/base/ids.h"
+#include "common/base/log.h"
 #include "common/files/compress.h"
 #include "common/files/file.h"
 #include "common/formats/kv.h"
@@ -84,10 +85,10 @@ static int write_windows(struct work *k, const struct windows *w, struct windows
         describe_windows(w, names[i], &recipes[i]);
         result = file_mkdirs(parts[i].dir) < 0 ? -1 : plan(k, folders[i], &recipes[i], w->shards);
     }
-    k->f->watch.begin("record(s)", 0);
+    progress_begin("record(s)", 0);
     if (!result)
         result = windows_write(w, k->s, parts);
-    k->f->watch.end();
+    progress_end();
     for (int i = count; i-- > 0 && !result;) { /* the whole set's manifest is written last */
         kv_addf(&recipes[i], "documents", "%" PRIu64, parts[i].documents);
         kv_addf(&recipes[i], "tokens", "%" PRIu64, parts[i].tokens);
@@ -146,10 +147,10 @@ static int write_bert(struct work *k, struct bert_shards *b)
     SCOPED(kv) m = KV_INIT, files = KV_INIT;
     describe_recipe(b, &m);
     int result = plan(k, "", &m, b->shards);
-    k->f->watch.begin("record(s)", 0);
+    progress_begin("record(s)", 0);
     if (!result)
         result = bert_shards_write(b, k->s, k->stage.work, &files);
-    k->f->watch.end();
+    progress_end();
     if (result < 0)
         return -1;
     describe_instances(b, &m);

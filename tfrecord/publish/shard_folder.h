@@ -17,18 +17,11 @@
 #include "tfrecord/layouts/windows.h"
 #include "tfrecord/publish/stage.h"
 
-/* Called when the writing of records begins and ends. The layouts report progress in between. */
-struct shard_watch {
-    void (*begin)(const char *unit, uint64_t total);
-    void (*end)(void);
-};
-
 struct shard_folder {
     const char *dir;
     int force;              /* 1: replace a finished set */
     int resume;             /* 1: resume an interrupted run */
     const char *provenance; /* this program's pg= line for the manifest */
-    struct shard_watch watch;
 };
 
 /* Writes the layout gpt. Sets *all to the sums of the numbers of its parts. Returns 0, or -1 with

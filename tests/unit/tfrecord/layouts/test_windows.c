@@ -686,11 +686,6 @@ static int may_replace(const char *path)
     return refused ? err_set("not '%s'", path) : 0;
 }
 
-static void written(uint64_t documents)
-{
-    (void)documents;
-}
-
 static int write_pair(const char *stream, int append_eod, uint64_t *sequences)
 {
     struct intake s;
@@ -699,8 +694,7 @@ static int write_pair(const char *stream, int append_eod, uint64_t *sequences)
     struct megatron_pair p = { .prefix = prefix.data,
                                .append_eod = append_eod,
                                .provenance = "test",
-                               .may_replace = may_replace,
-                               .written = written };
+                               .may_replace = may_replace };
     cr_assert_eq(intake_open(&s, in_dir(stream)), 0, "%s", err_get());
     int result = megatron_pair_write(&p, &s);
     intake_close(&s);
