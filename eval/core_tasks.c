@@ -139,6 +139,15 @@ static int read_kind(struct core_task *t, const char *word)
                    word);
 }
 
+/* Sets the baseline of a task. Returns 0, or -1, without an error set, if the text is no number of
+ * per cent from 0 to 100. */
+static int set_baseline(struct core_task *t, const char *percent)
+{
+    char *end;
+    t->baseline = strtod(percent, &end) / 100;
+    return end > percent && !*end && t->baseline >= 0 && t->baseline < 1 ? 0 : -1;
+}
+
 /* Fills a task from core.yaml; its baseline is -1 if core.yaml has none. */
 static int read_task(struct core_task *t, const struct yaml *y, size_t i, const char *dir)
 {
@@ -162,9 +171,7 @@ static int read_task(struct core_task *t, const struct yaml *y, size_t i, const 
     t->examples = strtoll(given[2], &end, 10);
     if (end == given[2] || (*end && *end != ',') || t->examples < 0 || t->examples > 1000)
         return err_set("task %s: num_fewshot '%s' is no number from 0 to 1000", t->label, given[2]);
-    if (baseline)
-        t->baseline = strtod(baseline, &end) / 100;
-    if (baseline && (end == baseline || *end || t->baseline < 0 || t->baseline >= 1))
+    if (baseline && set_baseline(t, baseline) < 0)
         return err_set("task %s: random_baseline '%s' is no number from 0 to 100", t->label,
                        baseline);
     return read_kind(t, given[3]) < 0 ? err_in("task %s", t->label) : 0;
@@ -180,10 +187,9 @@ static int take_row(struct core_tasks *t, const struct csv *c, size_t task, size
     for (size_t i = 0; i < t->count; i++) {
         if (strlen(t->tasks[i].label) != n || memcmp(t->tasks[i].label, label, n))
             continue;
-        char number[32] = { 0 }, *end;
+        char number[32] = { 0 };
         memcpy(number, s, digits < sizeof number ? digits : 0);
-        t->tasks[i].baseline = strtod(number, &end) / 100;
-        if (end == number || *end || !(t->tasks[i].baseline >= 0 && t->tasks[i].baseline < 1))
+        if (set_baseline(&t->tasks[i], number) < 0)
             return err_set("the random baseline of '%s' is no number from 0 to 100",
                            t->tasks[i].label);
     }
