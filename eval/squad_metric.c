@@ -72,8 +72,7 @@ void squad_normalise(struct buf *out, const char *s, size_t n)
 static int by_text(const void *a, const void *b)
 {
     const struct span *p = a, *q = b;
-    int order = memcmp(p->s, q->s, p->n < q->n ? p->n : q->n);
-    return order ? order : (p->n > q->n) - (p->n < q->n);
+    return order_bytes(p->s, p->n, q->s, q->n);
 }
 
 /* Returns the words of a normalised text, sorted, and sets *count to their number. The caller frees

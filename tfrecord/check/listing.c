@@ -92,11 +92,6 @@ static int by_name(const void *a, const void *b)
     return order ? order : (x->data > y->data) - (x->data < y->data);
 }
 
-static int same_name(const struct feature_view *a, const struct feature_view *b)
-{
-    return a->name_len == b->name_len && !memcmp(a->name, b->name, a->name_len);
-}
-
 int listing_example(struct buf *out, const void *data, size_t n)
 {
     struct example_reader r;
@@ -109,7 +104,8 @@ int listing_example(struct buf *out, const void *data, size_t n)
     mem_sort(views, count, by_name);
     buf_addc(out, '{');
     for (size_t i = 0, shown = 0; i < count && result >= 0; i++) {
-        if (i + 1 < count && same_name(&views[i], &views[i + 1]))
+        const struct feature_view *next = i + 1 < count ? &views[i + 1] : NULL;
+        if (next && !order_bytes(views[i].name, views[i].name_len, next->name, next->name_len))
             continue; /* the last one of a name counts */
         buf_adds(out, shown++ ? "," : "");
         result = put_feature(out, &views[i]);

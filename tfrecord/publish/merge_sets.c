@@ -1,5 +1,6 @@
 #include "tfrecord/publish/merge_sets.h"
 
+#include "common/base/choice.h"
 #include "common/base/log.h"
 #include "common/files/compress.h"
 #include "common/files/file.h"
@@ -41,22 +42,15 @@ static void common_release(struct common *c)
     buf_release(&c->tokenizer);
 }
 
-static int is_one_of(const char *key, const char *const *keys, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(key, keys[i]))
-            return 1;
-    return 0;
-}
-
 /* Returns 1 if the key describes how the data was made, else 0. All sets must agree on such
  * lines. */
 static int is_recipe(const char *key)
 {
-    static const char *const others[] = { "shard", "tokenizer",  "set",           "source",
-                                          "pg",    "efficiency", "packing_factor" };
-    return !is_one_of(key, summed, SUMMED) &&
-           !is_one_of(key, others, sizeof others / sizeof *others);
+    static const char others[] = "shard|tokenizer|set|source|pg|efficiency|packing_factor";
+    for (int i = 0; i < SUMMED; i++)
+        if (!strcmp(key, summed[i]))
+            return 0;
+    return choice_find(others, key, strlen(key)) < 0;
 }
 
 static void add_once(struct kv *kv, const char *key, const char *value)
