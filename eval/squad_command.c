@@ -295,22 +295,19 @@ static int add_answers(struct answering *given, const struct squad_windows *w,
 
 static int answer_questions(struct answering *given, const struct squad *s, int v2)
 {
-    struct squad_windows w;
-    struct squad_answers a;
+    SCOPED(squad_windows) w = { 0 };
+    SCOPED(squad_answers) a = { 0 };
     const struct squad_answer_rules r = answer_rules(given, v2);
     if (tool_may_replace(given->output_dir, "predictions.json", "set of answers") < 0 ||
         load_model(given) < 0 || make_windows(given, &w, s) < 0)
         return -1;
     squad_answers_init(&a, &r);
-    int result = add_answers(given, &w, &a);
+    if (add_answers(given, &w, &a) < 0)
+        return -1;
     squad_answers_end(&a);
-    if (!result) /* the files are written last: if the report cannot be printed, there are none */
-        result = report_answers(given, s, &w, v2, &a);
-    if (!result)
-        result = squad_answers_save(&a, given->output_dir);
-    squad_answers_release(&a);
-    squad_windows_release(&w);
-    return result;
+    /* the files are written last: if the report cannot be printed, there are none */
+    return report_answers(given, s, &w, v2, &a) < 0 ? -1
+                                                    : squad_answers_save(&a, given->output_dir);
 }
 
 /* ---- questions of a person -------------------------------------------------------------- */
@@ -342,26 +339,19 @@ static void report_best(struct report *r, struct span question, const struct squ
 
 static int answer_one(struct answering *given, struct span context, const char *question, size_t n)
 {
-    struct squad s;
-    struct squad_windows w;
+    SCOPED(squad) s = { 0 };
+    SCOPED(squad_windows) w = { 0 };
     struct squad_best best;
     const struct squad_answer_rules r = answer_rules(given, given->rules == RULES_2_0);
     size_t valid = utf8_valid(question, n);
     if (valid < n)
         return err_set("the question is not valid UTF-8 at byte %zu", valid);
     squad_ask(&s, context, (struct span){ question, n });
-    int result = make_windows(given, &w, &s);
-    if (!result) {
-        result = find_best(given, &w, &r, &best);
-        squad_windows_release(&w);
-    }
-    if (!result) {
-        struct report report = REPORT_INIT(given->subject.json);
-        report_best(&report, (struct span){ question, n }, &best, r.v2);
-        result = report_print(&report);
-    }
-    squad_release(&s);
-    return result;
+    if (make_windows(given, &w, &s) < 0 || find_best(given, &w, &r, &best) < 0)
+        return -1;
+    struct report report = REPORT_INIT(given->subject.json);
+    report_best(&report, (struct span){ question, n }, &best, r.v2);
+    return report_print(&report);
 }
 
 /* Answers one question per line. At a terminal, a question that cannot be answered does not end the
