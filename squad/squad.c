@@ -167,8 +167,6 @@ static int add_paragraph(struct squad *s, const struct js *v, struct place *p)
     const struct js *questions = get_array(&count, v, "qas", p, PARAGRAPH);
     if (!questions)
         return -1;
-    paragraph->question = s->question_count;
-    paragraph->questions = count;
     s->empty_paragraphs += !count || !paragraph->context.n;
     for (p->question = 0; p->question < count; p->question++)
         if (add_question(s, js_at(questions, p->question), p) < 0)
@@ -250,7 +248,7 @@ void squad_ask(struct squad *s, struct span context, struct span question)
     *s = (struct squad){ .paragraph_count = 1, .question_count = 1, .unanswerable = 1 };
     s->paragraphs = mem_zalloc(1, sizeof *s->paragraphs);
     s->questions = mem_zalloc(1, sizeof *s->questions);
-    s->paragraphs[0] = (struct squad_paragraph){ .context = context, .questions = 1 };
+    s->paragraphs[0] = (struct squad_paragraph){ context };
     s->questions[0] = (struct squad_question){ .id = "", .text = question };
 }
 

@@ -52,7 +52,6 @@ struct squad_question {
 
 struct squad_paragraph {
     struct span context;
-    size_t question, questions;
 };
 
 struct squad {

@@ -260,7 +260,7 @@ void example_open(struct example_reader *r, const void *data, size_t n)
 {
     static const unsigned char nothing[1];
     const unsigned char *p = n ? data : nothing;
-    *r = (struct example_reader){ p, p, p + n, p, p };
+    *r = (struct example_reader){ p, p + n, p, p };
 }
 
 /* Finds the kind of list that the Feature holds. Returns 0, or -1 with an error. */

@@ -47,7 +47,6 @@ struct feature_view {
 };
 
 struct example_reader {
-    const unsigned char *start;
     const unsigned char *p, *end;         /* rest of the Example */
     const unsigned char *features, *last; /* rest of the Features in it */
 };
