@@ -2,6 +2,7 @@
 
 #include "common/base/order.h"
 #include "common/base/utf8.h"
+#include "common/files/nameset.h"
 #include "eval/score.h"
 #include "unicode/lower.h"
 #include "unicode/unicode.h"
@@ -282,28 +283,16 @@ static struct squad_threshold best_threshold(const struct ranked *ranked, size_t
     return best;
 }
 
-struct position {
-    const char *id;
-    size_t at;
-};
-
-/* Returns the object's keys and their numbers in the file, sorted by key. The caller frees them. */
-static struct position *positions(const struct js *object)
-{
-    size_t n = 0;
-    struct position *out = mem_alloc(js_count(object) * sizeof *out);
-    for (void *it = js_first(object); it; it = js_next(object, it), n++)
-        out[n] = (struct position){ js_key(it, NULL), n };
-    qsort(out, n, sizeof *out, order_texts);
-    return out;
-}
-
 static void best_thresholds(struct squad_score *score, const struct squad *s, const struct raw *raw,
                             const struct js *no_answer)
 {
-    size_t n = 0, unanswerable = 0;
+    size_t n = 0, unanswerable = 0, len;
     SCOPED_MEM struct ranked *ranked = mem_alloc(s->question_count * sizeof *ranked);
-    SCOPED_MEM struct position *order = positions(no_answer);
+    struct nameset *ids = nameset_new(0); /* in the order of the file */
+    for (void *it = js_first(no_answer); it; it = js_next(no_answer, it)) {
+        const char *id = js_key(it, &len);
+        nameset_add(ids, id, len);
+    }
     for (size_t i = 0; i < s->question_count; i++) {
         const struct squad_question *q = &s->questions[i];
         if (q->same_id != i)
@@ -311,10 +300,10 @@ static void best_thresholds(struct squad_score *score, const struct squad *s, co
         unanswerable += !raw[i].answerable;
         if (!raw[i].predicted)
             continue;
-        const struct position *p = bsearch(&(struct position){ q->id, 0 }, order,
-                                           js_count(no_answer), sizeof *p, order_texts);
-        ranked[n++] = (struct ranked){ raw[i].no_answer, p->at, &raw[i] };
+        const long position = nameset_find(ids, q->id, strlen(q->id));
+        ranked[n++] = (struct ranked){ raw[i].no_answer, (size_t)position, &raw[i] };
     }
+    nameset_free(ids);
     qsort(ranked, n, sizeof *ranked, by_probability);
     score->best_exact = best_threshold(ranked, n, unanswerable, 0);
     score->best_f1 = best_threshold(ranked, n, unanswerable, 1);
