@@ -3,6 +3,7 @@
 
 #include "common/base/utf8.h"
 #include "common/files/file.h"
+#include "common/files/nameset.h"
 #include "common/formats/js.h"
 
 /* The current position in the file, for error messages. */
@@ -188,25 +189,17 @@ static int add_article(struct squad *s, const struct js *v, struct place *p)
 
 /* ---- ids that occur twice ------------------------------------------------------------------- */
 
-static int by_id(const void *a, const void *b)
-{
-    const struct squad_question *p = *(struct squad_question *const *)a;
-    const struct squad_question *q = *(struct squad_question *const *)b;
-    int order = strcmp(p->id, q->id);
-    return order ? order : (p > q) - (p < q);
-}
-
 static void mark_repeated(struct squad *s)
 {
-    SCOPED_MEM struct squad_question **sorted = mem_alloc(s->question_count * sizeof *sorted);
-    for (size_t i = 0; i < s->question_count; i++)
-        sorted[i] = &s->questions[i];
-    qsort(sorted, s->question_count, sizeof *sorted, by_id);
+    struct nameset *ids = nameset_new(sizeof(size_t)); /* 1 + index of the first question */
     for (size_t i = 0; i < s->question_count; i++) {
-        int repeated = i && !strcmp(sorted[i]->id, sorted[i - 1]->id);
-        sorted[i]->same_id = repeated ? sorted[i - 1]->same_id : (size_t)(sorted[i] - s->questions);
-        s->repeated_ids += (size_t)repeated;
+        struct squad_question *q = &s->questions[i];
+        size_t *first = nameset_put(ids, q->id, strlen(q->id));
+        s->repeated_ids += *first > 0;
+        *first = *first ? *first : i + 1;
+        q->same_id = *first - 1;
     }
+    nameset_free(ids);
 }
 
 /* ---- a file --------------------------------------------------------------------------------- */
