@@ -377,35 +377,29 @@ static int run_beams(struct generate *given)
 
 /* ---- the run -------------------------------------------------------------------------------- */
 
-/* Refuses options that have no effect in a beam search. Returns 0, or -1 with a usage error. */
-static int check_beams(const struct generate *given)
+/* Ways to choose a text. An option that only some ways use has their bits in its type. */
+enum {
+    BY_CHANCE = OPT_ONLY,
+    BY_RANK = OPT_ONLY << 1, /* the likeliest token is taken */
+    TOKEN_BY_TOKEN = BY_CHANCE | BY_RANK,
+    BY_BEAMS = OPT_ONLY << 2
+};
+
+/* Refuses options that have no effect in the way that texts are chosen. A seed is allowed where the
+ * likeliest token is taken: it belongs to all runs. Returns 0, or -1 with a usage error. */
+static int check_choice(const struct generate *given)
 {
-    static const char *const useless[] = { "temperature", "top-k",     "top-p",
-                                           "min-p",       "typical-p", "seed",
-                                           "slide",       "logprobs",  "batch-texts" };
-    if (given->beams.width == 1)
-        return tool_given("length-penalty") ? err_usage("--length-penalty needs --beams") : 0;
-    for (size_t i = 0; i < sizeof useless / sizeof *useless; i++)
-        if (tool_given(useless[i]))
-            return err_usage("--%s has no meaning with --beams", useless[i]);
-    if (given->samples > given->beams.width)
+    const int beams = given->beams.width > 1, likeliest = given->g.sampler.temperature == 0;
+    const char *other = tool_misplaced(beams ? BY_BEAMS : TOKEN_BY_TOKEN);
+    if (other || (beams && tool_given("seed")))
+        return err_usage(beams ? "--%s has no meaning with --beams" : "--%s needs --beams",
+                         other ? other : "seed");
+    if (!beams && likeliest && (other = tool_misplaced(BY_RANK)))
+        return err_usage("--%s has no effect with --temperature 0, which takes the likeliest token",
+                         other);
+    if (beams && given->samples > given->beams.width)
         return err_usage("--samples %lld is more than the %lld texts that --beams keeps",
                          (long long)given->samples, (long long)given->beams.width);
-    return 0;
-}
-
-/* Refuses options that have no effect where the likeliest token is taken. A seed is allowed: it
- * belongs to all runs. Returns 0, or -1 with a usage error. */
-static int check_greedy(const struct generate *given)
-{
-    static const char *const useless[] = { "top-k", "top-p", "min-p", "typical-p" };
-    if (given->beams.width > 1 || given->g.sampler.temperature != 0)
-        return 0;
-    for (size_t i = 0; i < sizeof useless / sizeof *useless; i++)
-        if (tool_given(useless[i]))
-            return err_usage("--%s has no effect with --temperature 0, which takes the likeliest "
-                             "token",
-                             useless[i]);
     return 0;
 }
 
@@ -426,7 +420,7 @@ static int check_options(struct generate *given)
     for (size_t i = 0; i < given->stops.count; i++)
         if (!*given->stops.items[i])
             return err_usage("--stop must not be empty");
-    return check_greedy(given) < 0 ? -1 : check_beams(given);
+    return check_choice(given);
 }
 
 static int parse_biases(struct generate *given)
@@ -498,7 +492,7 @@ static const struct opt options[] = {
       "text to continue; the same as giving it as an operand" },
     { 'n', "length", OPT_INT, AT(g.length), "N", "maximum number of tokens to generate", 1, 1e9 },
     { 0, "samples", OPT_INT, AT(samples), "N", "number of texts to generate per prompt", 1, 1e9 },
-    { 0, "batch-texts", OPT_INT, AT(together), "N",
+    { 0, "batch-texts", OPT_INT | TOKEN_BY_TOKEN, AT(together), "N",
       "number of texts to generate at a time: samples of a prompt, and prompts", 1, 10000 },
     { 0, "stop", OPT_LIST, AT(stops), "TEXT", "stop before this text" },
     { 0, "begin", OPT_FLAG, AT(g.begin), NULL,
@@ -506,9 +500,9 @@ static const struct opt options[] = {
     { 0, "beams", OPT_INT, AT(beams.width), "N",
       "beam search: keep the N most probable texts at each step; 1: choose token by token", 1,
       1000 },
-    { 0, "length-penalty", OPT_REAL, AT(beams.length_penalty), "X",
+    { 0, "length-penalty", OPT_REAL | BY_BEAMS, AT(beams.length_penalty), "X",
       "with --beams: divide a text's log probability by its tokens to the power of X", -100, 100 },
-    { 0, "slide", OPT_FLAG, AT(g.slide), NULL,
+    { 0, "slide", OPT_FLAG | TOKEN_BY_TOKEN, AT(g.slide), NULL,
       "continue beyond the model's positions by dropping the oldest tokens" },
     { 0, "prompt-cache", OPT_TEXT, AT(load_path), "FILE",
       "read the keys and values of a prompt's beginning from a file of --save-prompt-cache" },
@@ -520,7 +514,7 @@ static const struct opt options[] = {
     { 0, "raw", OPT_FLAG, AT(raw), NULL,
       "print control characters of the text as they are at a terminal, too" },
     { 0, "json", OPT_FLAG, AT(json), NULL, "print JSON, one object per text" },
-    { 0, "logprobs", OPT_INT, AT(g.alternatives), "N",
+    { 0, "logprobs", OPT_INT | TOKEN_BY_TOKEN, AT(g.alternatives), "N",
       "with --json: log probability of each token, and of the N likeliest in its place; 0: none", 0,
       1e5 },
     { 0, "history", OPT_FLAG, AT(history), NULL,
@@ -536,15 +530,15 @@ static const struct opt options[] = {
     { 0, "verify", OPT_FLAG, AT(g.verify), NULL,
       "check the weights against the checksums that are stored with them" },
     { .help = "Choice of the next token:" },
-    { 'T', "temperature", OPT_REAL, AT(g.sampler.temperature), "X",
+    { 'T', "temperature", OPT_REAL | TOKEN_BY_TOKEN, AT(g.sampler.temperature), "X",
       "randomness: below 1 favours likely tokens; 0 always takes the likeliest", 0, 1e6 },
-    { 'k', "top-k", OPT_INT, AT(g.sampler.top_k), "N",
+    { 'k', "top-k", OPT_INT | BY_CHANCE, AT(g.sampler.top_k), "N",
       "choose among the N likeliest tokens; 0: among all", 0, 1e9 },
-    { 0, "top-p", OPT_REAL, AT(g.sampler.top_p), "X",
+    { 0, "top-p", OPT_REAL | BY_CHANCE, AT(g.sampler.top_p), "X",
       "choose among the likeliest tokens that together reach probability X", 0, 1 },
-    { 0, "min-p", OPT_REAL, AT(g.sampler.min_p), "X",
+    { 0, "min-p", OPT_REAL | BY_CHANCE, AT(g.sampler.min_p), "X",
       "choose among the tokens at least X times as probable as the likeliest", 0, 1 },
-    { 0, "typical-p", OPT_REAL, AT(g.sampler.typical_p), "X",
+    { 0, "typical-p", OPT_REAL | BY_CHANCE, AT(g.sampler.typical_p), "X",
       "choose among the tokens of most typical surprise that together reach probability X", 0, 1 },
     { 0, "logit-bias", OPT_LIST, AT(biases), "ID=X",
       "add X to the logit of token number ID; may be given more than once" },
