@@ -123,7 +123,7 @@ static void slice(struct candidate *c, const struct squad_windows *w, size_t que
 {
     size_t paragraph = w->squad->questions[question].paragraph;
     const struct squad_tokens *tokens = &w->contexts[paragraph];
-    struct span context = w->squad->paragraphs[paragraph].context;
+    struct span context = w->squad->paragraphs[paragraph];
     c->from = tokens->begins.data[c->first];
     c->to = tokens->ends.data[c->last];
     size_t at = utf8_offset(context.s, context.n, c->from);

@@ -126,7 +126,7 @@ static int add_answer(struct squad *s, const struct js *v, struct place *p)
         return -1;
     if (js_get(v, "answer_start") && js_int(js_get(v, "answer_start"), &start) < 0)
         return bad(p, ANSWER, "\"answer_start\" is no integer");
-    locate(a, s->paragraphs[s->paragraph_count - 1].context, start);
+    locate(a, s->paragraphs[s->paragraph_count - 1], start);
     s->fits[a->fit]++;
     return 0;
 }
@@ -161,14 +161,13 @@ static int add_question(struct squad *s, const struct js *v, struct place *p)
 static int add_paragraph(struct squad *s, const struct js *v, struct place *p)
 {
     size_t count;
-    struct squad_paragraph *paragraph = &mem_next(s->paragraphs, s->paragraph_count,
-                                                  s->paragraph_cap);
-    if (get_text(&paragraph->context, v, "context", p, PARAGRAPH) < 0)
+    struct span *context = &mem_next(s->paragraphs, s->paragraph_count, s->paragraph_cap);
+    if (get_text(context, v, "context", p, PARAGRAPH) < 0)
         return -1;
     const struct js *questions = get_array(&count, v, "qas", p, PARAGRAPH);
     if (!questions)
         return -1;
-    s->empty_paragraphs += !count || !paragraph->context.n;
+    s->empty_paragraphs += !count || !context->n;
     for (p->question = 0; p->question < count; p->question++)
         if (add_question(s, js_at(questions, p->question), p) < 0)
             return -1;
@@ -241,7 +240,7 @@ void squad_ask(struct squad *s, struct span context, struct span question)
     *s = (struct squad){ .paragraph_count = 1, .question_count = 1, .unanswerable = 1 };
     s->paragraphs = mem_zalloc(1, sizeof *s->paragraphs);
     s->questions = mem_zalloc(1, sizeof *s->questions);
-    s->paragraphs[0] = (struct squad_paragraph){ context };
+    s->paragraphs[0] = context;
     s->questions[0] = (struct squad_question){ .id = "", .text = question };
 }
 

@@ -50,12 +50,8 @@ struct squad_question {
     size_t same_id;         /* index of the first question with the same id, or its own index */
 };
 
-struct squad_paragraph {
-    struct span context;
-};
-
 struct squad {
-    struct squad_paragraph *paragraphs;
+    struct span *paragraphs; /* their contexts */
     struct squad_question *questions;
     struct squad_answer *answers;
     size_t paragraph_count, question_count, answer_count;

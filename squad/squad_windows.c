@@ -97,7 +97,7 @@ static int make(struct squad_windows *w, int training, squad_encode *encode, voi
 {
     const struct squad *s = w->squad;
     for (size_t p = 0; p < s->paragraph_count; p++)
-        if (encode(encoder, s->paragraphs[p].context, &w->contexts[p]) < 0)
+        if (encode(encoder, s->paragraphs[p], &w->contexts[p]) < 0)
             return -1;
     for (size_t q = 0; q < s->question_count; q++) {
         w->of_question[q] = w->count;

@@ -106,7 +106,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             abort();
         check_normal(q->text);
         for (size_t a = 0; a < q->answers; a++)
-            check_answer(s.paragraphs[q->paragraph].context, &s.answers[q->answer + a]);
+            check_answer(s.paragraphs[q->paragraph], &s.answers[q->answer + a]);
     }
     check_windows(&s, 0, 1);
     check_windows(&s, 1, 0);
