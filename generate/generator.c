@@ -259,7 +259,7 @@ static enum finish add_token(struct generator *g, struct generation *one, uint32
     return FINISH_NOT;
 }
 
-static void finish(struct generation *one, enum finish reason)
+void generation_end(struct generation *one, enum finish reason)
 {
     one->finish = reason;
     text_end(&one->text);
@@ -281,7 +281,7 @@ static int choose(struct generator *g, struct generation *const *texts, int64_t 
                 logit);
         enum finish reason = add_token(g, texts[i], id);
         if (reason)
-            finish(texts[i], reason);
+            generation_end(texts[i], reason);
     }
     return 0;
 }
@@ -316,11 +316,6 @@ void generation_release(struct generation *one)
     cache_release(&one->cache);
     free(one->logprobs);
     *one = (struct generation){ 0 };
-}
-
-void generation_stop(struct generation *one)
-{
-    finish(one, FINISH_INTERRUPT);
 }
 
 /* Generates the next token of a text that has used up the positions: runs its last tokens again in

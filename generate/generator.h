@@ -134,8 +134,8 @@ void generation_release(struct generation *one);
  * tokens, half as many as the model has positions. */
 int generator_step(struct generator *g, struct generation *const *texts, int64_t n);
 
-/* Ends a text before its time, with FINISH_INTERRUPT. */
-void generation_stop(struct generation *one);
+/* Ends a text. */
+void generation_end(struct generation *one, enum finish reason);
 
 /* Returns "length", "stop", "end-of-text", "positions" or "interrupt". */
 const char *finish_name(enum finish finish);

@@ -105,7 +105,7 @@ void queue_stop(struct queue *q)
 {
     for (struct queued *t = q->first; t; t = t->next)
         if (!t->one.finish)
-            generation_stop(&t->one);
+            generation_end(&t->one, FINISH_INTERRUPT);
     q->left = 0;
     count_active(q);
 }
