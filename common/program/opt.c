@@ -65,7 +65,8 @@ static int parse_number(const char *s, double kilo, double *real, int64_t *integ
     *integer = strtoll(s, &int_end, 10);
     int exact = int_end == end && !errno;
     double unit = 1;
-    const char *units = "KMG", *u = *end ? strchr(units, *end & ~0x20) : NULL;
+    const char letter = (char)(*end & ~0x20); /* in upper case; 0 for a blank */
+    const char *units = "KMG", *u = letter ? strchr(units, letter) : NULL;
     if (u) {
         for (const char *k = units; k <= u; k++)
             unit *= kilo;

@@ -299,6 +299,9 @@ Test(opt, command_line)
     cr_expect(parse(&o, "--number 1") == 0 && given.number == 1);
     cr_expect_eq(parse(&o, "--number 1.5"), -1);
     cr_expect_eq(parse(&o, "--number"), -1);
+    char blank[] = "--number=5 ", *word = blank;
+    cr_expect_eq(opts_parse(&o, 1, &word), -1);
+    expect_error("--number wants a whole number, not '5 '");
     cr_expect_eq(parse(&o, "--choice three"), -1);
     cr_expect_eq(parse(&o, "--size-limit -1"), -1);
     cr_expect(err_is_usage());
