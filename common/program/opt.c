@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "common/base/choice.h"
+#include "common/formats/js.h"
 
 void opts_init(struct opts *o)
 {
@@ -520,8 +521,15 @@ size_t opts_help(const struct opts *o, int all, struct buf *out)
     return left_out;
 }
 
+/* Appends a text in single quotes. In these YAML turns a line end into a blank and allows no other
+ * control characters but tabs, so a text that has some is in double quotes, with escapes. */
 static void put_yaml_text(struct buf *out, const char *s)
 {
+    for (const char *c = s; *c; c++)
+        if ((unsigned char)*c < ' ' && *c != '\t') {
+            js_quote(out, s, strlen(s));
+            return;
+        }
     buf_addc(out, '\'');
     for (; *s; s++)
         buf_adds(out, (char[]){ *s, *s == '\'' ? '\'' : '\0', '\0' });

@@ -341,6 +341,27 @@ Test(opt, file_gives_way_to_the_command_line)
     opts_release(&o);
 }
 
+Test(opt, printed_texts_are_read_back)
+{
+    static const char *const texts[] = { "it's", "two\nlines\n", "a\ttab", "\"quotes\"\r\\" };
+    struct given given = { 0 };
+    struct opts o;
+    struct yaml y;
+    struct buf out = BUF_INIT;
+    opts_init(&o);
+    opts_add(&o, table, &given);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        given.text = texts[i];
+        buf_clear(&out);
+        opts_print(&o, 0, &out);
+        cr_assert_eq(yaml_parse(&y, out.data, out.len, "c"), 0, "%s", err_get());
+        cr_expect_str_eq(yaml_get(&y, "output"), texts[i]);
+        yaml_release(&y);
+    }
+    buf_release(&out);
+    opts_release(&o);
+}
+
 Test(opt, flags)
 {
     struct given given = { .number = 5 };
