@@ -13,7 +13,7 @@ int sample_text(const struct plan *p, struct store *s, int64_t length, const vol
     SCOPED(start) start = { 0 };
     struct generation one = { 0 }, *texts[] = { &one };
     for (int i = 0; i < count; i++)
-        blocks[i] = store_view(s, STORE_PARAMETERS, i);
+        blocks[i] = store_fetch(s, STORE_PARAMETERS, i, MODE_READ);
     generator_open(&g, p->tokenizer, s->ops, &p->own, blocks);
     int result = generator_prompt(&g, &start, prompt, strlen(prompt));
     if (!result)

@@ -151,9 +151,7 @@ static struct ops_array hold(struct hand *h, struct entry e, enum use_mode mode)
     const int block = s->tensors->rows[e.row].block, whole = is_whole(s, e.kind);
     if (h->kind != e.kind || h->block != block) {
         let_go(h);
-        h->array = !whole              ? store_fetch_own(s, e.kind, block, mode)
-                   : mode == MODE_READ ? store_view(s, e.kind, block)
-                                       : store_fetch(s, e.kind, block);
+        h->array = (whole ? store_fetch : store_fetch_own)(s, e.kind, block, mode);
         h->kind = e.kind;
         h->block = block;
     }

@@ -61,7 +61,7 @@ static void initialise_block(struct store *s, struct pool *pool, int block, uint
     if (beside)
         floats = ops_buffer(s->ops, OPS_F32, n);
     else
-        floats = store_make(s, STORE_PARAMETERS, block);
+        floats = store_fetch(s, STORE_PARAMETERS, block, MODE_MAKE);
     struct first_weights f = { s, seed, block, ops_map(s->ops, floats, n) };
     pool_each(pool, (int64_t)s->tensors->count, initialise_one, &f);
     ops_unmap(s->ops, floats, n, f.floats);
@@ -259,21 +259,11 @@ void store_expect(struct store *s, const struct use *u)
 }
 
 #define USE(k, i, m, o)                                                                            \
-    (&(struct use){ .kind = (unsigned char)(k), .number = i, .mode = m, .own = o })
+    (&(struct use){ .kind = (unsigned char)(k), .number = i, .mode = (unsigned char)(m), .own = o })
 
-struct ops_array store_view(struct store *s, enum store_kind kind, int i)
+struct ops_array store_fetch(struct store *s, enum store_kind kind, int i, enum use_mode mode)
 {
-    return store_begin(s, USE(kind, i, MODE_READ, 0));
-}
-
-struct ops_array store_fetch(struct store *s, enum store_kind kind, int i)
-{
-    return store_begin(s, USE(kind, i, MODE_WRITE, 0));
-}
-
-struct ops_array store_make(struct store *s, enum store_kind kind, int i)
-{
-    return store_begin(s, USE(kind, i, MODE_MAKE, 0));
+    return store_begin(s, USE(kind, i, mode, 0));
 }
 
 void store_release(struct store *s, enum store_kind kind, int i)
@@ -281,9 +271,9 @@ void store_release(struct store *s, enum store_kind kind, int i)
     store_end(s, USE(kind, i, MODE_READ, 0));
 }
 
-struct ops_array store_fetch_own(struct store *s, enum store_kind kind, int i, enum use_mode use)
+struct ops_array store_fetch_own(struct store *s, enum store_kind kind, int i, enum use_mode mode)
 {
-    return store_begin(s, USE(kind, i, (unsigned char)use, 1));
+    return store_begin(s, USE(kind, i, mode, 1));
 }
 
 void store_release_own(struct store *s, enum store_kind kind, int i)

@@ -52,17 +52,13 @@ int store_open(struct store *s, struct ops *o, const struct tensor_table *tensor
                const struct store_config *config, const struct store_source *from, uint64_t seed);
 void store_close(struct store *s); /* fine on a zeroed struct */
 
-/* Return array i of a kind, which the caller must release. Fetch it with store_view to only read
- * it, with store_fetch to change it, and with store_make to write all of it anew (its old contents
- * may be lost). */
-struct ops_array store_view(struct store *s, enum store_kind kind, int i);
-struct ops_array store_fetch(struct store *s, enum store_kind kind, int i);
-struct ops_array store_make(struct store *s, enum store_kind kind, int i);
+/* Returns array i of a kind, which the caller must release. `mode`: how it will be used. */
+struct ops_array store_fetch(struct store *s, enum store_kind kind, int i, enum use_mode mode);
 void store_release(struct store *s, enum store_kind kind, int i);
 
 /* Returns this rank's share of array i (layout.h), which the caller must release with
  * store_release_own. In a run of one process, the share is the whole array. */
-struct ops_array store_fetch_own(struct store *s, enum store_kind kind, int i, enum use_mode use);
+struct ops_array store_fetch_own(struct store *s, enum store_kind kind, int i, enum use_mode mode);
 void store_release_own(struct store *s, enum store_kind kind, int i);
 
 /* Connects the store with the other ranks; `c` is borrowed. If ranks share gradients or parameters,

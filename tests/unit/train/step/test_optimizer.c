@@ -54,10 +54,11 @@ static void update(struct optimizer *a, struct store *s, double norm, double rat
     struct optimizer_update u;
     optimizer_begin(&u, a, s, NULL, norm, rate, t);
     for (int b = 0; b < s->tensors->blocks; b++) {
-        const struct ops_array state[OPS_STATES] = { store_fetch(s, STORE_PARAMETERS, b),
-                                                     store_fetch(s, STORE_MOMENT1, b),
-                                                     store_fetch(s, STORE_MOMENT2, b) };
-        optimizer_update_block(&u, b, state, store_fetch(s, STORE_GRADIENTS, b));
+        const struct ops_array state[OPS_STATES] = { store_fetch(s, STORE_PARAMETERS, b,
+                                                                 MODE_WRITE),
+                                                     store_fetch(s, STORE_MOMENT1, b, MODE_WRITE),
+                                                     store_fetch(s, STORE_MOMENT2, b, MODE_WRITE) };
+        optimizer_update_block(&u, b, state, store_fetch(s, STORE_GRADIENTS, b, MODE_WRITE));
         for (int kind = 0; kind < STORE_BLOCKS; kind++)
             store_release(s, kind, b);
     }
@@ -386,7 +387,7 @@ static void run_many(enum optimizer_kind kind, struct store_config c, int thread
             g[i] = (float)sin(i * 0.37 + step) * 0.01f;
         update(&a, &s, 0.1, 0.01, step);
     }
-    ops_copy(o, f32(out), store_view(&s, STORE_PARAMETERS, 1), MANY);
+    ops_copy(o, f32(out), store_fetch(&s, STORE_PARAMETERS, 1, MODE_READ), MANY);
     store_release(&s, STORE_PARAMETERS, 1);
     store_close(&s);
     tensor_release(&t);

@@ -27,7 +27,7 @@ static void set_shares(struct store *s, int rank)
 static void check_block(struct store *s, int b)
 {
     const int64_t *bounds = layout_bounds(&s->layout, STORE_PARAMETERS, b);
-    const float *x = floats(store_view(s, STORE_PARAMETERS, b));
+    const float *x = floats(store_fetch(s, STORE_PARAMETERS, b, MODE_READ));
     for (int q = 0; q < RANKS; q++)
         for (int64_t i = bounds[q]; i < bounds[q + 1]; i++)
             wrong += x[i] != (float)q;
@@ -57,7 +57,7 @@ static void gather_each(void *ctx, struct comm *c)
     for (int b = 0; b < BLOCKS; b++) {
         if (dir && rank == 1)
             usleep(10000);
-        sharing_gather(&h, b, store_fetch(&s, STORE_PARAMETERS, b));
+        sharing_gather(&h, b, store_fetch(&s, STORE_PARAMETERS, b, MODE_WRITE));
         if (!dir)
             sharing_end_gathers(&h);
         check_block(&s, b);
