@@ -12,35 +12,24 @@
 
 /* ---- arithmetic ------------------------------------------------------------------------------ */
 
-static int64_t stages_of(const struct plan *p)
-{
-    return larger(p->settings->pipeline_parallel, 1);
-}
-
-/* Returns the number of runs of layers, or pieces, that each stage of a pipeline has. */
-static int64_t pieces_of(const struct plan *p)
-{
-    return larger(p->settings->pipeline_interleave, 1);
-}
-
 /* Checks that the model can be cut into the stages of a pipeline, and that the other options allow
  * one. */
 static int check_pipeline(const struct plan *p)
 {
     const struct settings *s = p->settings;
-    const int64_t pieces = pieces_of(p);
-    if (stages_of(p) == 1)
+    const int64_t stages = s->pipeline_parallel, pieces = s->pipeline_interleave;
+    if (stages == 1)
         return pieces == 1 ? 0
                            : err_set("pipeline-parallel is 1x%" PRId64
                                      ": only several stages can have several runs of layers",
                                      pieces);
-    if (pieces > 1 && stages_of(p) * pieces > p->model.config.layers)
+    if (pieces > 1 && stages * pieces > p->model.config.layers)
         return err_set("%" PRId64 " layers cannot be cut into %" PRId64
                        " pipeline stages with %" PRId64 " runs of layers each",
-                       p->model.config.layers, stages_of(p), pieces);
-    if (stages_of(p) > p->model.config.layers)
+                       p->model.config.layers, stages, pieces);
+    if (stages > p->model.config.layers)
         return err_set("%" PRId64 " layers cannot be cut into %" PRId64 " pipeline stages",
-                       p->model.config.layers, stages_of(p));
+                       p->model.config.layers, stages);
     if (s->memmap_dir || s->device_memory)
         return err_usage("--pipeline-parallel keeps all arrays in memory: it goes without %s",
                          s->memmap_dir ? "--memmap-dir" : "--device-memory");
@@ -51,7 +40,8 @@ static int check_pipeline(const struct plan *p)
 static int share_micro_batches(struct plan *p, int64_t all)
 {
     const struct settings *s = p->settings;
-    const int64_t ranks = p->ranks, rounds = larger(s->leaf_rounds, 1);
+    const int64_t stages = s->pipeline_parallel, pieces = s->pipeline_interleave;
+    const int64_t ranks = p->ranks, rounds = s->leaf_rounds;
     const int64_t leaves = s->leaves ? s->leaves : ranks, parts = leaves * rounds;
     if (rounds > 1 && ranks > 1 && s->zero < 2)
         return err_set("leaves %" PRId64 "x%" PRId64 " sums several times over the ranks: it needs "
@@ -75,20 +65,20 @@ static int share_micro_batches(struct plan *p, int64_t all)
     p->engine.leaves = (int)(parts / ranks);
     p->engine.rounds = (int)rounds;
     p->engine.zero = ranks > 1 ? (int)s->zero : 0;
-    p->engine.stages = (int)stages_of(p);
+    p->engine.stages = (int)stages;
     p->engine.stage = (int)s->stage;
-    p->engine.interleave = (int)pieces_of(p);
-    if (pieces_of(p) > 1 && all / parts % stages_of(p))
+    p->engine.interleave = (int)pieces;
+    if (pieces > 1 && all / parts % stages)
         return err_set("pipeline-parallel is %" PRId64 "x%" PRId64 ", but the %" PRId64
                        " micro-batches of a leaf are not a multiple of %" PRId64 " pipeline stages",
-                       stages_of(p), pieces_of(p), all / parts, stages_of(p));
+                       stages, pieces, all / parts, stages);
     return 0;
 }
 
 static int batch_arithmetic(struct plan *p)
 {
     struct settings *s = p->settings;
-    const int64_t shares = larger(p->ranks, s->leaves * larger(s->leaf_rounds, 1));
+    const int64_t shares = larger(p->ranks, s->leaves * s->leaf_rounds);
     if (!s->micro_batch_size) {
         s->micro_batch_size = defaults_micro_batch(tensor_parameters(&p->model.tensors),
                                                    p->engine.T, s->global_batch_size);
@@ -111,7 +101,7 @@ static int batch_arithmetic(struct plan *p)
     if (share_micro_batches(p, s->global_batch_size / s->micro_batch_size) < 0)
         return -1;
     const int64_t leaf = p->engine.A / p->engine.leaves;
-    if (stages_of(p) > 1 && s->group && s->group != leaf)
+    if (s->pipeline_parallel > 1 && s->group && s->group != leaf)
         return err_set("group %" PRId64 " is given, but in a pipeline the group is the leaf, of "
                        "%" PRId64 " micro-batches: give --group 0",
                        s->group, leaf);
@@ -306,7 +296,7 @@ int plan_make(struct plan *p, struct settings *s, uint64_t seed, int want_data)
 {
     *p = (struct plan){ .settings = s,
                         .task = task_of((enum task_kind)s->task),
-                        .ranks = larger(s->data_parallel, 1) };
+                        .ranks = s->data_parallel };
     p->engine.seed = seed;
     p->engine.recompute = (enum recompute)s->recompute;
     if (plan_model_settle(p) < 0)

@@ -1,6 +1,5 @@
 #include "train/plan_model.h"
 
-#include "common/base/least.h"
 #include "common/base/log.h"
 #include "model/folder/folder.h"
 #include "model/network/architecture.h"
@@ -167,11 +166,11 @@ int plan_model_settle(struct plan *p)
 static int make_part(struct plan *p)
 {
     const struct settings *s = p->settings;
-    const int64_t width = larger(s->tensor_width, 1), heads = s->tensor_parallel / width;
-    if (heads <= 1 && s->sequence_parallel)
+    const int64_t width = s->tensor_width, heads = s->tensor_parallel / width;
+    if (heads == 1 && s->sequence_parallel)
         return err_set("sequence-parallel is given, but tensor-parallel is 1%s",
                        width > 1 ? " along the dimension that it divides" : "");
-    if (s->tensor_parallel <= 1)
+    if (s->tensor_parallel == 1)
         return model_init(&p->own, &p->model.config);
     p->split = s->split.exchange ? s->split : (struct split){ .ranks = { (int)heads, (int)width } };
     p->split.sequence = s->sequence_parallel;

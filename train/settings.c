@@ -31,5 +31,6 @@ const struct settings settings_default = {
     .validate_every = 100,
     .validation_batches = 0,
     .log_every = 10,
+    .data_parallel = 1,
     .comm_timeout = 600,
 };

@@ -48,11 +48,11 @@ struct settings {
     /* values of --tensor-parallel, --pipeline-parallel and --leaves, N or AxB: each sets two of the
      * numbers below or, for --leaves, `leaves` and leaf_rounds */
     const char *tensor_grid, *pipeline_grid, *leaf_grid;
-    int64_t leaf_rounds;     /* rounds of `leaves` leaves in an update; 0: 1 */
-    int64_t tensor_parallel; /* number of tensor-parallel ranks, which share each layer; 0: 1 */
-    int64_t tensor_width;    /* how many of them divide the residual stream; 0: 1 */
-    int64_t pipeline_parallel, stage; /* number of stages of a pipeline, 0: 1; this rank's stage */
-    int64_t pipeline_interleave;      /* number of runs of layers that each stage has; 0: 1 */
+    int64_t leaf_rounds;              /* rounds of `leaves` leaves in an update */
+    int64_t tensor_parallel;          /* number of tensor-parallel ranks, which share each layer */
+    int64_t tensor_width;             /* how many of them divide the residual stream */
+    int64_t pipeline_parallel, stage; /* number of stages of a pipeline; this rank's stage */
+    int64_t pipeline_interleave;      /* number of runs of layers that each stage has */
     int sequence_parallel; /* 1: tensor-parallel ranks also share the rows of the activations */
     struct split split;  /* communication of the tensor-parallel ranks; without functions, the plan
                           * can only be printed */
