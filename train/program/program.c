@@ -1,5 +1,6 @@
 #include "train/program/program.h"
 
+#include "common/base/least.h"
 #include "train/ranks/reduce.h"
 
 /* ---- the arrays that phases use -------------------------------------------------------------- */
@@ -99,7 +100,7 @@ struct compiler {
     struct program *program;
     struct step_config config;
     size_t room;           /* capacity of program->phases */
-    int stages;            /* at least 1 */
+    int stages, leaves;    /* at least 1 */
     struct piece *pieces;  /* of this stage, [count_of_pieces] */
     int count_of_pieces;   /* at least 1 */
     struct piece *piece;   /* the piece of the phases that are added */
@@ -436,21 +437,16 @@ static void finish(struct program *p)
 
 /* ---- leaves ---------------------------------------------------------------------------------- */
 
-static int leaves_of(const struct compiler *c)
-{
-    return c->config.leaves ? c->config.leaves : 1;
-}
-
 /* Begins leaf k. The stack holds the sum of all rounds that have ended, if any, and above it one
  * sum for each 1 bit in the number of finished leaves of this round, the larger sums below
  * (reduce.h).
  */
 static void begin_leaf(struct compiler *c, int k)
 {
-    const int round = leaves_of(c) / (c->config.rounds ? c->config.rounds : 1), i = k % round;
+    const int round = c->leaves / (int)larger(c->config.rounds, 1), i = k % round;
     const int others = k >= round, ends = i + 1 == round;
     c->slot = others + __builtin_popcount((unsigned)i);
-    c->final = k + 1 == leaves_of(c);
+    c->final = k + 1 == c->leaves;
     c->merges = reduce_merges(i, ends) + (ends && others);
 }
 
@@ -470,9 +466,9 @@ static void compile_leaf(struct compiler *c, int64_t micro)
 static void compile_leaves(struct compiler *c)
 {
     c->piece->slots = c->micros = c->dxs = c->config.G;
-    for (int k = 0; k < leaves_of(c); k++) {
+    for (int k = 0; k < c->leaves; k++) {
         begin_leaf(c, k);
-        compile_leaf(c, c->config.A / leaves_of(c));
+        compile_leaf(c, c->config.A / c->leaves);
     }
 }
 
@@ -480,7 +476,7 @@ static void compile_leaves(struct compiler *c)
 
 static int64_t leaf_size(const struct compiler *c)
 {
-    return c->config.A / leaves_of(c);
+    return c->config.A / c->leaves;
 }
 
 /* Begins a run of `count` micro-batches of one leaf, from number m of the step on. */
@@ -597,7 +593,7 @@ static int64_t passes_ahead(const struct compiler *c)
     const int64_t behind = c->stages - 1 - c->config.stage;
     const int64_t pieces = c->count_of_pieces, all = c->config.A * pieces;
     const int64_t ahead = pieces > 1 ? 2 * behind + (pieces - 1) * c->stages : behind;
-    return ahead < all ? ahead : all;
+    return smaller(ahead, all);
 }
 
 /* Sets how many micro-batches each piece keeps at a time, and of how many the inputs are kept. */
@@ -657,35 +653,24 @@ static void exchange_table(struct compiler *c)
 
 /* ---- whole programs -------------------------------------------------------------------------- */
 
-static int stages_of(const struct step_config *c)
-{
-    return c->stages ? c->stages : 1;
-}
-
-static int pieces_of(const struct step_config *c)
-{
-    return c->interleave ? c->interleave : 1;
-}
-
 /* Returns the number of layers of the stages before stage `stage`. Each piece has at least one
  * layer. */
-static int64_t layers_before(const struct step_config *c, int stage)
+static int64_t layers_before(const struct compiler *c, int stage)
 {
-    const int64_t stages = stages_of(c), pieces = pieces_of(c), least = stage * pieces;
-    const int64_t work = (int64_t)c->layers + c->head, most = c->layers - stages * pieces + least;
-    const int64_t even = (work * stage + stages / 2) / stages;
+    const int64_t stages = c->stages, pieces = c->count_of_pieces, least = stage * pieces;
+    const int64_t layers = c->config.layers, most = layers - stages * pieces + least;
+    const int64_t even = ((layers + c->config.head) * stage + stages / 2) / stages;
     return even < least ? least : even > most ? most : even;
 }
 
 /* Returns the number of layers in piece k of a stage. The pieces of the stage have about the same
  * work. */
-static int layers_of_piece(const struct step_config *c, int stage, int k)
+static int layers_of_piece(const struct compiler *c, int stage, int k)
 {
-    const int64_t n = layers_before(c, stage + 1) - layers_before(c, stage), pieces = pieces_of(c);
-    const int64_t head = stage == stages_of(c) - 1 ? c->head : 0, most = n - (pieces - 1);
-    const int64_t even = (n + head) / pieces - head, last = even < 1      ? 1
-                                                            : even > most ? most
-                                                                          : even;
+    const int64_t n = layers_before(c, stage + 1) - layers_before(c, stage);
+    const int64_t head = stage == c->stages - 1 ? c->config.head : 0;
+    const int64_t pieces = c->count_of_pieces, most = n - (pieces - 1);
+    const int64_t last = larger(1, smaller((n + head) / pieces - head, most));
     if (k == pieces - 1)
         return (int)last;
     return (int)((n - last) * (k + 1) / (pieces - 1) - (n - last) * k / (pieces - 1));
@@ -699,7 +684,7 @@ static void divide_layers(struct compiler *c)
     int *owners = mem_zalloc((size_t)config->layers + 2, sizeof *owners), below = 0;
     for (int i = 0; i < c->stages * c->count_of_pieces; i++) {
         const int stage = i % c->stages, k = i / c->stages;
-        const int above = below + layers_of_piece(config, stage, k);
+        const int above = below + layers_of_piece(c, stage, k);
         if (stage == config->stage)
             c->pieces[k] = (struct piece){ below, above, .rows = above - below + 1 };
         while (below < above)
@@ -713,8 +698,9 @@ static void begin(struct compiler *c, struct program *p, const struct step_confi
 {
     *c = (struct compiler){ .program = p,
                             .config = *config,
-                            .stages = stages_of(config),
-                            .count_of_pieces = pieces_of(config) };
+                            .stages = (int)larger(config->stages, 1),
+                            .leaves = (int)larger(config->leaves, 1),
+                            .count_of_pieces = (int)larger(config->interleave, 1) };
     *p = (struct program){
         .zero = config->zero, .layers = config->layers, .stages = c->stages, .stage = config->stage
     };
