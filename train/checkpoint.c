@@ -41,18 +41,13 @@ static int by_step(const void *a, const void *b)
  * left of checkpoints that they were writing or removing. */
 static int list(const char *folder, struct file_names *out)
 {
-    *out = (struct file_names){ 0 };
-    int kind = file_look(folder);
-    if (kind != FILE_FOLDER)
-        return kind < 0 ? -1 : 0;
     SCOPED(file_names) all = { 0 };
-    if (file_list(&all, folder, "") < 0)
-        return -1;
-    int result = 0;
+    int result = file_list_there(&all, folder, "");
+    *out = (struct file_names){ 0 };
     for (size_t i = 0; i < all.count && !result; i++) {
         SCOPED(buf) path = file_path(folder, all.names[i]);
         temp_clear(path.data, KIND);
-        kind = file_look(path.data);
+        const int kind = file_look(path.data);
         result = kind < 0 ? -1 : 0;
         if (kind == FILE_FOLDER && step_of_name(all.names[i]) >= 0)
             file_names_add(out, all.names[i]);
