@@ -79,7 +79,8 @@ void sharing_open(struct sharing *h, struct store *s, struct comm *c)
     const struct tensor_table *t = s->tensors;
     *h = (struct sharing){ .comm = c, .store = s };
     h->defers = !is_shared(h) && c->size[COMM_DATA] > 1 && !s->split && !s->moves;
-    store_join(s, c);
+    if (s->shared)
+        shared_join(s->shared, c);
     h->pieces = mem_zalloc(t->count + 1, sizeof *h->pieces);
     h->pending = mem_zalloc((size_t)t->blocks, sizeof *h->pending);
     for (size_t i = 0; i < t->count; i++)

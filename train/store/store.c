@@ -318,12 +318,6 @@ struct split_runs store_runs(const struct store *s, size_t row, int rank)
                       s->split ? s->split : &one_rank, rank);
 }
 
-void store_join(struct store *s, struct comm *c)
-{
-    if (s->shared)
-        shared_join(s->shared, c);
-}
-
 void store_sum(struct store *s, int block, int to, int merges)
 {
     const int first = s->gathered[STORE_GRADIENTS][0].number;

@@ -11,7 +11,6 @@
 #include "model/network/split.h"
 #include "model/network/tensor.h"
 #include "train/program/program.h"
-#include "train/ranks/comm.h"
 #include "train/store/layout.h"
 #include "train/store/mapped.h"
 #include "train/store/shared.h"
@@ -60,10 +59,6 @@ void store_release(struct store *s, enum store_kind kind, int i);
  * store_release_own. In a run of one process, the share is the whole array. */
 struct ops_array store_fetch_own(struct store *s, enum store_kind kind, int i, enum use_mode mode);
 void store_release_own(struct store *s, enum store_kind kind, int i);
-
-/* Connects the store with the other ranks; `c` is borrowed. If ranks share gradients or parameters,
- * call it before the first use of these arrays. */
-void store_join(struct store *s, struct comm *c);
 
 /* Only if ranks share gradients. store_sum begins to sum the gradients of block `block` over the
  * ranks; this rank's share of the sum goes to its share of gradient array `to`. Then that share is

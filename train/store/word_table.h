@@ -56,8 +56,7 @@ struct word_table {
     struct comm_work *work;
 };
 
-/* Opens the operations on block 0, whose first tensor is the table. The store must be joined with
- * the ranks. */
+/* Opens the operations on block 0, whose first tensor is the table. */
 void word_table_open(struct word_table *t, struct store *s, struct comm *c);
 void word_table_close(struct word_table *t); /* fine on a zeroed struct */
 
