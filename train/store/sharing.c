@@ -224,7 +224,8 @@ static void square_shares(struct sharing *h)
 void sharing_end_sums(struct sharing *h)
 {
     const int blocks = h->store->tensors->blocks;
-    store_end_sums(h->store);
+    if (h->store->shared)
+        shared_end_sums(h->store->shared);
     if (layout_is_shared(&h->store->layout, STORE_GRADIENTS))
         square_shares(h);
     for (int b = blocks; b-- > 0;) /* in the order in which they began */

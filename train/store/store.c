@@ -324,12 +324,6 @@ void store_sum(struct store *s, int block, int to, int merges)
     shared_sum(s->shared, first + block, first + to, s->tensors->blocks, merges);
 }
 
-void store_end_sums(struct store *s)
-{
-    if (s->shared)
-        shared_end_sums(s->shared);
-}
-
 int store_check(struct store *s)
 {
     return s->mapped ? mapped_check(s->mapped) : 0;

@@ -60,12 +60,11 @@ void store_release(struct store *s, enum store_kind kind, int i);
 struct ops_array store_fetch_own(struct store *s, enum store_kind kind, int i, enum use_mode mode);
 void store_release_own(struct store *s, enum store_kind kind, int i);
 
-/* Only if ranks share gradients. store_sum begins to sum the gradients of block `block` over the
- * ranks; this rank's share of the sum goes to its share of gradient array `to`. Then that share is
- * added to the sum that waits below it on the stack of sums, and so on, `merges` times (program.h).
- * store_end_sums waits until all sums have ended. */
+/* Only if ranks share gradients: begins to sum the gradients of block `block` over the ranks; this
+ * rank's share of the sum goes to its share of gradient array `to`. Then that share is added to the
+ * sum that waits below it on the stack of sums, and so on, `merges` times (program.h).
+ * sharing_end_sums waits until all sums have ended. */
 void store_sum(struct store *s, int block, int to, int merges);
-void store_end_sums(struct store *s);
 
 /* store_begin fetches an array as the use `u` of a phase says, and store_end releases it.
  * store_expect says that the phase will come soon, so the array may be read ahead. */
