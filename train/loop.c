@@ -260,19 +260,19 @@ static void put_parts(struct buf *out, const struct model *m, const struct metri
 /* Prints the log line of a step. `labels` is the number of labels of the validation. */
 static void say(const struct loop *l, const struct metrics_point *p, double labels)
 {
-    SCOPED(buf) parts = BUF_INIT;
-    char validation[80] = "", left[32];
+    SCOPED(buf) parts = BUF_INIT, validation = BUF_INIT;
+    char left[32];
     if (!isnan(p->validation))
-        snprintf(validation, sizeof validation, "  val %.4f", p->validation);
+        buf_addf(&validation, "  val %.4f", p->validation);
     if (!isnan(p->validation) && l->validation.bytes)
-        snprintf(validation + strlen(validation), 40, ", %.4f bits/byte",
+        buf_addf(&validation, ", %.4f bits/byte",
                  p->validation / log(2) * labels / (double)l->validation.bytes);
     double flops = plan_flops_per_token(l->plan);
     log_time(left, (double)(l->plan->steps - p->step) * p->seconds);
     put_parts(&parts, &l->plan->model, p);
     log_info("step %" PRId64 "/%" PRId64 "  loss %.4f%s%s  lr %.2e  norm %.3f  %.0f tok/s  "
              "%.1f GFLOP/s  %s left",
-             p->step, l->plan->steps, p->loss, parts.data, validation, p->rate, p->norm,
+             p->step, l->plan->steps, p->loss, parts.data, validation.data, p->rate, p->norm,
              p->tokens_per_second, p->tokens_per_second * flops * 1e-9, left);
 }
 
