@@ -2,12 +2,9 @@
 
 #include <math.h>
 
-enum { LEAST_TOKENS = 2048, MOST_TOKENS = 4096, PARAMETERS_A_TOKEN = 4000 };
+#include "common/base/least.h"
 
-static int64_t between(int64_t least, int64_t x, int64_t most)
-{
-    return x < least ? least : x > most ? most : x;
-}
+enum { LEAST_TOKENS = 2048, MOST_TOKENS = 4096, PARAMETERS_A_TOKEN = 4000 };
 
 /* Returns the rate rounded to two digits, as a person would write it. */
 static double round_rate(double rate)
@@ -27,12 +24,11 @@ double defaults_learning_rate(int64_t parameters, int encoder, int trained)
 
 int64_t defaults_micro_batch(int64_t parameters, int64_t sequence_length, int64_t global_batch)
 {
-    int64_t tokens = between(LEAST_TOKENS, parameters / PARAMETERS_A_TOKEN, MOST_TOKENS);
-    int64_t sequences = (tokens + sequence_length / 2) / sequence_length;
-    sequences = sequences < 1 ? 1 : sequences;
+    int64_t tokens = smaller(larger(parameters / PARAMETERS_A_TOKEN, LEAST_TOKENS), MOST_TOKENS);
+    int64_t sequences = larger((tokens + sequence_length / 2) / sequence_length, 1);
     if (!global_batch)
         return sequences;
-    sequences = between(1, sequences, global_batch);
+    sequences = smaller(sequences, global_batch);
     while (global_batch % sequences)
         sequences--;
     return sequences;
@@ -40,6 +36,5 @@ int64_t defaults_micro_batch(int64_t parameters, int64_t sequence_length, int64_
 
 int64_t defaults_warmup(int64_t steps)
 {
-    int64_t wanted = steps / 100 > 100 ? steps / 100 : 100;
-    return wanted < steps / 10 ? wanted : steps / 10;
+    return smaller(larger(steps / 100, 100), steps / 10);
 }
