@@ -272,14 +272,6 @@ static int begin_folder(const char *dir, const struct checkpoint_content *from)
                : file_write(path.data, from->config, strlen(from->config));
 }
 
-/* Writes the indexes and the state into the folder, which then is complete. */
-static int end_folder(const char *dir, const struct checkpoint *c, const struct saved *to)
-{
-    return saved_index(to, SAVED_WEIGHTS) < 0 || saved_index(to, SAVED_MOMENTS) < 0
-               ? -1
-               : write_state(dir, c, to->sums);
-}
-
 static int in_save(const struct checkpoint *c)
 {
     return err_in("cannot save the checkpoint of step %" PRId64 "", c->step);
@@ -324,13 +316,15 @@ struct checkpoint_work {
     struct err why;
 };
 
-/* Completes the folder, gives it its name, and removes older checkpoints. */
+/* Writes the indexes and the state into the folder, which then is complete, gives it its name, and
+ * removes older checkpoints. */
 static int publish(struct checkpoint_work *w)
 {
-    return end_folder(w->new.data, &w->state, &w->to) < 0 ||
-                   file_rename(w->new.data, w->path.data) < 0 || file_sync_dir(w->path.data) < 0
-               ? in_save(&w->state)
-               : checkpoint_prune(w->out, w->keep);
+    if (saved_index(&w->to, SAVED_WEIGHTS) < 0 || saved_index(&w->to, SAVED_MOMENTS) < 0 ||
+        write_state(w->new.data, &w->state, &w->sums) < 0 ||
+        file_rename(w->new.data, w->path.data) < 0 || file_sync_dir(w->path.data) < 0)
+        return in_save(&w->state);
+    return checkpoint_prune(w->out, w->keep);
 }
 
 static void *work_main(void *arg)

@@ -156,13 +156,6 @@ static void make_optimizer(struct plan *p)
     p->whole = optimizer_whole(p->optimizer.kind, &p->own.tensors);
 }
 
-static int make_schedule(struct plan *p)
-{
-    const struct settings *s = p->settings;
-    return schedule_init(&p->schedule, s->schedule, s->learning_rate, s->minimum_learning_rate,
-                         p->steps, p->steps ? s->warmup : 0);
-}
-
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 static int on_gpu(const struct plan *p)
@@ -311,5 +304,8 @@ int plan_make(struct plan *p, struct settings *s, uint64_t seed, int want_data)
     choose_rates(p);
     choose_files(p, s);
     make_optimizer(p);
-    return plan_store(p, want_data) < 0 ? -1 : make_schedule(p);
+    if (plan_store(p, want_data) < 0)
+        return -1;
+    return schedule_init(&p->schedule, s->schedule, s->learning_rate, s->minimum_learning_rate,
+                         p->steps, p->steps ? s->warmup : 0);
 }

@@ -28,13 +28,6 @@ struct list {
     int files; /* 0: a single file, which has no number */
 };
 
-static void list_init(struct list *l, size_t rows)
-{
-    *l = (struct list){ .tensors = mem_zalloc(2 * rows, sizeof *l->tensors),
-                        .entries = mem_zalloc(2 * rows, sizeof *l->entries),
-                        .file = mem_zalloc(2 * rows, sizeof *l->file) };
-}
-
 static void list_release(struct list *l)
 {
     for (size_t i = 0; i < l->count; i++)
@@ -98,7 +91,10 @@ static void list_all(struct list *l, const struct store *s, const struct model *
                      enum saved_files files)
 {
     const int blocks = s->tensors->blocks;
-    list_init(l, s->tensors->count);
+    const size_t most = 2 * s->tensors->count; /* two moments of each */
+    *l = (struct list){ .tensors = mem_zalloc(most, sizeof *l->tensors),
+                        .entries = mem_zalloc(most, sizeof *l->entries),
+                        .file = mem_zalloc(most, sizeof *l->file) };
     if (files == SAVED_ONE)
         add_blocks(l, s, m, 0, blocks - 1);
     for (int b = 0; b < blocks && files == SAVED_BLOCK; b++) {

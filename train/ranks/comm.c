@@ -671,11 +671,6 @@ int comm_local(const struct comm *c)
     return count;
 }
 
-static int same_device(const struct device *a, const struct device *b)
-{
-    return !strcmp(a->name, b->name) && !strcmp(a->host, b->host);
-}
-
 /* Appends to `why` what keeps the devices of the ranks from direct exchanges, if anything does. */
 static void say_why_not(const struct comm *c, const struct device *all, struct buf *why)
 {
@@ -684,7 +679,7 @@ static void say_why_not(const struct comm *c, const struct device *all, struct b
         if (!all[r].found)
             buf_addf(why, "rank %d on %s: %s", r, comm_host(c, r), all[r].why);
         for (int q = 0; q < r && !why->len; q++)
-            if (same_device(&all[q], &all[r]))
+            if (!strcmp(all[q].name, all[r].name) && !strcmp(all[q].host, all[r].host))
                 buf_addf(why, "ranks %d and %d on %s share a device", q, r, comm_host(c, r));
     }
 }
