@@ -12,24 +12,19 @@ struct first_weights {
     float *floats;
 };
 
-/* Initialises this rank's part of a tensor. */
-static void initialise_part(const struct first_weights *f, size_t i, float *part)
-{
-    const struct tensor *row = &f->store->unsplit->rows[i];
-    const struct split_runs runs = store_runs(f->store, i, split_number(f->store->split));
-    for (int64_t r = 0; r < runs.runs; r++)
-        tensor_initialise_part(row, f->seed, r * runs.stride + runs.first, runs.count,
-                               part + r * runs.count);
-}
-
+/* Initialises tensor i, or this rank's part of it, if it is in the block. */
 static void initialise_one(void *ctx, int64_t i, int)
 {
     struct first_weights *f = ctx;
-    const struct tensor *row = &f->store->tensors->rows[i];
-    if (row->block == f->block && store_is_split(f->store, (size_t)i))
-        initialise_part(f, (size_t)i, f->floats + row->offset);
-    else if (row->block == f->block)
-        tensor_initialise(row, f->seed, f->floats + row->offset);
+    const struct store *s = f->store;
+    const struct tensor *own = &s->tensors->rows[i];
+    if (own->block != f->block)
+        return;
+    const int rank = s->split ? split_number(s->split) : 0;
+    const struct split_runs runs = store_runs(s, (size_t)i, rank);
+    for (int64_t r = 0; r < runs.runs; r++)
+        tensor_initialise_part(&s->unsplit->rows[i], f->seed, r * runs.stride + runs.first,
+                               runs.count, f->floats + own->offset + r * runs.count);
 }
 
 /* Returns the part of a block's parameters that this rank keeps: all, or its share. */
