@@ -572,8 +572,7 @@ static int check_useful(const struct settings *s)
 {
     static const char *const no_custom = "has no effect with a --schedule of rates",
                              *const no_sgd = "has no effect with --optimizer sgd or momentum";
-    const int custom = strchr("0123456789", *s->schedule) != NULL,
-              constant = !strcmp(s->schedule, "constant"),
+    const int custom = schedule_is_rates(s->schedule), constant = !strcmp(s->schedule, "constant"),
               momentum = s->optimizer.kind == OPTIMIZER_MOMENTUM,
               moments = s->optimizer.kind != OPTIMIZER_SGD && !momentum;
     const struct {

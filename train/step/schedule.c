@@ -73,11 +73,16 @@ static int take_rates(struct schedule *s, const char *text)
     }
 }
 
+int schedule_is_rates(const char *text)
+{
+    return *text >= '0' && *text <= '9';
+}
+
 /* Reads a value of --schedule. */
 static int parse(struct schedule *s, const char *text)
 {
     const size_t n = strcspn(text, ":");
-    if (strchr("0123456789", *text) && *text)
+    if (schedule_is_rates(text))
         return take_rates(s, text);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (bytes_are(text, n, words[i].name)) {

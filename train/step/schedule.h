@@ -56,5 +56,8 @@ int schedule_init(struct schedule *s, const char *text, double peak, double floo
                   double warmup);
 void schedule_release(struct schedule *s); /* fine on a zeroed struct */
 
+/* Returns 1 if the value of --schedule is a list of rates, which begins with a digit, else 0. */
+int schedule_is_rates(const char *text);
+
 /* Returns the learning rate of update t (from 0). */
 double schedule_rate(const struct schedule *s, int64_t t);
