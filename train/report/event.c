@@ -192,8 +192,10 @@ int event_write_settings(struct event_writer *e, int64_t step, const char *confi
         const size_t n = strcspn(line, "\n"), key = strcspn(line, ":\n");
         buf_clear(&text);
         size_t from = key + 2, quoted = from + 1 < n && line[from] == '\'' && line[n - 1] == '\'';
-        if (from < n)
-            buf_add(&text, line + from + quoted, n - from - 2 * quoted);
+        for (size_t i = from + quoted; i + quoted < n; i++) {
+            buf_addc(&text, line[i]);
+            i += quoted && line[i] == '\''; /* in quotes, it is written twice */
+        }
         put_setting(&start, line, key, text.data);
         line += n + (line[n] == '\n');
     }

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* memmem */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
@@ -80,6 +81,17 @@ Test(event, resuming_cuts_a_torn_record)
     cr_assert_eq(truncate(path, (off_t)bytes - 3), 0);
     write_steps(11, 11, 100);
     cr_assert_eq(count_records(path), 1 + 9 + 1);
+}
+
+Test(event, a_quote_in_a_setting_is_written_once)
+{
+    SCOPED(buf) b = BUF_INIT;
+    struct event_writer e;
+    cr_assert_eq(event_open(&e, path, 0), 0, "%s", err_get());
+    cr_assert_eq(event_write_settings(&e, 0, "steps: 5\nsample: 'It''s a ''test'''\n"), 0);
+    cr_assert_eq(event_close(&e), 0);
+    cr_assert_eq(file_read(path, &b), 0);
+    cr_expect(memmem(b.data, b.len, "\x1a\x0dIt's a 'test'", 15)); /* field 3, 13 bytes */
 }
 
 Test(event, step_zero_starts_afresh)
