@@ -164,6 +164,15 @@ static double labels_of(const struct plan *p)
     }
 }
 
+/* Returns `layer` if the backward pass computes whole layers again, `attention` if it does so for
+ * attention only, else 0. */
+static int again(const struct plan *p, int layer, int attention)
+{
+    return p->engine.recompute == RECOMPUTE_LAYER       ? layer
+           : p->engine.recompute == RECOMPUTE_ATTENTION ? attention
+                                                        : 0;
+}
+
 /* Returns what a rank sends in an update to the ranks that share its layers along SPLIT_HEADS; it
  * receives as many bytes (split.h). They are gathers and scatters of rows (a sum is both), and
  * three sums of a number per label. */
@@ -172,14 +181,11 @@ static struct cluster_group heads_group(const struct plan *p)
     const struct model_config *c = &p->own.config;
     const struct owned own = owned_by(p);
     const int encoder = c->head != HEAD_NEXT, sequence = split_sequence(&p->own);
-    const int64_t again = p->engine.recompute == RECOMPUTE_LAYER       ? 4
-                          : p->engine.recompute == RECOMPUTE_ATTENTION ? sequence
-                                                                       : 0;
     const double ranks = (double)split_ranks(&p->own, SPLIT_HEADS), C = (double)c->width;
     const double N = (double)(p->engine.B * p->engine.T), A = (double)p->engine.A;
     const double labels = own.head ? labels_of(p) : 0;
     const int64_t rows = own.embedding * (encoder ? 4 : 2) + own.head * (encoder ? 0 : sequence) +
-                         own.layers * (8 + 2 * sequence + again);
+                         own.layers * (8 + 2 * sequence + again(p, 4, sequence));
     return (struct cluster_group){
         .ranks = ranks,
         .apart = split_ranks(&p->own, SPLIT_WIDTH),
@@ -206,10 +212,9 @@ static double head_sums(const struct plan *p)
 static double layer_sums(const struct plan *p)
 {
     const struct layer_widths w = layer_widths(&p->own.config);
-    const int layer = p->engine.recompute == RECOMPUTE_LAYER;
-    const int attention = layer || p->engine.recompute == RECOMPUTE_ATTENTION;
     return (double)(p->engine.B * p->engine.T *
-                    (w.qkv * (1 + attention) + w.first * (1 + layer) + w.attention + w.inner));
+                    (w.qkv * (1 + again(p, 1, 1)) + w.first * (1 + again(p, 1, 0)) + w.attention +
+                     w.inner));
 }
 
 /* Returns how many norms this stage has. A layer has two. Decoders have one in the head, encoders
@@ -225,10 +230,8 @@ static int64_t count_norms(const struct plan *p, const struct owned *own)
 static double norm_gathers(const struct plan *p, const struct owned *own)
 {
     const int encoder = p->own.config.head != HEAD_NEXT;
-    const int again = p->engine.recompute == RECOMPUTE_LAYER       ? 2
-                      : p->engine.recompute == RECOMPUTE_ATTENTION ? !encoder
-                                                                   : 0;
-    return (double)(count_norms(p, own) + encoder * own->embedding + own->layers * again);
+    return (double)(count_norms(p, own) + encoder * own->embedding +
+                    own->layers * again(p, 2, !encoder));
 }
 
 /* Returns what a rank sends in an update along SPLIT_WIDTH: sums of the layers and of the head; the
@@ -243,14 +246,11 @@ static struct cluster_group width_group(const struct plan *p)
     const int means = p->own.config.head != HEAD_NEXT ||
                       p->own.tensors.rows[p->own.first_head_row].biased;
     const double gathers = norm_gathers(p, &own), moments = (means ? 2 : 1) * rows * gathers;
-    const int again = p->engine.recompute == RECOMPUTE_LAYER       ? 2
-                      : p->engine.recompute == RECOMPUTE_ATTENTION ? 1
-                                                                   : 0;
     return (struct cluster_group){
         .ranks = ranks,
         .apart = 1,
         .bytes = A * 4 * (ranks - 1) * (2 * sums / ranks + moments),
-        .operations = A * ((double)own.layers * (4 + again) + own.head +
+        .operations = A * ((double)own.layers * (4 + again(p, 2, 1)) + own.head +
                            (double)count_norms(p, &own) + gathers),
     };
 }
