@@ -16,10 +16,6 @@ struct world {
     char error[MPI_MAX_ERROR_STRING + 1];
 };
 
-struct request {
-    MPI_Request mpi;
-};
-
 static int check(struct world *w, int code)
 {
     int length = 0;
@@ -86,15 +82,15 @@ static void end_all(void *world)
     MPI_Abort(w->ranks, 1);
 }
 
-static struct request *new_request(struct world *w)
+static MPI_Request *new_request(struct world *w)
 {
-    struct request *r = malloc(sizeof *r);
+    MPI_Request *r = malloc(sizeof *r);
     if (!r)
         snprintf(w->error, sizeof w->error, "out of memory");
     return r;
 }
 
-static int begun(struct world *w, struct request *r, int code, void **out)
+static int begun(struct world *w, MPI_Request *r, int code, void **out)
 {
     *out = NULL;
     if (check(w, code) < 0) {
@@ -108,27 +104,26 @@ static int begun(struct world *w, struct request *r, int code, void **out)
 static int send_bytes(void *world, void **request, int to, int tag, const void *data, size_t bytes)
 {
     struct world *w = world;
-    struct request *r = new_request(w);
+    MPI_Request *r = new_request(w);
     if (!r)
         return -1;
-    return begun(w, r, MPI_Isend(data, (int)bytes, MPI_BYTE, to, tag, w->ranks, &r->mpi), request);
+    return begun(w, r, MPI_Isend(data, (int)bytes, MPI_BYTE, to, tag, w->ranks, r), request);
 }
 
 static int receive_bytes(void *world, void **request, int from, int tag, void *data, size_t bytes)
 {
     struct world *w = world;
-    struct request *r = new_request(w);
+    MPI_Request *r = new_request(w);
     if (!r)
         return -1;
-    return begun(w, r, MPI_Irecv(data, (int)bytes, MPI_BYTE, from, tag, w->ranks, &r->mpi),
-                 request);
+    return begun(w, r, MPI_Irecv(data, (int)bytes, MPI_BYTE, from, tag, w->ranks, r), request);
 }
 
 static int test(void *world, void *request)
 {
-    struct request *r = request;
+    MPI_Request *r = request;
     int done = 0;
-    if (check(world, MPI_Test(&r->mpi, &done, MPI_STATUS_IGNORE)) < 0)
+    if (check(world, MPI_Test(r, &done, MPI_STATUS_IGNORE)) < 0)
         return -1;
     if (done)
         free(r);
