@@ -1,46 +1,23 @@
 #include "wikiprep/classic/classic_lines.h"
 
-#include <ctype.h>
-
 #include "common/base/lines.h"
 #include "common/base/utf8.h"
 #include "common/formats/document.h"
+#include "unicode/unicode.h"
 #include "unicode/whitespace.h"
 
 enum { LEVELS = 64 }; /* maximum level of a heading */
 
 /* ---- characters ---------------------------------------------------------------------------- */
 
-/* Ranges of code points beyond ASCII that are neither letters nor digits: the blocks of punctuation
- * and symbols, without superscripts, circled numbers and similar characters. */
-static const unsigned marks[][2] = {
-    { 0x80, 0xA9 },     { 0xAB, 0xB1 },     { 0xB4, 0xB4 },       { 0xB6, 0xB8 },
-    { 0xBB, 0xBB },     { 0xBF, 0xBF },     { 0xD7, 0xD7 },       { 0xF7, 0xF7 },
-    { 0x2000, 0x206F }, { 0x207A, 0x207E }, { 0x208A, 0x208F },   { 0x20A0, 0x20FF },
-    { 0x2190, 0x245F }, { 0x249C, 0x24E9 }, { 0x2500, 0x2775 },   { 0x2794, 0x2BFF },
-    { 0x2E00, 0x2E2E }, { 0x2E30, 0x3004 }, { 0x3008, 0x3020 },   { 0x302A, 0x3030 },
-    { 0x3036, 0x3037 }, { 0x303D, 0x3040 }, { 0x30FB, 0x30FB },   { 0xE000, 0xF8FF },
-    { 0xFE00, 0xFE6F }, { 0xFF01, 0xFF0F }, { 0xFF1A, 0xFF20 },   { 0xFF3B, 0xFF40 },
-    { 0xFF5B, 0xFF65 }, { 0xFFE0, 0xFFFD }, { 0x1F000, 0x1F0FF }, { 0x1F10D, 0x1FBEF },
-};
-
-/* Returns 1 if the character at s is a letter, a digit or '_', else 0. Sets *n to its length in
- * bytes. */
+/* Returns 1 if the character at s is a letter, a digit or '_', as \w in Python, else 0. Sets *n to
+ * its length in bytes. */
 static int is_word(const char *s, const char *end, size_t *n)
 {
     unsigned c;
     *n = utf8_read(s, (size_t)(end - s), &c);
-    if (c < 0x80)
-        return isalnum((int)c) || c == '_';
-    size_t low = 0, high = sizeof marks / sizeof *marks;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (c > marks[middle][1])
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low == sizeof marks / sizeof *marks || c < marks[low][0];
+    const unsigned category = unicode_of(c)->category;
+    return c == '_' || category <= UNICODE_LO || (category >= UNICODE_ND && category <= UNICODE_NO);
 }
 
 /* ---- tidying ------------------------------------------------------------------------------- */
