@@ -286,7 +286,7 @@ void library_free(struct library *l)
         free((void *)atomic_load(&page_at(l, i)->memo));
     }
     dump_site_release(&l->facts.site);
-    magic_free(l->facts.magic);
+    nameset_free(l->facts.magic);
     buf_release(&l->facts.date);
     spill_release(&l->texts);
     nameset_free(l->pages);

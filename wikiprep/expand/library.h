@@ -52,7 +52,7 @@ void library_free(struct library *l);
 /* Facts about the wiki, from its export. */
 struct library_facts {
     struct dump_site site;
-    struct magic *magic;      /* the magic words of its language */
+    struct nameset *magic;    /* the magic words of its language */
     struct buf date;          /* latest timestamp of its pages: "2011-09-05T03:37:03Z" */
     uint64_t articles, pages; /* articles, without redirects; all pages, kept or not */
     int books; /* namespace of the pages of scanned books (model "proofread-page"), or 0 */

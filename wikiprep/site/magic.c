@@ -1,21 +1,17 @@
 #include "wikiprep/site/magic.h"
 
 #include "common/base/utf8.h"
-#include "common/files/nameset.h"
 #include "unicode/letter_case.h"
 #include "wikiprep/values/knowledge.h"
 #include "wikiprep/values/span.h"
 
 enum { WORD_MAX_BYTES = 96 };
 
+/* The value of a word in the set, whose names are in lower case. */
 struct word {
     const char *word; /* as wikiprep/languages spells it */
     size_t n;
     const char *english;
-};
-
-struct magic {
-    struct nameset *folded; /* the words in lower case; the values are struct word */
 };
 
 /* Writes s in lower case to `out`. Returns the length, or 0 if it is empty or too long. */
@@ -33,21 +29,20 @@ static size_t fold(char out[WORD_MAX_BYTES], const char *s, size_t n)
 }
 
 /* Adds the word s[0..n) for the word `english`, unless m has it already. */
-static void add(struct magic *m, const char *s, size_t n, const char *english)
+static void add(struct nameset *m, const char *s, size_t n, const char *english)
 {
     char folded[WORD_MAX_BYTES];
     size_t len = fold(folded, s, n);
-    struct word *w = len ? nameset_put(m->folded, folded, len) : NULL;
+    struct word *w = len ? nameset_put(m, folded, len) : NULL;
     if (w && !w->word)
         *w = (struct word){ s, n, english };
 }
 
-struct magic *magic_new(const char *lang)
+struct nameset *magic_new(const char *lang)
 {
-    struct magic *m = mem_zalloc(1, sizeof *m);
+    struct nameset *m = nameset_new(sizeof(struct word));
     const struct knowledge_row *rows;
     struct span word;
-    m->folded = nameset_new(sizeof(struct word));
     for (int own = 0; own < 2; own++) {
         size_t count = knowledge_section("words", own ? lang : "", &rows);
         for (size_t i = 0; i < count; i++)
@@ -57,19 +52,11 @@ struct magic *magic_new(const char *lang)
     return m;
 }
 
-void magic_free(struct magic *m)
-{
-    if (!m)
-        return;
-    nameset_free(m->folded);
-    free(m);
-}
-
-const char *magic_find(const struct magic *m, const char *s, size_t n)
+const char *magic_find(const struct nameset *m, const char *s, size_t n)
 {
     char folded[WORD_MAX_BYTES];
     size_t len = fold(folded, s, n);
-    const struct word *w = len ? nameset_get(m->folded, folded, len) : NULL;
+    const struct word *w = len ? nameset_get(m, folded, len) : NULL;
     if (!w)
         return NULL;
     int is_exact = w->n == n && !memcmp(w->word, s, n);

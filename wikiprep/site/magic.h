@@ -9,14 +9,11 @@
  */
 #pragma once
 
-#include "common/base/base.h"
+#include "common/files/nameset.h"
 
-struct magic;
-
-/* Returns the words of a language; an empty set if the language is not known. */
-struct magic *magic_new(const char *lang);
-void magic_free(struct magic *m);
+/* Returns the words of a language and those of all wikis; the caller frees the set. */
+struct nameset *magic_new(const char *lang);
 
 /* Returns the English word ("PAGENAME", "lc", "#if") for s[0..n), or NULL. May be called by several
  * threads at once. */
-const char *magic_find(const struct magic *m, const char *s, size_t n);
+const char *magic_find(const struct nameset *m, const char *s, size_t n);

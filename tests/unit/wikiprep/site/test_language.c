@@ -91,11 +91,11 @@ Test(calendar, names)
 
 static void check_word(const char *lang, const char *word, const char *english)
 {
-    struct magic *m = magic_new(lang);
+    struct nameset *m = magic_new(lang);
     const char *got = magic_find(m, word, strlen(word));
     cr_expect(english ? got && !strcmp(got, english) : !got, "%s %s: %s", lang, word,
               got ? got : "none");
-    magic_free(m);
+    nameset_free(m);
 }
 
 Test(magic, words)
