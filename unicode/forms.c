@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include "common/base/ids.h"
 #include "common/base/utf8.h"
 #include "unicode/letter_case.h"
 #include "unicode/unicode.h"
@@ -167,11 +168,6 @@ uint32_t forms_canonical_point(size_t i)
 
 /* ---- code points ---------------------------------------------------------------------------- */
 
-struct points {
-    uint32_t *data;
-    size_t count, cap;
-};
-
 static const struct decomposition *find_decomposition(uint32_t c, int compatibly)
 {
     const struct decomposition *d = compatibly ? find_in(&compatible_rows, c) : NULL;
@@ -198,7 +194,7 @@ size_t forms_decompose(uint32_t parts[FORMS_PARTS_MAX], uint32_t c, int compatib
     return d->len;
 }
 
-static void decompose(struct points *out, uint32_t c, int compatible)
+static void decompose(struct ids *out, uint32_t c, int compatible)
 {
     mem_grow(out->data, out->cap, out->count + FORMS_PARTS_MAX);
     out->count += forms_decompose(out->data + out->count, c, compatible);
@@ -232,7 +228,7 @@ static void sort_marks(uint32_t *marks, size_t n, uint32_t *room)
     memcpy(marks, room, n * sizeof *marks);
 }
 
-static void order_marks(struct points *p)
+static void order_marks(struct ids *p)
 {
     SCOPED_MEM uint32_t *room = NULL;
     size_t room_count = 0;
@@ -264,7 +260,7 @@ static uint32_t compose_pair(uint32_t first, uint32_t second)
 
 /* Composes the characters of p in place. Each character is joined with the last starter (class 0)
  * before it, unless a character between them has the same or a higher class. */
-static void compose(struct points *p)
+static void compose(struct ids *p)
 {
     size_t kept = 0, starter = SIZE_MAX;
     int last_class = -1; /* class of the last character kept after the starter; -1: none */
@@ -301,7 +297,7 @@ static void put_unstable(uint32_t first, uint32_t last, unsigned bits)
 static void put_changing(const struct table *t, int compatibly)
 {
     for (size_t i = 0; i < t->count; i++) {
-        struct points row = { 0 };
+        struct ids row = { 0 };
         uint32_t from = t->rows[i].from;
         decompose(&row, from, compatibly);
         order_marks(&row);
@@ -309,7 +305,7 @@ static void put_changing(const struct table *t, int compatibly)
         compose(&row);
         if (row.count != 1 || row.data[0] != from)
             put_unstable(from, from, 1u << (compatibly ? FORM_NFKC : FORM_NFC));
-        free(row.data);
+        ids_release(&row);
     }
 }
 
@@ -363,7 +359,7 @@ static size_t changing_row(const char *text, size_t n, enum form form)
     return i;
 }
 
-static void normalize_row(struct buf *out, struct points *row, const char *text, size_t n,
+static void normalize_row(struct buf *out, struct ids *row, const char *text, size_t n,
                           enum form form)
 {
     size_t len;
@@ -380,7 +376,7 @@ static void normalize_row(struct buf *out, struct points *row, const char *text,
 
 void forms_normalize(struct buf *out, const char *text, size_t n, enum form form)
 {
-    struct points room = { 0 };
+    struct ids room = { 0 };
     for (size_t i = 0; i < n;) {
         size_t stable = forms_stable(text + i, n - i, form);
         if (stable == n - i) {
@@ -395,7 +391,7 @@ void forms_normalize(struct buf *out, const char *text, size_t n, enum form form
         normalize_row(out, &room, text + i, row, form);
         i += row;
     }
-    free(room.data);
+    ids_release(&room);
 }
 
 /* ---- lower case, marks, controls ------------------------------------------------------------- */
