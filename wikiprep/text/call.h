@@ -35,7 +35,9 @@ struct wikitext_options {
     const struct template_page *page; /* borrowed; NULL: "[[../Other]]" is shown as it is */
     struct converter *converter;      /* set by wikitext_new */
     const struct names *names;        /* of the wiki; set by wikitext_new and wikitext_set_site */
-    int markdown;             /* 1: write Markdown (markdown.h); tables and formulas are kept */
+    int markdown;      /* 1: write Markdown (markdown.h); tables and formulas are kept */
+    struct buf *codes; /* output, for Markdown: blocks of code are added, each language, NUL, code,
+                        * NUL; set by wikitext_new */
     struct buf *categories;   /* output: categories, one per line; NULL: not wanted; borrowed */
     struct page_parts *parts; /* output: parts of the page are added; borrowed */
     unsigned wanted;          /* the wanted parts, as bits 1 << PART_LINKS ... */

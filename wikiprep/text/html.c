@@ -59,7 +59,6 @@ struct html {
     struct html_options options;
     struct buf *out;
     struct buf aside; /* captured content; inner elements after outer ones */
-    struct buf codes;
     struct buf work;
     struct buf links; /* in a reference: its links, as JSON */
     struct buf file;  /* name of the picture that was opened last */
@@ -515,7 +514,8 @@ static void end_capture(struct html *h, struct element *e)
     h->out = e->out;
     h->hidden = e->showed;
     struct span text = { h->aside.data + e->begin, h->aside.len - e->begin };
-    size_t block = h->codes.len;
+    struct buf *codes = h->options.common->codes;
+    size_t block = codes->len;
     double at[2];
     if (e->kind == CAPTION && wants(h, PART_CAPTIONS) && span_trim(text).n) {
         const char *colon = strchr(h->file.data, ':');
@@ -532,15 +532,15 @@ static void end_capture(struct html *h, struct element *e)
         h->options.on_reference(h->options.ctx, span_of_buf(&e->target), text, h->links.data);
     } else if (e->kind == PRE_BLOCK) {
         h->in_pre--;
-        buf_add(&h->codes, e->target.data, strcspn(e->target.data, " "));
-        buf_addc(&h->codes, '\0');
+        buf_add(codes, e->target.data, strcspn(e->target.data, " "));
+        buf_addc(codes, '\0');
         for (size_t i = 0; i < text.n; i++) {
             unsigned char c = (unsigned char)text.s[i];
             int plain = c < ' ' ? markup_plain[c] : c;
             if (plain || c == MARKUP_BREAK)
-                buf_addc(&h->codes, plain ? plain : '\n');
+                buf_addc(codes, plain ? plain : '\n');
         }
-        buf_addc(&h->codes, '\0');
+        buf_addc(codes, '\0');
     }
     buf_release(&e->target);
     buf_truncate(&h->aside, e->begin);
@@ -610,7 +610,6 @@ struct html *html_new(const struct html_options *options)
     struct html *h = mem_zalloc(1, sizeof *h);
     h->options = *options;
     buf_init(&h->aside);
-    buf_init(&h->codes);
     buf_init(&h->work);
     buf_init(&h->links);
     buf_init(&h->file);
@@ -622,7 +621,6 @@ void html_free(struct html *h)
     if (!h)
         return;
     buf_release(&h->aside);
-    buf_release(&h->codes);
     buf_release(&h->work);
     buf_release(&h->links);
     buf_release(&h->file);
@@ -630,16 +628,10 @@ void html_free(struct html *h)
     free(h);
 }
 
-const struct buf *html_codes(const struct html *h)
-{
-    return &h->codes;
-}
-
 static void begin_page(struct html *h, struct buf *out)
 {
     buf_clear(out);
     buf_clear(&h->aside);
-    buf_clear(&h->codes);
     h->out = out;
     h->depth = 0;
     h->hidden = h->level = h->lists = 0;

@@ -25,7 +25,6 @@ struct html;
 struct html *html_new(const struct html_options *options); /* the options are copied */
 void html_free(struct html *h);
 
-/* Replaces `out` with the marked text of the page text[0..n), and adds its parts. For Markdown,
- * html_codes returns its blocks of code, as markup_codes does. Time is linear in n. */
+/* Replaces `out` with the marked text of the page text[0..n), and adds its parts. Time is linear
+ * in n. */
 void html_strip(struct html *h, const char *text, size_t n, struct buf *out);
-const struct buf *html_codes(const struct html *h);

@@ -21,7 +21,7 @@ enum { MARKDOWN_DEPTH = 12 }; /* deepest list; deeper items stand at this depth 
 /* The state of a page; all but the first two members are 0 at its beginning. */
 struct markdown {
     struct buf *out;           /* borrowed */
-    const struct buf *codes;   /* markup_codes; borrowed */
+    const struct buf *codes;   /* struct wikitext_options; borrowed */
     int quotes, quotes_before; /* open quotations: now, and at the block before */
     int in_table;              /* '|' in code and formulas is written with a backslash */
     int depth;                 /* list depth of the block before; 0: it was no list item */

@@ -231,7 +231,6 @@ void markup_strip(struct markup *m, const char *text, size_t n, struct buf *out)
     m->in_poem = m->no_comment_close = 0;
     m->in_lead = n > 0 && *text != '=';
     buf_clear(&m->targets);
-    buf_clear(&m->codes);
     buf_clear(out);
     memset(m->unclosed, 0, markup_tag_count() * sizeof *m->unclosed);
     if (m->options->categories)
@@ -255,7 +254,6 @@ struct markup *markup_new(const struct wikitext_options *options)
     m->unclosed = mem_zalloc(markup_tag_count(), sizeof *m->unclosed);
     buf_init(&m->rendered);
     buf_init(&m->targets);
-    buf_init(&m->codes);
     return m;
 }
 
@@ -263,11 +261,6 @@ const struct span *markup_references(const struct markup *m, size_t *count)
 {
     *count = m->reference_count;
     return m->references;
-}
-
-const struct buf *markup_codes(const struct markup *m)
-{
-    return &m->codes;
 }
 
 void markup_free(struct markup *m)
@@ -280,7 +273,6 @@ void markup_free(struct markup *m)
     free(m->unclosed);
     buf_release(&m->rendered);
     buf_release(&m->targets);
-    buf_release(&m->codes);
     free(m->references);
     free(m);
 }

@@ -28,7 +28,3 @@ void markup_strip(struct markup *m, const char *text, size_t n, struct buf *out)
 /* Returns the references of the last text, if they are wanted, and sets *count to their number.
  * Each is two spans of that text: its attributes and its content. */
 const struct span *markup_references(const struct markup *m, size_t *count);
-
-/* Returns the last text's code blocks, for Markdown: each is language, NUL, code, NUL. The output
- * has its offset in decimal between two MARKUP_BLOCK. */
-const struct buf *markup_codes(const struct markup *m);

@@ -271,29 +271,31 @@ static void put_literal(struct markup *m, const char *s, const char *end, int is
     markup_put(m, mark);
 }
 
-/* Adds text to m->codes. Keeps its line ends. */
+/* Adds text to the blocks of code. Keeps its line ends. */
 static void put_code(struct markup *m, const char *s, const char *end, int line_end)
 {
     while (s < end) {
         unsigned c = (unsigned char)*s;
         size_t n = c == '&' ? entity_read(s, (size_t)(end - s), &c) : 0;
         if (n && c >= ' ')
-            utf8_add(&m->codes, c);
+            utf8_add(m->options->codes, c);
         else if (!n && (c >= ' ' || c == '\t' || (int)c == line_end))
-            buf_addc(&m->codes, *s);
+            buf_addc(m->options->codes, *s);
         s += n ? n : 1;
     }
 }
 
-/* For Markdown: adds the code to m->codes, and writes its offset there between two MARKUP_BLOCK. */
+/* For Markdown: adds the code to the blocks of code, and writes its offset there, in decimal,
+ * between two MARKUP_BLOCK. */
 static void put_block(struct markup *m, const char *s, const char *end, int is_source,
                       struct span language)
 {
-    buf_addf(m->out, "%c%zu%c", MARKUP_BLOCK, m->codes.len, MARKUP_BLOCK);
-    buf_add(&m->codes, language.s, language.n);
-    buf_addc(&m->codes, '\0');
+    struct buf *codes = m->options->codes;
+    buf_addf(m->out, "%c%zu%c", MARKUP_BLOCK, codes->len, MARKUP_BLOCK);
+    buf_add(codes, language.s, language.n);
+    buf_addc(codes, '\0');
     put_pieces(m, s, end, is_source, '\n', put_code);
-    buf_addc(&m->codes, '\0');
+    buf_addc(codes, '\0');
 }
 
 static const char *skip_content(struct markup *m, const char *s, const struct tag *tag,

@@ -52,7 +52,6 @@ struct markup {
     struct span *references; /* attributes and content of each reference with content, if wanted */
     size_t reference_count, references_cap;
     struct buf targets; /* targets of links, each with NUL, if links are wanted */
-    struct buf codes;   /* for Markdown: blocks of code, each "language NUL code NUL" */
 };
 
 /* Returns 1 if this part of the page is wanted, else 0. */

@@ -19,6 +19,7 @@ struct wikitext {
     int shows_tables;                /* tables are wanted in the text */
     struct markup *markup;
     struct markdown markdown;
+    struct buf codes;            /* blocks of code of the page, for Markdown */
     struct converter *converter; /* owned; NULL if options.converter was given */
     struct span signs;           /* list signs of the current item; empty: no item */
     struct buf section;          /* heading of the current section, as JSON */
@@ -57,8 +58,8 @@ static int render_in_reference(void *ctx, const struct wikitext_call *call, stru
 /* Does buf_init or buf_release with each buffer. */
 static void change_each(struct wikitext *w, void (*change)(struct buf *))
 {
-    struct buf *const all[] = { &w->marked, &w->line, &w->written, &w->rows,
-                                &w->cells,  &w->grid, &w->section, &w->templates };
+    struct buf *const all[] = { &w->marked, &w->line,  &w->written, &w->rows,     &w->cells,
+                                &w->grid,   &w->codes, &w->section, &w->templates };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         change(all[i]);
     for (int i = 0; i <= LEVELS; i++)
@@ -72,6 +73,7 @@ struct wikitext *wikitext_new(const struct names *names, const struct wikitext_o
     w->options = *options;
     w->shows_tables = options->tables;
     w->options.names = names;
+    w->options.codes = &w->codes;
     w->options.tables |= options->wanted >> PART_TABLES & 1;
     w->converter = options->converter ? NULL : converter_new();
     w->options.converter = w->converter ? w->converter : options->converter;
@@ -516,16 +518,17 @@ static void add_references(struct wikitext *w)
     }
 }
 
-static void begin_text(struct wikitext *w, struct buf *out, const struct buf *codes)
+static void begin_text(struct wikitext *w, struct buf *out)
 {
     buf_clear(out);
+    buf_clear(&w->codes);
     buf_clear(&w->line);
     for (int i = 0; i <= LEVELS; i++)
         buf_clear(&w->headings[i]);
     w->out = out;
     w->in_broken_table = 0;
     w->section_level = -1;
-    w->markdown = (struct markdown){ .out = out, .codes = codes };
+    w->markdown = (struct markdown){ .out = out, .codes = &w->codes };
     if (w->converter)
         converter_begin(w->converter, w->options.page ? w->options.page->variants : NULL);
     begin_page(w);
@@ -544,7 +547,7 @@ static void write_text(struct wikitext *w)
 
 void wikitext_clean(struct wikitext *w, const char *text, size_t n, struct buf *out)
 {
-    begin_text(w, out, markup_codes(w->markup));
+    begin_text(w, out);
     markup_strip(w->markup, text, n, &w->marked);
     w->has_calls = bytes_find(text, text + n, "{{", 2) != NULL;
     write_text(w);
@@ -590,7 +593,7 @@ void wikitext_clean_html(struct wikitext *w, const char *html, size_t n, struct 
         begin_html(w);
     if (w->boxes)
         wikitext_set_site(w->boxes, w->options.names, NULL, NULL);
-    begin_text(w, out, html_codes(w->html));
+    begin_text(w, out);
     buf_clear(&w->templates);
     html_strip(w->html, html, n, &w->marked);
     w->has_calls = 0;
