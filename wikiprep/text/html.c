@@ -632,6 +632,7 @@ static void begin_page(struct html *h, struct buf *out)
 {
     buf_clear(out);
     buf_clear(&h->aside);
+    buf_clear(&h->file);
     h->out = out;
     h->depth = 0;
     h->hidden = h->level = h->lists = 0;
