@@ -16,11 +16,10 @@ static size_t read_number(const char *s, size_t n, unsigned *code_point)
         base = 16, i++;
     size_t first = i;
     for (; i < n && s[i] != ';'; i++) {
-        unsigned c = (unsigned char)s[i];
-        unsigned digit = c >= '0' && c <= '9' ? c - '0' : c >= 'A' ? (c | 0x20) - 'a' + 10 : 99;
-        if (digit >= base)
+        const int digit = hex_digit(s[i]);
+        if (digit < 0 || (unsigned)digit >= base)
             return 0;
-        value = value * base + digit;
+        value = value * base + (unsigned)digit;
         if (value > 0x10FFFF)
             return 0;
     }

@@ -168,6 +168,8 @@ Test(wikitext, entities)
     cr_expect_eq(entity_read("&amp", 4, &c), 0);
     cr_expect_eq(entity_read("&;", 2, &c), 0);
     cr_expect_eq(entity_read("&#;", 3, &c), 0);
+    cr_expect_eq(entity_read("&#`5;", 5, &c), 0);
+    cr_expect_eq(entity_read("&#xG;", 5, &c), 0);
     cr_expect(entity_read("&zwj;x", 6, &c) == 5 && c == 0x200D);
 }
 
