@@ -4,19 +4,9 @@
 
 static uint32_t find(const struct letter_case_run *runs, size_t count, uint32_t c)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (runs[middle].first <= c)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (!low)
-        return c;
-    const struct letter_case_run *r = runs + low - 1; /* the last one that begins at c or before */
-    uint32_t distance = c - r->first;
-    if (distance % r->step || distance / r->step >= r->count)
+    const struct letter_case_run *r = unicode_run(runs, count, sizeof *runs, c);
+    const uint32_t distance = r ? c - r->first : 0;
+    if (!r || distance % r->step || distance / r->step >= r->count)
         return c;
     return (uint32_t)((int32_t)c + r->delta);
 }

@@ -1,5 +1,7 @@
 #include "unicode/stops.h"
 
+#include "unicode/unicode.h"
+
 /* Runs of code points, first and last, in rising order. */
 static const uint32_t ends[][2] = {
     { 0x21, 0x21 },       { 0x2E, 0x2E },       { 0x3F, 0x3F },       { 0x589, 0x589 },
@@ -38,18 +40,8 @@ static const uint32_t marks[][2] = {
 
 static int in_runs(const uint32_t (*runs)[2], size_t n, uint32_t c)
 {
-    while (n) {
-        size_t middle = n / 2;
-        if (c > runs[middle][1]) {
-            runs += middle + 1;
-            n -= middle + 1;
-        } else if (c < runs[middle][0]) {
-            n = middle;
-        } else {
-            return 1;
-        }
-    }
-    return 0;
+    const uint32_t *run = unicode_run(runs, n, sizeof *runs, c);
+    return run && c <= run[1];
 }
 
 int stops_is_end(uint32_t c)

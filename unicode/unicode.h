@@ -91,6 +91,24 @@ static inline int unicode_is(uint32_t code_point, unsigned sets)
 /* Returns the first code point from `from` on that is in any of these sets; UNICODE_LIMIT: none. */
 uint32_t unicode_next(unsigned sets, uint32_t from);
 
+/* Returns the last of `count` runs that begins at c or before; NULL: none. The runs, of `bytes`
+ * bytes each, begin with their first code point, a uint32_t, and are in rising order. */
+static inline const void *unicode_run(const void *runs, size_t count, size_t bytes, uint32_t c)
+{
+    const char *list = runs;
+    size_t low = 0, high = count;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        uint32_t first;
+        memcpy(&first, list + middle * bytes, sizeof first);
+        if (first <= c)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? list + (low - 1) * bytes : NULL;
+}
+
 /* ---- the classes that GPT-2's pattern asks for ----------------------------------------------- */
 
 enum unicode_class {
