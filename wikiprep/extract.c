@@ -175,7 +175,7 @@ static void put_document(struct extract *x, const struct site *site, const struc
     buf_setf(&d->url, "%s?curid=%s", site->base, p->id.data);
     buf_clear(&d->title);
     if (x->classic)
-        classic_put_title(&d->title, p->title.data, p->title.len);
+        document_escape(&d->title, p->title.data, p->title.len, 1); /* as in dumps */
     else
         buf_add(&d->title, p->title.data, p->title.len);
     const struct page_json_source from = { d, p, x->categories.data, &x->parts };

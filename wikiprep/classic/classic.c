@@ -204,11 +204,6 @@ void classic_clean(struct classic *c, const char *title, const char *text, size_
 
 /* ---- documents ----------------------------------------------------------------------------- */
 
-void classic_put_title(struct buf *out, const char *title, size_t n)
-{
-    document_escape(out, title, n, 1);
-}
-
 void classic_put(struct buf *out, const struct document *d)
 {
     buf_addf(out, "<doc id=\"%s\" url=\"%s\" title=\"%s\">\n%s\n\n", d->id.data, d->url.data,

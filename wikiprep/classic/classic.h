@@ -29,6 +29,3 @@ void classic_clean(struct classic *c, const char *title, const char *text, size_
 
 /* Appends the document d to `out`. In its title and text, & < > are already entities. */
 void classic_put(struct buf *out, const struct document *d);
-
-/* Appends a title to `out` with & < > " as entities, as in dumps. */
-void classic_put_title(struct buf *out, const char *title, size_t n);
