@@ -22,12 +22,12 @@
 
 #include <math.h>
 
+#include "common/base/pyrandom.h"
 #include "eval/choices.h"
 #include "eval/framed.h"
 #include "eval/items.h"
 #include "eval/report.h"
 #include "eval/subject.h"
-#include "tfrecord/formats/pyrandom.h"
 #include "unicode/whitespace.h"
 
 struct example {

@@ -35,11 +35,11 @@
 #include <math.h>
 
 #include "common/base/log.h"
+#include "common/base/pyrandom.h"
 #include "eval/core_tasks.h"
 #include "eval/items.h"
 #include "eval/report.h"
 #include "eval/subject.h"
-#include "tfrecord/formats/pyrandom.h"
 #include "unicode/whitespace.h"
 
 struct core {

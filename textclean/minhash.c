@@ -4,6 +4,7 @@
 #include <immintrin.h>
 #endif
 
+#include "common/base/pyrandom.h"
 #include "common/base/simd.h"
 #include "common/base/utf8.h"
 #include "common/base/xxh64.h"
@@ -13,60 +14,18 @@ enum { LANES = 8, SHINGLE_PAD = 32 };
 
 /* ---- permutations ---------------------------------------------------------------------------- */
 
-/* The Mersenne twister MT19937 (Matsumoto, Nishimura 1998), which NumPy's RandomState uses. */
-enum { TWISTER = 624, TWISTER_MIDDLE = 397 };
-struct twister {
-    uint32_t state[TWISTER];
-    size_t next;
-};
-
-static void twister_seed(struct twister *t, uint32_t seed)
-{
-    t->state[0] = seed;
-    for (uint32_t i = 1; i < TWISTER; i++)
-        t->state[i] = 1812433253u * (t->state[i - 1] ^ t->state[i - 1] >> 30) + i;
-    t->next = TWISTER;
-}
-
-static uint32_t twister_next(struct twister *t)
-{
-    if (t->next == TWISTER) {
-        for (size_t i = 0; i < TWISTER; i++) {
-            uint32_t y = (t->state[i] & 0x80000000u) | (t->state[(i + 1) % TWISTER] & 0x7FFFFFFFu);
-            t->state[i] = t->state[(i + TWISTER_MIDDLE) % TWISTER] ^ y >> 1 ^
-                          (y & 1 ? 0x9908B0DFu : 0);
-        }
-        t->next = 0;
-    }
-    uint32_t y = t->state[t->next++];
-    y ^= y >> 11;
-    y ^= y << 7 & 0x9D2C5680u;
-    y ^= y << 15 & 0xEFC60000u;
-    return y ^ y >> 18;
-}
-
-/* Returns an integer of [least, PRIME), as RandomState.randint does: it draws until one fits. */
-static uint64_t draw(struct twister *t, uint64_t least)
-{
-    for (;;) {
-        uint64_t high = twister_next(t), x = (high << 32 | twister_next(t)) & PRIME;
-        if (x <= PRIME - 1 - least)
-            return x + least;
-    }
-}
-
 void minhash_init(struct minhash *m, uint32_t seed)
 {
-    struct twister t;
+    struct pyrandom r;
     m->count = m->bands * m->rows;
     size_t padded = (m->count + LANES - 1) / LANES * LANES;
     m->a = mem_zalloc(padded, sizeof *m->a);
     m->b = mem_zalloc(padded, sizeof *m->b);
-    twister_seed(&t, seed);
+    pyrandom_seed_numpy(&r, seed);
     for (size_t i = 0; i < m->count; i++)
-        m->a[i] = draw(&t, 1);
+        m->a[i] = 1 + pyrandom_below_numpy(&r, PRIME - 1);
     for (size_t i = 0; i < m->count; i++)
-        m->b[i] = draw(&t, 0);
+        m->b[i] = pyrandom_below_numpy(&r, PRIME);
 }
 
 void minhash_release(struct minhash *m)

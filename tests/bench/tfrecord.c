@@ -6,9 +6,9 @@
 #include <time.h>
 
 #include "common/base/buf.h"
+#include "common/base/pyrandom.h"
 #include "common/files/file.h"
 #include "tfrecord/formats/example.h"
-#include "tfrecord/formats/pyrandom.h"
 #include "tfrecord/formats/record.h"
 
 enum {

@@ -2,8 +2,8 @@
 
 #include "common/base/log.h"
 #include "common/base/pool.h"
+#include "common/base/pyrandom.h"
 #include "common/files/file.h"
-#include "tfrecord/formats/pyrandom.h"
 #include "tfrecord/layouts/record_shard.h"
 
 /* ---- the vocabulary ----------------------------------------------------------------------- */

@@ -3,9 +3,9 @@
 #include <math.h>
 
 #include "common/base/noun.h"
+#include "common/base/pyrandom.h"
 #include "common/files/file.h"
 #include "tfrecord/formats/npy.h"
-#include "tfrecord/formats/pyrandom.h"
 
 /* ---- which documents ---------------------------------------------------------------------- */
 

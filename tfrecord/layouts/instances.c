@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "tfrecord/formats/pyrandom.h"
+#include "common/base/pyrandom.h"
 
 /* ---- documents ---------------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-#include "tfrecord/formats/pyrandom.h"
+#include "common/base/pyrandom.h"
 
 enum { N = 624, M = 397 };
 

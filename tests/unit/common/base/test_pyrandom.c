@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "tfrecord/formats/pyrandom.h"
+#include "common/base/pyrandom.h"
 
 /* For each seed the results of CPython's getrandbits(32) twice, random(), randint(0, 30521),
  * randint(1, 1), randrange(2**32), and of shuffle on 0 to 9. */

@@ -11,7 +11,7 @@
  *   - numpy.random.RandomState: seeded by one 32-bit word; below n: the low bits of a draw under
  *     the least mask 2^k - 1 >= n - 1, until they are less than n.
  *
- * Checked by tests/unit/tfrecord/formats/test_pyrandom.c, tests/peers/instances.py (the first) and
+ * Checked by tests/unit/common/base/test_pyrandom.c, tests/peers/instances.py (the first) and
  * tests/peers/indexmap.py (the second).
  */
 #pragma once
@@ -43,6 +43,6 @@ void pyrandom_sample(struct pyrandom *r, uint32_t *picks, size_t k, uint32_t n);
 /* As RandomState(seed); these seeds have 32 bits. */
 void pyrandom_seed_numpy(struct pyrandom *r, uint32_t seed);
 
-/* Returns a number in [0, n), n in [1, 2^64 - 1], drawn as RandomState.shuffle does. */
+/* Returns a number in [0, n), n in [1, 2^64 - 1], drawn as RandomState.shuffle and .randint do. */
 uint64_t pyrandom_below_numpy(struct pyrandom *r, uint64_t n);
 void pyrandom_shuffle_numpy(struct pyrandom *r, uint32_t *order, size_t n);
