@@ -36,15 +36,10 @@ static struct composite composites[COMPOSITES_MAX];
 static size_t points_count, composites_count;
 static pthread_once_t tables_once = PTHREAD_ONCE_INIT;
 
-static int compare_decompositions(const void *key, const void *item)
-{
-    uint32_t a = *(const uint32_t *)key, b = ((const struct decomposition *)item)->from;
-    return a < b ? -1 : a > b;
-}
-
 static const struct decomposition *find_in(const struct table *t, uint32_t c)
 {
-    return bsearch(&c, t->rows, t->count, sizeof *t->rows, compare_decompositions);
+    const struct decomposition *d = unicode_run(t->rows, t->count, sizeof *t->rows, c);
+    return d && d->from == c ? d : NULL;
 }
 
 /* Returns where the parts begin in points[]. */
