@@ -15,12 +15,8 @@ enum {
 /* Returns 1 if the nearest character before s[at] that is in none of the sets is cased. */
 static int cased_before(const char *s, size_t at, unsigned sets)
 {
-    while (at) {
-        size_t len;
-        do
-            at--;
-        while (at && ((unsigned char)s[at] & 0xC0) == 0x80);
-        uint32_t c = utf8_get((const unsigned char *)s + at, &len);
+    for (unsigned c; at;) {
+        at -= utf8_last(s, at, &c);
         if (!unicode_is(c, sets))
             return unicode_is(c, UNICODE_IS_CASED);
     }
