@@ -69,31 +69,30 @@ static unsigned kinds_of(const struct sentence_model *m, const char *s, size_t n
 }
 
 /* Returns 1 if the model says that the capitalized word at s begins sentences, else 0. */
-static int is_opener(const struct sentence_model *m, const char *s, const char *end)
+static int is_opener(const struct sentence_mark *p, const char *s)
 {
-    size_t n = word_at(s, end);
-    if (s + n < end && s[n] == '.' && letter_at(s, end).len == n) /* "A." is an initial */
+    size_t n = word_at(s, p->end);
+    if (s + n < p->end && s[n] == '.' && letter_at(s, p->end).len == n) /* "A." is an initial */
         return 0;
-    if (kinds_of(m, s, n) & SENTENCE_OPENER)
+    if (kinds_of(p->model, s, n) & SENTENCE_OPENER)
         return 1;
     for (size_t i = 1; i < n; i++) /* "It's", "L'état" */
         if (s[i] == '\'' || !memcmp(s + i, "\xE2\x80\x99", n - i < 3 ? n - i : 3))
-            return (kinds_of(m, s, i) & SENTENCE_OPENER) != 0;
+            return (kinds_of(p->model, s, i) & SENTENCE_OPENER) != 0;
     return 0;
 }
 
 /* Returns 1 if the model has w and the word at s as a pair, else 0. */
-static int is_pair(const struct sentence_model *m, const struct word *w, const char *s,
-                   const char *end)
+static int is_pair(const struct sentence_mark *p, const struct word *w, const char *s)
 {
-    size_t n = word_at(s, end);
+    size_t n = word_at(s, p->end);
     char pair[SENTENCE_WORD_MAX_BYTES];
     if (w->n + 1 + n > sizeof pair)
         return 0;
     size_t len = letter_lower(pair, w->s, w->n);
     pair[len++] = ' ';
     len += letter_lower(pair + len, s, n);
-    return (sentence_model_word(m, pair, len) & SENTENCE_PAIR) != 0;
+    return (sentence_model_word(p->model, pair, len) & SENTENCE_PAIR) != 0;
 }
 
 static int is_capitals(const struct word *w)
@@ -150,7 +149,7 @@ static int is_whole(const struct sentence_mark *p, const struct word *w, const c
     if (!w->n) /* no word: "(…).", or a period after a space in tokenized text, which ends no
                   abbreviation */
         return w->before.kind == LETTER_CLOSE || w->before.kind == LETTER_QUOTE ||
-               (w->before.kind == LETTER_SPACE && is_opener(p->model, s, p->end));
+               (w->before.kind == LETTER_SPACE && is_opener(p, s));
     if (w->letters < 2 || w->digits || w->periods)
         return 0;
     unsigned kinds = kinds_of(p->model, w->s, w->n);
@@ -159,7 +158,7 @@ static int is_whole(const struct sentence_mark *p, const struct word *w, const c
     if (kinds & SENTENCE_OPENER)
         return 1;
     return w->letters >= WHOLE_WORD_MIN &&
-           (ends_in_vowel(w) || (!is_capitalized(p, w) && is_opener(p->model, s, p->end)));
+           (ends_in_vowel(w) || (!is_capitalized(p, w) && is_opener(p, s)));
 }
 
 /* ---- one mark ------------------------------------------------------------------------------- */
@@ -231,8 +230,7 @@ static int lacks_space(const struct sentence_mark *p)
     size_t n = word_at(p->after, p->end);
     return n > 1 && p->after + n < p->end && p->after[n] == ' ' &&
            letter_at(p->after, p->end).kind == LETTER_UPPER &&
-           letter_at(p->after + 1, p->end).kind == LETTER_LOWER &&
-           is_opener(p->model, p->after, p->end);
+           letter_at(p->after + 1, p->end).kind == LETTER_LOWER && is_opener(p, p->after);
 }
 
 /* Returns 1 if a Japanese particle follows the mark, else 0. A particle continues the sentence
@@ -271,7 +269,7 @@ static int question_ends(const struct sentence_mark *p, const char *s, int dashe
     int name = p->after == p->mark + 1 && w.n < SENTENCE_WORD_MAX_BYTES && /* "Yahoo!" */
                kinds_of(p->model, w.s, w.n + 1) & SENTENCE_ABBREVIATION;
     int title = dashed && is_capitalized(p, &w); /* "Help! – The Beatles" */
-    return !(name || title) || is_opener(p->model, s, p->end);
+    return !(name || title) || is_opener(p, s);
 }
 
 /* Returns 1 if an ellipsis ends a sentence before the word or number at s, else 0. It does directly
@@ -287,7 +285,7 @@ static int ellipsis_ends(const struct sentence_mark *p, const char *s, enum lett
     if (joined && !title && !p->spaced)
         return 1;
     int is_i = *s == 'I' && word_at(s, p->end) == 1; /* "I" is always capitalized */
-    return next != LETTER_DIGIT && !(is_i && p->spaced) && is_opener(p->model, s, p->end);
+    return next != LETTER_DIGIT && !(is_i && p->spaced) && is_opener(p, s);
 }
 
 /* Returns 1 if a period ends a sentence before the capitalized word or number at s, else 0. */
@@ -299,8 +297,7 @@ static int period_ends(const struct sentence_mark *p, const char *s, enum letter
     enum verdict v = judge_word(p, &w, s);
     if (v != ASK_NEXT)
         return v == ENDS;
-    return next != LETTER_DIGIT && is_opener(p->model, s, p->end) &&
-           !is_pair(p->model, &w, s, p->end);
+    return next != LETTER_DIGIT && is_opener(p, s) && !is_pair(p, &w, s);
 }
 
 /* Returns the position after the dashes at s and the spaces after them. */
@@ -344,7 +341,7 @@ static int begins_small(const struct sentence_mark *p)
         return is_whole(p, &w, p->next);
     if (w.n ? w.letters < 2 || is_capitalized(p, &w) : w.before.kind != LETTER_SPACE)
         return 0;
-    return p->after - p->mark > 1 || (*p->mark != '!' && is_opener(p->model, p->next, p->end));
+    return p->after - p->mark > 1 || (*p->mark != '!' && is_opener(p, p->next));
 }
 
 /* Returns the end of the number at s, which has at most DIGITS_MAX digits, or NULL if there is
@@ -381,7 +378,7 @@ static void take_number(struct sentence_mark *p)
     if (!s || s == p->end || *s != ' ' || (joined && !is_plain_word(p, &w)))
         return;
     const char *next = sentence_mark_skip_spaces(s, p->end);
-    if (letter_at(next, p->end).kind != LETTER_UPPER || !is_opener(p->model, next, p->end) ||
+    if (letter_at(next, p->end).kind != LETTER_UPPER || !is_opener(p, next) ||
         (p->dots && (p->dots > 1 || judge_word(p, &w, p->next) != ENDS)))
         return;
     p->noted = 1;
@@ -398,7 +395,7 @@ static int ends_before(const struct sentence_mark *p, const char *s, enum letter
     if (p->noted)
         return 1;
     if (p->squared || (dashed && p->quoted)) /* "[...] The", "[which?] Moon"; "I came." – Caesar */
-        return is_opener(p->model, s, p->end);
+        return is_opener(p, s);
     if (p->asks)
         return question_ends(p, s, dashed) &&
                !(next == LETTER_DIGIT && s > p->next && s[-1] == '(') && /* "Who? (1966)" */
