@@ -1,7 +1,6 @@
 #include "wikiprep/classic/classic.h"
 
 #include "common/files/nameset.h"
-#include "wikiprep/classic/classic_lines.h"
 #include "wikiprep/classic/classic_pass.h"
 #include "wikiprep/site/entity.h"
 
@@ -195,11 +194,10 @@ void classic_clean(struct classic *c, const char *title, const char *text, size_
     number_elements(c, "code", "codice");
     classic_replace(c, "<<", "«");
     classic_replace(c, ">>", "»");
-    classic_tidy(&c->text, &c->next);
-    classic_passed(c);
+    classic_tidy(c);
     classic_replace(c, ",,", ",");
     classic_replace(c, ",.", ".");
-    classic_write_lines(&c->text, out);
+    classic_write_lines(c, out);
 }
 
 /* ---- documents ----------------------------------------------------------------------------- */

@@ -1,4 +1,5 @@
-#include "wikiprep/classic/classic_lines.h"
+/* Cleans up spaces, punctuation and lines for classic.h, after the markup is gone. */
+#include "wikiprep/classic/classic_pass.h"
 
 #include "common/base/lines.h"
 #include "common/base/utf8.h"
@@ -86,14 +87,14 @@ static void put_lines_with_words(struct buf *out, const struct buf *text)
     buf_add(out, done, (size_t)(end - done));
 }
 
-void classic_tidy(struct buf *text, struct buf *out)
+void classic_tidy(struct classic *c)
 {
-    buf_clear(out);
-    put_squeezed(out, text);
-    buf_clear(text);
-    put_closed_up(text, out);
-    buf_clear(out);
-    put_lines_with_words(out, text);
+    put_squeezed(&c->next, &c->text);
+    classic_passed(c);
+    put_closed_up(&c->next, &c->text);
+    classic_passed(c);
+    put_lines_with_words(&c->next, &c->text);
+    classic_passed(c);
 }
 
 /* ---- lines --------------------------------------------------------------------------------- */
@@ -185,11 +186,11 @@ static void add_line(struct writer *w, const char *s, const char *end)
     }
 }
 
-void classic_write_lines(const struct buf *text, struct buf *out)
+void classic_write_lines(const struct classic *c, struct buf *out)
 {
     struct writer w = { .out = out };
     buf_clear(out);
-    struct lines lines = LINES_OF(text->data, text->len);
+    struct lines lines = LINES_OF(c->text.data, c->text.len);
     while (lines_next(&lines))
         add_line(&w, lines.line, lines.line + lines.len);
 }

@@ -32,6 +32,15 @@ void classic_drop_templates(struct classic *c);
 void classic_replace_addresses(struct classic *c);
 void classic_replace_links(struct classic *c);
 
+/* classic_lines.c */
+/* Collapses repeated spaces, removes spaces next to punctuation, repeated dots, and lines without
+ * letters. */
+void classic_tidy(struct classic *c);
+
+/* Replaces `out` with the lines of the text that are kept, and the headings that have text after
+ * them, with & < > as entities. */
+void classic_write_lines(const struct classic *c, struct buf *out);
+
 /* classic_tags.c */
 /* Replaces each separating tag with the character `with`, so that the text on its two sides stays
  * apart. `names` ends with NULL. `quotes` 1: attribute values in quotes may contain '>'. */
