@@ -4,7 +4,6 @@
 #include "common/base/xxh64.h"
 #include "textclean/words.h"
 #include "unicode/letter_case.h"
-#include "unicode/stops.h"
 #include "unicode/unicode.h"
 #include "unicode/whitespace.h"
 
@@ -35,7 +34,8 @@ void ngram_words_release(struct ngram_words *w)
 static int is_mark(unsigned c)
 {
     enum unicode_category category = (enum unicode_category)unicode_of(c)->category;
-    return (category >= UNICODE_PC && category <= UNICODE_PO) || stops_is_mark(c);
+    return (category >= UNICODE_PC && category <= UNICODE_PO) ||
+           unicode_is(c, UNICODE_IS_CCNET_PUNCTUATION);
 }
 
 /* Adds the word text[begin..end), unless it is only punctuation. */

@@ -1,8 +1,8 @@
 /*
  * ngrams.h - runs of n words, by which texts of a test set are found in a corpus.
  *
- * A word is what stands between white space, in lower case, without the marks of stops_is_mark and
- * without other punctuation (category P).
+ * A word is what stands between white space, in lower case, without CCNet's punctuation
+ * (UNICODE_IS_CCNET_PUNCTUATION) and without other punctuation (category P).
  */
 #pragma once
 

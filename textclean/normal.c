@@ -5,7 +5,6 @@
 #include "textclean/chunk.h"
 #include "unicode/forms.h"
 #include "unicode/lower.h"
-#include "unicode/stops.h"
 #include "unicode/unicode.h"
 #include "unicode/whitespace.h"
 
@@ -117,7 +116,7 @@ static void add_plain(struct buf *out, const char *s, size_t n)
         if (unicode_of(c)->category == UNICODE_ND) {
             k = number_end(s, n, at) - at;
             buf_addc(out, '0');
-        } else if (!stops_is_mark(c) && !whitespace_at(s + at, n - at)) {
+        } else if (!unicode_is(c, UNICODE_IS_CCNET_PUNCTUATION) && !whitespace_at(s + at, n - at)) {
             buf_add(out, s + at, k);
         } else if (out->len && out->data[out->len - 1] != ' ') {
             buf_addc(out, ' ');

@@ -3,9 +3,9 @@
  * number 0, punctuation and white space one blank, no accents.
  *
  * A number is digits of any script, perhaps with one separator between them: . or , or an Arabic or
- * decimal one. Punctuation is that of stops_is_mark. Accents are the marks without width (Mn) of
- * the canonical decomposition, as Python 3.11 knows them. The results are those of datatrove's text
- * normalisation.
+ * decimal one. Punctuation is that of CCNet (UNICODE_IS_CCNET_PUNCTUATION). Accents are the marks
+ * without width (Mn) of the canonical decomposition, as Python 3.11 knows them. The results are
+ * those of datatrove's text normalisation.
  */
 #pragma once
 

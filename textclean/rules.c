@@ -6,7 +6,7 @@
 #include "common/base/utf8.h"
 #include "common/formats/yaml.h"
 #include "common/program/opt.h"
-#include "unicode/stops.h"
+#include "unicode/unicode.h"
 #include "unicode/whitespace.h"
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -149,7 +149,8 @@ static double lines_of(const struct facts *x)
         if (!whitespace_strip(s, n).n)
             continue;
         all++;
-        count += x->n ? chars_of(x->f, i, most) <= most : utf8_last(s, n, &c) && stops_is_end(c);
+        count += x->n ? chars_of(x->f, i, most) <= most
+                      : utf8_last(s, n, &c) && unicode_is(c, UNICODE_IS_SENTENCE_TERMINAL);
     }
     return x->n < 0 ? all : count / all;
 }

@@ -9,7 +9,6 @@
 #include "common/base/utf8.h"
 #include "common/base/xxh64.h"
 #include "textclean/chunk.h"
-#include "unicode/stops.h"
 #include "unicode/unicode.h"
 #include "unicode/whitespace.h"
 
@@ -101,10 +100,11 @@ static void put_special(void *ctx, const char *chunk, const uint8_t parts[4])
 static unsigned describe_one(unsigned c)
 {
     enum unicode_category category = (enum unicode_category)unicode_of(c)->category;
-    unsigned flags = stops_is_end(c) ? WORD_ENDS : 0;
+    unsigned flags = unicode_is(c, UNICODE_IS_SENTENCE_TERMINAL) ? WORD_ENDS : 0;
     if (category <= UNICODE_LO)
         flags |= WORD_HAS_LETTER;
-    if (category <= UNICODE_LO || (!stops_is_mark(c) && !stops_is_end(c)))
+    if (category <= UNICODE_LO ||
+        !unicode_is(c, UNICODE_IS_CCNET_PUNCTUATION | UNICODE_IS_SENTENCE_TERMINAL))
         flags |= WORD_HAS_MORE;
     return flags | (category >= UNICODE_PC && category <= UNICODE_PO ? WORD_IS_MARKS : 0);
 }

@@ -12,11 +12,11 @@
 
 #include "common/base/base.h"
 
-/* What a word is. */
+/* What a word is. Names in capitals are sets UNICODE_IS_* of unicode/unicode.h. */
 enum {
     WORD_HAS_LETTER = 1, /* a character of category L */
-    WORD_HAS_MORE = 2,   /* a character that is no punctuation mark (stops_is_mark, stops_is_end) */
-    WORD_ENDS = 4,       /* one character, which may end a sentence (stops_is_end) */
+    WORD_HAS_MORE = 2,   /* a character that is neither CCNET_PUNCTUATION nor SENTENCE_TERMINAL */
+    WORD_ENDS = 4,       /* one character, which may end a sentence (SENTENCE_TERMINAL) */
     WORD_IS_MARKS = 8,   /* all characters have category P */
 };
 

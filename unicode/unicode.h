@@ -63,8 +63,10 @@ enum {
     UNICODE_IS_GOOGLE_CONTROL = 1 << 9,
     UNICODE_IS_CASED = 1 << 10,
     UNICODE_IS_CASE_IGNORABLE = 1 << 11,
-    UNICODE_IS_REGEX_WORD = 1 << 12, /* Oniguruma's \w inside brackets */
-    UNICODE_IS_COMBINING = 1 << 13,  /* combining or google_combining is not 0 */
+    UNICODE_IS_REGEX_WORD = 1 << 12,        /* Oniguruma's \w inside brackets */
+    UNICODE_IS_SENTENCE_TERMINAL = 1 << 13, /* a sentence may end with it */
+    UNICODE_IS_CCNET_PUNCTUATION = 1 << 14, /* filters of corpora count it as punctuation */
+    UNICODE_IS_COMBINING = 1 << 15,         /* combining or google_combining is not 0 */
 };
 
 struct unicode_record {

@@ -9,7 +9,6 @@
 #include "unicode/forms.h"
 #include "unicode/letter_case.h"
 #include "unicode/scripts.h"
-#include "unicode/stops.h"
 
 /* The tests compare the tables with the text files of unicode/data, for every code point. */
 
@@ -81,7 +80,9 @@ static void put_set(struct unicode_record *r, const char *name)
                                          "google-control",
                                          "cased",
                                          "case-ignorable",
-                                         "regex-word" };
+                                         "regex-word",
+                                         "sentence-terminal",
+                                         "ccnet-punctuation" };
     const char *value = strchr(name, '=');
     if (value) {
         *(*name == 'g' ? &r->google_combining : &r->combining) = (uint8_t)atoi(value + 1);
@@ -268,8 +269,8 @@ Test(unicode, marks_as_filters_count_them)
 {
     unsigned ends = 0, marks = 0;
     for (uint32_t c = 0; c < 0x110000; c++) {
-        ends += (unsigned)stops_is_end(c);
-        marks += (unsigned)stops_is_mark(c);
+        ends += (unsigned)unicode_is(c, UNICODE_IS_SENTENCE_TERMINAL);
+        marks += (unsigned)unicode_is(c, UNICODE_IS_CCNET_PUNCTUATION);
     }
     cr_expect_eq(ends, 159);
     cr_expect_eq(marks, 129);
