@@ -120,23 +120,6 @@ enum {
     ICON = 128,
 };
 
-/* Marks and quotes outside of ASCII. */
-static const uint32_t far_marks[] = { 0x2026, 0xBF,   0x61F,  0xA1,   0x3002, 0xFF1F,
-                                      0xFF01, 0xFF0C, 0x3001, 0xFF1B, 0xFF1A, 0xFF5E,
-                                      0xB7,   0x964,  0x60C,  0x6D4,  0x61B,  0x66A };
-static const uint32_t far_quotes[] = { 0x201D, 0x201C, 0x2018, 0xB4,   0x2019, 0x201A, 0x201E,
-                                       0xBB,   0xAB,   0x300C, 0x300D, 0x300E, 0x300F, 0xFF08,
-                                       0xFF09, 0x3014, 0x3015, 0x3010, 0x3011, 0x300A, 0x300B,
-                                       0x3008, 0x3009, 0x2329, 0x232A, 0x27E6, 0x27E7 };
-
-static int is_in(const uint32_t *list, size_t bytes, uint32_t c)
-{
-    for (size_t i = 0; i < bytes / sizeof *list; i++)
-        if (list[i] == c)
-            return 1;
-    return 0;
-}
-
 static unsigned class_near(uint32_t c)
 {
     if (c >= 'a' && c <= 'z')
@@ -156,7 +139,8 @@ static unsigned class_of(uint32_t c)
 {
     if (c < 128)
         return class_near(c);
-    switch (unicode_of(c)->category) {
+    const struct unicode_record *r = unicode_of(c);
+    switch (r->category) {
     case UNICODE_LU: return ALPHA | UPPER;
     case UNICODE_LL: return ALPHA | LOWER;
     case UNICODE_LO: return ALPHA | UPPER | LOWER;
@@ -164,9 +148,7 @@ static unsigned class_of(uint32_t c)
     case UNICODE_SO: return ICON;
     default: break;
     }
-    return is_in(far_quotes, sizeof far_quotes, c) ? QUOTE
-           : is_in(far_marks, sizeof far_marks, c) ? MARK
-                                                   : 0;
+    return r->is & UNICODE_IS_SPACY_QUOTE ? QUOTE : r->is & UNICODE_IS_SPACY_MARK ? MARK : 0;
 }
 
 static unsigned class_before(const char *s, size_t n)

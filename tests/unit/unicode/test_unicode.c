@@ -82,7 +82,9 @@ static void put_set(struct unicode_record *r, const char *name)
                                          "case-ignorable",
                                          "regex-word",
                                          "sentence-terminal",
-                                         "ccnet-punctuation" };
+                                         "ccnet-punctuation",
+                                         "spacy-mark",
+                                         "spacy-quote" };
     const char *value = strchr(name, '=');
     if (value) {
         *(*name == 'g' ? &r->google_combining : &r->combining) = (uint8_t)atoi(value + 1);
@@ -90,7 +92,7 @@ static void put_set(struct unicode_record *r, const char *name)
     }
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name, names[i]))
-            r->is |= (uint16_t)(1 << i);
+            r->is |= 1u << i;
 }
 
 static void expect_record(uint32_t c, const struct unicode_record *want)
