@@ -1,26 +1,13 @@
 #include "unicode/whitespace.h"
 
-/* Returns 1 if the three bytes at p are a white space character. */
-static int is_wide(const unsigned char *p)
-{
-    if (p[0] == 0xE1)
-        return p[1] == 0x9A && p[2] == 0x80;
-    if (p[0] == 0xE3)
-        return p[1] == 0x80 && p[2] == 0x80;
-    if (p[0] != 0xE2)
-        return 0;
-    if (p[1] == 0x81)
-        return p[2] == 0x9F;
-    return p[1] == 0x80 &&
-           ((p[2] >= 0x80 && p[2] <= 0x8A) || p[2] == 0xA8 || p[2] == 0xA9 || p[2] == 0xAF);
-}
+#include "common/base/utf8.h"
+#include "unicode/unicode.h"
 
 size_t whitespace_wide_at(const char *s, size_t n)
 {
-    const unsigned char *p = (const unsigned char *)s;
-    if (n >= 2 && p[0] == 0xC2)
-        return p[1] == 0x85 || p[1] == 0xA0 ? 2 : 0;
-    return n >= 3 && is_wide(p) ? 3 : 0;
+    unsigned c;
+    const size_t width = utf8_read(s, n, &c);
+    return width > 1 && unicode_is(c, UNICODE_IS_SPACE) ? width : 0;
 }
 
 size_t whitespace_before(const char *s, size_t n)

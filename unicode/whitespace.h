@@ -29,7 +29,7 @@ struct span whitespace_strip(const char *s, size_t n); /* str.strip() */
  * at the end. */
 struct span whitespace_last_word(const char *s, size_t n);
 
-size_t whitespace_wide_at(const char *s, size_t n); /* as whitespace_at, if s[0] is not of ASCII */
+size_t whitespace_wide_at(const char *s, size_t n); /* a part of whitespace_at */
 
 static inline size_t whitespace_at(const char *s, size_t n)
 {

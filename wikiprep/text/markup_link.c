@@ -336,7 +336,8 @@ static const char *close_url(struct markup *m, const char *s)
         label++;
     struct span address = span_between(m->out->data + f.out + 1, label);
     for (size_t n = 1; n; label += n)
-        n = *label == ' ' || *label == '\t' ? 1 : whitespace_wide_at(label, (size_t)(end - label));
+        n = (unsigned char)*label < 0x80 ? *label == ' ' || *label == '\t'
+                                         : whitespace_at(label, (size_t)(end - label));
     if (markup_wants(m, PART_EXTERNAL_LINKS))
         structure_pair(&m->options->parts->json[PART_EXTERNAL_LINKS], "target", address, "label",
                        span_between(label, end));
