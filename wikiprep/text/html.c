@@ -580,12 +580,9 @@ static void on_end(void *ctx, const xmlChar *name)
     case LINK:
     case EXTERNAL: end_link(h, &e); break;
     case COORDINATES: h->in_coordinates = 0; break;
-    case CAPTION:
-    case REFERENCE:
-    case DESCRIPTION:
-    case GEO:
-    case PRE_BLOCK: end_capture(h, &e); break;
-    default: break;
+    default:
+        if (e.out)
+            end_capture(h, &e);
     }
     h->hidden -= e.hides;
     h->in_references &= h->hidden || h->in_reference;
