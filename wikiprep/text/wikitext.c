@@ -247,13 +247,6 @@ static void begin_section(struct wikitext *w, int level, const char *s, size_t n
         w->wanted_level = section_listed(w->wanted, s, n) ? level : 0;
 }
 
-/* Begins a page. The text before the first heading is the section "lead". */
-static void begin_page(struct wikitext *w)
-{
-    w->wanted_level = w->unwanted_level = 0;
-    begin_section(w, LEVELS + 1, SECTION_LEAD, strlen(SECTION_LEAD));
-}
-
 static void add_heading(struct wikitext *w, const char *s, const char *end)
 {
     int level = 0;
@@ -531,7 +524,8 @@ static void begin_text(struct wikitext *w, struct buf *out)
     w->markdown = (struct markdown){ .out = out, .codes = &w->codes };
     if (w->converter)
         converter_begin(w->converter, w->options.page ? w->options.page->variants : NULL);
-    begin_page(w);
+    w->wanted_level = w->unwanted_level = 0; /* the text before the first heading is "lead" */
+    begin_section(w, LEVELS + 1, SECTION_LEAD, strlen(SECTION_LEAD));
 }
 
 /* Does the second pass over w->marked. */
