@@ -5,7 +5,7 @@
 #include "common/base/lines.h"
 #include "wikiprep/values/marks.h"
 
-enum { QUOTES_MAX = 8, BULLET_WIDTH = 2, NUMBER_WIDTH = 3 };
+enum { QUOTES_MAX = 8 };
 
 /* ---- text ---------------------------------------------------------------------------------- */
 
