@@ -15,39 +15,12 @@ void page_rows_put(struct buf *out, const struct page_json_layout *layout,
     }
 }
 
-int page_rows_open(struct page_rows *r, const struct page_json_layout *layout, columns_put *put,
-                   void *ctx)
+void page_rows_read(const struct buf *row, struct columns_cell *cells, int count)
 {
-    const char *names[PAGE_JSON_FIELDS_MAX];
-    *r = (struct page_rows){ .count = layout->count };
-    for (int i = 0; i < layout->count; i++)
-        names[i] = page_json_name(layout, i);
-    if (!(r->library = columns_plugin()))
-        return -1;
-    r->writer = r->library->create(names, (size_t)layout->count, put, ctx);
-    return r->writer ? 0 : -1;
-}
-
-int page_rows_add(struct page_rows *r, const struct buf *row)
-{
-    struct columns_cell cells[PAGE_JSON_FIELDS_MAX];
     const char *at = row->data;
-    for (int i = 0; i < r->count; i++) {
+    for (int i = 0; i < count; i++) {
         cells[i].len = le_u64((const unsigned char *)at);
         cells[i].text = at + LENGTH_BYTES;
         at += LENGTH_BYTES + cells[i].len;
     }
-    return r->library->add(r->writer, cells);
-}
-
-int page_rows_finish(struct page_rows *r)
-{
-    return r->library->finish(r->writer);
-}
-
-void page_rows_close(struct page_rows *r)
-{
-    if (r->library)
-        r->library->free(r->writer);
-    *r = (struct page_rows){ 0 };
 }

@@ -62,7 +62,7 @@ static int begin_file(struct sink *s)
 
 static int end_file(struct sink *s)
 {
-    if (s->format == SINK_ROWS && page_rows_finish(&s->rows) < 0)
+    if (s->format == SINK_ROWS && s->library->finish(s->writer) < 0)
         return -1;
     if (has_marks(s)) {
         buf_clear(&s->piece);
@@ -85,8 +85,11 @@ int sink_write(struct sink *s, const struct buf *document)
         return -1;
     s->in_file++;
     s->documents++;
-    if (s->format == SINK_ROWS)
-        return page_rows_add(&s->rows, document);
+    if (s->format == SINK_ROWS) {
+        struct columns_cell cells[PAGE_JSON_FIELDS_MAX];
+        page_rows_read(document, cells, s->columns);
+        return s->library->add(s->writer, cells);
+    }
     return output_write(&s->out, document->data, document->len);
 }
 
@@ -166,11 +169,16 @@ static int put_bytes(void *ctx, const void *bytes, size_t n)
 
 int sink_open_rows(struct sink *s, const char *path, const struct page_json_layout *layout)
 {
-    *s = (struct sink){ .format = SINK_ROWS, .piece = BUF_INIT };
+    const char *names[PAGE_JSON_FIELDS_MAX];
+    *s = (struct sink){ .format = SINK_ROWS, .columns = layout->count, .piece = BUF_INIT };
     if (output_open(&s->out, path) < 0)
         return -1;
     s->is_open = 1;
-    return page_rows_open(&s->rows, layout, put_bytes, &s->out) < 0 ? err_in("%s", path) : 0;
+    for (int i = 0; i < layout->count; i++)
+        names[i] = page_json_name(layout, i);
+    if ((s->library = columns_plugin()))
+        s->writer = s->library->create(names, (size_t)layout->count, put_bytes, &s->out);
+    return s->writer ? 0 : err_in("%s", path);
 }
 
 static int write_manifest(struct sink *s, const struct kv *more)
@@ -190,7 +198,8 @@ static int write_manifest(struct sink *s, const struct kv *more)
 
 static void release(struct sink *s)
 {
-    page_rows_close(&s->rows);
+    if (s->library)
+        s->library->free(s->writer);
     buf_release(&s->piece);
     *s = (struct sink){ .piece = BUF_INIT };
 }

@@ -28,8 +28,10 @@ enum sink_format {
 
 struct sink {
     enum sink_format format;
-    int sentences;               /* each line of a document is a sentence */
-    struct page_rows rows;       /* for SINK_ROWS */
+    int sentences;                 /* each line of a document is a sentence */
+    const struct columns *library; /* for SINK_ROWS, as the next two */
+    struct columns_writer *writer;
+    int columns;
     const char *path;            /* of a stream; borrowed */
     struct output_folder folder; /* the tree; not open: a stream or a Parquet file */
     uint64_t limit_bytes;        /* size limit of a file; 0: one document per file */
