@@ -75,10 +75,10 @@ struct run {
     const struct dedup *given;
     struct minhash minhash;
     struct firsts firsts;
-    struct clusters clusters;
-    int twice, second; /* the input is read twice; this is the second time */
-    int in_parts;      /* parts of documents are left out, not whole documents */
-    uint8_t *repeated; /* one bit for each part, set by the first pass */
+    struct ids clusters; /* clusters_add */
+    int twice, second;   /* the input is read twice; this is the second time */
+    int in_parts;        /* parts of documents are left out, not whole documents */
+    uint8_t *repeated;   /* one bit for each part, set by the first pass */
     uint64_t parts, parts_cap;
     uint64_t documents;   /* of the first pass, or of the input's part of the corpus */
     uint64_t before;      /* documents in the parts of the corpus before that one */
@@ -447,7 +447,7 @@ static int write_part(struct run *r, struct flow *flow, int argc, char **argv)
 static int write_clusters(void *ctx)
 {
     const struct run *r = ctx;
-    const struct clusters *c = &r->clusters;
+    const struct ids *c = &r->clusters;
     SCOPED(buf) line = BUF_INIT;
     SCOPED_MEM uint32_t *next = mem_zalloc(c->count + 1, sizeof *next);
     SCOPED_MEM uint32_t *last = mem_zalloc(c->count + 1, sizeof *last);
@@ -546,7 +546,7 @@ static int run_dedup(int argc, char **argv, void *given_options)
     firsts_init(&r.firsts, r.given->memory_bytes, r.twice);
     int result = run_passes(&r, argc, argv);
     firsts_release(&r.firsts);
-    clusters_release(&r.clusters);
+    ids_release(&r.clusters);
     minhash_release(&r.minhash);
     free(r.repeated);
     return result;

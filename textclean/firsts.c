@@ -123,23 +123,16 @@ int firsts_finish(struct firsts *f, void (*same)(void *ctx, uint64_t number, uin
 
 /* ---- clusters -------------------------------------------------------------------------------- */
 
-void clusters_add(struct clusters *c, size_t count)
+void clusters_add(struct ids *parents, size_t count)
 {
-    mem_grow(c->parents, c->cap, count);
-    for (; c->count < count; c->count++)
-        c->parents[c->count] = (uint32_t)c->count;
-}
-
-void clusters_release(struct clusters *c)
-{
-    free(c->parents);
-    *c = (struct clusters){ 0 };
+    while (parents->count < count)
+        ids_add(parents, (uint32_t)parents->count);
 }
 
 /* As clusters_first, but also shortens the path for the next search. */
-static uint32_t find(struct clusters *c, size_t document)
+static uint32_t find(struct ids *parents, size_t document)
 {
-    uint32_t *p = c->parents;
+    uint32_t *p = parents->data;
     while (p[document] != document) {
         p[document] = p[p[document]];
         document = p[document];
@@ -147,15 +140,15 @@ static uint32_t find(struct clusters *c, size_t document)
     return (uint32_t)document;
 }
 
-void clusters_join(struct clusters *c, size_t a, size_t b)
+void clusters_join(struct ids *parents, size_t a, size_t b)
 {
-    uint32_t x = find(c, a), y = find(c, b);
-    c->parents[x > y ? x : y] = x < y ? x : y;
+    uint32_t x = find(parents, a), y = find(parents, b);
+    parents->data[x > y ? x : y] = x < y ? x : y;
 }
 
-size_t clusters_first(const struct clusters *c, size_t document)
+size_t clusters_first(const struct ids *parents, size_t document)
 {
-    while (c->parents[document] != document)
-        document = c->parents[document];
+    while (parents->data[document] != document)
+        document = parents->data[document];
     return document;
 }

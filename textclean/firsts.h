@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include "common/base/ids.h"
 #include "common/files/spill.h"
 
 /* A hash of a text, or of a part or property of it. Equal keys are taken for equal contents. */
@@ -45,17 +46,12 @@ int firsts_finish(struct firsts *f, void (*same)(void *ctx, uint64_t number, uin
 
 /* ---- clusters -------------------------------------------------------------------------------- */
 
-struct clusters {
-    uint32_t *parents; /* none is greater than the document's own number */
-    size_t count, cap;
-};
+/* `parents` has the parent of each document, which is not greater than its own number.
+ * clusters_add adds sets of one document until there are `count`. */
+void clusters_add(struct ids *parents, size_t count);
 
-/* Start with a zeroed struct. clusters_add adds sets of one document until there are `count`. */
-void clusters_add(struct clusters *c, size_t count);
-void clusters_release(struct clusters *c);
-
-void clusters_join(struct clusters *c, size_t a, size_t b);
+void clusters_join(struct ids *parents, size_t a, size_t b);
 
 /* Returns the smallest number in the document's set. Does not change the struct, so several threads
  * may call it. */
-size_t clusters_first(const struct clusters *c, size_t document);
+size_t clusters_first(const struct ids *parents, size_t document);
