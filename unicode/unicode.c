@@ -4,11 +4,6 @@
 
 enum { BLOCK = 16, BLOCKS = UNICODE_LIMIT / BLOCK };
 
-static const struct unicode_record *record_at(size_t block, size_t i)
-{
-    return unicode_records + unicode_entries[unicode_blocks[block] * BLOCK + i];
-}
-
 uint32_t unicode_next(unsigned sets, uint32_t from)
 {
     int barren = -1; /* the last block without a match: many blocks are equal to it */
@@ -44,7 +39,8 @@ static void make_table(void)
         }
         uint8_t *classes = (uint8_t *)&table[b];
         for (size_t i = 0; i < BLOCK; i++)
-            classes[i >> 2] |= (uint8_t)(class_of(record_at(b, i)) << (i & 3) * 2);
+            classes[i >> 2] |= (uint8_t)(class_of(unicode_of((uint32_t)(b * BLOCK + i)))
+                                         << (i & 3) * 2);
     }
 }
 
