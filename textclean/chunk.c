@@ -61,26 +61,23 @@ static const char *const exceptions[][2] = {
           "e. f. g. h. i. j. k. l. m. n. o. p. q. r. s. t. u. v. w. x. y. z." },
 };
 
-struct put {
-    void (*fn)(void *ctx, const char *chunk, const uint8_t parts[4]);
-    void *ctx;
-};
-
-static void put_chunk(const struct put *p, const char *text, const char *apostrophe)
+/* Adds a chunk, in place of an equal one. */
+static void put_chunk(struct nameset *set, const char *text, const char *apostrophe)
 {
-    char chunk[40] = { 0 };
-    uint8_t parts[4] = { 0 };
-    for (size_t n = 0, part = 0; *text; text++) {
+    char chunk[40];
+    uint8_t parts[CHUNK_PARTS] = { 0 };
+    size_t n = 0, part = 0;
+    for (; *text; text++) {
         size_t k = *text == '~' ? 0 : *text == '\'' ? strlen(apostrophe) : 1;
         memcpy(chunk + n, *text == '\'' ? apostrophe : text, k);
         parts[part] = (uint8_t)(parts[part] + k);
         part += *text == '~';
         n += k;
     }
-    p->fn(p->ctx, chunk, parts);
+    memcpy(nameset_put(set, chunk, n), parts, sizeof parts);
 }
 
-static void put_word(const struct put *p, const char *word, size_t n, const char *endings)
+static void put_word(struct nameset *set, const char *word, size_t n, const char *endings)
 {
     static const char *const apostrophes[] = { "'", "\xE2\x80\x99", "" };
     char text[40];
@@ -91,20 +88,21 @@ static void put_word(const struct put *p, const char *word, size_t n, const char
         for (int capital = 0; capital <= (n && *word >= 'a' && *word <= 'z'); capital++) {
             *text = (char)(*text - 32 * capital);
             for (int i = 0; i < (only || !n ? 2 : 3); i++)
-                put_chunk(p, text, apostrophes[i]);
+                put_chunk(set, text, apostrophes[i]);
         }
         end += k;
     }
 }
 
-void chunk_specials(void (*put)(void *ctx, const char *chunk, const uint8_t parts[4]), void *ctx)
+struct nameset *chunk_specials(void)
 {
-    struct put p = { put, ctx };
+    struct nameset *set = nameset_new(CHUNK_PARTS);
     for (size_t i = 0, n; i < sizeof exceptions / sizeof *exceptions; i++)
         for (const char *word = exceptions[i][0]; word; word = word[n] ? word + n + 1 : NULL) {
             n = strcspn(word, " ");
-            put_word(&p, word, n, exceptions[i][1]);
+            put_word(set, word, n, exceptions[i][1]);
         }
+    return set;
 }
 
 /* ---- classes of characters ------------------------------------------------------------------- */

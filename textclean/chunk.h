@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "common/base/base.h"
+#include "common/files/nameset.h"
 
 /* Classes of bytes. */
 enum {
@@ -27,9 +27,10 @@ static inline size_t chunk_letters(uint64_t x)
     return others ? (size_t)__builtin_ctzll(others) / 8 : 8;
 }
 
-/* Calls `put` for each exception, with the lengths of its parts; 0 ends them. A chunk that stays
- * whole has one part. If a chunk comes twice, the last call counts. */
-void chunk_specials(void (*put)(void *ctx, const char *chunk, const uint8_t parts[4]), void *ctx);
+/* Returns the exceptions. The value of each is the lengths of its parts, up to CHUNK_PARTS, and 0
+ * for each missing one. A chunk that stays whole has one part. The caller frees the set. */
+enum { CHUNK_PARTS = 4 };
+struct nameset *chunk_specials(void);
 
 /* Return the length of the mark that is cut off the beginning, or the end, of s[0..n); 0: none. */
 size_t chunk_prefix(const char *s, size_t n);

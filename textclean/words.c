@@ -37,16 +37,9 @@ static inline uint64_t hash_of(const char *s, size_t n)
     return h ^ h >> 29;
 }
 
-/* ---- chunks with parts of their own ---------------------------------------------------------- */
-
-/* A special chunk: the rules would not find its parts (chunk_specials). */
-struct special {
-    uint64_t hash;
-    uint8_t parts[4]; /* bytes of each part; 0: no further one */
-};
+/* ---- special chunks: the rules would not find their parts ------------------------------------ */
 
 enum {
-    SPECIAL_SLOTS = 4096,
     SPECIAL_WORDS = 1 << 10, /* of 64 bits */
     SPECIAL_LONGEST = 20,
     JOINED_MOST = 5,
@@ -62,36 +55,27 @@ static inline uint64_t *maybe_special(const struct words *w, const char *s, size
     return &w->maybe[hash >> 54];
 }
 
-/* Returns the slot of the chunk: its own, or an empty one. */
-static inline struct special *slot_of(const struct words *w, uint64_t hash)
-{
-    size_t at = hash % SPECIAL_SLOTS;
-    while (w->specials[at].hash && w->specials[at].hash != hash)
-        at = (at + 1) % SPECIAL_SLOTS;
-    return &w->specials[at];
-}
-
-/* Returns the entry of the chunk s[0..n), or NULL if it is not special. */
-static inline const struct special *special_at(const struct words *w, const char *s, size_t n)
+/* Returns the parts of the chunk s[0..n), or NULL if it is not special. */
+static inline const uint8_t *special_at(const struct words *w, const char *s, size_t n)
 {
     uint64_t bit;
     if (!n || n > SPECIAL_LONGEST || !(*maybe_special(w, s, n, &bit) & bit))
         return NULL;
-    const struct special *slot = slot_of(w, hash_of(s, n));
-    return slot->hash ? slot : NULL;
+    return nameset_get(w->specials, s, n);
 }
 
-static void put_special(void *ctx, const char *chunk, const uint8_t parts[4])
+/* Sets the bits of all special chunks. */
+static void set_maybe(struct words *w)
 {
-    struct words *w = ctx;
-    char padded[48] = { 0 };
-    size_t n = strlen(chunk);
-    memcpy(padded, chunk, n);
-    uint64_t bit, hash = hash_of(padded, n);
-    struct special *slot = slot_of(w, hash);
-    slot->hash = hash;
-    memcpy(slot->parts, parts, 4);
-    *maybe_special(w, padded, n, &bit) |= bit;
+    w->maybe = mem_zalloc(SPECIAL_WORDS, sizeof *w->maybe);
+    for (size_t i = 0; i < nameset_count(w->specials); i++) {
+        const char *chunk = nameset_at(w->specials, i);
+        char first[8] = { 0 };
+        const size_t n = strlen(chunk);
+        uint64_t bit;
+        memcpy(first, chunk, n < sizeof first ? n : sizeof first);
+        *maybe_special(w, first, n, &bit) |= bit;
+    }
 }
 
 /* ---- what a word is -------------------------------------------------------------------------- */
@@ -124,9 +108,8 @@ static void describe(const struct words *w, const char *s, struct word *word)
 void words_init(struct words *w)
 {
     *w = (struct words){ .count = 0 };
-    w->specials = mem_zalloc(SPECIAL_SLOTS, sizeof *w->specials);
-    w->maybe = mem_zalloc(SPECIAL_WORDS, sizeof *w->maybe);
-    chunk_specials(put_special, w);
+    w->specials = chunk_specials();
+    set_maybe(w);
     for (unsigned c = 0; c < 0x80; c++)
         w->ascii[c] = (uint8_t)describe_one(c);
 }
@@ -134,7 +117,7 @@ void words_init(struct words *w)
 void words_release(struct words *w)
 {
     free(w->list);
-    free(w->specials);
+    nameset_free(w->specials);
     free(w->maybe);
     free(w->tails);
     free(w->letters);
@@ -153,11 +136,11 @@ static void add_word(struct words *w, const char *text, size_t at, size_t n)
     describe(w, text + at, next_word(w, text, at, n));
 }
 
-static void add_parts(struct words *w, const char *text, size_t at, const struct special *special)
+static void add_parts(struct words *w, const char *text, size_t at, const uint8_t *parts)
 {
-    for (int i = 0; i < 4 && special->parts[i]; i++) {
-        add_word(w, text, at, special->parts[i]);
-        at += special->parts[i];
+    for (int i = 0; i < CHUNK_PARTS && parts[i]; i++) {
+        add_word(w, text, at, parts[i]);
+        at += parts[i];
     }
 }
 
@@ -168,9 +151,9 @@ static void add_middle(struct words *w, const char *text, size_t at, size_t end)
 {
     const char *s = text + at;
     size_t n = end - at, from = 0;
-    const struct special *special = special_at(w, s, n);
-    if (special) {
-        add_parts(w, text, at, special);
+    const uint8_t *parts = special_at(w, s, n);
+    if (parts) {
+        add_parts(w, text, at, parts);
         return;
     }
     if (!n)
@@ -197,16 +180,16 @@ static void join_specials(struct words *w, const char *text, size_t first)
     size_t to = first;
     for (size_t i = first; i < w->count; i++) {
         const struct word *word = &w->list[i];
-        const struct special *found = NULL;
+        const uint8_t *found = NULL;
         size_t next = i + JOINED_MOST < w->count ? i + JOINED_MOST : w->count;
         for (; next > i + 1 && !found; next -= !found)
             found = special_at(w, text + word->at,
                                w->list[next - 1].at + w->list[next - 1].bytes - word->at);
-        if (!found || found->parts[1]) {
+        if (!found || found[1]) {
             w->list[to++] = *word;
             continue;
         }
-        size_t n = found->parts[0];
+        size_t n = found[0];
         struct word joined = { .at = word->at, .bytes = (uint32_t)n };
         joined.hash = hash_of(text + joined.at, n);
         describe(w, text + joined.at, &joined);
@@ -335,9 +318,9 @@ static inline size_t add_plain(struct words *w, const char *text, size_t at)
     if (!n || n > PLAIN_MOST ||
         (mark && (n < 2 || !(spaces >> n & 2) || !has_mark(w, text, at, end))))
         return at;
-    const struct special *special = special_at(w, text + at, n);
-    if (special) {
-        add_parts(w, text, at, special);
+    const uint8_t *parts = special_at(w, text + at, n);
+    if (parts) {
+        add_parts(w, text, at, parts);
     } else {
         struct word *word = next_word(w, text, at, n);
         word->chars = (uint32_t)n;

@@ -36,8 +36,8 @@ static inline uint64_t words_power(size_t n)
 struct words {
     struct word *list; /* in the order of the text */
     size_t count, cap;
-    struct special *specials;        /* hash table of chunks with parts of their own */
-    uint64_t *maybe;                 /* one bit per hash; 0: no such chunk is in the table */
+    struct nameset *specials;        /* chunk_specials */
+    uint64_t *maybe;                 /* one bit per hash; 0: no such chunk is in the set */
     unsigned char *letters, *spaces; /* bit i: byte i of the text is an ASCII letter, a space */
     size_t bits_cap;
     uint32_t *tails; /* working memory: lengths of marks at a chunk's end */
