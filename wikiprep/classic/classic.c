@@ -124,27 +124,21 @@ static void drop_switches(struct classic *c)
  * one. */
 static void number_elements(struct classic *c, const char *name, const char *word)
 {
-    struct nameset *seen = NULL;
-    size_t *numbers = NULL, cap = 0, count = 0, done = 0;
+    struct nameset *seen = NULL; /* the values are size_t: the numbers */
+    size_t count = 0, done = 0;
     struct range open, close;
     for (size_t from = 0; span_find_open(&c->text, from, name, &open); from = close.end) {
         if (!span_find_close(&c->text, open.end, name, &close))
             break;
-        const char *s = c->text.data + open.begin;
-        size_t n = close.end - open.begin;
-        seen = seen ? seen : nameset_new(0);
+        seen = seen ? seen : nameset_new(sizeof count);
+        size_t *number = nameset_put(seen, c->text.data + open.begin, close.end - open.begin);
         count++;
-        size_t known = nameset_count(seen), place = nameset_add(seen, s, n);
-        if (place == known) {
-            mem_grow(numbers, cap, place + 1);
-            numbers[place] = count;
-        }
+        *number = *number ? *number : count;
         classic_keep(c, done, open.begin);
-        buf_addf(&c->next, "%s_%zu", word, numbers[place]);
+        buf_addf(&c->next, "%s_%zu", word, *number);
         done = close.end;
     }
     nameset_free(seen);
-    free(numbers);
     classic_finish(c, done);
 }
 
