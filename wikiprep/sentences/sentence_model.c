@@ -130,15 +130,15 @@ static int add_line(struct sentence_model *m, const char *s, const char *end, co
 int sentence_model_parse(struct sentence_model *m, const char *s, size_t n, const char *name)
 {
     struct lines l = LINES_OF(s, n);
-    while (lines_next(&l)) {
-        if (l.number > 1) {
-            if (add_line(m, l.line, l.line + l.len, name, l.number) < 0)
-                return -1;
-        } else if (l.len != strlen(FIRST_LINE) || memcmp(l.line, FIRST_LINE, l.len) != 0)
-            return err_set("'%s' is not a sentence model: its first line is not '%s'", name,
-                           FIRST_LINE);
-    }
-    return n ? 0 : err_set("'%s' is not a sentence model: it is empty", name);
+    if (!lines_next(&l))
+        return err_set("'%s' is not a sentence model: it is empty", name);
+    if (!bytes_are(l.line, l.len, FIRST_LINE))
+        return err_set("'%s' is not a sentence model: its first line is not '%s'", name,
+                       FIRST_LINE);
+    while (lines_next(&l))
+        if (add_line(m, l.line, l.line + l.len, name, l.number) < 0)
+            return -1;
+    return 0;
 }
 
 int sentence_model_read(struct sentence_model *m, const char *path)
