@@ -5,6 +5,7 @@
 #include "common/files/file.h"
 #include "common/program/tool.h"
 #include "wikiprep/expand/expand.h"
+#include "wikiprep/input/dump_files.h"
 #include "wikiprep/site/language.h"
 #include "wikiprep/text/template.h"
 
@@ -59,7 +60,7 @@ static int run(int argc, char **argv, void *options_given)
     if (!given->templates.count)
         return err_usage(
             "--templates is missing: name a dump, or a file that --save-templates wrote");
-    SCOPED(dump_files) in = { 0 };
+    SCOPED(file_names) in = { 0 };
     int result = 0;
     for (size_t i = 0; i < given->templates.count && !result; i++)
         result = dump_files_add(&in, given->templates.items[i]);

@@ -130,7 +130,7 @@ struct item {
 
 struct run {
     const struct wikiprep *given;
-    struct dump_files in, templates;
+    struct file_names in, templates;
     size_t next_path;         /* index in `in` of the next file */
     struct dump *dump;        /* the dump being read */
     pthread_rwlock_t helping; /* write-locked while `dump` is replaced */
@@ -192,7 +192,7 @@ static int next_dump(struct run *r)
     r->site = NULL;
     if (r->next_path == r->in.count)
         return 0;
-    const char *path = r->in.paths[r->next_path++];
+    const char *path = r->in.names[r->next_path++];
     const struct wikiprep *how = r->given;
     if (how->part_count) {
         int opened = open_part(r, path);
@@ -308,7 +308,7 @@ static int read_page(void *ctx, void *slot)
             if ((got = next_dump(r)) > 0)
                 continue;
             if (!got && r->wanted_pages)
-                got = pages_check_found(r->wanted_pages, r->in.paths[r->in.count - 1]);
+                got = pages_check_found(r->wanted_pages, r->in.names[r->in.count - 1]);
             return got;
         }
         if ((!r->site || r->exports != dump_counts(r->dump)->exports) && add_site(r) < 0)
@@ -464,7 +464,7 @@ static int check_stdin(const struct run *r)
     for (size_t i = 0; i < r->given->templates.count; i++)
         count += !strcmp(r->given->templates.items[i], "-");
     for (size_t i = 0; i < r->in.count; i++)
-        count += !strcmp(r->in.paths[i], "-");
+        count += !strcmp(r->in.names[i], "-");
     return count < 2 ? 0 : err_usage("standard input cannot be read twice");
 }
 
@@ -492,9 +492,9 @@ static int check_part(struct run *r, struct wikiprep *given)
         return err_usage("--part cannot be used with --pages");
     uint64_t all = 0, size;
     for (size_t i = 0; i < r->in.count; i++, all += size) {
-        if (!strcmp(r->in.paths[i], "-"))
+        if (!strcmp(r->in.names[i], "-"))
             return err_usage("--part needs files, not standard input");
-        if (file_size(r->in.paths[i], &size) < 0)
+        if (file_size(r->in.names[i], &size) < 0)
             return -1;
     }
     unsigned __int128 wide = all;
@@ -542,7 +542,7 @@ static int check_options(struct run *r, struct wikiprep *given)
     if (given->save_path && !given->templates.count)
         return err_usage("--save-templates needs --templates");
     if (given->index_path &&
-        (!given->page_names.count || r->in.count != 1 || !strcmp(r->in.paths[0], "-")))
+        (!given->page_names.count || r->in.count != 1 || !strcmp(r->in.names[0], "-")))
         return err_usage("--index needs --pages and exactly one FILE, not standard input");
     if (given->page_names.count && !tool_given("namespaces"))
         given->choice.namespaces = NULL;
@@ -645,8 +645,8 @@ static int run(int argc, char **argv, void *given)
         result = dump_files_add(&r.in, argc ? argv[i] : "-");
     if (!result)
         result = run_inputs(&r, given);
-    dump_files_release(&r.in);
-    dump_files_release(&r.templates);
+    file_names_release(&r.in);
+    file_names_release(&r.templates);
     return result;
 }
 

@@ -38,7 +38,7 @@ static struct library *new_library(void)
     if (fd < 0 || write(fd, wiki, sizeof wiki - 1) != sizeof wiki - 1)
         __builtin_trap();
     close(fd);
-    struct library *l = library_read(&(struct dump_files){ (char *[]){ (char *)path }, 1, 1 }, NULL,
+    struct library *l = library_read(&(struct file_names){ (char *[]){ (char *)path }, 1, 1 }, NULL,
                                      1, NULL);
     unlink(path);
     if (!l)

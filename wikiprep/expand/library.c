@@ -249,7 +249,7 @@ static int read_file(struct reading *r, const char *path, int threads)
     return result;
 }
 
-struct library *library_read(const struct dump_files *from, const char *language, int threads,
+struct library *library_read(const struct file_names *from, const char *language, int threads,
                              const char *save)
 {
     struct library *l = mem_zalloc(1, sizeof *l);
@@ -261,7 +261,7 @@ struct library *library_read(const struct dump_files *from, const char *language
     dump_site_release(&l->facts.site); /* makes it empty */
     int result = save ? output_open(&out, save) : 0;
     for (size_t i = 0; !result && i < from->count; i++)
-        result = read_file(&r, from->paths[i], threads);
+        result = read_file(&r, from->names[i], threads);
     if (!result && save)
         result = save_end(&out, l->facts.date.data);
     if (!result)

@@ -10,9 +10,9 @@
 
 #include <stdatomic.h>
 
+#include "common/files/file.h"
 #include "wikiprep/expand/preprocess.h"
 #include "wikiprep/input/dump.h"
-#include "wikiprep/input/dump_files.h"
 #include "wikiprep/site/magic.h"
 #include "wikiprep/site/title.h"
 
@@ -45,7 +45,7 @@ struct library;
 /* Reads a library from the files of a dump. `language`, if not NULL, overrides the language that
  * the export states. If `save` is not NULL, the callable pages (templates, modules, pages with
  * include tags) are also written to that file, as an export. Returns NULL with an error. */
-struct library *library_read(const struct dump_files *from, const char *language, int threads,
+struct library *library_read(const struct file_names *from, const char *language, int threads,
                              const char *save);
 void library_free(struct library *l);
 

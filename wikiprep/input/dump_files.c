@@ -3,17 +3,9 @@
 
 #include <sys/stat.h>
 
-#include "common/files/file.h"
-
 static int by_number(const void *a, const void *b)
 {
     return strverscmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Takes over `path`. */
-static void add_file(struct dump_files *in, char *path)
-{
-    mem_next(in->paths, in->count, in->cap) = path;
 }
 
 static int is_dump(const char *name)
@@ -22,7 +14,7 @@ static int is_dump(const char *name)
            strstr(name, ".tar.gz");
 }
 
-static int add_folder(struct dump_files *in, const char *path)
+static int add_folder(struct file_names *in, const char *path)
 {
     SCOPED(file_names) all = { 0 };
     size_t before = in->count;
@@ -32,7 +24,7 @@ static int add_folder(struct dump_files *in, const char *path)
     for (size_t i = 0; i < all.count; i++) {
         SCOPED(buf) file = buf_format("%s/%s", path, all.names[i]);
         if (is_dump(all.names[i]))
-            add_file(in, buf_detach(&file));
+            file_names_add(in, file.data);
     }
     if (in->count == before)
         return err_set(
@@ -42,31 +34,23 @@ static int add_folder(struct dump_files *in, const char *path)
     return 0;
 }
 
-int dump_files_add(struct dump_files *in, const char *path)
+int dump_files_add(struct file_names *in, const char *path)
 {
     const int kind = strcmp(path, "-") ? file_look(path) : FILE_NONE;
     if (kind < 0)
         return -1;
     if (kind == FILE_FOLDER)
         return add_folder(in, path);
-    add_file(in, mem_strdup(path));
+    file_names_add(in, path);
     return 0;
 }
 
-void dump_files_release(struct dump_files *in)
-{
-    for (size_t i = 0; i < in->count; i++)
-        free(in->paths[i]);
-    free(in->paths);
-    *in = (struct dump_files){ 0 };
-}
-
-uint64_t dump_files_bytes(const struct dump_files *in)
+uint64_t dump_files_bytes(const struct file_names *in)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < in->count; i++) {
         struct stat st;
-        if (!strcmp(in->paths[i], "-") || stat(in->paths[i], &st) < 0 || !S_ISREG(st.st_mode))
+        if (!strcmp(in->names[i], "-") || stat(in->names[i], &st) < 0 || !S_ISREG(st.st_mode))
             return 0;
         sum += (uint64_t)st.st_size;
     }

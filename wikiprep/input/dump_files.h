@@ -4,18 +4,12 @@
  */
 #pragma once
 
-#include "common/base/base.h"
-
-struct dump_files {
-    char **paths; /* "-" is standard input */
-    size_t count, cap;
-};
+#include "common/files/file.h"
 
 /* Adds the file `path`, or the dumps in the folder `path`: the files with ".xml", ".ndjson",
- * ".html" or ".tar.gz" in their names, in the order of the numbers there. Returns 0, or -1 with an
- * error. */
-int dump_files_add(struct dump_files *in, const char *path);
-void dump_files_release(struct dump_files *in);
+ * ".html" or ".tar.gz" in their names, in the order of the numbers there. "-" is standard input.
+ * Returns 0, or -1 with an error. */
+int dump_files_add(struct file_names *in, const char *path);
 
 /* Returns the size of all files in bytes, or 0 if one is not a regular file. */
-uint64_t dump_files_bytes(const struct dump_files *in);
+uint64_t dump_files_bytes(const struct file_names *in);

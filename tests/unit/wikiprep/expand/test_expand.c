@@ -51,7 +51,7 @@ static struct library *make_library(const char *lang, const char *const *pages, 
     buf_adds(&xml, "</mediawiki>");
     cr_assert_eq(write(fd, xml.data, xml.len), (ssize_t)xml.len);
     close(fd);
-    struct library *l = library_read(&(struct dump_files){ (char *[]){ (char *)path }, 1, 1 }, NULL,
+    struct library *l = library_read(&(struct file_names){ (char *[]){ (char *)path }, 1, 1 }, NULL,
                                      2, save);
     cr_assert(l, "%s", err_get());
     unlink(path);
@@ -570,7 +570,7 @@ Test(expand, a_saved_library_is_the_same)
     char path[] = "/tmp/textmill-saved-XXXXXX";
     close(mkstemp(path));
     library_free(make_library("en", wiki, path));
-    struct library *saved = library_read(&(struct dump_files){ (char *[]){ (char *)path }, 1, 1 },
+    struct library *saved = library_read(&(struct file_names){ (char *[]){ (char *)path }, 1, 1 },
                                          NULL, 1, NULL);
     cr_assert(saved);
     cr_expect_str_eq(expand_in(saved, "A", "{{show|a}} {{only}} {{SITENAME}} {{CURRENTYEAR}}"),
@@ -588,12 +588,12 @@ Test(expand, a_saved_library_without_templates)
     char path[] = "/tmp/textmill-saved-XXXXXX";
     close(mkstemp(path));
     library_free(make_library("de", article, path));
-    struct library *saved = library_read(&(struct dump_files){ (char *[]){ (char *)path }, 1, 1 },
+    struct library *saved = library_read(&(struct file_names){ (char *[]){ (char *)path }, 1, 1 },
                                          NULL, 1, NULL);
     cr_assert(saved, "%s", err_get());
     cr_expect_str_eq(expand_in(saved, "A", text), "Wiki de x.example.org 2011 Vorlage");
     library_free(saved);
-    saved = library_read(&(struct dump_files){ (char *[]){ (char *)path }, 1, 1 }, "fr", 1, NULL);
+    saved = library_read(&(struct file_names){ (char *[]){ (char *)path }, 1, 1 }, "fr", 1, NULL);
     cr_assert(saved, "%s", err_get());
     cr_expect_str_eq(expand_in(saved, "A", "{{CONTENTLANGUAGE}} {{NOMPAGE}}"), "fr A");
     library_free(saved);
@@ -603,9 +603,9 @@ Test(expand, a_saved_library_without_templates)
 Test(library, errors)
 {
     cr_expect_null(library_read(
-        &(struct dump_files){ (char *[]){ (char *)"/nowhere/x.xml" }, 1, 1 }, NULL, 1, NULL));
+        &(struct file_names){ (char *[]){ (char *)"/nowhere/x.xml" }, 1, 1 }, NULL, 1, NULL));
     cr_expect(strstr(err_get(), "/nowhere/x.xml"));
-    cr_expect_null(library_read(&(struct dump_files){ (char *[]){ (char *)"/dev/null" }, 1, 1 },
+    cr_expect_null(library_read(&(struct file_names){ (char *[]){ (char *)"/dev/null" }, 1, 1 },
                                 NULL, 1, NULL));
     cr_expect_str_eq(err_get(), "'/dev/null' is empty");
 }
