@@ -29,9 +29,9 @@ static const struct opt options[] = {
 
 /* Chooses as template_choose does, but never TEMPLATE_GUESSED: a missing template becomes a link,
  * as in MediaWiki. */
-static enum template_choice choose(void *ctx, struct span name)
+static enum template_choice choose(const struct template_page *page, struct span name)
 {
-    enum template_choice choice = template_choose(ctx, name);
+    enum template_choice choice = template_choose(page, name);
     return choice == TEMPLATE_GUESSED ? TEMPLATE_EXPANDED : choice;
 }
 
@@ -44,7 +44,7 @@ static int expand_file(const struct expand *given, struct library *library, cons
                                   .revid = "",
                                   .timestamp = library_facts(library)->date.data,
                                   .hatnotes = 1 };
-    struct expander *x = expander_new(library, &(struct expand_options){ choose, &page });
+    struct expander *x = expander_new(library, choose);
     int result = file_read_any(path, &text);
     if (!result && expand_text(x, &page, text.data, text.len, &expanded))
         log_warn("%s: " EXPAND_CUT, path);

@@ -46,8 +46,7 @@ struct extract *extract_new(const struct extract_options *how)
     if (how->classic)
         x->classic = classic_new();
     if (how->library)
-        x->expander = expander_new(how->library,
-                                   &(struct expand_options){ template_choose, &x->page });
+        x->expander = expander_new(how->library, template_choose);
     return x;
 }
 

@@ -25,9 +25,8 @@ static const char wiki[] =
     "<page><title>Template:G</title><text>{{#invoke:String|{{{1}}}|{{{2}}}|{{{3}}}|{{{4}}}}}</text>"
     "</page><page><title>Template:E</title><text>#REDIRECT [[Template:D]]</text></page></mediawiki>";
 
-static enum template_choice choose(void *ctx, struct span name)
+static enum template_choice choose(const struct template_page *, struct span name)
 {
-    (void)ctx;
     return span_is(name, "Lang") ? TEMPLATE_EXPANDED_FIRST : TEMPLATE_EXPANDED;
 }
 
@@ -70,7 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     };
     if (!library) {
         library = new_library();
-        x = expander_new(library, &(struct expand_options){ .choose = choose });
+        x = expander_new(library, choose);
         p = preprocessor_new(1);
     }
     const char *text = (const char *)data;

@@ -237,13 +237,13 @@ int expand_text(struct expander *x, const struct template_page *page, const char
     return x->is_cut;
 }
 
-struct expander *expander_new(struct library *library, const struct expand_options *options)
+struct expander *expander_new(struct library *library, expand_choose *choose)
 {
     struct expander *x = mem_zalloc(1, sizeof *x);
     x->library = library;
     x->facts = library_facts(library);
     x->site = &x->facts->site;
-    x->options = *options;
+    x->choose = choose;
     x->preprocessor = preprocessor_new(variants_has(x->site->lang.data));
     buf_init(&x->out);
     buf_init(&x->title.text);

@@ -24,15 +24,12 @@
 #define EXPAND_CUT                                                                                 \
     "its templates exceed the limits on size and work; the text expanded before is kept"
 
-struct expand_options {
-    /* Returns how to treat calls of the template `name`. NULL: TEMPLATE_EXPANDED for all. */
-    enum template_choice (*choose)(void *ctx, struct span name);
-    void *ctx;
-};
+/* Returns how to treat calls of the template `name` on a page. */
+typedef enum template_choice expand_choose(const struct template_page *page, struct span name);
 
-/* Working memory for one thread. `library` is borrowed; `options` is copied. */
+/* Working memory for one thread. `library` is borrowed. */
 struct expander;
-struct expander *expander_new(struct library *library, const struct expand_options *options);
+struct expander *expander_new(struct library *library, expand_choose *choose);
 void expander_free(struct expander *x);
 
 /* Replaces `out` with the expanded text of the page. Returns 1 if the page exceeded a limit and

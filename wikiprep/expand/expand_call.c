@@ -75,17 +75,12 @@ void expand_leave(struct expander *x, const struct frame *f, const struct tree *
     expand_keep_expanded(x, mark);
 }
 
-static enum template_choice choose(const struct expander *x, struct span name)
-{
-    return x->options.choose ? x->options.choose(x->options.ctx, name) : TEMPLATE_EXPANDED;
-}
-
 int expand_is_rendered(const struct expander *x, const struct library_page *page, struct span *name)
 {
     static const char link[] = "[[en:Template:";
     enum { SEARCHED = 2000 }; /* only so many bytes at the page's end; keeps the time linear */
     *name = span_of(page->title);
-    if (choose(x, *name) > TEMPLATE_GUESSED)
+    if (x->choose(x->page, *name) > TEMPLATE_GUESSED)
         return 1;
     const char *end = page->text + page->n;
     const char *s = page->n > SEARCHED ? end - SEARCHED : page->text;
@@ -95,7 +90,7 @@ int expand_is_rendered(const struct expander *x, const struct library_page *page
     s += sizeof link - 1;
     const char *close = memchr(s, ']', (size_t)(end - s));
     *name = span_between(s, close ? close : s);
-    return name->n && choose(x, *name) > TEMPLATE_GUESSED;
+    return name->n && x->choose(x->page, *name) > TEMPLATE_GUESSED;
 }
 
 int expand_give_up(struct expander *x, const struct frame *f)
@@ -113,7 +108,7 @@ void expand_fail(struct expander *x, const struct frame *f)
 {
     if (expand_give_up(x, f))
         return;
-    if (!f->page || choose(x, span_of(f->page->title)) == TEMPLATE_EXPANDED) {
+    if (!f->page || x->choose(x->page, span_of(f->page->title)) == TEMPLATE_EXPANDED) {
         expand_hole(x);
     } else {
         x->failed = f;
@@ -324,13 +319,13 @@ static void call_template(struct expander *x, const struct frame *f, const struc
     name = absolute(x, name);
     int readable = title_read(title, x->site, name.s, name.n, LIBRARY_TEMPLATES) && title->text.len;
     enum template_choice choice = readable && title->ns == LIBRARY_TEMPLATES
-                                      ? choose(x, span_of_buf(&title->text))
+                                      ? x->choose(x->page, span_of_buf(&title->text))
                                       : TEMPLATE_EXPANDED;
     struct library_page *page = readable && choice != TEMPLATE_RENDERED
                                     ? library_find(x->library, title)
                                     : NULL;
     if (page && choice <= TEMPLATE_GUESSED &&
-        choose(x, span_of(page->title)) == TEMPLATE_RENDERED) {
+        x->choose(x->page, span_of(page->title)) == TEMPLATE_RENDERED) {
         expand_leave(x, f, t, span_of(page->title), first, NULL);
     } else if (page) {
         expand_included(x, f, t, first, page);

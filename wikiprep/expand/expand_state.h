@@ -56,7 +56,7 @@ struct expander {
     struct library *library;
     const struct dump_site *site;
     const struct library_facts *facts; /* of the library */
-    struct expand_options options;
+    expand_choose *choose;
     struct preprocessor *preprocessor;
     struct arena arena; /* memory that lasts as long as the page */
     struct buf out;

@@ -43,8 +43,8 @@ struct wikitext_options {
     unsigned wanted;          /* the wanted parts, as bits 1 << PART_LINKS ... */
 };
 
-/* The page whose calls are expanded and rendered. It is the ctx argument of template_choose and
- * template_render. All strings are borrowed; those after `title` may be "", for unknown. */
+/* The page whose calls are expanded and rendered. It is the ctx argument of template_render.
+ * All strings are borrowed; those after `title` may be "", for unknown. */
 struct template_page {
     const char *lang;  /* language code of the wiki, "en" */
     const char *title; /* including the namespace */

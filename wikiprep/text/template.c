@@ -69,9 +69,8 @@ static const struct show_entry *find_row(const struct template_page *page, struc
     return find_starred("", name, len, star);
 }
 
-enum template_choice template_choose(void *ctx, struct span given)
+enum template_choice template_choose(const struct template_page *page, struct span given)
 {
-    const struct template_page *page = ctx;
     char name[NAMES_MAX_BYTES];
     struct span star;
     const struct show_entry *e = find_row(page, given, name, &star);

@@ -12,9 +12,8 @@
 
 #include "wikiprep/text/call.h"
 
-/* Returns what is done with calls of the template `name`. This is a function for
- * expand_options.choose; ctx is a struct template_page. */
-enum template_choice template_choose(void *ctx, struct span name);
+/* Returns what is done with calls of the template `name` on a page; for expander_new. */
+enum template_choice template_choose(const struct template_page *page, struct span name);
 
 /* Appends the text of a call and returns 1, or returns 0 if the template is not in the table or not
  * handled here. This is a function for wikitext_options.render; ctx is a struct template_page. It

@@ -105,9 +105,8 @@ static const char *const wiki[] = { "Vorlage:Show",
                                     "article",
                                     NULL };
 
-static enum template_choice choose(void *ctx, struct span name)
+static enum template_choice choose(const struct template_page *, struct span name)
 {
-    (void)ctx;
     if (span_in(name, "Native|Native2"))
         return TEMPLATE_EXPANDED_FIRST;
     return span_is(name, "Note") ? TEMPLATE_RENDERED : TEMPLATE_EXPANDED;
@@ -119,7 +118,7 @@ static const char *expand_in(struct library *l, const char *title, const char *t
 {
     const struct template_page page = { "en", title, "7", "77", "2010-12-31T23:59:58Z",
                                         0,    0,     0,   NULL, NULL };
-    struct expander *x = expander_new(l, &(struct expand_options){ .choose = choose });
+    struct expander *x = expander_new(l, choose);
     is_cut = expand_text(x, &page, text, strlen(text), &out);
     expander_free(x);
     return out.data;
@@ -344,7 +343,7 @@ Test(expand, each_page_has_its_own_bounds)
     const struct template_page page = { "en", "A", "7", "77", "2010-12-31T23:59:58Z",
                                         0,    0,   0,   NULL, NULL };
     struct library *l = make_bombs(4);
-    struct expander *x = expander_new(l, &(struct expand_options){ .choose = choose });
+    struct expander *x = expander_new(l, choose);
     for (int i = 0; i < 2; i++) {
         cr_expect_eq(expand_text(x, &page, "x", 1, &out), 0);
         cr_expect_eq(expand_text(x, &page, "{{L0|x}}", 8, &out), 1);
