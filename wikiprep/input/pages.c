@@ -5,7 +5,7 @@
 #include "wikiprep/site/entity.h"
 #include "wikiprep/site/names.h"
 
-enum { READ = 1 << 16, LINE_MAX_BYTES = 1 << 16 };
+enum { LINE_MAX_BYTES = 1 << 16 };
 
 enum { IN_INDEX = 1, IN_DUMP = 2 };
 
@@ -154,39 +154,29 @@ static int take_line(struct index *x)
     return 0;
 }
 
-static int end_line(struct index *x)
+static int64_t pull(void *unpack, void *bytes, size_t n)
 {
-    size_t n = x->line.len + 1;
-    int result = x->line.len ? take_line(x) : 0;
-    x->lines++;
-    x->bytes += n;
-    buf_clear(&x->line);
-    return result;
+    return unpack_read(unpack, bytes, n);
 }
 
-static int read_index(struct index *x, struct unpack *in)
+static int read_index(struct index *x, struct unpack *unpack)
 {
-    SCOPED_MEM char *bytes = mem_alloc(READ);
-    int64_t n;
-    int result = 0;
-    while (!result && (n = unpack_read(in, bytes, READ)) != 0) {
-        if (n < 0)
-            result = -1;
-        for (const char *s = bytes, *end = bytes + n; s < end && !result;) {
-            const char *lf = memchr(s, '\n', (size_t)(end - s)), *to = lf ? lf : end;
-            buf_add(&x->line, s, (size_t)(to - s));
-            if (x->line.len > LINE_MAX_BYTES)
-                result = bad_line(x, "not a line of an index: it is too long");
-            else if (lf)
-                result = end_line(x);
-            s = to + 1;
-        }
+    SCOPED_BY(input_close) struct input in = { 0 };
+    char *line;
+    size_t n;
+    int got;
+    input_open_pulled(&in, x->path, pull, unpack);
+    in.most = LINE_MAX_BYTES;
+    while ((got = input_line(&in, &line, &n)) > 0 && n <= LINE_MAX_BYTES) {
+        buf_set(&x->line, line, n);
+        if (n && take_line(x) < 0)
+            return -1;
+        x->lines++;
+        x->bytes = in.offset;
     }
-    if (!result && x->line.len)
-        result = end_line(x);
-    if (!result && !x->lines)
-        result = err_set("'%s' is empty", x->path);
-    return result;
+    if (got > 0 || in.end - in.begin > LINE_MAX_BYTES)
+        return bad_line(x, "not a line of an index: it is too long");
+    return got || x->lines ? got : err_set("'%s' is empty", x->path);
 }
 
 int pages_locate(struct pages *p, const char *index, const char *path, struct unpack_range **ranges,
