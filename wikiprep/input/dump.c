@@ -96,11 +96,11 @@ static void stop(struct dump *d)
     xmlStopParser(d->xml);
 }
 
-static void where(const struct dump *d, struct buf *out)
+/* Returns " in page 'TITLE'", or an empty text outside of pages. */
+static struct buf where(const struct dump *d)
 {
     const char *title = export_title(&d->export);
-    if (title)
-        buf_addf(out, " in page '%.200s'", title);
+    return title ? buf_format(" in page '%.200s'", title) : (struct buf)BUF_INIT;
 }
 
 /* ---- parser events ----------------------------------------------------------------------- */
@@ -210,8 +210,7 @@ static void free_entities(struct dump *d)
 static void on_unknown_entity(void *ctx, const xmlChar *name)
 {
     struct dump *d = ctx;
-    SCOPED(buf) in = BUF_INIT;
-    where(d, &in);
+    SCOPED(buf) in = where(d);
     err_set("'%s': bad XML before byte %" PRIu64 "%s: entity '%.60s' is not declared", d->path,
             given(d), in.data, (const char *)name);
     stop(d);
@@ -376,9 +375,7 @@ static int check_parser(struct dump *d)
 {
     if (d->error || d->is_between)
         return d->error ? -1 : 0;
-    SCOPED(buf) in = BUF_INIT;
-    where(d, &in);
-    int result = 0;
+    SCOPED(buf) in = where(d);
     xmlErrorPtr e = xmlCtxtGetLastError(d->xml);
     if (!d->xml->wellFormed || d->xml->disableSAX) {
         SCOPED(buf) why = BUF_INIT;
@@ -390,35 +387,31 @@ static int check_parser(struct dump *d)
         SCOPED(buf) line = BUF_INIT;
         if (e && !d->origin)
             buf_addf(&line, " (line %d)", e->line);
-        result = err_set("'%s': bad XML at byte %" PRIu64 "%s%s: %s", d->path,
-                         at > 0 ? (uint64_t)(d->origin + at) : given(d), line.data, in.data,
-                         why.data);
-    } else if (d->silence > SILENCE_MAX) {
-        result = err_set("'%s': a tag or comment before byte %" PRIu64 "%s is too long", d->path,
-                         given(d), in.data);
+        return err_set("'%s': bad XML at byte %" PRIu64 "%s%s: %s", d->path,
+                       at > 0 ? (uint64_t)(d->origin + at) : given(d), line.data, in.data,
+                       why.data);
     }
-    return result;
+    if (d->silence > SILENCE_MAX)
+        return err_set("'%s': a tag or comment before byte %" PRIu64 "%s is too long", d->path,
+                       given(d), in.data);
+    return 0;
 }
 
 /* Checks that the XML is complete at the end of the input. */
 static int check_end(struct dump *d)
 {
     static const char close[] = "</mediawiki>"; /* in a multistream dump, it has its own stream */
-    SCOPED(buf) in = BUF_INIT;
-    where(d, &in);
+    SCOPED(buf) in = where(d);
     int is_part = (d->ranges || (d->part && part_is_cut(d->part))) &&
                   export_part(&d->export) == EXPORT_BETWEEN_PAGES;
     xmlParseChunk(d->xml, close, is_part ? (int)sizeof close - 1 : 0, 1);
     const xmlParserInput *left = d->xml->input;
     int is_cut = !d->export.is_closed &&
                  !memmem(left->cur, (size_t)(left->end - left->cur), close, sizeof close - 1);
-    int result;
     if (is_cut)
-        result = err_set("'%s' is cut short: the XML ends at byte %" PRIu64 "%s", d->path,
-                         d->counts.xml_bytes, in.data);
-    else
-        result = check_parser(d);
-    return result;
+        return err_set("'%s' is cut short: the XML ends at byte %" PRIu64 "%s", d->path,
+                       d->counts.xml_bytes, in.data);
+    return check_parser(d);
 }
 
 /* Ends the parse with the current error. is_damaged 1: reading may continue after the damage
