@@ -43,11 +43,10 @@ struct dump {
     struct dump_counts counts;
     uint64_t silence; /* bytes given to the parser since its last event */
     int ended;
-    int is_between;  /* the </mediawiki> of the current export was read */
-    char *error;     /* error to report after the pages before it were read */
-    int is_html;     /* the pages are HTML (html_page.h): */
-    struct buf html; /* bytes [html_used, len) are lines, or the page, that were not read yet */
-    size_t html_used, html_seen; /* no line ends in [html_used, html_seen) */
+    int is_between; /* the </mediawiki> of the current export was read */
+    char *error;    /* error to report after the pages before it were read */
+    int is_html;    /* the pages are HTML (html_page.h): */
+    size_t seen;    /* no line ends in bytes [used, seen) of `rest` */
     uint64_t lines;
     struct entity **entities;
     size_t entity_count, entities_cap;
@@ -55,7 +54,7 @@ struct dump {
     /* For resuming after damage: */
     enum { FATAL, BAD_XML, HOLE } damage; /* kind of the error; HOLE: bytes are missing */
     int is_foreign;                       /* the encoding is not UTF-8 */
-    struct buf rest;                      /* bytes to parse again: [used, len) */
+    struct buf rest; /* bytes to parse again, or of HTML those to read next: [used, len) */
     size_t used;
     int64_t origin; /* XML offset of the parser's first byte */
 };
@@ -265,6 +264,16 @@ static void free_parser(struct dump *d)
     xmlFreeParserCtxt(d->xml);
 }
 
+/* Replaces the parser by a new one, whose first byte is byte `origin` of the XML. */
+static void renew_parser(struct dump *d, int64_t origin)
+{
+    free_parser(d);
+    d->xml = new_parser(d);
+    d->origin = origin;
+    d->silence = 0;
+    d->is_between = 0;
+}
+
 static struct dump *open_dump(const char *path, struct unpack *in, struct part *part,
                               size_t max_text_bytes)
 {
@@ -274,7 +283,6 @@ static struct dump *open_dump(const char *path, struct unpack *in, struct part *
     d->path = mem_strdup(strcmp(path, "-") ? path : "<stdin>");
     export_init(&d->export, max_text_bytes);
     buf_init(&d->rest);
-    buf_init(&d->html);
     d->in = in;
     d->part = part;
     d->xml = new_parser(d);
@@ -319,7 +327,6 @@ void dump_close(struct dump *d)
     unpack_close(d->in);
     export_release(&d->export);
     buf_release(&d->rest);
-    buf_release(&d->html);
     free(d->error);
     free(d->ranges);
     free(d->path);
@@ -434,11 +441,7 @@ static int begin_export(struct dump *d, char first, uint64_t offset)
     if (first != '<' && first != '\xEF')
         return err_set("'%s': bad XML at byte %" PRIu64 ": text after </mediawiki>", d->path,
                        offset);
-    free_parser(d);
-    d->xml = new_parser(d);
-    d->origin = (int64_t)offset;
-    d->silence = 0;
-    d->is_between = 0;
+    renew_parser(d, (int64_t)offset);
     d->counts.exports++;
     export_next(&d->export);
     return 0;
@@ -462,13 +465,14 @@ static void add_html(struct dump *d, const char *s, size_t n)
     }
 }
 
-/* Moves the bytes [*used, len) of b to its beginning, and reads more bytes after them. Returns
- * their number, 0 at the end, or -1 with an error. */
-static int64_t read_more(struct dump *d, struct buf *b, size_t *used)
+/* Reads more bytes after the unused ones of d->rest, which it moves to its beginning. Returns their
+ * number, 0 at the end, or -1 with an error. */
+static int64_t read_more(struct dump *d)
 {
-    memmove(b->data, b->data + *used, b->len - *used);
-    buf_truncate(b, b->len - *used);
-    *used = 0;
+    struct buf *b = &d->rest;
+    memmove(b->data, b->data + d->used, b->len - d->used);
+    buf_truncate(b, b->len - d->used);
+    d->used = 0;
     buf_reserve(b, CHUNK);
     int64_t n = read_input(d, b->data + b->len, CHUNK);
     if (n <= 0)
@@ -483,17 +487,17 @@ static int64_t read_more(struct dump *d, struct buf *b, size_t *used)
  * reads more bytes. */
 static void feed_html(struct dump *d)
 {
-    struct buf *b = &d->html;
-    const char *s = b->data + d->html_used;
-    const char *lf = *s == '{' ? memchr(b->data + d->html_seen, '\n', b->len - d->html_seen) : NULL;
+    struct buf *b = &d->rest;
+    const char *s = b->data + d->used;
+    const char *lf = *s == '{' ? memchr(b->data + d->seen, '\n', b->len - d->seen) : NULL;
     if (lf) {
-        d->html_used = d->html_seen = (size_t)(lf + 1 - b->data);
+        d->used = d->seen = (size_t)(lf + 1 - b->data);
         add_html(d, s, (size_t)(lf - s));
         return;
     }
-    d->html_seen = b->len - d->html_used;
-    int64_t n = read_more(d, b, &d->html_used);
-    if (n > 0 && d->html_seen > d->export.max_text + d->export.max_text / 2)
+    d->seen = b->len - d->used;
+    int64_t n = read_more(d);
+    if (n > 0 && d->seen > d->export.max_text + d->export.max_text / 2)
         n = err_set("'%s': page %" PRIu64 " is far longer than --max-page", d->path, d->lines + 1);
     if (n < 0) {
         fail(d, 0);
@@ -522,7 +526,7 @@ static void feed(struct dump *d)
         if (!d->counts.xml_bytes && n > 0 && html_page_recognises(fresh, (size_t)n)) {
             d->is_html = 1;
             d->counts.xml_bytes = (uint64_t)n;
-            buf_add(&d->html, fresh, (size_t)n);
+            buf_add(&d->rest, fresh, (size_t)n);
             if (d->part &&
                 err_set("cannot read a part of '%s': --part divides XML, not HTML", d->path))
                 fail(d, 0);
@@ -581,7 +585,7 @@ static int skip_to_page(struct dump *d, int *has_end)
             return 1;
         }
         d->used += n - (n < tail ? n : tail);
-        int64_t got = read_more(d, rest, &d->used);
+        int64_t got = read_more(d);
         if (got <= 0)
             return (int)got;
     }
@@ -591,11 +595,7 @@ static int skip_to_page(struct dump *d, int *has_end)
 static void restart(struct dump *d)
 {
     static const char root[] = "<mediawiki>";
-    free_parser(d);
-    d->xml = new_parser(d);
-    d->origin = (int64_t)given(d) - (int64_t)strlen(root);
-    d->silence = 0;
-    d->is_between = 0;
+    renew_parser(d, (int64_t)given(d) - (int64_t)strlen(root));
     d->ended = 0;
     xmlParseChunk(d->xml, root, (int)strlen(root), 0);
 }
