@@ -60,6 +60,9 @@ static int run(int argc, char **argv, void *options_given)
     if (!given->templates.count)
         return err_usage(
             "--templates is missing: name a dump, or a file that --save-templates wrote");
+    char *path = argc ? argv[0] : "-";
+    if (dump_files_check_stdin(&given->templates, &path, 1) < 0)
+        return -1;
     SCOPED(file_names) in = { 0 };
     int result = 0;
     for (size_t i = 0; i < given->templates.count && !result; i++)
@@ -69,7 +72,7 @@ static int run(int argc, char **argv, void *options_given)
     SCOPED(buf) doubt = BUF_INIT;
     if (library && language_lacks_data(library_facts(library)->site.lang.data, &doubt))
         log_warn("%s", doubt.data);
-    result = library ? expand_file(given, library, argc ? argv[0] : "-") : -1;
+    result = library ? expand_file(given, library, path) : -1;
     library_free(library);
     return result;
 }

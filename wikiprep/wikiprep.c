@@ -457,17 +457,6 @@ static int check_output(const struct wikiprep *given)
     return 0;
 }
 
-/* Checks that standard input is given once at most. */
-static int check_stdin(const struct run *r)
-{
-    int count = 0;
-    for (size_t i = 0; i < r->given->templates.count; i++)
-        count += !strcmp(r->given->templates.items[i], "-");
-    for (size_t i = 0; i < r->in.count; i++)
-        count += !strcmp(r->in.names[i], "-");
-    return count < 2 ? 0 : err_usage("standard input cannot be read twice");
-}
-
 /* Returns 0, or -1 with a usage error if a value of the option is empty. */
 static int check_names(const struct opt_list *names, const char *option)
 {
@@ -546,7 +535,8 @@ static int check_options(struct run *r, struct wikiprep *given)
         return err_usage("--index needs --pages and exactly one FILE, not standard input");
     if (given->page_names.count && !tool_given("namespaces"))
         given->choice.namespaces = NULL;
-    if (check_stdin(r) < 0 || check_names(&given->page_names, "pages") < 0 ||
+    if (dump_files_check_stdin(&given->templates, r->in.names, r->in.count) < 0 ||
+        check_names(&given->page_names, "pages") < 0 ||
         check_names(&given->templates, "templates") < 0 ||
         check_names(&given->choice.categories, "filter-category") < 0 || check_part(r, given) < 0)
         return -1;

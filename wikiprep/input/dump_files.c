@@ -45,6 +45,16 @@ int dump_files_add(struct file_names *in, const char *path)
     return 0;
 }
 
+int dump_files_check_stdin(const struct opt_list *templates, char *const *paths, size_t count)
+{
+    int reads = 0;
+    for (size_t i = 0; i < templates->count; i++)
+        reads += !strcmp(templates->items[i], "-");
+    for (size_t i = 0; i < count; i++)
+        reads += !strcmp(paths[i], "-");
+    return reads < 2 ? 0 : err_usage("standard input cannot be read twice");
+}
+
 uint64_t dump_files_bytes(const struct file_names *in)
 {
     uint64_t sum = 0;
