@@ -163,8 +163,8 @@ static int64_t read_block(struct bzblock *b, struct bzbits *in, struct bzcolumn 
     const char *why = bzcolumn_read(c, in);
     if (why)
         return bad(b, why);
-    b->count = c->count;
-    return row < c->count ? (int64_t)row
+    b->count = c->last.n;
+    return row < b->count ? (int64_t)row
                           : bad(b, "damaged bzip2 block: its first byte lies outside");
 }
 
@@ -205,7 +205,6 @@ void bzblock_decode(struct bzblock_tables *t, struct bzblock *b)
         b->state = BZBLOCK_CUT;
     if (b->state != BZBLOCK_GOOD)
         return;
-    const struct bzchain_column last = { c->bytes, c->count, c->occurs, c->middle, c->before };
-    bzchain_invert(t->chain, &last, (uint32_t)row, b->bytes);
+    bzchain_invert(t->chain, &c->last, (uint32_t)row, b->bytes);
     check_crc(b);
 }

@@ -58,7 +58,7 @@ static void sort_column(uint32_t *next, const struct bzchain_column *column)
     uint32_t low[256], high[256], sum = 0; /* next row for each byte value, per part */
     for (int b = 0; b < 256; b++) {
         low[b] = sum;
-        high[b] = sum + column->occurs_before[b];
+        high[b] = sum + column->before[b];
         sum += column->occurs[b];
     }
     uint32_t i = 0, j = (uint32_t)column->middle;

@@ -30,11 +30,11 @@ void bzchain_free(struct bzchain *c);
 /* The last column of the sorted rotations. */
 struct bzchain_column {
     const uint8_t *bytes;
-    size_t n;               /* 1 to BZCHAIN_MAX */
-    const uint32_t *occurs; /* number of occurrences of each byte value */
+    size_t n;             /* 1 to BZCHAIN_MAX */
+    uint32_t occurs[256]; /* number of occurrences of each byte value */
     /* A position in the column. Both sides of it are sorted at once, so the middle is fastest. */
     size_t middle;
-    const uint32_t *occurs_before; /* occurrences of each byte value before `middle` */
+    uint32_t before[256]; /* occurrences of each byte value before `middle` */
 };
 
 /* Restores text[0..n) from its last column and the row `first` < n of the text. If the column is

@@ -142,10 +142,10 @@ INLINE uint8_t *put_plain(uint8_t near_bytes[16], struct list *l, const uint64_t
 
 /* ---- a column ------------------------------------------------------------------------------ */
 
-static void set_middle(struct bzcolumn *c, const uint8_t *out)
+static void set_middle(struct bzchain_column *last, const uint8_t *out)
 {
-    c->middle = (size_t)(out - c->bytes);
-    memcpy(c->before, c->occurs, sizeof c->before);
+    last->middle = (size_t)(out - last->bytes);
+    memcpy(last->before, last->occurs, sizeof last->before);
 }
 
 /* Reads the whole column. The first near_count bytes of the move-to-front list are kept in near[],
@@ -161,27 +161,26 @@ INLINE const char *read_column(struct bzcolumn *c, struct bzbits *in, int near_c
     uint8_t near[16] = { 0 };
     memcpy(near, c->alphabet, (size_t)near_count);
     memcpy(list.far, c->alphabet + near_count, 256 - (size_t)near_count);
-    memset(c->occurs, 0, sizeof c->occurs);
-    c->bytes = c->memory + 1;
-    uint8_t *out = c->memory, *end = c->bytes + BZCOLUMN_MAX;
+    struct bzchain_column *last = &c->last;
+    *last = (struct bzchain_column){ .bytes = c->memory + 1 };
+    uint8_t *out = c->memory, *end = c->memory + 1 + BZCHAIN_MAX;
     enum found found = ALL;
-    c->count = c->middle = 0;
     for (int g = 0; g < c->groups && found == ALL; g++) {
         t.token[0] = t.token[t.count];
         found = read_group(in, &c->codes[c->choice[g]], (unsigned)c->used, &t);
-        out = put(near, &list, t.token, t.count + (found == END), out, end, c->occurs);
+        out = put(near, &list, t.token, t.count + (found == END), out, end, last->occurs);
         if (!out)
             found = TOO_LONG;
-        else if (!c->middle && out - c->bytes > BZCOLUMN_MAX / 2)
-            set_middle(c, out);
+        else if (!last->middle && out - last->bytes > BZCHAIN_MAX / 2)
+            set_middle(last, out);
     }
     if (found == END) {
-        c->count = (size_t)(out - c->bytes);
-        c->occurs[c->alphabet[0]]--;
-        if (!c->middle)
-            set_middle(c, out);
+        last->n = (size_t)(out - last->bytes);
+        last->occurs[c->alphabet[0]]--;
+        if (!last->middle)
+            set_middle(last, out);
         else
-            c->before[c->alphabet[0]]--;
+            last->before[c->alphabet[0]]--;
     }
     static const char *const why[] = { [ALL] = "damaged bzip2 block: it has no end",
                                        [NO_WORD] = "damaged bzip2 block: no word of its code",

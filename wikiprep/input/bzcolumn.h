@@ -12,29 +12,23 @@
 #pragma once
 
 #include "wikiprep/input/bzbits.h"
+#include "wikiprep/input/bzchain.h"
 #include "wikiprep/input/bzcode.h"
 
 enum {
-    BZCOLUMN_MAX = 900000, /* bytes */
-    BZCOLUMN_GROUP = 50,   /* symbols per group; a group uses one code */
+    BZCOLUMN_GROUP = 50, /* symbols per group; a group uses one code */
     BZCOLUMN_CODES = 6,
-    BZCOLUMN_GROUPS_MAX = BZCOLUMN_MAX / BZCOLUMN_GROUP + 2
+    BZCOLUMN_GROUPS_MAX = BZCHAIN_MAX / BZCOLUMN_GROUP + 2
 };
 
 struct bzcolumn {
     struct bzcode codes[BZCOLUMN_CODES];
     uint8_t choice[BZCOLUMN_GROUPS_MAX]; /* index of the code of each group */
     int groups;
-    uint8_t alphabet[256]; /* the byte values that occur, ascending */
-    int used;              /* number of bytes in `alphabet` */
-
-    /* Set by bzcolumn_read: */
-    size_t count;         /* bytes of the column */
-    uint32_t occurs[256]; /* occurrences of each byte value */
-    size_t middle;        /* a position near the middle, or the end */
-    uint32_t before[256]; /* occurrences of each byte value before `middle` */
-    uint8_t *bytes;
-    uint8_t memory[BZCOLUMN_MAX + 128];
+    uint8_t alphabet[256];      /* the byte values that occur, ascending */
+    int used;                   /* number of bytes in `alphabet` */
+    struct bzchain_column last; /* set by bzcolumn_read; it may have no bytes */
+    uint8_t memory[BZCHAIN_MAX + 128];
 };
 
 /* Reads symbols up to the end mark. Returns NULL, or a sentence that says what is wrong. */
