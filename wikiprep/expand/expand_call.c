@@ -93,10 +93,17 @@ int expand_is_rendered(const struct expander *x, const struct library_page *page
     return name->n && x->choose(x->page, *name) > TEMPLATE_GUESSED;
 }
 
+/* Returns 1 if f is a call {{…}}, which can be left unexpanded. Returns 0 for the page itself, and
+ * for a part of another page that function_book.c inserts. */
+static int is_call(const struct frame *f)
+{
+    return f->page && f->caller_tree;
+}
+
 int expand_give_up(struct expander *x, const struct frame *f)
 {
     for (const struct frame *outer = f; outer; outer = outer->caller)
-        if (outer->page && expand_pay(x, WORK_NODE) &&
+        if (is_call(outer) && expand_pay(x, WORK_NODE) &&
             expand_is_rendered(x, outer->page, &x->failed_name)) {
             x->failed = outer;
             return 1;
@@ -108,7 +115,7 @@ void expand_fail(struct expander *x, const struct frame *f)
 {
     if (expand_give_up(x, f))
         return;
-    if (!f->page || x->choose(x->page, span_of(f->page->title)) == TEMPLATE_EXPANDED) {
+    if (!is_call(f) || x->choose(x->page, span_of(f->page->title)) == TEMPLATE_EXPANDED) {
         expand_hole(x);
     } else {
         x->failed = f;

@@ -43,10 +43,11 @@ struct argument {
 /* One template call that is being expanded, or the page itself. */
 struct frame {
     const struct frame *caller; /* the frame whose text contains the call; NULL: this is the page */
-    const struct tree *caller_tree; /* the tree of that text; it has the arguments' nodes */
-    struct library_page *page;      /* the template; NULL: this is the page */
-    uint32_t first;                 /* first node of the call's arguments in caller_tree; 0: none */
-    struct argument **slots; /* hash table, its size a power of two; NULL without arguments */
+    /* the tree of that text, which has the arguments' nodes; NULL: this is no call {{…}} */
+    const struct tree *caller_tree;
+    struct library_page *page; /* the template; NULL: this is the page */
+    uint32_t first;            /* first node of the call's arguments in caller_tree; 0: none */
+    struct argument **slots;   /* hash table, its size a power of two; NULL without arguments */
     size_t slot_count, argument_count;
     int depth;
     uint64_t within; /* library_page.bit of this template and of its callers, ORed */
@@ -190,7 +191,8 @@ void expand_put_html(struct expander *x, struct span s);
 void expand_error(struct expander *x, const char *why);
 
 /* Handles a call that cannot be expanded: calls expand_give_up or, if that returns 0, chooses the
- * call f. If f is the page, or a template of which wikiprep knows no text, appends a hole. */
+ * call f. If f is no call {{…}}, or one of a template of which wikiprep knows no text, appends a
+ * hole. */
 void expand_fail(struct expander *x, const struct frame *f);
 
 /* Chooses a template call to leave unexpanded (x->failed): the innermost one around f, or f itself,

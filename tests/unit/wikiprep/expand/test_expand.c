@@ -337,6 +337,17 @@ Test(expand, the_work_for_a_page_is_bounded)
     library_free(l);
 }
 
+/* A section is no call that could be left as it is: what is behind it must not be lost. */
+Test(expand, a_call_that_fails_in_a_section)
+{
+    static const char *const pages[] = { "Native",
+                                         "<section begin=a />b {{:Nowhere}} c<section end=a />",
+                                         NULL };
+    struct library *l = make_library("en", pages, NULL);
+    cr_expect_str_eq(expand_in(l, "A", "{{#lst:Native|a}} end"), "b <ref/> c end");
+    library_free(l);
+}
+
 /* The limits must be the same for each page, whatever the pages before it did. */
 Test(expand, each_page_has_its_own_bounds)
 {
