@@ -488,6 +488,10 @@ static int64_t read_more(struct dump *d)
 static void feed_html(struct dump *d)
 {
     struct buf *b = &d->rest;
+    for (; memchr(" \t\r\n", b->data[d->used], 4); d->used++) /* before a page */
+        d->lines += b->data[d->used] == '\n';
+    if (d->seen < d->used)
+        d->seen = d->used;
     const char *s = b->data + d->used;
     const char *lf = *s == '{' ? memchr(b->data + d->seen, '\n', b->len - d->seen) : NULL;
     if (lf) {
@@ -526,7 +530,8 @@ static void feed(struct dump *d)
         if (!d->counts.xml_bytes && n > 0 && html_page_recognises(fresh, (size_t)n)) {
             d->is_html = 1;
             d->counts.xml_bytes = (uint64_t)n;
-            buf_add(&d->rest, fresh, (size_t)n);
+            const size_t mark = utf8_mark(fresh, (size_t)n);
+            buf_add(&d->rest, fresh + mark, (size_t)n - mark);
             if (d->part &&
                 err_set("cannot read a part of '%s': --part divides XML, not HTML", d->path))
                 fail(d, 0);
