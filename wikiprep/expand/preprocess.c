@@ -118,6 +118,13 @@ static void add_text(struct preprocessor *p, size_t begin, size_t end)
     }
 }
 
+/* Adds the next n bytes as text, and moves past them. */
+static void take_text(struct preprocessor *p, size_t n)
+{
+    add_text(p, p->i, p->i + n);
+    p->i += n;
+}
+
 static void add_node(struct preprocessor *p, uint32_t node)
 {
     append_list(p, part(p), node, node);
@@ -178,8 +185,7 @@ static void on_line_start(struct preprocessor *p)
     if (!count || (count == 1 && named))
         return; /* not a heading, or an argument key=value */
     push(p, (struct open){ .sign = '\n', .start = (uint32_t)p->i, .count = (uint32_t)count });
-    add_text(p, p->i, p->i + count);
-    p->i += count;
+    take_text(p, count);
 }
 
 /* ---- tags -------------------------------------------------------------------------------- */
@@ -269,8 +275,7 @@ static void on_known_tag(struct preprocessor *p, int tag, int closing)
                            : tag == TAG_NOINCLUDE || tag == TAG_ONLYINCLUDE;
     int broken = gt == end || *gt != '>';
     if (broken || (closing && !is_mark)) {
-        add_text(p, begin, begin + 1);
-        p->i++;
+        take_text(p, 1);
         return;
     }
     size_t open_end = (size_t)(gt - p->s) + 1, inner_end = open_end;
@@ -298,17 +303,15 @@ static void on_angle(struct preprocessor *p)
     size_t left = p->n - p->i;
     int tag, closing = left > 1 && p->s[p->i + 1] == '/';
     int included = p->mode == PREPROCESS_INCLUDED;
-    if (bytes_begin(p->s + p->i, left, "<!--")) {
+    if (bytes_begin(p->s + p->i, left, "<!--"))
         on_comment(p);
-    } else if (included && p->find_only >= 0 && bytes_begin(p->s + p->i, left, "</onlyinclude>")) {
+    else if (included && p->find_only >= 0 && bytes_begin(p->s + p->i, left, "</onlyinclude>"))
         p->find_only = 1;
-    } else if (left > 1 + (size_t)closing && (tag = find_tag(p, p->i + 1 + (size_t)closing)) >= 0 &&
-               !(included && tag == TAG_ONLYINCLUDE)) {
+    else if (left > 1 + (size_t)closing && (tag = find_tag(p, p->i + 1 + (size_t)closing)) >= 0 &&
+             !(included && tag == TAG_ONLYINCLUDE))
         on_known_tag(p, tag, closing);
-    } else {
-        add_text(p, p->i, p->i + 1);
-        p->i++;
-    }
+    else
+        take_text(p, 1);
 }
 
 /* ---- braces and brackets ----------------------------------------------------------------- */
@@ -320,14 +323,14 @@ static void on_open(struct preprocessor *p)
     while (p->i + count < p->n && p->s[p->i + count] == sign)
         count++;
     if (count < 2) {
-        add_text(p, p->i, p->i + 1);
-    } else {
-        int line_start = p->i && p->s[p->i - 1] == '\n';
-        push(p, (struct open){ .sign = sign,
-                               .line_start = (uint8_t)line_start,
-                               .start = (uint32_t)p->i,
-                               .count = (uint32_t)count });
+        take_text(p, count);
+        return;
     }
+    int line_start = p->i && p->s[p->i - 1] == '\n';
+    push(p, (struct open){ .sign = sign,
+                           .line_start = (uint8_t)line_start,
+                           .start = (uint32_t)p->i,
+                           .count = (uint32_t)count });
     p->i += count;
 }
 
@@ -390,8 +393,7 @@ static void close_link(struct preprocessor *p)
         add_text(p, o.start, inner);
     add_text(p, inner, inner + 2);
     append_list(p, part(p), inside.head, inside.tail);
-    add_text(p, p->i, p->i + 2);
-    p->i += 2;
+    take_text(p, 2);
 }
 
 static void on_close(struct preprocessor *p)
@@ -401,14 +403,12 @@ static void on_close(struct preprocessor *p)
     size_t count = 0;
     while (count < o->count && p->i + count < p->n && p->s[p->i + count] == close)
         count++;
-    if (count < 2) {
-        add_text(p, p->i, p->i + count);
-        p->i += count;
-    } else if (close == '}') {
+    if (count < 2)
+        take_text(p, count);
+    else if (close == '}')
         close_braces(p, count > 3 ? 3 : count);
-    } else {
+    else
         close_link(p);
-    }
 }
 
 /* Handles "-{" and "}-". Text such as "-{zh-hans:one;zh-hant:two}-" stays text, but a pipe in it
@@ -420,13 +420,13 @@ static int on_variant(struct preprocessor *p)
     const struct open *o = top(p);
     if (left > 1 && s[0] == '-' && s[1] == '{' && !(left > 2 && s[2] == '{')) {
         push(p, (struct open){ .sign = '-', .start = (uint32_t)p->i, .count = 2 });
+        p->i += 2;
     } else if (left > 1 && s[0] == '}' && s[1] == '-' && o && o->sign == '-') {
         break_top(p, 2);
-        add_text(p, p->i, p->i + 2);
+        take_text(p, 2);
     } else {
         return 0;
     }
-    p->i += 2;
     return 1;
 }
 
@@ -462,8 +462,7 @@ static void skip_text(struct preprocessor *p)
     size_t i = p->i;
     while (i < p->n && !special[(unsigned char)p->s[i]])
         i++;
-    add_text(p, p->i, i);
-    p->i = i;
+    take_text(p, i - p->i);
 }
 
 static void on_sign(struct preprocessor *p)
@@ -481,8 +480,7 @@ static void on_sign(struct preprocessor *p)
         if (sign == '\n') {
             break_top(p, 0); /* a heading, closed or not, is text; its line's end comes next */
         } else {
-            add_text(p, p->i, p->i + 1);
-            p->i++;
+            take_text(p, 1);
             on_line_start(p);
         }
     } else if (c == '|' && in_call) {
@@ -494,8 +492,7 @@ static void on_sign(struct preprocessor *p)
     } else if (c == '{' || c == '[') {
         on_open(p);
     } else {
-        add_text(p, p->i, p->i + 1);
-        p->i++;
+        take_text(p, 1);
     }
 }
 
