@@ -58,12 +58,9 @@ int span_is(struct span s, const char *text)
 
 int span_in(struct span s, const char *words)
 {
-    for (const char *w = words; s.n && *w; w += strspn(w, "|")) {
-        size_t n = strcspn(w, "|");
-        if (n == s.n && !strncasecmp(w, s.s, n))
+    for (struct span word; s.n && span_next(&words, '|', &word);)
+        if (word.n == s.n && !strncasecmp(word.s, s.s, s.n))
             return 1;
-        w += n;
-    }
     return 0;
 }
 
