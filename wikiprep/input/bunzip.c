@@ -422,17 +422,13 @@ int bunzip_resume(struct bunzip *b)
     return 1;
 }
 
-void bunzip_start_at_block(struct bunzip *b)
+void bunzip_set_part(struct bunzip *b, int in_middle, uint64_t end)
 {
-    b->starting = 1;
+    b->starting = in_middle;
+    b->mark = 8 * end;
 }
 
-void bunzip_set_mark(struct bunzip *b, uint64_t packed)
-{
-    b->mark = 8 * packed;
-}
-
-uint64_t bunzip_given_to_mark(const struct bunzip *b)
+uint64_t bunzip_part_end(const struct bunzip *b)
 {
     return b->given_to_mark;
 }

@@ -47,15 +47,12 @@ void bunzip_free(struct bunzip *b); /* no other thread may call bunzip_help any 
  * to do now. */
 int bunzip_help(struct bunzip *b);
 
-/* Skips to the first block in the input. For input that begins in the middle of a file; to be
- * called before the first read. */
-void bunzip_start_at_block(struct bunzip *b);
-
-/* bunzip_set_mark sets a mark at an offset in the compressed bytes. bunzip_given_to_mark returns
- * the decompressed size of the blocks that begin before it, or UINT64_MAX until reading has reached
- * a block that begins at or after it. */
-void bunzip_set_mark(struct bunzip *b, uint64_t packed);
-uint64_t bunzip_given_to_mark(const struct bunzip *b);
+/* For a part of a file; to be called before the first read. in_middle 1: the input begins in the
+ * middle of the file, so it is skipped up to its first block. The part ends at the offset `end` in
+ * the compressed bytes. bunzip_part_end returns the decompressed size of the blocks that begin
+ * before it, or UINT64_MAX until reading has reached a block that begins at or after it. */
+void bunzip_set_part(struct bunzip *b, int in_middle, uint64_t end);
+uint64_t bunzip_part_end(const struct bunzip *b);
 
 /* Reads up to n unpacked bytes. Returns their number, 0 at the end, or -1 with the error set. */
 int64_t bunzip_read(struct bunzip *b, void *bytes, size_t n);

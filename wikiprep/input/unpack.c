@@ -290,9 +290,7 @@ int unpack_start_part(struct unpack *u, uint64_t begin, uint64_t end, int thread
     u->ranges = &u->part;
     u->range_count = 1;
     open_bunzip(u, stage_pull, threads);
-    bunzip_set_mark(u->bunzip, end - begin);
-    if (begin)
-        bunzip_start_at_block(u->bunzip);
+    bunzip_set_part(u->bunzip, begin > 0, end - begin);
     return 0;
 }
 
@@ -300,7 +298,7 @@ uint64_t unpack_part_end(const struct unpack *u)
 {
     if (u->is_stepwise)
         return u->stop;
-    return u->bunzip ? bunzip_given_to_mark(u->bunzip) : u->part.end - u->part.begin;
+    return u->bunzip ? bunzip_part_end(u->bunzip) : u->part.end - u->part.begin;
 }
 
 void unpack_close(struct unpack *u)

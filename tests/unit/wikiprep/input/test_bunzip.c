@@ -359,8 +359,7 @@ static size_t unpack_from(struct buf *out, const struct buf *packed, size_t from
 {
     struct source source = { packed, from, SIZE_MAX };
     struct bunzip *b = bunzip_new(&(struct bunzip_source){ "test.bz2", pull, NULL, &source }, 1);
-    bunzip_start_at_block(b);
-    bunzip_set_mark(b, mark - from);
+    bunzip_set_part(b, 1, mark - from);
     char bytes[999];
     int64_t n;
     buf_clear(out);
@@ -368,7 +367,7 @@ static size_t unpack_from(struct buf *out, const struct buf *packed, size_t from
         buf_add(out, bytes, (size_t)n);
     cr_expect_eq(n, 0, "from byte %zu: %s", from, err_get());
     cr_expect_eq(bunzip_read(b, bytes, sizeof bytes), n);
-    *marked = bunzip_given_to_mark(b);
+    *marked = bunzip_part_end(b);
     bunzip_free(b);
     return out->len;
 }
