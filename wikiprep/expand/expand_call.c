@@ -398,13 +398,6 @@ struct span expand_value(struct expander *x, const struct function_call *c, int 
     return expand_take(x, mark);
 }
 
-struct span expand_part_value(struct expander *x, const struct function_call *c, int i)
-{
-    size_t mark = x->out.len;
-    expand_part(x, c->frame, c->tree, c->parts[i]);
-    return expand_take(x, mark);
-}
-
 void expand_begin_line(struct expander *x, size_t mark)
 {
     const char *s = x->out.data + mark;

@@ -140,12 +140,8 @@ void expand_argument(struct expander *x, const struct function_call *c, int i);
 /* Returns what expand_argument appends; it lasts as long as the page. */
 struct span expand_value(struct expander *x, const struct function_call *c, int i);
 
-/* Returns the expansion of argument i >= 1, untrimmed; it lasts as long as the page. */
-struct span expand_part_value(struct expander *x, const struct function_call *c, int i);
-
-/* Removes spaces at both ends of the bytes of x->out from `mark` on. Returns the number of bytes
- * left. */
-size_t expand_trim(struct expander *x, size_t mark);
+/* Removes spaces at both ends of the bytes of x->out from `mark` on. */
+void expand_trim(struct expander *x, size_t mark);
 
 /* Counts `work` against the page's limit. Returns 1, or 0 if the limit is used up. expand_stop
  * marks the limit as used up. */

@@ -45,14 +45,13 @@ void expand_puts(struct expander *x, const char *s)
     expand_put(x, span_of(s));
 }
 
-size_t expand_trim(struct expander *x, size_t mark)
+void expand_trim(struct expander *x, size_t mark)
 {
     struct span s = span_trim_space(expand_since(x, mark));
     char *begin = x->out.data + mark;
     if (s.s != begin)
         memmove(begin, s.s, s.n);
     buf_truncate(&x->out, mark + s.n);
-    return s.n;
 }
 
 /* ---- marks --------------------------------------------------------------------------------- */

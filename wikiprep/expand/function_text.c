@@ -154,7 +154,12 @@ void function_tag(struct expander *x, struct function_call *c)
         expand_hole(x);
         return;
     }
-    struct span content = c->count > 1 ? expand_part_value(x, c, 1) : (struct span){ "", 0 };
+    struct span content = { "", 0 };
+    size_t mark = x->out.len;
+    if (c->count > 1) {
+        expand_part(x, c->frame, c->tree, c->parts[1]);
+        content = expand_take(x, mark); /* not trimmed */
+    }
     letter_case_put(&b, c->first.s, c->first.n, letter_case_lower);
     struct span name = expand_copy(x, span_of_buf(&b));
     buf_setf(&b, "<%.*s", (int)name.n, name.s);
@@ -174,7 +179,6 @@ void function_tag(struct expander *x, struct function_call *c)
     } else {
         buf_adds(&b, "/>");
     }
-    size_t mark = x->out.len;
     expand_put(x, span_of_buf(&b));
     expand_keep_expanded(x, mark);
 }
