@@ -367,37 +367,27 @@ static int write_page(void *ctx, void *slot)
 
 /* ---- run ---------------------------------------------------------------------------------- */
 
-static struct item *new_item(const struct run *r)
-{
-    struct item *item = mem_zalloc(1, sizeof *item);
-    item->page = (struct dump_page)DUMP_PAGE_INIT;
-    item->extract = extract_new(&r->given->how);
-    return item;
-}
-
-static void free_item(struct item *item)
-{
-    dump_page_release(&item->page);
-    extract_free(item->extract);
-    free(item);
-}
-
 static int run_pipeline(struct run *r)
 {
     int threads = (int)tool_threads, count = threads * ITEMS_A_THREAD;
-    SCOPED_MEM struct item **items = mem_zalloc((size_t)count, sizeof *items);
-    for (int i = 0; i < count; i++)
-        items[i] = new_item(r);
+    SCOPED_MEM struct item *items = mem_zalloc((size_t)count, sizeof *items);
+    SCOPED_MEM void **slots = mem_zalloc((size_t)count, sizeof *slots);
+    for (int i = 0; i < count; i++) {
+        items[i] = (struct item){ .page = DUMP_PAGE_INIT, .extract = extract_new(&r->given->how) };
+        slots[i] = &items[i];
+    }
     struct pipeline p = { .read = read_page,
                           .work = extract_item,
                           .write = write_page,
                           .help = unpack_ahead,
                           .ctx = r,
-                          .items = (void **)items,
+                          .items = slots,
                           .item_count = count };
     int result = pipeline_run(&p, threads);
-    for (int i = 0; i < count; i++)
-        free_item(items[i]);
+    for (int i = 0; i < count; i++) {
+        dump_page_release(&items[i].page);
+        extract_free(items[i].extract);
+    }
     return result;
 }
 
