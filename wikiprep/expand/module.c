@@ -64,12 +64,6 @@ static void put_number(struct module_call *m, double v)
     buf_addf(&m->x->out, "%.14g", v);
 }
 
-static void fail(struct module_call *m, const char *module_name, const char *why)
-{
-    SCOPED(buf) b = buf_format("%s Module Error: %s", module_name, why);
-    expand_error(m->x, b.data);
-}
-
 /* ---- String ---------------------------------------------------------------------------------- */
 
 /* Appends characters first to last of s, counted from 1; negative values count from the end. */
@@ -79,7 +73,7 @@ static void put_range(struct module_call *m, struct span s, int64_t first, int64
     first = first < 0 ? first + count + 1 : first;
     last = last < 0 ? last + count + 1 : last;
     if (first < 1 || first > count || last < 1 || last > count || last < first) {
-        fail(m, "String", "String subset index out of range");
+        expand_error(m->x, "String Module Error: String subset index out of range");
         return;
     }
     size_t begin = utf8_offset(s.s, s.n, (size_t)first - 1);
@@ -357,12 +351,6 @@ static void put_script_error(struct expander *x, const char *why)
     expand_puts(x, "</span></strong>");
 }
 
-static void put_no_module(struct expander *x, struct span name)
-{
-    SCOPED(buf) why = buf_format("No such module \"%.*s\".", (int)name.n, name.s);
-    put_script_error(x, why.data);
-}
-
 /* Returns the name of a template that shows the same as the module's function; "" if the function
  * shows nothing; NULL if that is not known. */
 static const char *shown_by(struct span name, struct span function)
@@ -421,8 +409,10 @@ void function_invoke(struct expander *x, struct function_call *c)
     buf_truncate(&x->out, mark);
     if (x->failed || leave_module(&m, c, name))
         return;
-    if (is_there || expand_find_page(x, name, LIBRARY_MODULES))
+    if (is_there || expand_find_page(x, name, LIBRARY_MODULES)) {
         expand_fail(x, c->frame);
-    else if (!expand_give_up(x, c->frame))
-        put_no_module(x, name);
+    } else if (!expand_give_up(x, c->frame)) {
+        SCOPED(buf) why = buf_format("No such module \"%.*s\".", (int)name.n, name.s);
+        put_script_error(x, why.data);
+    }
 }

@@ -147,12 +147,6 @@ static int apply_one(struct machine *m, enum operator op, struct number *a)
     return 0;
 }
 
-/* Returns 1 if v, the result of an operation on two integers, is an integer in PHP, else 0. */
-static int fits_integer(double v)
-{
-    return fabs(v) < 9e15 && v == trunc(v);
-}
-
 static int apply_two(struct machine *m, enum operator op, struct number *a, struct number b)
 {
     double x = a->value, y = b.value, v;
@@ -179,7 +173,7 @@ static int apply_two(struct machine *m, enum operator op, struct number *a, stru
     case AND: v = x != 0 && y != 0; break;
     default: v = x != 0 || y != 0; break;
     }
-    whole &= fits_integer(v);
+    whole &= fabs(v) < 9e15 && v == trunc(v); /* PHP has an integer, too */
     *a = (struct number){ .value = v, .is_integer = op == MOD || op >= EQUAL || whole };
     return 0;
 }
