@@ -170,13 +170,6 @@ static int read_url_title(struct expander *x, struct title *t, struct span s)
     return title_read(t, x->site, s.s, s.n, 0) && t->text.len;
 }
 
-static void put_url_title(struct expander *x, const struct title *t)
-{
-    SCOPED(buf) b = BUF_INIT;
-    add_part(&b, x->site, t, TITLE_FULL);
-    function_put_encoded(x, span_of_buf(&b), URL_WIKI);
-}
-
 /* Appends the URL of the page t, with `query` unless that is empty. `which`: URL_LOCAL leaves out
  * scheme and host, URL_FULL the scheme. Changes the namespace of a media title t to File. */
 static void put_url(struct expander *x, struct title *t, struct span query, int which)
@@ -189,16 +182,13 @@ static void put_url(struct expander *x, struct title *t, struct span query, int 
     if (which == URL_FULL && colon)
         scheme = (size_t)(colon + 1 - pages.s);
     size_t skip = which == URL_LOCAL ? host : scheme;
-    if (query.n) {
-        expand_put(x, (struct span){ pages.s + skip, host - skip });
-        expand_puts(x, "/w/index.php?title=");
-        put_url_title(x, t);
-        expand_puts(x, "&");
-        expand_put(x, query);
-    } else {
-        expand_put(x, (struct span){ pages.s + skip, pages.n - skip });
-        put_url_title(x, t);
-    }
+    SCOPED(buf) title = BUF_INIT;
+    title_put(x->site, t, &title);
+    expand_put(x, (struct span){ pages.s + skip, (query.n ? host : pages.n) - skip });
+    expand_puts(x, query.n ? "/w/index.php?title=" : "");
+    function_put_encoded(x, span_of_buf(&title), URL_WIKI);
+    expand_puts(x, query.n ? "&" : "");
+    expand_put(x, query);
 }
 
 void function_url(struct expander *x, struct function_call *c)
