@@ -311,7 +311,8 @@ static int read_digits(struct reader *r)
         return set_date(r, read_year_behind(r, " \t.-"), month, v);
     }
     r->s = before;
-    return word == 2 && (r->s[word - 1] | 0x20) == 'm' ? read_time(r, v) : 0;
+    const char *half = span_past(r->s, r->end, " "); /* "4pm", "4 pm" */
+    return letters(r, half) == 2 && (half[1] | 0x20) == 'm' ? read_time(r, v) : 0;
 }
 
 /* Reads the unit of time or the weekday at r->s and adds `count` of it to r->relative. Returns 1,
