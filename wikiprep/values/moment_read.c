@@ -155,6 +155,18 @@ static int64_t read_year_behind(struct reader *r, const char *signs)
     return UNSET;
 }
 
+/* Reads the name of a month, with any of `signs` before it. Returns the month (1 to 12), or 0,
+ * without moving r->s, if there is none. */
+static int read_month_behind(struct reader *r, const char *signs)
+{
+    const char *s = span_past(r->s, r->end, signs);
+    size_t n = letters(r, s);
+    int month = find_month(s, n);
+    if (month)
+        r->s = s + n;
+    return month;
+}
+
 static void skip_ordinal(struct reader *r)
 {
     if (span_in((struct span){ r->s, letters(r, r->s) }, "st|nd|rd|th"))
@@ -201,10 +213,8 @@ static int read_year_first(struct reader *r, int64_t year)
     } else if (!take(r, 2, &month)) {
         return 0;
     }
-    if (r->s < r->end && *r->s == sign && is_digit_at(r, r->s + 1)) {
-        r->s++;
+    if (is_digit_at(r, r->s + 1) && pass(r, sign))
         take(r, 2, &day);
-    }
     return set_date(r, year, month, day);
 }
 
@@ -231,8 +241,7 @@ static int read_short_date(struct reader *r, int64_t first)
     int64_t second, year = UNSET;
     size_t n;
     take(r, 2, &second);
-    if (r->s < r->end && *r->s == sign && is_digit_at(r, r->s + 1)) {
-        r->s++;
+    if (is_digit_at(r, r->s + 1) && pass(r, sign)) {
         n = take(r, 4, &year);
         if (sign == '-' && n < 3) /* "11-04-09" */
             return set_date(r, whole_year(first, 2), second, year);
@@ -266,15 +275,9 @@ static int read_digits_only(struct reader *r, size_t n)
  * 20:11) if none was read before, else a year. Returns 1, or 0 if the year was read before. */
 static int read_four_digits(struct reader *r, int64_t v)
 {
-    const char *before = r->s;
-    skip(r, " \t.");
-    size_t word = letters(r, r->s);
-    int month = r->has_date ? 0 : find_month(r->s, word);
-    if (month) {
-        r->s += word;
+    int month = r->has_date ? 0 : read_month_behind(r, " \t.");
+    if (month)
         return set_date(r, v, month, 1);
-    }
-    r->s = before;
     if (set_time(r, v / 100, v % 100, 0))
         return 1;
     if (r->has_year)
@@ -302,15 +305,9 @@ static int read_digits(struct reader *r)
     if (next && strchr("/.-", next) && is_digit_at(r, r->s + 1))
         return read_short_date(r, v);
     skip_ordinal(r);
-    const char *before = r->s;
-    skip(r, " \t.-");
-    size_t word = letters(r, r->s);
-    int month = find_month(r->s, word);
-    if (month) {
-        r->s += word;
+    int month = read_month_behind(r, " \t.-");
+    if (month)
         return set_date(r, read_year_behind(r, " \t.-"), month, v);
-    }
-    r->s = before;
     const char *half = span_past(r->s, r->end, " "); /* "4pm", "4 pm" */
     return letters(r, half) == 2 && (half[1] | 0x20) == 'm' ? read_time(r, v) : 0;
 }
