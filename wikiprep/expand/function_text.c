@@ -311,7 +311,9 @@ void function_explode(struct expander *x, struct function_call *c)
     struct span pieces[STRING_MAX + 1];
     int64_t count = 0;
     size_t begin = 0;
-    for (size_t i = 0; i + by.n <= s.n && (limit <= 0 || count + 1 < limit);)
+    /* a text in UTF-8 has no more pieces than characters, but `wikiprep expand` reads any bytes */
+    limit = limit > 0 && limit < STRING_MAX ? limit : STRING_MAX;
+    for (size_t i = 0; i + by.n <= s.n && count + 1 < limit;)
         if (!memcmp(s.s + i, by.s, by.n)) {
             pieces[count++] = (struct span){ s.s + begin, i - begin };
             begin = i += by.n;

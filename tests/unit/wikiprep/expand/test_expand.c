@@ -503,6 +503,18 @@ Test(expand, conditions)
     CHECK("{{#if:{{{1}}}|y|n}}{{#if:{{{1|}}}|y|n}}{{#if:<ref>a</ref>|y|n}}", "yny");
 }
 
+/* These bytes are not UTF-8, and count as no characters. */
+Test(expand, a_text_of_no_characters_has_few_pieces)
+{
+    struct buf text = BUF_INIT;
+    buf_adds(&text, "{{#explode:");
+    for (int i = 0; i < 100000; i++)
+        buf_addc(&text, 0x80);
+    buf_adds(&text, "|\x80|1}}b");
+    CHECK(text.data, "b");
+    buf_release(&text);
+}
+
 Test(expand, switches)
 {
     CHECK("{{#switch:b|a=1|b|c=2|d=3}}{{#switch:x|a=1|b=2|3}}{{#switch:x|#default=4|a=1}}"
