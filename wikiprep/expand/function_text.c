@@ -229,11 +229,10 @@ void function_rpos(struct expander *x, struct function_call *c)
     struct span s = value(x, c, 0), needle = space_if_empty(value(x, c, 1));
     if (too_long(x, s, needle))
         return;
-    long at = -1;
-    for (size_t i = 0; i + needle.n <= s.n; i++)
-        if (!memcmp(s.s + i, needle.s, needle.n))
-            at = (long)utf8_count(s.s, i);
-    buf_addf(&x->out, "%ld", at);
+    const char *last = NULL;
+    for (const char *at = s.s; (at = bytes_find(at, s.s + s.n, needle.s, needle.n)); at++)
+        last = at;
+    buf_addf(&x->out, "%ld", last ? (long)utf8_count(s.s, (size_t)(last - s.s)) : -1L);
 }
 
 /* {{#sub:text|start|length}}: appends a part of the text. Negative values count from its end. */
@@ -310,17 +309,13 @@ void function_explode(struct expander *x, struct function_call *c)
     int64_t limit = number_integer(expand_value(x, c, 3));
     struct span pieces[STRING_MAX + 1];
     int64_t count = 0;
-    size_t begin = 0;
+    const char *begin = s.s, *end = s.s + s.n;
     /* a text in UTF-8 has no more pieces than characters, but `wikiprep expand` reads any bytes */
     limit = limit > 0 && limit < STRING_MAX ? limit : STRING_MAX;
-    for (size_t i = 0; i + by.n <= s.n && count + 1 < limit;)
-        if (!memcmp(s.s + i, by.s, by.n)) {
-            pieces[count++] = (struct span){ s.s + begin, i - begin };
-            begin = i += by.n;
-        } else {
-            i++;
-        }
-    pieces[count++] = (struct span){ s.s + begin, s.n - begin };
+    for (const char *at; count + 1 < limit && (at = bytes_find(begin, end, by.s, by.n));
+         begin = at + by.n)
+        pieces[count++] = span_between(begin, at);
+    pieces[count++] = span_between(begin, end);
     want = want < 0 ? want + count : want;
     if (want >= 0 && want < count)
         expand_put(x, pieces[want]);
