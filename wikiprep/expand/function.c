@@ -96,9 +96,8 @@ static const struct row {
 
 static void put_count(struct expander *x, uint64_t n)
 {
-    struct number_style style = number_style(x->site->lang.data);
     SCOPED(buf) b = buf_format("%llu", (unsigned long long)n);
-    number_format(span_of_buf(&b), &style, &x->out);
+    number_show(span_of_buf(&b), x->site->lang.data, &x->out);
 }
 
 static void put_server(struct expander *x, int with_scheme)

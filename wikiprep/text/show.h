@@ -89,6 +89,3 @@ renderer show_convert;
 
 /* show_number.c */
 renderer show_val, show_ordinal, show_unit;
-
-/* Appends s, with its numbers in the format of the page's language: "1,000", "1.000", "1 000". */
-void show_grouped_span(const struct call *c, struct span s, struct buf *out);

@@ -4,12 +4,6 @@
 #include "wikiprep/values/figure.h"
 #include "wikiprep/values/number.h"
 
-void show_grouped_span(const struct call *c, struct span s, struct buf *out)
-{
-    const struct number_style style = number_style(c->page->lang);
-    number_format(s, &style, out);
-}
-
 /* Shows {{val|6.241|(7)|e=18|u=C}}. Numbers of five or more characters get separators. */
 int show_val(const struct call *c, struct buf *out)
 {
@@ -18,7 +12,7 @@ int show_val(const struct call *c, struct buf *out)
         return 0;
     span_put(call_any(c, "p"), out);
     if (call_at(c, 1).n > 4)
-        show_grouped_span(c, call_at(c, 1), out);
+        number_show(call_at(c, 1), c->page->lang, out);
     else
         span_put(call_at(c, 1), out);
     int is_short = call_at(c, 2).n && *call_at(c, 2).s == '('; /* the last digits, in brackets */
@@ -54,7 +48,7 @@ int show_unit(const struct call *c, struct buf *out)
 {
     if (!call_at(c, 1).n)
         return 0;
-    show_grouped_span(c, call_at(c, 1), out);
+    number_show(call_at(c, 1), c->page->lang, out);
     for (int i = 2; i <= c->a.count; i++) {
         struct span s = call_at(c, i);
         if (i > 2 && is_exponent(s))

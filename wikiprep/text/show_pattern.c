@@ -7,6 +7,7 @@
 #include "wikiprep/text/show.h"
 #include "wikiprep/values/calendar.h"
 #include "wikiprep/values/figure.h"
+#include "wikiprep/values/number.h"
 
 enum { KEY_MAX_BYTES = 96 }; /* length of "LANG:NAME"; no row is longer */
 
@@ -85,7 +86,7 @@ static int put_country(struct run *r, struct span s)
 static int put_changed(struct run *r, struct span s, struct span how)
 {
     if (span_is(how, "number"))
-        show_grouped_span(r->c, s, r->out);
+        number_show(s, r->c->page->lang, r->out);
     else if (span_is(how, "raise"))
         figure_put_raised(r->out, s);
     else if (span_is(how, "month"))

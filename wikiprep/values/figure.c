@@ -7,12 +7,6 @@
 
 enum { POWER_MAX = 99 };
 
-static void put_grouped(struct buf *out, const char *digits)
-{
-    const struct number_style english = number_style("en");
-    number_format(span_of(digits), &english, out);
-}
-
 void figure_put_raised(struct buf *out, struct span s)
 {
     static const char *const digits[] = { "⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹" };
@@ -95,7 +89,7 @@ static int read_decimal(struct figure *x, const char *plain, struct buf *text)
     digits[mantissa] = '\0';
     if (*digits == '.')
         buf_addc(text, '0');
-    put_grouped(text, digits);
+    number_show(span_of(digits), "en", text);
     if (e) {
         long power = strtol(e + 1, &end, 10);
         if (end == e + 1 || labs(power) > POWER_MAX)
@@ -146,5 +140,5 @@ void figure_put(struct buf *out, double v, int precision)
         return;
     }
     snprintf(text, sizeof text, "%.*f", precision > 0 ? precision : 0, v);
-    put_grouped(out, text);
+    number_show(span_of(text), "en", out);
 }

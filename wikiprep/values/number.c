@@ -275,6 +275,12 @@ void number_format(struct span s, const struct number_style *style, struct buf *
     }
 }
 
+void number_show(struct span s, const char *lang, struct buf *out)
+{
+    const struct number_style style = number_style(lang);
+    number_format(s, &style, out);
+}
+
 /* Returns the value (0 to 9) of the style's digit at s; -1 if there is no such digit. */
 static int digit_at(struct span s, const struct number_style *style)
 {

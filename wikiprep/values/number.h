@@ -40,10 +40,13 @@ struct number_style {
 };
 struct number_style number_style(const char *lang);
 
+/* Appends s with each number as the language writes it: "1,000", "1.000", "1 000". */
+void number_show(struct span s, const char *lang, struct buf *out);
+
 /* Appends s with its ASCII digits replaced by digits of the style. Adds no separators. */
 void number_put_digits(struct span s, const struct number_style *style, struct buf *out);
 
-/* number_format appends s with each number in the language's style, as {{formatnum:s}} does.
+/* number_format appends s with each number in the style, as {{formatnum:s}} does.
  * number_unformat reverses this: its numbers have ASCII digits, '.', and no group separators. */
 void number_format(struct span s, const struct number_style *style, struct buf *out);
 void number_unformat(struct span s, const struct number_style *style, struct buf *out);
