@@ -600,7 +600,7 @@ static int run_inputs(struct run *r, struct wikiprep *given)
                       : given->json     ? EXTRACT_JSON
                                         : EXTRACT_DOCUMENTS;
     if (given->page_names.count && !(r->wanted_pages = pages_new(&given->page_names)))
-        return -1;
+        return finish(r, -1);
     uint64_t bytes = dump_files_bytes(&r->in);
     progress_begin("byte(s) read", given->part_count ? bytes / given->part_count : bytes);
     int result = 0;
