@@ -122,7 +122,7 @@ static int add_windows(struct candidates *c, const struct squad_answer_rules *ru
 static void slice(struct candidate *c, const struct squad_windows *w, size_t question)
 {
     size_t paragraph = w->squad->questions[question].paragraph;
-    const struct squad_tokens *tokens = &w->contexts[paragraph];
+    const struct placed *tokens = &w->contexts[paragraph];
     struct span context = w->squad->paragraphs[paragraph];
     c->from = tokens->begins.data[c->first];
     c->to = tokens->ends.data[c->last];

@@ -189,10 +189,9 @@ static int load_model(struct answering *given)
     return subject_set_length(&given->length, n);
 }
 
-static int encode(void *e, struct span text, struct squad_tokens *out)
+static int encode(void *e, struct span text, struct placed *out)
 {
-    return encoder_encode_places(e, text.s, text.n, TOKENIZER_ORDINARY, &out->ids, &out->begins,
-                                 &out->ends);
+    return encoder_encode_places(e, text.s, text.n, TOKENIZER_ORDINARY, out);
 }
 
 static int make_windows(struct answering *given, struct squad_windows *w, const struct squad *s)

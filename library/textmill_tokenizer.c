@@ -345,11 +345,10 @@ static int encode_one(const struct job *j, struct encoder *e, const char *text, 
         return err_set("byte %zu is not UTF-8 (0x%02X)", good, (unsigned char)text[good]);
     if (!(j->how & OFFSETS))
         return encoder_encode(e, text, n, special, &out->ids);
-    if (encoder_encode_places(e, text, n, special, &out->ids, &out->begins, &out->ends) < 0)
+    if (encoder_encode_places(e, text, n, special, out) < 0)
         return -1;
-    if (j->how & TEXTMILL_OFFSETS_BYTES && out->ids.count > before)
-        encoder_places_in_bytes(text, n, out->begins.data + before, out->ends.data + before,
-                                out->ids.count - before);
+    if (j->how & TEXTMILL_OFFSETS_BYTES)
+        encoder_places_in_bytes(text, n, out, before);
     return 0;
 }
 
@@ -359,7 +358,7 @@ static int encode_text(const struct job *j, struct unit *u, struct encoder *e, s
     const char *text = j->begins ? j->begins[i] : j->text + begin_of(j, i);
     size_t n = j->ends[i] - begin_of(j, i), before = u->placed.ids.count;
     int wraps = (j->how & TEXTMILL_WRAP) != 0;
-    placed_clear(&s->one);
+    s->one.ids.count = s->one.begins.count = s->one.ends.count = 0;
     if (encode_one(j, e, text, n, wraps ? &s->one : &u->placed) < 0)
         return err_in("text %" PRIu64, i);
     if (wraps)

@@ -2,13 +2,6 @@
 
 enum { MARKS = 3 }; /* special tokens of a row: [CLS] [SEP] [SEP] */
 
-static void tokens_release(struct squad_tokens *t)
-{
-    ids_release(&t->ids);
-    ids_release(&t->begins);
-    ids_release(&t->ends);
-}
-
 /* ---- windows of a question ------------------------------------------------------------------ */
 
 /* Returns the smallest number of context tokens per window for which each window begins later than
@@ -42,7 +35,7 @@ static int check_room(const struct squad_windows *w, size_t q)
                    (unsigned long long)wanted);
 }
 
-static void cut_question(struct squad_windows *w, struct squad_tokens *question)
+static void cut_question(struct squad_windows *w, struct placed *question)
 {
     const struct squad_window_rules *r = &w->rules;
     uint64_t wanted = (uint64_t)question->ids.count + MARKS + least_room(r);
@@ -53,7 +46,7 @@ static void cut_question(struct squad_windows *w, struct squad_tokens *question)
 }
 
 /* Sets the answer's position in the window, whose context tokens begin at `offset` in the row. */
-static void place_answer(struct squad_window *window, const struct squad_tokens *context,
+static void place_answer(struct squad_window *window, const struct placed *context,
                          const struct squad_answer *a, uint32_t offset)
 {
     uint32_t start = window->first, stop = window->first + window->count, end = stop;
@@ -72,7 +65,7 @@ static void add_windows(struct squad_windows *w, size_t q)
 {
     const struct squad_window_rules *r = &w->rules;
     const struct squad_question *question = &w->squad->questions[q];
-    const struct squad_tokens *context = &w->contexts[question->paragraph];
+    const struct placed *context = &w->contexts[question->paragraph];
     uint32_t offset = (uint32_t)w->questions[q].ids.count + MARKS - 1,
              room = r->length - offset - 1;
     uint32_t step = r->google ? (r->stride < room ? r->stride : room) : room - r->stride;
@@ -142,9 +135,9 @@ int squad_windows_make(struct squad_windows *w, const struct squad *s,
 void squad_windows_release(struct squad_windows *w)
 {
     for (size_t p = 0; w->contexts && p < w->squad->paragraph_count; p++)
-        tokens_release(&w->contexts[p]);
+        placed_release(&w->contexts[p]);
     for (size_t q = 0; w->questions && q < w->squad->question_count; q++)
-        tokens_release(&w->questions[q]);
+        placed_release(&w->questions[q]);
     free(w->contexts);
     free(w->questions);
     free(w->items);
@@ -163,9 +156,8 @@ uint32_t squad_window_row(const struct squad_windows *w, size_t window, uint32_t
                           uint32_t *segments)
 {
     const struct squad_window *item = &w->items[window];
-    const struct squad_tokens *question = &w->questions[item->question];
-    const struct squad_tokens *context =
-        &w->contexts[w->squad->questions[item->question].paragraph];
+    const struct placed *question = &w->questions[item->question];
+    const struct placed *context = &w->contexts[w->squad->questions[item->question].paragraph];
     uint32_t offset = squad_window_offset(w, window), used = offset + item->count + 1;
     ids[0] = (uint32_t)w->rules.cls;
     if (question->ids.count)

@@ -32,14 +32,9 @@
 #include "common/base/ids.h"
 #include "squad/squad.h"
 
-/* The tokens of a text. Token i covers the code points [begins[i], ends[i]). */
-struct squad_tokens {
-    struct ids ids, begins, ends;
-};
-
 /* Appends the tokens of a text to `out`, in order, without special tokens. Returns 0, or -1 with an
  * error. */
-typedef int squad_encode(void *encoder, struct span text, struct squad_tokens *out);
+typedef int squad_encode(void *encoder, struct span text, struct placed *out);
 
 struct squad_window_rules {
     int google;
@@ -56,9 +51,9 @@ struct squad_window {
 
 struct squad_windows {
     struct squad_window_rules rules;
-    const struct squad *squad;      /* borrowed */
-    struct squad_tokens *contexts;  /* by paragraph */
-    struct squad_tokens *questions; /* by question, after cutting */
+    const struct squad *squad; /* borrowed */
+    struct placed *contexts;   /* by paragraph */
+    struct placed *questions;  /* by question, after cutting */
     struct squad_window *items;
     size_t count, cap;
     size_t *of_question; /* question q has windows of_question[q]..of_question[q + 1) */

@@ -87,11 +87,10 @@ static int encode_places(const struct encode_options *how, struct encoder *e, st
     SCOPED(placed) own = { 0 }, wrapped = { 0 };
     size_t good = utf8_valid(text, n);
     int result = good < n ? err_set("byte %zu of its text is not UTF-8: it has no offsets", good)
-                          : encoder_encode_places(e, text, n, special_of(how), &own.ids,
-                                                  &own.begins, &own.ends);
+                          : encoder_encode_places(e, text, n, special_of(how), &own);
     if (!result) {
         if (how->offsets == OFFSETS_BYTES)
-            encoder_places_in_bytes(text, n, own.begins.data, own.ends.data, own.ids.count);
+            encoder_places_in_bytes(text, n, &own, 0);
         if (how->wrap)
             tokenizer_assemble_places(how->t, &own, &wrapped);
         b->tokens += own.ids.count;

@@ -62,12 +62,12 @@ static void trim_place(const struct encoder *e, int first, const char *spelling,
         *end = *end - right > *begin ? *end - right : *begin;
 }
 
-/* Appends to `begins` and `ends` the range of a token that covers n bytes at `text`; `points`
+/* Appends to out->begins and out->ends the range of a token that covers n bytes at `text`; `points`
  * characters begin before them. The range is the one that Hugging Face's ByteLevel reports: A token
  * that is part of a character has the range of the whole character. A space that was added before
  * the text belongs to the first character. Spaces at a token's sides may be left out. */
 static void put_place(const struct encoder *e, uint32_t id, uint32_t points, const char *text,
-                      size_t n, struct ids *begins, struct ids *ends)
+                      size_t n, struct placed *out)
 {
     uint32_t begin = points - (n && (text[0] & 0xC0) == 0x80),
              end = points + (uint32_t)utf8_count(text, n);
@@ -75,27 +75,26 @@ static void put_place(const struct encoder *e, uint32_t id, uint32_t points, con
     const char *bytes = tokenizer_token(e->t, id, &len);
     end += !n;
     trim_place(e, !begin, bytes, len, 0, &begin, &end);
-    ids_add(begins, begin);
-    ids_add(ends, end);
+    ids_add(&out->begins, begin);
+    ids_add(&out->ends, end);
 }
 
-/* For a text whose tokens, joined, have exactly its bytes: appends the ids to `out`, and the ranges
- * of these tokens to `begins` and `ends`. Returns 0, or -1 with an error. */
-static int encode_tiles(struct encoder *e, const char *text, size_t n, struct ids *out,
-                        struct ids *begins, struct ids *ends)
+/* For a text whose tokens, joined, have exactly its bytes: appends them and their ranges to `out`.
+ * Returns 0, or -1 with an error. */
+static int encode_tiles(struct encoder *e, const char *text, size_t n, struct placed *out)
 {
-    size_t before = out->count, len, at = 0, in_front = e->t->v.prefix_space && n && text[0] != ' ';
+    size_t i = out->ids.count, len, at = 0, in_front = e->t->v.prefix_space && n && text[0] != ' ';
     uint32_t points = 0;
-    if (encoder_encode(e, text, n, TOKENIZER_ORDINARY, out) < 0)
+    if (encoder_encode(e, text, n, TOKENIZER_ORDINARY, &out->ids) < 0)
         return -1;
-    for (size_t i = before; i < out->count; i++) {
-        tokenizer_token(e->t, out->data[i], &len);
+    for (; i < out->ids.count; i++) {
+        tokenizer_token(e->t, out->ids.data[i], &len);
         len -= in_front;
         in_front = 0;
         if (len > n - at)
             return err_set(
                 "cannot find the offsets of the tokens in the text: one of them removes spaces");
-        put_place(e, out->data[i], points, text + at, len, begins, ends);
+        put_place(e, out->ids.data[i], points, text + at, len, out);
         points += (uint32_t)utf8_count(text + at, len);
         at += len;
     }
@@ -108,7 +107,7 @@ static int encode_tiles(struct encoder *e, const char *text, size_t n, struct id
 struct placing {
     int special;      /* spellings of special tokens become their ids */
     uint32_t *points; /* for each byte of the text, the number of its character */
-    struct ids *ids, *begins, *ends;
+    struct placed *out;
     size_t before;         /* number of ids before those of this text */
     size_t section;        /* where the section that is encoded now begins in the text */
     struct ids normalized; /* the origin of each byte of the normalized section */
@@ -129,11 +128,11 @@ static void place(const struct encoder *e, struct placing *p, uint32_t id, const
     uint32_t end = last == none ? p->points[p->section] : p->points[p->section + last] + 1;
     size_t len = to - from;
     const char *bytes = spelled ? spelled + from : tokenizer_token(e->t, id, &len);
-    trim_place(e, p->ids->count == p->before, bytes, len, spelled || !e->t->v.byte_level, &begin,
-               &end);
-    ids_add(p->ids, id);
-    ids_add(p->begins, begin);
-    ids_add(p->ends, end);
+    trim_place(e, p->out->ids.count == p->before, bytes, len, spelled || !e->t->v.byte_level,
+               &begin, &end);
+    ids_add(&p->out->ids, id);
+    ids_add(&p->out->begins, begin);
+    ids_add(&p->out->ends, end);
 }
 
 static int begins_with(const struct encoder *e, uint32_t id, const char *text, size_t n)
@@ -391,18 +390,15 @@ static int place_text(struct encoder *e, struct placing *p, const char *text, si
     return result;
 }
 
-/* Encodes a text with the steps of its normalizer and pre-tokenizer: appends the ids to `out`, and
- * the ranges of the tokens to `begins` and `ends`. The ranges follow from where each byte came from
- * (origins.h). Returns 0, or -1 with an error. */
+/* Encodes a text with the steps of its normalizer and pre-tokenizer: appends the tokens and their
+ * ranges to `out`. The ranges follow from where each byte came from (origins.h). Returns 0, or -1
+ * with an error. */
 static int encode_traced(struct encoder *e, const char *text, size_t n,
-                         enum tokenizer_special special, struct ids *out, struct ids *begins,
-                         struct ids *ends)
+                         enum tokenizer_special special, struct placed *out)
 {
     struct placing p = { .special = special == TOKENIZER_SPECIAL,
-                         .ids = out,
-                         .begins = begins,
-                         .ends = ends,
-                         .before = out->count };
+                         .out = out,
+                         .before = out->ids.count };
     uint32_t point = 0;
     p.points = mem_alloc((n + 1) * sizeof *p.points);
     for (size_t i = 0; i < n; i++)
@@ -422,26 +418,24 @@ static int encode_traced(struct encoder *e, const char *text, size_t n,
 }
 
 int encoder_encode_places(struct encoder *e, const char *text, size_t n,
-                          enum tokenizer_special special, struct ids *out, struct ids *begins,
-                          struct ids *ends)
+                          enum tokenizer_special special, struct placed *out)
 {
     if (n > WORDS_MAX || utf8_valid(text, n) != n)
         return err_set("a text of %zu bytes is too long or not UTF-8", n);
     return special == TOKENIZER_SPECIAL || finds_added(e) || !tokenizer_tiles(e->t)
-               ? encode_traced(e, text, n, special, out, begins, ends)
-               : encode_tiles(e, text, n, out, begins, ends);
+               ? encode_traced(e, text, n, special, out)
+               : encode_tiles(e, text, n, out);
 }
 
-void encoder_places_in_bytes(const char *text, size_t n, uint32_t *begins, uint32_t *ends,
-                             size_t count)
+void encoder_places_in_bytes(const char *text, size_t n, struct placed *p, size_t first)
 {
     SCOPED(ids) bytes = { 0 }; /* where each code point begins, and the text's end */
     for (size_t i = 0; i < n; i++)
         if (((unsigned char)text[i] & 0xC0) != 0x80)
             ids_add(&bytes, (uint32_t)i);
     ids_add(&bytes, (uint32_t)n);
-    for (size_t i = 0; i < count; i++) {
-        begins[i] = bytes.data[begins[i]];
-        ends[i] = bytes.data[ends[i]];
+    for (size_t i = first; i < p->ids.count; i++) {
+        p->begins.data[i] = bytes.data[p->begins.data[i]];
+        p->ends.data[i] = bytes.data[p->ends.data[i]];
     }
 }

@@ -362,18 +362,6 @@ void tokenizer_assemble(const struct tokenizer *t, const struct ids *a, const st
     }
 }
 
-void placed_clear(struct placed *p)
-{
-    p->ids.count = p->begins.count = p->ends.count = 0;
-}
-
-void placed_release(struct placed *p)
-{
-    ids_release(&p->ids);
-    ids_release(&p->begins);
-    ids_release(&p->ends);
-}
-
 void tokenizer_assemble_places(const struct tokenizer *t, const struct placed *a,
                                struct placed *out)
 {

@@ -107,19 +107,17 @@ void encoder_free(struct encoder *e);
 int encoder_encode(struct encoder *e, const char *text, size_t n, enum tokenizer_special special,
                    struct ids *out);
 
-/* Appends the ids of text[0..n) to `out`, and the range of each token in the text to `begins` and
- * `ends`: token i covers the code points [begins[i], ends[i]), as Hugging Face's tokenizers report
- * them. The text must be valid UTF-8 of at most 1 GiB. A token's range leaves out characters at its
- * sides that normalization drops. It also leaves out spaces if the vocabulary's post-processor says
- * so. A character that is split between tokens is in the range of each of them. cut/origins.h has
- * the rules for normalized text. Returns 0, or -1 with an error. */
+/* Appends the tokens of text[0..n) to `out`, with their ranges in code points, as Hugging Face's
+ * tokenizers report them. The text must be valid UTF-8 of at most 1 GiB. A token's range leaves out
+ * characters at its sides that normalization drops. It also leaves out spaces if the vocabulary's
+ * post-processor says so. A character that is split between tokens is in the range of each of them.
+ * cut/origins.h has the rules for normalized text. Returns 0, or -1 with an error. */
 int encoder_encode_places(struct encoder *e, const char *text, size_t n,
-                          enum tokenizer_special special, struct ids *out, struct ids *begins,
-                          struct ids *ends);
+                          enum tokenizer_special special, struct placed *out);
 
-/* Converts `count` ranges in text[0..n) from code points to bytes, in place. */
-void encoder_places_in_bytes(const char *text, size_t n, uint32_t *begins, uint32_t *ends,
-                             size_t count);
+/* Converts the ranges of the tokens from `first` on, which lie in text[0..n), from code points to
+ * bytes. */
+void encoder_places_in_bytes(const char *text, size_t n, struct placed *p, size_t first);
 
 /* Appends to `out` the ids of one text (b is NULL) or of a pair of texts, with the special tokens
  * that the vocabulary puts around them. Appends the token type of each of these ids to `types`. `a`
@@ -130,13 +128,6 @@ void tokenizer_assemble(const struct tokenizer *t, const struct ids *a, const st
 /* Appends to `out` the special tokens that the vocabulary puts before a text, such as Llama's <s>.
  */
 void tokenizer_begin_text(const struct tokenizer *t, struct ids *out);
-
-/* The ids of tokens and their ranges in the text. */
-struct placed {
-    struct ids ids, begins, ends;
-};
-void placed_clear(struct placed *p);
-void placed_release(struct placed *p);
 
 /* Appends the tokens `a` of a text, with special tokens around them as in tokenizer_assemble, to
  * *out. The special tokens get the range 0, 0. */

@@ -1,5 +1,5 @@
 /*
- * ids.h - a growable list of 32-bit numbers: token ids, or positions in a text.
+ * ids.h - growable lists of 32-bit numbers: token ids, or positions in a text.
  */
 #pragma once
 
@@ -54,4 +54,16 @@ static inline void ids_release(struct ids *ids)
 {
     free(ids->data);
     *ids = (struct ids){ 0 };
+}
+
+/* Tokens and their places in a text: token i covers the code points [begins[i], ends[i]). */
+struct placed {
+    struct ids ids, begins, ends;
+};
+
+static inline void placed_release(struct placed *p)
+{
+    ids_release(&p->ids);
+    ids_release(&p->begins);
+    ids_release(&p->ends);
 }

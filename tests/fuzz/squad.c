@@ -32,7 +32,7 @@ static void check_normal(struct span text)
 }
 
 /* Encodes each code point as one token. */
-static int encode(void *none, struct span text, struct squad_tokens *out)
+static int encode(void *none, struct span text, struct placed *out)
 {
     (void)none;
     uint32_t point = 0;

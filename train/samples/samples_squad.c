@@ -86,10 +86,9 @@ static void describe(const struct samples *s, const char *begins, double, struct
             buf_addf(out, "%s%s=%zu\n", begins, counts[i].name, counts[i].n);
 }
 
-static int encode(void *e, struct span text, struct squad_tokens *out)
+static int encode(void *e, struct span text, struct placed *out)
 {
-    return encoder_encode_places(e, text.s, text.n, TOKENIZER_ORDINARY, &out->ids, &out->begins,
-                                 &out->ends);
+    return encoder_encode_places(e, text.s, text.n, TOKENIZER_ORDINARY, out);
 }
 
 static int open_file(struct squad_samples *q, const struct samples_config *c, const char *path)

@@ -12,7 +12,7 @@
 #include "tests/unit/look.h"
 #include "tests/unit/set_path.h"
 
-static void add(struct squad_tokens *t, uint32_t id, uint32_t begin, uint32_t end)
+static void add(struct placed *t, uint32_t id, uint32_t begin, uint32_t end)
 {
     ids_add(&t->ids, id);
     ids_add(&t->begins, begin);
@@ -21,7 +21,7 @@ static void add(struct squad_tokens *t, uint32_t id, uint32_t begin, uint32_t en
 
 /* A tokenizer for tests: a token is a word between spaces, its id is its length, and its place is
  * given in code points. Returns 0. */
-static int encode(void *none, struct span text, struct squad_tokens *out)
+static int encode(void *none, struct span text, struct placed *out)
 {
     (void)none;
     uint32_t point = 0, begin = 0;

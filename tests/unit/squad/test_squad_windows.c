@@ -6,7 +6,7 @@
 #include "common/base/err.h"
 #include "squad/squad_windows.h"
 
-static void add(struct squad_tokens *t, uint32_t id, uint32_t begin, uint32_t end)
+static void add(struct placed *t, uint32_t id, uint32_t begin, uint32_t end)
 {
     ids_add(&t->ids, id);
     ids_add(&t->begins, begin);
@@ -15,7 +15,7 @@ static void add(struct squad_tokens *t, uint32_t id, uint32_t begin, uint32_t en
 
 /* A tokenizer for tests: each character but the space is a token, whose id is its code. fails:
  * NULL, otherwise the call fails. */
-static int encode(void *fails, struct span text, struct squad_tokens *out)
+static int encode(void *fails, struct span text, struct placed *out)
 {
     if (fails)
         return err_set("no such luck");

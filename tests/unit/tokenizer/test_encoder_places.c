@@ -12,21 +12,20 @@
 #include "tokenizer/files/files.h"
 #include "tokenizer/tokenizer.h"
 
-static struct ids ids, begins, ends;
+static struct placed got;
 
 static void encode(struct encoder *e, const char *text, size_t n)
 {
-    ids.count = begins.count = ends.count = 0;
-    cr_assert_eq(encoder_encode_places(e, text, n, TOKENIZER_ORDINARY, &ids, &begins, &ends), 0,
-                 "%s", err_get());
-    cr_assert(ids.count == begins.count && ids.count == ends.count);
+    got.ids.count = got.begins.count = got.ends.count = 0;
+    cr_assert_eq(encoder_encode_places(e, text, n, TOKENIZER_ORDINARY, &got), 0, "%s", err_get());
+    cr_assert(got.ids.count == got.begins.count && got.ids.count == got.ends.count);
 }
 
 static void expect_place(size_t i, uint32_t id, uint32_t begin, uint32_t end)
 {
-    cr_expect(ids.data[i] == id && begins.data[i] == begin && ends.data[i] == end,
-              "token %zu: %u at %u-%u, not %u at %u-%u", i, ids.data[i], begins.data[i],
-              ends.data[i], id, begin, end);
+    cr_expect(got.ids.data[i] == id && got.begins.data[i] == begin && got.ends.data[i] == end,
+              "token %zu: %u at %u-%u, not %u at %u-%u", i, got.ids.data[i], got.begins.data[i],
+              got.ends.data[i], id, begin, end);
 }
 
 Test(places, in_code_points)
@@ -45,7 +44,7 @@ Test(places, in_code_points)
         " \xC3\x89te\xCC\x81S, X\xE2\x80\x8B \xF0\x90\x90\x80\xF0\x90\x90\x81 x";
     struct encoder *e = encoder_new(t);
     encode(e, text, sizeof text - 1);
-    cr_assert_eq(ids.count, 6);
+    cr_assert_eq(got.ids.count, 6);
     expect_place(0, 5, 1, 4);
     expect_place(1, 6, 5, 6);
     expect_place(2, 8, 6, 7);
@@ -69,8 +68,8 @@ static int compare(struct encoder *e, const struct js *v, size_t around)
     if (around && memchr(text, '[', n))
         return 0;
     encode(e, text, n);
-    cr_expect_eq(js_count(js_get(v, "ids")), ids.count + 2 * around);
-    for (size_t i = 0; i < ids.count; i++) {
+    cr_expect_eq(js_count(js_get(v, "ids")), got.ids.count + 2 * around);
+    for (size_t i = 0; i < got.ids.count; i++) {
         int64_t id = -1, begin = -1, end = -1;
         const struct js *place = js_at(js_get(v, "offsets"), i + around);
         js_int(js_at(js_get(v, "ids"), i + around), &id);
@@ -145,9 +144,9 @@ Test(places, of_bytes_with_spaces_about_them)
         struct tokenizer *t = tokenizer_from_vocabulary(&v);
         struct encoder *e = encoder_new(t);
         encode(e, cases[i].text, strlen(cases[i].text));
-        cr_expect_eq(ids.count, cases[i].count, "case %zu: %zu tokens", i, ids.count);
+        cr_expect_eq(got.ids.count, cases[i].count, "case %zu: %zu tokens", i, got.ids.count);
         for (uint32_t k = 0; k < cases[i].count; k++)
-            expect_place(k, ids.data[k], cases[i].places[k][0], cases[i].places[k][1]);
+            expect_place(k, got.ids.data[k], cases[i].places[k][0], cases[i].places[k][1]);
         encoder_free(e);
         tokenizer_free(t);
     }
@@ -232,12 +231,12 @@ Test(places, of_what_the_model_leaves_out_or_joins)
         struct tokenizer *t = tokenizer_from_vocabulary(&v);
         struct encoder *e = encoder_new(t);
         encode(e, cases[i].text, strlen(cases[i].text));
-        cr_expect_eq(ids.count, cases[i].count, "case %zu: %zu tokens", i, ids.count);
-        for (uint32_t k = 0; k < cases[i].count && k < ids.count; k++)
+        cr_expect_eq(got.ids.count, cases[i].count, "case %zu: %zu tokens", i, got.ids.count);
+        for (uint32_t k = 0; k < cases[i].count && k < got.ids.count; k++)
             expect_place(k, cases[i].tokens[k][0], cases[i].tokens[k][1], cases[i].tokens[k][2]);
         encoder_encode(e, cases[i].text, strlen(cases[i].text), TOKENIZER_ORDINARY, &plain);
-        cr_expect_eq(plain.count, ids.count, "case %zu: %zu tokens", i, plain.count);
-        cr_expect_arr_eq(plain.data, ids.data, plain.count * sizeof *plain.data);
+        cr_expect_eq(plain.count, got.ids.count, "case %zu: %zu tokens", i, plain.count);
+        cr_expect_arr_eq(plain.data, got.ids.data, plain.count * sizeof *plain.data);
         ids_release(&plain);
         encoder_free(e);
         tokenizer_free(t);
