@@ -171,8 +171,8 @@ static void sort_labels(struct classify *c)
 static size_t count_special(const struct tokenizer *t, int pair)
 {
     const struct ids none = { 0 };
-    SCOPED(ids) special = { 0 }, types = { 0 };
-    tokenizer_assemble(t, &none, pair ? &none : NULL, &special, &types);
+    SCOPED(ids) special = { 0 };
+    tokenizer_assemble(t, &none, pair ? &none : NULL, &special, NULL);
     return special.count;
 }
 

@@ -5,10 +5,10 @@
 int framed_encode(const struct tokenizer *t, struct encoder *e, const char *text, size_t n,
                   struct ids *out)
 {
-    SCOPED(ids) plain = { 0 }, types = { 0 };
+    SCOPED(ids) plain = { 0 };
     if (encoder_encode(e, text, n, TOKENIZER_ORDINARY, &plain) < 0)
         return -1;
-    tokenizer_assemble(t, &plain, NULL, out, &types);
+    tokenizer_assemble(t, &plain, NULL, out, NULL);
     return 0;
 }
 

@@ -345,10 +345,10 @@ static void add_role(struct gguf_writer *w, const struct tokenizer *t, enum toke
 static void add_ids(struct gguf_writer *w, const struct tokenizer *t)
 {
     const struct ids none = { 0 };
-    SCOPED(ids) begin = { 0 }, all = { 0 }, types = { 0 };
+    SCOPED(ids) begin = { 0 }, all = { 0 };
     const int64_t end = tokenizer_end_of_text(t);
     tokenizer_begin_text(t, &begin);
-    tokenizer_assemble(t, &none, NULL, &all, &types);
+    tokenizer_assemble(t, &none, NULL, &all, NULL);
     if (begin.count == 1 || end >= 0)
         gguf_add_u32(w, "tokenizer.ggml.bos_token_id",
                      begin.count == 1 ? begin.data[0] : (uint32_t)end);

@@ -318,20 +318,13 @@ static int run_batch(void *ctx)
 
 enum { OFFSETS = TEXTMILL_OFFSETS_CHARACTERS | TEXTMILL_OFFSETS_BYTES };
 
-/* The tokens of one text, before special tokens are put around it. */
-struct scratch {
-    struct placed one;
-    struct ids types;
-};
-
 /* Appends the tokens of a text, with special tokens around them, to those of the unit of work u. */
-static void wrap(const struct job *j, struct unit *u, struct scratch *s)
+static void wrap(const struct job *j, struct unit *u, const struct placed *one)
 {
-    s->types.count = 0;
     if (j->how & OFFSETS)
-        tokenizer_assemble_places(j->t->t, &s->one, &u->placed);
+        tokenizer_assemble_places(j->t->t, one, &u->placed);
     else
-        tokenizer_assemble(j->t->t, &s->one.ids, NULL, &u->placed.ids, &s->types);
+        tokenizer_assemble(j->t->t, &one->ids, NULL, &u->placed.ids, NULL);
 }
 
 static int encode_one(const struct job *j, struct encoder *e, const char *text, size_t n,
@@ -352,17 +345,19 @@ static int encode_one(const struct job *j, struct encoder *e, const char *text, 
     return 0;
 }
 
-static int encode_text(const struct job *j, struct unit *u, struct encoder *e, struct scratch *s,
+/* Encodes text i. `one` is working memory: the text's tokens before special tokens are put around
+ * it. */
+static int encode_text(const struct job *j, struct unit *u, struct encoder *e, struct placed *one,
                        uint64_t i)
 {
     const char *text = j->begins ? j->begins[i] : j->text + begin_of(j, i);
     size_t n = j->ends[i] - begin_of(j, i), before = u->placed.ids.count;
     int wraps = (j->how & TEXTMILL_WRAP) != 0;
-    s->one.ids.count = s->one.begins.count = s->one.ends.count = 0;
-    if (encode_one(j, e, text, n, wraps ? &s->one : &u->placed) < 0)
+    one->ids.count = one->begins.count = one->ends.count = 0;
+    if (encode_one(j, e, text, n, wraps ? one : &u->placed) < 0)
         return err_in("text %" PRIu64, i);
     if (wraps)
-        wrap(j, u, s);
+        wrap(j, u, one);
     j->made[i] = u->placed.ids.count - before;
     return 0;
 }
@@ -370,14 +365,13 @@ static int encode_text(const struct job *j, struct unit *u, struct encoder *e, s
 static int encode_unit(struct job *j, struct unit *u)
 {
     struct encoder *e = take_encoder(j->t);
-    struct scratch s = { 0 };
+    struct placed one = { 0 };
     uint64_t before = encoder_replaced(e);
     int result = 0;
     for (uint64_t i = 0; i < u->count && !result; i++)
-        result = encode_text(j, u, e, &s, u->first + i);
+        result = encode_text(j, u, e, &one, u->first + i);
     u->replaced = encoder_replaced(e) - before;
-    placed_release(&s.one);
-    ids_release(&s.types);
+    placed_release(&one);
     give_encoder(j->t, e);
     return result;
 }

@@ -12,7 +12,6 @@ static void batch_free(struct batch *b)
     buf_release(&b->repaired);
     ids_release(&b->ids);
     ids_release(&b->wrapped);
-    ids_release(&b->types);
     ids_release(&b->sentence_ends);
     free(b->ends);
     free(b->files);

@@ -19,9 +19,9 @@ struct batch {
     struct buf out; /* the result */
     uint64_t tokens;
     uint64_t replaced; /* bytes that were not valid text and became U+FFFD */
-    /* working memory for the current document: its ids; the ids with special tokens around them,
-     * and their types; the ends of its sentences */
-    struct ids ids, wrapped, types, sentence_ends;
+    /* working memory for the current document: its ids; the ids with special tokens around them;
+     * the ends of its sentences */
+    struct ids ids, wrapped, sentence_ends;
     struct buf repaired;
 };
 

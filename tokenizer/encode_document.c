@@ -140,9 +140,9 @@ static int encode(const struct encode_options *how, struct encoder *e, struct ba
         return -1;
     b->tokens += b->ids.count;
     if (how->as_ids) {
-        b->wrapped.count = b->types.count = 0;
+        b->wrapped.count = 0;
         if (how->wrap)
-            tokenizer_assemble(how->t, &b->ids, NULL, &b->wrapped, &b->types);
+            tokenizer_assemble(how->t, &b->ids, NULL, &b->wrapped, NULL);
         print_ids(b, how->wrap ? &b->wrapped : &b->ids);
         return 0;
     }

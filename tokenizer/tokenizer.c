@@ -355,10 +355,9 @@ void tokenizer_assemble(const struct tokenizer *t, const struct ids *a, const st
         uint32_t token = (uint32_t)p->id;
         const struct ids one = { &token, 1, 1 };
         const struct ids *ids = p->id == TEMPLATE_A ? a : p->id == TEMPLATE_B ? b : &one;
-        for (size_t k = 0; k < ids->count; k++) {
-            ids_add(out, ids->data[k]);
+        ids_append(out, ids->data, ids->count);
+        for (size_t k = 0; k < ids->count && types; k++)
             ids_add(types, p->type);
-        }
     }
 }
 
@@ -366,10 +365,10 @@ void tokenizer_assemble_places(const struct tokenizer *t, const struct placed *a
                                struct placed *out)
 {
     static const uint32_t inside = 1u << 31; /* marks the text's own tokens; ids are below it */
-    SCOPED(ids) marks = { 0 }, wrapped = { 0 }, types = { 0 };
+    SCOPED(ids) marks = { 0 }, wrapped = { 0 };
     for (size_t i = 0; i < a->ids.count; i++)
         ids_add(&marks, inside | (uint32_t)i);
-    tokenizer_assemble(t, &marks, NULL, &wrapped, &types);
+    tokenizer_assemble(t, &marks, NULL, &wrapped, NULL);
     for (size_t i = 0; i < wrapped.count; i++) {
         uint32_t at = wrapped.data[i] & ~inside;
         int own = (wrapped.data[i] & inside) != 0;

@@ -120,8 +120,8 @@ int encoder_encode_places(struct encoder *e, const char *text, size_t n,
 void encoder_places_in_bytes(const char *text, size_t n, struct placed *p, size_t first);
 
 /* Appends to `out` the ids of one text (b is NULL) or of a pair of texts, with the special tokens
- * that the vocabulary puts around them. Appends the token type of each of these ids to `types`. `a`
- * and `b` are ids from encoder_encode. */
+ * that the vocabulary puts around them. Appends the token type of each of these ids to `types`,
+ * unless it is NULL. `a` and `b` are ids from encoder_encode. */
 void tokenizer_assemble(const struct tokenizer *t, const struct ids *a, const struct ids *b,
                         struct ids *out, struct ids *types);
 
