@@ -73,9 +73,12 @@ static int read_template(struct template *t, const struct js *list, const struct
 
 static int check_template(const struct vocabulary *v, const struct template *t)
 {
-    for (size_t i = 0; i < t->count; i++)
+    for (size_t i = 0; i < t->count; i++) {
         if (t->parts[i].id >= (int64_t)v->count)
             return err_set("id %" PRId64 " is not in the vocabulary", t->parts[i].id);
+        if (t->parts[i].id == TEMPLATE_B && t == &v->single)
+            return err_set("the template of a single text has a second text");
+    }
     return 0;
 }
 

@@ -221,6 +221,10 @@ Test(files, tokenizer_json_that_is_not_supported)
               BYTE_LEVEL, MODEL,
               ",\"post_processor\":{\"type\":\"BertProcessing\",\"sep\":[\"b\",1],\"cls\":[\"c\",9]}"),
           "x: post_processor: id 9 is not in the vocabulary" },
+        { FILE_OF(BYTE_LEVEL, MODEL,
+                  ",\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":"
+                  "[{\"Sequence\":{\"id\":\"B\",\"type_id\":0}}]}"),
+          "x: post_processor: the template of a single text has a second text" },
         { FILE_OF(BYTE_LEVEL, "{\"type\":\"BPE\",\"dropout\":0.1}", ""),
           "x: model.dropout is not supported" },
         { FILE_OF(BYTE_LEVEL, "{\"type\":\"BPE\",\"byte_fallback\":true}", ""),
