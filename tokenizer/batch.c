@@ -36,16 +36,16 @@ int batch_read(struct batch *b, struct source *source, int *sentences_so_far)
         int sentences, got = source_read(source, &b->text, &sentences);
         if (got < 0)
             return -1;
-        /* no document at all, but the files still tell whether they have sentences */
-        if (!got && *sentences_so_far < 0)
-            *sentences_so_far = sentences;
-        if (!got)
-            break;
-        if (*sentences_so_far >= 0 && sentences != *sentences_so_far)
+        if (got && sentences_so_far && *sentences_so_far >= 0 && sentences != *sentences_so_far)
             return err_set(
                 "the input mixes documents with and without sentences: sentences=%d follows sentences=%d",
                 sentences, *sentences_so_far);
-        *sentences_so_far = b->sentences = sentences;
+        /* if there is no document at all, the files still tell whether they have sentences */
+        if (sentences_so_far && (got || *sentences_so_far < 0))
+            *sentences_so_far = sentences;
+        if (!got)
+            break;
+        b->sentences = sentences;
         mem_grow(b->ends, b->ends_cap, b->count + 1);
         mem_grow(b->files, b->files_cap, b->count + 1);
         b->files[b->count] = source_file(source);

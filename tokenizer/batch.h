@@ -27,7 +27,8 @@ struct batch {
 
 /* Reads the next documents of `source` into the batch b. Returns 1 if it holds any, 0 at the end of
  * the input, -1 with an error. Set *sentences_so_far to -1 before the first call; the function sets
- * it to 1 if documents have sentences and to 0 if not. Input that mixes both kinds is an error. */
+ * it to 1 if documents have sentences and to 0 if not. Input that mixes both kinds is an error,
+ * unless sentences_so_far is NULL. */
 int batch_read(struct batch *b, struct source *source, int *sentences_so_far);
 
 /* Runs the pipeline `p`, whose items are batches, on `threads` threads. Allocates p->items and

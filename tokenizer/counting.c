@@ -106,7 +106,6 @@ struct counting {
     const struct counting_options *o;
     const struct tokenizer *t;
     struct source *source;
-    int sentences; /* for batch_read; -1 at the beginning of each batch */
     uint64_t documents, bytes, replaced;
     struct idle counters;
 };
@@ -114,8 +113,7 @@ struct counting {
 static int counting_read(void *ctx, void *item)
 {
     struct counting *c = ctx;
-    c->sentences = -1;
-    return batch_read(item, c->source, &c->sentences);
+    return batch_read(item, c->source, NULL);
 }
 
 static int put_word(void *ctx, const char *word, size_t n)

@@ -42,7 +42,6 @@ struct stats {
     const struct counted *given;
     const struct tokenizer *t;
     struct source *source;
-    int sentences; /* for batch_read; -1 at the beginning of each batch */
     struct idle encoders;
     uint64_t documents, bytes, characters, words, tokens, longest;
     uint64_t lengths[LENGTHS];
@@ -52,8 +51,7 @@ struct stats {
 static int stats_read(void *ctx, void *item)
 {
     struct stats *s = ctx;
-    s->sentences = -1;
-    return batch_read(item, s->source, &s->sentences);
+    return batch_read(item, s->source, NULL);
 }
 
 /* Encodes the documents of a batch into b->ids. Stores the end of each document's ids in
