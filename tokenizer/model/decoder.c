@@ -1,5 +1,6 @@
 #include "tokenizer/model/decoder.h"
 
+#include "common/base/choice.h"
 #include "common/base/utf8.h"
 #include "common/formats/js.h"
 #include "tokenizer/cut/regex.h"
@@ -7,9 +8,9 @@
 #include "tokenizer/model/alphabet.h"
 #include "tokenizer/model/spellings.h"
 
+/* In the order of decoder_names. */
 enum decoder_kind {
     DECODE_FUSE,
-    DECODE_JOIN, /* no decoder: a space between tokens */
     DECODE_BYTE_LEVEL,
     DECODE_BYTE_FALLBACK,
     DECODE_WORDPIECE,
@@ -17,7 +18,10 @@ enum decoder_kind {
     DECODE_BPE,
     DECODE_REPLACE,
     DECODE_STRIP,
+    DECODE_JOIN, /* no decoder: a space between tokens */
 };
+static const char decoder_names[] =
+    "Fuse|ByteLevel|ByteFallback|WordPiece|Metaspace|BPEDecoder|Replace|Strip";
 
 struct decoding {
     enum decoder_kind kind;
@@ -112,31 +116,17 @@ static int read_fields(struct decoding *d, const struct js *value)
 
 static int read_decoder(struct decoder *d, const struct js *value)
 {
-    static const char *const names[] = {
-        [DECODE_FUSE] = "Fuse",
-        [DECODE_JOIN] = "",
-        [DECODE_BYTE_LEVEL] = "ByteLevel",
-        [DECODE_BYTE_FALLBACK] = "ByteFallback",
-        [DECODE_WORDPIECE] = "WordPiece",
-        [DECODE_METASPACE] = "Metaspace",
-        [DECODE_BPE] = "BPEDecoder",
-        [DECODE_REPLACE] = "Replace",
-        [DECODE_STRIP] = "Strip",
-    };
-    enum { NAMES = sizeof names / sizeof *names };
-    const char *type = js_text(js_get(value, "type"), NULL);
-    if (type && !strcmp(type, "Sequence")) {
+    const char *type = js_type(value);
+    if (!strcmp(type, "Sequence")) {
         const struct js *list = js_get(value, "decoders");
         for (size_t i = 0; i < js_count(list); i++)
             if (read_decoder(d, js_at(list, i)) < 0)
                 return -1;
         return 0;
     }
-    int kind = 0;
-    while (kind < NAMES && (!type || !*type || strcmp(names[kind], type)))
-        kind++;
-    if (kind == NAMES)
-        return err_set("decoder '%s' is not supported", type ? type : "?");
+    const int kind = choice_find(decoder_names, type, strlen(type));
+    if (kind < 0)
+        return err_set("decoder '%s' is not supported", type);
     struct decoding *item = &mem_next(d->items, d->count, d->cap);
     *item = (struct decoding){ .kind = (enum decoder_kind)kind, .text = BUF_INIT };
     return read_fields(item, value) < 0 ? err_in("decoder %s", type) : 0;
