@@ -66,18 +66,6 @@ static void take_places(const struct puts *p, const char *text, size_t n, struct
 
 /* ---- steps that change each character by itself ---------------------------------------------- */
 
-static void change_character(const struct step *step, const char *text, size_t n, struct buf *out)
-{
-    switch (step->kind) {
-    case STEP_LOWERCASE: forms_lower(out, text, n); break;
-    case STEP_STRIP_ACCENTS: forms_strip_marks(out, text, n); break;
-    case STEP_NMT: forms_nmt(out, text, n); break;
-    case STEP_CLEAN: normalize_clean(out, text, n); break;
-    case STEP_SPACE_CHINESE: normalize_space_chinese(out, text, n); break;
-    default: forms_drop(out, text, n, UNICODE_IS_NON_SPACING); break;
-    }
-}
-
 /* Adds to p what a step that changes each character by itself writes for text[0..n). */
 static void trace_characters(const struct step *step, const char *text, size_t n, struct puts *p)
 {
@@ -86,7 +74,7 @@ static void trace_characters(const struct step *step, const char *text, size_t n
         size_t more;
         utf8_get((const unsigned char *)text + i, &len);
         buf_clear(&out);
-        change_character(step, text + i, len, &out);
+        steps_normalize(step, NULL, text + i, len, &out); /* these steps have no pattern */
         if (!out.len)
             drop(p);
         for (size_t k = 0; k < out.len; k += more)

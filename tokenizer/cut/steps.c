@@ -241,8 +241,8 @@ static void strip(const struct step *step, const char *text, size_t n, struct bu
     buf_add(out, text + begin, end - begin);
 }
 
-static int normalize_step(struct stepper *s, const struct step *step, const char *text, size_t n,
-                          struct buf *out)
+int steps_normalize(const struct step *step, struct regex_scratch *scratch, const char *text,
+                    size_t n, struct buf *out)
 {
     switch (step->kind) {
     case STEP_NFD:
@@ -255,7 +255,7 @@ static int normalize_step(struct stepper *s, const struct step *step, const char
     case STEP_STRIP_ACCENTS: forms_strip_marks(out, text, n); return 0;
     case STEP_NMT: forms_nmt(out, text, n); return 0;
     case STEP_STRIP: strip(step, text, n, out); return 0;
-    case STEP_REPLACE: return steps_replace(step, s->scratch, text, n, out);
+    case STEP_REPLACE: return steps_replace(step, scratch, text, n, out);
     case STEP_PREPEND:
         buf_add(out, step->content, n ? step->content_len : 0);
         buf_add(out, text, n);
@@ -269,7 +269,7 @@ static int normalize_step(struct stepper *s, const struct step *step, const char
             charsmap_longest(step->map, out, text, n);
             return 0;
         }
-        return charsmap_clusters(step->map, step->regex, s->scratch, out, text, n);
+        return charsmap_clusters(step->map, step->regex, scratch, out, text, n);
     case STEP_CLEAN: normalize_clean(out, text, n); return 0;
     case STEP_SPACE_CHINESE: normalize_space_chinese(out, text, n); return 0;
     default: forms_drop(out, text, n, UNICODE_IS_NON_SPACING); return 0;
@@ -292,7 +292,7 @@ static int loses_first(struct stepper *s, const struct step *step, const char *t
     } else if (step->kind != STEP_PREPEND && step->kind != STEP_APPEND) {
         struct step left = *step;
         left.right = 0;
-        lost = normalize_step(s, &left, text, len, &made) == 0 && !made.len;
+        lost = steps_normalize(&left, s->scratch, text, len, &made) == 0 && !made.len;
     }
     return lost;
 }
@@ -329,7 +329,7 @@ int stepper_normalize(struct stepper *s, const char *text, size_t n, struct buf 
         struct buf *to = i == last ? out : &s->next;
         *lost |= loses_first(s, step, text, n);
         buf_clear(&s->next);
-        if (normalize_step(s, step, text, n, to) < 0)
+        if (steps_normalize(step, s->scratch, text, n, to) < 0)
             return -1;
         buf_swap(&s->now, &s->next);
         text = s->now.data;
@@ -343,7 +343,7 @@ int stepper_normalize_by(struct stepper *s, size_t i, const char *text, size_t n
 {
     const struct step *step = &s->normalizer->items[i];
     *lost |= loses_first(s, step, text, n);
-    return normalize_step(s, step, text, n, out);
+    return steps_normalize(step, s->scratch, text, n, out);
 }
 
 struct regex_scratch *stepper_scratch(struct stepper *s)

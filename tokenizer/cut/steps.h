@@ -132,6 +132,10 @@ int steps_read_replace(struct step *step, const struct js *value);
 int steps_replace(const struct step *step, struct regex_scratch *scratch, const char *text,
                   size_t n, struct buf *out);
 
+/* Appends what a step of a normalizer makes of text[0..n). Returns 0, or -1 with an error. */
+int steps_normalize(const struct step *step, struct regex_scratch *scratch, const char *text,
+                    size_t n, struct buf *out);
+
 /* Sets [*begin, *end) to the range of the text that STEP_STRIP keeps. */
 void steps_strip(const struct step *step, const char *text, size_t n, size_t *begin, size_t *end);
 
