@@ -147,6 +147,16 @@ static int run_put(void *ctx, const char *word, size_t n, uint64_t count)
     return result;
 }
 
+/* Ends a run: writes its last rows if `result`, of the rows before, is 0. Returns 0, or -1 with an
+ * error. */
+static int run_end(struct run_writer *r, int result)
+{
+    if (!result)
+        result = write_all(r->fd, &r->pending);
+    buf_release(&r->pending);
+    return result;
+}
+
 /* Represents a word during sorting: the first eight bytes decide most comparisons. */
 struct sort_key {
     uint64_t first; /* big-endian, zero-padded */
@@ -203,11 +213,7 @@ static int spill(struct word_counts *w)
     if (run.fd < 0)
         return -1;
     mem_next(w->runs, w->run_count, w->runs_cap) = run.fd;
-    int result = put_sorted(w, run_put, &run);
-    if (!result)
-        result = write_all(run.fd, &run.pending);
-    buf_release(&run.pending);
-    return result;
+    return run_end(&run, put_sorted(w, run_put, &run));
 }
 
 static size_t table_bytes(const struct word_counts *w)
@@ -259,12 +265,6 @@ static void count_recent(struct word_counts *w, struct recent *r)
         le_put_u64(word + r->len - 8, r->last);
     count_word(w, word, r->len, r->count);
     r->count = 0;
-}
-
-static void count_all_recent(struct word_counts *w)
-{
-    for (size_t i = 0; i < RECENT; i++)
-        count_recent(w, &w->recent[i]);
 }
 
 /* Adds `count` to a recent word. If the word was not among the recent ones, it takes the place of
@@ -447,15 +447,12 @@ static int merge_first(struct word_counts *w)
     struct run_writer run = { file_nameless(w->folder), BUF_INIT };
     if (run.fd < 0)
         return -1;
-    int result = merge_runs(w->runs, FAN_IN, run_put, &run);
-    if (!result)
-        result = write_all(run.fd, &run.pending);
+    int result = run_end(&run, merge_runs(w->runs, FAN_IN, run_put, &run));
     for (size_t i = 0; i < FAN_IN; i++)
         close(w->runs[i]);
     w->run_count -= FAN_IN;
     memmove(w->runs, w->runs + FAN_IN, w->run_count * sizeof *w->runs);
     w->runs[w->run_count++] = run.fd;
-    buf_release(&run.pending);
     return result;
 }
 
@@ -480,9 +477,8 @@ static int put_runs(struct word_counts **tables, size_t count, word_put *put, vo
         struct word_counts *w = tables[i];
         if (spill(w) < 0)
             return -1;
-        for (size_t k = 0; k < w->run_count && i; k++) {
+        for (size_t k = 0; k < w->run_count && i; k++)
             mem_next(all->runs, all->run_count, all->runs_cap) = w->runs[k];
-        }
         w->run_count = i ? 0 : w->run_count;
     }
     while (all->run_count > FAN_IN)
@@ -503,24 +499,21 @@ static void gather_tables(struct word_counts **tables, size_t count)
     }
 }
 
-static size_t run_count(struct word_counts **tables, size_t count)
+/* Counts the recent words in the tables. Returns the number of runs of all tables. */
+static size_t count_pending(struct word_counts **tables, size_t count)
 {
     size_t runs = 0;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < RECENT; k++)
+            count_recent(tables[i], &tables[i]->recent[k]);
         runs += tables[i]->run_count;
+    }
     return runs;
-}
-
-static void count_pending(struct word_counts **tables, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        count_all_recent(tables[i]);
 }
 
 int word_counts_each(struct word_counts **tables, size_t count, word_put *put, void *ctx)
 {
-    count_pending(tables, count);
-    if (run_count(tables, count))
+    if (count_pending(tables, count))
         return put_runs(tables, count, put, ctx);
     gather_tables(tables, count);
     return count ? put_sorted(tables[0], put, ctx) : 0;
@@ -532,8 +525,7 @@ int word_counts_join(struct counted_words *out, struct word_counts **tables, siz
     struct chosen chosen = { out, least };
     if (!count)
         return 0;
-    count_pending(tables, count);
-    if (run_count(tables, count))
+    if (count_pending(tables, count))
         return put_runs(tables, count, put_chosen, &chosen);
     gather_tables(tables, count);
     *out = tables[0]->list;
