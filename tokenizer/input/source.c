@@ -259,52 +259,32 @@ static int add_fields(const struct js *root, const char *fields, const char *whe
     }
 }
 
-/* Returns 0 at the end of a table, or -1 with an error if none of its records had any text. */
-static int end_table(const struct source *s)
-{
-    return s->records && s->empty - s->empty_before == s->records
-               ? err_set(
-                     "%s: no record has any text in the column or field that is read (of %" PRIu64
-                     ")",
-                     s->in.path, s->records)
-               : 0;
-}
-
-/* Counts a record, and whether it is empty. Its cells were appended to `text` from byte `before`
- * on, with separators of two bytes between them. */
-static void count_record(struct source *s, size_t cells, const struct buf *text, size_t before)
-{
-    s->records++;
-    s->empty += text->len == before + 2 * (cells - 1);
-}
-
+/* read_json, read_csv and read_row append the cells of the next record, with blank lines between
+ * them. Each returns the number of cells, 0 at the end of the file, or -1 with an error. */
 static int read_json(struct source *s, struct buf *text)
 {
     char *line;
-    size_t n, before = text->len;
+    size_t n;
     int got;
     do {
         got = input_line(&s->in, &line, &n);
         s->line++;
     } while (got > 0 && (!n || (n == 1 && line[0] == '\r')));
     if (got <= 0)
-        return got < 0 ? -1 : end_table(s);
+        return got;
     SCOPED(buf) name = buf_format("%s: line %" PRIu64, s->in.path, s->line);
     SCOPED_JS root = js_parse(line, n, name.data);
     if (!root && s->how.mend != MEND_NONE)
         root = parse_mended(s, line, n, name.data);
-    got = root ? add_fields(root, fields(s), name.data, text) : -1;
-    if (got > 0)
-        count_record(s, (size_t)got, text, before);
-    return got < 0 ? -1 : 1;
+    return root ? add_fields(root, fields(s), name.data, text) : -1;
 }
 
-static int read_record(struct source *s, struct buf *text)
+static int read_csv(struct source *s, struct buf *text)
 {
-    size_t names = s->csv.count, before = text->len;
+    size_t names = s->csv.count;
     int got = csv_read(&s->csv);
     if (got <= 0)
-        return got < 0 ? -1 : end_table(s);
+        return got;
     if (s->csv.count != names)
         return err_set("%s: line %" PRIu64 ": the record has not %zu cells as the columns, but %zu",
                        s->in.path, s->csv.record, names, s->csv.count);
@@ -314,8 +294,7 @@ static int read_record(struct source *s, struct buf *text)
             buf_adds(text, "\n\n");
         buf_add(text, cell, len);
     }
-    count_record(s, s->column_count, text, before);
-    return 1;
+    return (int)s->column_count;
 }
 
 static size_t without_return(struct source *s, const char *line, size_t n)
@@ -357,15 +336,14 @@ static int check_length(const struct source *s, const struct buf *text, size_t b
                : 0;
 }
 
-/* Appends the cells of a row. A null counts as an empty string. Returns 1, 0 at the end of the
- * file, or -1 with an error. */
+/* A null counts as an empty string. */
 static int read_row(struct source *s, struct buf *text)
 {
     const struct rows *r = &s->rows;
     size_t before = text->len;
     int got = rows_read(&s->rows);
     if (got <= 0)
-        return got < 0 ? -1 : end_table(s);
+        return got;
     for (size_t i = 0; i < r->count; i++) {
         if (i)
             buf_adds(text, "\n\n");
@@ -373,8 +351,7 @@ static int read_row(struct source *s, struct buf *text)
         if (check_length(s, text, before) < 0)
             return -1;
     }
-    count_record(s, r->count, text, before);
-    return 1;
+    return (int)r->count;
 }
 
 /* Appends the lines up to a blank one, with LF between them. Returns 1, 0 at the end of the file,
@@ -412,33 +389,47 @@ static int read_file(struct source *s, struct buf *text)
     return n < 0 ? -1 : text->len > before;
 }
 
-static int read_document(struct source *s, struct buf *text, int *sentences)
+static int read_document(struct source *s, struct buf *text)
 {
     int got = document_read(&s->reader, &s->document);
     if (got > 0)
         buf_add(text, s->document.text.data, s->document.text.len);
-    *sentences = s->reader.sentences;
     return got;
+}
+
+typedef int read_next(struct source *s, struct buf *text);
+
+/* Reads a record by `read`, and counts it. Returns 1, 0 at the end of the file, or -1 with an
+ * error, also if none of the file's records had any text. */
+static int read_record(struct source *s, struct buf *text, read_next *read)
+{
+    const size_t before = text->len;
+    const int cells = read(s, text);
+    if (!cells && s->records && s->empty - s->empty_before == s->records)
+        return err_set("%s: no record has any text in the column or field that is read (of %" PRIu64
+                       ")",
+                       s->in.path, s->records);
+    if (cells <= 0)
+        return cells;
+    s->records++;
+    s->empty += text->len == before + 2 * (size_t)(cells - 1); /* the line ends between cells */
+    return 1;
 }
 
 static int read_open(struct source *s, struct buf *text, int *sentences)
 {
-    *sentences = 0;
-    if (s->current == SOURCE_DOCUMENTS)
-        return read_document(s, text, sentences);
-    if (s->current == SOURCE_JSONL)
-        return read_json(s, text);
-    if (s->current == SOURCE_CSV)
-        return read_record(s, text);
-    if (s->current == SOURCE_PARQUET || s->current == SOURCE_ARROW)
-        return read_row(s, text);
-    if (s->current == SOURCE_SENTENCES) {
-        *sentences = 1;
-        return read_sentences(s, text);
-    }
-    if (s->current == SOURCE_LINES || s->how.text_by_line)
-        return read_line(s, text);
-    return read_file(s, text);
+    static read_next *const reads[] = {
+        [SOURCE_DOCUMENTS] = read_document,  [SOURCE_JSONL] = read_json,
+        [SOURCE_TEXT] = read_file,           [SOURCE_LINES] = read_line,
+        [SOURCE_SENTENCES] = read_sentences, [SOURCE_CSV] = read_csv,
+        [SOURCE_PARQUET] = read_row,         [SOURCE_ARROW] = read_row,
+    };
+    read_next *const read = s->current == SOURCE_TEXT && s->how.text_by_line ? read_line
+                                                                             : reads[s->current];
+    const int got = has_fields(s->current) ? read_record(s, text, read) : read(s, text);
+    *sentences = s->current == SOURCE_DOCUMENTS ? s->reader.sentences
+                                                : s->current == SOURCE_SENTENCES;
+    return got;
 }
 
 const char *source_file(const struct source *s)
