@@ -33,11 +33,6 @@ static void drop(struct puts *p)
         p->removed++;
 }
 
-static size_t bytes_of(uint32_t point)
-{
-    return point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
-}
-
 static size_t skip(const char *text, size_t n, size_t at)
 {
     size_t len = 0;
@@ -50,6 +45,7 @@ static size_t skip(const char *text, size_t n, size_t at)
  * text[0..n). */
 static void take_places(const struct puts *p, const char *text, size_t n, struct ids *origins)
 {
+    char spelled[4];
     size_t at = 0;
     origins->count = 0;
     for (size_t i = 0; i < p->removed; i++)
@@ -57,7 +53,7 @@ static void take_places(const struct puts *p, const char *text, size_t n, struct
     for (size_t i = 0; i < p->count; i++) {
         const struct put *c = &p->items[i];
         size_t from = c->change > 0 ? at - 1 : at; /* at 0: ORIGINS_NONE */
-        for (size_t b = 0; b < bytes_of(c->point); b++)
+        for (size_t b = utf8_put(spelled, c->point); b; b--)
             ids_add(origins, (uint32_t)from);
         for (int32_t k = c->change; k <= 0; k++)
             at = skip(text, n, at);

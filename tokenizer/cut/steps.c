@@ -218,20 +218,16 @@ int steps_replace(const struct step *step, struct regex_scratch *scratch, const 
 
 void steps_strip(const struct step *step, const char *text, size_t n, size_t *begin, size_t *end)
 {
+    unsigned last;
     size_t len;
     *begin = 0;
     *end = n;
     while (step->left && *begin < *end &&
            unicode_is(utf8_get((const unsigned char *)text + *begin, &len), UNICODE_IS_SPACE))
         *begin += len;
-    while (step->right && *end > *begin) {
-        size_t last = *end - 1;
-        while (last > *begin && ((unsigned char)text[last] & 0xC0) == 0x80)
-            last--;
-        if (!unicode_is(utf8_get((const unsigned char *)text + last, &len), UNICODE_IS_SPACE))
-            break;
-        *end = last;
-    }
+    while (step->right && (len = utf8_last(text + *begin, *end - *begin, &last)) &&
+           unicode_is(last, UNICODE_IS_SPACE))
+        *end -= len;
 }
 
 static void strip(const struct step *step, const char *text, size_t n, struct buf *out)

@@ -106,14 +106,6 @@ static size_t skip(const struct added_set *s, const char *text, size_t n)
     return skip_plain(s, p, n);
 }
 
-/* Returns where the character before `at` begins; at > 0. */
-static size_t before(const struct added_walk *w, size_t at)
-{
-    for (at--; at && ((unsigned char)w->text[at] & 0xC0) == 0x80;)
-        at--;
-    return at;
-}
-
 static int is_at(const struct added_walk *w, size_t at, unsigned bits, size_t *len)
 {
     return unicode_is(utf8_get((const unsigned char *)w->text + at, len), bits);
@@ -121,8 +113,9 @@ static int is_at(const struct added_walk *w, size_t at, unsigned bits, size_t *l
 
 static int is_single(const struct added_walk *w)
 {
+    unsigned before;
     size_t len;
-    return !(w->begin && is_at(w, before(w, w->begin), UNICODE_IS_WORD, &len)) &&
+    return !(utf8_last(w->text, w->begin, &before) && unicode_is(before, UNICODE_IS_WORD)) &&
            !(w->end < w->n && is_at(w, w->end, UNICODE_IS_WORD, &len));
 }
 
@@ -130,12 +123,13 @@ static int is_single(const struct added_walk *w)
  * has absorbed all of it. */
 static int take_spaces(struct added_walk *w, const struct added_token *token)
 {
+    unsigned before;
     size_t len;
     if (token->lstrip && w->begin < w->done)
         w->begin = w->done;
-    while (token->lstrip && w->begin > w->done &&
-           is_at(w, before(w, w->begin), UNICODE_IS_SPACE, &len))
-        w->begin = before(w, w->begin);
+    while (token->lstrip && w->begin > w->done && (len = utf8_last(w->text, w->begin, &before)) &&
+           unicode_is(before, UNICODE_IS_SPACE))
+        w->begin -= len;
     while (token->rstrip && w->end < w->n && is_at(w, w->end, UNICODE_IS_SPACE, &len))
         w->end += len;
     return w->begin < w->end;
