@@ -529,11 +529,11 @@ int textmill_encode_chat(struct textmill_tokenizer *t, const char *form, const c
 
 static int decode_unit(struct job *j, struct unit *u)
 {
+    const int skip = (j->how & TEXTMILL_SKIP_SPECIAL) != 0;
     for (uint64_t i = u->first; i < u->first + u->count; i++) {
         const uint32_t *ids = j->ids + begin_of(j, i);
         size_t n = j->ends[i] - begin_of(j, i), before = u->text.len;
-        if ((j->how & TEXTMILL_SKIP_SPECIAL ? tokenizer_decode_text
-                                            : tokenizer_decode)(j->t->t, ids, n, &u->text) < 0)
+        if (tokenizer_decode(j->t->t, ids, n, skip, &u->text) < 0)
             return err_in("text %" PRIu64, i);
         j->made[i] = u->text.len - before;
     }

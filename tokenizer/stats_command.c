@@ -129,7 +129,7 @@ static int stats_write(void *ctx, void *item)
 static int count_row(struct stats *s, const struct id_rows *rows, struct buf *text)
 {
     buf_clear(text);
-    if (tokenizer_decode(s->t, rows->ids, rows->count, text) < 0)
+    if (tokenizer_decode(s->t, rows->ids, rows->count, 0, text) < 0)
         return id_rows_where(rows);
     count(s, text->data, text->len, rows->ids, rows->count);
     return 0;

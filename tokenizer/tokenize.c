@@ -205,7 +205,7 @@ static int write_text(const struct tokenize *given, struct output *out, const st
                       const uint32_t *ids, size_t n, struct buf *text)
 {
     buf_clear(text);
-    if ((given->skip_special ? tokenizer_decode_text : tokenizer_decode)(t, ids, n, text) < 0)
+    if (tokenizer_decode(t, ids, n, given->skip_special, text) < 0)
         return -1;
     buf_addc(text, '\n');
     tool_count("document(s)", 1);

@@ -317,24 +317,14 @@ static int decode_kept(const struct tokenizer *t, const struct decoder_table *ta
     return result;
 }
 
-static int decode(const struct tokenizer *t, const uint32_t *ids, size_t n, int skip,
-                  struct buf *out)
+int tokenizer_decode(const struct tokenizer *t, const uint32_t *ids, size_t n, int skip,
+                     struct buf *out)
 {
     const struct decoder_table *table = decoder_table(t);
     if (!table || skip)
         return decode_kept(t, table, ids, n, skip, out);
     size_t done = decoder_table_run(table, ids, n, out);
     return done < n ? bad_id(t, ids[done], done) : 0;
-}
-
-int tokenizer_decode(const struct tokenizer *t, const uint32_t *ids, size_t n, struct buf *out)
-{
-    return decode(t, ids, n, 0, out);
-}
-
-int tokenizer_decode_text(const struct tokenizer *t, const uint32_t *ids, size_t n, struct buf *out)
-{
-    return decode(t, ids, n, 1, out);
 }
 
 /* ---- special tokens about a text ------------------------------------------------------------- */

@@ -6,7 +6,7 @@
  *     struct encoder *e = encoder_new(t);
  *     struct ids ids = { 0 };
  *     encoder_encode(e, text, n, TOKENIZER_ORDINARY, &ids);
- *     tokenizer_decode(t, ids.data, ids.count, &out);
+ *     tokenizer_decode(t, ids.data, ids.count, 0, &out);
  *
  * A tokenizer does not change after loading, so threads may share it. An encoder holds the working
  * memory of one thread. The ids of a text depend on nothing but the text and the vocabulary.
@@ -91,12 +91,10 @@ int64_t tokenizer_find(const struct tokenizer *t, const char *bytes, size_t n);
 
 /* Appends the text of the tokens ids[0..n) to `out`; it need not be valid UTF-8. With WordPiece, a
  * space is put before each token that begins a word, as Hugging Face's decoder does. Ids in range
- * that have no token are left out. Returns 0, or -1 with an error if an id is out of range or the
- * decoder needs too much memory or time. */
-int tokenizer_decode(const struct tokenizer *t, const uint32_t *ids, size_t n, struct buf *out);
-/* Decodes like tokenizer_decode, but leaves out special tokens. */
-int tokenizer_decode_text(const struct tokenizer *t, const uint32_t *ids, size_t n,
-                          struct buf *out);
+ * that have no token are left out, and with `skip` 1 special tokens, too. Returns 0, or -1 with an
+ * error if an id is out of range or the decoder needs too much memory or time. */
+int tokenizer_decode(const struct tokenizer *t, const uint32_t *ids, size_t n, int skip,
+                     struct buf *out);
 
 struct encoder *encoder_new(const struct tokenizer *t); /* t borrowed */
 void encoder_free(struct encoder *e);

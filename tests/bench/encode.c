@@ -26,7 +26,7 @@ static int measure(const struct tokenizer *t, const struct buf *text)
             begin = now();
         }
         buf_clear(&out);
-        if (tokenizer_decode(t, ids.data, ids.count, &out) < 0)
+        if (tokenizer_decode(t, ids.data, ids.count, 0, &out) < 0)
             return -1;
         back[i] = now() - begin;
         encoder_free(e);

@@ -57,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         buf_clear(&got);
         int failed = encoder_encode(warm, text, size, (enum tokenizer_special)special, &a) ||
                      encoder_encode(cold, text, size, (enum tokenizer_special)special, &b) ||
-                     tokenizer_decode(t, a.data, a.count, &got);
+                     tokenizer_decode(t, a.data, a.count, 0, &got);
         assert(!failed);
         assert(a.count == b.count &&
                (!a.count || !memcmp(a.data, b.data, a.count * sizeof *a.data)));

@@ -22,9 +22,9 @@ static void encode(const struct tokenizer *t, const char *text, size_t n)
             continue;
         assert(ids.count == again.count);
         assert(!ids.count || !memcmp(ids.data, again.data, ids.count * sizeof *ids.data));
-        tokenizer_decode(t, ids.data, ids.count, &back); /* -1: a pattern takes too much */
+        tokenizer_decode(t, ids.data, ids.count, 0, &back); /* -1: a pattern takes too much */
         buf_clear(&back);
-        tokenizer_decode_text(t, ids.data, ids.count, &back);
+        tokenizer_decode(t, ids.data, ids.count, 1, &back);
     }
     encoder_free(e);
     ids_release(&ids);

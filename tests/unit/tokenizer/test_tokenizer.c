@@ -94,12 +94,12 @@ Test(tokenizer, decoding_gives_the_bytes)
         buf_clear(&want);
         buf_clear(&got);
         add_hex(&want, js_text(js_get(line, "bytes_hex"), NULL));
-        cr_assert_eq(tokenizer_decode(t, ids.data, ids.count, &got), 0, "%s", err_get());
+        cr_assert_eq(tokenizer_decode(t, ids.data, ids.count, 0, &got), 0, "%s", err_get());
         cr_assert(got.len == want.len && !memcmp(got.data, want.data, got.len), "line %d",
                   g.number);
     }
     golden_close(&g, 400);
-    cr_assert_eq(tokenizer_decode(t, (uint32_t[]){ 50257 }, 1, &got), -1);
+    cr_assert_eq(tokenizer_decode(t, (uint32_t[]){ 50257 }, 1, 0, &got), -1);
     cr_assert(strstr(err_get(), "id 50257"), "%s", err_get());
     ids_release(&ids);
     buf_release(&want);
@@ -137,7 +137,7 @@ Test(tokenizer, wikitext_103_has_the_published_number_of_tokens)
     cr_assert_eq(file_read(path.data, &text), 0, "%s", err_get());
     cr_assert_eq(encoder_encode(e, text.data, text.len, TOKENIZER_ORDINARY, &ids), 0);
     cr_assert_eq(ids.count, 249735);
-    cr_assert_eq(tokenizer_decode(t, ids.data, ids.count, &back), 0);
+    cr_assert_eq(tokenizer_decode(t, ids.data, ids.count, 0, &back), 0);
     cr_assert(back.len == text.len && !memcmp(back.data, text.data, back.len));
     buf_release(&path);
     buf_release(&text);
@@ -194,13 +194,13 @@ Test(tokenizer, added_tokens_decode_by_their_names)
     struct buf out = BUF_INIT;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         buf_clear(&out);
-        cr_assert_eq(tokenizer_decode(plain, cases[i].ids, cases[i].count, &out), 0);
+        cr_assert_eq(tokenizer_decode(plain, cases[i].ids, cases[i].count, 0, &out), 0);
         cr_assert_str_eq(out.data, cases[i].plain, "case %zu: '%s'", i, out.data);
         buf_clear(&out);
-        cr_assert_eq(tokenizer_decode(lower, cases[i].ids, cases[i].count, &out), 0);
+        cr_assert_eq(tokenizer_decode(lower, cases[i].ids, cases[i].count, 0, &out), 0);
         cr_assert_str_eq(out.data, cases[i].lower, "case %zu: '%s'", i, out.data);
         buf_clear(&out);
-        cr_assert_eq(tokenizer_decode_text(lower, cases[i].ids, cases[i].count, &out), 0);
+        cr_assert_eq(tokenizer_decode(lower, cases[i].ids, cases[i].count, 1, &out), 0);
         cr_assert_str_eq(out.data, cases[i].without_special, "case %zu: '%s'", i, out.data);
     }
     buf_release(&out);
@@ -300,7 +300,7 @@ Test(tokenizer, decoders_of_each_kind)
             "{\"x\": 0, \"b\": 1, \"xxaxxx\": 2, \"xxb\": 3}, \"merges\": []}}",
             cases[i][0]);
         struct tokenizer *t = tokenizer_of(json.data);
-        cr_expect_eq(tokenizer_decode(t, ids, 3, &out), 0);
+        cr_expect_eq(tokenizer_decode(t, ids, 3, 0, &out), 0);
         cr_expect_str_eq(out.data, cases[i][1], "%s: '%s'", cases[i][0], out.data);
         tokenizer_free(t);
     }

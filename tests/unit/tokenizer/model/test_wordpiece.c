@@ -83,7 +83,7 @@ static void check_pipeline(const char *name, const char *first, const char *seco
         golden_expect(&l, js_get(o, "type_ids"), &types);
         const char *decoded = js_text(js_get(o, "decoded"), NULL);
         buf_clear(&text);
-        cr_assert_eq(tokenizer_decode_text(t, ids.data, ids.count, &text), 0);
+        cr_assert_eq(tokenizer_decode(t, ids.data, ids.count, 1, &text), 0);
         cr_assert(!decoded || !strcmp(decoded, text.data), "%s line %d: '%s', not '%s'", name,
                   l.number, text.data, decoded);
     }
@@ -117,10 +117,10 @@ Test(wordpiece, decoding)
     for (const struct js *o; (o = golden_next(&l));) {
         golden_ids(js_get(o, "ids"), &ids);
         buf_clear(&text);
-        cr_assert_eq(tokenizer_decode(t, ids.data, ids.count, &text), 0, "%s", err_get());
+        cr_assert_eq(tokenizer_decode(t, ids.data, ids.count, 0, &text), 0, "%s", err_get());
         cr_assert_str_eq(text.data, js_text(js_get(o, "decoded_cleanup"), NULL));
         buf_clear(&text);
-        cr_assert_eq(tokenizer_decode_text(t, ids.data, ids.count, &text), 0);
+        cr_assert_eq(tokenizer_decode(t, ids.data, ids.count, 1, &text), 0);
         cr_assert_str_eq(text.data, js_text(js_get(o, "decoded_skip_special"), NULL));
     }
     golden_close(&l, 480);
