@@ -53,26 +53,19 @@ static int encode_lines(const struct encode_options *how, struct encoder *e, str
     return 0;
 }
 
-static void print_ids(struct batch *b, const struct ids *ids)
+static void print_ids(struct buf *out, const struct ids *ids, char between)
 {
-    char digits[12];
     for (size_t i = 0; i < ids->count; i++) {
-        int n = snprintf(digits, sizeof digits, i ? " %" PRIu32 : "%" PRIu32, ids->data[i]);
-        buf_add(&b->out, digits, (size_t)n);
+        if (i)
+            buf_addc(out, between);
+        buf_addu(out, ids->data[i]);
     }
-    buf_addc(&b->out, '\n');
-}
-
-static void print_json_ids(struct buf *out, const struct ids *ids)
-{
-    buf_adds(out, "{\"ids\":[");
-    for (size_t i = 0; i < ids->count; i++)
-        buf_addf(out, i ? ",%" PRIu32 : "%" PRIu32, ids->data[i]);
 }
 
 static void print_places(struct buf *out, const struct placed *p)
 {
-    print_json_ids(out, &p->ids);
+    buf_adds(out, "{\"ids\":[");
+    print_ids(out, &p->ids, ',');
     buf_adds(out, "],\"offsets\":[");
     for (size_t i = 0; i < p->ids.count; i++)
         buf_addf(out, "%s[%" PRIu32 ",%" PRIu32 "]", i ? "," : "", p->begins.data[i],
@@ -101,7 +94,8 @@ static int encode_places(const struct encode_options *how, struct encoder *e, st
 
 static void print_labels(struct buf *out, const struct ids *ids, const struct ids *spans)
 {
-    print_json_ids(out, ids);
+    buf_adds(out, "{\"ids\":[");
+    print_ids(out, ids, ',');
     buf_adds(out, "],\"mask\":[");
     for (size_t k = 0, i = 0; k < spans->count; k++)
         for (; i < spans->data[k]; i++)
@@ -143,7 +137,8 @@ static int encode(const struct encode_options *how, struct encoder *e, struct ba
         b->wrapped.count = 0;
         if (how->wrap)
             tokenizer_assemble(how->t, &b->ids, NULL, &b->wrapped, NULL);
-        print_ids(b, how->wrap ? &b->wrapped : &b->ids);
+        print_ids(&b->out, how->wrap ? &b->wrapped : &b->ids, ' ');
+        buf_addc(&b->out, '\n');
         return 0;
     }
     if (b->sentences && !by_line && find_sentences(how->t, b, text, n) < 0)
