@@ -2,32 +2,15 @@
 #include "tokenizer/files/tekken.h"
 
 #include "common/base/base64.h"
+#include "common/base/choice.h"
 #include "common/formats/js.h"
 
 /* The special tokens of files of versions before 11, which have no list of them. */
-static const char *const older[] = {
-    "<unk>",
-    "<s>",
-    "</s>",
-    "[INST]",
-    "[/INST]",
-    "[AVAILABLE_TOOLS]",
-    "[/AVAILABLE_TOOLS]",
-    "[TOOL_RESULTS]",
-    "[/TOOL_RESULTS]",
-    "[TOOL_CALLS]",
-    "[IMG]",
-    "<pad>",
-    "[IMG_BREAK]",
-    "[IMG_END]",
-    "[PREFIX]",
-    "[MIDDLE]",
-    "[SUFFIX]",
-    "[SYSTEM_PROMPT]",
-    "[/SYSTEM_PROMPT]",
-    "[TOOL_CONTENT]",
-};
-enum { OLDER = sizeof older / sizeof *older };
+static const char older[] =
+    "<unk>|<s>|</s>|[INST]|[/INST]|[AVAILABLE_TOOLS]|[/AVAILABLE_TOOLS]|[TOOL_RESULTS]|"
+    "[/TOOL_RESULTS]|[TOOL_CALLS]|[IMG]|<pad>|[IMG_BREAK]|[IMG_END]|[PREFIX]|[MIDDLE]|[SUFFIX]|"
+    "[SYSTEM_PROMPT]|[/SYSTEM_PROMPT]|[TOOL_CONTENT]";
+enum { OLDER = 20 }; /* their number */
 
 /* Adds `count` special tokens, with the ids from 0 on. Those that the list does not name have the
  * names that Mistral's library gives them. Returns 0, or -1 with an error. */
@@ -43,7 +26,7 @@ static int put_specials(struct vocabulary *v, const struct js *list, int64_t cou
         else if (js_is_array(list))
             name = js_text(js_get(js_at(list, (size_t)id), "token_str"), &n);
         else
-            n = strlen(name = older[id]);
+            name = choice_at(older, (size_t)id, &n);
         if (!name || !n)
             return err_set("special_tokens: item %d has no token_str", (int)id);
         /* in the model: else Hugging Face gives it an id after the others */
