@@ -49,26 +49,25 @@ static int say_why(struct textmill_error *why)
 /* Sets one option, given as name=value. Returns 0, or -1 with an error. */
 static int set_option(struct tokenizer_options *o, const char *text, size_t n)
 {
-    static const char *const names[] = { "pattern", "missing", "rules", "case" };
-    static const char *const words[] = { TOKENIZER_PATTERNS, "error|drop", "hf|google",
-                                         "auto|uncased|cased" };
+    static const struct {
+        const char *name, *words;
+        size_t at; /* of the number of the word */
+    } options[] = {
+        { "pattern", TOKENIZER_PATTERNS, offsetof(struct tokenizer_options, pattern) },
+        { "missing", "error|drop", offsetof(struct tokenizer_options, drop_missing) },
+        { "rules", "hf|google", offsetof(struct tokenizer_options, google_rules) },
+        { "case", "auto|uncased|cased", offsetof(struct tokenizer_options, letters) },
+    };
     const char *equals = memchr(text, '=', n);
     size_t len = equals ? (size_t)(equals - text) : n;
-    for (size_t i = 0; i < sizeof names / sizeof *names && equals; i++) {
-        if (strlen(names[i]) != len || memcmp(names[i], text, len) != 0)
+    for (size_t i = 0; i < sizeof options / sizeof *options && equals; i++) {
+        if (!bytes_are(text, len, options[i].name))
             continue;
-        int value = choice_find(words[i], equals + 1, n - len - 1);
+        int value = choice_find(options[i].words, equals + 1, n - len - 1);
         if (value < 0)
-            return err_set("option %s is one of %s, not '%.*s'", names[i], words[i],
+            return err_set("option %s is one of %s, not '%.*s'", options[i].name, options[i].words,
                            (int)(n - len - 1), equals + 1);
-        if (i == 0)
-            o->pattern = (enum tokenizer_pattern)value;
-        else if (i == 1)
-            o->drop_missing = value;
-        else if (i == 2)
-            o->google_rules = value;
-        else
-            o->letters = (unsigned)value;
+        *(int *)((char *)o + options[i].at) = value;
         return 0;
     }
     return err_set("no option '%.*s': pattern=, missing=, rules= and case= are", (int)n, text);

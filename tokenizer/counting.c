@@ -181,9 +181,8 @@ static void take_tables(struct counting_tables *out, struct idle *counters)
 static int count_texts(const struct counting_options *o, struct counting_tables *out,
                        const struct tokenizer *t, int argc, char **argv)
 {
-    const struct source_options how = { .format = (enum source_format)o->format,
-                                        .fields = o->fields,
-                                        .text_by_line = 1 };
+    struct source_options how = o->source;
+    how.text_by_line = 1;
     struct counting c = { .o = o, .t = t, .source = source_open(argv, argc, &how) };
     struct pipeline p = { counting_read, counting_work, counting_write, &c, NULL, 0, NULL };
     idle_init(&c.counters);

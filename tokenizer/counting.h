@@ -5,6 +5,7 @@
 #pragma once
 
 #include "common/program/opt.h"
+#include "tokenizer/input/source.h"
 #include "tokenizer/learn/word_counts.h"
 #include "tokenizer/tokenizer.h"
 
@@ -14,12 +15,11 @@ enum { UNITS_BYTES, UNITS_CHARACTERS };
 struct counting_options {
     /* enum vocabulary_model, UNITS_, TOKENIZER_CASE_ and enum tokenizer_pattern (roles.h) */
     int model, units, letters, pattern;
-    const char *from;      /* path of a vocabulary that says how text is cut, in place of the fields
-                            * above; NULL: none */
-    int counted;           /* the input is files of counted words, not text */
-    int format;            /* enum source_format */
-    const char *fields;    /* as in struct source_options */
-    uint64_t memory_bytes; /* limit for all tables of words together */
+    const char *from; /* path of a vocabulary that says how text is cut, in place of the fields
+                       * above; NULL: none */
+    int counted;      /* the input is files of counted words, not text */
+    struct source_options source;
+    uint64_t memory_bytes;        /* limit for all tables of words together */
     const char *temporary_folder; /* NULL: $TMPDIR or /var/tmp */
 };
 

@@ -12,8 +12,10 @@
 #include "unicode/unicode.h"
 
 struct counted {
-    const char *fields, *vocabulary_path, *output_path;
-    int format, special, from_tokens, from_ids, rules, letters;
+    const char *vocabulary_path, *output_path;
+    struct tokenizer_options vocabulary;
+    struct source_options source;
+    int special, from_tokens, from_ids;
 };
 
 static const struct counted defaults = { .output_path = "-" };
@@ -23,15 +25,15 @@ static const struct opt options[] = {
     { 0, "vocab", OPT_TEXT, AT(vocabulary_path), "PATH",
       "vocabulary: a file, or a folder that holds one" },
     { 'o', "output", OPT_TEXT, AT(output_path), "FILE", "output file; - is standard output" },
-    { 0, "format", OPT_CHOICE, AT(format), SOURCE_FORMATS, SOURCE_FORMAT_HELP },
-    { 0, "field", OPT_TEXT, AT(fields), "KEY[,KEY]", SOURCE_FIELD_HELP },
+    { 0, "format", OPT_CHOICE, AT(source.format), SOURCE_FORMATS, SOURCE_FORMAT_HELP },
+    { 0, "field", OPT_TEXT, AT(source.fields), "KEY[,KEY]", SOURCE_FIELD_HELP },
     { 0, "tokens", OPT_FLAG, AT(from_tokens), NULL, "the input is token streams, not text" },
     { 0, "ids", OPT_FLAG, AT(from_ids), NULL, "the input is lines of decimal ids, not text" },
     { 0, "special", OPT_FLAG, AT(special), NULL,
       "recognize special tokens, such as <|endoftext|>, in the text" },
-    { 0, "rules", OPT_CHOICE, AT(rules), "hf|google",
+    { 0, "rules", OPT_CHOICE, AT(vocabulary.google_rules), "hf|google",
       "WordPiece: follow Hugging Face's or Google's rules for splitting words" },
-    { 0, "case", OPT_CHOICE, AT(letters), "auto|uncased|cased",
+    { 0, "case", OPT_CHOICE, AT(vocabulary.letters), "auto|uncased|cased",
       "WordPiece: whether the vocabulary is lower case; auto: as its files say" },
     { 0 },
 };
@@ -196,10 +198,7 @@ static void print(const struct stats *s, struct buf *out)
 static int count_texts(struct stats *s, int argc, char **argv)
 {
     struct pipeline p = { stats_read, stats_work, stats_write, s, NULL, 0, NULL };
-    s->source = source_open(
-        argv, argc,
-        &(struct source_options){ .format = (enum source_format)s->given->format,
-                                  .fields = s->given->fields });
+    s->source = source_open(argv, argc, &s->given->source);
     idle_init(&s->encoders);
     int result = s->source ? batch_run(&p, (int)tool_threads) : -1;
     idle_release_encoders(&s->encoders);
@@ -211,8 +210,6 @@ static int run(int argc, char **argv, void *options_given)
 {
     const struct counted *given = options_given;
     struct stats s = { .given = given };
-    struct tokenizer_options how = { .google_rules = given->rules,
-                                     .letters = (unsigned)given->letters };
     SCOPED(buf) text = BUF_INIT;
     if (!given->vocabulary_path)
         return err_usage("--vocab is missing: name a vocabulary file, or a folder with one");
@@ -221,7 +218,7 @@ static int run(int argc, char **argv, void *options_given)
             "--tokens and --ids cannot be used together, or with --format or --special");
     if (tool_may_replace(given->output_path, NULL, NULL) < 0)
         return -1;
-    SCOPED_TOKENIZER t = tokenizer_load_with(given->vocabulary_path, &how);
+    SCOPED_TOKENIZER t = tokenizer_load_with(given->vocabulary_path, &given->vocabulary);
     if (!t)
         return -1;
     s.t = t;

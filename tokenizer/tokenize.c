@@ -13,9 +13,11 @@
 
 /* The options of `tokenize` and of `tokenize decode`. */
 struct tokenize {
-    const char *vocabulary_path, *output_path, *fields;
-    int format, chat, special, pattern, as_ids, wrap, offsets, rules, letters, mend, missing,
-        skip_special;
+    const char *vocabulary_path, *output_path;
+    struct tokenizer_options vocabulary;
+    struct source_options source;
+    struct encode_options encode;
+    int chat, as_ids, skip_special;
 };
 
 static const struct tokenize defaults = { .output_path = "-" };
@@ -147,9 +149,9 @@ static int run_tokenize(int argc, char **argv, void *options)
     const struct tokenize *given = options;
     struct encoding c = { .sentences = -1 };
     const char *vocabulary = given->vocabulary_path;
-    if (given->wrap && !given->as_ids)
+    if (given->encode.wrap && !given->as_ids)
         return err_usage("--wrap needs --ids: a token stream has no special tokens");
-    if (given->offsets && !given->as_ids)
+    if (given->encode.offsets && !given->as_ids)
         return err_usage("--offsets needs --ids: a token stream has no offsets");
     static const char *const unused[] = {
         "format", "field", "special", "invalid", "wrap", "offsets"
@@ -161,16 +163,10 @@ static int run_tokenize(int argc, char **argv, void *options)
         return -1;
     if (tool_may_replace(given->output_path, NULL, NULL) < 0 || choose_vocabulary(&vocabulary) < 0)
         return -1;
-    struct tokenizer_options how = { .google_rules = given->rules,
-                                     .letters = (unsigned)given->letters,
-                                     .drop_missing = given->missing,
-                                     .pattern = (enum tokenizer_pattern)given->pattern };
-    const struct source_options source = { .format = given->chat
-                                                         ? SOURCE_LINES
-                                                         : (enum source_format)given->format,
-                                           .fields = given->fields,
-                                           .mend = (enum mend_rule)given->mend };
-    SCOPED_TOKENIZER t = tokenizer_load_with(vocabulary, &how);
+    struct source_options source = given->source;
+    if (given->chat)
+        source.format = SOURCE_LINES;
+    SCOPED_TOKENIZER t = tokenizer_load_with(vocabulary, &given->vocabulary);
     if (!t)
         return -1;
     if (given->chat && chat_open(&c.chat, given->chat, t, vocabulary) < 0) {
@@ -179,14 +175,12 @@ static int run_tokenize(int argc, char **argv, void *options)
     }
     if (given->chat == CHAT_AUTO)
         log_info("conversations are written as '%s'", c.chat.name);
-    c.how = (struct encode_options){ .t = t,
-                                     .chat = given->chat ? &c.chat : NULL,
-                                     .width = tokenizer_size(t) <= 1 << 16 ? 2 : 4,
-                                     .special = given->special,
-                                     .as_ids = given->as_ids,
-                                     .wrap = given->wrap,
-                                     .offsets = (enum encode_offsets)given->offsets,
-                                     .mend = (enum mend_rule)given->mend };
+    c.how = given->encode;
+    c.how.t = t;
+    c.how.chat = given->chat ? &c.chat : NULL;
+    c.how.width = tokenizer_size(t) <= 1 << 16 ? 2 : 4;
+    c.how.as_ids = given->as_ids;
+    c.how.mend = source.mend;
     idle_init(&c.encoders);
     c.source = source_open(argv, argc, &source);
     int result = c.source ? output_open(&c.out, given->output_path) : -1;
@@ -236,8 +230,7 @@ static int run_decode(int argc, char **argv, void *options)
     if ((!strcmp(path, "-") && !given->as_ids && tool_binary_stdin() < 0) ||
         tool_may_replace(given->output_path, NULL, NULL) < 0 || choose_vocabulary(&vocabulary) < 0)
         return -1;
-    struct tokenizer_options how = { .pattern = (enum tokenizer_pattern)given->pattern };
-    SCOPED_TOKENIZER t = tokenizer_load_with(vocabulary, &how);
+    SCOPED_TOKENIZER t = tokenizer_load_with(vocabulary, &given->vocabulary);
     if (!t || id_rows_open(&rows, path, given->as_ids, t) < 0)
         return -1;
     int result = output_open(&out, given->output_path);
@@ -255,26 +248,27 @@ static const struct opt tokenize_options[] = {
       "vocabulary: a file, or a folder that holds one; default: $TEXTMILL_VOCAB, ./vocab, or "
       "else bytes" },
     { 'o', "output", OPT_TEXT, AT(output_path), "FILE", "output file; - is standard output" },
-    { 0, "format", OPT_CHOICE, AT(format), SOURCE_FORMATS, SOURCE_FORMAT_HELP },
-    { 0, "field", OPT_TEXT, AT(fields), "KEY[,KEY]", SOURCE_FIELD_HELP },
+    { 0, "format", OPT_CHOICE, AT(source.format), SOURCE_FORMATS, SOURCE_FORMAT_HELP },
+    { 0, "field", OPT_TEXT, AT(source.fields), "KEY[,KEY]", SOURCE_FIELD_HELP },
     { 0, "chat", OPT_CHOICE, AT(chat), CHAT_FORMS,
       "each line is JSON with \"messages\", or \"prompt\" and \"answer\": write it in this form, and "
       "mark what the assistant says as the only labels" },
-    { 0, "special", OPT_FLAG, AT(special), NULL,
+    { 0, "special", OPT_FLAG, AT(encode.special), NULL,
       "recognize special tokens, such as <|endoftext|>, in the text" },
-    { 0, "invalid", OPT_CHOICE, AT(mend), MEND_RULES,
+    { 0, "invalid", OPT_CHOICE, AT(source.mend), MEND_RULES,
       "bytes that are not UTF-8: replace a few and fail on many, replace all, or fail" },
-    { 0, "pattern", OPT_CHOICE, AT(pattern), TOKENIZER_PATTERNS,
+    { 0, "pattern", OPT_CHOICE, AT(vocabulary.pattern), TOKENIZER_PATTERNS,
       "how text is split, for files that do not say it: ranks (.tiktoken), vocab.json" },
-    { 0, "missing", OPT_CHOICE, AT(missing), "error|drop",
+    { 0, "missing", OPT_CHOICE, AT(vocabulary.drop_missing), "error|drop",
       "bytes that the vocabulary lacks: fail, or drop them as Hugging Face does" },
-    { 0, "rules", OPT_CHOICE, AT(rules), "hf|google",
+    { 0, "rules", OPT_CHOICE, AT(vocabulary.google_rules), "hf|google",
       "WordPiece: follow Hugging Face's or Google's rules for splitting words" },
-    { 0, "case", OPT_CHOICE, AT(letters), "auto|uncased|cased",
+    { 0, "case", OPT_CHOICE, AT(vocabulary.letters), "auto|uncased|cased",
       "WordPiece: whether the vocabulary is lower case; auto: as its files say" },
-    { 0, "wrap", OPT_FLAG, AT(wrap), NULL, "with --ids: put [CLS] and [SEP] around each document" },
+    { 0, "wrap", OPT_FLAG, AT(encode.wrap), NULL,
+      "with --ids: put [CLS] and [SEP] around each document" },
     { 0, "ids", OPT_FLAG, AT(as_ids), NULL, "write decimal ids, one line per document" },
-    { 0, "offsets", OPT_CHOICE, AT(offsets), ENCODE_OFFSETS,
+    { 0, "offsets", OPT_CHOICE, AT(encode.offsets), ENCODE_OFFSETS,
       "with --ids: write JSON lines with ids and where in the text each token is" },
     { 0 },
 };
@@ -284,7 +278,7 @@ static const struct opt decode_options[] = {
       "vocabulary: a file, or a folder that holds one; default: $TEXTMILL_VOCAB, ./vocab, or "
       "else bytes" },
     { 'o', "output", OPT_TEXT, AT(output_path), "FILE", "output file; - is standard output" },
-    { 0, "pattern", OPT_CHOICE, AT(pattern), TOKENIZER_PATTERNS,
+    { 0, "pattern", OPT_CHOICE, AT(vocabulary.pattern), TOKENIZER_PATTERNS,
       "how text is split, for files that do not say it: ranks (.tiktoken), vocab.json" },
     { 0, "skip-special", OPT_FLAG, AT(skip_special), NULL, "leave out special tokens" },
     { 0, "ids", OPT_FLAG, AT(as_ids), NULL, "read lines of decimal ids instead of a token stream" },
