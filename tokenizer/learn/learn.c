@@ -75,8 +75,10 @@ struct known {
     struct subword_scratch scratch;
     struct ids ids;
     struct buf word;
+    /* of the vocabulary, until known_release */
     uint32_t max_chars;
     int64_t unknown;
+    int byte_fallback;
 };
 
 struct learner {
@@ -595,8 +597,11 @@ static void known_begin(struct known *k, struct vocabulary *v)
     k->max_chars = v->max_chars;
     v->max_chars = UINT32_MAX; /* words of any length are encoded */
     k->unknown = v->roles[TOKENIZER_UNKNOWN];
+    k->byte_fallback = v->byte_fallback;
+    v->byte_fallback = 0;
     if (v->model == VOCABULARY_BPE)
-        /* unknown characters are left out, and the rest of a word is encoded */
+        /* unknown characters are left out, and the rest of a word is encoded: so a word never has
+         * more tokens than bytes */
         v->roles[TOKENIZER_UNKNOWN] = -1;
     k->subword = subword_new(v);
 }
@@ -607,6 +612,7 @@ static void known_release(struct known *k, struct vocabulary *v)
         return;
     v->max_chars = k->max_chars;
     v->roles[TOKENIZER_UNKNOWN] = k->unknown;
+    v->byte_fallback = k->byte_fallback;
     subword_free(k->subword);
     subword_scratch_release(&k->scratch);
     ids_release(&k->ids);

@@ -280,6 +280,33 @@ Test(learn, characters_are_spelled_by_their_places)
     vocabulary_release(&v);
 }
 
+/* The second letter of "aax" becomes the last one, as x is not in the alphabet. A last letter has a
+ * suffix, and there is no such token. If its bytes became tokens, they would be more than the word
+ * has bytes. */
+Test(learn, a_letter_without_the_spelling_of_its_place_is_left_out)
+{
+    static const char *const names[] = { "a", "<0x61>", "<0x3C>", "<0x2F>", "<0x77>", "<0x3E>" };
+    enum { NAMES = sizeof names / sizeof *names };
+    struct learn_options o = { .vocabulary_size = 20, .alphabet_limit = 1 };
+    struct word_counts *w = word_counts_new(0, NULL);
+    struct counted_words list = COUNTED_WORDS_INIT;
+    struct vocabulary v;
+    word_counts_add(w, "aax", 3, 2);
+    cr_assert_eq(word_counts_join(&list, &w, 1, 1), 0);
+    vocabulary_init(&v);
+    cr_assert_eq(characters_frame(&v), 0, "%s", err_get());
+    strcpy(v.suffix, "</w>");
+    v.byte_fallback = 1;
+    for (int i = 0; i < NAMES; i++)
+        vocabulary_put(&v, i, names[i], strlen(names[i]), TOKEN_MODEL);
+    cr_assert_eq(learn(&v, &list, &o), 0, "%s", err_get());
+    expect_tokens(&v, names, NAMES);
+    cr_assert(!v.merge_count && v.byte_fallback);
+    word_counts_free(w);
+    counted_words_release(&list);
+    vocabulary_release(&v);
+}
+
 /* ---- words that do not fit in memory --------------------------------------------------------- */
 
 static int compare_words(const void *x, const void *y, void *list)
