@@ -206,8 +206,10 @@ static int find_tiles(const struct encoder *e, struct placing *p, const uint32_t
     p->widths.count = 0;
     for (size_t i = 0; i < count; i++) {
         tokenizer_token(e->t, ids[i], &len);
-        len -= (i ? strlen(v->prefix) : 0) + (i + 1 == count ? strlen(v->suffix) : 0);
-        sure &= ids[i] != unknown;
+        const size_t affixes = (i ? strlen(v->prefix) : 0) +
+                               (i + 1 == count ? strlen(v->suffix) : 0);
+        sure &= ids[i] != unknown && len >= affixes;
+        len -= affixes;
         all += len;
         ids_add(&p->widths, (uint32_t)len);
     }

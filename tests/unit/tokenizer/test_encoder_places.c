@@ -176,6 +176,11 @@ Test(places, of_what_the_model_leaves_out_or_joins)
           "\u00E9xx",
           2,
           { { 0, 0, 1 }, { 0, 0, 1 } } },
+        { "\"model\":{\"vocab\":{\"u\":0,\"<0xC3>\":1,\"<0xA9>\":2},\"unk_token\":\"u\",\"merges\":[],"
+          "\"byte_fallback\":true,\"continuing_subword_prefix\":\"##########\"}",
+          "\u00E9",
+          2,
+          { { 1, 0, 1 }, { 2, 0, 1 } } },
         { "\"model\":{\"vocab\":{\"?\":0,\"u\":1,\"?u\":2},\"unk_token\":\"?u\",\"merges\":[],"
           "\"fuse_unk\":true}",
           "S\u00E9?uSx",
