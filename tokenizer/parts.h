@@ -25,7 +25,6 @@ struct tokenizer {
     struct seams *seams;           /* NULL: pieces are not divided before encoding */
     struct normalizer *normalizer; /* cuts words by BERT's rules; NULL for other vocabularies */
     uint64_t checksum;
-    int drops;                 /* bytes that the vocabulary lacks are left out */
     struct added_set added[2]; /* the added tokens that each pass over the text looks for */
     struct tokenizer_lazy *lazy;
 };

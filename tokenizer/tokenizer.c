@@ -112,12 +112,7 @@ void tokenizer_into_vocabulary(struct tokenizer *t, struct vocabulary *v)
 struct tokenizer *tokenizer_load_with(const char *path, const struct tokenizer_options *o)
 {
     struct vocabulary v;
-    struct tokenizer *t = vocabulary_load(&v, path, o) < 0 ? NULL : tokenizer_from_vocabulary(&v);
-    if (t && o->drop_missing) {
-        subword_drop_missing(t->subword);
-        t->drops = 1;
-    }
-    return t;
+    return vocabulary_load(&v, path, o) < 0 ? NULL : tokenizer_from_vocabulary(&v);
 }
 
 struct tokenizer *tokenizer_load(const char *path)
@@ -191,7 +186,7 @@ int64_t tokenizer_find(const struct tokenizer *t, const char *bytes, size_t n)
 
 int tokenizer_tiles(const struct tokenizer *t)
 {
-    return t->v.byte_level && !t->v.general && !t->drops && !*t->v.prefix && !*t->v.suffix;
+    return t->v.byte_level && !t->v.general && !t->v.drops && !*t->v.prefix && !*t->v.suffix;
 }
 
 int64_t tokenizer_role(const struct tokenizer *t, enum tokenizer_role role)

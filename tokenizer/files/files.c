@@ -330,6 +330,7 @@ static int load_config(struct vocabulary *v, const char *file, const struct toke
 static int apply_options(struct vocabulary *v, const struct tokenizer_options *o, const char *path)
 {
     enum { GOOGLE_MAX_CHARS = 200 };
+    v->drops = o->drop_missing;
     if (!o->google_rules && o->letters == TOKENIZER_CASE_AUTO)
         return 0;
     if (v->model != VOCABULARY_WORDPIECE)

@@ -19,21 +19,18 @@ struct bpe {
     struct starts *starts;
 };
 
-struct bpe *bpe_new(const int64_t byte_ids[256], const struct bpe_merge *merges, size_t count)
+struct bpe *bpe_new(const int64_t byte_ids[256], const struct bpe_merge *merges, size_t count,
+                    int drop)
 {
     struct bpe *b = mem_zalloc(1, sizeof *b);
     memcpy(b->byte_ids, byte_ids, sizeof b->byte_ids);
+    b->drop = drop;
     b->complete = 1;
     for (int i = 0; i < 256; i++)
         b->complete &= byte_ids[i] >= 0;
     pairs_init(&b->pairs, merges, count);
     b->starts = starts_new(byte_ids, &b->pairs, merges, count);
     return b;
-}
-
-void bpe_drop_missing(struct bpe *b)
-{
-    b->drop = 1;
 }
 
 void bpe_free(struct bpe *b)

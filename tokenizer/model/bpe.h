@@ -18,13 +18,12 @@
 struct bpe;
 
 /* Makes an encoder. `byte_ids[b]` is the id of byte b, or -1 if it has none. `merges` are in order
- * of rank and are copied. A pair that occurs twice has the rank of its last occurrence. */
-struct bpe *bpe_new(const int64_t byte_ids[256], const struct bpe_merge *merges, size_t count);
+ * of rank and are copied. A pair that occurs twice has the rank of its last occurrence. `drop` 1:
+ * bytes without a token are removed from a piece before merging, as Hugging Face does; 0: they are
+ * an error. */
+struct bpe *bpe_new(const int64_t byte_ids[256], const struct bpe_merge *merges, size_t count,
+                    int drop);
 void bpe_free(struct bpe *b);
-
-/* From now on, removes bytes without a token from a piece before merging, as Hugging Face does.
- * Otherwise such bytes are an error. Call it before encoding any piece. */
-void bpe_drop_missing(struct bpe *b);
 
 /* Working memory of one thread. Initialise it with zeroes. */
 struct bpe_scratch {

@@ -60,17 +60,11 @@ struct subword *subword_new(const struct vocabulary *v)
         byte_ids[b] = !v->byte_level    ? -1
                       : byte_ids[b] < 0 ? v->roles[TOKENIZER_UNKNOWN]
                                         : byte_ids[b];
-    s->bpe = bpe_new(byte_ids, v->merges, v->merge_count);
+    s->bpe = bpe_new(byte_ids, v->merges, v->merge_count, v->drops);
     s->bytes = v->byte_level && !*v->prefix && !*v->suffix;
     if (!v->byte_level && !*v->prefix && !*v->suffix)
         keep_characters(s);
     return s;
-}
-
-void subword_drop_missing(struct subword *s)
-{
-    if (s->bpe)
-        bpe_drop_missing(s->bpe);
 }
 
 void subword_free(struct subword *s)

@@ -20,8 +20,6 @@ struct vocabulary;
 struct subword;
 
 struct subword *subword_new(const struct vocabulary *v); /* v borrowed */
-/* From now on, leaves out bytes without a token (bpe_drop_missing). */
-void subword_drop_missing(struct subword *s);
 void subword_free(struct subword *s);
 
 /* Working memory of one thread. Initialise it with zeroes. */

@@ -108,6 +108,7 @@ struct vocabulary {
                             * spaces at a token's sides */
     int keeps_first_space; /* with trims_places: a single space at the beginning of a text, which
                             * may have been added by prefix_space, is not left out */
+    int drops;             /* bytes that the vocabulary lacks are left out */
     int ignore_merges;     /* a piece whose bytes are a token becomes that token without merging */
     int64_t longest;       /* tokens of the longest text that the model takes; 0: not known */
     int byte_level; /* tokens are byte strings; otherwise strings of characters, and the fields

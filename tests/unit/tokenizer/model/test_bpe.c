@@ -138,7 +138,7 @@ Test(bpe, short_and_long_pieces_merge_as_defined)
         shuffle(merges, &r, count);
         for (size_t i = 1; i < count && round % 2; i++)
             merges[i].tied = !rng_below(&r, 3);
-        struct bpe *b = bpe_new(byte_ids, merges, count);
+        struct bpe *b = bpe_new(byte_ids, merges, count, 0);
         for (int i = 0; i < 20; i++) {
             static const size_t lengths[] = { 20, 66, sizeof piece - 1 };
             size_t n = 1 + rng_below(&r, lengths[i % 3]);
@@ -212,7 +212,7 @@ Test(bpe, characters_of_several_bytes_merge_as_defined)
         merges_of_text(merges, MERGES, text, random_characters(text, &r, TEXT));
         if (round % 4 == 0)
             shuffle(merges, &r, MERGES);
-        struct bpe *b = bpe_new(byte_ids, merges, MERGES);
+        struct bpe *b = bpe_new(byte_ids, merges, MERGES, 0);
         for (int i = 0; i < 20; i++) {
             size_t n = random_characters(text, &r, i % 3 ? 20 : 120);
             encode_plainly(&want, merges, MERGES, text, n);
@@ -237,7 +237,7 @@ Test(bpe, pieces_together_are_as_each_alone)
     size_t bounds[PIECES + 1] = { 0 }, ends[PIECES];
     identity(byte_ids);
     merges_of_text(merges, MERGES, text, random_characters(text, &r, TEXT));
-    struct bpe *b = bpe_new(byte_ids, merges, MERGES);
+    struct bpe *b = bpe_new(byte_ids, merges, MERGES, 0);
     for (int level = SIMD_PLAIN; level < SIMD_LEVELS; level++) {
         if (simd_use((enum simd_level)level) < 0)
             continue;
@@ -307,7 +307,7 @@ Test(bpe, a_million_bytes_of_one_character, .timeout = 20)
         uint32_t part = i ? 255 + i : 'a';
         merges[i] = (struct bpe_merge){ part, part, 256 + i, 0 };
     }
-    struct bpe *b = bpe_new(byte_ids, merges, 16);
+    struct bpe *b = bpe_new(byte_ids, merges, 16, 0);
     cr_assert_eq(encode(b, &scratch, piece, N, &got), 0);
     cr_assert_eq(got.count, N >> 16);
     cr_assert_eq(got.data[0], 271);
@@ -332,7 +332,7 @@ Test(bpe, equal_ranks_merge_from_the_left)
     int64_t byte_ids[256];
     char piece[LONGEST];
     identity(byte_ids);
-    struct bpe *b = bpe_new(byte_ids, merges, 5);
+    struct bpe *b = bpe_new(byte_ids, merges, 5, 0);
     for (size_t n = 61; n < LONGEST; n += 7)
         for (unsigned period = 1; period < 6; period++) {
             for (size_t i = 0; i < n; i++)
@@ -361,8 +361,7 @@ Test(bpe, bytes_without_token_are_dropped_on_demand)
     int64_t byte_ids[256];
     identity(byte_ids);
     byte_ids['z'] = -1;
-    struct bpe *b = bpe_new(byte_ids, merges, 1);
-    bpe_drop_missing(b);
+    struct bpe *b = bpe_new(byte_ids, merges, 1, 1);
     struct pieces p = { text, sizeof text - 1, begins, bounds, 4, NULL };
     cr_assert_eq(encode_all(b, &scratch, &p, &got, ends), 0, "%s", err_get());
     cr_expect(ends[0] == 0 && ends[1] == 2 && ends[2] == 2 && ends[3] == 3);
@@ -380,7 +379,7 @@ Test(bpe, a_byte_without_token_is_an_error)
     int64_t byte_ids[256];
     identity(byte_ids);
     byte_ids['z'] = -1;
-    struct bpe *b = bpe_new(byte_ids, NULL, 0);
+    struct bpe *b = bpe_new(byte_ids, NULL, 0, 0);
     cr_assert_eq(encode(b, &scratch, "abz", 3, &got), -1);
     cr_assert(strstr(err_get(), "byte 0x7A"), "%s", err_get());
     cr_assert_eq(encode(b, &scratch, "abc", 3, &got), 0);
