@@ -18,14 +18,10 @@ class TokenizerError(ValueError):
     """An error of the library about a vocabulary, a text or ids."""
 
 class Shards(Sequence[dict[str, NDArray[numpy.int64] | NDArray[numpy.float32]]]):
-    """The records in a folder of tfwrite, or in a TFRecord file: each is a dict of arrays. Records of layout gpt have "input_ids" and, if
-    only some of the ids are to be learned, "labels": the same ids, and -100 where there is no loss."""
     path: str
     def __init__(self, path: str | PathLike[str]) -> None: ...
 
-def documents(*paths: str | PathLike[str], **options: str | int | bool) -> Iterator[dict[str, Any]]:
-    """Yields the pages of MediaWiki dumps as dicts: id, title, url, text. The program wikiprep must be on the PATH; `options` are its
-    own: language="lv", min_length=100, lists=False. Its errors are raised when the pages before them have been yielded."""
+def documents(*paths: str | PathLike[str], **options: str | int | bool) -> Iterator[dict[str, Any]]: ...
 
 class Tokenizer:
     special_ids: dict[str, int]
@@ -60,22 +56,15 @@ class Tokenizer:
                      offsets: _Offsets | None = ..., threads: int = ...) -> tuple[_Array, _Ends, _Array | None]:
         """Returns the same as encode_buffer, which takes less time than a list of many short arrays."""
     def encode_padded(self, texts: Iterable[_Text], *, pad: int, length: int | None = ..., side: Literal["right", "left"] = ...,
-                      wrap: bool = ..., special: bool = ..., strict: bool = ..., threads: int = ...) -> tuple[_Array, NDArray[numpy.uint8]]:
-        """Returns the ids of the texts as the rows of one array, and an array with 1 for each id and 0 for padding. Texts whose ids
-        are more than `length` lose the last ones; special tokens around a text stay. `pad` is the id that fills the rows."""
+                      wrap: bool = ..., special: bool = ..., strict: bool = ..., threads: int = ...) -> tuple[_Array, NDArray[numpy.uint8]]: ...
     @overload
     def apply_chat_template(self, conversation: Iterable[Mapping[str, str]] | Mapping[str, object], *, form: _Form = ...,
-                            add_generation_prompt: bool = ..., return_assistant_tokens_mask: Literal[False] = ...) -> _Array:
-        """Returns the ids of a list of messages, {"role": "user", "content": "Hi"}, or of one {"prompt": "Hi", "answer": "Hello"}, in a
-        form of tokenize(1)'s --chat. add_generation_prompt puts the beginning of the assistant's next message behind them. With
-        return_assistant_tokens_mask, returns ids and an array with 1 for each id that the assistant says, and 0 for others."""
+                            add_generation_prompt: bool = ..., return_assistant_tokens_mask: Literal[False] = ...) -> _Array: ...
     @overload
     def apply_chat_template(self, conversation: Iterable[Mapping[str, str]] | Mapping[str, object], *, form: _Form = ...,
                             add_generation_prompt: bool = ..., return_assistant_tokens_mask: Literal[True]
                             ) -> tuple[_Array, NDArray[numpy.uint8]]: ...
-    def as_hf(self, **options: Any) -> Any:
-        """Returns a PreTrainedTokenizerFast of transformers (5 or later) with the ids of this Tokenizer. Special tokens, lengths and the
-        chat template come from the files beside the vocabulary; `options`, such as pad_token="<pad>", add to them."""
+    def as_hf(self, **options: Any) -> Any: ...
     def encode_buffer(self, data: _Text, ends: _Ids, *, special: bool = ..., wrap: bool = ..., strict: bool = ...,
                       offsets: _Offsets | None = ..., threads: int = ...) -> tuple[_Array, _Ends, _Array | None]:
         """Encodes several texts, which are stored one after the other in `data`. `ends` has the end of each text, as an Arrow column
