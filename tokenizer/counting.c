@@ -57,18 +57,16 @@ static int frame(const struct counting_options *o, struct vocabulary *v)
 
 struct tokenizer *counting_tokenizer(const struct counting_options *o)
 {
-    const char *from_path = o->from;
     struct vocabulary v;
-    if (from_path && vocabulary_load(&v, from_path, &(struct tokenizer_options){ 0 }) < 0)
+    if (!o->from)
+        return frame(o, &v) < 0 ? NULL : tokenizer_from_vocabulary(&v);
+    if (vocabulary_load(&v, o->from, &(struct tokenizer_options){ 0 }) < 0)
         return NULL;
-    if (from_path && v.model != VOCABULARY_BPE && v.model != VOCABULARY_WORDPIECE) {
-        err_set("'%s' cannot be extended: only BPE and WordPiece are learned", from_path);
-        vocabulary_release(&v);
-        return NULL;
-    }
-    if (from_path)
+    if (v.model == VOCABULARY_BPE || v.model == VOCABULARY_WORDPIECE)
         return tokenizer_from_vocabulary(&v);
-    return frame(o, &v) < 0 ? NULL : tokenizer_from_vocabulary(&v);
+    err_set("'%s' cannot be extended: only BPE and WordPiece are learned", o->from);
+    vocabulary_release(&v);
+    return NULL;
 }
 
 void counting_rules(const struct counting_options *o, const struct tokenizer *t, struct buf *out)

@@ -267,11 +267,8 @@ static int check_usage(const struct learning *given)
 {
     if (!given->folder_path)
         return err_usage("--output is missing: name a folder for the vocabulary");
-    if (may_replace(given->folder_path) < 0)
-        return -1;
-    if (counting_check(&given->counting) < 0 || check_special(given) < 0)
-        return -1;
-    if (check_model(given) < 0)
+    if (may_replace(given->folder_path) < 0 || counting_check(&given->counting) < 0 ||
+        check_special(given) < 0 || check_model(given) < 0)
         return -1;
     if (given->alphabet == ALPHABET_BYTES && (given->counting.units == UNITS_CHARACTERS ||
                                               given->counting.model == VOCABULARY_WORDPIECE))

@@ -134,12 +134,10 @@ static void put_maps(struct normalizer *n)
 {
     if (n->rules.strip_accents)
         put_decomposed(n);
-    if (n->rules.lowercase) {
-        put_lowered(n, letter_case_lowers, letter_case_lowers_count);
-        put_lowered(n, letter_case_laters, letter_case_laters_count);
-    }
     if (!n->rules.lowercase)
         return;
+    put_lowered(n, letter_case_lowers, letter_case_lowers_count);
+    put_lowered(n, letter_case_laters, letter_case_laters_count);
     if (!n->rules.strip_accents) {
         static const char dotted[] = "i\xCC\x87";
         n->table[LETTER_CASE_DOTTED_I] = (uint32_t)(n->blob.len << 8 | 3) << KIND_BITS | MAP;
