@@ -234,7 +234,7 @@ static void count_word(struct word_counts *w, const char *word, size_t n, uint64
             return;
         }
     }
-    assert(w->list.count < NONE && n < NONE);
+    assert(w->list.count < NONE);
     w->slots[i] = (uint32_t)w->list.count;
     list_put(&w->list, word, n, hash, count);
     if (2 * w->list.count > w->slot_mask)
@@ -286,10 +286,13 @@ static int add_recent(struct word_counts *w, const char *word, size_t n, uint64_
 
 int word_counts_add(struct word_counts *w, const char *word, size_t n, uint64_t count)
 {
-    if (!count || n > RECENT_LENGTH)
+    if (!count || n > RECENT_LENGTH) {
+        if (n >= NONE)
+            return err_set("a word of %zu bytes is too long to be counted", n);
         count_word(w, word, n, count);
-    else if (add_recent(w, word, n, count))
+    } else if (add_recent(w, word, n, count)) {
         return 0;
+    }
     /* Growing arrays take up to twice the size of their contents. */
     return w->limit_bytes && 2 * table_bytes(w) > w->limit_bytes ? spill(w) : 0;
 }

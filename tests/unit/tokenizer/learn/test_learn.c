@@ -359,6 +359,14 @@ Test(word_counts, a_limit_changes_nothing)
     }
 }
 
+Test(word_counts, a_word_of_4_gib_is_an_error)
+{
+    struct word_counts *w = word_counts_new(0, NULL);
+    cr_assert_eq(word_counts_add(w, "", UINT32_MAX, 1), -1); /* its bytes are not read */
+    cr_expect_str_eq(err_get(), "a word of 4294967295 bytes is too long to be counted");
+    word_counts_free(w);
+}
+
 struct bytes {
     const char *at;
     size_t n;
