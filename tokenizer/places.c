@@ -336,8 +336,7 @@ static int normalize_placed(struct encoder *e, struct placing *p, const char **t
     int lost = 0;
     if (!e->stepper) {
         p->normalized.count = 0;
-        for (size_t i = 0; i < *n; i++)
-            ids_add(&p->normalized, (uint32_t)i);
+        ids_add_range(&p->normalized, 0, *n);
         return 0;
     }
     buf_clear(&e->normalized);
@@ -376,8 +375,7 @@ static int place_text(struct encoder *e, struct placing *p, const char *text, si
     struct added_walk w = { .text = text, .n = n };
     SCOPED(ids) own = { 0 };
     int result = 0;
-    for (size_t i = 0; i < n; i++)
-        ids_add(&own, (uint32_t)i);
+    ids_add_range(&own, 0, n);
     while (!result && added_next(&e->t->added[0], &w, p->special)) {
         p->section = w.done;
         if (w.done < w.begin)

@@ -28,6 +28,13 @@ static inline void ids_append(struct ids *ids, const uint32_t *from, size_t n)
     ids->count += n;
 }
 
+/* Appends the numbers from `first` up to `end`, which is left out. */
+static inline void ids_add_range(struct ids *ids, size_t first, size_t end)
+{
+    for (; first < end; first++)
+        ids_add(ids, (uint32_t)first);
+}
+
 /* ids_put writes ids[n] to `out` with `width` bytes each, 2 or 4; ids_get reads them. The compiler
  * can vectorise these loops. */
 static inline void ids_put(char *out, int width, const uint32_t *ids, size_t n)

@@ -166,14 +166,12 @@ static int trace_replace(const struct step *step, struct regex_scratch *scratch,
     int got = 0;
     origins->count = 0;
     while (done < n && (got = steps_find(step, scratch, text, n, done, &begin, &end)) > 0) {
-        for (; done < begin; done++)
-            ids_add(origins, (uint32_t)done);
+        ids_add_range(origins, done, begin);
         for (size_t i = 0; i < step->content_len; i++)
             ids_add(origins, (uint32_t)end - 1);
         done = end;
     }
-    for (; done < n; done++)
-        ids_add(origins, (uint32_t)done);
+    ids_add_range(origins, done, n);
     return got < 0 ? -1 : 0;
 }
 
@@ -184,15 +182,6 @@ static void put_replaced(void *ctx, const char *old, size_t old_bytes, const cha
         replace(p, old, old_bytes, new, strlen(new));
     else
         keep(old, old_bytes, p);
-}
-
-/* Sets `origins` to the origins of the part of a text that STEP_STRIP keeps: `bytes` bytes from
- * `begin` on. */
-static void trace_part(size_t begin, size_t bytes, struct ids *origins)
-{
-    origins->count = 0;
-    for (size_t i = 0; i < bytes; i++)
-        ids_add(origins, (uint32_t)(begin + i));
 }
 
 /* Sets `origins` to the origins of the text that STEP_PREPEND or STEP_APPEND makes of a text of n
@@ -209,7 +198,8 @@ static void trace_strip(const struct step *step, const char *text, size_t n, str
 {
     size_t begin = 0, end = n;
     steps_strip(step, text, n, &begin, &end);
-    trace_part(begin, end - begin, origins);
+    origins->count = 0;
+    ids_add_range(origins, begin, end);
 }
 
 /* Sets origins[i] to the position in text[0..n) from which byte i of the step's result comes.
@@ -277,7 +267,8 @@ int origins_normalize(struct stepper *s, const struct steps *normalizer, const c
     SCOPED(buf) now = BUF_INIT, made = BUF_INIT;
     int result = 0;
     *lost = 0;
-    trace_part(0, n, origins);
+    origins->count = 0;
+    ids_add_range(origins, 0, n);
     buf_add(&now, text, n);
     for (size_t i = 0; i < normalizer->count && !result; i++) {
         result = run_step(s, normalizer, i, &now, &made, lost, origins);

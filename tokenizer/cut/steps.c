@@ -628,8 +628,8 @@ int stepper_cut(struct stepper *s, const char *text, size_t n, int first, struct
     }
     buf_set(&s->pieces.text, text, n);
     s->pieces.origins.count = 0;
-    for (size_t i = 0; i < n && s->keeps_origins; i++)
-        ids_add(&s->pieces.origins, (uint32_t)i);
+    if (s->keeps_origins)
+        ids_add_range(&s->pieces.origins, 0, n);
     for (size_t i = 0; i < s->cuts->count; i++) {
         if (cut_step(s, &s->cuts->items[i], first) < 0)
             return -1;
