@@ -34,8 +34,6 @@ enum {
     TILE_LEAST = 96,     /* minimum rows or columns of a tile, if C has as many */
     LONG_TILES = 4,      /* target number of tiles along the longer side of C */
     SHORT_TILES = 2,     /* target number of tiles along the shorter side of C */
-    COLUMN_GRAIN = 64,   /* minimum columns per thread in sum_columns */
-    CONVERT_GRAIN = 8192,
 };
 
 /* ---- loading the library ------------------------------------------------------------------ */
@@ -166,17 +164,6 @@ static void multiply_tile(void *ctx, int64_t index, int thread)
 
 /* ---- conversion of operands to f32 --------------------------------------------------------- */
 
-struct conversion {
-    const struct kernels *k;
-    struct ops_array to, from;
-};
-
-static void convert_part(void *ctx, int64_t begin, int64_t end, int)
-{
-    const struct conversion *c = ctx;
-    c->k->copy(ops_part(c->to, begin), ops_part(c->from, begin), end - begin);
-}
-
 /* Returns the number of elements from the first to the last of a stored matrix, gaps between rows
  * included. `rows` and `columns` are the operand's shape after any transposition. */
 static int64_t extent(const struct ops_matrix *m, int64_t rows, int64_t columns)
@@ -197,16 +184,8 @@ static struct ops_matrix as_floats(struct ops *o, const struct ops_matrix *m, in
     if (m->x.type == OPS_F32)
         return *m;
     *room += floats_of(m, rows, columns);
-    pool_for(o->pool, extent(m, rows, columns), CONVERT_GRAIN, convert_part,
-             &(struct conversion){ o->k, f.x, m->x });
+    cpu_copy(o, f.x, m->x, extent(m, rows, columns));
     return f;
-}
-
-static void sum_columns(void *ctx, int64_t begin, int64_t end, int)
-{
-    const struct product *p = ctx;
-    p->k->column_sums(cpu_floats(p->s->sums) + begin, ops_part(p->s->B.x, begin), p->s->B.ld,
-                      p->s->K, end - begin);
 }
 
 void cpu_openblas_matmul(struct ops *o, const struct ops_matmul *s)
@@ -226,7 +205,7 @@ void cpu_openblas_matmul(struct ops *o, const struct ops_matmul *s)
     p.own = own ? room : NULL;
     p.across = (s->N + p.tile_columns - 1) / p.tile_columns;
     if (!ops_is_none(s->sums))
-        pool_for(o->pool, s->N, COLUMN_GRAIN, sum_columns, &p);
+        cpu_column_sums(o, ops_added(s->sums), s->B.x, s->B.ld, s->K, s->N);
     int64_t down = (s->M + p.tile_rows - 1) / p.tile_rows;
     pool_each(o->pool, down * p.across, multiply_tile, &p);
 }
