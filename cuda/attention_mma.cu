@@ -21,59 +21,49 @@
 
 enum { THREADS = 128, ROWS = MMA_ROWS };
 
-#define HEAD       16
-#define NAME(name) name##_16
+/* The kernels for each size of heads. The name of each ends with the size. */
+#define JOIN(name, head)    name##_##head
+#define OF_HEAD(name, head) JOIN(name, head)
+#define NAME(name)          OF_HEAD(name, HEAD)
+
+#define HEAD 16
 #include "cuda/attention_mma.inc"
-#undef HEAD
-#undef NAME
-#define HEAD       32
-#define NAME(name) name##_32
+#define HEAD 32
 #include "cuda/attention_mma.inc"
-#undef HEAD
-#undef NAME
-#define HEAD       64
-#define NAME(name) name##_64
+#define HEAD 64
 #include "cuda/attention_mma.inc"
-#undef HEAD
-#undef NAME
-#define HEAD       80
-#define NAME(name) name##_80
+#define HEAD 80
 #include "cuda/attention_mma.inc"
-#undef HEAD
-#undef NAME
-#define HEAD       96
-#define NAME(name) name##_96
+#define HEAD 96
 #include "cuda/attention_mma.inc"
-#undef HEAD
-#undef NAME
-#define HEAD       128
-#define NAME(name) name##_128
+#define HEAD 128
 #include "cuda/attention_mma.inc"
-#undef HEAD
-#undef NAME
+
+static const struct {
+    int64_t HS;
+    void (*run[2])(struct ops *o, struct attention a); /* forward, backward */
+} sizes[] = {
+    { 16, { run_fwd_16, run_bwd_16 } }, { 32, { run_fwd_32, run_bwd_32 } },
+    { 64, { run_fwd_64, run_bwd_64 } }, { 80, { run_fwd_80, run_bwd_80 } },
+    { 96, { run_fwd_96, run_bwd_96 } }, { 128, { run_fwd_128, run_bwd_128 } },
+};
+
+static int run(struct ops *o, const struct attention *a, int backward)
+{
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (sizes[i].HS == a->HS) {
+            sizes[i].run[backward](o, *a);
+            return 1;
+        }
+    return 0;
+}
 
 EXTERN_C int cuda_attention_fwd_mma(struct ops *o, const struct attention *a)
 {
-    switch (a->HS) {
-    case 16: run_fwd_16(o, *a); return 1;
-    case 32: run_fwd_32(o, *a); return 1;
-    case 64: run_fwd_64(o, *a); return 1;
-    case 80: run_fwd_80(o, *a); return 1;
-    case 96: run_fwd_96(o, *a); return 1;
-    case 128: run_fwd_128(o, *a); return 1;
-    default: return 0;
-    }
+    return run(o, a, 0);
 }
 
 EXTERN_C int cuda_attention_bwd_mma(struct ops *o, const struct attention *a)
 {
-    switch (a->HS) {
-    case 16: run_bwd_16(o, *a); return 1;
-    case 32: run_bwd_32(o, *a); return 1;
-    case 64: run_bwd_64(o, *a); return 1;
-    case 80: run_bwd_80(o, *a); return 1;
-    case 96: run_bwd_96(o, *a); return 1;
-    case 128: run_bwd_128(o, *a); return 1;
-    default: return 0;
-    }
+    return run(o, a, 1);
 }
