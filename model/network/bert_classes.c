@@ -67,40 +67,24 @@ static void square_loss(struct ops *o, struct ops_scores out, struct ops_array p
     ops_unmap(o, predictions, n, y);
 }
 
-/* Sets `out` to the losses of all sequences. Returns the head's arrays; with `gradient` 1 their
- * logits are replaced by the gradients of scale * (sum of the losses). x: all rows [N,C]. */
-static struct bert_first classes_loss(const struct model *m, struct ops *o, struct ops_scores out,
-                                      struct ops_array x, struct ops_array w, int gradient,
-                                      double scale, const struct inputs *in)
+static void run_head(const struct model *m, struct ops *o, const struct head_pass *p)
 {
+    const struct inputs *in = p->in;
+    const int64_t C = m->config.width;
     const struct ops_labels *l = &in->targets[0], own = bert_picked(l);
     const struct labels *c = &m->config.classes;
-    struct bert_first f = bert_first_fwd(m, o, x, w, l->rows, l->n, block_pooled_dropout(m, in));
+    const int back = head_goes_back(p);
+    struct ops_array all = bert_all_rows(m, o, p->x, in), d = bert_gradient_begin(m, o, p);
+    struct bert_first f = bert_first_fwd(m, o, all, p->w, l->rows, l->n,
+                                         block_pooled_dropout(m, in));
     if (c->regression)
-        square_loss(o, out, f.logits, in->values, l->n, gradient, scale);
+        square_loss(o, p->out, f.logits, in->values, l->n, back, p->scale);
     else
-        ops_cross_entropy(o, out, f.logits, c->count, &own, gradient, scale);
-    return f;
-}
-
-static void classes_fwd(const struct model *m, struct ops *o, struct ops_scores out,
-                        struct ops_array x, struct ops_array w, struct ops_array,
-                        const struct inputs *in)
-{
-    classes_loss(m, o, out, bert_all_rows(m, o, x, in), w, 0, 0, in);
-}
-
-static void classes_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores out,
-                            struct ops_array dx, struct ops_gradient dw, struct ops_gradient,
-                            struct ops_array x, struct ops_array w, struct ops_array, double scale,
-                            const struct inputs *in)
-{
-    const int64_t C = m->config.width;
-    struct ops_array all = bert_all_rows(m, o, x, in), d = split_room_for_rows(m, o, dx, in->N, C);
-    ops_zero(o, d, in->N * C);
-    struct bert_first f = classes_loss(m, o, out, all, w, 1, scale, in);
-    bert_first_bwd(m, o, d, dw, &f, in->targets[0].rows, in->targets[0].n);
-    split_own_rows(m, o, dx, d, in->N, C);
+        ops_cross_entropy(o, p->out, f.logits, c->count, &own, back, p->scale);
+    if (!back)
+        return;
+    bert_first_bwd(m, o, d, p->dw, &f, l->rows, l->n);
+    split_own_rows(m, o, p->dx, d, in->N, C);
 }
 
 static void classes_logits(const struct model *m, struct ops *o, struct ops_array logits,
@@ -120,8 +104,7 @@ static int64_t labels(const int32_t **out, const struct batch *b, int)
 void bert_classes_init(struct model *m)
 {
     const struct architecture_names *names = &m->config.architecture->names;
-    m->head_fwd = classes_fwd;
-    m->head_fwd_bwd = classes_fwd_bwd;
+    m->head = run_head;
     m->head_logits = classes_logits;
     m->parts = 1;
     m->part[0] = (struct model_part){ m->config.classes.regression ? NULL : "class", 1 };

@@ -32,6 +32,19 @@ static inline struct ops_array bert_all_rows(const struct model *m, struct ops *
     return split_all_rows(m, o, x.type, x, in->N, m->config.width, "rows of the head");
 }
 
+/* Returns an array [N,C] of zeros, to which the gradients of all rows of the head's input are
+ * added; OPS_NONE if there is no backward. split_own_rows then gives p->dx its rows. */
+static inline struct ops_array bert_gradient_begin(const struct model *m, struct ops *o,
+                                                   const struct head_pass *p)
+{
+    const int64_t N = p->in->N, C = m->config.width;
+    if (!head_goes_back(p))
+        return OPS_NONE;
+    struct ops_array d = split_room_for_rows(m, o, p->dx, N, C);
+    ops_zero(o, d, N * C);
+    return d;
+}
+
 /* Returns the labels *l without their row numbers, for an array whose row i belongs to label i. */
 static inline struct ops_labels bert_picked(const struct ops_labels *l)
 {

@@ -142,37 +142,31 @@ void bert_word_logits(const struct model *m, struct ops *o, struct ops_array log
     ops_logits(o, logits, t.y, n, &d);
 }
 
-static void words_fwd(const struct model *m, struct ops *o, struct ops_scores out,
-                      struct ops_array x, struct ops_array w, struct ops_array tied,
-                      const struct ops_labels *l)
-{
-    const struct ops_decoder d = decoder_of(m, w, tied);
-    const struct ops_labels own = bert_picked(l);
-    if (l->n)
-        ops_loss_fwd(o, out, transform_fwd(m, o, x, w, l->rows, l->n).y, &own, &d);
-}
-
-/* Computes the losses of masked words and their gradients. Adds that with respect to x to dx. */
-static void words_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores out,
-                          struct ops_array dx, struct ops_gradient dw, struct ops_gradient dtied,
-                          struct ops_array x, struct ops_array w, struct ops_array tied,
-                          double scale, const struct ops_labels *l)
+/* Computes the losses of masked words from all rows x. Unless d is OPS_NONE, also computes their
+ * gradients, and adds that with respect to x to d. */
+static void learn_words(const struct model *m, struct ops *o, const struct head_pass *p,
+                        struct ops_array x, struct ops_array d)
 {
     const int64_t C = m->config.width;
-    const struct ops_decoder decoder = decoder_of(m, w, tied);
-    const struct ops_labels own = bert_picked(l);
-    struct ops_gradient dbias = m->config.bare_head ? no_gradient()
-                                                    : block_gradient(m, dw, word_row(m, WORD_BIAS));
-    if (!m->tied)
-        dtied = block_gradient(m, dw, m->decoder_table);
-    struct transform t = transform_fwd(m, o, x, w, l->rows, l->n);
-    struct ops_array d = ops_scratch(o, OPS_F32, l->n * C);
-    ops_loss_fwd_bwd(o, out, d, dtied, dbias, t.y, l->n, scale, &own, &decoder);
-    transform_bwd(m, o, d, dw, w, &t, l->n);
+    const struct ops_labels *l = &p->in->targets[0], own = bert_picked(l);
+    const struct ops_decoder decoder = decoder_of(m, p->w, p->tied);
+    struct transform t = transform_fwd(m, o, x, p->w, l->rows, l->n);
+    if (ops_is_none(d)) {
+        ops_loss_fwd(o, p->out, t.y, &own, &decoder);
+        return;
+    }
+    const struct ops_gradient dbias = m->config.bare_head
+                                          ? no_gradient()
+                                          : block_gradient(m, p->dw, word_row(m, WORD_BIAS));
+    const struct ops_gradient dtable = m->tied ? p->dtied
+                                               : block_gradient(m, p->dw, m->decoder_table);
+    struct ops_array dy = ops_scratch(o, OPS_F32, l->n * C);
+    ops_loss_fwd_bwd(o, p->out, dy, dtable, dbias, t.y, l->n, p->scale, &own, &decoder);
+    transform_bwd(m, o, dy, p->dw, p->w, &t, l->n);
     if (ops_is_none(l->rows))
-        ops_add(o, dx, d, l->n * C);
+        ops_add(o, d, dy, l->n * C);
     else
-        ops_scatter_rows(o, dx, d, l->rows, l->n, C);
+        ops_scatter_rows(o, d, dy, l->rows, l->n, C);
 }
 
 /* ---- the next sentence -------------------------------------------------------------------- */
@@ -184,39 +178,21 @@ void bert_next_logits(const struct model *m, struct ops *o, struct ops_array log
     ops_copy(o, logits, bert_first_fwd(m, o, x, w, rows, n, no_dropout).logits, 2 * n);
 }
 
-static void next_fwd(const struct model *m, struct ops *o, struct ops_scores out,
-                     struct ops_array x, struct ops_array w, const struct ops_labels *l)
+/* Does the same as learn_words for the next sentence. */
+static void learn_next(const struct model *m, struct ops *o, const struct head_pass *p,
+                       struct ops_array x, struct ops_array d)
 {
-    const struct ops_labels own = bert_picked(l);
-    if (l->n)
-        ops_cross_entropy(o, out, bert_first_fwd(m, o, x, w, l->rows, l->n, no_dropout).logits, 2,
-                          &own, 0, 0);
-}
-
-/* Sets `out` to the next-sentence losses. Computes the gradients of scale * (sum of the losses):
- * those of the head's parameters into dw; that of x is added to dx. */
-static void next_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores out,
-                         struct ops_array dx, struct ops_gradient dw, struct ops_array x,
-                         struct ops_array w, double scale, const struct ops_labels *l)
-{
-    const struct ops_labels own = bert_picked(l);
-    struct bert_first f = bert_first_fwd(m, o, x, w, l->rows, l->n, no_dropout);
-    ops_cross_entropy(o, out, f.logits, 2, &own, 1, scale);
-    bert_first_bwd(m, o, dx, dw, &f, l->rows, l->n);
+    const struct ops_labels *l = &p->in->targets[1], own = bert_picked(l);
+    struct bert_first f = bert_first_fwd(m, o, x, p->w, l->rows, l->n, no_dropout);
+    ops_cross_entropy(o, inputs_scores(p->in, p->out, 1), f.logits, 2, &own, head_goes_back(p),
+                      p->scale * p->in->next_weight);
+    if (head_goes_back(p))
+        bert_first_bwd(m, o, d, p->dw, &f, l->rows, l->n);
 }
 
 /* ---- the head ----------------------------------------------------------------------------- */
 
-static void pretraining_fwd(const struct model *m, struct ops *o, struct ops_scores out,
-                            struct ops_array x, struct ops_array w, struct ops_array tied,
-                            const struct inputs *in)
-{
-    struct ops_array all = bert_all_rows(m, o, x, in);
-    words_fwd(m, o, out, all, w, tied, &in->targets[0]);
-    next_fwd(m, o, inputs_scores(in, out, 1), all, w, &in->targets[1]);
-}
-
-/* Zeroes the gradients of the head's tensors [first, end), whose labels the batch lacks. */
+/* Zeroes the gradients of the head's tensors [first, end). */
 static void begin_tensors(const struct model *m, struct ops *o, struct ops_array dw, int first,
                           int end)
 {
@@ -225,26 +201,30 @@ static void begin_tensors(const struct model *m, struct ops *o, struct ops_array
                  tensor_elements(&m->tensors.rows[bert_head_row(m, i)]));
 }
 
-static void pretraining_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores out,
-                                struct ops_array dx, struct ops_gradient dw,
-                                struct ops_gradient dtied, struct ops_array x, struct ops_array w,
-                                struct ops_array tied, double scale, const struct inputs *in)
+/* Zeroes the gradients of the tensors for which the batch has no labels. */
+static void begin_unused(const struct model *m, struct ops *o, const struct head_pass *p)
 {
-    const int64_t C = m->config.width;
-    const struct ops_labels *words = &in->targets[0], *next = &in->targets[1];
-    struct ops_array all = bert_all_rows(m, o, x, in), d = split_room_for_rows(m, o, dx, in->N, C);
-    ops_zero(o, d, in->N * C);
-    if (words->n)
-        words_fwd_bwd(m, o, out, d, dw, dtied, all, w, tied, scale, words);
-    else if (!dw.add)
-        begin_tensors(m, o, dw.to, first_tensors(m), first_tensors(m) + words_end(m));
-    if (!words->n && m->tied && !dtied.add)
-        ops_zero(o, dtied.to, m->config.vocabulary * C);
-    if (next->n)
-        next_fwd_bwd(m, o, inputs_scores(in, out, 1), d, dw, all, w, scale * in->next_weight, next);
-    else if (!dw.add)
-        begin_tensors(m, o, dw.to, 0, first_tensors(m));
-    split_own_rows(m, o, dx, d, in->N, C);
+    const int words = p->in->targets[0].n > 0, next = p->in->targets[1].n > 0;
+    const int first = first_tensors(m);
+    if (!words && !p->dw.add)
+        begin_tensors(m, o, p->dw.to, first, first + words_end(m));
+    if (!words && m->tied && !p->dtied.add)
+        ops_zero(o, p->dtied.to, m->config.vocabulary * m->config.width);
+    if (!next && !p->dw.add)
+        begin_tensors(m, o, p->dw.to, 0, first);
+}
+
+static void run_head(const struct model *m, struct ops *o, const struct head_pass *p)
+{
+    struct ops_array all = bert_all_rows(m, o, p->x, p->in), d = bert_gradient_begin(m, o, p);
+    if (p->in->targets[0].n)
+        learn_words(m, o, p, all, d);
+    if (p->in->targets[1].n)
+        learn_next(m, o, p, all, d);
+    if (!head_goes_back(p))
+        return;
+    begin_unused(m, o, p);
+    split_own_rows(m, o, p->dx, d, p->in->N, m->config.width);
 }
 
 static int64_t labels(const int32_t **out, const struct batch *b, int part)
@@ -256,8 +236,7 @@ static int64_t labels(const int32_t **out, const struct batch *b, int part)
 void bert_pretraining_init(struct model *m)
 {
     m->tied = !m->config.untied;
-    m->head_fwd = pretraining_fwd;
-    m->head_fwd_bwd = pretraining_fwd_bwd;
+    m->head = run_head;
     m->parts = first_tensors(m) ? 2 : 1;
     m->part[0] = (struct model_part){ "mlm", 1 };
     m->part[1] = (struct model_part){ "nsp", 1 };

@@ -28,40 +28,23 @@ static struct ops_array head_input(const struct model *m, struct ops *o, struct 
     return split_all_rows(m, o, x.type, read, in->N, C, "rows of the head");
 }
 
-/* Computes the logits [N,2] and sets `out` to the losses of starts and ends. Returns the array of
- * the logits; with `gradient` 1 it holds the gradients of scale * (sum of losses) instead. */
-static struct ops_array span_loss(const struct model *m, struct ops *o, struct ops_scores out,
-                                  struct ops_array x, struct ops_array w, int gradient,
-                                  double scale, const struct inputs *in)
+static void run_head(const struct model *m, struct ops *o, const struct head_pass *p)
 {
-    struct ops_array logits = ops_scratch(o, OPS_F32, 2 * in->N);
-    span_logits(m, o, logits, x, w, OPS_NONE, in->N);
-    for (int side = 0; side < 2; side++)
-        ops_span_loss(o, inputs_scores(in, out, side), logits, side, &in->targets[side], &in->rows,
-                      gradient, 0.5 * scale);
-    return logits;
-}
-
-static void questions_fwd(const struct model *m, struct ops *o, struct ops_scores out,
-                          struct ops_array x, struct ops_array w, struct ops_array,
-                          const struct inputs *in)
-{
-    span_loss(m, o, out, head_input(m, o, x, in), w, 0, 0, in);
-}
-
-static void questions_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores out,
-                              struct ops_array dx, struct ops_gradient dw, struct ops_gradient,
-                              struct ops_array x, struct ops_array w, struct ops_array,
-                              double scale, const struct inputs *in)
-{
-    const struct ops_linear span = block_linear(m, w, bert_head_row(m, SPAN), in->N);
+    const struct inputs *in = p->in;
+    const struct ops_linear span = block_linear(m, p->w, bert_head_row(m, SPAN), in->N);
     const int64_t N = in->N, C = m->config.width;
-    struct ops_array read = head_input(m, o, x, in);
-    struct ops_array dlogits = span_loss(m, o, out, read, w, 1, scale, in);
-    struct ops_array all = split_room_for_rows(m, o, dx, N, C);
-    block_linear_bwd(m, o, ops_set(all), dw, bert_head_row(m, SPAN), dlogits, read, &span);
-    split_own_rows(m, o, dx, all, N, C);
-    ops_dropout(o, dx, dx, split_rows(m, N).count * C, block_head_dropout(m, in));
+    struct ops_array read = head_input(m, o, p->x, in);
+    struct ops_array logits = ops_scratch(o, OPS_F32, 2 * N); /* then their gradients */
+    span_logits(m, o, logits, read, p->w, OPS_NONE, N);
+    for (int side = 0; side < 2; side++)
+        ops_span_loss(o, inputs_scores(in, p->out, side), logits, side, &in->targets[side],
+                      &in->rows, head_goes_back(p), 0.5 * p->scale);
+    if (!head_goes_back(p))
+        return;
+    struct ops_array all = split_room_for_rows(m, o, p->dx, N, C);
+    block_linear_bwd(m, o, ops_set(all), p->dw, bert_head_row(m, SPAN), logits, read, &span);
+    split_own_rows(m, o, p->dx, all, N, C);
+    ops_dropout(o, p->dx, p->dx, split_rows(m, N).count * C, block_head_dropout(m, in));
 }
 
 static int64_t labels(const int32_t **out, const struct batch *b, int part)
@@ -72,8 +55,7 @@ static int64_t labels(const int32_t **out, const struct batch *b, int part)
 
 void bert_questions_init(struct model *m)
 {
-    m->head_fwd = questions_fwd;
-    m->head_fwd_bwd = questions_fwd_bwd;
+    m->head = run_head;
     m->head_logits = span_logits;
     m->parts = 2;
     m->part[0] = (struct model_part){ "start", 0.5 };

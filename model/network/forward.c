@@ -55,7 +55,10 @@ static struct ops_array table_of(const struct forward *f)
 void forward_losses(const struct forward *f, struct ops_scores out, struct ops_array x,
                     const struct inputs *in)
 {
-    f->model->head_fwd(f->model, f->ops, out, x, head_of(f), table_of(f), in);
+    const struct head_pass p = {
+        .out = out, .x = x, .w = head_of(f), .tied = table_of(f), .in = in
+    };
+    f->model->head(f->model, f->ops, &p);
 }
 
 void forward_logits(const struct forward *f, struct ops_array logits, struct ops_array x, int64_t n)

@@ -26,7 +26,7 @@ void forward_release(struct forward *f); /* may be called on a zeroed struct */
  * the next run. */
 struct ops_array forward_layers(struct forward *f, const struct inputs *in);
 
-/* Compute the head's losses (head_fwd in model.h), or its logits for n rows, from x, the last
+/* Compute the head's losses (struct head_pass), or its logits for n rows, from x, the last
  * layer's output. */
 void forward_losses(const struct forward *f, struct ops_scores out, struct ops_array x,
                     const struct inputs *in);

@@ -87,6 +87,28 @@ struct model_part {
     double weight;
 };
 
+/* A pass through the head: forward or, unless dx is OPS_NONE, forward and backward. The backward
+ * sets dx[n,C] and computes the gradients of the parameters, those of scale * (sum of losses). In
+ * this sum, each of BERT's next-sentence losses is multiplied by in->next_weight, and each loss of
+ * a start or end of an answer by 0.5. */
+struct head_pass {
+    /* Gets the losses of all targets: those of the first part of the loss, then those of the second
+     * (inputs_scores). Gets `correct`, too, unless that is OPS_NONE. */
+    struct ops_scores out;
+    struct ops_array x;    /* [n,C] the last layer's output */
+    struct ops_array w;    /* the parameters of the head's block */
+    struct ops_array tied; /* those of the embedding's block, if the decoder is tied to its table */
+    const struct inputs *in;
+    struct ops_array dx;
+    struct ops_gradient dw, dtied;
+    double scale;
+};
+
+static inline int head_goes_back(const struct head_pass *p)
+{
+    return !ops_is_none(p->dx);
+}
+
 struct model {
     struct model_config config; /* with a split, the config of this rank's part (split.h) */
     struct tensor_table tensors;
@@ -103,24 +125,13 @@ struct model {
 
     int tied; /* 1: the decoder uses the embedding's table and adds to its gradients */
 
-    /* Sets out.losses to the losses of all targets: those of the first part of the loss, then those
-     * of the second (inputs_scores). Sets out.correct unless it is OPS_NONE. w: the head block's
-     * parameters. tied: the embedding block's parameters, used if the decoder is tied to them. */
-    void (*head_fwd)(const struct model *m, struct ops *o, struct ops_scores out,
-                     struct ops_array x, struct ops_array w, struct ops_array tied,
-                     const struct inputs *in);
-    /* Sets `out` as head_fwd does. Sets dx[N,C] and the gradients of the parameters to those of
-     * scale * (sum of losses). In that sum, each of BERT's next-sentence losses is multiplied by
-     * in->next_weight, and each loss of a start or end of an answer by 0.5. */
-    void (*head_fwd_bwd)(const struct model *m, struct ops *o, struct ops_scores out,
-                         struct ops_array dx, struct ops_gradient dw, struct ops_gradient dtied,
-                         struct ops_array x, struct ops_array w, struct ops_array tied,
-                         double scale, const struct inputs *in);
+    /* Runs a pass through the head; NULL if there is none. */
+    void (*head)(const struct model *m, struct ops *o, const struct head_pass *p);
 
     /* Computes the head's logits for n rows x[n,C]. HEAD_NEXT: logits[n,V] of the next token.
      * HEAD_QUESTIONS: logits[n,2] that an answer starts or ends at the row. HEAD_CLASSES:
      * logits[n,classes]; the rows are those of first tokens. NULL for other heads.
-     * w and tied: as for head_fwd. */
+     * w and tied: as in struct head_pass. */
     void (*head_logits)(const struct model *m, struct ops *o, struct ops_array logits,
                         struct ops_array x, struct ops_array w, struct ops_array tied, int64_t n);
 

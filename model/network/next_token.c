@@ -4,38 +4,30 @@
 #include "model/network/embedding.h"
 #include "model/network/split.h"
 
-static void head_fwd(const struct model *m, struct ops *o, struct ops_scores out,
-                     struct ops_array x, struct ops_array w, struct ops_array tied,
-                     const struct inputs *in)
+static void run_head(const struct model *m, struct ops *o, const struct head_pass *p)
 {
-    const struct ops_decoder d = block_decoder(m, w, tied, OPS_NONE);
-    const struct ops_norm norm = block_norm(m, w, m->first_head_row, split_rows(m, in->N).count);
-    ops_scratch_begin(o);
-    struct ops_array normed = ops_scratch(o, ops_operand(o), in->N * norm.C);
-    split_norm_fwd(m, o, normed, not_kept, x, &norm, in->N);
-    ops_loss_fwd(o, out, normed, &in->targets[0], &d);
-}
-
-static void head_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores out,
-                         struct ops_array dx, struct ops_gradient dw, struct ops_gradient dtied,
-                         struct ops_array x, struct ops_array w, struct ops_array tied,
-                         double scale, const struct inputs *in)
-{
-    const int64_t N = in->N, C = m->config.width;
-    const struct ops_decoder d = block_decoder(m, w, tied, OPS_NONE);
+    const int64_t N = p->in->N, C = m->config.width;
+    const struct ops_labels *l = &p->in->targets[0];
+    const struct ops_decoder d = block_decoder(m, p->w, p->tied, OPS_NONE);
     const struct split_part rows = split_rows(m, N);
-    const struct ops_norm norm = block_norm(m, w, m->first_head_row, rows.count);
-    const struct ops_gradient dtable = m->tied ? dtied : block_gradient(m, dw, m->decoder_table);
+    const struct ops_norm norm = block_norm(m, p->w, m->first_head_row, rows.count);
     ops_scratch_begin(o);
     struct ops_array normed = ops_scratch(o, ops_operand(o), N * C);
+    if (!head_goes_back(p)) {
+        split_norm_fwd(m, o, normed, not_kept, p->x, &norm, N);
+        ops_loss_fwd(o, p->out, normed, l, &d);
+        return;
+    }
+    const struct ops_gradient dtable = m->tied ? p->dtied
+                                               : block_gradient(m, p->dw, m->decoder_table);
     struct ops_array dnormed = ops_scratch(o, OPS_F32, N * C);
     struct ops_moments kept = { ops_scratch(o, OPS_F32, N), ops_scratch(o, OPS_F32, N), 0 };
-    split_norm_fwd(m, o, normed, kept, x, &norm, N);
-    ops_loss_fwd_bwd(o, out, dnormed, dtable, no_gradient(), normed, N, scale, &in->targets[0], &d);
+    split_norm_fwd(m, o, normed, kept, p->x, &norm, N);
+    ops_loss_fwd_bwd(o, p->out, dnormed, dtable, no_gradient(), normed, N, p->scale, l, &d);
     const struct ops_norm_bwd b = {
-        .dx = ops_set(dx), .dy = ops_part(dnormed, rows.first * C), .x = x, .kept = kept
+        .dx = ops_set(p->dx), .dy = ops_part(dnormed, rows.first * C), .x = p->x, .kept = kept
     };
-    block_norm_bwd(m, o, dw, m->first_head_row, b, &norm);
+    block_norm_bwd(m, o, p->dw, m->first_head_row, b, &norm);
 }
 
 static void head_logits(const struct model *m, struct ops *o, struct ops_array logits,
@@ -67,8 +59,7 @@ void next_token_init(struct model *m)
     if (c->untied)
         block_add_table(m, head, names->decoder, c->vocabulary);
     m->tied = !c->untied;
-    m->head_fwd = head_fwd;
-    m->head_fwd_bwd = head_fwd_bwd;
+    m->head = run_head;
     m->head_logits = head_logits;
     m->parts = 1;
     m->part[0] = (struct model_part){ NULL, 1 };

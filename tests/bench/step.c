@@ -83,8 +83,9 @@ static double step(struct run *r, int t)
         layer_fwd(m, r->o, l, r->x[l + 1], r->x[l], r->w[l + 1],
                   cache_in(m, r->cache[l], r->b.B, r->b.T), &r->in);
     double forward = log_seconds();
-    m->head_fwd_bwd(m, r->o, r->scores, r->dx, ops_set(r->g[L + 1]), ops_set(r->g[0]), r->x[L],
-                    r->w[L + 1], r->w[0], 1.0 / (double)N, &r->in);
+    m->head(m, r->o,
+            &(struct head_pass){ r->scores, r->x[L], r->w[L + 1], r->w[0], &r->in, r->dx,
+                                 ops_set(r->g[L + 1]), ops_set(r->g[0]), 1.0 / (double)N });
     double head = log_seconds();
     for (int64_t l = L; l-- > 0;)
         layer_bwd(m, r->o, l, r->dx, ops_set(r->g[l + 1]), r->x[l], r->w[l + 1],

@@ -156,8 +156,9 @@ static float loss_and_gradients(struct net *n, struct ops_array *g)
     struct ops_scores out = { .losses = ops_buffer(n->o, OPS_F32, most) };
     double scale = weigh(n);
     forward(n, x, caches);
-    m->head_fwd_bwd(m, n->o, out, dx, ops_set(g[L + 1]), ops_set(g[0]), ops_part(x, L * step),
-                    n->w[L + 1], n->w[0], scale, &n->in);
+    m->head(m, n->o,
+            &(struct head_pass){ out, ops_part(x, L * step), n->w[L + 1], n->w[0], &n->in, dx,
+                                 ops_set(g[L + 1]), ops_set(g[0]), scale });
     for (int64_t l = L; l-- > 0;)
         layer_bwd(m, n->o, l, dx, ops_set(g[l + 1]), ops_part(x, l * step), n->w[l + 1],
                   cache_in(m, ops_part(caches, l * size), n->b.B, n->b.T), &n->in);

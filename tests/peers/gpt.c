@@ -103,8 +103,9 @@ static float forward_backward(struct net *n, struct ops_array *g, const struct b
     for (int64_t l = 0; l < L; l++)
         layer_fwd(m, n->o, l, ops_part(x, (l + 1) * N * C), ops_part(x, l * N * C), n->w[l + 1],
                   cache_in(m, ops_part(cache, l * size), b->B, b->T), &in);
-    m->head_fwd_bwd(m, n->o, out, dx, ops_set(g[L + 1]), ops_set(g[0]), ops_part(x, L * N * C),
-                    n->w[L + 1], n->w[0], 1.0 / (double)N, &in);
+    m->head(m, n->o,
+            &(struct head_pass){ out, ops_part(x, L * N * C), n->w[L + 1], n->w[0], &in, dx,
+                                 ops_set(g[L + 1]), ops_set(g[0]), 1.0 / (double)N });
     for (int64_t l = L; l-- > 0;)
         layer_bwd(m, n->o, l, dx, ops_set(g[l + 1]), ops_part(x, l * N * C), n->w[l + 1],
                   cache_in(m, ops_part(cache, l * size), b->B, b->T), &in);

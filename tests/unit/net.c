@@ -107,12 +107,22 @@ static double weighted_sum(const struct net *n, const float *losses)
     return sum;
 }
 
+/* Returns a pass through the head forward. */
+static struct head_pass head_of(const struct net *n, struct ops_scores out)
+{
+    return (struct head_pass){ .out = out,
+                               .x = f32(n->x[NET_LAYERS]),
+                               .w = f32(n->w[NET_LAYERS + 1]),
+                               .tied = f32(n->w[0]),
+                               .in = &n->in };
+}
+
 double net_head(struct net *n, float *losses, unsigned char *correct)
 {
-    struct ops_scores out = { f32(losses), ops_host_array(correct, OPS_U8) };
+    const struct ops_scores out = { f32(losses), ops_host_array(correct, OPS_U8) };
+    const struct head_pass p = head_of(n, out);
     inputs_set(&n->in, n->o, &n->m, &n->b);
-    n->m.head_fwd(&n->m, n->o, out, f32(n->x[NET_LAYERS]), f32(n->w[NET_LAYERS + 1]), f32(n->w[0]),
-                  &n->in);
+    n->m.head(&n->m, n->o, &p);
     return weighted_sum(n, losses);
 }
 
@@ -130,9 +140,12 @@ double net_backward(struct net *n, double scale)
     for (int b = 0; b < NET_BLOCKS; b++)
         g[b] = (struct ops_gradient){ f32(n->g[b]), !n->first };
     net_forward(n, 1);
-    n->m.head_fwd_bwd(&n->m, n->o, (struct ops_scores){ .losses = f32(losses) }, f32(n->dx),
-                      g[NET_LAYERS + 1], g[0], f32(n->x[NET_LAYERS]), f32(n->w[NET_LAYERS + 1]),
-                      f32(n->w[0]), scale, &n->in);
+    struct head_pass p = head_of(n, (struct ops_scores){ .losses = f32(losses) });
+    p.dx = f32(n->dx);
+    p.dw = g[NET_LAYERS + 1];
+    p.dtied = g[0];
+    p.scale = scale;
+    n->m.head(&n->m, n->o, &p);
     for (int l = NET_LAYERS; l-- > 0;)
         layer_bwd(&n->m, n->o, l, f32(n->dx), g[l + 1], f32(n->x[l]), f32(n->w[l + 1]),
                   cache_of(n, n->cache[l]), &n->in);

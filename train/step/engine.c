@@ -233,15 +233,23 @@ static void layer_forward(struct pass *s, const struct phase *f, const struct op
               inputs_of(s, f));
 }
 
+/* Runs the head: in an evaluation, which has no gradients, only forward. */
 static void head(struct pass *s, const struct phase *f, const struct ops_array *at)
 {
     const struct engine *e = s->e;
-    const struct ops_gradient dw = { at[USE_DW], f->add }, dtied = { at[USE_DTIED], f->add };
     struct inputs *in = &e->inputs[f->micro];
-    if (e->teacher)
+    const struct head_pass p = { .out = e->scores,
+                                 .x = at[USE_X],
+                                 .w = at[USE_W],
+                                 .tied = at[USE_TIED],
+                                 .in = in,
+                                 .dx = at[USE_DX],
+                                 .dw = { at[USE_DW], f->add },
+                                 .dtied = { at[USE_DTIED], f->add },
+                                 .scale = s->scale };
+    if (e->teacher && f->kind == PHASE_HEAD)
         in->targets[0].teacher = teacher_run(e->teacher, in);
-    e->model->head_fwd_bwd(e->model, e->ops, e->scores, at[USE_DX], dw, dtied, at[USE_X], at[USE_W],
-                           at[USE_TIED], s->scale, in);
+    e->model->head(e->model, e->ops, &p);
     add_scores(e, s->score, in, s->scored++);
 }
 
@@ -319,14 +327,6 @@ static void transfer(struct pass *s, const struct phase *f, const struct ops_arr
     transfer_begin(&s->e->transfers, f, at[u->role], n);
 }
 
-static void score(struct pass *s, const struct phase *f, const struct ops_array *at)
-{
-    const struct engine *e = s->e;
-    e->model->head_fwd(e->model, e->ops, e->scores, at[USE_X], at[USE_W], at[USE_TIED],
-                       inputs_of(s, f));
-    add_scores(e, s->score, inputs_of(s, f), s->scored++);
-}
-
 static phase_function *const functions[PHASE_KINDS] = {
     [PHASE_INPUTS] = inputs,
     [PHASE_EMBEDDING_FORWARD] = embedding_forward,
@@ -351,7 +351,7 @@ static phase_function *const functions[PHASE_KINDS] = {
     [PHASE_SEND_TABLE] = transfer,
     [PHASE_RECEIVE_TABLE] = transfer,
     [PHASE_LAYER_EVALUATION] = layer_forward,
-    [PHASE_HEAD_EVALUATION] = score,
+    [PHASE_HEAD_EVALUATION] = head,
 };
 
 /* ---- the interpreter ------------------------------------------------------------------------- */

@@ -93,8 +93,12 @@ static void uncached(struct fixture *f, float *losses)
         x = y;
         y = swap;
     }
-    f->m.head_fwd(&f->m, f->ops, (struct ops_scores){ .losses = f32(losses) }, x,
-                  f->blocks[f->m.config.layers + 1], f->blocks[0], &in);
+    f->m.head(&f->m, f->ops,
+              &(struct head_pass){ .out = { .losses = f32(losses) },
+                                   .x = x,
+                                   .w = f->blocks[f->m.config.layers + 1],
+                                   .tied = f->blocks[0],
+                                   .in = &in });
     inputs_release(&in, f->ops);
     ops_buffer_free(f->ops, x, numbers);
     ops_buffer_free(f->ops, y, numbers);
