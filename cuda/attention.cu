@@ -488,7 +488,7 @@ static void run_pieces(struct ops *o, struct ops_array y, const struct ops_past 
     a.NH = p->NH;
     a.KV = p->KV ? p->KV : p->NH;
     a.HS = p->HS;
-    a.pieces = div_up(cuda_most_room(past, B), TILE);
+    a.pieces = div_up(ops_most_room(past, B), TILE);
     a.type = past->keys.type;
     a.scale = scale_of(p);
     const int64_t queries = a.rows * a.NH, copies = a.rows * div_up(a.KV * a.HS, 8);

@@ -95,7 +95,6 @@ static inline size_t cuda_bytes(enum ops_type type, int64_t n)
 struct ops_array cuda_room(struct ops *o, enum cuda_rooms which, enum ops_type type, int64_t n);
 /* Uploads the keys and values of B texts. Returns them as struct cuda_past [B] on the device. */
 struct ops_array cuda_pasts(struct ops *o, const struct ops_past *past, int64_t B);
-int64_t cuda_most_room(const struct ops_past *past, int64_t B); /* the largest room */
 /* Drops all recordings of steps, because memory that they use is freed or changes. */
 void cuda_forget_steps(struct ops *o);
 

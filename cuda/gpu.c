@@ -71,7 +71,7 @@ static void repeat(struct ops *o, const struct ops_past *past, int64_t B,
     const struct cuda_step wanted = { .step = step,
                                       .context = context,
                                       .B = B,
-                                      .room = cuda_most_room(past, B),
+                                      .room = ops_most_room(past, B),
                                       .precision = o->precision };
     cuda_pasts(o, past, B);
     struct cuda_step *s = find_step(o, &wanted);
@@ -257,14 +257,6 @@ struct ops_array cuda_pasts(struct ops *o, const struct ops_past *past, int64_t 
         to[b] = (struct cuda_past){ cuda_address(past[b].keys), cuda_address(past[b].values),
                                     past[b].room, past[b].used };
     return send_table(o, ROOM_PASTS, &o->pasts, bytes);
-}
-
-int64_t cuda_most_room(const struct ops_past *past, int64_t B)
-{
-    int64_t most = 0;
-    for (int64_t b = 0; b < B; b++)
-        most = past[b].room > most ? past[b].room : most;
-    return most;
 }
 
 /* ---- products ----------------------------------------------------------------------------- */

@@ -365,6 +365,14 @@ struct ops_past {
     struct ops_array keys, values; /* F32 or BF16 */
     int64_t room, used;
 };
+/* Returns the largest `room` of past[B]. */
+static inline int64_t ops_most_room(const struct ops_past *past, int64_t B)
+{
+    int64_t most = 0;
+    for (int64_t b = 0; b < B; b++)
+        most = past[b].room > most ? past[b].room : most;
+    return most;
+}
 /* Computes causal attention of B sequences with T new positions each, over these and the cached
  * positions of the same sequence in layer `layer`. Writes the new keys and values to the cache,
  * from position `used` on; the caller then adds to `used`. past: [B], all of one type. */

@@ -162,21 +162,13 @@ void inputs_set(struct inputs *in, struct ops *o, const struct model *m, const s
     }
 }
 
-static int64_t most_room(const struct ops_past *past, int64_t B)
-{
-    int64_t most = 0;
-    for (int64_t b = 0; b < B; b++)
-        most = past[b].room > most ? past[b].room : most;
-    return most;
-}
-
 void inputs_follow(struct inputs *in, struct ops *o, const struct ops_past *past, int64_t B,
                    const uint32_t *ids, int64_t n)
 {
     in->rows = (struct ops_rows){ B, n, NULL };
     in->N = B * n;
     in->past = past;
-    in->tokens = (struct ops_tokens){ .N = in->N, .T = n, .first = most_room(past, B) - n };
+    in->tokens = (struct ops_tokens){ .N = in->N, .T = n, .first = ops_most_room(past, B) - n };
     uint32_t *to = open_array(o, &in->ids, OPS_U32, 2 * in->N);
     memcpy(to, ids, (size_t)in->N * sizeof *to);
     count_places(in, to + in->N);
