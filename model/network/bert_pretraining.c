@@ -1,7 +1,6 @@
 /* BERT's head for pre-training (Devlin et al. 2019, section 3.1). A decoder, usually tied to the
  * embedding of words, predicts masked words. A pooler on [CLS] predicts whether the second sentence
  * follows the first. Each computes only the rows that have a label. */
-#include "model/network/bert.h"
 #include "model/network/bert_head.h"
 #include "model/network/split.h"
 
@@ -132,13 +131,12 @@ static struct ops_decoder decoder_of(const struct model *m, struct ops_array w,
         m, w, tied, m->config.bare_head ? OPS_NONE : block_tensor(m, w, word_row(m, WORD_BIAS)));
 }
 
-void bert_word_logits(const struct model *m, struct ops *o, struct ops_array logits,
-                      struct ops_array x, struct ops_array w, struct ops_array tied,
-                      struct ops_array rows, int64_t n)
+static void word_logits(const struct model *m, struct ops *o, struct ops_array logits,
+                        struct ops_array x, struct ops_array w, struct ops_array tied, int64_t n)
 {
     const struct ops_decoder d = decoder_of(m, w, tied);
     ops_scratch_begin(o);
-    struct transform t = transform_fwd(m, o, x, w, rows, n);
+    struct transform t = transform_fwd(m, o, x, w, OPS_NONE, n);
     ops_logits(o, logits, t.y, n, &d);
 }
 
@@ -170,13 +168,6 @@ static void learn_words(const struct model *m, struct ops *o, const struct head_
 }
 
 /* ---- the next sentence -------------------------------------------------------------------- */
-
-void bert_next_logits(const struct model *m, struct ops *o, struct ops_array logits,
-                      struct ops_array x, struct ops_array w, struct ops_array rows, int64_t n)
-{
-    ops_scratch_begin(o);
-    ops_copy(o, logits, bert_first_fwd(m, o, x, w, rows, n, no_dropout).logits, 2 * n);
-}
 
 /* Does the same as learn_words for the next sentence. */
 static void learn_next(const struct model *m, struct ops *o, const struct head_pass *p,
@@ -237,6 +228,7 @@ void bert_pretraining_init(struct model *m)
 {
     m->tied = !m->config.untied;
     m->head = run_head;
+    m->head_logits = word_logits;
     m->parts = first_tensors(m) ? 2 : 1;
     m->part[0] = (struct model_part){ "mlm", 1 };
     m->part[1] = (struct model_part){ "nsp", 1 };

@@ -129,9 +129,9 @@ struct model {
     void (*head)(const struct model *m, struct ops *o, const struct head_pass *p);
 
     /* Computes the head's logits for n rows x[n,C]. HEAD_NEXT: logits[n,V] of the next token.
-     * HEAD_QUESTIONS: logits[n,2] that an answer starts or ends at the row. HEAD_CLASSES:
-     * logits[n,classes]; the rows are those of first tokens. NULL for other heads.
-     * w and tied: as in struct head_pass. */
+     * HEAD_PRETRAINING: logits[n,V] of a masked word. HEAD_QUESTIONS: logits[n,2] that an answer
+     * starts or ends at the row. HEAD_CLASSES: logits[n,classes]; the rows are those of first
+     * tokens. NULL if there is no head. w and tied: as in struct head_pass. */
     void (*head_logits)(const struct model *m, struct ops *o, struct ops_array logits,
                         struct ops_array x, struct ops_array w, struct ops_array tied, int64_t n);
 

@@ -21,7 +21,7 @@
 #include "common/files/file.h"
 #include "model/compute/ops_update.h"
 #include "model/folder/folder.h"
-#include "model/network/bert.h"
+#include "model/network/bert_head.h"
 #include "model/network/embedding.h"
 #include "model/network/layer.h"
 #include "tests/unit/cache.h"
@@ -86,9 +86,11 @@ static void pretraining_logits(struct net *n, struct ops_array out, struct ops_a
     for (int64_t b = 0, row = 0; b < B; row += n->b.lengths[b++])
         firsts[b] = row;
     ops_upload(n->o, rows, firsts, B);
-    bert_word_logits(&n->m, n->o, out, last, head, n->w[0], OPS_NONE, n->rows);
+    n->m.head_logits(&n->m, n->o, out, last, head, n->w[0], n->rows);
+    ops_scratch_begin(n->o);
     if (n->m.parts == 2)
-        bert_next_logits(&n->m, n->o, ops_part(out, n->rows * V), last, head, rows, B);
+        ops_copy(n->o, ops_part(out, n->rows * V),
+                 bert_first_fwd(&n->m, n->o, last, head, rows, B, no_dropout).logits, 2 * B);
     add_numbers(n, file, out, n->rows * V + (n->m.parts == 2 ? 2 * B : 0));
     ops_buffer_free(n->o, rows, B);
     free(firsts);

@@ -22,7 +22,7 @@
 #include "model/folder/gguf_model.h"
 #include "model/folder/parameters.h"
 #include "model/network/architecture.h"
-#include "model/network/bert.h"
+#include "model/network/bert_head.h"
 #include "model/network/block.h"
 #include "model/network/forward.h"
 #include "tests/unit/arrays.h"
@@ -366,8 +366,10 @@ static void predicted(float *out, struct ops *o, enum ops_type weights)
     const struct batch b = { .B = 1, .T = T, .ids = ids, .segments = segments };
     inputs_set(&in, o, &m, &b);
     struct ops_array x = forward_layers(&f, &in), head = p.blocks[m.config.layers + 1];
-    bert_word_logits(&m, o, f32(out), x, head, p.blocks[0], OPS_NONE, T);
-    bert_next_logits(&m, o, f32(out + T * m.config.vocabulary), x, head, OPS_NONE, 1);
+    forward_logits(&f, f32(out), x, T);
+    ops_scratch_begin(o);
+    ops_copy(o, f32(out + T * m.config.vocabulary),
+             bert_first_fwd(&m, o, x, head, OPS_NONE, 1, no_dropout).logits, 2);
     inputs_release(&in, o);
     forward_release(&f);
     parameters_release(&p, &m, o);

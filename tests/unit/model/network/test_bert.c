@@ -8,7 +8,7 @@
 #include "common/base/err.h"
 #include "common/base/rng.h"
 #include "model/network/architecture.h"
-#include "model/network/bert.h"
+#include "model/network/bert_head.h"
 #include "tests/unit/arrays.h"
 #include "tests/unit/net.h"
 
@@ -335,11 +335,11 @@ Test(bert, heads_know_what_is_correct)
     net_forward(&n, 0);
     net_head(&n, losses, correct);
     struct ops_array x = f32(n.x[NET_LAYERS]), w = f32(n.w[NET_LAYERS + 1]);
-    bert_word_logits(&n.m, n.o, f32(logits), x, w, f32(n.w[0]), ops_host_array(rows, OPS_I64), 4);
+    n.m.head_logits(&n.m, n.o, f32(logits), x, w, f32(n.w[0]), n.in.N);
     const int64_t *labelled = (int64_t *)(void *)n.in.targets[0].rows.address;
     int found = 0;
     for (int i = 0; i < 4; i++) {
-        const float *l = logits + i * VOCABULARY;
+        const float *l = logits + rows[i] * VOCABULARY;
         int64_t token = rows[i] < T ? rows[i] : T + rows[i] - 11, at = 0;
         int best = 0;
         double total = 0;
@@ -357,7 +357,10 @@ Test(bert, heads_know_what_is_correct)
     }
     cr_assert_gt(found, 1);
     int64_t firsts[B] = { 0, 11, 15 }, words = n.in.targets[0].n;
-    bert_next_logits(&n.m, n.o, f32(logits), x, w, ops_host_array(firsts, OPS_I64), B);
+    ops_scratch_begin(n.o);
+    ops_copy(n.o, f32(logits),
+             bert_first_fwd(&n.m, n.o, x, w, ops_host_array(firsts, OPS_I64), B, no_dropout).logits,
+             2 * B);
     cr_assert_eq(correct[words], logits[1] >= logits[0]);
     cr_assert_eq(correct[words + 2], logits[4] >= logits[5]);
     net_release(&n);
