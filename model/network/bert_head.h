@@ -12,16 +12,10 @@ void bert_pretraining_init(struct model *m);
 void bert_questions_init(struct model *m);
 void bert_classes_init(struct model *m);
 
-/* Returns the row of the head's i-th tensor in the tensor table. bert_head_offset returns the
- * tensor's offset in the head's block, in numbers. */
+/* Returns the row of the head's i-th tensor in the tensor table. */
 static inline size_t bert_head_row(const struct model *m, int i)
 {
     return m->first_head_row + (size_t)i;
-}
-
-static inline int64_t bert_head_offset(const struct model *m, int i)
-{
-    return m->tensors.rows[bert_head_row(m, i)].offset;
 }
 
 /* Returns all rows [N,C] of the head's input x[n,C]. */

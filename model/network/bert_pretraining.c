@@ -187,9 +187,10 @@ static void learn_next(const struct model *m, struct ops *o, const struct head_p
 static void begin_tensors(const struct model *m, struct ops *o, struct ops_array dw, int first,
                           int end)
 {
-    for (int i = first; i < end; i++)
-        ops_zero(o, ops_part(dw, bert_head_offset(m, i)),
-                 tensor_elements(&m->tensors.rows[bert_head_row(m, i)]));
+    for (int i = first; i < end; i++) {
+        const size_t row = bert_head_row(m, i);
+        ops_zero(o, block_tensor(m, dw, row), tensor_elements(&m->tensors.rows[row]));
+    }
 }
 
 /* Zeroes the gradients of the tensors for which the batch has no labels. */
