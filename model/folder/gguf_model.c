@@ -439,12 +439,9 @@ int64_t gguf_model_paired(const struct model *m, size_t row)
 
 void gguf_model_pair(void *to, const void *from, int64_t rows, uint64_t bytes, int64_t HS)
 {
-    for (int64_t r = 0; r < rows; r++) {
-        int64_t head = r / HS * HS, i = r % HS; /* row i of ours is row p of a head there */
-        int64_t p = i < HS / 2 ? 2 * i : 2 * (i - HS / 2) + 1;
-        memcpy((char *)to + (uint64_t)(head + p) * bytes, (const char *)from + (uint64_t)r * bytes,
-               bytes);
-    }
+    for (int64_t r = 0; r < rows; r++)
+        memcpy((char *)to + (uint64_t)matrix_paired(r, HS) * bytes,
+               (const char *)from + (uint64_t)r * bytes, bytes);
 }
 
 /* ---- tensors ------------------------------------------------------------------------------ */

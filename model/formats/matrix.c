@@ -53,15 +53,6 @@ static int refuse(const struct matrix *m)
 
 /* ---- making ------------------------------------------------------------------------------- */
 
-/* Returns the number of the file's row that is row o of the matrix. In pair order, rows i and HS/2
- * + i of a head are rows 2 i and 2 i + 1 of this head in the file. */
-static int64_t place_of(const struct matrix *m, int64_t o)
-{
-    const int64_t HS = m->pairs, i = HS ? o % HS : 0;
-    const int64_t p = i < HS / 2 ? 2 * i : 2 * (i - HS / 2) + 1;
-    return HS ? o - i + p : o;
-}
-
 /* Reads rows first to first + n - 1 of a transposed matrix to lines[], I + PAD floats apart. */
 static void read_turned(const struct matrix *m, float *lines, int64_t first, int64_t n)
 {
@@ -88,7 +79,8 @@ static int make_row(const struct making *s, const struct lines *mine, char *to, 
 {
     const struct matrix *m = s->m;
     const uint64_t bytes = stored_bytes(m->type, m->I);
-    const char *from = m->data + (uint64_t)place_of(m, o) * bytes;
+    const int64_t place = m->pairs ? matrix_paired(o, m->pairs) : o;
+    const char *from = m->data + (uint64_t)place * bytes;
     if (m->grouped) {
         stored_group_get(m->type, mine->row, group_at(m, o / STORED_GROUP), o % STORED_GROUP, m->I);
         from = mine->row;

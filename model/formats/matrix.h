@@ -21,6 +21,14 @@ struct matrix {
     uint64_t offset;
 };
 
+/* Returns the place in pair order of row r, in heads of HS rows: rows i and HS/2 + i of a head are
+ * at 2 i and 2 i + 1. */
+static inline int64_t matrix_paired(int64_t r, int64_t HS)
+{
+    const int64_t i = r % HS;
+    return r - i + (i < HS / 2 ? 2 * i : 2 * (i - HS / 2) + 1);
+}
+
 /* Returns 1 if matrix_make would only copy the file's bytes, because they have this type and layout
  * (`grouped` 1: in groups) already, else 0. */
 int matrix_is(const struct matrix *m, enum ops_type type, int grouped);
