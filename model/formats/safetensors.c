@@ -5,13 +5,17 @@
 #include "common/formats/js.h"
 #include "model/compute/stored.h"
 
-static const struct {
+/* `type` is OPS_LIST if the numbers are not read. */
+static const struct dtype {
     const char *name;
     int bytes;
+    enum ops_type type;
 } dtypes[] = {
-    { "F32", 4 }, { "F16", 2 }, { "BF16", 2 }, { "F64", 8 },     { "I64", 8 },
-    { "I32", 4 }, { "I16", 2 }, { "I8", 1 },   { "U64", 8 },     { "U32", 4 },
-    { "U16", 2 }, { "U8", 1 },  { "BOOL", 1 }, { "F8_E4M3", 1 }, { "F8_E5M2", 1 },
+    { "F32", 4, OPS_F32 },   { "F16", 2, OPS_F16 },      { "BF16", 2, OPS_BF16 },
+    { "F64", 8, OPS_F64 },   { "I64", 8, OPS_LIST },     { "I32", 4, OPS_LIST },
+    { "I16", 2, OPS_LIST },  { "I8", 1, OPS_LIST },      { "U64", 8, OPS_LIST },
+    { "U32", 4, OPS_LIST },  { "U16", 2, OPS_LIST },     { "U8", 1, OPS_LIST },
+    { "BOOL", 1, OPS_LIST }, { "F8_E4M3", 1, OPS_LIST }, { "F8_E5M2", 1, OPS_LIST },
 };
 
 /* What stands before the digits of the checksum in a header that we write. */
@@ -19,17 +23,13 @@ static const char sum_key[] = "\"textmill.crc32c\":\"";
 
 /* ---- the header --------------------------------------------------------------------------- */
 
-/* Returns the bytes of an element of type text, or 0 for an unknown type. Sets *name to a static
- * copy of the type name. */
-static int dtype_bytes(const char *text, const char **name)
+/* Returns the type that a header calls `name`; NULL if there is none. */
+static const struct dtype *find_dtype(const char *name)
 {
-    for (size_t i = 0; text && i < sizeof dtypes / sizeof *dtypes; i++) {
-        if (!strcmp(text, dtypes[i].name)) {
-            *name = dtypes[i].name;
-            return dtypes[i].bytes;
-        }
-    }
-    return 0;
+    for (size_t i = 0; name && i < sizeof dtypes / sizeof *dtypes; i++)
+        if (!strcmp(name, dtypes[i].name))
+            return &dtypes[i];
+    return NULL;
 }
 
 static int read_shape(struct safetensor *t, const struct js *shape, const char *path)
@@ -51,9 +51,10 @@ static int read_entry(struct safetensor *t, const struct js *entry, const char *
                       uint64_t data_bytes)
 {
     const char *dtype = js_text(js_get(entry, "dtype"), NULL);
-    int width = dtype_bytes(dtype, &t->dtype);
-    if (!width)
+    const struct dtype *found = find_dtype(dtype);
+    if (!found)
         return err_set("%s: unknown dtype '%s' of tensor '%s'", path, dtype ? dtype : "", t->name);
+    t->dtype = found->name;
     if (read_shape(t, js_get(entry, "shape"), path) < 0)
         return -1;
     const struct js *offsets = js_get(entry, "data_offsets");
@@ -65,7 +66,7 @@ static int read_entry(struct safetensor *t, const struct js *entry, const char *
         return err_set("%s: truncated: tensor '%s' ends at byte %lld of %llu bytes of data", path,
                        t->name, (long long)end, (unsigned long long)data_bytes);
     int64_t bytes;
-    if (__builtin_mul_overflow(t->elements, width, &bytes) || bytes != end - begin)
+    if (__builtin_mul_overflow(t->elements, found->bytes, &bytes) || bytes != end - begin)
         return err_set("%s: shape of tensor '%s' does not fit its %lld bytes", path, t->name,
                        (long long)(end - begin));
     t->offset = (uint64_t)begin;
@@ -252,20 +253,12 @@ int safetensors_same(const struct safetensors *s, const struct safetensor *t,
 
 int safetensors_type(const struct safetensors *s, const struct safetensor *t, enum ops_type *type)
 {
-    static const struct {
-        const char *dtype;
-        enum ops_type type;
-    } types[] = {
-        { "F32", OPS_F32 }, { "BF16", OPS_BF16 }, { "F16", OPS_F16 }, { "F64", OPS_F64 }
-    };
-    *type = OPS_F32;
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (!strcmp(t->dtype, types[i].dtype)) {
-            *type = types[i].type;
-            return 0;
-        }
-    return err_set("%s: tensor '%s' is %s; only F64, F32, F16 and BF16 are read", s->path, t->name,
-                   t->dtype);
+    const struct dtype *found = find_dtype(t->dtype);
+    const int is_read = found && found->type != OPS_LIST;
+    *type = is_read ? found->type : OPS_F32;
+    return is_read ? 0
+                   : err_set("%s: tensor '%s' is %s; only F64, F32, F16 and BF16 are read", s->path,
+                             t->name, t->dtype);
 }
 
 int safetensors_read_part(const struct safetensors *s, const struct safetensor *t, int64_t first,
