@@ -467,60 +467,29 @@ static const struct architecture_gguf qwen3_gguf = { "qwen3", gguf_keys, gguf_na
 /* SmolLM3's files do not tell the interval of layers without rotary positions, which is 4. */
 static const struct architecture_gguf smollm3_gguf = { "smollm3", gguf_keys, gguf_names, 1, NULL };
 
-#define ROW ROW_WITH(settings)
-#define ROW_WITH(some)                                                                             \
-    .print = print_rest, .prefix = "model.", .ties = ties, .passed_over = passed_over,             \
-    .settings = some, .rms = 1, .unbiased = 1, .activation = OPS_SILU, .init = init,               \
-    .names = { .words = "model.embed_tokens.weight",                                               \
-               .layer = "model.layers.%lld.",                                                      \
-               .last_norm = "model.norm",                                                          \
-               .decoder = "lm_head.weight" }
+/* A row of the list of architectures. some: the training options; list: that of a layer. */
+#define ROW(tag, shown, class, some, list, entries, reader, file)                                  \
+    {                                                                                              \
+        .name = tag, .title = shown, .classes = { [HEAD_NEXT] = class }, .settings = some,         \
+        .layer = list, .keys = entries, .read = reader, .gguf = &file, .print = print_rest,        \
+        .prefix = "model.", .ties = ties, .passed_over = passed_over, .rms = 1, .unbiased = 1,     \
+        .activation = OPS_SILU, .init = init, .names = {                                           \
+            .words = "model.embed_tokens.weight",                                                  \
+            .layer = "model.layers.%lld.",                                                         \
+            .last_norm = "model.norm",                                                             \
+            .decoder = "lm_head.weight"                                                            \
+        }                                                                                          \
+    }
 
-const struct architecture architecture_llama = { .name = "llama",
-                                                 .title = "Llama",
-                                                 .classes = { [HEAD_NEXT] = "LlamaForCausalLM" },
-                                                 .layer = layer,
-                                                 .keys = llama_keys,
-                                                 .read = read_rest,
-                                                 .gguf = &llama_gguf,
-                                                 ROW };
-
-const struct architecture architecture_qwen2 = { .name = "qwen2",
-                                                 .title = "Qwen2",
-                                                 .classes = { [HEAD_NEXT] = "Qwen2ForCausalLM" },
-                                                 .layer = layer,
-                                                 .keys = qwen2_keys,
-                                                 .read = read_qwen,
-                                                 .gguf = &qwen2_gguf,
-                                                 ROW };
-
-const struct architecture architecture_qwen3 = { .name = "qwen3",
-                                                 .title = "Qwen3",
-                                                 .classes = { [HEAD_NEXT] = "Qwen3ForCausalLM" },
-                                                 .layer = qwen3_layer,
-                                                 .keys = qwen3_keys,
-                                                 .read = read_qwen,
-                                                 .gguf = &qwen3_gguf,
-                                                 ROW };
-
-const struct architecture architecture_smollm3 = {
-    .name = "smollm3",
-    .title = "SmolLM3",
-    .classes = { [HEAD_NEXT] = "SmolLM3ForCausalLM" },
-    .layer = layer,
-    .keys = smollm3_keys,
-    .read = read_smollm3,
-    .gguf = &smollm3_gguf,
-    ROW
-};
-
-const struct architecture architecture_mistral = {
-    .name = "mistral",
-    .title = "Mistral",
-    .classes = { [HEAD_NEXT] = "MistralForCausalLM" },
-    .layer = layer,
-    .keys = mistral_keys,
-    .read = read_mistral,
-    .gguf = &mistral_gguf,
-    ROW_WITH(mistral_settings)
-};
+const struct architecture architecture_llama = ROW("llama", "Llama", "LlamaForCausalLM", settings,
+                                                   layer, llama_keys, read_rest, llama_gguf);
+const struct architecture architecture_qwen2 = ROW("qwen2", "Qwen2", "Qwen2ForCausalLM", settings,
+                                                   layer, qwen2_keys, read_qwen, qwen2_gguf);
+const struct architecture architecture_qwen3 = ROW("qwen3", "Qwen3", "Qwen3ForCausalLM", settings,
+                                                   qwen3_layer, qwen3_keys, read_qwen, qwen3_gguf);
+const struct architecture architecture_smollm3 = ROW("smollm3", "SmolLM3", "SmolLM3ForCausalLM",
+                                                     settings, layer, smollm3_keys, read_smollm3,
+                                                     smollm3_gguf);
+const struct architecture architecture_mistral = ROW("mistral", "Mistral", "MistralForCausalLM",
+                                                     mistral_settings, layer, mistral_keys,
+                                                     read_mistral, mistral_gguf);
