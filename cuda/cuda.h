@@ -76,7 +76,6 @@ struct ops {
     void *device;   /* data of device.c */
     void *products; /* data of products.c */
     void *group;    /* data of group.c */
-    char name[128];
     struct cuda_room rooms[CUDA_ROOMS];
     struct cuda_table sequences, pasts;
     struct cuda_step steps[CUDA_STEPS];

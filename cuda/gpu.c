@@ -118,11 +118,6 @@ static void close_context(struct ops *o)
     device_close(o);
 }
 
-static const char *describe(const struct ops *o)
-{
-    return o->name;
-}
-
 /* Returns the bytes of bf16 copies of f32 operands, results that are added, partial sums, and
  * cuBLASLt's workspace. */
 static uint64_t bytes_for(const struct ops_sizes *s)
@@ -459,7 +454,6 @@ static const struct ops_backend table = {
     .count = device_count,
     .open = open_context,
     .close = close_context,
-    .describe = describe,
     .free_bytes = device_free_bytes,
     .bytes = bytes_for,
     .buffer = buffer,

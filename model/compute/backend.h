@@ -39,11 +39,12 @@ struct ops_scratch {
 #define OPS_COMMON                                                                                 \
     const struct ops_backend *b;                                                                   \
     int threads;                                                                                   \
+    char name[128]; /* ops_describe */                                                             \
     enum ops_type precision;                                                                       \
     struct ops_scratch scratch; /* scratch for callers of ops.h */
 
 /* Version of the interface. Increase it when the table, OPS_COMMON or a struct of ops.h changes. */
-enum { OPS_LAYOUT = 22 };
+enum { OPS_LAYOUT = 23 };
 
 /* clang-format off */
 /* The operations of ops.h and ops_update.h that a back end does as they are called: OPS_OPERATIONS(IS) is IS(name)
@@ -77,8 +78,8 @@ struct ops_backend {
     int (*open)(struct ops *o, int number);
     void (*close)(struct ops *o);
     uint64_t (*bytes)(const struct ops_sizes *s); /* ops_needs: memory that the back end allocates */
-    OPS_MEMBER(describe) OPS_MEMBER(free_bytes)
-    OPS_MEMBER(arithmetic)        /* NULL: as describe */
+    OPS_MEMBER(free_bytes)
+    OPS_MEMBER(arithmetic)        /* NULL: the name */
 
     OPS_MEMBER(buffer) OPS_MEMBER(buffer_free) OPS_MEMBER(upload) OPS_MEMBER(download)
     OPS_MEMBER(map) OPS_MEMBER(fill) OPS_MEMBER(unmap) OPS_MEMBER(host_buffer) OPS_MEMBER(host_buffer_free)

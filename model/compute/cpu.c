@@ -56,11 +56,6 @@ static void cpu_close(struct ops *o)
     pool_free(o->pool);
 }
 
-static const char *cpu_describe(const struct ops *o)
-{
-    return o->name;
-}
-
 static const char *cpu_arithmetic(const struct ops *o)
 {
     return o->openblas && o->precision == OPS_F32 ? o->name
@@ -518,7 +513,6 @@ const struct ops_backend ops_cpu = {
     .count = cpu_count,
     .open = cpu_open,
     .close = cpu_close,
-    .describe = cpu_describe,
     .arithmetic = cpu_arithmetic,
     .free_bytes = cpu_free_bytes,
     .buffer = cpu_buffer,

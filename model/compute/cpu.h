@@ -27,7 +27,6 @@ struct ops {
     struct pool *pool;
     const struct kernels *k;
     int openblas;            /* 1: OpenBLAS computes large f32 products */
-    char name[128];          /* description for reports */
     struct arena work;       /* scratch of the operations */
     struct arena panels;     /* packed panels of matrix products */
     struct arena operands;   /* x of products with stored weights, converted or packed */

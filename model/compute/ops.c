@@ -118,9 +118,14 @@ void ops_each(struct ops *o, int64_t n, void (*fn)(void *ctx, int64_t i, int thr
             fn(ctx, i, 0);
 }
 
+const char *ops_describe(const struct ops *o)
+{
+    return o->name;
+}
+
 const char *ops_arithmetic(const struct ops *o)
 {
-    return o->b->arithmetic ? o->b->arithmetic(o) : o->b->describe(o);
+    return o->b->arithmetic ? o->b->arithmetic(o) : o->name;
 }
 
 const char *ops_kernels(void)
@@ -147,7 +152,6 @@ enum ops_type ops_operand(const struct ops *o)
     void ops_##name parameters { o->b->name arguments; }
 #define PASS_BACK(result, name, parameters, arguments) \
     result ops_##name parameters { return o->b->name arguments; }
-PASS_BACK(const char *, describe, (const struct ops *o), (o))
 PASS_BACK(uint64_t, free_bytes, (const struct ops *o), (o))
 PASS_ON(upload, (struct ops *o, struct ops_array to, const void *from, int64_t n), (o, to, from, n))
 PASS_ON(download, (struct ops *o, void *to, struct ops_array from, int64_t n), (o, to, from, n))
