@@ -615,6 +615,7 @@ static int is_read_after(const struct layer_row *row, const struct layer_row *wr
     return 0;
 }
 
+/* Takes places for the row's outputs, if they have none. */
 static void take_outputs(struct run *r, const struct layer_row *row)
 {
     if (!row->out || r->x[row->out].there)
@@ -728,18 +729,11 @@ static struct place take_gradient(struct run *r, const struct layer_row *row, in
                                   : branch_type(r));
 }
 
-/* Takes a place for the output of a norm again. */
-static void take_again(struct run *r, const struct layer_row *row)
-{
-    const enum layer_array a = row->out;
-    r->x[a] = take(r, width_of(&r->m->config, a), is_operand(r->rows, a) ? r->operand : OPS_F32);
-}
-
 /* Computes the output of a norm again. */
 static void norm_again(struct run *r, const struct layer_row *row)
 {
     const enum layer_array a = row->out;
-    take_again(r, row);
+    take_outputs(r, row);
     if (!r->o)
         return;
     const struct ops_norm l = norm_of(r, row);
@@ -773,7 +767,7 @@ static void prepare(struct run *r, const struct layer_row *row)
         else
             norm_again(r, norm);
     } else if (r->late_maps) {
-        take_again(r, row);
+        take_outputs(r, row); /* that of the norm, which its backward computes again */
     }
 }
 
