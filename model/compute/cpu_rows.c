@@ -36,20 +36,6 @@ static int64_t segment_of(const struct ops_tokens *t, int64_t n)
     return ops_is_none(t->segments) ? 0 : u32_at(t->segments, n);
 }
 
-/* A token's rows in the gradients of the three tables, from some column on. */
-struct token {
-    struct ops_array word, position, type;
-};
-
-static struct token token_at(const struct embedding *s, int64_t n, int64_t column)
-{
-    const struct ops_tokens *t = s->t;
-    const int64_t C = s->e->C;
-    return (struct token){ ops_part(s->e->words, u32_at(t->ids, n) * C + column),
-                           ops_part(s->e->positions, place_of(t, n) * C + column),
-                           ops_part(s->e->types, segment_of(t, n) * C + column) };
-}
-
 static int is_small(struct ops_array table)
 {
     return !ops_is_none(table) && table.type != OPS_F32 && table.type != OPS_BF16;
@@ -96,14 +82,15 @@ void cpu_embedding_fwd(struct ops *o, struct ops_array x, const struct ops_token
 static void embed_columns_bwd(void *ctx, int64_t begin, int64_t end, int)
 {
     const struct embedding *s = ctx;
+    const struct ops_array tables[TABLES] = { s->e->words, s->e->positions, s->e->types };
+    const int64_t C = s->e->C;
     for (int64_t n = 0; n < s->t->N; n++) {
-        struct token t = token_at(s, n, begin);
-        struct ops_array dx = ops_part(s->x, n * s->e->C + begin);
-        s->k->add(t.word, dx, end - begin);
-        if (!ops_is_none(t.position))
-            s->k->add(t.position, dx, end - begin);
-        if (!ops_is_none(t.type))
-            s->k->add(t.type, dx, end - begin);
+        const int64_t row[TABLES] = { u32_at(s->t->ids, n), place_of(s->t, n),
+                                      segment_of(s->t, n) };
+        for (int i = 0; i < TABLES; i++)
+            if (!ops_is_none(tables[i]))
+                s->k->add(ops_part(tables[i], row[i] * C + begin), ops_part(s->x, n * C + begin),
+                          end - begin);
     }
 }
 
