@@ -16,16 +16,14 @@ static const struct {
                 [OPS_IQ4_NL] = { GGUF_TENSOR_IQ4_NL, 25 } };
 
 struct exporting {
+    const struct gguf_export *how;
     struct model m;
+    struct weights files;
     struct gguf_writer w;
-    const char *path;
     enum ops_type weights;
-    int ours; /* 1: for textmill alone */
     struct pool *pool;
     size_t next;   /* the row of the tensor that is made next */
     int next_copy; /* 1: its copy as output.weight */
-    int (*add)(void *ctx, struct gguf_writer *w, int64_t vocabulary);
-    void *ctx;
 };
 
 static enum ops_type type_of(const struct exporting *e, size_t row)
@@ -42,7 +40,7 @@ static int is_tied(const struct exporting *e, size_t row)
  * output.weight, because lookups read the rows of the table. */
 static int in_groups(const struct exporting *e, size_t row)
 {
-    return e->ours && stored_grouped(type_of(e, row));
+    return e->how->ours && stored_grouped(type_of(e, row));
 }
 
 static int has_copy(const struct exporting *e, size_t row)
@@ -65,16 +63,16 @@ static void declare(struct exporting *e, const char *name, size_t row, int group
         gguf_add_tensor(&e->w, name, numbers[type].tensor, t->rank, shape);
 }
 
-static int begin(struct exporting *e)
+static int begin(struct exporting *e, const char *path)
 {
     const struct model *m = &e->m;
     if (gguf_model_keys(&e->w, m) < 0)
         return -1;
     gguf_add_u32(&e->w, "general.file_type", numbers[e->weights].file);
     gguf_add_u32(&e->w, "general.quantization_version", 2);
-    if (e->ours)
+    if (e->how->ours)
         gguf_add_u32(&e->w, "textmill.layout", GGUF_MODEL_LAYOUT);
-    if (e->add(e->ctx, &e->w, m->config.vocabulary) < 0)
+    if (e->how->add(e->how->ctx, &e->w, m->config.vocabulary) < 0)
         return -1;
     for (size_t i = 0; i < m->tensors.count; i++) {
         char name[TENSOR_NAME];
@@ -87,7 +85,7 @@ static int begin(struct exporting *e)
     int64_t divisors;
     for (int k = 0; (divisors = gguf_model_divisors(NULL, &name, &m->config, k)); k++)
         gguf_add_tensor(&e->w, name, GGUF_TENSOR_F32, 1, &divisors);
-    return gguf_create(&e->w, e->path);
+    return gguf_create(&e->w, path);
 }
 
 /* A tensor as it is in the file that is written. */
@@ -105,7 +103,7 @@ static int make_rows(const struct exporting *e, struct made *t, const struct mat
                      int grouped)
 {
     const enum ops_type type = type_of(e, row);
-    const int64_t rows = x->O, HS = e->ours ? 0 : gguf_model_paired(&e->m, row);
+    const int64_t rows = x->O, HS = e->how->ours ? 0 : gguf_model_paired(&e->m, row);
     const uint64_t bytes = stored_bytes(type, x->I);
     const int64_t whole = grouped ? (rows + STORED_GROUP - 1) / STORED_GROUP * STORED_GROUP : rows;
     const int as_it_is = matrix_is(x, type, grouped) && !stored_grouped(type);
@@ -124,33 +122,22 @@ static int make_rows(const struct exporting *e, struct made *t, const struct mat
     return 0;
 }
 
-struct writing {
-    struct exporting *e;
-    const struct weights *files;
-};
-
 /* Makes the next tensor on the threads of the pool, while the one before is written. */
 static int make_tensor(void *ctx, void *item)
 {
-    const struct writing *s = ctx;
-    struct exporting *e = s->e;
+    struct exporting *e = ctx;
     struct made *t = item;
     struct matrix x;
     if (e->next == e->m.tensors.count)
         return 0;
     const size_t row = e->next;
     const int grouped = in_groups(e, row) && (e->next_copy || !is_tied(e, row));
-    if (folder_matrix(&x, &t->copy, &e->m, s->files, row) < 0 ||
+    if (folder_matrix(&x, &t->copy, &e->m, &e->files, row) < 0 ||
         make_rows(e, t, &x, row, grouped) < 0)
         return -1;
     e->next_copy = !e->next_copy && has_copy(e, row);
     e->next += !e->next_copy;
     return 1;
-}
-
-static int leave_tensor(void *, void *)
-{
-    return 0;
 }
 
 static void drop_tensor(struct made *t)
@@ -162,21 +149,22 @@ static void drop_tensor(struct made *t)
 
 static int write_tensor(void *ctx, void *item)
 {
-    const struct writing *s = ctx;
+    struct exporting *e = ctx;
     struct made *t = item;
-    int failed = gguf_write(&s->e->w, t->data, t->bytes) < 0 || gguf_end_tensor(&s->e->w) < 0;
+    int failed = gguf_write(&e->w, t->data, t->bytes) < 0 || gguf_end_tensor(&e->w) < 0;
     drop_tensor(t);
     return failed ? -1 : 0;
 }
 
-static int write_tensors(struct exporting *e, const struct weights *files, int threads)
+static int write_tensors(struct exporting *e)
 {
-    struct writing s = { e, files };
+    const int count = e->how->threads > 1 ? 2 : 1; /* of tensors in memory, and of threads */
     struct made made[2] = { { 0 } };
     void *items[] = { &made[0], &made[1] };
-    const struct pipeline p = { make_tensor, leave_tensor,        write_tensor, &s,
-                                items,       threads > 1 ? 2 : 1, NULL };
-    int failed = pipeline_run(&p, threads > 1 ? 2 : 1);
+    const struct pipeline p = {
+        .read = make_tensor, .write = write_tensor, .ctx = e, .items = items, .item_count = count
+    };
+    int failed = pipeline_run(&p, count);
     drop_tensor(&made[0]);
     drop_tensor(&made[1]);
     return failed;
@@ -214,23 +202,20 @@ static int choose_head(enum model_head *head, const char *dir, int ours)
 
 int gguf_export(const char *dir, const char *path, const struct gguf_export *how)
 {
-    SCOPED_BY(weights_close) struct weights files = { 0 };
-    struct exporting e = { .path = path, .ours = how->ours, .add = how->add, .ctx = how->ctx };
+    struct exporting e = { .how = how };
     e.weights = how->weights == STORED_AUTO ? OPS_F32 : how->weights;
     enum model_head head;
-    if (choose_head(&head, dir, how->ours) < 0 || folder_open(&e.m, &files, dir, head) < 0)
+    if (choose_head(&head, dir, how->ours) < 0 || folder_open(&e.m, &e.files, dir, head) < 0)
         return -1;
     e.pool = pool_new(how->threads);
     gguf_begin(&e.w);
-    int failed = begin(&e) < 0 || write_tensors(&e, &files, how->threads) < 0 ||
-                         write_divisors(&e) < 0
-                     ? -1
-                     : 0;
+    int failed = begin(&e, path) < 0 || write_tensors(&e) < 0 || write_divisors(&e) < 0 ? -1 : 0;
     if (failed)
         gguf_abandon(&e.w);
     else
         failed = gguf_finish(&e.w);
     pool_free(e.pool);
+    weights_close(&e.files);
     model_release(&e.m);
     return failed;
 }
