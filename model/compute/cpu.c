@@ -470,16 +470,17 @@ static void square_pieces(struct ops *o, double *pieces, const float *x, int64_t
     pool_for(o->pool, ops_pieces(n), 1, squares_part, &s);
 }
 
-/* Returns the sum of squares of x[n]. The block size is fixed, so the order of additions does not
- * depend on the number of threads. */
-double cpu_squares(struct ops *o, const float *x, int64_t n)
+/* The size of pieces is fixed, so the order of additions does not depend on the number of
+ * threads. */
+void cpu_normalise(struct ops *o, struct ops_array x, int64_t n)
 {
-    int64_t blocks = ops_pieces(n);
-    double *pieces = (double *)(void *)cpu_work(o, 2 * blocks), total = 0;
-    square_pieces(o, pieces, x, n);
-    for (int64_t b = 0; b < blocks; b++)
-        total += pieces[b];
-    return total;
+    const int64_t count = ops_pieces(n);
+    double *pieces = (double *)(void *)cpu_work(o, 2 * count), total = 0;
+    square_pieces(o, pieces, cpu_floats(x), n);
+    for (int64_t i = 0; i < count; i++)
+        total += pieces[i];
+    const double norm = sqrt(total);
+    cpu_blend(o, x, 1 / (norm > 1e-30 ? norm : 1e-30), x, 0, n);
 }
 
 void cpu_sum_squares(struct ops *o, struct ops_array sums, struct ops_array x,

@@ -65,7 +65,6 @@ static inline struct ops_array cpu_f32(const float *x)
  * ops_residual_fwd of one map without dropout. */
 void cpu_turned_fwd(struct ops *o, struct ops_array y, struct ops_array base, struct ops_array x,
                     const struct ops_linear *l, int count);
-int cpu_in_blocks(struct ops_array w); /* 1: weights in groups (stored_grouped) */
 
 /* OpenBLAS: cpu_openblas_open loads the library and returns 0, or -1 with an error if it cannot.
  * cpu_openblas_core returns the name of the kernels in use. cpu_openblas_matmul computes a product
@@ -85,6 +84,3 @@ void cpu_cross_entropy(struct ops *o, struct ops_scores out, struct ops_array lo
                        double scale);
 void cpu_column_sums(struct ops *o, struct ops_gradient to, struct ops_array x, int64_t ld,
                      int64_t rows, int64_t n);
-
-/* Returns the sum of the squares of x[n], added in f64 in a fixed order. */
-double cpu_squares(struct ops *o, const float *x, int64_t n);

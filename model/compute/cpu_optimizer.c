@@ -179,14 +179,6 @@ void cpu_sgd(struct ops *o, struct ops_array w, struct ops_array a, struct ops_a
     pool_for(o->pool, n, GRAIN, sgd_part, &s);
 }
 
-/* ---- Muon ------------------------------------------------------------------------------------ */
-
-void cpu_normalise(struct ops *o, struct ops_array x, int64_t n)
-{
-    double norm = sqrt(cpu_squares(o, cpu_floats(x), n));
-    cpu_blend(o, x, 1 / (norm > 1e-30 ? norm : 1e-30), x, 0, n);
-}
-
 /* ---- AdamW and state in bf16 ----------------------------------------------------------------- */
 
 struct rounding {

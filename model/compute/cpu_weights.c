@@ -28,11 +28,6 @@ static int64_t pieces(int64_t n, int64_t size)
     return (n + size - 1) / size;
 }
 
-int cpu_in_blocks(struct ops_array w)
-{
-    return stored_grouped(w.type);
-}
-
 /* ---- products in chunks of outputs --------------------------------------------------------- */
 
 /* y[N,O] = base[N,O] + x[N,I] w^T + bias for each of `count` maps of the same rows. A row has the
@@ -133,7 +128,7 @@ static void run(struct ops *o, struct product *p)
                   steps = pieces(p->maps->I, f->step);
     int64_t chunks = 0;
     p->k = o->k;
-    p->parts = cpu_in_blocks(p->maps->w) && p->maps->fine ? 2 : 1;
+    p->parts = stored_grouped(p->maps->w.type) && p->maps->fine ? 2 : 1;
     p->N = smaller(some, all);
     p->chunk = chunk_of(p, o->threads);
     for (int i = 0; i < p->count; i++)
@@ -275,7 +270,7 @@ static const struct form *form_of(const struct ops *o, struct ops_array y, struc
                                   const struct ops_linear *l, int in_order)
 {
     const int floats = x.type == OPS_F32 && y.type == OPS_F32;
-    if (cpu_in_blocks(l->w))
+    if (stored_grouped(l->w.type))
         return &in_blocks;
     if (!in_order && floats && by_tiles(o, l))
         return &in_parts;

@@ -38,7 +38,7 @@ static void add_tensors(struct model *m)
         bert_first_init(m, names->pooler, names->next, 2);
     if (!m->config.bare_head) {
         block_add_vector(m, head, m->config.untied ? "cls.predictions.decoder.bias" : names->bias,
-                         0, m->config.vocabulary, INIT_ZERO);
+                         m->config.vocabulary);
         block_add_map(m, head, names->dense, 0, C, W, std, biased, 0);
         block_add_norm(m, head, names->dense_norm, 0, W, biased, 0);
     }

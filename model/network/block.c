@@ -26,10 +26,9 @@ static void add(struct model *m, int block, const char *stem, const char *end, i
     t->rows[t->count - 1].across = like.across;
 }
 
-void block_add_vector(struct model *m, int block, const char *name, int64_t layer, int64_t n,
-                      enum tensor_init init)
+void block_add_vector(struct model *m, int block, const char *name, int64_t n)
 {
-    add(m, block, name, "", layer, (struct tensor){ .shape = { n }, .init = init, .across = -1 });
+    add(m, block, name, "", 0, (struct tensor){ .shape = { n }, .across = -1 });
 }
 
 void block_add_map(struct model *m, int block, const char *stem, int64_t layer, int64_t in,

@@ -18,8 +18,7 @@
  * not), STEM.bias, for C channels. of_heads 1: the C channels are those of a head, not of the
  * residual stream, so ranks that share the heads each have the whole norm. */
 void block_add_table(struct model *m, int block, const char *name, int64_t rows);
-void block_add_vector(struct model *m, int block, const char *name, int64_t layer, int64_t n,
-                      enum tensor_init init);
+void block_add_vector(struct model *m, int block, const char *name, int64_t n);
 void block_add_map(struct model *m, int block, const char *stem, int64_t layer, int64_t in,
                    int64_t out, double std, int biased, int across);
 void block_add_norm(struct model *m, int block, const char *stem, int64_t layer, int64_t C,
