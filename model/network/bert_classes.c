@@ -95,19 +95,13 @@ static void classes_logits(const struct model *m, struct ops *o, struct ops_arra
              n * m->config.classes.count);
 }
 
-static int64_t labels(const int32_t **out, const struct batch *b, int)
-{
-    *out = b->classes;
-    return b->B;
-}
-
 void bert_classes_init(struct model *m)
 {
     const struct architecture_names *names = &m->config.architecture->names;
     m->head = run_head;
     m->head_logits = classes_logits;
     m->parts = 1;
-    m->part[0] = (struct model_part){ m->config.classes.regression ? NULL : "class", 1 };
-    m->labels = labels;
+    m->part[0] = (struct model_part){ m->config.classes.regression ? NULL : "class", 1,
+                                      LABEL_CLASS };
     bert_first_init(m, names->pooler, names->classes, m->config.classes.count);
 }

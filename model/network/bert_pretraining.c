@@ -219,21 +219,14 @@ static void run_head(const struct model *m, struct ops *o, const struct head_pas
     split_own_rows(m, o, p->dx, d, p->in->N, m->config.width);
 }
 
-static int64_t labels(const int32_t **out, const struct batch *b, int part)
-{
-    *out = part ? b->classes : b->labels;
-    return part ? b->B : b->B * b->T;
-}
-
 void bert_pretraining_init(struct model *m)
 {
     m->tied = !m->config.untied;
     m->head = run_head;
     m->head_logits = word_logits;
     m->parts = first_tensors(m) ? 2 : 1;
-    m->part[0] = (struct model_part){ "mlm", 1 };
-    m->part[1] = (struct model_part){ "nsp", 1 };
-    m->labels = labels;
+    m->part[0] = (struct model_part){ "mlm", 1, LABEL_TOKEN };
+    m->part[1] = (struct model_part){ "nsp", 1, LABEL_CLASS };
     add_tensors(m);
     m->decoder_table = m->tied ? 0 : word_row(m, DECODER);
 }

@@ -47,20 +47,13 @@ static void run_head(const struct model *m, struct ops *o, const struct head_pas
     ops_dropout(o, p->dx, p->dx, split_rows(m, N).count * C, block_head_dropout(m, in));
 }
 
-static int64_t labels(const int32_t **out, const struct batch *b, int part)
-{
-    *out = part ? b->ends : b->starts;
-    return b->B;
-}
-
 void bert_questions_init(struct model *m)
 {
     m->head = run_head;
     m->head_logits = span_logits;
     m->parts = 2;
-    m->part[0] = (struct model_part){ "start", 0.5 };
-    m->part[1] = (struct model_part){ "end", 0.5 };
-    m->labels = labels;
+    m->part[0] = (struct model_part){ "start", 0.5, LABEL_START };
+    m->part[1] = (struct model_part){ "end", 0.5, LABEL_END };
     block_add_map(m, (int)m->config.layers + 1, "qa_outputs", 0, m->config.width, 2,
                   m->config.init_std, 1, 0);
 }

@@ -153,12 +153,12 @@ void inputs_set(struct inputs *in, struct ops *o, const struct model *m, const s
     in->next_weight = b->next_weight;
     in->values = b->values;
     for (int p = 0; p < m->parts; p++) {
-        const int32_t *labels;
-        int64_t n = m->labels(&labels, b, p);
+        const enum batch_label kind = m->part[p].labels;
+        const int32_t *labels = batch_labels(b, kind);
         in->targets[p] = (struct ops_labels){ 0 };
         in->labelled[p] = 0;
         if (labels)
-            set_targets(in, o, p, b, labels, n == batch_places(b));
+            set_targets(in, o, p, b, labels, kind == LABEL_TOKEN);
     }
 }
 

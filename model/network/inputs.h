@@ -67,6 +67,22 @@ static inline int64_t batch_places(const struct batch *b)
     return n;
 }
 
+/* Whose labels those of a part of the loss are: arrays of a batch. */
+enum batch_label { LABEL_TOKEN, LABEL_CLASS, LABEL_START, LABEL_END };
+
+/* Returns the batch's labels of one kind; NULL if it has none. */
+static inline const int32_t *batch_labels(const struct batch *b, enum batch_label kind)
+{
+    const int32_t *const all[] = { b->labels, b->classes, b->starts, b->ends };
+    return all[kind];
+}
+
+/* Returns the number of these labels, of tokens or of sequences. */
+static inline int64_t batch_label_count(const struct batch *b, enum batch_label kind)
+{
+    return kind == LABEL_TOKEN ? batch_places(b) : b->B;
+}
+
 struct inputs {
     int64_t N;                /* rows */
     struct ops_rows rows;     /* its lengths are the batch's array */

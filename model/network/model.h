@@ -81,10 +81,11 @@ struct model_config {
 };
 
 /* One part of the loss. The loss is the sum of its parts, each of them `weight` times the mean over
- * the part's labels. */
+ * the part's labels. Negative labels do not count. */
 struct model_part {
     const char *name; /* for example "mlm"; NULL: the loss is reported without accuracy or name */
     double weight;
+    enum batch_label labels;
 };
 
 /* A pass through the head: forward or, unless dx is OPS_NONE, forward and backward. The backward
@@ -135,12 +136,8 @@ struct model {
     void (*head_logits)(const struct model *m, struct ops *o, struct ops_array logits,
                         struct ops_array x, struct ops_array w, struct ops_array tied, int64_t n);
 
-    /* The parts of the loss. `labels` sets *labels to the batch's labels of one part, or NULL if
-     * there are none, and returns their number, batch_places (tokens) or B (sequences). Negative
-     * labels do not count. */
-    int parts;
+    int parts; /* of the loss */
     struct model_part part[MODEL_PARTS];
-    int64_t (*labels)(const int32_t **labels, const struct batch *b, int part);
 };
 
 /* Initialises *m: checks the config, fills in its defaults, and calls the architecture's init.

@@ -41,12 +41,6 @@ static void head_logits(const struct model *m, struct ops *o, struct ops_array l
     ops_logits(o, logits, normed, n, &d);
 }
 
-static int64_t labels(const int32_t **out, const struct batch *b, int)
-{
-    *out = b->labels;
-    return batch_places(b);
-}
-
 void next_token_init(struct model *m)
 {
     const struct model_config *c = &m->config;
@@ -62,6 +56,5 @@ void next_token_init(struct model *m)
     m->head = run_head;
     m->head_logits = head_logits;
     m->parts = 1;
-    m->part[0] = (struct model_part){ NULL, 1 };
-    m->labels = labels;
+    m->part[0] = (struct model_part){ NULL, 1, LABEL_TOKEN };
 }

@@ -406,10 +406,11 @@ static void run_part(struct pass *s, const struct program *p, int part)
 /* Returns the number of labels of a part of the loss in the micro-batches of all ranks. */
 static double count_labels(const struct engine *e, const struct step_batch *s, int part)
 {
+    const enum batch_label kind = e->model->part[part].labels;
     int64_t count = 0;
     for (int64_t m = 0; m < e->config.A; m++) {
-        const int32_t *labels;
-        int64_t n = e->model->labels(&labels, &s->micro[m], part);
+        const int32_t *labels = batch_labels(&s->micro[m], kind);
+        const int64_t n = batch_label_count(&s->micro[m], kind);
         for (int64_t i = 0; i < n && labels; i++)
             count += labels[i] >= 0;
     }
