@@ -48,11 +48,11 @@ static int cpu_open(struct ops *o, int)
 
 static void cpu_close(struct ops *o)
 {
-    ops_buffer_free(o, o->work.data, o->work.floats);
-    ops_buffer_free(o, o->panels.data, o->panels.floats);
-    ops_buffer_free(o, o->operands.data, o->operands.floats);
+    ops_room_free(o, &o->work);
+    ops_room_free(o, &o->panels);
+    ops_room_free(o, &o->operands);
     for (int i = 0; i < 2; i++)
-        ops_buffer_free(o, o->angles[i].table.data, o->angles[i].table.floats);
+        ops_room_free(o, &o->angles[i].table);
     pool_free(o->pool);
 }
 
@@ -134,14 +134,9 @@ static void cpu_finish(struct ops *)
 {
 }
 
-float *cpu_at_least(struct ops *o, struct arena *a, int64_t floats)
+float *cpu_at_least(struct ops *o, struct ops_room *r, int64_t floats)
 {
-    if (a->floats < floats) {
-        ops_buffer_free(o, a->data, a->floats);
-        a->data = ops_buffer(o, OPS_F32, floats);
-        a->floats = floats;
-    }
-    return cpu_floats(a->data);
+    return cpu_floats(ops_room(o, r, OPS_F32, floats));
 }
 
 float *cpu_work(struct ops *o, int64_t floats)

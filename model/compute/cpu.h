@@ -8,16 +8,10 @@
 #include "model/compute/kernels.h"
 #include "model/compute/ops.h"
 
-/* Memory that grows as needed and never shrinks. */
-struct arena {
-    struct ops_array data; /* F32 */
-    int64_t floats;
-};
-
 /* The cosines and sines of rotary positions, [places, 2, HS/2], for positions 0 to places - 1. */
 struct angles {
     struct ops_stretch stretch;
-    struct arena table;
+    struct ops_room table; /* F32 */
     double base;
     int64_t HS, places;
 };
@@ -26,11 +20,11 @@ struct ops {
     OPS_COMMON
     struct pool *pool;
     const struct kernels *k;
-    int openblas;            /* 1: OpenBLAS computes large f32 products */
-    struct arena work;       /* scratch of the operations */
-    struct arena panels;     /* packed panels of matrix products */
-    struct arena operands;   /* x of products with stored weights, converted or packed */
-    struct angles angles[2]; /* ModernBERT has two bases */
+    int openblas;             /* 1: OpenBLAS computes large f32 products */
+    struct ops_room work;     /* scratch of the operations */
+    struct ops_room panels;   /* packed panels of matrix products */
+    struct ops_room operands; /* x of products with stored weights, converted or packed */
+    struct angles angles[2];  /* ModernBERT has two bases */
 };
 
 static inline float *cpu_floats(struct ops_array a)
@@ -44,8 +38,8 @@ static inline const struct kernel_products *cpu_products(const struct ops *o)
     return o->precision == OPS_BF16 ? &o->k->bf16 : &o->k->f32;
 }
 
-/* Grows the arena to at least `floats` floats and returns it. Its contents are lost if it grows. */
-float *cpu_at_least(struct ops *o, struct arena *a, int64_t floats);
+/* Returns ops_room for floats. */
+float *cpu_at_least(struct ops *o, struct ops_room *r, int64_t floats);
 
 /* Return o->work and o->panels, grown to at least `floats` floats. */
 float *cpu_work(struct ops *o, int64_t floats);

@@ -113,7 +113,7 @@ static const float *angles(struct ops *o, const struct ops_rotary *r, int64_t pl
     const struct ops_stretch *s = &r->stretch;
     if (a->places >= places && a->base == r->base && a->HS == r->HS &&
         !memcmp(&a->stretch, s, sizeof *s))
-        return cpu_floats(a->table.data);
+        return cpu_floats(a->table.at);
     int64_t room = 64; /* grows by doubling, to avoid a rebuild for each token */
     while (room < places)
         room *= 2;

@@ -263,6 +263,22 @@ void ops_buffer_free(struct ops *o, struct ops_array a, int64_t n)
         o->b->buffer_free(o, a, n);
 }
 
+struct ops_array ops_room(struct ops *o, struct ops_room *r, enum ops_type type, int64_t n)
+{
+    if (r->n < n) {
+        ops_buffer_free(o, r->at, r->n);
+        r->at = ops_buffer(o, type, n);
+        r->n = n;
+    }
+    return r->at;
+}
+
+void ops_room_free(struct ops *o, struct ops_room *r)
+{
+    ops_buffer_free(o, r->at, r->n);
+    *r = (struct ops_room){ 0 };
+}
+
 int ops_on_host(const struct ops *o)
 {
     return o->b == &ops_cpu;

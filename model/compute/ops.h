@@ -79,6 +79,16 @@ int ops_needs(const char *device, const struct ops_sizes *s, struct ops_needs *o
 struct ops_array ops_buffer(struct ops *o, enum ops_type type, int64_t n);
 void ops_buffer_free(struct ops *o, struct ops_array a, int64_t n); /* does nothing on OPS_NONE */
 
+/* An array that grows when needed and is reused; zeroed at first. */
+struct ops_room {
+    struct ops_array at;
+    int64_t n; /* its elements */
+};
+/* Returns the array with room for n elements. `type` is the same in each call. The contents are
+ * lost if the array grows. */
+struct ops_array ops_room(struct ops *o, struct ops_room *r, enum ops_type type, int64_t n);
+void ops_room_free(struct ops *o, struct ops_room *r);
+
 /* Wraps the caller's memory as an array. Only for back ends that compute in the host's memory. */
 struct ops_array ops_host_array(void *memory, enum ops_type type);
 

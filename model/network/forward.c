@@ -8,29 +8,16 @@ void forward_release(struct forward *f)
 {
     if (!f->ops)
         return;
-    ops_buffer_free(f->ops, f->x, f->room * f->model->config.width);
-    ops_buffer_free(f->ops, f->y, f->room * f->model->config.width);
-    f->x = f->y = OPS_NONE;
-    f->room = 0;
-}
-
-/* Grows the memory to `rows` rows. It is not made for all positions at once, because a text may
- * have far fewer tokens. */
-static void reserve(struct forward *f, int64_t rows)
-{
-    if (rows <= f->room)
-        return;
-    forward_release(f);
-    f->room = rows;
-    f->x = ops_buffer(f->ops, OPS_F32, rows * f->model->config.width);
-    f->y = ops_buffer(f->ops, OPS_F32, rows * f->model->config.width);
+    ops_room_free(f->ops, &f->x);
+    ops_room_free(f->ops, &f->y);
 }
 
 struct ops_array forward_layers(struct forward *f, const struct inputs *in)
 {
     const struct model *m = f->model;
-    reserve(f, in->N);
-    struct ops_array x = f->x, y = f->y;
+    const int64_t n = in->N * m->config.width;
+    struct ops_array x = ops_room(f->ops, &f->x, OPS_F32, n);
+    struct ops_array y = ops_room(f->ops, &f->y, OPS_F32, n);
     embedding_fwd(m, f->ops, x, f->blocks[0], in);
     for (int l = 0; l < m->config.layers; l++) {
         layer_fwd(m, f->ops, l, y, x, f->blocks[l + 1], (struct model_cache){ 0 }, in);

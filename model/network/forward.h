@@ -16,8 +16,9 @@ struct forward {
     const struct model *model; /* borrowed, like ops and blocks */
     struct ops *ops;
     const struct ops_array *blocks; /* parameters: [model->tensors.blocks] */
-    struct ops_array x, y;          /* [room,C] a layer's input and output */
-    int64_t room;                   /* rows allocated for x and y */
+    /* A layer's input and output. They are not made for all positions at once, because a text may
+     * have far fewer tokens. */
+    struct ops_room x, y;
 };
 
 void forward_release(struct forward *f); /* may be called on a zeroed struct */

@@ -4,17 +4,12 @@
 
 /* Returns host memory for the n elements of array *a, to be filled and passed to close_array. Grows
  * the array if needed. */
-static void *open_array(struct ops *o, struct inputs_array *a, enum ops_type type, int64_t n)
+static void *open_array(struct ops *o, struct ops_room *a, enum ops_type type, int64_t n)
 {
-    if (n > a->room) {
-        ops_buffer_free(o, a->at, a->room);
-        a->at = ops_buffer(o, type, n);
-        a->room = n;
-    }
-    return ops_fill(o, a->at, n);
+    return ops_fill(o, ops_room(o, a, type, n), n);
 }
 
-static struct ops_array close_array(struct ops *o, struct inputs_array *a, int64_t n, void *filled)
+static struct ops_array close_array(struct ops *o, struct ops_room *a, int64_t n, void *filled)
 {
     ops_unmap(o, a->at, n, filled);
     return a->at;
@@ -40,7 +35,7 @@ static void count_places(const struct inputs *in, uint32_t *to)
 
 /* Copies from[B,T] without the batch's padding to the array *a, and returns this array of the
  * compute context. */
-static struct ops_array set_tokens(struct inputs *in, struct ops *o, struct inputs_array *a,
+static struct ops_array set_tokens(struct inputs *in, struct ops *o, struct ops_room *a,
                                    const struct batch *b, const uint32_t *from)
 {
     uint32_t *to = open_array(o, a, OPS_U32, in->N);
@@ -178,17 +173,17 @@ void inputs_follow(struct inputs *in, struct ops *o, const struct ops_past *past
 
 void inputs_release(struct inputs *in, struct ops *o)
 {
-    struct inputs_array *const arrays[] = { &in->ids, &in->segments, &in->places };
-    for (int i = 0; i < 3; i++)
-        ops_buffer_free(o, arrays[i]->at, arrays[i]->room);
-    for (int p = 0; p < MODEL_PARTS; p++) {
-        ops_buffer_free(o, in->target_rows[p].at, in->target_rows[p].room);
-        ops_buffer_free(o, in->labels[p].at, in->labels[p].room);
-    }
     struct inputs_picked *const picked[] = { &in->words, &in->places_had, &in->types };
+    ops_room_free(o, &in->ids);
+    ops_room_free(o, &in->segments);
+    ops_room_free(o, &in->places);
+    for (int p = 0; p < MODEL_PARTS; p++) {
+        ops_room_free(o, &in->target_rows[p]);
+        ops_room_free(o, &in->labels[p]);
+    }
     for (int i = 0; i < 3; i++) {
-        ops_buffer_free(o, picked[i]->row_room.at, picked[i]->row_room.room);
-        ops_buffer_free(o, picked[i]->id_room.at, picked[i]->id_room.room);
+        ops_room_free(o, &picked[i]->row_room);
+        ops_room_free(o, &picked[i]->id_room);
     }
     *in = (struct inputs){ 0 };
 }

@@ -37,19 +37,13 @@ struct batch {
                                    * sequence do not count */
 };
 
-/* An array that is reused for each batch; `room` is its size in elements. */
-struct inputs_array {
-    struct ops_array at;
-    int64_t room;
-};
-
 /* The tokens whose id (word, position or segment) is in this rank's part of an embedding table.
  * rows[n]: their rows of the activations. ids[n]: their rows of the table, counted from the first
  * row of the part. */
 struct inputs_picked {
     int64_t n;
     struct ops_array rows, ids; /* I64, U32 */
-    struct inputs_array row_room, id_room;
+    struct ops_room row_room, id_room;
 };
 
 /* Returns how far apart sequences s and s + 1 of a batch begin in ids and labels. */
@@ -104,7 +98,7 @@ struct inputs {
     const float *values;         /* [rows.B] the batch's array, in host memory */
     const struct ops_past *past; /* [rows.B]; NULL: the rows are whole sequences, without a cache */
 
-    struct inputs_array ids, segments, places, target_rows[MODEL_PARTS], labels[MODEL_PARTS];
+    struct ops_room ids, segments, places, target_rows[MODEL_PARTS], labels[MODEL_PARTS];
 };
 
 /* Sets the inputs to those of a batch. *in must be zeroed before the first call; later calls reuse
