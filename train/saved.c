@@ -183,11 +183,8 @@ struct saving {
     struct list list;
     struct writer *writers; /* [files], or one */
     struct hand hand;
-    struct room {
-        struct ops_array array; /* U8 */
-        int64_t bytes;
-    } shares, part, whole;    /* memory in which tensors are assembled */
-    struct comm_work **begun; /* sends that were begun and not ended */
+    struct ops_room shares, part, whole; /* memory in which tensors are assembled, U8 */
+    struct comm_work **begun;            /* sends that were begun and not ended */
     size_t count, cap;
     struct safetensors_writer file;
     int open, result;
@@ -240,16 +237,10 @@ static const char what[] = "state for a checkpoint";
 /* Returns an array of n elements in *r, whose old contents are lost. Memory that is large enough is
  * used again: freed memory of other sizes stays with the process, so the process would grow with
  * each size. */
-static struct ops_array make_room(struct saving *v, struct room *r, enum ops_type type, int64_t n)
+static struct ops_array make_room(struct saving *v, struct ops_room *r, enum ops_type type,
+                                  int64_t n)
 {
-    struct ops *o = v->to->store->ops;
-    const int64_t bytes = n * (int64_t)ops_type_bytes(type);
-    if (bytes > r->bytes) {
-        ops_buffer_free(o, r->array, r->bytes);
-        r->array = ops_buffer(o, OPS_U8, bytes);
-        r->bytes = bytes;
-    }
-    struct ops_array x = r->array;
+    struct ops_array x = ops_room(v->to->store->ops, r, OPS_U8, n * (int64_t)ops_type_bytes(type));
     x.type = type;
     return x;
 }
@@ -500,9 +491,9 @@ int saved_write(const struct saved *to, enum saved_what of, int result)
     v.result = result;
     v.writers = assign(&v);
     write_all(&v);
-    ops_buffer_free(o, v.shares.array, v.shares.bytes);
-    ops_buffer_free(o, v.part.array, v.part.bytes);
-    ops_buffer_free(o, v.whole.array, v.whole.bytes);
+    ops_room_free(o, &v.shares);
+    ops_room_free(o, &v.part);
+    ops_room_free(o, &v.whole);
     free(v.begun);
     free(v.writers);
     list_release(&v.list);

@@ -6,8 +6,7 @@ enum { KEY_TEACHER = 0x74656163 };
 
 void teacher_release(struct teacher *t)
 {
-    if (t->room)
-        ops_buffer_free(t->forward.ops, t->out.x, t->room * t->out.d.C);
+    ops_room_free(t->forward.ops, &t->x);
     forward_release(&t->forward);
 }
 
@@ -17,11 +16,7 @@ const struct ops_teacher *teacher_run(struct teacher *t, const struct inputs *in
     struct inputs own = *in;
     own.dropout = 1;
     own.key = rng_key(in->key, KEY_TEACHER);
-    if (in->N > t->room) {
-        ops_buffer_free(t->forward.ops, t->out.x, t->room * C);
-        t->out.x = ops_buffer(t->forward.ops, OPS_F32, in->N * C);
-        t->room = in->N;
-    }
+    t->out.x = ops_room(t->forward.ops, &t->x, OPS_F32, in->N * C);
     struct ops_array last = forward_layers(&t->forward, &own);
     forward_decoder(&t->forward, t->out.x, &t->out.d, last, in->N);
     return &t->out;

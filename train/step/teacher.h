@@ -8,8 +8,8 @@
 
 struct teacher {
     struct forward forward; /* set by the caller, like out.share */
-    struct ops_teacher out; /* out.x is a buffer [room,C] */
-    int64_t room;
+    struct ops_teacher out;
+    struct ops_room x; /* of `out` */
 };
 void teacher_release(struct teacher *t); /* fine on a zeroed struct */
 

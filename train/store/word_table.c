@@ -34,7 +34,7 @@ void word_table_close(struct word_table *t)
 {
     if (t->store) {
         comm_end_of(t->comm, &t->work);
-        ops_buffer_free(t->store->ops, t->kept, t->room);
+        ops_room_free(t->store->ops, &t->kept);
     }
     free(t->used);
     free(t->runs);
@@ -119,18 +119,14 @@ static int64_t list_runs(struct word_table *t, enum table_part part, int all)
         add_run(t, end, t->store->tensors->block_size[0] - end);
     for (size_t i = 0; i < t->count; i++)
         n += t->runs[i].count;
-    if (n > t->room) {
-        ops_buffer_free(t->store->ops, t->kept, t->room);
-        t->kept = ops_buffer(t->store->ops, OPS_F32, n);
-        t->room = n;
-    }
+    ops_room(t->store->ops, &t->kept, OPS_F32, n);
     return n;
 }
 
 /* Returns the kept elements as an array of the type of x, whose elements are at most 4 bytes. */
 static struct ops_array kept_as(const struct word_table *t, struct ops_array x)
 {
-    struct ops_array kept = t->kept;
+    struct ops_array kept = t->kept.at;
     kept.type = x.type;
     return kept;
 }
@@ -208,7 +204,7 @@ int word_table_sum_rest(struct word_table *t, struct ops_array gradients)
     const int64_t n = list_runs(t, TABLE_SUM, 1);
     copy_runs(t, gradients, 0);
     cut_kept(t, STORE_GRADIENTS);
-    begin_sum(t, t->kept, n, "gradients of block 0");
+    begin_sum(t, t->kept.at, n, "gradients of block 0");
     t->state = TABLE_SECOND_SUM;
     return 1;
 }

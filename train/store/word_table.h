@@ -50,9 +50,8 @@ struct word_table {
     int64_t words[TABLE_PARTS]; /* number of these words */
     struct table_run *runs;     /* [count]: the elements of the smaller part, in ascending order */
     size_t count, cap;
-    struct ops_array kept; /* [room]: the elements of the runs, one after the other */
-    int64_t room;
-    int64_t *bounds; /* [ranks+1]: of the shares in the part that is in progress */
+    struct ops_room kept; /* the elements of the runs, one after the other */
+    int64_t *bounds;      /* [ranks+1]: of the shares in the part that is in progress */
     struct comm_work *work;
 };
 
