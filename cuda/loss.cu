@@ -58,8 +58,8 @@ DEVICE void soft_add_eight(struct soft *s, const struct eight *x, int64_t n)
     s->max = max;
 }
 
-/* Returns, to all threads of the block, the values s of all of them combined. `parts`: 33 floats of
- * shared memory. */
+/* Returns, to all threads of the block, the values s of all of them combined. `parts`: SUM_FLOATS
+ * floats of shared memory. */
 DEVICE struct soft soft_block(struct soft s, float *parts)
 {
     struct soft all;
@@ -110,7 +110,7 @@ EXTERN_C void cuda_cross_entropy(struct ops *o, struct ops_scores out, struct op
 {
     struct loss l = loss_of(out, logits, ld, labels, !ops_is_none(gradient), scale);
     l.V = V;
-    LAUNCH(o, loss_rows, n, 1, ROW_THREADS, 33 * sizeof(float), l);
+    LAUNCH(o, loss_rows, n, 1, ROW_THREADS, SUM_FLOATS * sizeof(float), l);
 }
 
 /* Each block computes the softmax over one column of a sequence's rows. */
@@ -138,7 +138,7 @@ EXTERN_C void cuda_span_loss(struct ops *o, struct ops_scores out, struct ops_ar
 {
     struct loss s = loss_of(out, logits, side, l->labels, gradient, scale);
     s.sequences = (const int64_t *)view_of(cuda_sequences(o, rows)).at;
-    LAUNCH(o, span_loss, rows->B, 1, THREADS, 33 * sizeof(float), s);
+    LAUNCH(o, span_loss, rows->B, 1, THREADS, SUM_FLOATS * sizeof(float), s);
 }
 
 /* ---- columns of longer rows --------------------------------------------------------------- */
@@ -213,13 +213,13 @@ KERNEL(columns_loss, columns, THREADS)
 EXTERN_C void cuda_columns_most(struct ops *o, const struct ops_columns *c)
 {
     struct columns k = columns_of(c);
-    LAUNCH(o, columns_most, c->n, 1, THREADS, 33 * sizeof(float), k);
+    LAUNCH(o, columns_most, c->n, 1, THREADS, SUM_FLOATS * sizeof(float), k);
 }
 
 EXTERN_C void cuda_columns_sums(struct ops *o, const struct ops_columns *c)
 {
     struct columns k = columns_of(c);
-    LAUNCH(o, columns_sums, c->n, 1, THREADS, 33 * sizeof(float), k);
+    LAUNCH(o, columns_sums, c->n, 1, THREADS, SUM_FLOATS * sizeof(float), k);
 }
 
 EXTERN_C void cuda_columns_loss(struct ops *o, struct ops_scores out, const struct ops_columns *c,
