@@ -317,7 +317,7 @@ void stored_read(enum ops_type type, float *out, const void *in, int64_t n)
     if (!b)
         read_numbers(type, out, from, n);
     for (; b && n > 0; n -= b->numbers, out += b->numbers, from += b->bytes)
-        b->read(out, from);
+        b->read(type, out, from);
 }
 
 static int bad_half(const unsigned char *p)

@@ -47,7 +47,7 @@ enum ops_type stored_type(int word);
 struct stored_blocks {
     int64_t numbers, bytes, scales_at;
     int scales;
-    void (*read)(float *out, const unsigned char *in);
+    void (*read)(enum ops_type type, float *out, const unsigned char *in);
 };
 const struct stored_blocks *stored_blocks(enum ops_type type);
 

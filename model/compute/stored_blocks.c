@@ -10,7 +10,7 @@
 
 /* ---- blocks of 32 and 64 ------------------------------------------------------------------ */
 
-static void read_q8(float *out, const unsigned char *in)
+static void read_q8(enum ops_type, float *out, const unsigned char *in)
 {
     const float d = half_read(le_u16(in));
     for (int i = 0; i < STORED_BLOCK; i++)
@@ -48,25 +48,16 @@ const signed char *stored_values(enum ops_type type)
     return type == OPS_Q4 ? even : type == OPS_IQ4_NL ? uneven : NULL;
 }
 
-static void read_values(float *out, const unsigned char *in, const signed char *values)
+static void read_values(enum ops_type type, float *out, const unsigned char *in)
 {
+    const signed char *values = stored_values(type);
     const float d = half_read(le_u16(in));
     for (int i = 0; i < STORED_BLOCK; i++)
         out[i] = d * (float)values[nibble(in + 2, i)];
 }
 
-static void read_q4(float *out, const unsigned char *in)
-{
-    read_values(out, in, even);
-}
-
-static void read_iq4_nl(float *out, const unsigned char *in)
-{
-    read_values(out, in, uneven);
-}
-
 /* Reads a block: a byte e, for a scale of 2^(e - 128) with e2m1[]; 32 numbers of E2M1. */
-static void read_mxfp4(float *out, const unsigned char *in)
+static void read_mxfp4(enum ops_type, float *out, const unsigned char *in)
 {
     const float d = half_float(in[0] < 2 ? 0x00200000u << in[0] : (uint32_t)(in[0] - 1) << 23);
     for (int i = 0; i < STORED_BLOCK; i++)
@@ -75,7 +66,7 @@ static void read_mxfp4(float *out, const unsigned char *in)
 
 /* Reads a block: four scales of E4M3 without a sign, halved because e2m1[] is doubled; four times
  * 16 numbers of E2M1. */
-static void read_nvfp4(float *out, const unsigned char *in)
+static void read_nvfp4(enum ops_type, float *out, const unsigned char *in)
 {
     for (int i = 0; i < 64; i++) {
         const int x = in[i / 16], e = x >> 3 & 15, f = x & 7, k = i % 16;
@@ -97,7 +88,7 @@ static int two_bits(const unsigned char *in, int i)
 }
 
 /* Reads a block: 16 bytes of 4-bit s and 4-bit minimum o; 2-bit q; d; m. x = d s q - m o. */
-static void read_q2_k(float *out, const unsigned char *in)
+static void read_q2_k(enum ops_type, float *out, const unsigned char *in)
 {
     const float d = half_read(le_u16(in + 80)), m = half_read(le_u16(in + 82));
     for (int i = 0; i < LARGE; i++) {
@@ -108,7 +99,7 @@ static void read_q2_k(float *out, const unsigned char *in)
 
 /* Reads a block: 32 bytes of third bits of q, where 0 stands for -4; q's other bits; 16 scales s of
  * 6 bits, first their low bits, then their high ones; d. x = d (s - 32) q. */
-static void read_q3_k(float *out, const unsigned char *in)
+static void read_q3_k(enum ops_type, float *out, const unsigned char *in)
 {
     const unsigned char *low = in + 96, *high = low + 8;
     const float d = half_read(le_u16(in + 108));
@@ -178,26 +169,15 @@ static void read_unpacked(enum ops_type type, float *out, const unsigned char *i
     struct stored_unpacked x;
     stored_unpack(type, &x, in);
     const float d = half_read(x.d), m = half_read(x.m);
-    for (int i = 0; i < stored_blocks(type)->numbers; i++) {
+    const int64_t numbers = stored_blocks(type)->numbers;
+    for (int i = 0; i < numbers; i++) {
         const float a = d * (float)x.a[i / 32], b = m * (float)x.b[i / 32];
         out[i] = less ? (i % 32 < 16 ? a : b) * (float)(x.q[i] - less) : a * (float)x.q[i] - b;
     }
 }
 
-#define READER(name, type)                                                                         \
-    static void name(float *out, const unsigned char *in)                                          \
-    {                                                                                              \
-        read_unpacked(type, out, in);                                                              \
-    }
-READER(read_q4_1, OPS_Q4_1)
-READER(read_q5_0, OPS_Q5_0)
-READER(read_q5_1, OPS_Q5_1)
-READER(read_q4_k, OPS_Q4_K)
-READER(read_q5_k, OPS_Q5_K)
-READER(read_q6_k, OPS_Q6_K)
-
 /* Reads a block: d; high 2 bits of 8 scales s, then low 4 bits; 8 times 16 bytes as in IQ4_NL. */
-static void read_iq4_xs(float *out, const unsigned char *in)
+static void read_iq4_xs(enum ops_type, float *out, const unsigned char *in)
 {
     const float d = half_read(le_u16(in));
     for (int i = 0; i < LARGE; i++) {
@@ -209,7 +189,7 @@ static void read_iq4_xs(float *out, const unsigned char *in)
 
 /* Reads a block of numbers -1, 0 and 1, the base-3 digits of the fraction byte / 256: five in each
  * of 32 bytes, then of 16 bytes, four in each of 4 bytes; d. */
-static void read_tq1(float *out, const unsigned char *in)
+static void read_tq1(enum ops_type, float *out, const unsigned char *in)
 {
     static const unsigned char powers[] = { 1, 3, 9, 27, 81 };
     const float d = half_read(le_u16(in + 52));
@@ -221,7 +201,7 @@ static void read_tq1(float *out, const unsigned char *in)
     }
 }
 
-static void read_tq2(float *out, const unsigned char *in)
+static void read_tq2(enum ops_type, float *out, const unsigned char *in)
 {
     const float d = half_read(le_u16(in + 64));
     for (int i = 0; i < LARGE; i++)
@@ -232,18 +212,18 @@ const struct stored_blocks *stored_blocks(enum ops_type type)
 {
     static const struct stored_blocks all[] = {
         [OPS_Q8] = { 32, STORED_Q8_BYTES, 0, 1, read_q8 },
-        [OPS_Q4] = { 32, STORED_Q4_BYTES, 0, 1, read_q4 },
-        [OPS_Q4_1] = { 32, 20, 0, 2, read_q4_1 },
-        [OPS_Q5_0] = { 32, 22, 0, 1, read_q5_0 },
-        [OPS_Q5_1] = { 32, 24, 0, 2, read_q5_1 },
-        [OPS_IQ4_NL] = { 32, 18, 0, 1, read_iq4_nl },
+        [OPS_Q4] = { 32, STORED_Q4_BYTES, 0, 1, read_values },
+        [OPS_Q4_1] = { 32, 20, 0, 2, read_unpacked },
+        [OPS_Q5_0] = { 32, 22, 0, 1, read_unpacked },
+        [OPS_Q5_1] = { 32, 24, 0, 2, read_unpacked },
+        [OPS_IQ4_NL] = { 32, 18, 0, 1, read_values },
         [OPS_MXFP4] = { 32, 17, 0, 0, read_mxfp4 },
         [OPS_NVFP4] = { 64, 36, 0, 0, read_nvfp4 },
         [OPS_Q2_K] = { LARGE, 84, 80, 2, read_q2_k },
         [OPS_Q3_K] = { LARGE, 110, 108, 1, read_q3_k },
-        [OPS_Q4_K] = { LARGE, 144, 0, 2, read_q4_k },
-        [OPS_Q5_K] = { LARGE, 176, 0, 2, read_q5_k },
-        [OPS_Q6_K] = { LARGE, 210, 208, 1, read_q6_k },
+        [OPS_Q4_K] = { LARGE, 144, 0, 2, read_unpacked },
+        [OPS_Q5_K] = { LARGE, 176, 0, 2, read_unpacked },
+        [OPS_Q6_K] = { LARGE, 210, 208, 1, read_unpacked },
         [OPS_IQ4_XS] = { LARGE, 136, 0, 1, read_iq4_xs },
         [OPS_TQ1_0] = { LARGE, 54, 52, 1, read_tq1 },
         [OPS_TQ2_0] = { LARGE, 66, 64, 1, read_tq2 },

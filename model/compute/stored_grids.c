@@ -38,7 +38,7 @@ static int four_bits(const unsigned char *in, int i)
 
 /* Reads a block: d; for each 32 numbers 4 indices, then 4 times 7 sign bits and a 4-bit scale s. x
  * = d (s + 1/2) / 4 q. */
-static void read_iq2_xxs(float *out, const unsigned char *in)
+static void read_iq2_xxs(enum ops_type, float *out, const unsigned char *in)
 {
     for (int j = 0; j < EIGHTS; j++) {
         const unsigned char *part = in + 2 + j / 4 * 8;
@@ -50,7 +50,7 @@ static void read_iq2_xxs(float *out, const unsigned char *in)
 }
 
 /* Reads a block: d; 32 indices of 9 bits, each with 7 sign bits; 16 scales. x as in IQ2_XXS. */
-static void read_iq2_xs(float *out, const unsigned char *in)
+static void read_iq2_xs(enum ops_type, float *out, const unsigned char *in)
 {
     for (int j = 0; j < EIGHTS; j++) {
         const uint32_t q = le_u16(in + 2 + 2 * j);
@@ -61,7 +61,7 @@ static void read_iq2_xs(float *out, const unsigned char *in)
 
 /* Reads a block: d; low 8 bits of 32 indices; 32 times 8 sign bits; high 2 bits of the indices; 16
  * scales. x as in IQ2_XXS. */
-static void read_iq2_s(float *out, const unsigned char *in)
+static void read_iq2_s(enum ops_type, float *out, const unsigned char *in)
 {
     for (int j = 0; j < EIGHTS; j++) {
         const int q = in[2 + j] | (in[66 + j / 4] >> j % 4 * 2 & 3) << 8;
@@ -71,7 +71,7 @@ static void read_iq2_s(float *out, const unsigned char *in)
 }
 
 /* Reads a block: d; 64 indices; per 32 numbers 28 signs and a scale s. x = d (s + 1/2) / 2 q. */
-static void read_iq3_xxs(float *out, const unsigned char *in)
+static void read_iq3_xxs(enum ops_type, float *out, const unsigned char *in)
 {
     for (int j = 0; j < FOURS; j++) {
         const uint32_t word = le_u32(in + 66 + j / 8 * 4);
@@ -83,7 +83,7 @@ static void read_iq3_xxs(float *out, const unsigned char *in)
 
 /* Reads a block: d; low 8 bits of 64 indices; their high bits; 64 times 4 sign bits; 8 scales s. x
  * = d (1 + 2 s) q. */
-static void read_iq3_s(float *out, const unsigned char *in)
+static void read_iq3_s(enum ops_type, float *out, const unsigned char *in)
 {
     for (int j = 0; j < FOURS; j++) {
         const int q = in[2 + j] | (in[66 + j / 8] >> j % 8 & 1) << 8;
@@ -103,7 +103,7 @@ static void put_iq1(float *out, int index, float d, int minus)
 
 /* Reads a block: d; low 8 bits of 32 indices; for each 32 numbers the high 3 bits of 4 indices, a
  * scale s of 3 bits and the sign of the 1/8. x = d (2 s + 1) (q +- 1/8). */
-static void read_iq1_s(float *out, const unsigned char *in)
+static void read_iq1_s(enum ops_type, float *out, const unsigned char *in)
 {
     for (int j = 0; j < EIGHTS; j++) {
         const int high = le_u16(in + 34 + j / 4 * 2);
@@ -114,7 +114,7 @@ static void read_iq1_s(float *out, const unsigned char *in)
 
 /* Reads a block: low 8 bits of 32 indices; for each index its high 3 bits and the sign of the 1/8;
  * four times 4 scales s of 3 bits and 4 bits of d. x as in IQ1_S. */
-static void read_iq1_m(float *out, const unsigned char *in)
+static void read_iq1_m(enum ops_type, float *out, const unsigned char *in)
 {
     uint32_t half = 0;
     for (int k = 0; k < 4; k++)
