@@ -162,7 +162,6 @@ struct kernels {
                 int64_t n);                                          /* y = a + b */
     void (*copy)(struct ops_array y, struct ops_array x, int64_t n); /* y = x, rounded to nearest */
     void (*scale)(float *y, float factor, int64_t n);                /* y *= factor */
-    float (*dot)(const float *x, const float *y, int64_t n);
     double (*sum_squares)(const float *x, int64_t n);
     void (*adamw)(float *w, float *m, float *v, const float *gradient, int64_t n,
                   const struct ops_adamw *h);
