@@ -14,7 +14,6 @@
 enum {
     OUTPUTS = STORED_GROUP,
     WIDEN_CHUNK = 1024,    /* f16 outputs that are converted to f32 at a time */
-    WIDEN_GRAIN = 1 << 16, /* minimum numbers to widen per thread */
     PREPARE_GRAIN = 8192,  /* minimum numbers of rows to prepare per thread */
     ROWS_BYTES = 1 << 19,  /* bytes of quantized rows per pass over a chunk of weights */
     CHUNK_BYTES = 1 << 17, /* about the bytes of weights in a chunk for few rows */
@@ -222,18 +221,6 @@ static const struct form in_parts = {
 
 /* ---- products with any type of weights ---------------------------------------------------- */
 
-struct widening {
-    const struct kernels *k;
-    struct ops_array from;
-    float *to;
-};
-
-static void widen(void *ctx, int64_t begin, int64_t end, int)
-{
-    const struct widening *s = ctx;
-    s->k->from_f16(s->to + begin, ops_part(s->from, begin), end - begin);
-}
-
 static void multiply(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
                      const struct ops_linear *l, int in_order);
 
@@ -243,14 +230,11 @@ static void multiply_f16(struct ops *o, struct ops_array y, int64_t ldy, struct 
                          const struct ops_linear *l)
 {
     struct ops_linear some = *l;
-    struct widening s = { .k = o->k };
     const int64_t chunk = smaller(l->O, WIDEN_CHUNK);
-    s.to = cpu_at_least(o, &o->operands, chunk * l->I);
+    some.w = cpu_f32(cpu_at_least(o, &o->operands, chunk * l->I));
     for (int64_t first = 0; first < l->O; first += chunk) {
         some.O = smaller(chunk, l->O - first);
-        some.w = cpu_f32(s.to);
-        s.from = ops_part(l->w, first * l->I);
-        pool_for(o->pool, some.O * l->I, WIDEN_GRAIN, widen, &s);
+        cpu_copy(o, some.w, ops_part(l->w, first * l->I), some.O * l->I);
         multiply(o, ops_part(y, first), ldy, x, &some, 1);
     }
 }

@@ -159,9 +159,10 @@ struct kernels {
 
     void (*add)(struct ops_array y, struct ops_array x, int64_t n); /* y += x */
     void (*sum)(struct ops_array y, struct ops_array a, struct ops_array b,
-                int64_t n);                                          /* y = a + b */
-    void (*copy)(struct ops_array y, struct ops_array x, int64_t n); /* y = x, rounded to nearest */
-    void (*scale)(float *y, float factor, int64_t n);                /* y *= factor */
+                int64_t n); /* y = a + b */
+    /* y = x, rounded to nearest; x may be F16 */
+    void (*copy)(struct ops_array y, struct ops_array x, int64_t n);
+    void (*scale)(float *y, float factor, int64_t n); /* y *= factor */
     double (*sum_squares)(const float *x, int64_t n);
     void (*adamw)(float *w, float *m, float *v, const float *gradient, int64_t n,
                   const struct ops_adamw *h);
@@ -233,8 +234,6 @@ struct kernels {
     void (*multiply_split)(float *y, int64_t ldy, const float *parts, int64_t rows,
                            struct ops_array w, int64_t K, int64_t n);
 
-    /* Converts n numbers of an F16 array to floats. */
-    void (*from_f16)(float *y, struct ops_array x, int64_t n);
     /* Converts the row x of 32 * blocks numbers to rows `row` to row + parts - 1 of a band of
      * `rows` rows (struct kernel_blocks). */
     void (*to_blocks)(char *band, int64_t row, int64_t rows, int parts, struct ops_array x,
