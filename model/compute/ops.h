@@ -79,7 +79,7 @@ int ops_needs(const char *device, const struct ops_sizes *s, struct ops_needs *o
 struct ops_array ops_buffer(struct ops *o, enum ops_type type, int64_t n);
 void ops_buffer_free(struct ops *o, struct ops_array a, int64_t n); /* does nothing on OPS_NONE */
 
-/* An array that grows when needed and is reused; zeroed at first. */
+/* An array that grows when needed and is reused. A zeroed struct has no array yet. */
 struct ops_room {
     struct ops_array at;
     int64_t n; /* its elements */

@@ -61,10 +61,10 @@ static inline int64_t batch_places(const struct batch *b)
     return n;
 }
 
-/* Whose labels those of a part of the loss are: arrays of a batch. */
+/* The kinds of labels in a batch: of tokens, of sequences, and the ends of answers. */
 enum batch_label { LABEL_TOKEN, LABEL_CLASS, LABEL_START, LABEL_END };
 
-/* Returns the batch's labels of one kind; NULL if it has none. */
+/* Returns the batch's labels of one kind; NULL if it has none of them. */
 static inline const int32_t *batch_labels(const struct batch *b, enum batch_label kind)
 {
     const int32_t *const all[] = { b->labels, b->classes, b->starts, b->ends };
