@@ -24,7 +24,7 @@ static const char *value_of(const char *config, const char *key, int *n, int *te
         return NULL;
     at += start.len - (size_t)first;
     *n = (int)strcspn(at, "\n");
-    *text = *n > 1 && *at == '\'' && at[*n - 1] == '\'';
+    *text = *n > 1 && (*at == '\'' || *at == '"') && at[*n - 1] == *at;
     *n -= 2 * *text;
     return at + *text;
 }
