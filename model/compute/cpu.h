@@ -38,7 +38,7 @@ static inline const struct kernel_products *cpu_products(const struct ops *o)
     return o->precision == OPS_BF16 ? &o->k->bf16 : &o->k->f32;
 }
 
-/* Returns ops_room for floats. */
+/* Returns ops_room(o, r, OPS_F32, floats) as floats. */
 float *cpu_at_least(struct ops *o, struct ops_room *r, int64_t floats);
 
 /* Return o->work and o->panels, grown to at least `floats` floats. */
