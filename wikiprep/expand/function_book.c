@@ -77,19 +77,19 @@ static int in_list(struct span list, int n, int *most)
     return found;
 }
 
-/* Appends a page of the book, or only its section `section`. If the page before ends with a hyphen,
- * joins the divided word. The text of the book begins at byte `mark` of x->out. */
+/* Appends a page of the book, or only its sections from `first` to `last`. If the page before ends
+ * with a hyphen, joins the divided word. The text of the book begins at byte `mark` of x->out. */
 static void put_page(struct expander *x, const struct frame *f, size_t mark,
-                     struct library_page *page, struct span section)
+                     struct library_page *page, struct span first, struct span last)
 {
-    int last = x->out.len > mark ? x->out.data[x->out.len - 1] : '\n';
-    if (last == '-')
+    int before = x->out.len > mark ? x->out.data[x->out.len - 1] : '\n';
+    if (before == '-')
         buf_truncate(&x->out, x->out.len - 1);
-    else if (last != '\n')
+    else if (before != '\n')
         expand_puts(x, " ");
     size_t begin = x->out.len;
-    if (section.n)
-        put_sections(x, f, page, section, section);
+    if (first.n)
+        put_sections(x, f, page, first, last);
     else
         expand_included(x, f, NULL, 0, page);
     expand_begin_line(x, begin);
@@ -126,8 +126,9 @@ void expand_book(struct expander *x, const struct frame *f, struct span attribut
                                       (int)a[INDEX].n, a[INDEX].s, n);
         struct library_page *page = expand_find_page(x, span_of(name.data), 0);
         gap = page ? 0 : gap + 1;
-        int which = a[ONLY].n ? ONLY : n == from ? FROM_SECTION : n == to ? TO_SECTION : COUNT;
+        struct span first = a[a[ONLY].n ? ONLY : n == from ? FROM_SECTION : COUNT];
+        struct span last = a[a[ONLY].n ? ONLY : n == to ? TO_SECTION : COUNT];
         if (page && (in_range || in_list(a[INCLUDE], n, &any)) && !in_list(a[EXCLUDE], n, &any))
-            put_page(x, f, mark, page, a[which]);
+            put_page(x, f, mark, page, first.n ? first : last, last.n ? last : first);
     }
 }
