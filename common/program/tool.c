@@ -24,7 +24,7 @@ static struct buf provenance = BUF_INIT;
 static struct {
     const char *name;
     uint64_t n;
-} counts[12];
+} counts[16];
 
 static const char *program;     /* its name, with the prefix with which it was called, if any */
 static int configured;          /* 1: an operand was a configuration */

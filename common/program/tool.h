@@ -96,7 +96,7 @@ const char *tool_misplaced(unsigned bit); /* as opts_misplaced */
 int tool_configured(void);                /* 1: a configuration file was given */
 
 /* Adds n to the counter `name` of the summary line. A name is a noun as for log_counted (log.h),
- * "page(s) left out". There may be 12 names, which are borrowed; more are ignored. */
+ * "page(s) left out". There may be 16 names, which are borrowed; more are ignored. */
 void tool_count(const char *name, uint64_t n);
 
 /* Returns "program version command-line" for pg= lines, without the options that do not affect the
