@@ -174,6 +174,15 @@ case_scripts_asked_for_help() {
     done
     check test -z "$(ls -A)"
 }
+# All is compiled, but a program is not linked: because a library was missing, say.
+case_demo_links() {
+    mkdir scripts only && cp "$ROOT/scripts/demo" scripts
+    printf '#!/bin/sh\n' | tee scripts/install-deps >only/make
+    echo 'case $* in *demo) echo runs ;; *) echo cc -o bin/train train.o ;; esac' >>only/make
+    chmod +x scripts/install-deps only/make
+    PATH=$PWD/only:$PATH scripts/demo >said || fail "status $?"
+    check grep -qx runs said
+}
 # The real wikiprep and stand-ins that make what the script looks for.
 case_language() {
     mkdir bin dumps
