@@ -13,6 +13,7 @@ struct reader {
     int64_t relative[UNITS];
     int weekday, weekday_step;
     int edge;     /* 1: first day of the month; 2: last day */
+    int place;    /* 1 to 5: so many-th `weekday` of the month; -1: last one; 0: not given */
     int64_t zone; /* seconds east of UTC */
 };
 
@@ -376,8 +377,24 @@ static int set_clock(struct reader *r, int64_t days, int hour)
     return set_time(r, hour, 0, 0);
 }
 
+/* Reads "monday of", after a word such as "first" (`place` 1) or "last" (-1). Returns 1, or 0,
+ * without moving r->s, if it is not there. */
+static int read_weekday_of(struct reader *r, int place)
+{
+    size_t n = letters(r, r->s);
+    int day = find_name(day_names, 7, r->s, n);
+    const char *of = span_past(r->s + n, r->end, " ");
+    if (!place || day < 0 || !span_is((struct span){ of, letters(r, of) }, "of"))
+        return 0;
+    r->s = of + 2;
+    r->weekday = day;
+    r->place = place;
+    return 1;
+}
+
 static int read_relative_word(struct reader *r, struct span word)
 {
+    int place = span_place(word, "first|second|third|fourth|fifth") + 1;
     int step = span_is(word, "next") ? 1 : span_in(word, "last|previous") ? -1 : 0;
     int edge = span_is(word, "first") ? 1 : span_is(word, "last") ? 2 : 0;
     skip(r, " ");
@@ -386,7 +403,9 @@ static int read_relative_word(struct reader *r, struct span word)
         r->s += 6;
         return 1;
     }
-    return (step || span_is(word, "this") || edge) && add_unit(r, edge == 1 ? 1 : step);
+    if (read_weekday_of(r, edge == 2 ? -1 : place))
+        return 1;
+    return (step || span_is(word, "this") || place) && add_unit(r, place ? place : step);
 }
 
 /* Sets the time zone from its name. Returns 1, or 0 if the name is not known. */
@@ -475,7 +494,9 @@ static void finish(struct reader *r)
             day = m->day;
     if (r->edge)
         day = r->edge == 2 ? moment_days_in_month(year, month) : 1;
-    int64_t days = moment_days(year, month) + day - 1 + r->relative[DAYS];
+    else if (r->place)
+        day = r->place < 0 ? moment_days_in_month(year, month) - 6 : 7 * r->place - 6;
+    int64_t days = moment_days(year, month) + day - 1;
     if (r->weekday >= 0) {
         int ahead = (r->weekday - moment_weekday(days) + 7) % 7;
         if (r->weekday_step > 0)
@@ -485,6 +506,7 @@ static void finish(struct reader *r)
         else
             days += ahead;
     }
+    days += r->relative[DAYS]; /* "monday +1 day" is a Tuesday */
     int64_t clock = m->hour * INT64_C(3600) + m->minute * 60 + m->second;
     moment_from_seconds(days * 86400 + clock + r->relative[SECONDS] - r->zone, m);
 }
@@ -495,7 +517,7 @@ int moment_read(struct span s, const struct moment *now, struct moment *m)
     r.m = (struct moment){ UNSET, UNSET, UNSET, 0, 0, 0 };
     if (!read_all(&r))
         return 0;
-    if (!r.has_time && !r.has_date && (r.keeps_time || (r.weekday < 0 && !r.has_year))) {
+    if (!r.has_time && !r.has_date && r.weekday < 0 && (r.keeps_time || !r.has_year)) {
         r.m.hour = now->hour;
         r.m.minute = now->minute;
         r.m.second = now->second;

@@ -792,6 +792,12 @@ Test(moment, relative_to_now)
     DATE("last day of february 2012", "2012-02-29 00:00:00");
     DATE("first day of next month", "2011-05-01 01:02:03");
     DATE("monday", "2011-04-11 00:00:00");
+    DATE("monday +1 day", "2011-04-12 00:00:00");
+    DATE("last sunday", "2011-04-03 00:00:00");
+    DATE("first monday of january 2024", "2024-01-01 00:00:00");
+    DATE("Third Thu of next month", "2011-05-19 00:00:00");
+    DATE("last monday of may 2024", "2024-05-27 00:00:00");
+    DATE("second monday", "2011-04-18 00:00:00");
     DATE("2011-01-31 +1 month", "2011-03-03 00:00:00");
     DATE("5 June", "2011-06-05 00:00:00");
 }
