@@ -244,24 +244,38 @@ static int if_empty(struct module_call *m)
     return 1;
 }
 
+/* Sets *value to the trimmed argument `name` of the #invoke call or, if it is missing or blank
+ * there, of the calling template. Returns 1, or 0, without setting it, if it is so in both. */
+static int merged(struct module_call *m, const char *name, struct span *value)
+{
+    const struct frame *calls[] = { &m->own, m->caller };
+    struct span s;
+    for (int i = 0; i < 2; i++)
+        if (expand_parameter(m->x, calls[i], span_of(name), &s) && (s = span_trim_space(s)).n) {
+            *value = s;
+            return 1;
+        }
+    return 0;
+}
+
 /* Appends the arguments that are not blank, each between `before` and `after`, with `separator`
- * between them. */
+ * between them, and `conjunction` before the last one. */
 static void join(struct module_call *m, const char *before, const char *after,
-                 struct span separator)
+                 struct span separator, struct span conjunction)
 {
     enum { ITEMS_MAX = 500 };
+    struct span items[ITEMS_MAX];
+    char number[16];
     int count = 0;
     for (int i = 1; i <= ITEMS_MAX && !m->x->failed; i++) {
-        struct span s;
-        if (!nth(m, i, &s))
-            continue;
-        s = span_trim_space(s);
-        if (!s.n)
-            continue;
-        if (count++)
-            expand_put(m->x, separator);
+        snprintf(number, sizeof number, "%d", i);
+        count += merged(m, number, &items[count]);
+    }
+    for (int i = 0; i < count; i++) {
+        if (i)
+            expand_put(m->x, i + 1 < count ? separator : conjunction);
         expand_puts(m->x, before);
-        expand_put(m->x, s);
+        expand_put(m->x, items[i]);
         expand_puts(m->x, after);
     }
 }
@@ -272,10 +286,12 @@ static int separated(struct module_call *m)
                        : span_is(m->function, "br")    ? "<br />"
                        : span_is(m->function, "comma") ? ", "
                                                        : "";
-    struct span separator = span_of(text);
+    struct span separator = span_of(text), conjunction;
     if (!separator.n)
-        own(m, span_of("separator"), &separator);
-    join(m, "", "", separator);
+        merged(m, "separator", &separator);
+    if (!merged(m, "conjunction", &conjunction))
+        conjunction = separator;
+    join(m, "", "", separator, conjunction);
     return 1;
 }
 
@@ -284,7 +300,7 @@ static int unbulleted(struct module_call *m)
     size_t mark = m->x->out.len;
     expand_puts(m->x, "<div class=\"plainlist\"><ul>");
     size_t begin = m->x->out.len;
-    join(m, "<li>", "</li>", span_of(""));
+    join(m, "<li>", "</li>", span_of(""), span_of(""));
     if (m->x->out.len > begin)
         expand_puts(m->x, "</ul></div>");
     else

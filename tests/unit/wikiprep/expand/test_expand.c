@@ -93,6 +93,10 @@ static const char *const wiki[] = { "Vorlage:Show",
                                     "before {{#invoke:Nowhere|f}} after",
                                     "Vorlage:Empty",
                                     "{{#invoke:If empty|main}}",
+                                    "Vorlage:Dashed",
+                                    "{{#invoke:Separated entries|main|separator=-}}",
+                                    "Vorlage:Separated",
+                                    "{{#invoke:Separated entries|main|| b }}",
                                     "Vorlage:Partial",
                                     "{{native2|{{{1}}}}} {{{1}}}",
                                     "Vorlage:Native2",
@@ -478,6 +482,8 @@ Test(expand, modules_that_are_known)
     CHECK("{{#invoke:If empty|main||b|c}}{{#invoke:Br separated entries|main|a||b}}", "ba<br />b");
     CHECK("{{#invoke:Check for unknown parameters|check|x}}{{#invoke:String|match|a|b}}", "<ref/>");
     CHECK("{{empty||c}}", "c"); /* the arguments of the template that calls */
+    CHECK("{{dashed|a| |c}} {{separated|a|x|c|separator=+|conjunction=&}} {{separated}}",
+          "a-c a+b&c b");
 }
 
 Test(expand, what_is_remembered_depends_on_no_page)
