@@ -101,7 +101,8 @@ int nameset_each(const char *value, int (*add)(void *ctx, const char *name, size
     size_t n, number = 0, names = 0;
     int got, result = 0;
     while (!result && (got = input_line(&in, &line, &n)) > 0) {
-        number++;
+        const size_t mark = number++ ? 0 : utf8_mark(line, n);
+        line += mark, n -= mark;
         if (memchr(line, '\0', n) || utf8_valid(line, n) < n)
             result = err_set("%s:%zu: not a name: it is not text in UTF-8", value + 1, number);
         while (n && strchr(" \t\r", line[n - 1]))
