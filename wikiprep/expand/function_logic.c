@@ -35,11 +35,13 @@ static int is_error(struct span s)
     const char *end = s.s + s.n;
     for (const char *p = s.s; (p = memchr(p, '<', (size_t)(end - p)));) {
         const char *name = ++p, *gt = span_until(p, end, '>');
-        while (p < gt && islower((unsigned char)*p))
+        if (gt == end)
+            break;
+        while (islower((unsigned char)*p))
             p++;
         struct span class = tag_attribute(p, gt, "class");
-        if (gt < end && span_in(span_between(name, p), "strong|span|p|div") &&
-            span_has_word(class, "error") && class.s[-1] == '"')
+        if (span_in(span_between(name, p), "strong|span|p|div") && span_has_word(class, "error") &&
+            class.s[-1] == '"')
             return 1;
     }
     return 0;
