@@ -2,6 +2,7 @@
 #include "wikiprep/wikiprep_commands.h"
 
 #include "common/base/log.h"
+#include "common/base/utf8.h"
 #include "common/files/file.h"
 #include "common/program/tool.h"
 #include "wikiprep/sentences/sentence.h"
@@ -32,11 +33,14 @@ static int read_paragraphs(const char *path, const struct sentence_model *m,
     SCOPED_BY(input_close) struct input in = { 0 };
     SCOPED(buf) split = BUF_INIT;
     char *line;
-    size_t n;
+    size_t n, lines = 0;
     int got = input_open(&in, path);
     if (got < 0)
         return -1;
     while ((got = input_line(&in, &line, &n)) > 0) {
+        const size_t mark = lines++ ? 0 : utf8_mark(line, n);
+        line += mark, n -= mark;
+        n -= n && line[n - 1] == '\r';
         tool_count("paragraph(s)", n > 0);
         if (t) {
             sentence_trainer_add(t, line, n);
