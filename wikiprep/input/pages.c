@@ -90,7 +90,7 @@ static int check_found(const struct pages *p, unsigned char place, const char *w
         return 0;
     SCOPED(buf) more = BUF_INIT;
     if (missing > 1)
-        buf_addf(&more, ", nor %zu others", missing - 1);
+        buf_addf(&more, ", nor %zu other%s", missing - 1, missing > 2 ? "s" : "");
     return err_set("there is no page %s'%.200s'%s in '%s'", *first == ':' ? "" : "with the id ",
                    first + (*first == ':'), more.data, where);
 }
