@@ -49,11 +49,9 @@ def _mapped(name):
     """The file's bytes, and where its records begin."""
     with open(name, "rb") as f:
         mapped = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) if os.fstat(f.fileno()).st_size else b""
-    if mapped[:2] in (b"\x1f\x8b", b"\x28\xb5") or mapped[:1] == b"\x78":
-        raise _core.TokenizerError(f"{name}: the file is compressed, so its records cannot be mapped: write it with --compression none")
     index = os.path.splitext(name)[0] + ".index"
     if mapped and not os.path.exists(index):
-        raise _core.TokenizerError(f"{name}: it has no index {index}: tfwrite index makes one")
+        raise _core.TokenizerError(f"{name}: it has no index {index}: tfwrite index makes one, unless the file is compressed")
     return mapped, numpy.loadtxt(index, numpy.uint64, usecols=0, ndmin=1) if mapped else ()
 
 

@@ -84,6 +84,10 @@ def check_shards(folder):
     raises(TokenizerError, "the file ends before it", lambda: Shards(file)[-1])
     os.truncate(file, 0)
     assert len(Shards(file)) == 0
+    with open(f"{folder}/short.tfrecord", "wb") as f, open(f"{folder}/short.index", "w") as index:  # begins as zlib's files do
+        f.write((120).to_bytes(8, "little") + bytes(128))
+        index.write("0 136\n")
+    assert len(Shards(f"{folder}/short.tfrecord")) == 1
     sample = os.path.join(DATA, "bert/sample_text.tfrecord")
     rows = Shards(sample)
     for row, line in zip(rows, run("tfwrite", "show", "-q", sample).splitlines(), strict=True):
