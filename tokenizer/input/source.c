@@ -259,6 +259,13 @@ static int add_fields(const struct js *root, const char *fields, const char *whe
     }
 }
 
+static int is_blank(const char *line, size_t n)
+{
+    while (n && (line[n - 1] == ' ' || line[n - 1] == '\t' || line[n - 1] == '\r'))
+        n--;
+    return !n;
+}
+
 /* read_json, read_csv and read_row append the cells of the next record, with blank lines between
  * them. Each returns the number of cells, 0 at the end of the file, or -1 with an error. */
 static int read_json(struct source *s, struct buf *text)
@@ -269,7 +276,7 @@ static int read_json(struct source *s, struct buf *text)
     do {
         got = input_line(&s->in, &line, &n);
         s->line++;
-    } while (got > 0 && (!n || (n == 1 && line[0] == '\r')));
+    } while (got > 0 && is_blank(line, n));
     if (got <= 0)
         return got;
     SCOPED(buf) name = buf_format("%s: line %" PRIu64, s->in.path, s->line);
@@ -319,13 +326,6 @@ static int read_line(struct source *s, struct buf *text)
     if (s->current == SOURCE_TEXT && ended)
         buf_addc(text, '\n');
     return 1;
-}
-
-static int is_blank(const char *line, size_t n)
-{
-    while (n && (line[n - 1] == ' ' || line[n - 1] == '\t' || line[n - 1] == '\r'))
-        n--;
-    return !n;
 }
 
 /* Returns -1 with an error if the document that begins at text[before] is too long, else 0. */
