@@ -213,9 +213,11 @@ static int run(int argc, char **argv, void *options_given)
     SCOPED(buf) text = BUF_INIT;
     if (!given->vocabulary_path)
         return err_usage("--vocab is missing: name a vocabulary file, or a folder with one");
-    if (given->from_tokens + given->from_ids + (given->special || tool_given("format")) > 1)
+    if (given->from_tokens + given->from_ids +
+            (given->special || tool_given("format") || tool_given("field")) >
+        1)
         return err_usage(
-            "--tokens and --ids cannot be used together, or with --format or --special");
+            "--tokens and --ids cannot be used together, or with --format, --field or --special");
     if (tool_may_replace(given->output_path, NULL, NULL) < 0)
         return -1;
     SCOPED_TOKENIZER t = tokenizer_load_with(given->vocabulary_path, &given->vocabulary);
