@@ -140,7 +140,7 @@ static int counting_work(void *ctx, void *item)
     for (size_t i = 0, at = 0; i < b->count && !result; at = b->ends[i++])
         result = encoder_pieces(one->encoder, b->text.data + at, b->ends[i] - at, put_word,
                                 one->words);
-    b->replaced = encoder_replaced(one->encoder) - before;
+    b->replaced += encoder_replaced(one->encoder) - before;
     idle_give(&c->counters, one);
     return result;
 }
