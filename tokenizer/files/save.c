@@ -40,6 +40,10 @@ static void bert_config_print(const struct vocabulary *v, struct buf *out)
     static const char *const keys[TOKENIZER_ROLES] = { "pad", "unk", "cls", "sep", "mask" };
     buf_addf(out, "{\n  \"tokenizer_class\": \"BertTokenizer\",\n  \"do_lower_case\": %s",
              v->rules.lowercase ? "true" : "false");
+    if (v->rules.strip_accents != v->rules.lowercase)
+        buf_addf(out, ",\n  \"strip_accents\": %s", v->rules.strip_accents ? "true" : "false");
+    if (!v->rules.chinese_chars)
+        buf_adds(out, ",\n  \"tokenize_chinese_chars\": false");
     for (int i = 0; i < TOKENIZER_ROLES; i++) {
         size_t n = 0;
         if (v->roles[i] < 0)
