@@ -28,12 +28,13 @@ struct textmill_tokenizer {
  * ending the program. */
 static int guarded(int (*work)(void *ctx), void *ctx)
 {
-    jmp_buf here;
+    jmp_buf here, *const outer = mem_escape(&here);
+    int result = -1;
     if (setjmp(here))
-        return err_set("out of memory");
-    mem_escape(&here);
-    int result = work(ctx);
-    mem_escape(NULL);
+        err_set("out of memory");
+    else
+        result = work(ctx);
+    mem_escape(outer);
     return result;
 }
 

@@ -7,9 +7,11 @@
 
 static _Thread_local jmp_buf *escape;
 
-void mem_escape(jmp_buf *to)
+jmp_buf *mem_escape(jmp_buf *to)
 {
+    jmp_buf *before = escape;
     escape = to;
+    return before;
 }
 
 static void *checked(void *p, size_t bytes)

@@ -21,8 +21,8 @@ char *mem_strndup(const char *s, size_t n); /* n bytes and a NUL */
 
 /* Makes these functions jump to *to, which setjmp has set, if memory runs out in this thread, and
  * print nothing. For a library inside another program. The jump happens once. Memory allocated
- * before is not freed. `to` NULL: the functions exit again. */
-void mem_escape(jmp_buf *to);
+ * before is not freed. `to` NULL: the functions exit again. Returns the `to` of the call before. */
+jmp_buf *mem_escape(jmp_buf *to);
 
 /* Grows the array so that `need` elements fit. The capacity at least doubles. */
 #define mem_grow(array, capacity, need)                                                            \
