@@ -186,23 +186,41 @@ static int put_added(struct vocabulary *v, const struct item *t)
     return 0;
 }
 
-/* Appends, as JSON, the post-processor that puts the token `id` before each text; null if no token
- * has this id. */
-static void put_begin(struct buf *out, const struct vocabulary *v, int64_t id)
+/* Appends, as JSON, the post-processor that puts the token l->begin before each text and l->end
+ * behind it, as the file's keys say; null if it puts none. `begin` is for a file that does not say
+ * it of l->begin. Returns 0, or -1 with an error. */
+static int put_around(struct buf *out, const struct vocabulary *v, const struct listed *l,
+                      int begin)
 {
-    SCOPED(buf) quoted = BUF_INIT;
-    if (used(v, id) >= 0)
-        token_print(v, (uint32_t)id, &quoted);
-    if (quoted.len)
+    SCOPED(buf) single = BUF_INIT, tokens = BUF_INIT, name = BUF_INIT;
+    int end;
+    if (read_flag(l->g, "tokenizer.ggml.add_bos_token", begin, &begin) < 0 ||
+        read_flag(l->g, "tokenizer.ggml.add_eos_token", 0, &end) < 0)
+        return -1;
+    const int64_t ids[] = { begin ? used(v, l->begin) : -1, end ? used(v, l->end) : -1 };
+    for (int i = 0; i < 2; i++) {
+        if (i)
+            buf_adds(&single, "{\"Sequence\":{\"id\":\"A\",\"type_id\":0}}");
+        if (ids[i] < 0)
+            continue;
+        buf_clear(&name);
+        token_print(v, (uint32_t)ids[i], &name);
+        buf_addf(&single, "%s{\"SpecialToken\":{\"id\":%s,\"type_id\":0}}%s", i ? "," : "",
+                 name.data, i ? "" : ",");
+        if (!i || ids[1] != ids[0])
+            buf_addf(&tokens, "%s%s:{\"id\":%s,\"ids\":[%lld],\"tokens\":[%s]}",
+                     tokens.len ? "," : "", name.data, name.data, (long long)ids[i], name.data);
+    }
+    if (tokens.len)
         buf_addf(
             out,
-            "{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":%s,"
-            "\"type_id\":0}},{\"Sequence\":{\"id\":\"A\",\"type_id\":0}}],"
+            "{\"type\":\"TemplateProcessing\",\"single\":[%s],"
             "\"pair\":[{\"Sequence\":{\"id\":\"A\",\"type_id\":0}},{\"Sequence\":{\"id\":\"B\","
-            "\"type_id\":1}}],\"special_tokens\":{%s:{\"id\":%s,\"ids\":[%lld],\"tokens\":[%s]}}}",
-            quoted.data, quoted.data, quoted.data, (long long)id, quoted.data);
+            "\"type_id\":1}}],\"special_tokens\":{%s}}",
+            single.data, tokens.data);
     else
         buf_adds(out, "null");
+    return 0;
 }
 
 /* ---- gpt2 --------------------------------------------------------------------------------- */
@@ -292,13 +310,11 @@ static int read_merges(struct vocabulary *v, const struct gguf *g)
 
 static int frame_byte_level(struct vocabulary *v, const struct listed *l, const struct pre *pre)
 {
-    int begins;
-    if (read_flag(l->g, "tokenizer.ggml.add_bos_token", pre->begin, &begins) < 0)
-        return -1;
     SCOPED(buf) frame = buf_format("{\"pre_tokenizer\":");
     put_pre(&frame, pre);
     buf_adds(&frame, ",\"post_processor\":");
-    put_begin(&frame, v, begins ? l->begin : -1);
+    if (put_around(&frame, v, l, pre->begin) < 0)
+        return -1;
     buf_adds(&frame, ",\"decoder\":" BYTES("true") "}");
     int failed = frame_read(v, frame.data, frame.len);
     v->ignore_merges = pre->whole;
@@ -329,16 +345,14 @@ static int put_piece(struct vocabulary *v, const struct item *t, void *pieces)
 static int finish_pieces(struct vocabulary *v, const struct listed *l, struct sentencepiece *m)
 {
     SCOPED(buf) post = BUF_INIT;
-    int begins;
     if (v->roles[TOKENIZER_UNKNOWN] < 0)
         v->roles[TOKENIZER_UNKNOWN] = used(v, l->unknown);
     if (v->roles[TOKENIZER_UNKNOWN] < 0 && !v->byte_fallback)
         return err_set("%s: no token for unknown characters, of type 2 or 6: give --vocab",
                        l->g->path);
-    if (read_flag(l->g, "tokenizer.ggml.add_bos_token", 1, &begins) < 0 ||
+    if (put_around(&post, v, l, 1) < 0 ||
         read_flag(l->g, "tokenizer.ggml.add_space_prefix", 1, &m->dummy_prefix) < 0)
         return -1;
-    put_begin(&post, v, begins ? l->begin : -1);
     m->post = post.data;
     v->end_of_text = used(v, l->end);
     return sentencepiece_finish(m) < 0 ? err_in("%s", l->g->path) : 0;

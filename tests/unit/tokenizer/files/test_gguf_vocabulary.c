@@ -194,6 +194,23 @@ Test(gguf_vocabulary, llama_without_begin_and_space)
     buf_release(&b);
 }
 
+Test(gguf_vocabulary, llama_with_end)
+{
+    for (int begins = 0; begins < 2; begins++) {
+        struct gguf_writer w;
+        struct buf b = BUF_INIT;
+        const char *want = begins ? "1 8 9 10 7 2" : "8 9 10 7 2";
+        begin(&w, "llama", pieces, PIECES);
+        gguf_add_bool(&w, "tokenizer.ggml.add_bos_token", begins);
+        gguf_add_bool(&w, "tokenizer.ggml.add_eos_token", 1);
+        end(&w, &b);
+        expect(&b, "ab abc", want);
+        export(&b, PIECES);
+        expect(&b, "ab abc", want);
+        buf_release(&b);
+    }
+}
+
 Test(gguf_vocabulary, of_equal_scores_the_leftmost_pair_comes_first)
 {
     struct gguf_writer w;
