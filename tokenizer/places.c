@@ -422,7 +422,7 @@ int encoder_encode_places(struct encoder *e, const char *text, size_t n,
 {
     if (n > WORDS_MAX || utf8_valid(text, n) != n)
         return err_set("a text of %zu bytes is too long or not UTF-8", n);
-    return special == TOKENIZER_SPECIAL || finds_added(e) || !tokenizer_tiles(e->t)
+    return special == TOKENIZER_SPECIAL || finds_added(e) || e->t->v.drops || !tokenizer_tiles(e->t)
                ? encode_traced(e, text, n, special, out)
                : encode_tiles(e, text, n, out);
 }

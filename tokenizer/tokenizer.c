@@ -186,7 +186,7 @@ int64_t tokenizer_find(const struct tokenizer *t, const char *bytes, size_t n)
 
 int tokenizer_tiles(const struct tokenizer *t)
 {
-    return t->v.byte_level && !t->v.general && !t->v.drops && !*t->v.prefix && !*t->v.suffix;
+    return t->v.byte_level && !t->v.general && !*t->v.prefix && !*t->v.suffix;
 }
 
 int64_t tokenizer_role(const struct tokenizer *t, enum tokenizer_role role)

@@ -74,7 +74,8 @@ void tokenizer_want_end_of_text(struct tokenizer *t, int64_t id);
 /* Returns a checksum of the lengths and bytes of all tokens, in the order of ids. */
 uint64_t tokenizer_checksum(const struct tokenizer *t);
 
-/* Returns 1 if a text's ordinary tokens, joined, are the text, perhaps after a space; else 0. */
+/* Returns 1 if a text's ordinary tokens, joined, are the text, perhaps after a space, and without
+ * bytes that are dropped if the options say so; else 0. */
 int tokenizer_tiles(const struct tokenizer *t);
 int64_t tokenizer_role(const struct tokenizer *t, enum tokenizer_role role); /* -1: none */
 
