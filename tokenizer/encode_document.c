@@ -1,12 +1,22 @@
 #include "tokenizer/encode_document.h"
 
-#include "common/base/lines.h"
 #include "common/base/utf8.h"
 #include "common/formats/stream.h"
+#include "tokenizer/parts.h"
 
 static enum tokenizer_special special_of(const struct encode_options *how)
 {
     return how->special ? TOKENIZER_SPECIAL : TOKENIZER_ORDINARY;
+}
+
+/* Returns the end of the line at text[at], including the line ends that follow. */
+static size_t after_line(const char *text, size_t n, size_t at)
+{
+    const char *lf = memchr(text + at, '\n', n - at);
+    at = lf ? (size_t)(lf - text) : n;
+    while (at < n && text[at] == '\n')
+        at++;
+    return at;
 }
 
 /* Sets b->sentence_ends to the index in b->ids after the last token of each sentence. That token is
@@ -24,10 +34,7 @@ static int find_sentences(const struct tokenizer *t, struct batch *b, const char
             "cannot find the ends of sentences: bytes were dropped, or a special token removes spaces");
     b->sentence_ends.count = 0;
     for (size_t at = 0; at < n;) {
-        const char *lf = memchr(text + at, '\n', n - at);
-        at = lf ? (size_t)(lf - text) : n;
-        while (at < n && text[at] == '\n')
-            at++;
+        at = after_line(text, n, at);
         for (; token < b->ids.count && reached < at + (all - n); token++)
             if (tokenizer_token(t, b->ids.data[token], &len))
                 reached += len;
@@ -36,16 +43,18 @@ static int find_sentences(const struct tokenizer *t, struct batch *b, const char
     return 0;
 }
 
-/* Encodes each line, which is a sentence, by itself, and adds the ids to *b. The ids are the same
- * as those of the whole text, because with WordPiece no token crosses a line end. A line without
- * tokens is not counted as a sentence, as in BERT's create_pretraining_data.py. */
+/* Encodes each line, which is a sentence, by itself, and adds the ids to *b. With WordPiece the ids
+ * are the same as those of the whole text, because no token crosses a line end. If tokens are byte
+ * strings, line ends are encoded, too. A line without tokens is not counted as a sentence, as in
+ * BERT's create_pretraining_data.py. */
 static int encode_lines(const struct encode_options *how, struct encoder *e, struct batch *b,
                         const char *text, size_t n)
 {
-    struct lines l = LINES_OF(text, n);
-    while (lines_next(&l)) {
-        size_t before = b->ids.count;
-        if (encoder_encode(e, l.line, l.len, special_of(how), &b->ids) < 0)
+    for (size_t at = 0, end; at < n; at = end) {
+        size_t before = b->ids.count, len = (end = after_line(text, n, at)) - at;
+        while (!how->t->v.byte_level && len && text[at + len - 1] == '\n')
+            len--;
+        if (encoder_encode(e, text + at, len, special_of(how), &b->ids) < 0)
             return -1;
         if (b->ids.count > before)
             ids_add(&b->sentence_ends, (uint32_t)b->ids.count);

@@ -1,6 +1,6 @@
 /*
  * parts.h - the fields of struct tokenizer and struct encoder, and the steps of encoding, shared by
- * tokenizer.c (loading, decoding), encoder.c and places.c (ranges of tokens).
+ * tokenizer.c (loading, decoding), encoder.c, places.c (ranges of tokens) and encode_document.c.
  */
 #pragma once
 
