@@ -69,6 +69,8 @@ static int stats_work(void *ctx, void *item)
         result = encoder_encode(e, b->text.data + at, b->ends[i] - at,
                                 s->given->special ? TOKENIZER_SPECIAL : TOKENIZER_ORDINARY,
                                 &b->ids);
+        if (result < 0)
+            err_in("%s", b->files[i]);
         ids_add(&b->sentence_ends, (uint32_t)b->ids.count);
     }
     idle_give(&s->encoders, e);
