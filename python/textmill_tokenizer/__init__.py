@@ -58,7 +58,9 @@ class Tokenizer(_core.Tokenizer):
     @functools.cached_property
     def _around(self):
         """The special tokens before and after a text."""
-        whole, text = self.encode("a", wrap=True), self.encode("a")
+        names = (self.token(id) or b"" for id in range(len(self)) if not self.is_special(id))
+        name = next((name for name in names if len(self.encode(name))), b"")
+        whole, text = self.encode(name, wrap=True), self.encode(name)
         at = next(i for i in range(len(whole)) if (whole[i:i + len(text)] == text).all())
         return whole[:at], whole[at + len(text):]
 

@@ -1,11 +1,13 @@
 """python/: a Tokenizer as an object: copies, pickles, pools of forked and of spawned processes; wrong ids raise. It has no peer."""
 import ast
 import copy
+import json
 import multiprocessing
 import os
 import pickle
 import re
 import sys
+import tempfile
 import threading
 import time
 
@@ -138,6 +140,12 @@ def main():
     stated = {n.name for c in stubs.body if isinstance(c, ast.ClassDef) and c.name == "Tokenizer" for n in c.body if isinstance(n, ast.FunctionDef)}
     public = {name for name in dir(Tokenizer) if not name.startswith("_")} - {"special_ids"}
     assert public == {name for name in stated if not name.startswith("_")}, public ^ stated
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as f:  # a vocabulary without "a"
+        json.dump({"model": {"type": "BPE", "vocab": {"C": 0, "G": 1}, "merges": []},
+                   "added_tokens": [{"id": 2, "content": "[CLS]", "special": True}, {"id": 3, "content": "[SEP]", "special": True}],
+                   "post_processor": {"type": "BertProcessing", "cls": ["[CLS]", 2], "sep": ["[SEP]", 3]}}, f)
+        f.flush()
+        assert Tokenizer(f.name).encode_padded(["CG", "G"], pad=9, wrap=True)[0].tolist() == [[2, 0, 1, 3], [2, 1, 3, 9]]
     released(t)
     assert t.decode([]) == "" and t.decode(numpy.array([464, 6869], numpy.int64)) == "The Moon"
     print("python_objects: copies, pickles, pools and wrong ids")
