@@ -5,6 +5,7 @@
 #include "common/formats/js.h"
 #include "common/formats/js_scan.h"
 #include "common/formats/kinds.h"
+#include "unicode/whitespace.h"
 
 enum { DOCUMENT_MOST = 1 << 30, NESTED_MOST = 200, PAD = 64 };
 
@@ -110,7 +111,7 @@ static int read_line(struct entries *s, struct buf *to)
         s->line++;
         if (got > 0 && n && line[n - 1] == '\r' && s->format == ENTRY_JSONL)
             n--;
-    } while (got > 0 && !n && s->format == ENTRY_JSONL);
+    } while (got > 0 && s->format == ENTRY_JSONL && !whitespace_strip(line, n).n);
     if (got > 0)
         buf_add(to, line, n);
     return got;
