@@ -350,6 +350,7 @@ static int open_list(struct dataset *d, const char *path)
     size_t n;
     int got = input_open(&in, path) < 0 ? -1 : 1;
     while (got > 0 && (got = input_line(&in, &line, &n)) > 0) {
+        n -= n && line[n - 1] == '\r';
         buf_set(&item, line, n);
         if (n && *line == '@')
             got = err_set("%s: '%s' is another list", path, item.data);
