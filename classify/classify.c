@@ -80,6 +80,14 @@ static struct span value_of(const struct reader *r, const char *name)
     return x;
 }
 
+/* Sets the name of the column of labels, if it was not given. The first texts may have no label. */
+static void choose_label(struct reader *r)
+{
+    for (size_t i = 0; !r->names.label && i < sizeof usual_labels / sizeof *usual_labels; i++)
+        if (has(r, usual_labels[i]))
+            r->names.label = usual_labels[i];
+}
+
 /* Sets the names of columns that were not given, from the first object or the line of names. */
 static int choose_columns(struct reader *r)
 {
@@ -92,12 +100,10 @@ static int choose_columns(struct reader *r)
             names->second = names->second ? names->second : usual[1];
         }
     }
-    for (size_t i = 0; !names->label && i < sizeof usual_labels / sizeof *usual_labels; i++)
-        if (has(r, usual_labels[i]))
-            names->label = usual_labels[i];
+    choose_label(r);
     const char *const all[] = { names->text, names->second, names->label };
     for (int i = 0; i < 3; i++)
-        if (all[i] && !has(r, all[i]))
+        if (all[i] && !has(r, all[i]) && !(i == 2 && r->json && js_get(r->object, all[i])))
             return err_set("%s: there is no column or key '%s'", r->where.data, all[i]);
     return names->text
                ? 0
@@ -247,7 +253,10 @@ static int read_object(struct reader *r)
 {
     SCOPED_JS object = js_parse(r->line.s, r->line.n, r->where.data);
     r->object = object;
-    return !object || (!r->chosen && choose_columns(r) < 0) ? -1 : add(r);
+    if (!object || (!r->chosen && choose_columns(r) < 0))
+        return -1;
+    choose_label(r);
+    return add(r);
 }
 
 static int read_lines(struct reader *r, struct input *in)

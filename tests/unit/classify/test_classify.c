@@ -85,6 +85,19 @@ Test(classify, columns_may_have_numbers_or_be_keys_of_json)
     expect_error("file:1: there is no column or key 'wish'");
 }
 
+Test(classify, the_first_text_of_json_may_have_no_label)
+{
+    static const char json[] = "{\"text\": \"red\", \"label\": null}\n{\"text\": \"cup\"}\n"
+                               "{\"text\": \"blue\", \"label\": \"yes\"}\n";
+    static const struct classify_columns names[] = { { 0 }, { .label = "label" } };
+    for (size_t i = 0; i < 2; i++) {
+        cr_assert_eq(read(json, names[i], NULL, 16, 1), 0, "%s", err_get());
+        cr_expect(c.count == 1 && c.unlabelled == 2 && c.texts[0].label == 0);
+        cr_expect_str_eq(labels_name(&c.classes, 0), "yes");
+        classify_release(&c);
+    }
+}
+
 Test(classify, the_longer_text_loses_its_last_tokens_first)
 {
     static const char text[] = "text_a\ttext_b\nred blue old small\tball\nred blue old\tball cup "
