@@ -45,15 +45,15 @@ static const struct opt options[] = {
     { 0, "by", OPT_CHOICE, AT(by), BY,
       "what is left out: documents that are nearly an earlier one, or equal to one but for white "
       "space; or paragraphs, lines or spans of three sentences that occurred before in any document" },
-    { 0, "recipe", OPT_CHOICE, AT(recipe), RECIPES,
+    { 0, "recipe", OPT_CHOICE | OPT_ONLY, AT(recipe), RECIPES,
       "near: shingles, bands and rows as the corpus of this name was made" },
-    { 0, "shingle", OPT_INT, AT(shingle), "N",
+    { 0, "shingle", OPT_INT | OPT_ONLY, AT(shingle), "N",
       "near: words (nemo: characters) of a shingle; 0: as the recipe has it", 0, 1000 },
-    { 0, "bands", OPT_INT, AT(bands), "N", "near: number of bands; 0: as the recipe has it", 0,
-      10000 },
-    { 0, "rows", OPT_INT, AT(rows), "N", "near: hashes of a band; 0: as the recipe has it", 0,
-      1000 },
-    { 0, "hash-seed", OPT_INT, AT(hash_seed), "N", "near: chooses the hash functions", 0,
+    { 0, "bands", OPT_INT | OPT_ONLY, AT(bands), "N",
+      "near: number of bands; 0: as the recipe has it", 0, 10000 },
+    { 0, "rows", OPT_INT | OPT_ONLY, AT(rows), "N",
+      "near: hashes of a band; 0: as the recipe has it", 0, 1000 },
+    { 0, "hash-seed", OPT_INT | OPT_ONLY, AT(hash_seed), "N", "near: chooses the hash functions", 0,
       4294967295.0 },
     { 0, "memory", OPT_SIZE, AT(memory_bytes), "SIZE",
       "memory for hashes; those of files go to temporary files beyond it", 1 << 20, 1e15 },
@@ -531,6 +531,9 @@ static int run_dedup(int argc, char **argv, void *given_options)
 {
     struct run r = { .given = given_options };
     r.in_parts = r.given->by >= BY_PARAGRAPH;
+    const char *other = r.given->by == BY_NEAR ? NULL : tool_misplaced(0);
+    if (other)
+        return err_usage("--%s is for --by near", other);
     if (r.in_parts && (r.given->clusters_path || r.given->keys_path || r.given->keys.count))
         return err_usage("--clusters, --keys-to and --keys are for --by near and --by document");
     const struct flow_options *flow = &r.given->flow;
