@@ -271,7 +271,8 @@ static int read_lines(struct reader *r, struct input *in)
         buf_setf(&r->where, "%s:%llu", in->path, (unsigned long long)number);
         if (number == 1)
             result = begin(r);
-        if (!result && r->line.n && (number > 1 || r->json || r->numbered))
+        const size_t some = r->json ? whitespace_strip(r->line.s, r->line.n).n : r->line.n;
+        if (!result && some && (number > 1 || r->json || r->numbered))
             result = r->json ? read_object(r) : add(r);
     }
     return more < 0 ? -1 : result;

@@ -88,7 +88,7 @@ Test(classify, columns_may_have_numbers_or_be_keys_of_json)
 Test(classify, the_first_text_of_json_may_have_no_label)
 {
     static const char json[] = "{\"text\": \"red\", \"label\": null}\n{\"text\": \"cup\"}\n"
-                               "{\"text\": \"blue\", \"label\": \"yes\"}\n";
+                               "{\"text\": \"blue\", \"label\": \"yes\"}\n \t\r\n";
     static const struct classify_columns names[] = { { 0 }, { .label = "label" } };
     for (size_t i = 0; i < 2; i++) {
         cr_assert_eq(read(json, names[i], NULL, 16, 1), 0, "%s", err_get());
