@@ -44,11 +44,11 @@ static const struct opt options[] = {
     { 0, "least", OPT_INT, AT(least), "N",
       "a text of a test with fewer words than --ngram is searched whole if it has N at least", 1,
       NGRAMS_MOST },
-    { 0, "margin", OPT_INT, AT(margin), "N",
+    { 0, "margin", OPT_INT | OPT_ONLY, AT(margin), "N",
       "characters that are cut out on each side of the words, too", 0, 1e6 },
-    { 0, "shortest", OPT_INT, AT(shortest), "N", "characters of the shortest piece that stays", 0,
-      1e6 },
-    { 0, "pieces", OPT_INT, AT(most_pieces), "N",
+    { 0, "shortest", OPT_INT | OPT_ONLY, AT(shortest), "N",
+      "characters of the shortest piece that stays", 0, 1e6 },
+    { 0, "pieces", OPT_INT | OPT_ONLY, AT(most_pieces), "N",
       "leave a document out that is cut into more than N pieces", 1, 1e6 },
     { 0, "memory", OPT_SIZE, AT(memory_bytes), "SIZE", "memory for the words of tests", 1 << 20,
       1e15 },
@@ -240,6 +240,9 @@ static int run_decontaminate(int argc, char **argv, void *given_options)
     const struct decontaminate *given = r.given;
     if (!given->against.count)
         return err_usage("--against is missing: give the files of a test");
+    const char *other = given->rule == RULE_CUT ? NULL : tool_misplaced(0);
+    if (other)
+        return err_usage("--%s is for --rule cut", other);
     for (size_t i = 0; i < given->against.count; i++)
         for (int k = 0; k < argc + !argc; k++)
             if (!strcmp(given->against.items[i], "-") && (!argc || !strcmp(argv[k], "-")))
