@@ -416,6 +416,11 @@ static int check_squad(struct answering *given, int operands)
         return err_usage("--%s cannot be used with --predictions: no model is run", other);
     if (operands + (given->dev_path != NULL) + (given->ask_path != NULL) != 1)
         return err_usage("give one file: FILE, --dev-file FILE or --ask FILE");
+    static const char *const of_file[] = { "output", "na-prob", "na-threshold" };
+    for (size_t i = 0; given->ask_path && i < sizeof of_file / sizeof *of_file; i++)
+        if (tool_given(of_file[i]))
+            return err_usage("--%s cannot be used with --ask: it scores nothing and writes no file",
+                             of_file[i]);
     return 0;
 }
 
