@@ -45,28 +45,41 @@ static int take(int64_t *setting, int64_t unset, int64_t from_folder, const char
     return 0;
 }
 
+/* Returns 1 if the architecture uses the setting, else 0. */
+static int uses(const struct plan *p, const char *setting)
+{
+    for (const char *const *word = p->config.architecture->settings; *word; word++)
+        if (!strcmp(*word, setting))
+            return 1;
+    return 0;
+}
+
+/* Sets the settings to the values from the model folder, but those that the architecture or the
+ * task does not use: a resumed run, which reads them, refuses these. */
 static int take_from_folder(const struct plan *p)
 {
     static const struct {
         size_t at;
         const char *name;
+        int some; /* 1: only some architectures use it */
     } counts[] = {
-        { CONFIG_AT(layers), "layers" },         { CONFIG_AT(width), "width" },
-        { CONFIG_AT(heads), "heads" },           { CONFIG_AT(kv_heads), "kv-heads" },
-        { CONFIG_AT(head_width), "head-width" }, { CONFIG_AT(window), "window" },
-        { CONFIG_AT(inner), "inner" },           { CONFIG_AT(positions), "positions" },
-        { CONFIG_AT(vocabulary), "vocabulary" }, { CONFIG_AT(types), "types" },
+        { CONFIG_AT(layers), "layers", 0 },         { CONFIG_AT(width), "width", 0 },
+        { CONFIG_AT(heads), "heads", 0 },           { CONFIG_AT(kv_heads), "kv-heads", 1 },
+        { CONFIG_AT(head_width), "head-width", 1 }, { CONFIG_AT(window), "window", 1 },
+        { CONFIG_AT(inner), "inner", 0 },           { CONFIG_AT(positions), "positions", 0 },
+        { CONFIG_AT(vocabulary), "vocabulary", 0 }, { CONFIG_AT(types), "types", 1 },
     };
+    const int masked = p->task->head == HEAD_PRETRAINING;
     struct settings *s = p->settings;
     struct model_config *m = &s->model, c = p->config;
     int64_t activation = s->activation, untied = m->untied;
     if (m->rope_theta && m->rope_theta != c.rope_theta)
         return err_set("rope-theta is %g, but the model to start from has %g", m->rope_theta,
                        c.rope_theta);
-    c.types = c.types ? c.types : m->types;
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         const size_t at = counts[i].at;
-        if (take((int64_t *)((char *)m + at),
+        if ((!counts[i].some || uses(p, counts[i].name)) &&
+            take((int64_t *)((char *)m + at),
                  *(const int64_t *)((const char *)&settings_default.model + at),
                  *(int64_t *)((char *)&c + at), counts[i].name) < 0)
             return -1;
@@ -75,20 +88,11 @@ static int take_from_folder(const struct plan *p)
         take(&untied, 0, c.untied, "untied") < 0)
         return -1;
     s->activation = (int)activation;
-    m->untied = (int)untied;
+    m->untied = untied && (masked || p->task->head == HEAD_NEXT);
     m->rope_theta = c.rope_theta;
     m->epsilon = c.epsilon;
     m->dropout_first = c.dropout_first;
-    m->bare_head = c.bare_head;
-    return 0;
-}
-
-/* Returns 1 if the architecture uses the setting, else 0. */
-static int uses(const struct plan *p, const char *setting)
-{
-    for (const char *const *word = p->config.architecture->settings; *word; word++)
-        if (!strcmp(*word, setting))
-            return 1;
+    m->bare_head = c.bare_head && masked;
     return 0;
 }
 

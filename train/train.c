@@ -98,7 +98,7 @@ static const struct opt options[] = {
       "architecture's" },
     { 0, "untied", OPT_FLAG | OPT_FIXED, AT(model.untied), NULL,
       "do not share the output layer's weights with the token embedding" },
-    { 0, "types", OPT_INT | OPT_FIXED, AT(model.types), "N", "BERT: number of segment types", 2,
+    { 0, "types", OPT_INT | OPT_FIXED, AT(model.types), "N", "BERT: number of segment types", 1,
       1e6 },
     { 0, "dropout-first", OPT_FLAG | OPT_FIXED, AT(model.dropout_first), NULL,
       "BERT: apply embedding dropout before the layer norm" },
