@@ -362,6 +362,28 @@ Test(opt, printed_texts_are_read_back)
     opts_release(&o);
 }
 
+Test(opt, printed_numbers_are_read_back)
+{
+    static const double numbers[] = { 0.00123456789012, 6e-4 / 10, 1.0 / 3, 0.1, 2 };
+    struct given given = { 0 };
+    struct opts o;
+    struct yaml y;
+    struct buf out = BUF_INIT;
+    opts_init(&o);
+    opts_add(&o, table, &given);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        given.real = numbers[i];
+        buf_clear(&out);
+        opts_print(&o, 0, &out);
+        cr_assert_eq(yaml_parse(&y, out.data, out.len, "c"), 0, "%s", err_get());
+        cr_expect_eq(strtod(yaml_get(&y, "real"), NULL), numbers[i]);
+        yaml_release(&y);
+    }
+    cr_expect_not_null(strstr(out.data, "real: 2\n"));
+    buf_release(&out);
+    opts_release(&o);
+}
+
 Test(opt, flags)
 {
     struct given given = { .number = 5 };
