@@ -240,6 +240,14 @@ static void gather_rates(struct yaml *y)
         add(y, "rates", rates.data, line);
 }
 
+/* Drops the window of a Qwen's config.json, which also says that it is not used. */
+static void drop_window(struct yaml *y)
+{
+    const char *used = yaml_get(y, "use_sliding_window");
+    if (used && !strcmp(used, "false"))
+        yaml_drop(y, "sliding_window");
+}
+
 /* Sets the global batch to the product of the micro-batch size and the factors. */
 static int multiply(const struct translation *t)
 {
@@ -369,6 +377,7 @@ int foreign_translate(struct yaml *y, const char *path)
     };
     int result = 0;
     gather_rates(y);
+    drop_window(y);
     for (size_t i = 0; i < y->count && result >= 0; i += result == 0)
         result = take(&t, i);
     say_left_out(&t);
