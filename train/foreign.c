@@ -216,7 +216,7 @@ static int take(struct translation *t, size_t i)
 static void add(struct yaml *y, const char *key, const char *value, int line)
 {
     mem_next(y->items, y->count, y->cap) = (struct yaml_item){ mem_strdup(key), mem_strdup(value),
-                                                               line };
+                                                               line, 0 };
 }
 
 /* Turns "lr_schedule_by_step": { "0": 1e-5, ... } into rates, if the schedule uses them. */

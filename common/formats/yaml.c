@@ -43,15 +43,15 @@ static int visit(struct walk *w, const yaml_node_t *n)
                                              w->name, line_of(n), VALUES_MOST);
 }
 
-/* Adds the item key: value of line `line`. `merged` 1: it comes from a merge key ("<<"), and is
- * left out if the key exists already (YAML merge key type, 2005). `merged` 0: it is an error if the
- * key exists. */
-static int put(struct walk *w, const char *key, const char *value, int line, int merged)
+/* Adds the item key: value of line `line`; `list` is its member. `merged` 1: it comes from a merge
+ * key ("<<"), and is left out if the key exists already (YAML merge key type, 2005). `merged` 0: it
+ * is an error if the key exists. */
+static int put(struct walk *w, const char *key, const char *value, int line, int list, int merged)
 {
     if (yaml_find(w->out, key))
         return merged ? 0 : err_set("%s:%d: key '%s' is given twice", w->name, line, key);
     mem_next(w->out->items, w->out->count,
-             w->out->cap) = (struct yaml_item){ mem_strdup(key), mem_strdup(value), line };
+             w->out->cap) = (struct yaml_item){ mem_strdup(key), mem_strdup(value), line, list };
     return 0;
 }
 
@@ -132,9 +132,9 @@ static int pair(struct walk *w, const char *key, const yaml_node_t *value, int l
     if (is_numbered(w, value))
         return numbered(w, key, value, merged);
     if (scalar(value))
-        return put(w, key, scalar(value), line, merged);
+        return put(w, key, scalar(value), line, 0, merged);
     SCOPED(buf) list = BUF_INIT;
-    return join(w, value, &list) < 0 ? -1 : put(w, key, list.data, line, merged);
+    return join(w, value, &list) < 0 ? -1 : put(w, key, list.data, line, 1, merged);
 }
 
 /* Adds the items of a mapping, with `prefix` and '.' before their keys; `merged` is as for put.

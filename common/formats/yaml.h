@@ -16,6 +16,7 @@
 struct yaml_item {
     char *key, *value;
     int line; /* from 1 */
+    int list; /* 1: a sequence's values, joined */
 };
 
 struct yaml {

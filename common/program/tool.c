@@ -495,10 +495,12 @@ static int load_bases(const char *path, const struct yaml_item *base, int depth)
     if (depth == BASES)
         return err_set("%s:%d: too many nested base files: do they form a circle?", path,
                        base->line);
-    for (const char *name = base->value, *end; *name && !result; name = *end ? end + 1 : end) {
-        end = name + strcspn(name, ",");
+    for (const char *name = base->value; *name && !result; name += *name == ',') {
         SCOPED(buf) file = file_beside(*name == '/' ? "" : path, "");
-        buf_add(&file, name, (size_t)(end - name));
+        for (; *name && (*name != ',' || !base->list); name++) {
+            name += base->list && *name == '\\' && name[1] == ',';
+            buf_addc(&file, *name);
+        }
         result = load_config(file.data, depth + 1);
     }
     return result < 0 && !depth ? err_in("%s:%d: base", path, base->line) : result;
