@@ -243,14 +243,11 @@ static int read_gguf(const struct folder_reader *r, float *out, size_t i)
     struct matrix x;
     if (gguf_model_matrix(&x, &r->gguf, &r->whole, i, NULL) < 0)
         return -1;
-    struct pool *pool = pool_new(pool_cpus());
-    char *made = matrix_make(&x, OPS_F32, 0, pool);
+    SCOPED_MEM char *made = matrix_make(&x, OPS_F32, 0, r->pool);
     if (made && model_is_map(&r->whole, i))
         transpose(out, made, x.O, x.I, x.I, sizeof *out);
     else if (made)
         memcpy(out, made, (size_t)(x.O * x.I) * sizeof *out);
-    pool_free(pool);
-    free(made);
     return made ? 0 : -1;
 }
 
@@ -317,8 +314,10 @@ int folder_reader_open(struct folder_reader *r, struct model *m, const char *dir
     if (model_init_split(m, &config, split) == 0 &&
         (gguf ? gguf_open(&r->gguf, dir) : weights_open(&r->files, dir)) == 0 &&
         (gguf ? gguf_model_check(&r->gguf, &r->whole, made)
-              : check_tensors(&r->whole, &r->files, made)) == 0)
+              : check_tensors(&r->whole, &r->files, made)) == 0) {
+        r->pool = gguf ? pool_new(pool_cpus()) : NULL;
         return 0;
+    }
     folder_reader_close(r);
     model_release(m);
     return -1;
@@ -328,6 +327,7 @@ void folder_reader_close(struct folder_reader *r)
 {
     weights_close(&r->files);
     gguf_close(&r->gguf);
+    pool_free(r->pool);
     model_release(&r->whole);
     *r = (struct folder_reader){ 0 };
 }

@@ -54,6 +54,7 @@ struct folder_reader {
     struct model whole;
     struct weights files;
     struct gguf gguf;
+    struct pool *pool; /* converts the tensors of a GGUF file; NULL: a folder */
     uint64_t seed;
 };
 struct split;
