@@ -18,9 +18,10 @@ static int has_tokenizer(const char *dir)
 {
     if (gguf_is(dir))
         return gguf_has_tokenizer(dir);
-    static const char *const names[] = { "tokenizer.json", "vocab.json", "vocab.txt" };
-    const int found = file_first(dir, names, 3);
-    return found < 0 ? -1 : found < 3;
+    static const char *const names[] = { "tokenizer.json", "tekken.json", "vocab.json", "vocab.txt",
+                                         "tokenizer.model" };
+    const int count = sizeof names / sizeof *names, found = file_first(dir, names, count);
+    return found < 0 ? -1 : found < count;
 }
 
 static int load_tokenizer(struct plan *p, const char *path)
