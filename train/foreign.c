@@ -248,6 +248,23 @@ static void drop_window(struct yaml *y)
         yaml_drop(y, "sliding_window");
 }
 
+/* A RoBERTa's config.json counts its first positions, which no token has, and its one type of
+ * segments, for which there is no option. */
+static void fit_roberta(struct yaml *y)
+{
+    const char *name = yaml_get(y, "model_type"), *types = yaml_get(y, "type_vocab_size");
+    struct yaml_item *positions = yaml_find(y, "max_position_embeddings");
+    if (!name || strcmp(name, "roberta") != 0)
+        return;
+    if (positions) {
+        SCOPED(buf) text = buf_format("%lld", strtoll(positions->value, NULL, 10) -
+                                                  architecture_roberta.first_position);
+        set_text(&positions->value, text.data);
+    }
+    if (types && !strcmp(types, "1"))
+        yaml_drop(y, "type_vocab_size");
+}
+
 /* Sets the global batch to the product of the micro-batch size and the factors. */
 static int multiply(const struct translation *t)
 {
@@ -378,6 +395,7 @@ int foreign_translate(struct yaml *y, const char *path)
     int result = 0;
     gather_rates(y);
     drop_window(y);
+    fit_roberta(y);
     for (size_t i = 0; i < y->count && result >= 0; i += result == 0)
         result = take(&t, i);
     say_left_out(&t);
