@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "common/base/choice.h"
+#include "common/base/utf8.h"
 #include "common/formats/js.h"
 
 void opts_init(struct opts *o)
@@ -557,6 +558,19 @@ static void put_yaml_list(struct buf *out, const struct opt_list *list)
     buf_addc(out, ']');
 }
 
+/* Returns 1 if YAML can hold the option's value, which a text that is not UTF-8 keeps it from. */
+static int is_printable(const struct opt_bound *p)
+{
+    const struct opt_list *list = p->to;
+    const int is_list = type_of(p) == OPT_LIST;
+    const char *const *texts = is_list ? list->items : p->to;
+    const size_t count = is_list ? list->count : type_of(p) == OPT_TEXT;
+    for (size_t i = 0; i < count; i++)
+        if (utf8_valid(texts[i], strlen(texts[i])) < strlen(texts[i]))
+            return 0;
+    return 1;
+}
+
 void opts_print(const struct opts *o, unsigned without, struct buf *out)
 {
     for (size_t i = 0; i < o->count; i++) {
@@ -564,7 +578,8 @@ void opts_print(const struct opts *o, unsigned without, struct buf *out)
         if (!p->row->name || (p->row->type & without) ||
             (type_of(p) == OPT_TEXT && !*(const char **)p->to) ||
             (type_of(p) == OPT_LIST && !((struct opt_list *)p->to)->count && !p->given &&
-             !p->from_file))
+             !p->from_file) ||
+            !is_printable(p))
             continue;
         buf_addf(out, "%s: ", p->row->name);
         if (type_of(p) == OPT_TEXT)

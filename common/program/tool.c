@@ -8,6 +8,7 @@
 
 #include "common/base/linked.h"
 #include "common/base/log.h"
+#include "common/base/utf8.h"
 #include "common/files/file.h"
 #include "common/files/mapping.h"
 #include "common/files/plugin.h"
@@ -338,17 +339,18 @@ static int words_without_effect(const char *word)
 
 static void set_provenance(const struct tool *t, int argc, char **argv)
 {
-    buf_addf(&provenance, "%s %s", t->name, TEXTMILL_VERSION);
+    SCOPED(buf) line = buf_format("%s %s", t->name, TEXTMILL_VERSION);
     for (int i = 1, skip; i < argc; i += skip) {
         skip = words_without_effect(argv[i]);
         if (!skip) {
-            buf_addf(&provenance, " %s", argv[i]);
+            buf_addf(&line, " %s", argv[i]);
             skip = 1;
         }
     }
-    for (size_t i = 0; i < provenance.len; i++)
-        if (provenance.data[i] == '\n')
-            provenance.data[i] = ' ';
+    for (size_t i = 0; i < line.len; i++)
+        if (line.data[i] == '\n')
+            line.data[i] = ' ';
+    utf8_repair(&provenance, line.data, line.len); /* JSON and YAML hold no other bytes */
 }
 
 static int finish_stdout(void)
