@@ -20,7 +20,8 @@ int sample_text(const struct plan *p, struct store *s, int64_t length, const vol
         result = generation_begin(&g, &one, &start, key, 1);
     while (!result && !one.finish && *stop < 2)
         result = generator_step(&g, texts, 1);
-    buf_set(out, one.text.all.data, one.text.all.len);
+    buf_clear(out); /* a NUL, which would end the text, becomes U+FFFD */
+    buf_add_replaced(out, one.text.all.data, one.text.all.len, "", 1, "\xEF\xBF\xBD", 3);
     generation_release(&one);
     generator_release(&g);
     for (int i = 0; i < count; i++)
