@@ -72,7 +72,7 @@ static int take_from_folder(const struct plan *p)
     const int masked = p->task->head == HEAD_PRETRAINING;
     struct settings *s = p->settings;
     struct model_config *m = &s->model, c = p->config;
-    int64_t activation = s->activation, untied = m->untied;
+    int64_t untied = m->untied;
     if (m->rope_theta && m->rope_theta != c.rope_theta)
         return err_set("rope-theta is %g, but the model to start from has %g", m->rope_theta,
                        c.rope_theta);
@@ -84,10 +84,13 @@ static int take_from_folder(const struct plan *p)
                  *(int64_t *)((char *)&c + at), counts[i].name) < 0)
             return -1;
     }
-    if (take(&activation, 0, c.activation + 1, "activation") < 0 ||
-        take(&untied, 0, c.untied, "untied") < 0)
+    if (take(&untied, 0, c.untied, "untied") < 0)
         return -1;
-    s->activation = (int)activation;
+    if (s->activation && s->activation != (int)c.activation + 1)
+        return err_set("activation is %s, but the model to start from has %s",
+                       architecture_activation((enum ops_activation)(s->activation - 1)),
+                       architecture_activation(c.activation));
+    s->activation = (int)c.activation + 1;
     m->untied = untied && (masked || p->task->head == HEAD_NEXT);
     m->rope_theta = c.rope_theta;
     m->epsilon = c.epsilon;

@@ -119,7 +119,7 @@ static int read_activation(enum ops_activation *out, const struct js *root,
                 : 0;
 }
 
-static const char *activation_word(enum ops_activation activation)
+const char *architecture_activation(enum ops_activation activation)
 {
     int i = 0;
     while (activations[i].activation != activation)
@@ -294,7 +294,7 @@ static void print_key(struct buf *out, const struct model_config *c, const struc
         buf_addf(out, "%.17g", real);
     } else if (k->form == CONFIG_ACTIVATION) {
         memcpy(&activation, member, sizeof activation);
-        buf_addf(out, "\"%s\"", activation_word(activation));
+        buf_addf(out, "\"%s\"", architecture_activation(activation));
     } else if (k->form == CONFIG_TEXT) {
         buf_addf(out, "\"%s\"", k->text);
     } else {

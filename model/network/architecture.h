@@ -120,6 +120,8 @@ const struct architecture *architecture_at(size_t i);
 const struct architecture *architecture_find(const char *name, enum model_head head);
 /* Returns the first row that supports the head, which is used if no architecture is given. */
 const struct architecture *architecture_default(enum model_head head);
+/* Returns the name that an activation has in config.json. */
+const char *architecture_activation(enum ops_activation activation);
 
 /* Reads config.json from text[n]. Its model_type selects the row, which must support `head`. Error
  * messages begin with `name`. Returns 0, or -1 with an error. */
