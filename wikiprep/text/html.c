@@ -525,7 +525,9 @@ static void end_capture(struct html *h, struct element *e)
         if (!part(h, PART_DESCRIPTION)->len)
             structure_text(part(h, PART_DESCRIPTION), text);
     } else if (e->kind == GEO) {
-        if (sscanf(text.s, "%lf; %lf", &at[0], &at[1]) == 2)
+        buf_clear(&h->work);
+        structure_plain(&h->work, text, 0); /* a '-' at the start is a marker byte */
+        if (sscanf(h->work.data, "%lf; %lf", &at[0], &at[1]) == 2)
             structure_coordinates(part(h, PART_COORDINATES), at);
     } else if (e->kind == REFERENCE) {
         h->in_reference = 0;
