@@ -157,9 +157,9 @@ static int put_coordinates(const struct call *c, struct buf *out, double at[2])
 int show_coord(const struct call *c, struct buf *out)
 {
     struct span display = call_any(c, "display");
-    int is_both = span_is(display, "it");
-    int is_inline = is_both || !display.n || memmem(display.s, display.n, "inline", 6);
-    int is_title = is_both || memmem(display.s, display.n, "title", 5);
+    int is_inline = !display.n || span_in(display, "i|it|ti") ||
+                    memmem(display.s, display.n, "inline", 6);
+    int is_title = span_in(display, "t|it|ti") || memmem(display.s, display.n, "title", 5);
     struct page_parts *parts = c->page->parts;
     size_t begin = out->len;
     double at[2];
