@@ -349,15 +349,19 @@ static int begins_small(const struct sentence_mark *p)
 static const char *number_end(const char *s, const char *end, int many)
 {
     enum { DIGITS_MAX = 3 };
-    const char *begin = s;
-    while (s < end && *s >= '0' && *s <= '9')
-        s++;
-    if (s == begin || s - begin > DIGITS_MAX)
-        return NULL;
-    struct letter c = letter_at(s, end);
-    int joins = c.code == ',' || c.code == '-' || c.code == 0x2013;
-    const char *more = many && joins ? number_end(s + c.len, end, 1) : NULL;
-    return more ? more : s;
+    const char *last = NULL;
+    for (int joins = 1; joins;) {
+        const char *begin = s;
+        while (s < end && *s >= '0' && *s <= '9')
+            s++;
+        if (s == begin || s - begin > DIGITS_MAX)
+            break;
+        last = s;
+        struct letter c = letter_at(s, end);
+        joins = many && (c.code == ',' || c.code == '-' || c.code == 0x2013);
+        s += c.len;
+    }
+    return last;
 }
 
 /* Returns 1 if the word is too long for an abbreviation, or is a known opener. Else returns 0. */
