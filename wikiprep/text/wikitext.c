@@ -272,7 +272,7 @@ static void add_list_item(struct wikitext *w, const char *s, const char *end)
 {
     int is_term = 0;
     const char *signs = s;
-    for (; s < end && strchr("*#:; ", *s); s++)
+    for (; s < end && strchr("*#:;", *s); s++)
         is_term |= *s == ';';
     end_paragraph(w);
     if (w->options.no_lists)
