@@ -130,7 +130,7 @@ static int add_line(struct sentence_model *m, const char *s, const char *end, co
 int sentence_model_parse(struct sentence_model *m, const char *s, size_t n, const char *name)
 {
     struct lines l = LINES_OF(s, n);
-    if (!lines_next(&l))
+    if (!lines_next_text(&l))
         return err_set("'%s' is not a sentence model: it is empty", name);
     if (!bytes_are(l.line, l.len, FIRST_LINE))
         return err_set("'%s' is not a sentence model: its first line is not '%s'", name,
