@@ -38,7 +38,8 @@ static int default_precision(const struct figure *in, const struct measure *from
     } else if (in->value == 0 || result <= 0) {
         return 0;
     } else {
-        shift = compound ? log10(measure_scale(to)) + 2 : log10(fabs(in->value) / result);
+        shift = compound && !strcmp(from->unit->name, "inch") ? log10(measure_scale(to)) + 2
+                                                              : log10(fabs(in->value) / result);
         if ((to->pair || (to->unit->flags & MORE_PRECISION)) && floor(in->value) == in->value)
             shift = -log10(measure_scale(from));
         shift += log10(2);
@@ -207,11 +208,9 @@ static void add_output(struct buf *out, const struct conversion *c, const struct
     for (int i = 0; i < c->values; i++)
         results[i] = measure_turn(c->in[i].value, &c->from, to);
     int precision = precision_of(c, results, c->values, to);
-    int each = 0;
     for (int i = 0; i < c->values; i++) {
         if (i) {
-            each = c->between[i]->each && symbol && !c->bare;
-            if (each)
+            if (c->between[i]->each && symbol && !c->bare && !to->pair) /* a pair has its units */
                 add_unit(out, c, to, symbol, last, 0);
             buf_adds(out, c->between[i]->text);
         }

@@ -334,6 +334,8 @@ Test(template, convert)
     CHECK("{{convert|85|kg}} {{convert|80|kg|lb}}", "85 kilograms (187 lb) 80 kilograms (180 lb)");
     CHECK("{{convert|6|ft|4|in|cm}}", "6 feet 4 inches (193 cm)");
     CHECK("{{convert|-6|ft|4|in|cm}}", "−6 feet 4 inches (−193 cm)");
+    CHECK("{{convert|12|st|7|lb|kg}}", "12 stone 7 pounds (79 kg)");
+    CHECK("{{convert|1|x|2|m|ftin}}", "1 × 2 metres (3 ft 3 in × 6 ft 7 in)");
     CHECK("{{convert|2700|m|fathom ft}}", "2,700 metres (1,500 fathoms; 8,900 ft)");
     CHECK("{{convert|54.5|nmi|km|disp=flip|sp=us}}", "100.9 kilometers (54.5 nmi)");
     CHECK("{{convert|1/2|mi|km}} {{convert|2+1/2|in}}", "1⁄2 mile (0.80 km) 2+1⁄2 inches (64 mm)");
