@@ -74,9 +74,11 @@ const char *tag_skip_attributes(const char *s, const char *end)
 struct span tag_attribute(const char *s, const char *end, const char *name)
 {
     const size_t n = strlen(name);
-    for (const char *p = s; (p = bytes_find(p, end, name, n)); p += n) {
+    for (const char *p = s; (size_t)(end - p) > n; p++) {
+        if ((*p | 0x20) != *name || strncasecmp(p, name, n) || !strchr(" \t=", p[n]))
+            continue;
         const char *value = after_equals(p, end);
-        if (!value || (p > s && !strchr(" \t\n\"'", p[-1])) || p[n] == '-')
+        if (!value || (p > s && !strchr(" \t\n\"'", p[-1])))
             continue;
         value = span_past(value, end, blanks);
         const char quote = value < end ? *value : ' ', *stop = value;
