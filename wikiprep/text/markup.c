@@ -145,8 +145,8 @@ static const char *on_reference_mark(struct markup *m, const char *s)
 }
 
 /* Handles '_'. Removes a behaviour switch such as __NOTOC__, in any language: a word of capitals or
- * non-ASCII letters. In lower case only five known English switches are removed. Returns the
- * position at which the walk continues. */
+ * non-ASCII letters, except those of programming languages, __FILE__. In lower case only five known
+ * English switches are removed. Returns the position at which the walk continues. */
 static const char *on_underscore(struct markup *m, const char *s)
 {
     enum { SWITCH_MAX = 64 };
@@ -165,6 +165,8 @@ static const char *on_underscore(struct markup *m, const char *s)
     }
     const struct span word = span_between(s + 2, p);
     int known = lower && span_in(word, "notoc|forcetoc|toc|nogallery|noeditsection");
+    if (span_in(word, "FILE|LINE|DATE|TIME|FUNCTION|CLASS|METHOD|NAMESPACE|COUNTER|VA_ARGS|STDC"))
+        goto literal;
     if (span_in(word, "nocontentconvert|nocc"))
         converter_stop(m->options->converter);
     if (p + 1 < m->end && p[0] == '_' && p[1] == '_' && ((upper > 1 && !lower) || known)) {

@@ -306,6 +306,8 @@ Test(wikitext, tags_may_go_over_lines)
 Test(wikitext, switches_and_variants)
 {
     CHECK("__NOTOC__ a __notoc__ __БЕЗ_ОГЛ__ __init__ __x", "a __init__ __x");
+    CHECK("The macros __FILE__ and <code>__VA_ARGS__</code>",
+          "The macros __FILE__ and __VA_ARGS__");
 }
 
 /* ---- variants of the language -------------------------------------------------------------- */
