@@ -388,7 +388,7 @@ static const char *on_whole_tag(struct markup *m, const char *s, const struct ta
         if (m->options->tables && !closing && !strcmp(tag->name, "caption"))
             markup_put(m, MARKUP_CAPTION);
         return s;
-    case CELL: markup_put(m, m->options->tables ? MARKUP_CELL : MARKUP_BREAK); return s;
+    case CELL: markup_put(m, m->options->tables && !closing ? MARKUP_CELL : MARKUP_BREAK); return s;
     case REF:
         markup_put(m, MARKUP_HOLE);
         return closing || empty ? s : on_reference(m, s, attributes);
