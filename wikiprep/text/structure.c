@@ -26,7 +26,7 @@ void structure_plain(struct buf *out, struct span marked, int is_list)
     struct lines l = LINES_OF(marked.s, marked.n);
     while (lines_next(&l)) {
         const char *end = l.line + l.len;
-        const char *s = is_list ? span_past(l.line, end, "*#:; ") : l.line;
+        const char *s = is_list ? span_past(span_past(l.line, end, " "), end, "*#:;") : l.line;
         is_list = 1;
         buf_clear(&line);
         paragraph_unquote(&line, s, end);
