@@ -274,6 +274,8 @@ static void add_list_item(struct wikitext *w, const char *s, const char *end)
     const char *signs = s;
     for (; s < end && strchr("*#:;", *s); s++)
         is_term |= *s == ';';
+    if (is_term)
+        s = span_past(s, end, " :"); /* an empty term */
     end_paragraph(w);
     if (w->options.no_lists)
         return;

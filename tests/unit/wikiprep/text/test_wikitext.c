@@ -399,7 +399,7 @@ Test(wikitext, lists)
     CHECK("* a\n** b\n# c\n: d\n:* e\n*\n*f", "a\nb\nc\nd\ne\nf");
     CHECK("; Term : definition\n; Term\n: definition", "Term: definition\nTerm\ndefinition");
     CHECK("; [https://a:b c] : d", "c: d");
-    CHECK("* #1 in Spain\n: *a\n# ; b : c", "#1 in Spain\n*a\n; b : c");
+    CHECK("* #1 in Spain\n: *a\n# ; b : c\n; : d", "#1 in Spain\n*a\n; b : c\nd");
     CHECK("[[a|#1]] b\n\n[[*c]] d\n\n[//e.org :f]\n\n[[g|=h]]=\n\n[[a|''#i'']]",
           "#1 b\n*c d\n:f\n=h=\n#i");
     CHECK("<nowiki/>#1\n\n<b>*a</b>\n\n<code>#b</code>\n\n<span>== c ==", "#1\n*a\n#b\n== c ==");
