@@ -380,6 +380,24 @@ static void add_row(struct wikitext *w, const char *s, const char *end)
     buf_addc(&w->grid, '\0');
 }
 
+/* Adds a cell to w->line with its blocks of code, which are elsewhere for Markdown, as text. */
+static void add_cell(struct wikitext *w, const char *s, const char *end)
+{
+    while (s < end) {
+        const char *mark = span_until(s, end, MARKUP_BLOCK);
+        buf_add(&w->line, s, (size_t)(mark - s));
+        if (mark == end)
+            return;
+        const char *code = w->codes.data + strtoul(mark + 1, NULL, 10);
+        for (code += strlen(code) + 1; *code; code++)
+            if ((unsigned char)*code < 0x80)
+                paragraph_put(&w->line, (unsigned)*code);
+            else
+                buf_addc(&w->line, *code);
+        s = span_until(mark + 1, end, MARKUP_BLOCK) + 1;
+    }
+}
+
 /* Adds the table of w->rows to the page's parts. */
 static void add_table(struct wikitext *w)
 {
@@ -396,7 +414,9 @@ static void add_table(struct wikitext *w)
         between = "";
         for (s = first_cell(s, lf, &stop); s; s = next_cell(stop, lf, &stop)) {
             buf_adds(&w->grid, between);
-            structure_text(&w->grid, span_between(s, stop));
+            add_cell(w, s, stop);
+            structure_text(&w->grid, span_of_buf(&w->line));
+            buf_clear(&w->line);
             between = ", ";
         }
         buf_addc(&w->grid, ']');
