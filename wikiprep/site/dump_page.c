@@ -130,12 +130,11 @@ int dump_redirect(struct span text, struct span *target)
     const char *word = span_past(hash + 1, end, " \t"), *stop = word;
     while (stop < end && !strchr(" \t\r\n:[#*;=|'{<", *stop))
         stop++;
-    const char *after = span_past(stop, end, " \t:");
     int is_known = end - word >= 8 && !strncasecmp(word, "redirect", 8);
-    if (!is_known &&
-        (word > hash + 1 || stop - word < 2 || !bytes_begin(after, (size_t)(end - after), "[[")))
+    const char *after = span_past(stop, end, is_known ? " \t\r\n:" : " \t:");
+    if ((!is_known && (word > hash + 1 || stop - word < 2)) || !span_begins(after, end, "[["))
         return 0;
-    const char *open = bytes_find(word, end, "[[", 2), *title = open ? open + 2 : end;
+    const char *title = after + 2;
     for (stop = title; stop < end && !strchr("#|]\n", *stop);)
         stop++;
     *target = span_between(title, stop);
