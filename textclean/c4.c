@@ -133,7 +133,7 @@ static int judge_line(struct state *c, const char *s, size_t n, const char *clea
 {
     const struct c4_rules *r = c->rules;
     if (has_long_word(s, n, r->longest_word) || (r->end_marks && !ends_well(clean, len)) ||
-        !has_words(clean, len, r->least_words))
+        !has_words(s, n, r->least_words))
         return 0;
     unsigned found = c->phrases ? find_phrases(c->f->lower.data + (s - c->f->text), n) : 0;
     if (r->lorem_ipsum && found & LOREM_IPSUM)
