@@ -236,11 +236,11 @@ static int encode_without_memory(int threads)
     return textmill_encode(t, " x ", &end, 1, 0, 1, &out, &why) == 0 && out.ids[0] == 7 ? 0 : 5;
 }
 
-/* Encodes many texts in one thread, with too little memory for the array of all offsets, which is
- * made at last. Returns what encode_without_memory returns. */
-static int join_without_memory(void)
+/* Encodes many texts in one thread, with `room` bytes more than the process has. Returns what
+ * encode_without_memory returns; 3 if the memory is enough. */
+static int encode_within(rlim_t room)
 {
-    enum { TEXTS = 1 << 21, MADE = 8, IDS = 3 * 4, JOINED = 8 }; /* bytes for each text */
+    enum { TEXTS = 1 << 21 };
     struct textmill_error why = { "" };
     struct textmill_tokens out;
     struct textmill_tokenizer *t = open_it();
@@ -257,8 +257,7 @@ static int join_without_memory(void)
     const int got = f && fscanf(f, "%ld", &pages) == 1;
     if (f)
         fclose(f);
-    const rlim_t now = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
-    const rlim_t bytes = now + (rlim_t)TEXTS * (MADE + IDS + JOINED / 2);
+    const rlim_t bytes = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + room;
     const struct rlimit most = { bytes, bytes };
     if (!got || setrlimit(RLIMIT_AS, &most) < 0)
         return 2;
@@ -269,17 +268,29 @@ static int join_without_memory(void)
     return textmill_encode(t, text, ends, 1, 0, 1, &out, &why) == 0 && out.ids[0] == 7 ? 0 : 5;
 }
 
+/* Returns the exit status of a process that encodes within `room` bytes, or on `threads` threads
+ * if there are some. */
+static int without_memory(int threads, rlim_t room)
+{
+    int status;
+    pid_t child = fork();
+    if (!child)
+        _exit(threads ? encode_without_memory(threads) : encode_within(room));
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
 Test(textmill_tokenizer, out_of_memory_is_an_error)
 {
-    static const int cases[] = { 0, 1, 4 }; /* threads; 0: memory runs out behind their work */
-    for (int i = 0; i < 3; i++) {
-        int status, threads = cases[i];
-        pid_t child = fork();
-        if (!child)
-            _exit(threads ? encode_without_memory(threads) : join_without_memory());
-        cr_assert_eq(waitpid(child, &status, 0), child);
-        cr_expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, "%d threads: status %x", threads,
-                  (unsigned)status);
+    for (int threads = 1; threads <= 4; threads += 3)
+        cr_expect_eq(without_memory(threads, 0), 0, "%d threads", threads);
+    /* Memory runs out at each step of the work in turn: also behind it, when results are joined. */
+    int status = 0;
+    for (rlim_t room = 0; room < 256 << 20 && !status; room += 4 << 20) {
+        status = without_memory(0, room);
+        cr_expect(status == 0 || status == 3, "%llu bytes: status %d", (unsigned long long)room,
+                  status);
     }
+    cr_expect_eq(status, 3);
 }
 #endif
