@@ -240,7 +240,7 @@ static int encode_without_memory(int threads)
  * encode_without_memory returns; 3 if the memory is enough. */
 static int encode_within(rlim_t room)
 {
-    enum { TEXTS = 1 << 21 };
+    enum { TEXTS = 1 << 22 }; /* arrays so large that each is mapped apart */
     struct textmill_error why = { "" };
     struct textmill_tokens out;
     struct textmill_tokenizer *t = open_it();
@@ -286,7 +286,7 @@ Test(textmill_tokenizer, out_of_memory_is_an_error)
         cr_expect_eq(without_memory(threads, 0), 0, "%d threads", threads);
     /* Memory runs out at each step of the work in turn: also behind it, when results are joined. */
     int status = 0;
-    for (rlim_t room = 0; room < 256 << 20 && !status; room += 4 << 20) {
+    for (rlim_t room = 0; room < 512 << 20 && !status; room += 16 << 20) {
         status = without_memory(0, room);
         cr_expect(status == 0 || status == 3, "%llu bytes: status %d", (unsigned long long)room,
                   status);
