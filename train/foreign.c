@@ -248,19 +248,21 @@ static void drop_window(struct yaml *y)
         yaml_drop(y, "sliding_window");
 }
 
-/* The config.json of a BERT counts its first positions, which no token has, and its one type of
- * segments, for which there is no option. A RoBERTa has both. */
-static void fit_bert(struct yaml *y)
+/* The config.json of a RoBERTa counts its first positions, which no token has, and its one type of
+ * segments, for which there is no option. */
+static void fit_roberta(struct yaml *y)
 {
     const char *name = yaml_get(y, "model_type"), *types = yaml_get(y, "type_vocab_size");
     const struct architecture *a = architecture_find(name ? name : "", HEAD_PRETRAINING);
     struct yaml_item *positions = yaml_find(y, "max_position_embeddings");
-    if (a && positions) {
+    if (!a || !a->first_position)
+        return;
+    if (positions) {
         SCOPED(buf) text = buf_format("%lld",
                                       strtoll(positions->value, NULL, 10) - a->first_position);
         set_text(&positions->value, text.data);
     }
-    if (a && types && !strcmp(types, "1"))
+    if (types && !strcmp(types, "1"))
         yaml_drop(y, "type_vocab_size");
 }
 
@@ -394,7 +396,7 @@ int foreign_translate(struct yaml *y, const char *path)
     int result = 0;
     gather_rates(y);
     drop_window(y);
-    fit_bert(y);
+    fit_roberta(y);
     for (size_t i = 0; i < y->count && result >= 0; i += result == 0)
         result = take(&t, i);
     say_left_out(&t);
