@@ -174,7 +174,7 @@ case_scripts_asked_for_help() {
     done
     check test -z "$(ls -A)"
 }
-# All is compiled, but a program is not linked: because a library was missing, say.
+# All is compiled, but a program is not linked, as after a missing library.
 case_demo_links() {
     mkdir scripts only && cp "$ROOT/scripts/demo" scripts
     printf '#!/bin/sh\n' | tee scripts/install-deps >only/make

@@ -107,7 +107,7 @@ static double weighted_sum(const struct net *n, const float *losses)
     return sum;
 }
 
-/* Returns a pass through the head forward. */
+/* Returns a forward pass through the head. */
 static struct head_pass head_of(const struct net *n, struct ops_scores out)
 {
     return (struct head_pass){ .out = out,

@@ -236,11 +236,12 @@ static int encode_without_memory(int threads)
     return textmill_encode(t, " x ", &end, 1, 0, 1, &out, &why) == 0 && out.ids[0] == 7 ? 0 : 5;
 }
 
-/* Encodes many texts in one thread, with `room` bytes more than the process has. Returns what
- * encode_without_memory returns; 3 if the memory is enough. */
+/* Encodes many texts in one thread, with `room` bytes of memory more than the process has. Returns
+ * 0 if that fails for want of memory and the library still works; 3 if the memory is enough; else
+ * another number. */
 static int encode_within(rlim_t room)
 {
-    enum { TEXTS = 1 << 22 }; /* arrays so large that each is mapped apart */
+    enum { TEXTS = 1 << 22 }; /* so many that malloc maps each array by itself */
     struct textmill_error why = { "" };
     struct textmill_tokens out;
     struct textmill_tokenizer *t = open_it();
@@ -268,8 +269,8 @@ static int encode_within(rlim_t room)
     return textmill_encode(t, text, ends, 1, 0, 1, &out, &why) == 0 && out.ids[0] == 7 ? 0 : 5;
 }
 
-/* Returns the exit status of a process that encodes within `room` bytes, or on `threads` threads
- * if there are some. */
+/* Returns the exit status of a process that calls encode_without_memory(threads) or, if `threads`
+ * is 0, encode_within(room). */
 static int without_memory(int threads, rlim_t room)
 {
     int status;
@@ -284,7 +285,7 @@ Test(textmill_tokenizer, out_of_memory_is_an_error)
 {
     for (int threads = 1; threads <= 4; threads += 3)
         cr_expect_eq(without_memory(threads, 0), 0, "%d threads", threads);
-    /* Memory runs out at each step of the work in turn: also behind it, when results are joined. */
+    /* Memory runs out at each step in turn, also when the results are joined at the end. */
     int status = 0;
     for (rlim_t room = 0; room < 512 << 20 && !status; room += 16 << 20) {
         status = without_memory(0, room);

@@ -281,8 +281,8 @@ Test(learn, characters_are_spelled_by_their_places)
 }
 
 /* The second letter of "aax" becomes the last one, as x is not in the alphabet. A last letter has a
- * suffix, and there is no such token. If its bytes became tokens, they would be more than the word
- * has bytes. */
+ * suffix, and there is no such token. With a token for each byte of its spelling, the word would
+ * have more tokens than bytes. */
 Test(learn, a_letter_without_the_spelling_of_its_place_is_left_out)
 {
     static const char *const names[] = { "a", "<0x61>", "<0x3C>", "<0x2F>", "<0x77>", "<0x3E>" };
