@@ -139,8 +139,8 @@ static int read_kind(struct core_task *t, const char *word)
                    word);
 }
 
-/* Sets the baseline of a task. Returns 0, or -1, without an error set, if the text is no number of
- * per cent from 0 to 100. */
+/* Sets the baseline of a task from a percentage. Returns 0, or -1 without an error set if the text
+ * is no number from 0 to 100. */
 static int set_baseline(struct core_task *t, const char *percent)
 {
     char *end;

@@ -419,7 +419,7 @@ static int check_squad(struct answering *given, int operands)
     static const char *const of_file[] = { "output", "na-prob", "na-threshold" };
     for (size_t i = 0; given->ask_path && i < sizeof of_file / sizeof *of_file; i++)
         if (tool_given(of_file[i]))
-            return err_usage("--%s cannot be used with --ask: it scores nothing and writes no file",
+            return err_usage("--%s cannot be used with --ask, which has no scores and no files",
                              of_file[i]);
     return 0;
 }

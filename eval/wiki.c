@@ -199,10 +199,10 @@ struct place {
     int64_t done;
 };
 
-/* Returns the next window at p by the rule. Its item is the page, and its mark is its weight: it
- * adds its loss times weight / scored to the result. `length` is the most tokens in a row of the
- * model, `stride` the tokens between windows. Sets *fresh to the number of tokens by which p->done
- * moves on. */
+/* Returns the next window at p by the rule. The window's item is its page. Its mark is its weight:
+ * the window adds its loss * weight / scored to the result. `length` is the most tokens in a row of
+ * the model, `stride` the tokens between windows. Sets *fresh to the number of tokens by which
+ * p->done moves on. */
 static struct window window_at(const struct wiki_text *text, const struct place *p,
                                enum wiki_rule rule, int64_t length, int64_t stride, int64_t *fresh)
 {

@@ -377,7 +377,7 @@ static int run_beams(struct generate *given)
 
 /* ---- the run -------------------------------------------------------------------------------- */
 
-/* Ways to choose a text. An option that only some ways use has their bits in its type. */
+/* Ways to choose tokens. An option that only some ways use has their bits in its type. */
 enum {
     BY_CHANCE = OPT_ONLY,
     BY_RANK = OPT_ONLY << 1, /* the likeliest token is taken */
@@ -385,8 +385,8 @@ enum {
     BY_BEAMS = OPT_ONLY << 2
 };
 
-/* Refuses options that have no effect in the way that texts are chosen. A seed is allowed where the
- * likeliest token is taken: it belongs to all runs. Returns 0, or -1 with a usage error. */
+/* Refuses options that have no effect with the way in which tokens are chosen. --seed is allowed
+ * with --temperature 0, where it changes nothing. Returns 0, or -1 with a usage error. */
 static int check_choice(const struct generate *given)
 {
     const int beams = given->beams.width > 1, likeliest = given->g.sampler.temperature == 0;

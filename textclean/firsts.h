@@ -46,12 +46,12 @@ int firsts_finish(struct firsts *f, void (*same)(void *ctx, uint64_t number, uin
 
 /* ---- clusters -------------------------------------------------------------------------------- */
 
-/* `parents` has the parent of each document, which is not greater than its own number.
- * clusters_add adds sets of one document until there are `count`. */
+/* parents->data[i] is the parent of document i in its set, and is not greater than i. An empty list
+ * has no documents; clusters_add adds sets of one document until there are `count`. */
 void clusters_add(struct ids *parents, size_t count);
 
 void clusters_join(struct ids *parents, size_t a, size_t b);
 
-/* Returns the smallest number in the document's set. Does not change the struct, so several threads
+/* Returns the smallest number in the document's set. Does not change the list, so several threads
  * may call it. */
 size_t clusters_first(const struct ids *parents, size_t document);

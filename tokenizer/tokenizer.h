@@ -74,8 +74,8 @@ void tokenizer_want_end_of_text(struct tokenizer *t, int64_t id);
 /* Returns a checksum of the lengths and bytes of all tokens, in the order of ids. */
 uint64_t tokenizer_checksum(const struct tokenizer *t);
 
-/* Returns 1 if a text's ordinary tokens, joined, are the text, perhaps after a space, and without
- * bytes that are dropped if the options say so; else 0. */
+/* Returns 1 if a text's ordinary tokens, joined, are the text, else 0. A space may stand before it,
+ * and bytes that the options drop (drop_missing) may be missing. */
 int tokenizer_tiles(const struct tokenizer *t);
 int64_t tokenizer_role(const struct tokenizer *t, enum tokenizer_role role); /* -1: none */
 
@@ -92,7 +92,7 @@ int64_t tokenizer_find(const struct tokenizer *t, const char *bytes, size_t n);
 
 /* Appends the text of the tokens ids[0..n) to `out`; it need not be valid UTF-8. With WordPiece, a
  * space is put before each token that begins a word, as Hugging Face's decoder does. Ids in range
- * that have no token are left out, and with `skip` 1 special tokens, too. Returns 0, or -1 with an
+ * that have no token are left out; so are special tokens if `skip` is 1. Returns 0, or -1 with an
  * error if an id is out of range or the decoder needs too much memory or time. */
 int tokenizer_decode(const struct tokenizer *t, const uint32_t *ids, size_t n, int skip,
                      struct buf *out);

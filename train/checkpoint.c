@@ -316,7 +316,7 @@ struct checkpoint_work {
     struct err why;
 };
 
-/* Writes the indexes and the state into the folder, which then is complete, gives it its name, and
+/* Completes the folder: writes the indexes and the state into it. Then gives it its name, and
  * removes older checkpoints. */
 static int publish(struct checkpoint_work *w)
 {

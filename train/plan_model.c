@@ -54,8 +54,8 @@ static int uses(const struct plan *p, const char *setting)
     return 0;
 }
 
-/* Sets the settings to the values from the model folder, but those that the architecture or the
- * task does not use: a resumed run, which reads them, refuses these. */
+/* Sets the settings to the values from the model folder. Leaves out those that the architecture or
+ * the task does not use: they would be saved in config.yaml, and --resume would refuse them. */
 static int take_from_folder(const struct plan *p)
 {
     static const struct {

@@ -66,9 +66,9 @@ enum {
     UNICODE_IS_REGEX_WORD = 1 << 12,        /* Oniguruma's \w inside brackets */
     UNICODE_IS_SENTENCE_TERMINAL = 1 << 13, /* a sentence may end with it */
     UNICODE_IS_CCNET_PUNCTUATION = 1 << 14, /* filters of corpora count it as punctuation */
-    UNICODE_IS_SPACY_MARK = 1 << 15,        /* not of ASCII; textclean/chunk.h */
-    UNICODE_IS_SPACY_QUOTE = 1 << 16,
-    UNICODE_IS_COMBINING = 1 << 17, /* combining or google_combining is not 0 */
+    UNICODE_IS_SPACY_MARK = 1 << 15,        /* beyond ASCII; see textclean/chunk.h */
+    UNICODE_IS_SPACY_QUOTE = 1 << 16,       /* the same */
+    UNICODE_IS_COMBINING = 1 << 17,         /* combining or google_combining is not 0 */
 };
 
 struct unicode_record {

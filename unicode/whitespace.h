@@ -29,7 +29,7 @@ struct span whitespace_strip(const char *s, size_t n); /* str.strip() */
  * at the end. */
 struct span whitespace_last_word(const char *s, size_t n);
 
-size_t whitespace_wide_at(const char *s, size_t n); /* a part of whitespace_at */
+size_t whitespace_wide_at(const char *s, size_t n); /* whitespace_at beyond ASCII */
 
 static inline size_t whitespace_at(const char *s, size_t n)
 {

@@ -43,9 +43,9 @@ static int visit(struct walk *w, const yaml_node_t *n)
                                              w->name, line_of(n), VALUES_MOST);
 }
 
-/* Adds the item key: value of line `line`; `list` is its member. `merged` 1: it comes from a merge
- * key ("<<"), and is left out if the key exists already (YAML merge key type, 2005). `merged` 0: it
- * is an error if the key exists. */
+/* Adds the item key: value of line `line`; `list` as in struct yaml_item. `merged` 1: it comes from
+ * a merge key ("<<"), and is left out if the key exists already (YAML merge key type, 2005).
+ * `merged` 0: it is an error if the key exists. */
 static int put(struct walk *w, const char *key, const char *value, int line, int list, int merged)
 {
     if (yaml_find(w->out, key))

@@ -533,8 +533,8 @@ size_t opts_help(const struct opts *o, int all, struct buf *out)
     return left_out;
 }
 
-/* Appends a text in single quotes. In these YAML turns a line end into a blank and allows no other
- * control characters but tabs, so a text that has some is in double quotes, with escapes. */
+/* Appends a text in quotes: in double quotes, with escapes, if it has control characters other than
+ * tabs, else in single quotes, in which YAML turns line ends into blanks and has no escapes. */
 static void put_yaml_text(struct buf *out, const char *s)
 {
     for (const char *c = s; *c; c++)
@@ -558,7 +558,7 @@ static void put_yaml_list(struct buf *out, const struct opt_list *list)
     buf_addc(out, ']');
 }
 
-/* Returns 1 if YAML can hold the option's value, which a text that is not UTF-8 keeps it from. */
+/* Returns 1 if YAML can hold the option's value: all of its texts are UTF-8. */
 static int is_printable(const struct opt_bound *p)
 {
     const struct opt_list *list = p->to;

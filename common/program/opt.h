@@ -134,6 +134,6 @@ const char *opts_misplaced(const struct opts *o, unsigned bit);
 size_t opts_help(const struct opts *o, int all, struct buf *out);
 void opts_wrap(struct buf *out, size_t column, size_t indent, const char *text);
 
-/* Appends the current values as YAML, without the options that have one of the flags `without`. An
- * empty list is left out unless it was given, and so are texts that are not UTF-8. */
+/* Appends the current values as YAML, without the options that have one of the flags `without`.
+ * Leaves out empty lists that were not given, and options with a text that is not UTF-8. */
 void opts_print(const struct opts *o, unsigned without, struct buf *out);

@@ -350,7 +350,7 @@ static void set_provenance(const struct tool *t, int argc, char **argv)
     for (size_t i = 0; i < line.len; i++)
         if (line.data[i] == '\n')
             line.data[i] = ' ';
-    utf8_repair(&provenance, line.data, line.len); /* JSON and YAML hold no other bytes */
+    utf8_repair(&provenance, line.data, line.len); /* JSON and YAML must be UTF-8 */
 }
 
 static int finish_stdout(void)

@@ -5,7 +5,7 @@
 #include "common/formats/js.h"
 #include "model/compute/stored.h"
 
-/* `type` is OPS_LIST if the numbers are not read. */
+/* The types that a header may name. `type` is OPS_LIST if tensors of this type cannot be read. */
 static const struct dtype {
     const char *name;
     int bytes;

@@ -26,8 +26,8 @@ static inline struct ops_array bert_all_rows(const struct model *m, struct ops *
     return split_all_rows(m, o, x.type, x, in->N, m->config.width, "rows of the head");
 }
 
-/* Returns an array [N,C] of zeros, to which the gradients of all rows of the head's input are
- * added; OPS_NONE if there is no backward. split_own_rows then gives p->dx its rows. */
+/* Returns zeros [N,C], to which a head adds the gradients in all rows of its input; OPS_NONE if the
+ * pass is only forward. At the end split_own_rows copies this rank's rows to p->dx. */
 static inline struct ops_array bert_gradient_begin(const struct model *m, struct ops *o,
                                                    const struct head_pass *p)
 {

@@ -169,7 +169,7 @@ static void learn_words(const struct model *m, struct ops *o, const struct head_
 
 /* ---- the next sentence -------------------------------------------------------------------- */
 
-/* Does the same as learn_words for the next sentence. */
+/* Computes the losses of the next sentence, and their gradients, as learn_words does. */
 static void learn_next(const struct model *m, struct ops *o, const struct head_pass *p,
                        struct ops_array x, struct ops_array d)
 {

@@ -61,7 +61,7 @@ static inline int64_t batch_places(const struct batch *b)
     return n;
 }
 
-/* The kinds of labels in a batch: of tokens, of sequences, and the ends of answers. */
+/* The kinds of labels: one for each token, or for each sequence (its class, its answer's ends). */
 enum batch_label { LABEL_TOKEN, LABEL_CLASS, LABEL_START, LABEL_END };
 
 /* Returns the batch's labels of one kind; NULL if it has none of them. */
@@ -71,7 +71,7 @@ static inline const int32_t *batch_labels(const struct batch *b, enum batch_labe
     return all[kind];
 }
 
-/* Returns the number of these labels, of tokens or of sequences. */
+/* Returns the number of tokens, or of sequences, that may have a label of this kind. */
 static inline int64_t batch_label_count(const struct batch *b, enum batch_label kind)
 {
     return kind == LABEL_TOKEN ? batch_places(b) : b->B;

@@ -767,7 +767,7 @@ static void prepare(struct run *r, const struct layer_row *row)
         else
             norm_again(r, norm);
     } else if (r->late_maps) {
-        take_outputs(r, row); /* that of the norm, which its backward computes again */
+        take_outputs(r, row); /* the norm's output, which norm_bwd computes again */
     }
 }
 

@@ -467,8 +467,8 @@ static const struct architecture_gguf qwen3_gguf = { "qwen3", gguf_keys, gguf_na
 /* SmolLM3's files do not tell the interval of layers without rotary positions, which is 4. */
 static const struct architecture_gguf smollm3_gguf = { "smollm3", gguf_keys, gguf_names, 1, NULL };
 
-/* An architecture: what all of them have here, and what differs. some: its training options; list:
- * the rows of its layers. */
+/* Makes a row: the parameters are what differs between the architectures of this file, the rest is
+ * the same for all. some: its training options; list: the operations of its layers. */
 #define ROW(tag, shown, class, some, list, entries, reader, file)                                  \
     {                                                                                              \
         .name = tag, .title = shown, .classes = { [HEAD_NEXT] = class }, .settings = some,         \

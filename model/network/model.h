@@ -88,10 +88,10 @@ struct model_part {
     enum batch_label labels;
 };
 
-/* A pass through the head: forward or, unless dx is OPS_NONE, forward and backward. The backward
- * sets dx[n,C] and computes the gradients of the parameters, those of scale * (sum of losses). In
- * this sum, each of BERT's next-sentence losses is multiplied by in->next_weight, and each loss of
- * a start or end of an answer by 0.5. */
+/* A pass through the head. If dx is OPS_NONE, it is only forward. Otherwise it also sets dx[n,C]
+ * and computes the gradients of the parameters: those of scale * (sum of losses). In this sum, each
+ * of BERT's next-sentence losses is multiplied by in->next_weight, and each loss of a start or end
+ * of an answer by 0.5. */
 struct head_pass {
     /* Gets the losses of all targets: those of the first part of the loss, then those of the second
      * (inputs_scores). Gets `correct`, too, unless that is OPS_NONE. */

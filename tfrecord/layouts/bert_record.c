@@ -107,7 +107,7 @@ static void put_tf1(struct bert_record *r, const struct instances *all, const st
     *r->ints[BERT_END] = (int64_t)end;
 }
 
-/* Puts what bert and bert-tf1 have alike. */
+/* Puts the labels, which bert and bert-tf1 have alike. */
 static void put_labels(struct bert_record *r, const struct instances *all, const struct instance *x)
 {
     const uint32_t *masked = instance_positions(all, x), *labels = instance_labels(all, x);
@@ -165,7 +165,7 @@ static void encode_fields(const struct bert_record *r, struct buf *message)
             features[n++] = (struct feature){ name, real ? FEATURE_FLOATS : FEATURE_INTS, values,
                                               bert_field_length(&r->shape, i) };
     }
-    if (r->shape.layout == BERT_TF1) { /* what readers of bert-tf1 do not need */
+    if (r->shape.layout == BERT_TF1) { /* features of bert-tf1 that bert_rows.c does not need */
         features[n++] = (struct feature){ "masked_labels", FEATURE_INTS, r->ints[BERT_LABELS], M };
         features[n++] = (struct feature){ "masked_lm_positions", FEATURE_INTS,
                                           r->ints[BERT_POSITIONS], (size_t)*r->ints[BERT_MASKED] };

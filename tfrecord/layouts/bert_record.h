@@ -35,8 +35,8 @@ struct bert_shape {
     uint32_t sequences; /* most sequences per record */
 };
 
-/* The features that readers need: the lists of integers, then those of floats. bert_names has what
- * each is called in each layout; NULL: the layout does not have it. */
+/* The features that readers need: the lists of integers, then those of floats. bert_names has the
+ * name of each in each layout; NULL: the layout lacks it. */
 enum bert_field {
     BERT_IDS,
     BERT_SEGMENTS,

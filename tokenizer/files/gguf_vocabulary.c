@@ -187,8 +187,8 @@ static int put_added(struct vocabulary *v, const struct item *t)
 }
 
 /* Appends, as JSON, the post-processor that puts the token l->begin before each text and l->end
- * behind it, as the file's keys say; null if it puts none. `begin` is for a file that does not say
- * it of l->begin. Returns 0, or -1 with an error. */
+ * behind it, as the file's keys say; null if it puts none. `begin`: 1 if l->begin is put if the
+ * file has no key for it. Returns 0, or -1 with an error. */
 static int put_around(struct buf *out, const struct vocabulary *v, const struct listed *l,
                       int begin)
 {

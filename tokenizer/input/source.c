@@ -336,7 +336,7 @@ static int check_length(const struct source *s, const struct buf *text, size_t b
                : 0;
 }
 
-/* A null counts as an empty string. */
+/* Reads a row of a table; see read_json. A null counts as an empty string. */
 static int read_row(struct source *s, struct buf *text)
 {
     const struct rows *r = &s->rows;

@@ -75,7 +75,7 @@ struct known {
     struct subword_scratch scratch;
     struct ids ids;
     struct buf word;
-    /* of the vocabulary, until known_release */
+    /* the vocabulary's own values, which known_release puts back */
     uint32_t max_chars;
     int64_t unknown;
     int byte_fallback;

@@ -147,8 +147,8 @@ static int run_put(void *ctx, const char *word, size_t n, uint64_t count)
     return result;
 }
 
-/* Ends a run: writes its last rows if `result`, of the rows before, is 0. Returns 0, or -1 with an
- * error. */
+/* Ends a run. `result` is that of its rows so far: if it is 0, writes the pending rows. Returns 0,
+ * or -1 with an error. */
 static int run_end(struct run_writer *r, int result)
 {
     if (!result)

@@ -46,7 +46,7 @@ struct word_counts *word_counts_new(size_t limit_bytes, const char *folder);
 void word_counts_free(struct word_counts *w); /* does nothing if w is NULL */
 
 /* Adds `count` to the count of a word, which may be any bytes. Returns 0, or -1 with an error if
- * the word has 4 GiB or a run cannot be written. */
+ * the word is 4 GiB or longer, or a run cannot be written. */
 int word_counts_add(struct word_counts *w, const char *word, size_t n, uint64_t count);
 
 /* Adds up the counts of each word over `count` tables, and puts the words that occur at least

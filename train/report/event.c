@@ -194,7 +194,7 @@ int event_write_settings(struct event_writer *e, int64_t step, const char *confi
         size_t from = key + 2, quoted = from + 1 < n && line[from] == '\'' && line[n - 1] == '\'';
         for (size_t i = from + quoted; i + quoted < n; i++) {
             buf_addc(&text, line[i]);
-            i += quoted && line[i] == '\''; /* in quotes, it is written twice */
+            i += quoted && line[i] == '\''; /* in quotes, a quote is written twice */
         }
         put_setting(&start, line, key, text.data);
         line += n + (line[n] == '\n');

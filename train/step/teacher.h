@@ -9,7 +9,7 @@
 struct teacher {
     struct forward forward; /* set by the caller, like out.share */
     struct ops_teacher out;
-    struct ops_room x; /* of `out` */
+    struct ops_room x; /* memory of out.x */
 };
 void teacher_release(struct teacher *t); /* fine on a zeroed struct */
 

@@ -51,7 +51,7 @@ int store_open(struct store *s, struct ops *o, const struct tensor_table *tensor
                const struct store_config *config, const struct store_source *from, uint64_t seed);
 void store_close(struct store *s); /* fine on a zeroed struct */
 
-/* Returns array i of a kind, which the caller must release. `mode`: how it will be used. */
+/* Returns array i of a kind, which the caller must release. `mode`: how it is used (program.h). */
 struct ops_array store_fetch(struct store *s, enum store_kind kind, int i, enum use_mode mode);
 void store_release(struct store *s, enum store_kind kind, int i);
 

@@ -245,7 +245,7 @@ static int if_empty(struct module_call *m)
 }
 
 /* Sets *value to the trimmed argument `name` of the #invoke call or, if it is missing or blank
- * there, of the calling template. Returns 1, or 0, without setting it, if it is so in both. */
+ * there, of the template's call. Returns 1, or 0 without setting *value if both calls lack it. */
 static int merged(struct module_call *m, const char *name, struct span *value)
 {
     const struct frame *calls[] = { &m->own, m->caller };

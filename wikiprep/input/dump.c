@@ -45,8 +45,8 @@ struct dump {
     int ended;
     int is_between; /* the </mediawiki> of the current export was read */
     char *error;    /* error to report after the pages before it were read */
-    int is_html;    /* the pages are HTML (html_page.h): */
-    size_t seen;    /* no line ends in bytes [used, seen) of `rest` */
+    int is_html;    /* the pages are HTML (html_page.h) */
+    size_t seen;    /* of HTML: no line ends in bytes [used, seen) of `rest` */
     uint64_t lines;
     struct entity **entities;
     size_t entity_count, entities_cap;
@@ -54,7 +54,7 @@ struct dump {
     /* For resuming after damage: */
     enum { FATAL, BAD_XML, HOLE } damage; /* kind of the error; HOLE: bytes are missing */
     int is_foreign;                       /* the encoding is not UTF-8 */
-    struct buf rest; /* bytes to parse again, or of HTML those to read next: [used, len) */
+    struct buf rest; /* bytes [used, len): XML to parse again, or HTML to read next */
     size_t used;
     int64_t origin; /* XML offset of the parser's first byte */
 };
@@ -488,7 +488,7 @@ static int64_t read_more(struct dump *d)
 static void feed_html(struct dump *d)
 {
     struct buf *b = &d->rest;
-    for (; memchr(" \t\r\n", b->data[d->used], 4); d->used++) /* before a page */
+    for (; memchr(" \t\r\n", b->data[d->used], 4); d->used++) /* blanks between pages */
         d->lines += b->data[d->used] == '\n';
     if (d->seen < d->used)
         d->seen = d->used;

@@ -2,8 +2,8 @@
  * page_rows.h - pages as rows of a Parquet file. Each field of the layout is a column of strings;
  * the default is Wikimedia's id, url, title and text. A value such as a list is JSON.
  *
- * Threads turn pages into rows in memory (page_rows_put). The one that writes reads their cells
- * (page_rows_read).
+ * Threads turn pages into rows in memory (page_rows_put). The thread that writes the file reads the
+ * cells of each row (page_rows_read).
  */
 #pragma once
 
@@ -16,5 +16,5 @@
 void page_rows_put(struct buf *out, const struct page_json_layout *layout,
                    const struct page_json_source *from);
 
-/* Sets cells[0..count) to the values in a row, which must stay. */
+/* Sets cells[0..count) to the values in a row, which must last as long as the cells. */
 void page_rows_read(const struct buf *row, struct columns_cell *cells, int count);

@@ -145,8 +145,8 @@ static const char *on_reference_mark(struct markup *m, const char *s)
 }
 
 /* Handles '_'. Removes a behaviour switch such as __NOTOC__, in any language: a word of capitals or
- * non-ASCII letters, except those of programming languages, __FILE__. In lower case only five known
- * English switches are removed. Returns the position at which the walk continues. */
+ * non-ASCII letters, except those of programming languages, as __FILE__. In lower case only five
+ * known English switches are removed. Returns the position at which the walk continues. */
 static const char *on_underscore(struct markup *m, const char *s)
 {
     enum { SWITCH_MAX = 64 };

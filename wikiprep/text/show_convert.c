@@ -268,7 +268,7 @@ static int read_compound(struct conversion *c, const struct arguments *a, int pl
     buf_adds(&text, small.text);
     add_unit(&text, c, &m, c->in_symbol, small.value, c->adjective);
     snprintf(c->compound_text, sizeof c->compound_text, "%s", text.data);
-    small.value = large * pair->parts + copysign(small.value, large); /* -5 ft 3 in: both */
+    small.value = large * pair->parts + copysign(small.value, large); /* -5 ft 3 in: both < 0 */
     c->in[0] = small;
     c->from = m;
     return place + 3;

@@ -275,7 +275,7 @@ static void add_list_item(struct wikitext *w, const char *s, const char *end)
     for (; s < end && strchr("*#:;", *s); s++)
         is_term |= *s == ';';
     if (is_term)
-        s = span_past(s, end, " :"); /* an empty term */
+        s = span_past(s, end, " :"); /* "; : d" has an empty term */
     end_paragraph(w);
     if (w->options.no_lists)
         return;
@@ -380,7 +380,7 @@ static void add_row(struct wikitext *w, const char *s, const char *end)
     buf_addc(&w->grid, '\0');
 }
 
-/* Adds a cell to w->line with its blocks of code, which are elsewhere for Markdown, as text. */
+/* Adds a cell to w->line. Its blocks of code, which for Markdown are in w->codes, become text. */
 static void add_cell(struct wikitext *w, const char *s, const char *end)
 {
     while (s < end) {

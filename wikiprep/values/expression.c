@@ -173,7 +173,7 @@ static int apply_two(struct machine *m, enum operator op, struct number *a, stru
     case AND: v = x != 0 && y != 0; break;
     default: v = x != 0 || y != 0; break;
     }
-    whole &= fabs(v) < 9e15 && v == trunc(v); /* PHP has an integer, too */
+    whole &= fabs(v) < 9e15 && v == trunc(v); /* then the result is an integer in PHP, too */
     *a = (struct number){ .value = v, .is_integer = op == MOD || op >= EQUAL || whole };
     return 0;
 }

@@ -13,7 +13,7 @@ struct reader {
     int64_t relative[UNITS];
     int weekday, weekday_step;
     int edge;     /* 1: first day of the month; 2: last day */
-    int place;    /* 1 to 5: so many-th `weekday` of the month; -1: last one; 0: not given */
+    int place;    /* 1 to 5: the first to fifth `weekday` of the month; -1: the last; 0: none */
     int64_t zone; /* seconds east of UTC */
 };
 
