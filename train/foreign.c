@@ -248,8 +248,8 @@ static void drop_window(struct yaml *y)
         yaml_drop(y, "sliding_window");
 }
 
-/* The config.json of a RoBERTa counts its first positions, which no token has, and its one type of
- * segments, for which there is no option. */
+/* Fits the config.json of a RoBERTa to the options: its number of positions counts two that no
+ * token has, and there is no option for its one type of segments. */
 static void fit_roberta(struct yaml *y)
 {
     const char *name = yaml_get(y, "model_type"), *types = yaml_get(y, "type_vocab_size");
