@@ -179,7 +179,7 @@ static int judge(void *ctx, void *tools, struct flow_item *item)
     struct buf *text = &item->entry.document.text;
     size_t done = 0, words;
     uint64_t source;
-    int64_t pieces = 1;
+    int64_t pieces = 0;
     buf_clear(&t->left);
     ngram_words_set(&t->words, text->data, text->len);
     for (size_t at = 0; ngrams_find(&r->ngrams, &t->words, &at, &words, &source); at += words) {
@@ -188,13 +188,14 @@ static int judge(void *ctx, void *tools, struct flow_item *item)
             report_match(&t->lines, item, begin, end, source);
         item->pieces++;
         size_t from = before(text, begin, r->given->margin);
-        pieces += from > done || done == 0;
+        pieces += from > done;
         keep_piece(r, &t->left, text, done, from);
         done = end + utf8_offset(text->data + end, text->len - end, (size_t)r->given->margin);
     }
     if (!item->pieces)
         return 0;
     item->result = t->lines.len ? buf_detach(&t->lines) : NULL;
+    pieces += done < text->len;
     keep_piece(r, &t->left, text, done, text->len);
     if (r->given->rule == RULE_DROP) {
         item->reason = REASON_FOUND;
