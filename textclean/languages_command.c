@@ -179,7 +179,8 @@ static int find_threshold(struct scoring *s, const struct flow *flow, double kee
     int result = flow_run(&first, argc, argv);
     if (!result && s->count) {
         qsort(s->scores, s->count, sizeof *s->scores, order_reals);
-        size_t kept = (size_t)ceil(keep * (double)s->count);
+        /* 0.07 * 100 is above 7 in binary */
+        size_t kept = (size_t)ceil(keep * (double)s->count * (1 - 1e-12));
         s->threshold = fmax(s->threshold, s->scores[s->count - kept]);
     }
     return result;
