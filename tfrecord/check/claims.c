@@ -120,7 +120,7 @@ static int check_windows(const struct manifest *m, const char *path, uint64_t re
     struct windows w = { .sequence_length = length };
     const char *remainder = kv_get(&m->kv, "remainder");
     uint64_t tokens;
-    if (want_number(m, path, "stride", 1, UINT32_MAX, &w.stride) < 0 ||
+    if (want_number(m, path, "stride", 1, INT64_MAX, &w.stride) < 0 ||
         want_number(m, path, "tokens", 0, INT64_MAX, &tokens) < 0)
         return -1;
     w.pad = remainder && !strcmp(remainder, "pad");
