@@ -52,7 +52,7 @@ static void describe_windows(const struct windows *w, const char *part, struct k
     kv_add(m, "layout", "gpt");
     kv_add(m, "part", part);
     if (w->validation > 0)
-        kv_addf(m, "validation", "%g", w->validation);
+        kv_addf(m, "validation", "%.15g", w->validation);
     kv_addf(m, "sequence_length", "%u", w->sequence_length);
     if (w->best_fit) {
         kv_add(m, "pack", "best-fit");
@@ -120,8 +120,8 @@ static void describe_recipe(const struct bert_shards *b, struct kv *m)
     kv_add(m, "layout", bert_layout_name(b->layout));
     kv_addf(m, "sequence_length", "%u", b->recipe.sequence_length);
     kv_addf(m, "mask_tokens", "%u", b->recipe.mask_tokens);
-    kv_addf(m, "mlm_probability", "%g", b->recipe.mlm);
-    kv_addf(m, "short_sequence_probability", "%g", b->recipe.short_sequence);
+    kv_addf(m, "mlm_probability", "%.15g", b->recipe.mlm);
+    kv_addf(m, "short_sequence_probability", "%.15g", b->recipe.short_sequence);
     kv_addf(m, "duplication_factor", "%u", b->recipe.passes);
     kv_add(m, "whole_word_masking", b->words ? "true" : "false");
     kv_addf(m, "group", "%" PRIu64, b->group);
