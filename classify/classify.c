@@ -39,8 +39,6 @@ static const char *const usual_labels[] = { "gold_label", "label", "is_duplicate
 /* Returns column i of a line of a table, from 0 on. */
 static struct span column(struct span line, long i)
 {
-    if (!line.s) /* an empty line of names */
-        return (struct span){ 0 };
     const char *end = line.s + line.n, *at = line.s, *tab;
     for (; i > 0 && at; i--)
         at = (tab = memchr(at, '\t', (size_t)(end - at))) ? tab + 1 : NULL;
@@ -237,11 +235,11 @@ static int add(struct reader *r)
 
 /* ---- files -------------------------------------------------------------------------------- */
 
-/* Reads the first line, which may be one of names. */
+/* Reads the first line that is not blank, which may be one of names. */
 static int begin(struct reader *r)
 {
     char *end = "";
-    r->json = r->line.n && *r->line.s == '{';
+    r->json = *r->line.s == '{';
     r->numbered = !r->json && r->names.text && strtol(r->names.text, &end, 10) > 0 && !*end;
     if (r->json || r->numbered)
         return 0;
@@ -263,17 +261,19 @@ static int read_lines(struct reader *r, struct input *in)
 {
     char *line;
     size_t n;
-    int result = 0, more = 1;
+    int result = 0, more = 1, begun = 0;
     for (uint64_t number = 1; !result && (more = input_line(in, &line, &n)) > 0; number++) {
         const size_t skip = number == 1 ? utf8_mark(line, n) : 0;
         n -= n > skip && line[n - 1] == '\r';
         r->line = (struct span){ line + skip, n - skip };
         buf_setf(&r->where, "%s:%llu", in->path, (unsigned long long)number);
-        if (number == 1)
+        if (!(begun && !r->json ? r->line.n : whitespace_strip(r->line.s, r->line.n).n))
+            continue;
+        if (!begun)
             result = begin(r);
-        const size_t some = r->json ? whitespace_strip(r->line.s, r->line.n).n : r->line.n;
-        if (!result && some && (number > 1 || r->json || r->numbered))
+        if (!result && (begun || r->json || r->numbered))
             result = r->json ? read_object(r) : add(r);
+        begun = 1;
     }
     return more < 0 ? -1 : result;
 }

@@ -98,6 +98,20 @@ Test(classify, the_first_text_of_json_may_have_no_label)
     }
 }
 
+Test(classify, blank_lines_before_the_first_say_nothing)
+{
+    static const char *const files[] = { "\n \t\n{\"text\": \"red\", \"label\": \"yes\"}\n",
+                                         "\r\ntext\tlabel\n\nred\tyes\n" };
+    for (size_t i = 0; i < 2; i++) {
+        cr_assert_eq(read(files[i], (struct classify_columns){ 0 }, NULL, 16, 1), 0, "%s",
+                     err_get());
+        cr_expect_eq(c.count, 1);
+        classify_release(&c);
+    }
+    cr_expect_eq(read("\n\n", (struct classify_columns){ 0 }, NULL, 16, 1), -1);
+    expect_error("no text with a label");
+}
+
 Test(classify, the_longer_text_loses_its_last_tokens_first)
 {
     static const char text[] = "text_a\ttext_b\nred blue old small\tball\nred blue old\tball cup "
