@@ -15,6 +15,8 @@ int items_add(struct items *g, size_t begin, size_t end, int64_t scored, int64_t
                        (long long)scored, (long long)positions);
     if (count > positions + 1)
         count = positions + 1;
+    if (scored < 1 || scored >= count)
+        return err_set("a text to score, or the text before it, has no tokens");
     mem_next(g->windows, g->count, g->windows_cap) = (struct window){ .count = count,
                                                                       .scored = scored,
                                                                       .item = g->item,

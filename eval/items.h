@@ -32,7 +32,8 @@ struct items {
 
 /* Adds the window ids[begin..end) of item g->item, whose last `scored` tokens are scored. `mark` is
  * kept in it for the caller. A window longer than the model's positions is cut at its beginning.
- * Returns 0, or -1 with an error if even the scored tokens are more than the positions. */
+ * Returns 0, or -1 with an error if the scored tokens are more than the positions, or none is
+ * scored, or none is before them. */
 int items_add(struct items *g, size_t begin, size_t end, int64_t scored, int64_t mark);
 
 /* Ends an item: if there are many windows, scores and judges them. items_flush does this for any
