@@ -141,7 +141,7 @@ static int encode(struct wiki_text *text, struct reading *r, const struct buf *d
 static int check_size(const struct wiki_text *text, const char *path, enum wiki_rule rule)
 {
     uint64_t least = rule == WIKI_WORDS ? 1 : 2;
-    if (text->tokens >= least && (rule != WIKI_MEGATRON || text->words >= 2))
+    if (text->bytes && text->tokens >= least && (rule != WIKI_MEGATRON || text->words >= 2))
         return 0;
     return err_set("nothing to score in '%s': %llu words and %llu tokens, at least %llu of each "
                    "are needed",
