@@ -77,6 +77,16 @@ static const struct opt options[] = {
     { 0 },
 };
 
+/* Refuses options that only the rules of SQuAD 2.0 use. */
+static int check_rules(int v2)
+{
+    static const char *const only_2[] = { "na-prob", "na-threshold", "null-threshold" };
+    for (size_t i = 0; !v2 && i < sizeof only_2 / sizeof *only_2; i++)
+        if (tool_given(only_2[i]))
+            return err_usage("--%s applies only to SQuAD 2.0: give --rules 2.0", only_2[i]);
+    return 0;
+}
+
 /* ---- scores ----------------------------------------------------------------------------- */
 
 /* Appends a mean called PREFIXNAME, and its standard error. */
@@ -382,7 +392,8 @@ static int run_ask(struct answering *given)
     SCOPED(buf) context = BUF_INIT;
     if (!strcmp(given->ask_path, "-"))
         return err_usage("--ask needs a file: standard input is for the questions");
-    return file_read_text(given->ask_path, &context) < 0 || load_model(given) < 0
+    return check_rules(given->rules == RULES_2_0) < 0 ||
+                   file_read_text(given->ask_path, &context) < 0 || load_model(given) < 0
                ? -1
                : answer_lines(given, (struct span){ context.data, context.len });
 }
@@ -394,8 +405,8 @@ static int run_ask(struct answering *given)
 static int run_squad_file(struct answering *given, const struct squad *s)
 {
     int v2 = given->rules == RULES_2_0 || (given->rules == RULES_AUTO && s->marks_impossible);
-    if (given->na_prob_path && !v2)
-        return err_usage("--na-prob applies only to SQuAD 2.0: give --rules 2.0");
+    if (check_rules(v2) < 0)
+        return -1;
     if (!given->subject.model_dir)
         return score_file(given, s, v2);
     if (!v2 && s->unanswerable < s->question_count && squad_check_answered(s) < 0)
