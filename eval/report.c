@@ -1,5 +1,6 @@
 #include "eval/report.h"
 
+#include "common/base/utf8.h"
 #include "common/files/file.h"
 #include "common/formats/js.h"
 #include "eval/score.h"
@@ -24,7 +25,9 @@ void report_text_n(struct report *r, const char *key, const char *value, size_t 
 {
     add_key(r, key);
     if (r->json) {
-        js_quote(&r->text, value, n);
+        SCOPED(buf) valid = BUF_INIT;
+        utf8_repair(&valid, value, n); /* a file's name may have any bytes */
+        js_quote(&r->text, valid.data, valid.len);
         return;
     }
     for (size_t i = 0; i < n; i++)
