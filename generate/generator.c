@@ -211,7 +211,7 @@ static void keep_logprobs(struct generator *g, struct generation *one, const flo
     struct logprob *row = one->logprobs + one->logprob_count;
     double sum = logprobs_sum(raw, V);
     row[0] = (struct logprob){ id, raw[id] - sum };
-    logprobs_top(row + 1, n, raw, V, sum);
+    logprobs_top(row + 1, n, raw, generator_choices(g), sum);
     one->logprob_count += width;
 }
 
