@@ -1,5 +1,6 @@
 #include "tfrecord/read/dataset.h"
 
+#include "common/base/utf8.h"
 #include "common/files/file.h"
 #include "tfrecord/formats/example.h"
 #include "tfrecord/formats/flat_tokens.h"
@@ -349,12 +350,13 @@ static int open_list(struct dataset *d, const char *path)
     char *line;
     size_t n;
     int got = input_open(&in, path) < 0 ? -1 : 1;
-    while (got > 0 && (got = input_line(&in, &line, &n)) > 0) {
+    for (size_t skip = 3; got > 0 && (got = input_line(&in, &line, &n)) > 0; skip = 0) {
+        skip = skip ? utf8_mark(line, n) : 0;
         n -= n && line[n - 1] == '\r';
-        buf_set(&item, line, n);
-        if (n && *line == '@')
+        buf_set(&item, line + skip, n - skip);
+        if (*item.data == '@')
             got = err_set("%s: '%s' is another list", path, item.data);
-        else if (n && open_path(d, item.data) < 0)
+        else if (item.len && open_path(d, item.data) < 0)
             got = err_in("%s", path);
     }
     return got;
