@@ -324,6 +324,8 @@ static int run_repair(int, char **argv, void *options)
     struct repair r = { .told = print_bad };
     if (!given->output)
         return err_usage("--output is missing: name a file for the good records");
+    if (!strcmp(given->output, "-"))
+        return err_usage("--output -: standard output has no place for the records' index");
     if (may_replace(given->output) < 0 || repair_file(&r, argv[0], given->output) < 0)
         return -1;
     printf("%s: %" PRIu64 " record%s of %s, without %" PRIu64 " bad one%s of %" PRIu64 " byte%s\n",
