@@ -146,10 +146,12 @@ static void tools_release(void *tools)
 static void report_match(struct buf *lines, const struct flow_item *item, size_t begin, size_t end,
                          uint64_t source)
 {
+    SCOPED(buf) valid = BUF_INIT;
+    utf8_repair(&valid, item->entry.document.text.data + begin, end - begin);
     buf_addf(lines,
              "{\"document\": %" PRIu64 ", \"against\": %" PRIu64 ", \"text\": ", item->entry.number,
              source);
-    js_quote(lines, item->entry.document.text.data + begin, end - begin);
+    js_quote(lines, valid.data, valid.len);
     buf_adds(lines, "}\n");
 }
 
