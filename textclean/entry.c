@@ -45,7 +45,7 @@ void entries_close(struct entries *s)
 }
 
 /* Finds the format of the open file, and checks that it is that of the files before. An empty file
- * passes as any. Returns 0, or -1 with an error. */
+ * passes as any, and blank lines as JSON lines. Returns 0, or -1 with an error. */
 static int recognise(struct entries *s)
 {
     static const char *const names[] = { "", "documents", "JSON lines", "text", "", "Parquet" };
@@ -65,7 +65,7 @@ static int recognise(struct entries *s)
         kind = "Parquet";
     if (kind && s->format != ENTRY_LINES)
         return err_set("%s: not text but %s", s->in.path, kind);
-    if (s->any)
+    if (s->any || (s->format == ENTRY_JSONL && !whitespace_strip(text, (size_t)n).n))
         return 0;
     enum entry_format found = rows                                  ? ENTRY_PARQUET
                               : kinds_is_documents(text, (size_t)n) ? ENTRY_DOCUMENTS
