@@ -140,16 +140,15 @@ struct rotation {
     const struct ops_rotary *r;
     struct ops_array x;
     const float *table;
+    float *room; /* [threads, HS/2] */
 };
 
-enum { HALF_MOST = 1024 };
-
 /* Rotates the heads of rows [begin, end), by the negative angles if r->back is set. */
-static void rotate_rows(void *ctx, int64_t begin, int64_t end, int)
+static void rotate_rows(void *ctx, int64_t begin, int64_t end, int thread)
 {
     const struct rotation *s = ctx;
     const int64_t HS = s->r->HS, half = HS / 2;
-    float negative[HALF_MOST];
+    float *negative = s->room + half * thread;
     for (int64_t n = begin; n < end; n++) {
         const float *cosines = s->table + place_of(s->t, n) * HS, *sines = cosines + half;
         for (int64_t i = 0; i < half && s->r->back; i++)
@@ -164,11 +163,11 @@ void cpu_rotate(struct ops *o, struct ops_array x, const struct ops_tokens *t,
                 const struct ops_rotary *r)
 {
     int64_t places = 0;
-    assert(r->HS <= 2 * HALF_MOST);
     for (int64_t n = 0; n < t->N; n++)
         places = place_of(t, n) >= places ? place_of(t, n) + 1 : places;
     assert(places <= t->first + t->T);
-    struct rotation s = { o->k, t, r, x, angles(o, r, places) };
+    struct rotation s = { o->k, t, r, x, angles(o, r, places), NULL };
+    s.room = cpu_work(o, r->HS / 2 * o->threads);
     pool_for(o->pool, t->N, cpu_row_grain(r->heads * r->HS), rotate_rows, &s);
 }
 
