@@ -169,6 +169,10 @@ static int check_gpu(const struct plan *p, const struct model_config *c)
 {
     if (c->local_pause)
         return err_set("a GPU cannot compute a %s yet: give --device cpu", c->architecture->title);
+    if (c->head_width > OPS_GPU_HEAD)
+        return err_set("a GPU takes heads of at most %d numbers, not %" PRId64
+                       ": give --device cpu",
+                       OPS_GPU_HEAD, c->head_width);
     if (c->window && p->engine.T > c->window)
         return err_set("a GPU has no attention in a window yet: give --device cpu, or a "
                        "--sequence-length of at most %" PRId64,

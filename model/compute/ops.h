@@ -340,6 +340,7 @@ void ops_rotate(struct ops *o, struct ops_array x, const struct ops_tokens *t,
  * v, y and lse[N*NH], F32, the log of each softmax's sum (Dao et al. 2022). The dropout mask of a
  * sequence does not depend on the lengths of other sequences. If there are fewer heads of keys and
  * values than of queries, neighbouring query heads share one of them (Ainslie et al. 2023). */
+enum { OPS_GPU_HEAD = 256 }; /* the largest HS on a GPU */
 struct ops_attention {
     struct ops_rows rows;
     int64_t NH, HS;

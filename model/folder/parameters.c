@@ -212,13 +212,18 @@ static int load_small(struct parameters *p, struct model *m, struct ops *o, cons
 }
 
 /* Limits positions to the window on a GPU, which cannot compute attention in a window. Returns 0,
- * or -1 with an error for ModernBERT. */
+ * or -1 with an error for ModernBERT and for heads that are too wide. */
 static int stay_in_window(struct model_config *c, const struct ops *o)
 {
-    if (!ops_on_host(o) && c->local_pause)
+    if (ops_on_host(o))
+        return 0;
+    if (c->local_pause)
         return err_usage("a GPU cannot compute a %s yet: give --device cpu",
                          c->architecture->title);
-    if (!ops_on_host(o) && c->window && c->window < c->positions)
+    if (c->head_width > OPS_GPU_HEAD)
+        return err_usage("a GPU takes heads of at most %d numbers, not %lld: give --device cpu",
+                         OPS_GPU_HEAD, (long long)c->head_width);
+    if (c->window && c->window < c->positions)
         c->positions = c->window;
     return 0;
 }

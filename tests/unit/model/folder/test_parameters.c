@@ -200,3 +200,16 @@ Test(parameters, types_that_a_device_refuses)
     refused(gpu, "model.gguf", OPS_BF16, "a GPU cannot use a GGUF file");
     ops_free(gpu);
 }
+
+Test(parameters, heads_that_are_too_wide_for_a_device)
+{
+    struct ops *gpu = ops_open("emulated", 1);
+    struct model_config c = gpt;
+    c.width = 258;
+    c.heads = 1;
+    save_model(&c, OPS_F32);
+    cr_assert_not_null(gpu, "%s", err_get());
+    refused(gpu, dir, OPS_F32, "a GPU takes heads of at most 256 numbers, not 258");
+    refused(gpu, dir, OPS_BF16, "a GPU takes heads of at most 256 numbers, not 258");
+    ops_free(gpu);
+}
