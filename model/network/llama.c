@@ -381,6 +381,7 @@ static void print_rest(struct buf *out, const struct model_config *c)
     if (c->architecture == &architecture_smollm3) /* its usual token is not in each vocabulary */
         buf_adds(out, "  \"pad_token_id\": null,\n");
     if (s->divided) {
+        buf_addf(out, "  \"original_max_position_embeddings\": %.0f,\n", s->original);
         buf_addf(out,
                  "  \"rope_scaling\": {\"rope_type\": \"longrope\", \"attention_factor\": %.17g, "
                  "\"original_max_position_embeddings\": %.0f",
