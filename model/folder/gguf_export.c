@@ -189,6 +189,8 @@ static int write_divisors(struct exporting *e)
 /* Sets *head to the head that is written; `ours` 1: for textmill alone. */
 static int choose_head(enum model_head *head, const char *dir, int ours)
 {
+    if (gguf_is(dir))
+        return err_usage("'%s' is a GGUF file: give a model folder", dir);
     if (folder_head(head, dir) < 0)
         return -1;
     if (ours && *head != HEAD_NEXT && *head != HEAD_QUESTIONS)
