@@ -312,13 +312,18 @@ static int is_untied(const struct gguf *g)
     return gguf_tensor(g, "output.weight") != NULL;
 }
 
-/* Returns 0, or -1 with an error if this version does not know the file's textmill.layout. */
+/* Returns 0, or -1 with an error if the file is one of several, as llama-gguf-split writes them, or
+ * if this version does not know its textmill.layout. */
 static int check_layout(const struct gguf *g)
 {
-    const struct gguf_key *k = gguf_find(g, "textmill.layout");
-    double layout = GGUF_MODEL_LAYOUT;
-    if (k && gguf_real(g, k, &layout) < 0)
+    const struct gguf_key *k = gguf_find(g, "textmill.layout"),
+                          *parts = gguf_find(g, "split.count");
+    double layout = GGUF_MODEL_LAYOUT, files = 1;
+    if ((k && gguf_real(g, k, &layout) < 0) || (parts && gguf_real(g, parts, &files) < 0))
         return -1;
+    if (files > 1)
+        return err_set("%s: one of %g files of a model: join them with llama-gguf-split --merge",
+                       g->path, files);
     return layout == GGUF_MODEL_LAYOUT
                ? 0
                : err_set("%s: unsupported textmill.layout %g, only %d: export the model again",
@@ -330,11 +335,13 @@ int gguf_model_config(struct model_config *c, const struct gguf *g, enum model_h
     SCOPED(buf) name = BUF_INIT;
     const struct gguf_key *k = gguf_find(g, "general.architecture");
     *c = (struct model_config){ .head = head, .init_std = 0.02 };
-    int failed = k ? gguf_text(g, k, &name) : err_set("%s: no key 'general.architecture'", g->path);
+    int failed = check_layout(g);
+    if (!failed)
+        failed = k ? gguf_text(g, k, &name) : err_set("%s: no key 'general.architecture'", g->path);
     if (!failed && !(c->architecture = row_of(g, &name, head)))
         failed = -1;
     c->untied = is_untied(g);
-    return failed || check_layout(g) < 0 ? -1 : read_config(c, g);
+    return failed ? -1 : read_config(c, g);
 }
 
 int gguf_model_read(struct model *m, const struct gguf *g, enum model_head head)

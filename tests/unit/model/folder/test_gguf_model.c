@@ -635,6 +635,9 @@ Test(gguf, changes_refused)
         logits_of(out, o, in_dir("fine.gguf"), STORED_AUTO);
         buf_release(&more);
     }
+    struct buf part = with_key(&b, "split.count", 3);
+    refused(o, &part, find(&part, "general.architecture"), "G", 1, "one of 3 files of a model");
+    buf_release(&part);
     buf_release(&b);
     ops_free(o);
 }
