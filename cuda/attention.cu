@@ -277,7 +277,7 @@ static void sum_columns(struct ops *o, const struct ops_gradient *sums, struct o
 
 /* Computes the backward on tensor cores. Each block of queries or keys sums the columns of its
  * rows, and these sums are added. some 1: sequences have different lengths, so some blocks have no
- * rows. Returns 0 if the tensor core kernels do not support the head size, else 1. */
+ * rows. Returns 0 if the tensor core kernels do not support the head size here, else 1. */
 static int run_bwd_mma(struct ops *o, struct attention a, const struct ops_gradient *sums, int some)
 {
     const int64_t C = a.NH * a.HS, K = a.KV * a.HS, ld = C + 2 * K;

@@ -32,7 +32,7 @@ struct attention {
 EXTERN_C struct attention cuda_attention_of(struct ops *o, struct ops_qkv x,
                                             const struct ops_attention *a);
 /* Run attention on tensor cores, for products in bf16. Return 1, or 0 without doing anything if the
- * tensor core kernels do not support the head size. */
+ * tensor core kernels do not support the head size or the device lacks the shared memory. */
 EXTERN_C int cuda_attention_fwd_mma(struct ops *o, const struct attention *a);
 EXTERN_C int cuda_attention_bwd_mma(struct ops *o, const struct attention *a);
 

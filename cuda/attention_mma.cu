@@ -50,6 +50,10 @@ static const struct {
 
 static int run(struct ops *o, const struct attention *a, int backward)
 {
+    /* of attend_bwd_queries, which takes the most; some GPUs have too little for heads of 128 */
+    const size_t shared = 6 * ROWS * (size_t)(a->HS + 8) * sizeof(uint16_t) + ROWS * sizeof(float);
+    if (backward && shared > device_shared(o))
+        return 0;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         if (sizes[i].HS == a->HS) {
             sizes[i].run[backward](o, *a);

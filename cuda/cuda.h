@@ -105,6 +105,7 @@ int device_count(void);                     /* -1 with an error if there is none
 int device_open(struct ops *o, int number); /* sets o->device and o->name; -1 with an error */
 void device_close(struct ops *o);           /* waits for all work */
 uint64_t device_free_bytes(const struct ops *o);
+size_t device_shared(const struct ops *o);       /* most bytes of shared memory of a block */
 char *device_alloc(struct ops *o, size_t bytes); /* zeroed; ends the program if memory runs out */
 void device_free(struct ops *o, char *address, size_t bytes);
 

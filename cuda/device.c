@@ -20,6 +20,7 @@ struct device {
     cudaStream_t queue[OPS_QUEUES];
     cudaStream_t fresh; /* new memory is zeroed in this one */
     int number;
+    size_t shared; /* most bytes of shared memory of a block */
     int recording; /* 1: the work of queue OPS_COMPUTE is recorded */
     struct pinned *pinned;
 };
@@ -65,7 +66,8 @@ int device_count(void)
     return count;
 }
 
-static int describe_device(struct ops *o, int number)
+/* Sets o->name, and *shared to the most bytes of shared memory of a block. */
+static int describe_device(struct ops *o, int number, size_t *shared)
 {
     struct cudaDeviceProp p;
     size_t rest = 0, all = 0;
@@ -80,6 +82,7 @@ static int describe_device(struct ops *o, int number)
     if (10 * p.major + p.minor < LEAST_CAPABILITY)
         return err_set("cannot use the GPU '%s': its compute capability is %d.%d, %d.%d is needed",
                        p.name, p.major, p.minor, LEAST_CAPABILITY / 10, LEAST_CAPABILITY % 10);
+    *shared = p.sharedMemPerBlockOptin;
     snprintf(o->name, sizeof o->name, "%.60s, %s of %s free", p.name, log_bytes(bytes[0], rest),
              log_bytes(bytes[1], all));
     return 0;
@@ -87,11 +90,13 @@ static int describe_device(struct ops *o, int number)
 
 int device_open(struct ops *o, int number)
 {
-    if (describe_device(o, number) < 0)
+    size_t shared = 0;
+    if (describe_device(o, number, &shared) < 0)
         return -1;
     struct device *d = o->device = mem_zalloc(1, sizeof *d);
     cudaError_t error = cudaSuccess;
     d->number = number;
+    d->shared = shared;
     for (int q = 0; q < OPS_QUEUES && error == cudaSuccess; q++)
         error = cudaStreamCreateWithFlags(&d->queue[q], cudaStreamNonBlocking);
     if (error == cudaSuccess)
@@ -118,6 +123,11 @@ void device_close(struct ops *o)
         cudaStreamDestroy(d->queue[q]);
     cudaStreamDestroy(d->fresh);
     free(d);
+}
+
+size_t device_shared(const struct ops *o)
+{
+    return ((const struct device *)o->device)->shared;
 }
 
 static cudaStream_t stream(const struct ops *o)

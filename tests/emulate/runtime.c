@@ -113,6 +113,12 @@ static cudaError_t leave(cudaError_t error)
     return error;
 }
 
+/* Returns the most shared memory of a block; "narrow" is a GPU of compute capability 8.6 or 8.9. */
+static size_t shared_most(void)
+{
+    return planted("narrow", 1) ? 99 * 1024 : SHARED_MOST;
+}
+
 int emulated_planted(const char *kind)
 {
     return planted(kind, 1);
@@ -181,6 +187,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int number)
     snprintf(p->name, sizeof p->name, "CUDA kernels emulated on the CPU");
     p->uuid.bytes[15] = (char)number;
     p->major = planted("old", 1) ? 7 : 9;
+    p->sharedMemPerBlockOptin = shared_most();
     return leave(enter());
 }
 
@@ -711,7 +718,7 @@ static int run_launch(void *work)
 
 void emulated_allow(struct emulated_kernel *k, size_t shared)
 {
-    if (shared > SHARED_MOST)
+    if (shared > shared_most())
         mine.last = cudaErrorInvalidValue;
     else
         k->shared = shared;

@@ -50,6 +50,7 @@ struct cudaDeviceProp {
         char bytes[16];
     } uuid;
     int major, minor;
+    size_t sharedMemPerBlockOptin;
 };
 
 typedef struct emulated_queue *cudaStream_t;
