@@ -38,28 +38,37 @@ static int find_ours(struct classes_set *s, const char *base)
     return classes_category(s, base + 3, n - 4); /* `base` is like \p{Lu} */
 }
 
-/* Returns the cached entry of a class, and adds it if needed. Returns NULL if our tables do not
- * have the class; then PCRE2 alone decides what it matches. */
-static const struct spelling *find_spelling(const char *base, charset_property_fn *theirs)
+/* Returns the cached entry of a class, NULL if there is none yet. */
+static struct spelling *cached(const char *base)
 {
     struct spelling *s;
     pthread_mutex_lock(&spellings_lock);
     for (s = spellings; s && strcmp(s->base, base) != 0;)
         s = s->next;
-    if (!s) {
-        s = mem_zalloc(1, sizeof *s);
-        if (find_ours(&s->ours, base) < 0 || theirs(&s->theirs, base) < 0) {
-            free(s);
-            s = NULL;
-        } else {
-            s->base = mem_strdup(base);
-            s->complete = 1;
-            for (size_t i = 0; i < sizeof s->ours.bits; i++)
-                s->complete &= !(s->theirs.bits[i] & ~s->ours.bits[i]);
-            s->next = spellings;
-            spellings = s;
-        }
+    pthread_mutex_unlock(&spellings_lock);
+    return s;
+}
+
+/* Returns the cached entry of a class, and adds it if needed. Returns NULL if our tables do not
+ * have the class; then PCRE2 alone decides what it matches. The lock is not held where memory may
+ * run out. So two threads may add a class; both entries say the same. */
+static const struct spelling *find_spelling(const char *base, charset_property_fn *theirs)
+{
+    struct spelling *s = cached(base);
+    if (s)
+        return s;
+    s = mem_zalloc(1, sizeof *s);
+    if (find_ours(&s->ours, base) < 0 || theirs(&s->theirs, base) < 0) {
+        free(s);
+        return NULL;
     }
+    s->base = mem_strdup(base);
+    s->complete = 1;
+    for (size_t i = 0; i < sizeof s->ours.bits; i++)
+        s->complete &= !(s->theirs.bits[i] & ~s->ours.bits[i]);
+    pthread_mutex_lock(&spellings_lock);
+    s->next = spellings;
+    spellings = s;
     pthread_mutex_unlock(&spellings_lock);
     return s;
 }

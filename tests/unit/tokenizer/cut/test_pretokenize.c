@@ -125,6 +125,28 @@ Test(pretokenize, words_in_brackets_have_fewer_characters)
     }
 }
 
+#ifndef SANITIZED /* memory that runs out is a leak */
+static int without_memory(struct classes_set *s, const char *base)
+{
+    (void)s, (void)base;
+    mem_zalloc(SIZE_MAX, 2);
+    return -1;
+}
+
+Test(pretokenize, memory_that_runs_out_leaves_no_lock, .timeout = 30)
+{
+    struct buf out = BUF_INIT;
+    jmp_buf here;
+    mem_escape(&here);
+    if (!setjmp(here)) {
+        dialect_translate(&out, "\\p{Lu}", 6, without_memory);
+        cr_assert_fail("memory was enough");
+    }
+    cr_expect_eq(dialect_translate(&out, "\\p{Lu}", 6, regex_class), 0, "%s", err_get());
+    buf_release(&out);
+}
+#endif
+
 /* The code points with the property White_Space in PropList.txt. PCRE2 before 10.40 has no name for
  * this property. */
 Test(pretokenize, space_is_spelled_out)
