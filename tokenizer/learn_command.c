@@ -97,7 +97,8 @@ static const struct opt options[] = {
 
 /* ---- learning -------------------------------------------------------------------------------- */
 
-static const char *const unigram_special[] = { "<unk>", "<s>", "</s>" };
+enum { UNIGRAM_SPECIAL = 3 };
+static const char *const unigram_special[UNIGRAM_SPECIAL] = { "<unk>", "<s>", "</s>" };
 
 static const char *unknown_name(const struct learning *given)
 {
@@ -143,16 +144,13 @@ static int64_t find_special(const struct vocabulary *v, const char *name)
 }
 
 /* Sets v->roles and v->end_of_text, the ids of the tokens with a special role. Returns 0, or -1
- * with a usage error. */
+ * with an error. */
 static int name_roles(const struct learning *given, struct vocabulary *v)
 {
     if (v->model == VOCABULARY_UNIGRAM) {
         v->end_of_text = find_special(v, unigram_special[2]);
         v->roles[TOKENIZER_UNKNOWN] = find_special(v, unknown_name(given));
-        return v->roles[TOKENIZER_UNKNOWN] >= 0 || v->byte_fallback
-                   ? 0
-                   : err_usage("Unigram needs a special token '%s', or --byte-fallback",
-                               unknown_name(given));
+        return 0;
     }
     if (v->model != VOCABULARY_WORDPIECE) {
         if (v->end_of_text < 0)
@@ -162,8 +160,7 @@ static int name_roles(const struct learning *given, struct vocabulary *v)
         return 0;
     }
     if (bert_roles(v) < 0)
-        return err_usage("WordPiece needs a special token '%s'",
-                         bert_role_names[TOKENIZER_UNKNOWN]);
+        return -1;
     if (!given->counting.from)
         bert_templates(v);
     return 0;
@@ -183,7 +180,7 @@ static int learn_pieces(const struct learning *given, struct vocabulary *v,
     struct learn_unigram_options o = {
         .vocabulary_size = (uint32_t)given->vocabulary_size,
         .special = unigram_special,
-        .special_count = sizeof unigram_special / sizeof *unigram_special,
+        .special_count = UNIGRAM_SPECIAL,
         .coverage = given->coverage,
         .shrinking = given->shrinking,
         .length_max = (uint32_t)given->length_max,
@@ -215,22 +212,30 @@ static int learn_and_save(const struct learning *given, struct vocabulary *v,
     return vocabulary_save(v, given->folder_path);
 }
 
+/* Checks that the special tokens include the one for what is unknown, if the model must have it, or
+ * if --unknown names it. Returns 0, or -1 with a usage error. */
 static int check_special(const struct learning *given)
 {
-    int found = !given->special_tokens.count;
-    for (size_t i = 0; i < given->special_tokens.count; i++) {
-        if (!*given->special_tokens.items[i] && given->special_tokens.count > 1)
+    const int pieces = given->counting.model == VOCABULARY_UNIGRAM;
+    const int wordpiece = given->counting.model == VOCABULARY_WORDPIECE;
+    const char *unknown = wordpiece ? bert_role_names[TOKENIZER_UNKNOWN] : unknown_name(given);
+    const struct opt_list *own = &given->special_tokens;
+    int found = !own->count && !pieces;
+    for (size_t i = 0; i < UNIGRAM_SPECIAL && !own->count; i++)
+        found |= !strcmp(unigram_special[i], unknown);
+    for (size_t i = 0; i < own->count; i++) {
+        if (!*own->items[i] && own->count > 1)
             return err_usage("--special '' means no special tokens: do not give others with it");
-        found |= given->unknown_token &&
-                 !strcmp(given->special_tokens.items[i], given->unknown_token);
+        found |= !strcmp(own->items[i], unknown);
     }
-    if (given->unknown_token && given->counting.units != UNITS_CHARACTERS &&
-        given->counting.model != VOCABULARY_UNIGRAM)
+    if (given->unknown_token && given->counting.units != UNITS_CHARACTERS && !pieces)
         return err_usage("--unknown needs --units characters or --model unigram");
-    if (given->unknown_token && (!found || !*given->unknown_token))
-        return err_usage("--unknown '%s' is not a special token: add it with --special",
-                         given->unknown_token);
-    return 0;
+    if (given->unknown_token && (!found || !*unknown))
+        return err_usage("--unknown '%s' is not a special token: add it with --special", unknown);
+    if (found || !(wordpiece || pieces) || given->byte_fallback)
+        return 0;
+    return err_usage("%s needs a special token '%s'%s", pieces ? "Unigram" : "WordPiece", unknown,
+                     pieces ? ", or --byte-fallback" : "");
 }
 
 /* Rejects options that have no effect on the model. Returns 0, or -1 with a usage error. */
