@@ -1,5 +1,6 @@
 #include "tokenizer/id_rows.h"
 
+#include "common/base/utf8.h"
 #include "common/formats/kv.h"
 
 static int check_vocabulary(const struct id_rows *r, const struct tokenizer *t)
@@ -64,8 +65,9 @@ static int next_line(struct id_rows *r)
     size_t n;
     int got = input_line(&r->in, &line, &n);
     r->number += got > 0;
+    const size_t mark = got > 0 && r->number == 1 ? utf8_mark(line, n) : 0;
     if (got > 0)
-        got = parse(r, line, n);
+        got = parse(r, line + mark, n - mark);
     r->ids = r->line.data;
     r->count = r->line.count;
     return got;

@@ -4,7 +4,7 @@
  * A token stream must have been made with the given vocabulary: a header with another checksum is
  * an error. Ids on lines are not checked against the vocabulary: they may be any numbers below
  * 2^32. Each line is a document; spaces, tabs and CR may stand between the ids and after the last
- * one.
+ * one. A byte order mark before the first line is left out.
  */
 #pragma once
 
