@@ -26,7 +26,8 @@ class TextmillTokenizerFast(PreTrainedTokenizerFast):
         rows = [ids.tolist() for ids in self.textmill.encode_batch(texts, special=True)]
         if truncation_strategy != "do_not_truncate" and max_length is not None:
             room = max_length - len(before) - len(after)
-            rows = [row[:room] if self.truncation_side == "right" else row[max(len(row) - room, 0):] for row in rows]
+            if room >= 0:  # else Hugging Face's tokenizers do not cut either
+                rows = [row[:room] if self.truncation_side == "right" else row[max(len(row) - room, 0):] for row in rows]
         rows = [before + row + after for row in rows]
         for row in rows:
             self._eventual_warn_about_too_long_sequence(row, max_length, verbose)

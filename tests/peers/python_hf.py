@@ -81,7 +81,8 @@ def check_hf(path, texts, options, settings):
     assert isinstance(hf, PreTrainedTokenizerFast) and hf.is_fast and hf.textmill is ours
     for how in ({}, {"padding": True, "truncation": True, "max_length": 20}, {"padding": "max_length", "truncation": True, "max_length": 300},
                 {"padding": True, "pad_to_multiple_of": 8, "add_special_tokens": False, "padding_side": "left"},
-                {"truncation": True, "max_length": 3, "return_attention_mask": False}, {"return_offsets_mapping": True}):
+                {"truncation": True, "max_length": 3, "return_attention_mask": False}, {"return_offsets_mapping": True},
+                {"truncation": True, "max_length": 1, "return_token_type_ids": False}):
         if how.get("padding"):
             a, b = (t(texts, return_tensors="pt", **how) for t in (hf, theirs))
             assert a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a), how
