@@ -46,14 +46,15 @@ static int find_sentences(const struct tokenizer *t, struct batch *b, const char
 
 /* Encodes each line, which is a sentence, by itself, and adds the ids to *b. With WordPiece the ids
  * are the same as those of the whole text, because no token crosses a line end. If tokens are byte
- * strings, line ends are encoded, too. A line without tokens is not counted as a sentence, as in
- * BERT's create_pretraining_data.py. */
+ * strings, or bytes have tokens such as <0x0A>, line ends are encoded, too. A line without tokens
+ * is not counted as a sentence, as in BERT's create_pretraining_data.py. */
 static int encode_lines(const struct encode_options *how, struct encoder *e, struct batch *b,
                         const char *text, size_t n)
 {
+    const int keeps = how->t->v.byte_level || how->t->v.byte_fallback;
     for (size_t at = 0, end; at < n; at = end) {
         size_t before = b->ids.count, len = (end = after_line(text, n, at)) - at;
-        while (!how->t->v.byte_level && len && text[at + len - 1] == '\n')
+        while (!keeps && len && text[at + len - 1] == '\n')
             len--;
         if (encoder_encode(e, text + at, len, special_of(how), &b->ids) < 0)
             return -1;
