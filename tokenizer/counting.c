@@ -137,9 +137,12 @@ static int counting_work(void *ctx, void *item)
                                      spill_folder(c->o));
     }
     const uint64_t before = encoder_replaced(one->encoder);
-    for (size_t i = 0, at = 0; i < b->count && !result; at = b->ends[i++])
+    for (size_t i = 0, at = 0; i < b->count && !result; at = b->ends[i++]) {
         result = encoder_pieces(one->encoder, b->text.data + at, b->ends[i] - at, put_word,
                                 one->words);
+        if (result < 0)
+            err_in("%s", b->files[i]);
+    }
     b->replaced += encoder_replaced(one->encoder) - before;
     idle_give(&c->counters, one);
     return result;
