@@ -53,14 +53,26 @@ static void add_span(struct talk *k, size_t end, size_t counts)
         ids_add(s, (uint32_t)end);
 }
 
+/* Adds the tokens of k->text. Those that reach beyond its first k->plain bytes are labels. Bytes
+ * are counted by the tokens where these tile the text, otherwise by the tokens' places in it. */
 static int put_text(struct talk *k)
 {
+    const struct tokenizer *t = k->chat->t;
+    const struct buf *text = &k->text;
+    SCOPED(placed) own = { 0 };
     size_t at = k->ids->count, reached = 0, len;
-    if (encoder_encode(k->encoder, k->text.data, k->text.len, TOKENIZER_ORDINARY, k->ids) < 0)
+    if (encoder_encode(k->encoder, text->data, text->len, TOKENIZER_ORDINARY, k->ids) < 0)
         return -1;
-    for (; at < k->ids->count; at++) {
-        reached += tokenizer_token(k->chat->t, k->ids->data[at], &len) ? len : 0;
-        add_span(k, at + 1, reached > k->plain);
+    if (k->plain < text->len && !tokenizer_tiles(t)) {
+        if (encoder_encode_places(k->encoder, text->data, text->len, TOKENIZER_ORDINARY, &own) < 0)
+            return -1;
+        encoder_places_in_bytes(text->data, text->len, &own, 0);
+    }
+    for (size_t i = 0; at < k->ids->count; i++) {
+        reached += tokenizer_token(t, k->ids->data[at], &len) ? len : 0;
+        if (i < own.ends.count)
+            reached = own.ends.data[i];
+        add_span(k, ++at, reached > k->plain);
     }
     buf_clear(&k->text);
     k->plain = SIZE_MAX;
