@@ -13,7 +13,7 @@
 enum {
     FIRST_SLOTS = 1 << 10,
     RUN_BUFFER = 64 << 10,
-    FAN_IN = 64,     /* number of runs merged at once */
+    FAN_IN = 16, /* number of runs merged at once, when a table has so many: they are open files */
     NUMBER_MAX = 10, /* bytes of a LEB128 number of 64 bits */
     RECENT = 8192,
     RECENT_LENGTH = 16,
@@ -206,6 +206,8 @@ static int put_sorted(struct word_counts *w, word_put *put, void *ctx)
     return result;
 }
 
+static int merge_first(struct word_counts *w);
+
 /* Writes the table as a run, and empties it. Returns 0, or -1 with an error. */
 static int spill(struct word_counts *w)
 {
@@ -213,7 +215,8 @@ static int spill(struct word_counts *w)
     if (run.fd < 0)
         return -1;
     mem_next(w->runs, w->run_count, w->runs_cap) = run.fd;
-    return run_end(&run, put_sorted(w, run_put, &run));
+    int result = run_end(&run, put_sorted(w, run_put, &run));
+    return result || w->run_count < FAN_IN ? result : merge_first(w);
 }
 
 static size_t table_bytes(const struct word_counts *w)

@@ -346,7 +346,7 @@ Test(word_counts, a_limit_changes_nothing)
     for (uint64_t least = 1; least < 1000; least *= 20) {
         struct counted_words all, spilled;
         count_random(&all, 0, least);
-        count_random(&spilled, 64 << 10, least); /* some 200 runs: merged in two steps */
+        count_random(&spilled, 64 << 10, least); /* some 200 runs: merged 16 at a time */
         cr_assert_gt(all.count, 1000);
         cr_assert_eq(all.count, spilled.count);
         for (size_t i = 0; i < all.count; i++) {
