@@ -147,8 +147,8 @@ static void count_pair(struct learner *l, uint32_t left, uint32_t right, uint32_
     if (p->fresh.count && p->fresh.words[p->fresh.count - 1] == word)
         return;
     size_t cap = p->fresh.cap;
-    p->fresh.cap = (uint32_t)cap;
     mem_next(p->fresh.words, p->fresh.count, cap) = word;
+    p->fresh.cap = (uint32_t)cap;
 }
 
 /* ---- the queue ------------------------------------------------------------------------------ */
