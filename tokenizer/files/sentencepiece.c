@@ -181,7 +181,7 @@ void sentencepiece_release(struct sentencepiece *m)
 
 enum { PIECES = 1, TRAINER = 2, NORMALIZER_SPEC = 3 }; /* fields of the model */
 enum { PIECE = 1, SCORE = 2, TYPE = 3 };               /* of a piece */
-enum { MODEL_TYPE = 3, WHITESPACE_AS_SUFFIX = 24, BYTE_FALLBACK = 35 };
+enum { MODEL_TYPE = 3, WHITESPACE_AS_SUFFIX = 24, BYTE_FALLBACK = 35, EOS_PIECE = 47 };
 enum { CHARSMAP = 2, DUMMY_PREFIX = 3, REMOVE_EXTRA = 4, ESCAPE = 5 };
 
 static int read_piece(struct sentencepiece *m, const unsigned char *p, const unsigned char *end)
@@ -213,6 +213,9 @@ static int read_spec(struct sentencepiece *m, const unsigned char *p, const unsi
         if (normalizer && f.number == CHARSMAP && f.wire == PROTOBUF_BYTES) {
             m->charsmap = f.data;
             m->charsmap_bytes = (size_t)(f.end - f.data);
+        } else if (!normalizer && f.number == EOS_PIECE && f.wire == PROTOBUF_BYTES) {
+            m->end = (const char *)f.data;
+            m->end_bytes = (size_t)(f.end - f.data);
         } else if (f.wire != PROTOBUF_VARINT) {
             continue;
         } else if (normalizer && f.number == DUMMY_PREFIX) {
@@ -255,7 +258,12 @@ static int read_fields(struct sentencepiece *m, const unsigned char *p, const un
 int sentencepiece_parse(struct vocabulary *v, const char *text, size_t n, const char *name)
 {
     SCOPED(sentencepiece) m = {
-        .v = v, .model = SENTENCEPIECE_UNIGRAM, .dummy_prefix = 1, .remove_extra = 1
+        .v = v,
+        .model = SENTENCEPIECE_UNIGRAM,
+        .dummy_prefix = 1,
+        .remove_extra = 1,
+        .end = "</s>",
+        .end_bytes = 4,
     };
     const unsigned char *p = (const unsigned char *)text;
     int result = read_fields(&m, p, p + n) < 0 ? -1 : vocabulary_check_full(v);
@@ -263,6 +271,7 @@ int sentencepiece_parse(struct vocabulary *v, const char *text, size_t n, const 
         result = err_set("it has no unknown token");
     if (result < 0 || sentencepiece_finish(&m) < 0)
         return err_in("%s", name);
-    v->end_of_text = vocabulary_find(v, "</s>", 4);
+    const int64_t end = vocabulary_find(v, m.end, m.end_bytes);
+    v->end_of_text = end >= 0 && m.types[end] == SENTENCEPIECE_CONTROL ? end : -1;
     return 0;
 }

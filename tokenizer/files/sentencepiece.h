@@ -35,6 +35,8 @@ struct sentencepiece {
     int remove_extra; /* 1: spaces at the ends of a text, and double ones, are removed */
     const unsigned char *charsmap; /* normalizer's map, or NULL; borrowed */
     size_t charsmap_bytes;
+    const char *end; /* the control piece that ends a text, borrowed; only for .model files */
+    size_t end_bytes;
     const char *post; /* JSON of the post-processor, borrowed; NULL: none */
     uint8_t *types;   /* of each id; 0: an id without a piece */
     size_t types_cap;
