@@ -187,7 +187,7 @@ static int open_next(struct source *s)
         return -1;
     if (s->how.fields && !has_fields(s->current))
         return err_set("%s: neither JSON lines nor a table, so that it has no fields", s->in.path);
-    if (s->current == SOURCE_JSONL || s->current == SOURCE_CSV)
+    if (s->current != SOURCE_TEXT) /* a file that is one document stays as it is */
         input_skip(&s->in, utf8_mark(s->in.data + s->in.begin, s->in.end - s->in.begin));
     if (s->current == SOURCE_DOCUMENTS)
         document_open(&s->reader, &s->in);

@@ -13,7 +13,7 @@
 enum {
     FIRST_SLOTS = 1 << 10,
     RUN_BUFFER = 64 << 10,
-    FAN_IN = 16, /* number of runs merged at once, when a table has so many: they are open files */
+    FAN_IN = 16, /* runs merged at once: by a table when it has so many, as each is an open file */
     NUMBER_MAX = 10, /* bytes of a LEB128 number of 64 bits */
     RECENT = 8192,
     RECENT_LENGTH = 16,
