@@ -12,6 +12,7 @@
 
 enum {
     FIRST_SLOTS = 1 << 10,
+    LEAST_LIMIT = 1 << 16, /* of a table's memory: each file shall have many words */
     RUN_BUFFER = 64 << 10,
     FAN_IN = 16, /* runs merged at once: by a table when it has so many, as each is an open file */
     NUMBER_MAX = 10, /* bytes of a LEB128 number of 64 bits */
@@ -72,7 +73,7 @@ struct word_counts *word_counts_new(size_t limit_bytes, const char *folder)
 {
     struct word_counts *w = mem_zalloc(1, sizeof *w);
     w->list = (struct counted_words)COUNTED_WORDS_INIT;
-    w->limit_bytes = limit_bytes;
+    w->limit_bytes = limit_bytes && limit_bytes < LEAST_LIMIT ? LEAST_LIMIT : limit_bytes;
     w->folder = folder;
     set_slots(w, FIRST_SLOTS);
     return w;

@@ -40,9 +40,9 @@ void counted_words_release(struct counted_words *l);
 /* The hash table and the runs of one thread. */
 struct word_counts;
 
-/* Makes an empty table. `limit_bytes` limits its memory; 0: no limit. Beside it there are 256 KiB
- * for recent words and, while runs are merged, 256 KiB for each run. Runs are written in the folder
- * `folder`, which is borrowed. */
+/* Makes an empty table. `limit_bytes` limits its memory, to 64 KiB or more; 0: no limit. Beside it
+ * there are 256 KiB for recent words and, while runs are merged, 256 KiB for each run. Runs are
+ * written in the folder `folder`, which is borrowed. */
 struct word_counts *word_counts_new(size_t limit_bytes, const char *folder);
 void word_counts_free(struct word_counts *w); /* does nothing if w is NULL */
 
