@@ -7,6 +7,7 @@
 #include "common/formats/js.h"
 #include "tokenizer/files/encodings.h"
 #include "tokenizer/files/files.h"
+#include "tokenizer/model/added.h"
 
 static void vocab_json_print(const struct vocabulary *v, struct buf *out)
 {
@@ -75,8 +76,11 @@ static void config_print(const struct vocabulary *v, struct buf *out)
     buf_addf(out, "{\n  \"tokenizer_class\": \"%s\",\n  \"add_prefix_space\": %s",
              gpt2 ? "GPT2Tokenizer" : "PreTrainedTokenizerFast",
              v->prefix_space ? "true" : "false");
+    const int pieces = v->model == VOCABULARY_UNIGRAM || v->hides; /* of SentencePiece */
     int64_t unknown = v->roles[TOKENIZER_UNKNOWN], begin = vocabulary_find(v, "<s>", 3);
-    if (begin < 0 || v->model != VOCABULARY_UNIGRAM || v->tokens[begin].kind != TOKEN_ADDED)
+    if (v->model == VOCABULARY_BPE && v->single.parts[0].id >= 0)
+        begin = v->single.parts[0].id; /* stands before each text */
+    else if (begin < 0 || !pieces || !added_is_special(v, (uint32_t)begin))
         begin = v->end_of_text;
     const struct {
         const char *role;
