@@ -540,7 +540,9 @@ static int learn(struct loop *l, struct engine_score *score, double *rate, doubl
     lap(l, TIME_OPTIMIZER);
     prepare(l, t + 1);
     lap(l, TIME_WAITING);
-    if (update(l, loss, *norm, *rate) < 0)
+    /* a batch without labels, such as pieces of long questions of a chat, has no loss */
+    const int has_loss = score->part[0].labels || score->part[1].labels;
+    if (update(l, has_loss ? loss : 0, *norm, *rate) < 0)
         return -1;
     lap(l, TIME_OPTIMIZER);
     l->at.step = t + 1;
