@@ -343,7 +343,9 @@ Test(opt, file_gives_way_to_the_command_line)
 
 Test(opt, printed_texts_are_read_back)
 {
-    static const char *const texts[] = { "it's", "two\nlines\n", "a\ttab", "\"quotes\"\r\\" };
+    static const char *const texts[] = { "it's",           "two\nlines\n",
+                                         "a\ttab",         "\"quotes\"\r\\",
+                                         "a\x7F \u2028 b", "caf\u00E9'\xC2\x85\"\uFFFE" };
     struct given given = { 0 };
     struct opts o;
     struct yaml y;
