@@ -34,11 +34,28 @@ int plan_model_vocabulary(struct plan *p)
     return 0;
 }
 
-/* Sets *setting to the value from the model folder. Returns 0, or -1 with an error if the user gave
- * another value; `unset` is its value if the user gave none. */
-static int take(int64_t *setting, int64_t unset, int64_t from_folder, const char *name)
+/* Returns 1 if the command line has the option, so that a value equal to the default counts, too.
+ */
+static int is_given(const struct plan *p, const char *option)
 {
-    if (*setting != unset && *setting != from_folder)
+    return p->settings->given && p->settings->given(option);
+}
+
+/* Refuses a setting that is given and differs from the value of the model folder. */
+static int check(const char *name, int given, double setting, double from_folder)
+{
+    if (given && (float)setting != (float)from_folder) /* GGUF files have floats */
+        return err_set("%s is %g, but the model to start from has %g", name, setting, from_folder);
+    return 0;
+}
+
+/* Sets *setting to the value from the model folder. Returns 0, or -1 with an error if the user gave
+ * another value; `unset` is its value if the user gave none, and 0 means that, too. */
+static int take(const struct plan *p, int64_t *setting, int64_t unset, int64_t from_folder,
+                const char *name)
+{
+    const int given = *setting != unset || (*setting && is_given(p, name));
+    if (given && *setting != from_folder)
         return err_set("%s is %" PRId64 ", but the model to start from has %" PRId64, name,
                        *setting, from_folder);
     *setting = from_folder;
@@ -73,18 +90,22 @@ static int take_from_folder(const struct plan *p)
     struct settings *s = p->settings;
     struct model_config *m = &s->model, c = p->config;
     int64_t untied = m->untied;
-    if (m->rope_theta && m->rope_theta != c.rope_theta)
-        return err_set("rope-theta is %g, but the model to start from has %g", m->rope_theta,
-                       c.rope_theta);
+    const int bare = c.bare_head && masked;
+    if (check("rope-theta", m->rope_theta != 0, m->rope_theta, c.rope_theta) < 0 ||
+        check("epsilon", is_given(p, "epsilon"), m->epsilon, c.epsilon) < 0 ||
+        check("dropout-first", is_given(p, "dropout-first"), m->dropout_first, c.dropout_first) <
+            0 ||
+        check("bare-head", is_given(p, "bare-head"), m->bare_head, bare) < 0)
+        return -1;
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         const size_t at = counts[i].at;
         if ((!counts[i].some || uses(p, counts[i].name)) &&
-            take((int64_t *)((char *)m + at),
+            take(p, (int64_t *)((char *)m + at),
                  *(const int64_t *)((const char *)&settings_default.model + at),
                  *(int64_t *)((char *)&c + at), counts[i].name) < 0)
             return -1;
     }
-    if (take(&untied, 0, c.untied, "untied") < 0)
+    if (take(p, &untied, 0, c.untied, "untied") < 0)
         return -1;
     if (s->activation && s->activation != (int)c.activation + 1)
         return err_set("activation is %s, but the model to start from has %s",
@@ -95,7 +116,7 @@ static int take_from_folder(const struct plan *p)
     m->rope_theta = c.rope_theta;
     m->epsilon = c.epsilon;
     m->dropout_first = c.dropout_first;
-    m->bare_head = c.bare_head && masked;
+    m->bare_head = bare;
     return 0;
 }
 
