@@ -124,7 +124,8 @@ static int count_steps(struct plan *p, int want_data)
     if (!p->data || !p->data->count)
         return want_data ? err_set("generated data has no epochs: give --steps N") : 0;
     double epochs = s->epochs > 0 ? s->epochs : 1, n = samples_epoch(p->data);
-    p->steps = (int64_t)floor(epochs * n / (double)s->global_batch_size);
+    /* not one less, as 0.29 epochs of 100 would have without the last factor */
+    p->steps = (int64_t)(epochs * n / (double)s->global_batch_size * (1 + 1e-15));
     if (!p->steps)
         return err_set("%g epochs of %.0f sequences are less than one global batch of %" PRId64
                        ": give --steps N",

@@ -12,7 +12,8 @@ static int64_t span(double value, int64_t steps, const char *name, const char *o
     if (value > (double)steps)
         return err_set("%s of %g steps is longer than the training of %lld: give a smaller %s",
                        name, value, (long long)steps, option);
-    return (int64_t)(value < 1 ? value * (double)steps : value);
+    /* a share such as 0.29 of 100, which is just below 29 as a double, is 29 */
+    return (int64_t)(value < 1 ? value * (double)steps * (1 + 1e-15) : value);
 }
 
 /* The schedules with a name. Numbers after the name replace the defaults. */

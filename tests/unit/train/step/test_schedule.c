@@ -56,6 +56,8 @@ Test(schedule, warmup_below_one_is_a_share)
     struct schedule s;
     schedule_init(&s, "linear", 1, 0, 286000, 0.005995);
     cr_assert_eq(s.warmup, 1714);
+    schedule_init(&s, "linear", 1, 0, 100, 0.29);
+    cr_assert_eq(s.warmup, 29);
     schedule_init(&s, "linear", 1, 0, 10, 0.01);
     cr_assert_eq(s.warmup, 0);
     near(schedule_rate(&s, 0), 1);
