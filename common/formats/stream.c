@@ -241,6 +241,17 @@ static int decode(struct stream_reader *r, const unsigned char *p, size_t bytes)
                    (unsigned long long)r->vocabulary);
 }
 
+/* Checks that nothing follows the end mark. Otherwise the second of two concatenated streams would
+ * be lost. Returns 0, or -1 with an error. */
+static int check_end(struct input *in)
+{
+    int64_t more = input_peek(in, 1);
+    if (more > 0)
+        return err_set("%s: data after the end mark, at byte %" PRIu64 ": give one stream",
+                       in->path, in->offset);
+    return more < 0 ? -1 : 0;
+}
+
 int stream_read(struct stream_reader *r)
 {
     size_t n;
@@ -248,7 +259,7 @@ int stream_read(struct stream_reader *r)
     if (next_frame(r, r->documents + 1, &n) < 0)
         return -1;
     if (!n)
-        return 0;
+        return check_end(r->in);
     if (decode(r, (const unsigned char *)r->in->data + r->in->begin, n) < 0)
         return err_in("%s: document %llu at byte %llu", r->in->path,
                       (unsigned long long)r->documents, at);

@@ -70,7 +70,7 @@ struct stream_reader {
  * stream_reader_release at the end, also after an error. */
 int stream_open(struct stream_reader *r, struct input *in);
 
-/* Reads the next document into r->document. Returns 1, 0 at the end mark, or -1 with an error that
- * names the document and the byte. */
+/* Reads the next document into r->document. Returns 1, 0 at the end mark, after which nothing may
+ * follow, or -1 with an error that names the document and the byte. */
 int stream_read(struct stream_reader *r);
 void stream_reader_release(struct stream_reader *r);

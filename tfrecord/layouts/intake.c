@@ -39,17 +39,6 @@ void intake_close(struct intake *s)
     *s = (struct intake){ 0 };
 }
 
-/* Checks that nothing follows the end mark. Otherwise the second of two concatenated streams would
- * be lost. Returns 0, or -1 with an error. */
-static int check_end(struct intake *s)
-{
-    int64_t more = input_peek(&s->in, 1);
-    if (more > 0)
-        return err_set("%s: data after the end mark, at byte %" PRIu64 ": give one stream",
-                       s->in.path, s->in.offset);
-    return more < 0 ? -1 : 0;
-}
-
 /* Sets IDS_UNCOUNTED in the ids that are no labels: labels are in every second span. */
 static void mark(const struct stream_document *d)
 {
@@ -67,7 +56,7 @@ int intake_next(struct intake *s)
     for (;;) {
         int result = stream_read(&s->stream);
         if (result <= 0)
-            return result < 0 ? -1 : check_end(s);
+            return result;
         size_t n = d->count;
         while (n && d->ids[n - 1] == s->end_of_text)
             n--;
