@@ -43,7 +43,6 @@ static const struct {
     MAGIC(0, "PK\x05\x06", "an empty zip archive"),
     MAGIC(257, "ustar", "a tar archive"),
     MAGIC(0, "FEA1", "a Feather file of version 1: it wants a conversion to version 2 or Parquet"),
-    MAGIC(0, "PARE", "an encrypted Parquet file"),
     MAGIC(0, "\x93NUMPY", "a NumPy array"),
     MAGIC(0, "\x89HDF\r\n\x1a\n", "an HDF5 file"),
     MAGIC(0, "SQLite format 3\0", "an SQLite database"),
@@ -98,6 +97,13 @@ static int is_safetensors(const char *text, size_t n)
 static int is_gguf(const char *text, size_t n)
 {
     return begins(text, n, 0, "GGUF", 4) && n >= 8 && !text[6] && !text[7];
+}
+
+/* Returns 1 if the text begins as an encrypted Parquet file does, else 0: with the magic, and then
+ * a header of Thrift or its length, if it is encrypted, too. */
+static int is_encrypted(const char *text, size_t n)
+{
+    return begins(text, n, 0, "PARE", 4) && n > 7 && (text[4] == 0x15 || !text[7]);
 }
 
 /* Returns 1 if the text begins as a TFRecord file does, with the length of the first record and
@@ -188,6 +194,8 @@ const char *kinds_recognise(const char *path, const char *text, size_t n)
         return "a safetensors file";
     if (is_gguf(text, n))
         return "a GGUF file";
+    if (is_encrypted(text, n))
+        return "an encrypted Parquet file";
     if (is_tfrecord(text, n))
         return "a TFRecord file";
     if (is_json_array(text, n))

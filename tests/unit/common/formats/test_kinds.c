@@ -22,7 +22,8 @@ Test(kinds, binary_files_are_recognised)
 {
     unsigned char record[16] = { 40 };
     EXPECT_KIND("\x08\0\0\0\0\0\0\0{\"a\":{}}", "safetensors");
-    EXPECT_KIND("PARE\x15\x04\x15", "encrypted Parquet");
+    EXPECT_KIND("PARE\x15\x04\x15\x10", "encrypted Parquet");
+    EXPECT_KIND("PARE\x2F\0\0\0\x90", "encrypted Parquet");
     EXPECT_KIND("FEA1\0\0", "Feather");
     EXPECT_KIND("PK\x03\x04", "zip");
     EXPECT_KIND("\x1f\x8b\x08", "packed");
@@ -84,6 +85,7 @@ Test(kinds, text_is_text)
     EXPECT_KIND("{\"text\": \"a line\"}\n", NULL);
     EXPECT_KIND("text, more text\n", NULL);
     EXPECT_KIND("PAR1S is a city", NULL);
+    EXPECT_KIND("PARENTS and children", NULL);
     EXPECT_KIND("BZh is no word", NULL);
     EXPECT_KIND("one,two\n", NULL);
     EXPECT_KIND("text\n", NULL);
