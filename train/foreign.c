@@ -164,7 +164,7 @@ static int translate(struct translation *t, size_t i, const char *key, const str
 {
     struct yaml_item *item = &t->y->items[i];
     char word[64];
-    int none = !*item->value || !strcmp(item->value, "null") || !strcmp(item->value, "~");
+    int none = !*item->value;
     if (!none && *f->words)
         for (char *c = item->value; *c; c++)
             *c = *c >= 'A' && *c <= 'Z' ? (char)(*c + 32) : *c;

@@ -2,6 +2,7 @@
 
 #include <yaml.h>
 
+#include "common/base/choice.h"
 #include "common/base/linked.h"
 #include "common/files/file.h"
 
@@ -17,9 +18,14 @@ struct walk {
     size_t pairs, bytes; /* pairs of key and value, and bytes of values, that were visited so far */
 };
 
+/* Returns the text of a scalar, which is empty for null, or NULL for another node. */
 static const char *scalar(const yaml_node_t *n)
 {
-    return n->type == YAML_SCALAR_NODE ? (const char *)n->data.scalar.value : NULL;
+    if (n->type != YAML_SCALAR_NODE)
+        return NULL;
+    const char *text = (const char *)n->data.scalar.value;
+    const int is_null = choice_find("~|null|Null|NULL", text, strlen(text)) >= 0;
+    return is_null && n->data.scalar.style == YAML_PLAIN_SCALAR_STYLE ? "" : text;
 }
 
 static int line_of(const yaml_node_t *n)

@@ -220,12 +220,15 @@ Test(yaml, sections_lists_anchors_and_merge_keys)
 {
     const char *text = "base: &base {layers: 2, width: 8}\n"
                        "model:\n  <<: *base\n  width: 16\n"
-                       "data: [a, b]\n";
+                       "data: [a, b]\nempty: {a: null, b: ~, c: 'null'}\n";
     struct yaml y;
     cr_assert_eq(yaml_parse(&y, text, strlen(text), "t.yaml"), 0, "%s", err_get());
     cr_expect_str_eq(yaml_get(&y, "model.width"), "16");
     cr_expect_str_eq(yaml_get(&y, "model.layers"), "2");
     cr_expect_str_eq(yaml_get(&y, "data"), "a,b");
+    cr_expect_str_eq(yaml_get(&y, "empty.a"), "");
+    cr_expect_str_eq(yaml_get(&y, "empty.b"), "");
+    cr_expect_str_eq(yaml_get(&y, "empty.c"), "null");
     cr_expect_null(yaml_get(&y, "none"));
     yaml_release(&y);
     cr_expect_eq(yaml_parse(&y, "a: 1\na: 2\n", 10, "t.yaml"), -1);
