@@ -1,6 +1,7 @@
 #include "common/program/opt.h"
 
 #include <errno.h>
+#include <strings.h>
 
 #include "common/base/choice.h"
 #include "common/base/utf8.h"
@@ -88,8 +89,8 @@ static int set_flag(const struct opt_bound *p, const char *value)
     static const char *const yes[] = { "true", "yes", "on", "1" };
     static const char *const no[] = { "false", "no", "off", "0" };
     for (int i = 0; i < 4; i++) {
-        if (!strcmp(value, yes[i]) || !strcmp(value, no[i])) {
-            *(int *)p->to = !strcmp(value, yes[i]);
+        if (!strcasecmp(value, yes[i]) || !strcasecmp(value, no[i])) { /* YAML has True and TRUE */
+            *(int *)p->to = !strcasecmp(value, yes[i]);
             return 0;
         }
     }
