@@ -125,10 +125,11 @@ static int find(struct foreign *f, const char *key)
 static int merge(struct yaml *y, size_t i, const char *path)
 {
     const struct yaml_item *b = &y->items[i], *a = yaml_find(y, b->key);
+    char *end, *other;
     if (a == b)
         return 0;
-    if (strtod(a->value, NULL) != strtod(b->value, NULL) ||
-        (strcmp(a->value, b->value) && strtod(a->value, NULL) == 0))
+    if (strtod(a->value, &end) != strtod(b->value, &other) ||
+        ((*end || *other) && strcmp(a->value, b->value))) /* texts, such as false */
         return err_set("%s:%d: %s is %s here but %s in line %d: textmill has one option for both",
                        path, b->line, b->key, b->value, a->value, a->line);
     yaml_remove(y, i);
