@@ -678,8 +678,12 @@ static int choose_base(struct settings *s, struct buf *path)
 static int settle(struct settings *s, struct comm *ranks, struct buf *validation, struct buf *base,
                   int argc, char **argv)
 {
-    const char **const texts[] = { &s->vocab,      &s->start_from, &s->architecture,
-                                   &s->memmap_dir, &s->teacher,    &s->sample };
+    struct classify_columns *c = &s->samples.columns;
+    const char **const texts[] = { &s->vocab,       &s->start_from,    &s->architecture,
+                                   &s->memmap_dir,  &s->teacher,       &s->sample,
+                                   &s->tensor_grid, &s->pipeline_grid, &s->leaf_grid,
+                                   &s->profile,     &s->machine,       &c->text,
+                                   &c->second,      &c->label };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (*texts[i] && !**texts[i]) /* an empty value removes that of a file */
             *texts[i] = NULL;
