@@ -324,7 +324,7 @@ size_t utf8_cut(const char *text, size_t n, size_t most)
     size_t end = most;
     if (n <= most)
         return n;
-    while (end > most - 3 && ((unsigned char)text[end] & 0xC0) == 0x80)
+    while (end && most - end < 3 && ((unsigned char)text[end] & 0xC0) == 0x80)
         end--;
     return end;
 }

@@ -49,6 +49,7 @@ Test(languages, runs)
     cr_expect_eq(has(&runs, runs.hashes[2]), 2);
     cr_expect_eq(utf8_cut("ab\u6708", 5, 4), 2);
     cr_expect_eq(utf8_cut("ab\u6708", 5, 5), 5);
+    cr_expect_eq(utf8_cut("\u6708", 3, 2), 0);
 }
 
 static const char *const texts[2] = { "the cat and the dog and the cow", "il gatto e il cane" };
