@@ -322,17 +322,21 @@ static int run_command(const struct tool_command *c, int argc, char **argv, void
  * the result: output path, number of threads, messages. Output files must not contain them. */
 static int words_without_effect(const char *word)
 {
-    static const char *const flags[] = { "-q",         "--quiet",       "-v",      "--verbose",
-                                         "--progress", "--no-progress", "--force", "--resume" };
-    static const char *const values[] = { "-t", "--threads", "-o", "--output" };
+    static const char *const flags[] = { "--quiet",       "--verbose", "--progress",
+                                         "--no-progress", "--force",   "--resume" };
+    static const char *const values[] = { "--threads", "--output" };
+    if (word[0] == '-' && word[1] != '-') { /* letters, perhaps several, and a value */
+        const size_t plain = 1 + strspn(word + 1, "qv");
+        const char letter = word[plain];
+        return letter == 't' || letter == 'o' ? 1 + !word[plain + 1] : !letter && plain > 1;
+    }
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         if (!strcmp(word, flags[i]))
             return 1;
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
-        size_t n = strlen(values[i]);
-        int is_long = values[i][1] == '-';
-        if (!strncmp(word, values[i], n) && (!word[n] || !is_long || word[n] == '='))
-            return word[n] ? 1 : 2;
+        const size_t n = strlen(values[i]);
+        if (!strncmp(word, values[i], n) && (!word[n] || word[n] == '='))
+            return 1 + !word[n];
     }
     return 0;
 }
