@@ -211,7 +211,9 @@ int document_read(struct document_reader *r, struct document *d)
     get_attribute(&d->title, line, len, "title");
     get_others(&d->more, line, len);
     buf_clear(&d->text);
+    const int cr = line[len - 1] == '\r'; /* of a file whose lines end with CR LF */
     for (uint64_t n = 0; (got = input_line(r->in, &line, &len)) > 0; n++) {
+        len -= cr && len && line[len - 1] == '\r';
         if (bytes_begin(line, len, "</doc>")) {
             buf_rtrim(&d->text);
             r->documents++;

@@ -1441,6 +1441,8 @@ Test(document, first_line_is_text_unless_it_is_the_title)
         { "<doc id=\"4\" title=\"T\">\nA.\nB.\n</doc>\n", "A.\nB." },
         { "<doc id=\"5\">\nA.\n</doc>\n", "A." },
         { "<doc id=\"6\" title=\"T\">\nT\n</doc>\n", "" },
+        { "<doc id=\"7\" title=\"T\">\r\nT\r\n\r\nA.\r\nB.\r\n</doc>\r\n", "A.\nB." },
+        { "<doc id=\"8\" title=\"T\">\nT\n\nA.\r\nB.\n</doc>\n", "A.\r\nB." },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *path = temp_file(cases[i].document, strlen(cases[i].document));
