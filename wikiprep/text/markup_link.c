@@ -210,13 +210,14 @@ static void show_source(struct markup *m, const struct element *f)
 }
 
 /* Returns 1 if s, the last argument of a file link, is a caption, else 0: it has a space or is
- * longer than any option, `longest` bytes, is no size ("200px") and has no name ("alt="). */
+ * longer than any option, `longest` bytes, is no size ("200px") and has no name ("alt="). "E=mc2"
+ * has none: names of options are words in lower case. */
 static int is_caption(struct span s, size_t longest)
 {
-    size_t name = 0;
-    while (name < s.n && ((s.s[name] | 0x20) >= 'a' && (s.s[name] | 0x20) <= 'z'))
-        name++;
-    if ((name < s.n && s.s[name] == '=') || (s.n > 2 && *s.s <= '9' && s.s[s.n - 1] == 'x'))
+    const char *end = s.s + s.n;
+    const size_t name = (size_t)(span_past(s.s, end, "abcdefghijklmnopqrstuvwxyz") - s.s);
+    if ((name > 2 && name < s.n && s.s[name] == '=') ||
+        (bytes_end(s.s, s.n, "px") && span_past(s.s, end, "0123456789x ") == end - 2))
         return 0;
     return s.n > longest || memchr(s.s, ' ', s.n);
 }
