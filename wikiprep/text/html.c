@@ -211,8 +211,7 @@ static void add_category(struct html *h, const char *href)
         return;
     buf_clear(&h->work);
     names_add_href(&h->work, colon + 1);
-    names_add_title(to, h->work.data, strcspn(h->work.data, "#"), 0);
-    buf_addc(to, '\n');
+    structure_category(to, h->work.data, strcspn(h->work.data, "#"), 0);
 }
 
 /* ---- what data-mw says --------------------------------------------------------------------- */

@@ -167,16 +167,12 @@ void markup_link_pipe(struct markup *m, const char *s)
 /* Adds "Category:Moons|Moon", the output from `from` on, to the categories as a line: "Moons". */
 static void add_category(struct markup *m, size_t from)
 {
-    struct buf *to = m->options->categories;
-    size_t begin = to->len;
     char *s = strchr(m->out->data + from, ':') + 1;
     size_t n = strcspn(s, "|");
     for (size_t i = 0; i < n; i++)
         if ((unsigned char)s[i] < ' ')
             s[i] = markup_plain[(unsigned char)s[i]] ? markup_plain[(unsigned char)s[i]] : ' ';
-    names_add_title(to, s, n, names_capital(m->options->names));
-    if (to->len > begin)
-        buf_addc(to, '\n');
+    structure_category(m->options->categories, s, n, names_capital(m->options->names));
 }
 
 /* Returns 1 if a page can have the title in the source of link f, else 0. */

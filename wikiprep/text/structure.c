@@ -2,6 +2,7 @@
 
 #include "common/base/lines.h"
 #include "common/formats/js.h"
+#include "wikiprep/site/names.h"
 #include "wikiprep/text/arguments.h"
 #include "wikiprep/text/paragraph.h"
 
@@ -11,6 +12,21 @@ void structure_item(struct buf *list)
 {
     if (list->len)
         buf_adds(list, ", ");
+}
+
+void structure_category(struct buf *lines, const char *s, size_t n, int capital)
+{
+    enum { SEARCHED_MAX = 1 << 16 }; /* keeps the time linear */
+    const size_t begin = lines->len;
+    names_add_title(lines, s, n, capital);
+    int there = lines->len == begin;
+    buf_addc(lines, '\n');
+    const char *at = lines->data, *line = at + begin;
+    const size_t len = lines->len - begin;
+    for (; begin < SEARCHED_MAX && !there && (at = bytes_find(at, line, line, len)); at += len)
+        there = at == lines->data || at[-1] == '\n';
+    if (there)
+        buf_truncate(lines, begin);
 }
 
 void structure_coordinates(struct buf *json, const double at[2])

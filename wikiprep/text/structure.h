@@ -28,5 +28,8 @@ int structure_is_named(const struct wikitext_call *call, size_t least);
  * longitude goes up to 180, on other planets up to 360. */
 void structure_coordinates(struct buf *json, const double at[2]);
 
+/* Appends the category with the title s[0..n) to `lines` as a line, unless it is there. */
+void structure_category(struct buf *lines, const char *s, size_t n, int capital);
+
 /* Appends ", " if the list has an item. */
 void structure_item(struct buf *list);
