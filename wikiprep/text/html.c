@@ -280,14 +280,17 @@ static void put_variant(struct html *h, const char *data, int is_hidden)
         put_text(h, w->data + skip, js_get(root, "disabled") ? w->len - skip : 0);
 }
 
-/* Passes the first template call of a transclusion to on_call, as wikitext. */
+/* Passes the template calls of a transclusion to on_call, as wikitext. */
 static void on_transclusion(struct html *h, const char *data)
 {
     SCOPED_JS root = js_parse(data, strlen(data), "data-mw");
-    const struct js *call = js_get(js_at(js_get(root, "parts"), 0), "template");
-    const char *name = js_text(js_get(js_get(call, "target"), "wt"), NULL);
-    const struct js *arguments = js_get(call, "params");
-    if (name) {
+    const struct js *parts = js_get(root, "parts"); /* calls, and text between them */
+    for (size_t i = 0; i < js_count(parts); i++) {
+        const struct js *call = js_get(js_at(parts, i), "template");
+        const char *name = js_text(js_get(js_get(call, "target"), "wt"), NULL);
+        const struct js *arguments = js_get(call, "params");
+        if (!name)
+            continue;
         buf_setf(&h->work, "{{%s", name);
         for (void *it = js_first(arguments); it; it = js_next(arguments, it)) {
             const char *value = js_text(js_get(js_value(it), "wt"), NULL);
