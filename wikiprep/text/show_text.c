@@ -209,17 +209,20 @@ int show_quote(const struct call *c, struct buf *out)
 /* Shows a note such as "Main article: Moon" as a separate paragraph, if hatnotes are wanted. */
 int show_hatnote(const struct call *c, struct buf *out)
 {
+    int last = c->a.count;
+    while (last && !call_at(c, last).n)
+        last--;
     if (!c->page->hatnotes || !call_at(c, 1).n)
         return 0;
     buf_adds(out, "\n\n");
     buf_adds(out, c->text);
-    for (int i = 1; i <= c->a.count; i++) {
+    for (int i = 1; i <= last; i++) {
         if (!call_at(c, i).n)
             continue;
         char key[16];
         snprintf(key, sizeof key, "l%d", i);
         if (i > 1)
-            buf_adds(out, i == c->a.count ? " and " : ", ");
+            buf_adds(out, i == last ? " and " : ", ");
         struct span label = call_any(c, key);
         span_put(label.n ? label : call_at(c, i), out);
     }

@@ -313,6 +313,7 @@ Test(template, hatnotes)
     CHECK(text, "Text.");
     page.hatnotes = 1;
     CHECK(text, "Main article: Sun and Stars\nText.\nSee also: Sky");
+    CHECK("{{main|Sun|Moon||}}", "Main article: Sun and Moon");
 }
 
 /* ---- convert ------------------------------------------------------------------------------ */
