@@ -288,20 +288,14 @@ static int on_sign(struct machine *m, struct span s)
 
 static int on_number(struct machine *m, struct span s, size_t n)
 {
-    char text[64];
+    SCOPED(buf) text = BUF_INIT;
     if (m->wants_operator)
         return fail(m, "Expression error: Unexpected number.");
-    size_t used = 0, points = 0;
-    for (size_t i = 0; i < n && used + 1 < sizeof text; i++) { /* a second point ends the number */
-        points += s.s[i] == '.';
-        if (points > 1)
-            break;
-        text[used++] = s.s[i];
-    }
-    text[used] = '\0';
-    double value = 0;
-    sscanf(text, "%lf", &value);
-    return push_value(m, value);
+    const char *end = s.s + n, *point = span_until(s.s, end, '.');
+    if (point < end) /* a second point ends the number */
+        end = span_until(point + 1, end, '.');
+    span_put(span_between(s.s, end), &text);
+    return push_value(m, strtod(text.data, NULL));
 }
 
 static int read_all(struct machine *m, struct span s)

@@ -692,6 +692,7 @@ Test(expression, operators)
     IS("1.2.3", "1.2");
 }
 
+#define TEN "0000000000"
 Test(expression, numbers)
 {
     IS("10^15", "1.0E+15");
@@ -703,6 +704,7 @@ Test(expression, numbers)
     IS("12.5e-7", "1.25E-6");
     IS("0*-1", "-0");
     IS("1e400", "INF");
+    IS("1" TEN TEN TEN TEN TEN TEN TEN, "1.0E+70");
 }
 
 Test(expression, errors)
