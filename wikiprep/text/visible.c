@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* memmem */
 #include "wikiprep/text/visible.h"
 
 #include <ctype.h>
@@ -43,10 +42,9 @@ static int read_tag(const char *s, const char *end, struct tag *t)
 
 static int is_not_displayed(struct span style)
 {
-    const char *end = style.s + style.n, *s = style.s;
-    while (s < end && (s = memmem(s, (size_t)(end - s), "display", 7))) {
-        s = span_past(s + 7, end, " \t:");
-        if (end - s >= 4 && !strncasecmp(s, "none", 4))
+    for (const char *s = style.s, *end = s + style.n; end - s > 7; s++) {
+        const char *value = strncasecmp(s, "display", 7) ? end : span_past(s + 7, end, " \t:");
+        if (end - value >= 4 && !strncasecmp(value, "none", 4))
             return 1;
     }
     return 0;

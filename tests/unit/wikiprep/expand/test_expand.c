@@ -861,6 +861,7 @@ Test(visible, elements)
     } cases[] = {
         { "a<span style=\"display:none\">b<span>c</span></span>d", "a<ref/>d" },
         { "a<span style='color:red; display : none'>b</span>d", "a<ref/>d" },
+        { "a<span style='DISPLAY:None'>b</span>d", "a<ref/>d" },
         { "a<div class=\"x metadata y\">b</div>d", "a<ref/>d" },
         { "a<div class=\"metadatax\">b</div>d", "a<div class=\"metadatax\">b</div>d" },
         { "a<span class=error>b", "a<span class=error>b" },
