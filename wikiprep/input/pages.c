@@ -137,10 +137,10 @@ static int take_line(struct index *x)
     title = id + 1 + digits;
     if (*s < '0' || *s > '9' || !digits || *title != ':')
         return bad_line(x, "not a line of an index: it is not BYTE:ID:TITLE");
-    if (offset < x->offset || (!x->lines && !offset))
+    if (offset < x->offset || !offset)
         return bad_line(x,
                         "not a line of an index: its byte offset is smaller than the one before");
-    if (!x->lines)
+    if (!x->offset) /* the first line: the dump's head is before its page */
         add_range(x, 0);
     if (x->open && offset > x->ranges[x->count - 1].begin) {
         x->ranges[x->count - 1].end = offset;
