@@ -28,7 +28,8 @@ static int has_code(const struct buf *text)
     return 0;
 }
 
-/* Returns 1 for titles such as "./x" and "a/../b", which browsers rewrite in an address, else 0. */
+/* Returns 1 for titles such as "./x", "a/../b" and "a/..", which browsers rewrite in an address,
+ * else 0. */
 static int has_dots(const struct buf *text)
 {
     const char *s = text->data;
@@ -37,7 +38,8 @@ static int has_dots(const struct buf *text)
         if (dots <= 2 && (!s[dots] || s[dots] == '/'))
             return 1;
     }
-    return strstr(s, "/./") || strstr(s, "/../");
+    return strstr(s, "/./") || strstr(s, "/../") || bytes_end(s, text->len, "/.") ||
+           bytes_end(s, text->len, "/..");
 }
 
 int title_read(struct title *t, const struct dump_site *site, const char *s, size_t n, int ns)

@@ -520,6 +520,7 @@ Test(expand, conditions)
         "{{#ifexpr:1>0|y|n}}{{#ifexpr:|y|n}}{{#ifexpr:0|y|n}} {{#ifexist:moon|y|n}}{{#ifexist:x|y|n}}",
         "ynn yn");
     CHECK("{{#if:{{{1}}}|y|n}}{{#if:{{{1|}}}|y|n}}{{#if:<ref>a</ref>|y|n}}", "yny");
+    CHECK("{{FULLPAGENAME:A/..}}{{FULLPAGENAME:A/.}}{{FULLPAGENAME:A/...}}", "A/...");
 }
 
 /* These bytes are not UTF-8, and count as no characters. */
