@@ -188,6 +188,7 @@ struct reading {
     struct output *save;  /* the file of --save-templates; NULL: none */
     int has_site;         /* the library has the site data of the first export */
     struct dump *dump;    /* the current file */
+    uint64_t before;      /* compressed bytes of the files before it */
 };
 
 /* Copies the site data of the dump into the library, and writes the first lines of the file of
@@ -214,9 +215,12 @@ static int take_page(void *ctx, void *item)
     const struct dump_page *page = item;
     if (!r->has_site && take_site(r) < 0)
         return -1;
-    progress_to(dump_packed_bytes(r->dump));
-    if (page->too_long)
+    progress_to(r->before + dump_packed_bytes(r->dump));
+    if (page->too_long) {
+        log_warn("page '%.200s' has more than %d bytes: it is not used as a template",
+                 page->title.data, PAGE_MAX_BYTES);
         return 0;
+    }
     if (r->save && is_callable(page) && save_page(r->save, page) < 0)
         return -1;
     return add_page(r->l, page);
@@ -245,6 +249,7 @@ static int read_file(struct reading *r, const char *path, int threads)
     if (!result && !r->has_site)
         result = take_site(r);
     take_date(r->l, &dump_site(r->dump)->date);
+    r->before += dump_packed_bytes(r->dump);
     dump_close(r->dump);
     return result;
 }
