@@ -202,6 +202,10 @@ int html_page_read(struct dump_page *page, struct dump_site *site, const char *s
         return err_set("%s has no title: it lacks <link rel=\"dc:isVersionOf\">", where);
     buf_adds(&page->model, "html");
     page->redirect = find(page->text.data, page->text.len, "rel=\"mw:PageProp/redirect\"") != NULL;
+    SCOPED(buf) target = BUF_INIT;
+    take(&target, page->text.data, page->text.len, "rel=\"mw:PageProp/redirect\" href=\"");
+    buf_truncate(&target, strcspn(target.data, "#"));
+    names_add_href(&page->target, target.data);
     page->too_long = page->text.len > max_text;
     site->capital = 1;
     return 0;
