@@ -611,6 +611,7 @@ void wikitext_clean_html(struct wikitext *w, const char *html, size_t n, struct 
         wikitext_set_site(w->boxes, w->options.names, NULL, NULL);
     begin_text(w, out);
     buf_clear(&w->templates);
+    page_parts_each(&w->inside, buf_clear); /* on_call may add links there */
     html_strip(w->html, html, n, &w->marked);
     w->has_calls = 0;
     write_text(w);
