@@ -34,15 +34,16 @@ static int is_error(struct span s)
 {
     const char *end = s.s + s.n;
     for (const char *p = s.s; (p = memchr(p, '<', (size_t)(end - p)));) {
-        const char *name = ++p, *gt = span_until(p, end, '>');
-        if (gt == end)
-            break;
-        while (islower((unsigned char)*p))
+        const char *name = ++p;
+        while (p < end && islower((unsigned char)*p))
             p++;
-        struct span class = tag_attribute(p, gt, "class");
-        if (span_in(span_between(name, p), "strong|span|p|div") && span_has_word(class, "error") &&
-            class.s[-1] == '"')
+        if (!span_in(span_between(name, p), "strong|span|p|div"))
+            continue;
+        const char *gt = span_until(p, end, '>');
+        const struct span class = gt < end ? tag_attribute(p, gt, "class") : (struct span){ 0 };
+        if (span_has_word(class, "error") && class.s[-1] == '"')
             return 1;
+        p = gt; /* a '<' before it begins no tag: the time stays linear */
     }
     return 0;
 }
