@@ -10,7 +10,10 @@
 #include "wikiprep/values/number.h"
 #include "wikiprep/values/plural.h"
 
-enum { STRING_MAX = 1000 }; /* string functions refuse texts of this many characters or more */
+enum {
+    STRING_MAX = 1000,     /* string functions refuse texts of this many characters or more */
+    ANCHOR_PART_MAX = 1024 /* longest tag or link of an anchor: keeps the time linear */
+};
 
 static struct span value(struct expander *x, const struct function_call *c, int i)
 {
@@ -369,6 +372,7 @@ void function_urlencode(struct expander *x, struct function_call *c)
 /* Returns the length of the link at s and sets *label to its label; 0 if there is no link. */
 static size_t link_label(struct span s, struct span *label)
 {
+    s.n = s.n < ANCHOR_PART_MAX ? s.n : ANCHOR_PART_MAX;
     const char *gap = s.n > 4 && *s.s == '[' && s.s[1] != '[' ? memchr(s.s, ' ', s.n) : NULL;
     const char *close = gap && memmem(s.s, (size_t)(gap - s.s), "//", 2)
                             ? memchr(gap, ']', (size_t)(s.s + s.n - gap))
@@ -424,7 +428,8 @@ void function_anchorencode(struct expander *x, struct function_call *c)
     SCOPED(buf) anchor = BUF_INIT;
     s = span_trim_space(s);
     for (size_t n; s.n; s.s += n, s.n -= n) {
-        const char *tag_end = *s.s == '<' ? memchr(s.s, '>', s.n) : NULL;
+        const size_t near = s.n < ANCHOR_PART_MAX ? s.n : ANCHOR_PART_MAX;
+        const char *tag_end = *s.s == '<' ? memchr(s.s, '>', near) : NULL;
         n = 1;
         if (tag_end) {
             n = (size_t)(tag_end + 1 - s.s);

@@ -428,15 +428,18 @@ Test(expand, hostile_text_takes_linear_time)
     }
 }
 
-Test(expand, errors_are_looked_for_in_linear_time)
+Test(expand, functions_take_linear_time)
 {
-    static const char *const pieces[][2] = { { "<", "" }, { "<", ">" }, { "<p ", ">" } };
+    static const char *const pieces[][3] = {
+        { "#iferror:", "<", "" },     { "#iferror:", "<", ">" },        { "#iferror:", "<p ", ">" },
+        { "anchorencode:", "<", "" }, { "anchorencode:", "[a//", " " },
+    };
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
         struct buf text = BUF_INIT;
-        buf_adds(&text, "{{#iferror:");
+        buf_addf(&text, "{{%s", pieces[i][0]);
         while (text.len < 1 << 20)
-            buf_adds(&text, pieces[i][0]);
-        buf_addf(&text, "%s|error}}", pieces[i][1]);
+            buf_adds(&text, pieces[i][1]);
+        buf_addf(&text, "%s|error}}", pieces[i][2]);
         clock_t before = clock();
         expand_in(library, "A", text.data);
         cr_expect_lt((double)(clock() - before) / CLOCKS_PER_SEC, 2.0);
