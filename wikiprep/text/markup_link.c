@@ -205,33 +205,39 @@ static void show_source(struct markup *m, const struct element *f)
     buf_adds(m->out, "]]");
 }
 
-/* Returns 1 if s, the last argument of a file link, is a caption, else 0: it has a space or is
- * longer than any option, `longest` bytes, is no size ("200px") and has no name ("alt="). "E=mc2"
- * has none: names of options are words in lower case. */
+/* Returns 1 if s, an argument of a file link, is a caption, else 0: it has a space or is longer
+ * than any option, `longest` bytes, is no size ("200px") and has no name ("alt=x", "upright 1.2").
+ * "E=mc2" has none: names of options are words in lower case. */
 static int is_caption(struct span s, size_t longest)
 {
-    const char *end = s.s + s.n;
-    const size_t name = (size_t)(span_past(s.s, end, "abcdefghijklmnopqrstuvwxyz") - s.s);
-    if ((name > 2 && name < s.n && s.s[name] == '=') ||
+    const char *end = s.s + s.n, *name_end = span_past(s.s, end, "abcdefghijklmnopqrstuvwxyz");
+    if ((name_end - s.s > 2 && name_end < end &&
+         (*name_end == '=' || span_past(name_end, end, " .0123456789") == end)) ||
         (bytes_end(s.s, s.n, "px") && span_past(s.s, end, "0123456789x ") == end - 2))
         return 0;
     return s.n > longest || memchr(s.s, ' ', s.n);
 }
 
-/* Adds the caption of the file link that is the output from `from` on, if it has one. */
+/* Adds the caption of the file link that is the output from `from` on, if it has one: the last
+ * argument that may be one. */
 static void add_caption(struct markup *m, size_t from)
 {
     enum { OPTION_MAX_BYTES = 24 };
     const char *s = m->out->data + from, *end = m->out->data + m->out->len;
-    const char *name_end = strchr(s, '|'), *pipe = memrchr(s, '|', m->out->len - from);
-    struct span last = span_trim(pipe ? span_between(pipe + 1, end) : span_between(s, s));
+    const char *name_end = strchr(s, '|');
     const char *colon = name_end ? memchr(s, ':', (size_t)(name_end - s)) : NULL;
-    if (!colon || !is_caption(last, m->in_gallery ? 0 : OPTION_MAX_BYTES))
-        return;
+    struct span caption = { s, 0 };
+    while (!is_caption(caption, m->in_gallery ? 0 : OPTION_MAX_BYTES)) {
+        const char *pipe = colon ? memrchr(name_end, '|', (size_t)(end - name_end)) : NULL;
+        if (!pipe)
+            return;
+        caption = span_trim(span_between(pipe + 1, end));
+        end = pipe;
+    }
     buf_clear(&m->rendered);
     names_add_title(&m->rendered, colon + 1, (size_t)(name_end - colon - 1), 0);
     structure_pair(&m->options->parts->json[PART_CAPTIONS], "file", span_of_buf(&m->rendered),
-                   "caption", last);
+                   "caption", caption);
 }
 
 /* Makes the first character of the link text at `from` plain, so it begins no list. */
