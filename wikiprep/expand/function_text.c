@@ -168,7 +168,7 @@ void function_tag(struct expander *x, struct function_call *c)
     buf_setf(&b, "<%.*s", (int)name.n, name.s);
     for (int i = 2; i < c->count; i++) {
         struct span attribute = expand_value(x, c, i);
-        if (c->parts[i]->flags & NODE_NAMED)
+        if (c->parts[i]->flags & NODE_NAMED && attribute.n) /* empty: beyond the limits */
             put_attribute(&b, attribute);
     }
     if (span_is(name, "pages")) {
