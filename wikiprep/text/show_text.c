@@ -22,11 +22,17 @@ int show_span(struct span s, struct buf *out)
     return show_after("", s, out);
 }
 
-/* Shows the first given argument of `keys`, else argument c->n. Returns 1, or 0 if it is empty. */
+/* Shows the first given argument of `keys`, else argument c->n. Returns 1, or 0 if it is empty. A
+ * list of several lines begins a line, as in {{plainlist}}, and ends with one. */
 static int put_any(const struct call *c, const char *keys, struct buf *out)
 {
     struct span s = call_any(c, keys);
-    return show_span(s.n ? s : call_at(c, c->n), out);
+    s = s.n ? s : call_at(c, c->n);
+    const int is_list = s.n && strchr("*#:;", *s.s) && memchr(s.s, '\n', s.n);
+    buf_adds(out, is_list ? "\n" : "");
+    span_put(s, out);
+    buf_adds(out, is_list ? "\n" : "");
+    return s.n > 0;
 }
 
 int show_nth(const struct call *c, struct buf *out)

@@ -296,6 +296,7 @@ Test(template, blocks)
     CHECK("A{{music|flat}} B{{music|#}} C{{music|♮}} {{music|cut-time}} D{{music|##}}",
           "A♭ B♯ C♮ 𝄵 D𝄪");
     CHECK("{{columns-list|2|\n* [[a]]\n* b\n}}", "a\nb");
+    CHECK("x {{plainlist|\n* a\n* b\n}} y {{small|* z}}", "x\na\nb\ny * z");
     CHECK("a\n{{columns-list|colwidth=9em|\n* b\n* c}}\n{{2列|\n== g ==\n; d\n: e\n}}\nf",
           "a\nb\nc\ng\nd\ne\nf");
     CHECK("{{infobox x|a=\n* b\n* c|d}} {{x|* e}} {{#if:x|\n* f\n* g}}", "");
