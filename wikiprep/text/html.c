@@ -487,7 +487,8 @@ static void on_start(void *ctx, const xmlChar *element, const xmlChar **list)
     mem_next(h->open, h->depth, h->cap) = (struct element){ .kind = NOTHING, .target = BUF_INIT };
     if (*a.rel && !strcmp(name, "link") && has_word(a.rel, "mw:PageProp/Category"))
         add_category(h, a.href);
-    if (wants(h, PART_CAPTIONS) && (*a.resource || strstr(a.href, ":"))) {
+    if (wants(h, PART_CAPTIONS) && h->out != &h->aside && /* no link in a caption */
+        (*a.resource || strstr(a.href, ":"))) {
         buf_clear(&h->file);
         names_add_href(&h->file, *a.resource ? a.resource : a.href);
     }
