@@ -118,7 +118,7 @@ static void put_text(struct html *h, const char *s, size_t n)
         if (at_start(h)) {
             while (s < end && strchr(" \t\n\r", *s) && !h->in_pre)
                 s++;
-            if (s < end && (unsigned char)*s < 0x80)
+            if (s < end && (unsigned char)*s >= ' ' && (unsigned char)*s < 0x80)
                 paragraph_put(h->out, (unsigned char)*s++);
             plain = s;
         }
@@ -127,8 +127,8 @@ static void put_text(struct html *h, const char *s, size_t n)
         buf_add(h->out, plain, (size_t)(s - plain));
         if (s == end)
             return;
-        if (h->in_pre && *s == '\n')
-            buf_addc(h->out, MARKUP_BREAK);
+        if (h->in_pre && (*s == '\n' || *s == '\t'))
+            buf_addc(h->out, *s == '\t' ? *s : MARKUP_BREAK);
         else
             paragraph_put(h->out, (unsigned char)*s);
         s++;
@@ -542,8 +542,8 @@ static void end_capture(struct html *h, struct element *e)
         for (size_t i = 0; i < text.n; i++) {
             unsigned char c = (unsigned char)text.s[i];
             int plain = c < ' ' ? markup_plain[c] : c;
-            if (plain || c == MARKUP_BREAK)
-                buf_addc(codes, plain ? plain : '\n');
+            if (plain || c == MARKUP_BREAK || c == '\t')
+                buf_addc(codes, plain ? plain : c == '\t' ? c : '\n');
         }
         buf_addc(codes, '\0');
     }
