@@ -157,7 +157,8 @@ void names_add_href(struct buf *out, const char *href)
 {
     href += strncmp(href, "./", 2) ? 0 : 2;
     const size_t begin = out->len;
-    const char *end = href + strlen(href);
+    const char *query = strstr(href, "?action=edit"); /* "./Foo?action=edit&redlink=1" */
+    const char *end = query ? query : href + strlen(href);
     for (const char *s = href; s < end; s++) {
         const int code = span_percent(s, end);
         buf_addc(out, code >= ' ' ? code : *s == '_' ? ' ' : *s);
@@ -165,6 +166,6 @@ void names_add_href(struct buf *out, const char *href)
     }
     if (utf8_valid(out->data + begin, out->len - begin) < out->len - begin) {
         buf_truncate(out, begin);
-        buf_adds(out, href); /* "%E9" is no UTF-8 */
+        buf_add(out, href, (size_t)(end - href)); /* "%E9" is no UTF-8 */
     }
 }

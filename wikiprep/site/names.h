@@ -49,5 +49,6 @@ int names_equal(const char *a, size_t an, const char *b, size_t bn);
  * becomes upper case if `capital` is set. */
 void names_add_title(struct buf *out, const char *s, size_t n, int capital);
 
-/* Appends the title that a link's address names: "./Foo_%28bar%29" is "Foo (bar)". */
+/* Appends the title that a link's address names: "./Foo_%28bar%29" is "Foo (bar)". The address of a
+ * page that does not exist has a query, which is left out. */
 void names_add_href(struct buf *out, const char *href);
