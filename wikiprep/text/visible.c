@@ -74,15 +74,15 @@ static const char *element_end(const struct tag *t, const char *end)
 {
     int depth = 1;
     struct tag inner;
-    const char *blank = span_is(t->name, "span") ? bytes_find(t->after, end, "\n\n", 2) : NULL;
-    end = blank ? blank : end;
     for (const char *s = t->after; (s = memchr(s, '<', (size_t)(end - s))); s++) {
         if (!read_tag(s, end, &inner) || inner.name.n != t->name.n ||
             strncasecmp(inner.name.s, t->name.s, t->name.n) || inner.empty)
             continue;
         depth += inner.closing ? -1 : 1;
-        if (!depth)
-            return inner.after;
+        if (depth)
+            continue;
+        const int is_cut = span_is(t->name, "span") && bytes_find(t->after, s, "\n\n", 2);
+        return is_cut ? NULL : inner.after;
     }
     return NULL;
 }

@@ -872,6 +872,7 @@ Test(visible, elements)
         { "a<div class=\"x metadata y\">b</div>d", "a<ref/>d" },
         { "a<div class=\"metadatax\">b</div>d", "a<div class=\"metadatax\">b</div>d" },
         { "a<span class=error>b", "a<span class=error>b" },
+        { "a<span class=error>b\n\nc</span>d", "a<span class=error>b\n\nc</span>d" },
         { "a<span class=\"error\" />b</span>", "a<span class=\"error\" />b</span>" },
         { "<b class=\"noprint\">x</b><b class=\"noprint\">y</b>z<", "<ref/><ref/>z<" },
     };
@@ -881,6 +882,18 @@ Test(visible, elements)
         visible_filter(&out);
         cr_expect_str_eq(out.data, cases[i].expected, "%s", out.data);
     }
+}
+
+Test(visible, many_elements_in_one_paragraph_take_linear_time)
+{
+    enum { ROWS = 50000 };
+    buf_clear(&out);
+    for (int i = 0; i < ROWS; i++)
+        buf_adds(&out, "|-\n| <span style='display:none'>key</span> a\n| b\n");
+    clock_t before = clock();
+    visible_filter(&out);
+    cr_expect_lt((double)(clock() - before) / CLOCKS_PER_SEC, 2.0);
+    cr_expect_eq(out.len, ROWS * strlen("|-\n| <ref/> a\n| b\n"));
 }
 
 Test(spill, small_and_large)
