@@ -206,13 +206,15 @@ static void show_source(struct markup *m, const struct element *f)
 }
 
 /* Returns 1 if s, an argument of a file link, is a caption, else 0: it has a space or is longer
- * than any option, `longest` bytes, is no size ("200px") and has no name ("alt=x", "upright 1.2").
- * "E=mc2" has none: names of options are words in lower case. */
+ * than any option, `longest` bytes, is no size ("200px", "upright 1.2") and has no name ("alt=x").
+ * Names are words in lower case or in other letters than Latin: "E=mc2" has none. */
 static int is_caption(struct span s, size_t longest)
 {
-    const char *end = s.s + s.n, *name_end = span_past(s.s, end, "abcdefghijklmnopqrstuvwxyz");
-    if ((name_end - s.s > 2 && name_end < end &&
-         (*name_end == '=' || span_past(name_end, end, " .0123456789") == end)) ||
+    const char *end = s.s + s.n, *name_end = s.s;
+    while (name_end < end && ((*name_end >= 'a' && *name_end <= 'z') || *name_end & 0x80))
+        name_end++;
+    if ((name_end - s.s > 2 && name_end < end && *name_end == '=') ||
+        (bytes_begin(s.s, s.n, "upright ") && span_past(s.s + 8, end, ".0123456789") == end) ||
         (bytes_end(s.s, s.n, "px") && span_past(s.s, end, "0123456789x ") == end - 2))
         return 0;
     return s.n > longest || memchr(s.s, ' ', s.n);
