@@ -32,6 +32,7 @@ Test(template, others_are_dropped)
     CHECK("a {{citation needed|date=May 2016}} b{{sfn|Bloch|2007|p=61}}, c{{rp|12}}.", "a b, c.");
     CHECK("a ({{unknown|b}}) {{infobox|c={{lang|la|d}}}} e", "a e");
     CHECK("{{coord|1|2|display=title}}{{flagicon|FRA}}{{lang}}a", "a");
+    CHECK("See {{URL|example.org}}, {{url|b.org/c|d}}.", "See example.org, d.");
     CHECK("{{lang|la|}} {{nowrap|}} a ({{legend|red}}) b", "a b");
 }
 
