@@ -43,7 +43,7 @@ static void note_call(struct markup *m, size_t from, const struct wikitext_call 
 {
     enum { NAMED_LEAST = 4 };
     if (markup_wants(m, PART_INFOBOXES) && m->in_lead && m->braces == 1 &&
-        begins_line(m, from, MARKUP_UNSEEN " ") && structure_is_named(call, NAMED_LEAST))
+        begins_line(m, from, MARKUP_UNSEEN " \x0F") && structure_is_named(call, NAMED_LEAST))
         structure_call(&m->options->parts->json[PART_INFOBOXES], call);
 }
 
