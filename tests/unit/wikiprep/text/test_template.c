@@ -33,6 +33,9 @@ Test(template, others_are_dropped)
     CHECK("a ({{unknown|b}}) {{infobox|c={{lang|la|d}}}} e", "a e");
     CHECK("{{coord|1|2|display=title}}{{flagicon|FRA}}{{lang}}a", "a");
     CHECK("See {{URL|example.org}}, {{url|b.org/c|d}}.", "See example.org, d.");
+    CHECK("{{height|ft=6|in=1}}, {{height|m=1.8}}, {{based on|A|B}}, {{10^|6}}",
+          "6 ft 1 in, 1.8 m, A by B, 10⁶");
+    CHECK("{{death year and age|1990|1950}}, {{native phrase|fr|oui}}", "1990, oui");
     CHECK("{{lang|la|}} {{nowrap|}} a ({{legend|red}}) b", "a b");
 }
 
