@@ -344,49 +344,49 @@ Test(opt, file_gives_way_to_the_command_line)
     opts_release(&o);
 }
 
+/* Sets `out` to `given` as a configuration, and reads that into `y`. */
+static void read_back(struct given *given, struct buf *out, struct yaml *y)
+{
+    struct opts o;
+    opts_init(&o);
+    opts_add(&o, table, given);
+    buf_clear(out);
+    opts_print(&o, 0, out);
+    cr_assert_eq(yaml_parse(y, out->data, out->len, "c"), 0, "%s", err_get());
+    opts_release(&o);
+}
+
 Test(opt, printed_texts_are_read_back)
 {
     static const char *const texts[] = { "it's",           "two\nlines\n",
                                          "a\ttab",         "\"quotes\"\r\\",
                                          "a\x7F \u2028 b", "caf\u00E9'\xC2\x85\"\uFFFE" };
     struct given given = { 0 };
-    struct opts o;
     struct yaml y;
     struct buf out = BUF_INIT;
-    opts_init(&o);
-    opts_add(&o, table, &given);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         given.text = texts[i];
-        buf_clear(&out);
-        opts_print(&o, 0, &out);
-        cr_assert_eq(yaml_parse(&y, out.data, out.len, "c"), 0, "%s", err_get());
+        read_back(&given, &out, &y);
         cr_expect_str_eq(yaml_get(&y, "output"), texts[i]);
         yaml_release(&y);
     }
     buf_release(&out);
-    opts_release(&o);
 }
 
 Test(opt, printed_numbers_are_read_back)
 {
     static const double numbers[] = { 0.00123456789012, 6e-4 / 10, 1.0 / 3, 0.1, 2 };
     struct given given = { 0 };
-    struct opts o;
     struct yaml y;
     struct buf out = BUF_INIT;
-    opts_init(&o);
-    opts_add(&o, table, &given);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         given.real = numbers[i];
-        buf_clear(&out);
-        opts_print(&o, 0, &out);
-        cr_assert_eq(yaml_parse(&y, out.data, out.len, "c"), 0, "%s", err_get());
+        read_back(&given, &out, &y);
         cr_expect_eq(strtod(yaml_get(&y, "real"), NULL), numbers[i]);
         yaml_release(&y);
     }
     cr_expect_not_null(strstr(out.data, "real: 2\n"));
     buf_release(&out);
-    opts_release(&o);
 }
 
 Test(opt, flags)
