@@ -89,7 +89,7 @@ static int check_rules(int v2)
 
 /* ---- scores ----------------------------------------------------------------------------- */
 
-/* Appends a mean called PREFIXNAME, and its standard error. */
+/* Appends a mean, whose name is `prefix` followed by `name`, and its standard error. */
 static void report_both(struct report *r, const char *prefix, const char *name, double mean,
                         double error)
 {

@@ -93,8 +93,8 @@ struct model_part {
  * of BERT's next-sentence losses is multiplied by in->next_weight, and each loss of a start or end
  * of an answer by 0.5. */
 struct head_pass {
-    /* Gets the losses of all targets: those of the first part of the loss, then those of the second
-     * (inputs_scores). Gets `correct`, too, unless that is OPS_NONE. */
+    /* Receives the losses of all targets: those of the first part of the loss, then those of the
+     * second (inputs_scores); and `correct`, unless that is OPS_NONE. */
     struct ops_scores out;
     struct ops_array x;    /* [n,C] the last layer's output */
     struct ops_array w;    /* the parameters of the head's block */

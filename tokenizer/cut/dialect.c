@@ -50,8 +50,8 @@ static struct spelling *cached(const char *base)
 }
 
 /* Returns the cached entry of a class, and adds it if needed. Returns NULL if our tables do not
- * have the class; then PCRE2 alone decides what it matches. The lock is not held where memory may
- * run out. So two threads may add a class; both entries say the same. */
+ * have the class; then PCRE2 alone decides what it matches. The lock is not held while an entry
+ * is made, as memory may run out: two threads may add the same class, which is harmless. */
 static const struct spelling *find_spelling(const char *base, charset_property_fn *theirs)
 {
     struct spelling *s = cached(base);

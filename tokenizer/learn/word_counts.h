@@ -2,9 +2,9 @@
  * word_counts.h - counts the different words of a corpus, in bounded memory.
  *
  * Each thread counts words in its own hash table. A table that reaches its memory limit is sorted,
- * written to a file (a run), and emptied. A table's runs are merged into one when they are many,
- * and those of all threads at the end. The result depends neither on the limit nor on which thread
- * counted which text.
+ * written to a file (a run), and emptied. When a thread has many runs, it merges them into one. At
+ * the end the runs of all threads are merged. The result depends neither on the limit nor on which
+ * thread counted which text.
  *
  * A run is a sequence of rows, sorted by the bytes of the words; each word occurs once. A row is
  *

@@ -207,7 +207,7 @@ static void show_source(struct markup *m, const struct element *f)
 
 /* Returns 1 if s, an argument of a file link, is a caption, else 0: it has a space or is longer
  * than any option, `longest` bytes, is no size ("200px", "upright 1.2") and has no name ("alt=x").
- * Names are words in lower case or in other letters than Latin: "E=mc2" has none. */
+ * A name has only small Latin letters, or letters that are not Latin: "E=mc2" has none. */
 static int is_caption(struct span s, size_t longest)
 {
     const char *end = s.s + s.n, *name_end = s.s;

@@ -285,8 +285,8 @@ static void put_code(struct markup *m, const char *s, const char *end, int line_
     }
 }
 
-/* For Markdown: adds the code to the blocks of code, and writes its offset there, in decimal,
- * between two MARKUP_BLOCK. */
+/* For Markdown: appends the code to the page's blocks of code. Writes its offset among them to the
+ * text, in decimal, between two MARKUP_BLOCK. */
 static void put_block(struct markup *m, const char *s, const char *end, int is_source,
                       struct span language)
 {
