@@ -418,6 +418,7 @@ install-programs: all $(SAMPLE)
 	for p in $(PLUGINS); do install -D -m 644 $$p $(INSTALLED_PLUGINS)/$$(basename $$p) || exit 1; done
 	install -m 644 configs/*.yaml $(INSTALLED_SHARE)/configs
 	install -D -m 644 -t $(INSTALLED_SHARE)/configs/machines configs/machines/*.yaml
+	install -D -m 644 -t $(INSTALLED_SHARE)/configs/slurm configs/slurm/train.sbatch
 	install -m 644 $(SAMPLE) $(INSTALLED_SHARE)
 	install -D -m 755 -t $(INSTALLED_SHARE)/scripts $(INSTALLED_SCRIPTS:%=scripts/%)
 	scripts/make-completions $(B)/bin '$(PROGRAM_PREFIX)' $(B)/completions
