@@ -266,7 +266,7 @@ static const struct opt tokenize_options[] = {
     { 0, "case", OPT_CHOICE, AT(vocabulary.letters), "auto|uncased|cased",
       "WordPiece: whether the vocabulary is lower case; auto: as its files say" },
     { 0, "wrap", OPT_FLAG, AT(encode.wrap), NULL,
-      "with --ids: put [CLS] and [SEP] around each document" },
+      "with --ids: put special tokens, such as [CLS] and [SEP], around each document" },
     { 0, "ids", OPT_FLAG, AT(as_ids), NULL, "write decimal ids, one line per document" },
     { 0, "offsets", OPT_CHOICE, AT(encode.offsets), ENCODE_OFFSETS,
       "with --ids: write JSON lines with ids and where in the text each token is" },
