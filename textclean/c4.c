@@ -136,12 +136,12 @@ static int judge_line(struct state *c, const char *s, size_t n, const char *clea
         !has_words(s, n, r->least_words))
         return 0;
     unsigned found = c->phrases ? find_phrases(c->f->lower.data + (s - c->f->text), n) : 0;
-    if (r->lorem_ipsum && found & LOREM_IPSUM)
-        return c->out->lorem_ipsum++, -1;
+    if (found & LOREM_IPSUM && (double)++c->out->lorem_ipsum > r->lorem_ipsum)
+        return -1;
     if (r->javascript && found & JAVASCRIPT)
         return 0;
-    if (r->brace && memchr(s, '{', n))
-        return c->out->braces++, -1;
+    if (memchr(s, '{', n) && (double)++c->out->braces > r->braces)
+        return -1;
     return !(r->policy && found & POLICY);
 }
 

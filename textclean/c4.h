@@ -15,14 +15,14 @@ struct c4_rules {
     int references;         /* remove reference marks */
     int javascript;         /* leave out lines that mention JavaScript */
     int policy;             /* leave out lines about cookies, privacy and terms of use */
-    int lorem_ipsum, brace; /* 1: "lorem ipsum", or {, leaves out the document */
+    double lorem_ipsum, braces; /* most lines with "lorem ipsum", or {; one more ends the search */
     double least_sentences; /* sentences are counted until there are this many */
 };
 
 struct c4_result {
     struct buf text; /* the lines that stay */
     size_t lines_left_out;
-    size_t lorem_ipsum, braces; /* lines with them; the first one ends the search */
+    size_t lorem_ipsum, braces; /* lines with them */
     size_t sentences;
 };
 

@@ -360,8 +360,8 @@ int rules_set(struct rules *r, const char *sets, const char *path, const char *c
         .references = limit_of(r, "c4-references") > 0,
         .javascript = limit_of(r, "c4-javascript") > 0,
         .policy = limit_of(r, "c4-policy") > 0,
-        .lorem_ipsum = !isnan(limit_of(r, "c4-lorem-ipsum")),
-        .brace = !isnan(limit_of(r, "c4-brace")),
+        .lorem_ipsum = fmin(limit_of(r, "c4-lorem-ipsum"), INFINITY), /* fmin(NAN, x) is x */
+        .braces = fmin(limit_of(r, "c4-brace"), INFINITY),
         .least_sentences = fmax(limit_of(r, "c4-sentences"), 0),
     };
     return 0;

@@ -128,6 +128,20 @@ Test(rules, many_sentences_are_counted)
     }
 }
 
+/* As many lines with { or lorem ipsum as the limits allow, and the lines after them, are judged as others. */
+Test(rules, some_lines_with_braces_may_stay)
+{
+    static const char *const changes[] = { "c4-brace=1", "c4-lorem-ipsum=1", "c4-sentences=3" };
+    static const char *const off[] = { "c4-brace=off", "c4-lorem-ipsum=off", "c4-sentences=3" };
+    struct rules r;
+    cr_assert_eq(rules_set(&r, "c4", NULL, changes, 3), 0);
+    cr_expect_str_eq(judge(&r, "Here lorem ipsum is.\nThen { it is so.\nOne more line.\n"), "");
+    cr_expect_str_eq(judge(&r, "Here { it is.\nThere { it is.\nOne more line.\n"), "c4-brace");
+    cr_expect_str_eq(judge(&r, "A lorem ipsum.\nThe lorem ipsum.\nOne more line.\n"), "c4-lorem-ipsum");
+    cr_assert_eq(rules_set(&r, "c4", NULL, off, 3), 0);
+    cr_expect_str_eq(judge(&r, "Here { it is.\nThe lorem ipsum { is.\nThe lorem ipsum.\n"), "");
+}
+
 Test(rules, refuses)
 {
     static const char *const changes[][2] = {
