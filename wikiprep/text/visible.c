@@ -87,6 +87,22 @@ static const char *element_end(const struct tag *t, const char *end)
     return NULL;
 }
 
+/* Returns 1 if the content of the element that tag t begins is no markup, else 0. */
+static int is_literal(const struct tag *t)
+{
+    return !t->closing && !t->empty && span_in(t->name, "nowiki|pre|source|syntaxhighlight") &&
+           !tag_is_wikitext(t->attributes.s, t->attributes.s + t->attributes.n);
+}
+
+/* As element_end, for a literal element. */
+static const char *literal_end(const struct tag *t, const char *end)
+{
+    char name[NAME_MAX_BYTES + 1];
+    const char *after;
+    span_copy(t->name, name, sizeof name);
+    return tag_find_close(t->after, end, name, &after) ? after : NULL;
+}
+
 void visible_filter(struct buf *text)
 {
     enum { UNCLOSED_MAX = 64 };
@@ -96,11 +112,14 @@ void visible_filter(struct buf *text)
     int unclosed = 0;
     while (unclosed < UNCLOSED_MAX && (s = memchr(s, '<', (size_t)(end - s)))) {
         struct tag t;
-        int hidden = read_tag(s, end, &t) && is_hidden(&t);
-        const char *after = hidden ? element_end(&t, end) : NULL;
-        if (!after) {
-            unclosed += hidden;
-            s++;
+        const int is_tag = read_tag(s, end, &t), hidden = is_tag && is_hidden(&t);
+        const int literal = is_tag && !hidden && is_literal(&t);
+        const char *after = hidden    ? element_end(&t, end)
+                            : literal ? literal_end(&t, end)
+                                      : NULL;
+        if (!after || literal) {
+            unclosed += !after && (hidden || literal);
+            s = after ? after : s + 1;
             continue;
         }
         memmove(out, kept, (size_t)(s - kept));

@@ -10,9 +10,9 @@
 
 #include "wikiprep/values/span.h"
 
-/* Removes hidden elements from text, in place. Each is replaced by an empty "<ref/>", because
- * markup.h repairs spaces and punctuation around removed references. Time is linear: the search
- * stops after 64 hidden elements without a closing tag. */
+/* Removes hidden elements from text, in place, but none in <nowiki>, <pre> and source code. Each is
+ * replaced by an empty "<ref/>", because markup.h repairs spaces and punctuation around removed
+ * references. Time is linear: the search stops after 64 such elements without a closing tag. */
 void visible_filter(struct buf *text);
 
 /* Returns 1 if an element with these attributes "class" and "style" is hidden, else 0. */

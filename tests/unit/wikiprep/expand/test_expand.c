@@ -875,6 +875,11 @@ Test(visible, elements)
         { "a<span class=error>b\n\nc</span>d", "a<span class=error>b\n\nc</span>d" },
         { "a<span class=\"error\" />b</span>", "a<span class=\"error\" />b</span>" },
         { "<b class=\"noprint\">x</b><b class=\"noprint\">y</b>z<", "<ref/><ref/>z<" },
+        { "<nowiki><b class=error>b</b></nowiki>c", "<nowiki><b class=error>b</b></nowiki>c" },
+        { "<Pre a=b><b class=error>b</b></PRE>c", "<Pre a=b><b class=error>b</b></PRE>c" },
+        { "<pre class=error>b</pre>c<nowiki/><b class=error>d</b>", "<ref/>c<nowiki/><ref/>" },
+        { "<pre format=wikitext><b class=error>b</b></pre>", "<pre format=wikitext><ref/></pre>" },
+        { "<nowiki><b class=error>b</b>", "<nowiki><ref/>" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         buf_clear(&out);
