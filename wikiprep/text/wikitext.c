@@ -146,26 +146,25 @@ static void note_section(struct wikitext *w, int level, const char *heading, siz
     w->section_begin = w->out->len;
 }
 
-/* Writes the headings that still have no text. */
+/* Writes the headings that still have no text, unless none are wanted, and begins their sections. */
 static void put_headings(struct wikitext *w)
 {
-    int noted = w->options.wanted >> PART_SECTIONS & 1;
-    if (noted && !w->out->len)
-        note_section(w, 0, "", 0);
+    const int noted = w->options.wanted >> PART_SECTIONS & 1, shown = !w->options.no_headings;
     for (int i = 0; i <= LEVELS; i++) {
         const struct buf *heading = &w->headings[i];
         if (!heading->len)
             continue;
-        if (noted && w->out->len)
-            end_section(w);
-        if (w->options.markdown)
+        end_section(w);
+        if (shown && w->options.markdown)
             markdown_heading(&w->markdown, i, heading->data, heading->len - 1);
-        else
+        else if (shown)
             buf_add(w->out, heading->data, heading->len);
         if (noted)
             note_section(w, i, heading->data, heading->len - 1);
         buf_clear(&w->headings[i]);
     }
+    if (noted && w->section_level < 0)
+        note_section(w, 0, "", 0);
 }
 
 /* Appends the lines of w->line to `out`, as paragraph_write does, and clears it. */
@@ -263,7 +262,7 @@ static void add_heading(struct wikitext *w, const char *s, const char *end)
     struct buf *heading = &w->headings[level];
     put_line(w, heading, 0);
     begin_section(w, level, heading->data, heading->len - (heading->len > 0));
-    if (w->options.no_headings || is_left_out(w))
+    if (is_left_out(w))
         buf_clear(heading);
 }
 
