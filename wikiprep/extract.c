@@ -101,18 +101,18 @@ static const struct buf *expand(struct extract *x, const struct dump_page *p)
     return &x->expanded;
 }
 
-/* Runs x->cleaner, unless it is NULL, on `source`: writes the text to *text and fills
- * x->categories. */
-static void clean(struct extract *x, const struct site *site, const struct buf *source,
+/* Runs the cleaner w, unless it is NULL, on `source`: writes the text to *text and fills what the
+ * cleaner's options name. */
+static void clean(struct wikitext *w, const struct site *site, const struct buf *source,
                   struct buf *text, int is_html)
 {
-    if (!x->cleaner)
+    if (!w)
         return;
-    wikitext_set_site(x->cleaner, site->names, site->wanted, site->unwanted);
+    wikitext_set_site(w, site->names, site->wanted, site->unwanted);
     if (is_html)
-        wikitext_clean_html(x->cleaner, source->data, source->len, text);
+        wikitext_clean_html(w, source->data, source->len, text);
     else
-        wikitext_clean(x->cleaner, source->data, source->len, text);
+        wikitext_clean(w, source->data, source->len, text);
 }
 
 /* Extracts the page's text into x->document. Returns EXTRACT_WRITTEN, or the reason why the page is
@@ -140,13 +140,11 @@ static enum extract_result extract_text(struct extract *x, const struct site *si
     x->page.parts = x->source || !how->library ? &x->parts : NULL;
     if (p->wikidata.len)
         js_quote(&x->parts.json[PART_WIKIDATA], p->wikidata.data, p->wikidata.len);
-    if (x->source && !is_html) {
-        wikitext_set_site(x->source, site->names, NULL, NULL);
-        wikitext_clean(x->source, p->text.data, p->text.len, text);
+    clean(x->source, site, &p->text, text, is_html);
+    if (x->source)
         x->page.parts = NULL;
-    }
     const struct buf *source = is_html ? &p->text : expand(x, p);
-    clean(x, site, source, text, is_html);
+    clean(x->cleaner, site, source, text, is_html);
     if (!site_takes_categories(site, x->categories.data))
         return EXTRACT_CATEGORY;
     if (p->redirect) {
