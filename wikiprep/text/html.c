@@ -73,7 +73,7 @@ struct html {
 
 /* The attributes that are used; "" if an element lacks one. */
 struct attributes {
-    const char *class, *style, *type, *rel, *href, *id, *data, *role, *alt, *resource, *variant;
+    const char *class, *style, *type, *rel, *href, *title, *id, *data, *role, *alt, *resource, *variant;
 };
 
 static int wants(const struct html *h, enum page_part part)
@@ -186,6 +186,8 @@ static void on_link(struct html *h, const struct attributes *a)
     buf_init(&e->target);
     if (external)
         buf_adds(&e->target, a->href);
+    else if (*a->title && has_word(a->rel, "mw:WikiLink/Interwiki"))
+        names_add_title(&e->target, a->title, strlen(a->title), 0); /* "fr:Lune"; href is a URL */
     else
         names_add_href(&e->target, a->href);
 }
@@ -462,12 +464,12 @@ static void on_name(struct html *h, const char *name, enum element_kind is,
 
 static void read_attributes(struct attributes *a, const xmlChar **list)
 {
-    static const char *const names[] = { "alttext", "class",  "data-mw",        "href",
-                                         "id",      "rel",    "resource",       "role",
-                                         "style",   "typeof", "data-mw-variant" };
+    static const char *const names[] = { "alttext", "class", "data-mw",  "href",
+                                         "id",      "rel",   "resource", "role",
+                                         "style",   "title", "typeof",   "data-mw-variant" };
     const char **const values[] = { &a->alt,   &a->class, &a->data,     &a->href,
                                     &a->id,    &a->rel,   &a->resource, &a->role,
-                                    &a->style, &a->type,  &a->variant };
+                                    &a->style, &a->title, &a->type,     &a->variant };
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         *values[i] = "";
     for (; list && *list; list += 2)
