@@ -154,7 +154,11 @@ static void on_text(void *ctx, const xmlChar *text, int n)
 {
     struct dump *d = ctx;
     d->silence = 0;
-    export_text(&d->export, (const char *)text, (size_t)n);
+    if (export_text(&d->export, (const char *)text, (size_t)n))
+        return;
+    err_set("'%s': bad XML before byte %" PRIu64 ": a title has more than %d bytes", d->path,
+            given(d), EXPORT_FIELD_MAX);
+    stop(d);
 }
 
 /* ---- entities ---------------------------------------------------------------------------- */

@@ -1,7 +1,5 @@
 #include "wikiprep/input/export.h"
 
-enum { FIELD_MAX = 1 << 16 /* bytes of a title, an id, ... */ };
-
 /* ---- the elements that are used ---------------------------------------------------------- */
 
 enum place {
@@ -203,10 +201,10 @@ void export_leave(struct export *x)
         end_place(x);
 }
 
-void export_text(struct export *x, const char *text, size_t n)
+int export_text(struct export *x, const char *text, size_t n)
 {
     if (x->skip)
-        return;
+        return 1;
     if (x->place == TEXT) {
         struct dump_page *r = &x->revision;
         if (r->text.len + n > x->max_text) {
@@ -215,9 +213,12 @@ void export_text(struct export *x, const char *text, size_t n)
         }
         if (!r->too_long)
             buf_add(&r->text, text, n);
-    } else if (x->field.len + n <= FIELD_MAX) {
+    } else if (x->field.len + n <= EXPORT_FIELD_MAX) {
         buf_add(&x->field, text, n);
+    } else {
+        return x->place != TITLE;
     }
+    return 1;
 }
 
 /* ---- life -------------------------------------------------------------------------------- */

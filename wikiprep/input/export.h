@@ -42,7 +42,10 @@ void export_release(struct export *x);
 typedef const char *(*export_attribute)(const void *ctx, const char *name, size_t *len);
 int export_enter(struct export *x, const char *name, export_attribute attribute, const void *ctx);
 void export_leave(struct export *x);
-void export_text(struct export *x, const char *text, size_t n);
+
+/* Handles text. Returns 0 if it makes a title too long, else 1. */
+enum { EXPORT_FIELD_MAX = 1 << 16 /* bytes of a title, an id, ... */ };
+int export_text(struct export *x, const char *text, size_t n);
 
 /* Adds a complete page. Takes over its contents, and leaves it empty. */
 void export_add(struct export *x, struct dump_page *page);

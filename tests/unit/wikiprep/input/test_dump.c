@@ -173,6 +173,24 @@ Test(dump, long_texts)
     buf_release(&xml);
 }
 
+Test(dump, long_titles_are_damage)
+{
+    struct buf xml = BUF_INIT;
+    buf_adds(&xml, "<mediawiki>" PAGE("A", "", "x") "<page><title>");
+    for (int i = 0; i < 70000; i++)
+        buf_addc(&xml, 'b');
+    buf_adds(&xml, "</title><revision><text>y</text></revision></page>" PAGE("C", "", "z")
+                       "</mediawiki>");
+    struct dump *d = open_bytes(xml.data, xml.len, 1 << 20);
+    expect_page(d, "A", 0, "2", "x");
+    cr_expect_eq(dump_read(d, &page), -1);
+    cr_expect(strstr(err_get(), "a title has more than 65536 bytes"), "%s", err_get());
+    cr_assert(dump_resume(d));
+    expect_page(d, "C", 0, "2", "z");
+    expect_end(d);
+    buf_release(&xml);
+}
+
 Test(dump, cut_short)
 {
     const char *xml = "<mediawiki>" PAGE("A", "", "x") "<page><title>B</title><revision><text>y";
