@@ -110,6 +110,7 @@ static const char *on_line_end(struct markup *m, const char *s)
 {
     if (m->depth || m->in_poem)
         end_line(m, s + 1);
+    m->brackets = 0;
     m->in_lead &= s + 1 == m->end || s[1] != '=';
     markup_put(m, m->in_poem ? MARKUP_BREAK : '\n');
     return m->in_poem ? span_past(s + 1, m->end, ":") : s + 1; /* colons indent a verse */
@@ -229,7 +230,8 @@ void markup_strip(struct markup *m, const char *text, size_t n, struct buf *out)
     m->text = text;
     m->end = text + n;
     m->out = out;
-    m->depth = m->braces = m->links = m->pipe_count = m->heading = m->reference_count = 0;
+    m->depth = m->braces = m->links = m->brackets = m->pipe_count = m->heading = 0;
+    m->reference_count = 0;
     m->in_poem = m->no_comment_close = 0;
     m->in_lead = n > 0 && *text != '=';
     buf_clear(&m->targets);

@@ -368,6 +368,7 @@ const char *markup_on_open_bracket(struct markup *m, const char *s)
         return s + 1;
     }
     if (s + 2 < m->end && s[2] == '[') { /* of many brackets, the inner two begin the link */
+        m->brackets++;
         markup_put(m, '[');
         return s + 1;
     }
@@ -388,7 +389,11 @@ const char *markup_on_close_bracket(struct markup *m, const char *s)
     }
     if (markup_top_is(m, VARIANT) && m->depth > 1 && m->stack[m->depth - 2].kind == LINK)
         markup_pop(m);
-    if (markup_top_is(m, LINK))
+    if (markup_top_is(m, LINK)) {
         close_link(m);
+    } else if (m->brackets > 1) { /* [[[[link]]]] */
+        m->brackets -= 2;
+        buf_adds(m->out, "]]");
+    }
     return s + 2;
 }

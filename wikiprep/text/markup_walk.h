@@ -37,6 +37,7 @@ struct markup {
     struct element *stack;
     size_t depth, stack_cap;
     size_t braces, links; /* number of elements of kind BRACES, and of other kinds */
+    size_t brackets;      /* in this line: '[' before those that begin a link */
     size_t *pipes;        /* output offsets of the pipes of open calls */
     size_t pipe_count, pipes_cap;
     struct span *arguments;

@@ -92,6 +92,7 @@ Test(wikitext, links)
     CHECK("[[a|[https://e.org f]] [[b|[https://e.org]]]", "[https://e.org f [https://e.org]");
     CHECK("[[Target|''label'']]", "label");
     CHECK("[[[Foo]]]", "[Foo]");
+    CHECK("[[[[a|b]]]] [[[[c]] d]] e]] [[[[x\n]]f", "[[b]] [[c d]] e [[x f");
     CHECK("a [[Media:B.ogg|listen]] [[Media:B.ogg]] c", "a listen Media:B.ogg c");
     CHECK("[[a|b|c]] [[a||b|]]", "b|c |b|");
     CHECK("a.[[b|&nbsp;]]c [[d| ]] e", "a. c e");
