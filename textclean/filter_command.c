@@ -37,6 +37,7 @@ static const struct opt options[] = {
 struct run {
     struct rules rules;
     enum personal_how personal;
+    int mark; /* documents that fail stay, too */
 };
 
 static int judge(void *ctx, void *tools, struct flow_item *item)
@@ -46,12 +47,12 @@ static int judge(void *ctx, void *tools, struct flow_item *item)
     struct entry *r = &item->entry;
     const struct buf *text = &r->document.text;
     item->reason = rules_judge(&run->rules, t, text->data, text->len, &item->pieces);
-    if (item->reason >= 0)
-        return 0;
+    const int passed = item->reason < 0;
     const struct features *f = &t->features;
-    if (f->text != text->data)
+    if (passed && f->text != text->data)
         entry_change(r, f->text, f->n);
-    if (run->personal && personal_replace(&t->personal, text->data, text->len, run->personal))
+    if ((passed || run->mark) && run->personal &&
+        personal_replace(&t->personal, text->data, text->len, run->personal))
         entry_change(r, t->personal.data, t->personal.len);
     return 0;
 }
@@ -84,7 +85,7 @@ static void doubt_limits(const struct filter *given)
 static int run_filter(int argc, char **argv, void *given_options)
 {
     const struct filter *given = given_options;
-    struct run run = { .personal = (enum personal_how)given->personal };
+    struct run run = { .personal = (enum personal_how)given->personal, .mark = given->flow.mark };
     if (given->list) {
         SCOPED(buf) text = BUF_INIT;
         rules_print(&text);
