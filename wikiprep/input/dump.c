@@ -46,7 +46,7 @@ struct dump {
     int is_between; /* the </mediawiki> of the current export was read */
     char *error;    /* error to report after the pages before it were read */
     int is_html;    /* the pages are HTML (html_page.h) */
-    size_t seen;    /* of HTML: no line ends in bytes [used, seen) of `rest` */
+    size_t seen;    /* of HTML: no line or page ends in bytes [used, seen) of `rest` */
     uint64_t lines;
     struct entity **entities;
     size_t entity_count, entities_cap;
@@ -487,8 +487,21 @@ static int64_t read_more(struct dump *d)
     return n;
 }
 
-/* Parses the next line of JSON, or the whole page of HTML, if its bytes are in the buffer; else
- * reads more bytes. */
+/* Returns the end of the line of JSON, or of the page in HTML that another one follows, which is at
+ * d->used; NULL if it is not in the buffer. */
+static const char *html_end(const struct dump *d)
+{
+    static const char page[] = "<!DOCTYPE html>\n<html prefix=\"dc:";
+    const struct buf *b = &d->rest;
+    const char *s = b->data + d->used, *seen = b->data + d->seen, *end = b->data + b->len;
+    if (*s == '{')
+        return memchr(seen, '\n', (size_t)(end - seen));
+    seen = seen - s > (ptrdiff_t)sizeof page ? seen - sizeof page : s + 1;
+    return seen < end ? memmem(seen, (size_t)(end - seen), page, sizeof page - 1) : NULL;
+}
+
+/* Parses the next line of JSON or page of HTML if its end is in the buffer; else reads more
+ * bytes. */
 static void feed_html(struct dump *d)
 {
     struct buf *b = &d->rest;
@@ -496,11 +509,10 @@ static void feed_html(struct dump *d)
         d->lines += b->data[d->used] == '\n';
     if (d->seen < d->used)
         d->seen = d->used;
-    const char *s = b->data + d->used;
-    const char *lf = *s == '{' ? memchr(b->data + d->seen, '\n', b->len - d->seen) : NULL;
-    if (lf) {
-        d->used = d->seen = (size_t)(lf + 1 - b->data);
-        add_html(d, s, (size_t)(lf - s));
+    const char *s = b->data + d->used, *end = html_end(d);
+    if (end) {
+        d->used = d->seen = (size_t)(end - b->data) + (*s == '{');
+        add_html(d, s, (size_t)(end - s));
         return;
     }
     d->seen = b->len - d->used;
