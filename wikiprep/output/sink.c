@@ -75,10 +75,20 @@ static int end_file(struct sink *s)
     return output_close(&s->out);
 }
 
+/* Returns the bytes of the end mark of the open file if one more document is written to it. */
+static size_t end_bytes(struct sink *s)
+{
+    buf_clear(&s->piece);
+    if (has_marks(s))
+        document_put_end(&s->piece, s->in_file + 1);
+    return s->piece.len;
+}
+
 int sink_write(struct sink *s, const struct buf *document)
 {
-    int full = s->is_open && s->folder.path && s->in_file &&
-               (!s->limit_bytes || s->out.offset + document->len > s->limit_bytes);
+    int full =
+        s->is_open && s->folder.path && s->in_file &&
+        (!s->limit_bytes || s->out.offset + document->len + end_bytes(s) > s->limit_bytes);
     if (full && end_file(s) < 0)
         return -1;
     if (!s->is_open && begin_file(s) < 0)

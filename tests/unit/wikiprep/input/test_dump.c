@@ -297,6 +297,31 @@ Test(sink, files_are_filled_to_the_limit)
     buf_release(&file);
 }
 
+/* The limit holds for the marks of files of sentences, too. */
+Test(sink, end_marks_are_within_the_limit)
+{
+    enum { LIMIT = 110 };
+    char dir[] = "/tmp/textmill-sink-XXXXXX";
+    struct sink s;
+    struct kv none = KV_INIT;
+    struct buf one = BUF_INIT, file = BUF_INIT;
+    cr_assert(mkdtemp(dir));
+    buf_adds(&one, "<doc id=\"1\">\n23456789\n</doc>\n");
+    cr_assert_eq(sink_open_tree(&s, dir, LIMIT, SINK_DOCUMENTS, 1), 0, "%s", err_get());
+    for (int i = 0; i < 3; i++)
+        cr_assert_eq(sink_write(&s, &one), 0, "%s", err_get());
+    cr_assert_eq(sink_close(&s, &none), 0, "%s", err_get());
+    for (int i = 0; i < 3; i++) {
+        uint64_t bytes = 0;
+        buf_clear(&file);
+        buf_addf(&file, "%s/AA/wiki_%02d", dir, i);
+        cr_expect(!file_size(file.data, &bytes) && bytes <= LIMIT, "%s", file.data);
+    }
+    temp_remove(dir);
+    buf_release(&one);
+    buf_release(&file);
+}
+
 /* ---- an index of pages ---------------------------------------------------------------------- */
 
 /* Finds the byte ranges of the page `name` in a dump of dump_bytes bytes by the given index.
