@@ -5,6 +5,7 @@
 
 #include "common/base/utf8.h"
 #include "common/formats/js_scan.h"
+#include "wikiprep/site/entity.h"
 #include "wikiprep/site/names.h"
 
 static const char *find(const char *s, size_t n, const char *what)
@@ -24,17 +25,15 @@ int html_page_recognises(const char *s, size_t n)
 
 /* ---- a page in HTML ------------------------------------------------------------------------ */
 
-/* Appends the text after `mark`, if that is there, up to a quotation mark, with &amp; decoded. */
+/* Appends the text after `mark`, if that is there, up to a quotation mark, with its character
+ * references decoded. */
 static void take(struct buf *to, const char *s, size_t n, const char *mark)
 {
-    const char *value = find(s, n, mark), *end = s + n;
+    const char *value = find(s, n, mark);
     if (!value)
         return;
-    for (value += strlen(mark); value < end && *value != '"'; value++) {
-        buf_addc(to, *value);
-        if (end - value > 5 && !memcmp(value, "&amp;", 5))
-            value += 4;
-    }
+    value += strlen(mark);
+    entity_decode(to, value, (size_t)(span_until(value, s + n, '"') - value));
 }
 
 /* Reads from the head of a page those of its fields that are still empty. */
