@@ -330,7 +330,8 @@ static int write_summary(const struct flow *f, struct output *out)
 
 /* ---- a pass ---------------------------------------------------------------------------------- */
 
-static int check(const struct flow *f, int argc, char **argv)
+/* Checks that outputs may be written, and that none of them is another one or one of the inputs. */
+static int check(const struct flow *f, const struct file_names *in)
 {
     const struct flow_options *o = f->options;
     const char *paths[] = { o->output_path, o->rejected_path, o->summary_path, f->report_path };
@@ -341,9 +342,9 @@ static int check(const struct flow *f, int argc, char **argv)
             continue;
         if (tool_may_replace(paths[i], NULL, NULL) < 0)
             return -1;
-        for (int k = 0; k < argc; k++)
-            if (strcmp(paths[i], "-") && !strcmp(paths[i], argv[k]))
-                return err_usage("'%s' is input and output", argv[k]);
+        for (size_t k = 0; k < in->count; k++)
+            if (strcmp(paths[i], "-") && !strcmp(paths[i], in->names[k]))
+                return err_usage("'%s' is input and output", paths[i]);
         for (int k = 0; k < i; k++)
             if (paths[k] && !strcmp(paths[k], paths[i]))
                 return err_usage("'%s' is the file of two outputs", paths[i]);
@@ -421,10 +422,10 @@ int flow_run(struct flow *f, int argc, char **argv)
 {
     struct run r = { .f = f };
     f->left_out = f->left_out ? f->left_out : mem_zalloc(f->reason_count + 1, sizeof *f->left_out);
-    if (check(f, argc, argv) < 0)
-        return -1;
     int result = entries_open(&r.source, argv, argc, (enum entry_format)f->options->format,
                               f->options->field);
+    if (!result)
+        result = check(f, &r.source.paths);
     if (!result)
         result = look_for_folder(&r, argc, argv) < 0 ? -1 : pass(&r);
     rows_copy_close(&r.copies[0]);
