@@ -431,20 +431,22 @@ static int read_library(struct run *r)
     return r->library ? 0 : -1;
 }
 
-/* Checks that existing output may be replaced. */
+/* Checks that the outputs differ, and that existing output may be replaced. */
 static int check_output(const struct wikiprep *given)
 {
-    int recovered = given->tree ? output_folder_recover(given->output_path) : 0;
+    const char *const output = given->output_path ? given->output_path : given->train_path;
+    int recovered = given->tree ? output_folder_recover(output) : 0;
     if (recovered > 0)
         log_warn("'%s' has its tree of documents again: a run was killed while it replaced it",
-                 given->output_path);
+                 output);
     if (recovered < 0 ||
-        (given->output_path && tool_may_replace(given->output_path, given->tree ? "manifest" : NULL,
-                                                "tree of documents") < 0) ||
-        (given->save_path && tool_may_replace(given->save_path, NULL, NULL) < 0) ||
-        (given->train_path && tool_may_replace(given->train_path, NULL, NULL) < 0))
+        (output && tool_may_replace(output, given->tree ? "manifest" : NULL, "tree of documents") < 0))
         return -1;
-    return 0;
+    if (!given->save_path)
+        return 0;
+    return strcmp(given->save_path, output ? output : "-")
+               ? tool_may_replace(given->save_path, NULL, NULL)
+               : err_usage("'%s' is the file of two outputs", given->save_path);
 }
 
 /* Returns 0, or -1 with a usage error if a value of the option is empty. */
