@@ -212,23 +212,25 @@ int show_quote(const struct call *c, struct buf *out)
     return 1;
 }
 
-/* Shows a note such as "Main article: Moon" as a separate paragraph, if hatnotes are wanted. */
+/* Shows a note such as "Main article: Moon" as a separate paragraph, if hatnotes are wanted. The
+ * row's text comes first; after '|' it has what is between the last two titles: " and ". */
 int show_hatnote(const struct call *c, struct buf *out)
 {
+    const char *text = c->text, *bar = strchr(text, '|');
     int last = c->a.count;
     while (last && !call_at(c, last).n)
         last--;
     if (!c->page->hatnotes || !call_at(c, 1).n)
         return 0;
     buf_adds(out, "\n\n");
-    buf_adds(out, c->text);
+    buf_add(out, text, bar ? (size_t)(bar - text) : strlen(text));
     for (int i = 1; i <= last; i++) {
         if (!call_at(c, i).n)
             continue;
         char key[16];
         snprintf(key, sizeof key, "l%d", i);
         if (i > 1)
-            buf_adds(out, i == last ? " and " : ", ");
+            buf_adds(out, i < last ? ", " : bar ? bar + 1 : " and ");
         struct span label = call_any(c, key);
         span_put(label.n ? label : call_at(c, i), out);
     }

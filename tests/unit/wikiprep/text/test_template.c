@@ -319,6 +319,8 @@ Test(template, hatnotes)
     page.hatnotes = 1;
     CHECK(text, "Main article: Sun and Stars\nText.\nSee also: Sky");
     CHECK("{{main|Sun|Moon||}}", "Main article: Sun and Moon");
+    page.lang = "it";
+    CHECK("{{vedi anche|Sole|Luna|Terra}}", "Lo stesso argomento in dettaglio: Sole, Luna e Terra");
 }
 
 /* ---- convert ------------------------------------------------------------------------------ */
