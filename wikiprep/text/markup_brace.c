@@ -159,14 +159,15 @@ const char *markup_on_close_brace(struct markup *m, const char *s)
 {
     const char *after = span_past(s, m->end, "}");
     size_t n = (size_t)(after - s);
-    if (markup_top_is(m, VARIANT) && after < m->end && *after == '-') {
-        close_variant(m);
-        return after + 1;
-    }
-    while (n >= 2 && m->braces) {
+    const int ends_variant = after < m->end && *after == '-';
+    while (n >= 2 && m->braces && !(ends_variant && markup_top_is(m, VARIANT))) {
         while (!markup_top_is(m, BRACES))
             markup_pop(m); /* unclosed links inside the call */
         n -= close_braces(m, n);
+    }
+    if (n && ends_variant && markup_top_is(m, VARIANT)) { /* -{zh-cn:{{call}}}- */
+        close_variant(m);
+        return after + 1;
     }
     int ends_table = m->out->len && m->out->data[m->out->len - 1] == '|';
     if (n == 1 || (n && ends_table))

@@ -335,6 +335,7 @@ Test(wikitext, markup_for_variants)
     VARIANT("zh", "a -{never closed\nb", "a -{never closed b");
     VARIANT("zh", "a -{zh-cn:b;\nzh-tw:c}-\n\n-{d\n\ne}-", "a b\n-{d\ne}-");
     VARIANT("zh-tw", "-{zh-cn:a; zh-Hant-TW:b <br>}- -{zh-cn:c;zh-hk:d}-", "b\nd");
+    VARIANT("zh-tw", "-{zh-cn:a;zh-tw:b {{x}}}- c", "b c");
     VARIANT("zh-tw", "-{zh-cn:a}- -{zh-tw:b;c:d}- -{x=>zh-cn:y;x=>zh-tw:z}-", "a b;c:d z");
     VARIANT("zh-tw", "-{R|zh-cn:a}- -{N|zh-tw}- -{D|x=>zh-tw:y}-", "zh-cn:a 臺灣 x⇒臺灣：y；");
     VARIANT("sr-ec", "-{sr-el|a -{b}- c}- -{sr-ec|a -{b}- c}- -{x-{sr-ec|a}-}-", "a b c а b ц xа");
