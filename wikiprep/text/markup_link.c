@@ -379,6 +379,14 @@ const char *markup_on_open_bracket(struct markup *m, const char *s)
     return s + 2;
 }
 
+/* Returns 1 if the first of the closing brackets at s belongs to the label or caption of the link on
+ * top of the stack, as in [[File:A.jpg|map [1]]], else 0. */
+static int ends_with_bracket(struct markup *m, const char *s)
+{
+    const struct span label = markup_since(m, markup_top(m)->out);
+    return markup_top(m)->piped && s + 2 < m->end && s[2] == ']' && memchr(label.s, '[', label.n);
+}
+
 const char *markup_on_close_bracket(struct markup *m, const char *s)
 {
     if (markup_top_is(m, URL))
@@ -390,6 +398,10 @@ const char *markup_on_close_bracket(struct markup *m, const char *s)
     if (markup_top_is(m, VARIANT) && m->depth > 1 && m->stack[m->depth - 2].kind == LINK)
         markup_pop(m);
     if (markup_top_is(m, LINK)) {
+        if (ends_with_bracket(m, s)) {
+            markup_put(m, ']');
+            s++;
+        }
         close_link(m);
     } else if (m->brackets > 1) { /* [[[[link]]]] */
         m->brackets -= 2;
