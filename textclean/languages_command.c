@@ -91,6 +91,8 @@ static int run_language(int argc, char **argv, void *given_options)
     if (!given->keep && given->threshold <= 0 && !given->flow.mark)
         return err_usage("nothing to do: give --keep, --threshold or --mark");
     int result = languages_open(&j.model, given->model_path);
+    if (!result && j.model.exact)
+        result = err_set("%s: a model of quality: learn-language writes others", given->model_path);
     if (!result)
         result = set_kept(&j, given->keep);
     SCOPED(flow) flow = { .options = &given->flow,
