@@ -330,8 +330,9 @@ static int write_summary(const struct flow *f, struct output *out)
 
 /* ---- a pass ---------------------------------------------------------------------------------- */
 
-/* Checks that outputs may be written, and that none of them is another one or one of the inputs. */
-static int check(const struct flow *f, const struct file_names *in)
+/* Checks that outputs may be written, and that none of them is another one, an operand, or one of the
+ * files `in` that the operands stand for. */
+static int check(const struct flow *f, int argc, char **argv, const struct file_names *in)
 {
     const struct flow_options *o = f->options;
     const char *paths[] = { o->output_path, o->rejected_path, o->summary_path, f->report_path };
@@ -342,8 +343,8 @@ static int check(const struct flow *f, const struct file_names *in)
             continue;
         if (tool_may_replace(paths[i], NULL, NULL) < 0)
             return -1;
-        for (size_t k = 0; k < in->count; k++)
-            if (strcmp(paths[i], "-") && !strcmp(paths[i], in->names[k]))
+        for (int k = 0; k < argc + (int)in->count; k++)
+            if (strcmp(paths[i], "-") && !strcmp(paths[i], k < argc ? argv[k] : in->names[k - argc]))
                 return err_usage("'%s' is input and output", paths[i]);
         for (int k = 0; k < i; k++)
             if (paths[k] && !strcmp(paths[k], paths[i]))
@@ -425,7 +426,7 @@ int flow_run(struct flow *f, int argc, char **argv)
     int result = entries_open(&r.source, argv, argc, (enum entry_format)f->options->format,
                               f->options->field);
     if (!result)
-        result = check(f, &r.source.paths);
+        result = check(f, argc, argv, &r.source.paths);
     if (!result)
         result = look_for_folder(&r, argc, argv) < 0 ? -1 : pass(&r);
     rows_copy_close(&r.copies[0]);
