@@ -384,7 +384,12 @@ const char *markup_on_open_bracket(struct markup *m, const char *s)
 static int ends_with_bracket(struct markup *m, const char *s)
 {
     const struct span label = markup_since(m, markup_top(m)->out);
-    return markup_top(m)->piped && s + 2 < m->end && s[2] == ']' && memchr(label.s, '[', label.n);
+    long open = 0;
+    if (!markup_top(m)->piped || s + 2 == m->end || s[2] != ']')
+        return 0;
+    for (size_t i = 0; i < label.n; i++)
+        open += (label.s[i] == '[') - (label.s[i] == ']');
+    return open > 0;
 }
 
 const char *markup_on_close_bracket(struct markup *m, const char *s)
