@@ -1039,9 +1039,10 @@ int file_rename(const char *from, const char *to)
 
 int file_list_left(struct file_names *out, const char *path)
 {
-    SCOPED(buf) folder = folder_of(path);
+    SCOPED(buf) folder = folder_of(path), stem = BUF_INIT;
     SCOPED(file_names) all = { 0 };
-    const char *name = file_name(path);
+    temp_stem(&stem, path);
+    const char *name = file_name(stem.data);
     *out = (struct file_names){ 0 };
     int result = file_look(folder.data);
     if (result > 0)

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -14,6 +15,8 @@
 #include <unistd.h>
 
 #include "common/base/again.h"
+#include "common/base/hash.h"
+#include "common/base/utf8.h"
 
 /* `lock` guards the list of temporaries, `looking` the cache of names */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER, looking = PTHREAD_MUTEX_INITIALIZER;
@@ -222,13 +225,25 @@ size_t temp_base(const char *name)
     return n - ENDING;
 }
 
+void temp_stem(struct buf *out, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const size_t n = strlen(name), most = NAME_MAX - ENDING, hash = 1 + 16;
+    buf_set(out, path, (size_t)(name - path) + n);
+    if (n <= most || n > NAME_MAX)
+        return;
+    buf_truncate(out, (size_t)(name - path) + utf8_cut(name, n, most - hash));
+    buf_addf(out, "~%016llx", (unsigned long long)hash_bytes(name, n));
+}
+
 /* Sets *out to a new temporary name of `path`. Returns 0, or -1 with errno. */
 static int make_name(struct buf *out, const char *path)
 {
     unsigned char bytes[RANDOM];
     if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
         return -1;
-    buf_setf(out, "%s%s", path, SUFFIX);
+    temp_stem(out, path);
+    buf_adds(out, SUFFIX);
     for (int i = 0; i < RANDOM; i++)
         buf_addc(out, digits[bytes[i] % 32]);
     return 0;
@@ -389,8 +404,10 @@ static void look_into(const char *folder)
 static int sweep(const char *path, const char *kind, int remove)
 {
     int found = 0;
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-    SCOPED(buf) folder = buf_format("%.*s", (int)(base - path), path);
+    SCOPED(buf) stem = BUF_INIT;
+    temp_stem(&stem, path);
+    const char *slash = strrchr(stem.data, '/'), *base = slash ? slash + 1 : stem.data;
+    SCOPED(buf) folder = buf_format("%.*s", (int)(base - stem.data), stem.data);
     if (!folder.len)
         buf_adds(&folder, "./");
     pthread_mutex_lock(&looking);

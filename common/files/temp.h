@@ -1,11 +1,12 @@
 /*
  * temp.h - temporary files and folders, removed when the program ends, or else by the next run.
  *
- * An incomplete file or folder is called "<name>.textmill-<10 random characters>". It is made only
- * if nothing has that name, so no link and no file of another user can be in its place. It is
- * locked (flock) as long as its process lives. It is removed when the program exits early (for
- * example when memory or threads run out), and on signals that end the program. After a kill or a
- * power failure it remains; the next run that writes to the same name removes it.
+ * An incomplete file or folder is called "<name>.textmill-<10 random characters>"; of a long name
+ * there is only the beginning, with a hash. It is made only if nothing has that name, so no link and
+ * no file of another user can be in its place. It is locked (flock) as long as its process lives. It
+ * is removed when the program exits early (for example when memory or threads run out), and on
+ * signals that end the program. After a kill or a power failure it remains; the next run that writes
+ * to the same name removes it.
  *
  * Such a remainder is removed only if this program provably made it and nobody uses it: it has a
  * temporary name; it belongs to this user; it is a file with a single hard link, an empty folder,
@@ -38,6 +39,9 @@ int temp_drop(const char *name, int fd);
 
 /* Returns the number of bytes before the ending of a temporary name, or 0 for another name. */
 size_t temp_base(const char *name);
+/* Sets `out` to what temporary names for `path` have before their ending: `path` itself or, if they
+ * would be longer than a file system allows, a beginning of it and a hash of its last part. */
+void temp_stem(struct buf *out, const char *path);
 
 /* Takes over the temporary at `path` that an ended run of this user left: a folder marked with
  * `kind`, or a file if `kind` is NULL. Returns its descriptor, locked, or -1 with errno:

@@ -706,6 +706,34 @@ Test(temp, goes_at_exit_on_signals_and_with_the_next_run)
     buf_release(&path);
 }
 
+/* A name of 250 bytes has no room for a temporary ending. What ended runs left of two such names that
+ * only differ at their ends is told apart. */
+Test(temp, a_long_name_is_cut)
+{
+    char dir[] = "/tmp/textmill-temp-XXXXXX", name[251], other[251];
+    struct buf path = BUF_INIT, beside = BUF_INIT;
+    struct file_names left;
+    memset(name, 'x', 250);
+    memset(other, 'x', 250);
+    name[250] = other[250] = '\0';
+    other[249] = 'y';
+    cr_assert(mkdtemp(dir));
+    set_path(&path, dir, name);
+    set_path(&beside, dir, other);
+    begin_and_end(path.data, SIGKILL);
+    cr_expect_eq(count_names(dir), 2, "a file and a folder");
+    cr_assert_eq(file_list_left(&left, path.data), 0);
+    cr_expect_eq(left.count, 1);
+    file_names_release(&left);
+    cr_expect_eq(file_write(beside.data, "y", 1), 0, "%s", err_get());
+    cr_expect_eq(count_names(dir), 3);
+    cr_expect_eq(file_write(path.data, "y", 1), 0, "%s", err_get());
+    cr_expect_eq(count_names(dir), 3, "two files, and the folder");
+    temp_remove(dir);
+    buf_release(&path);
+    buf_release(&beside);
+}
+
 /* Moves the files that are left of 0 to MOVED - 1 out of the folder "t" of `arg`. */
 enum { MOVED = 3000 };
 static void *move_out(void *arg)
