@@ -411,8 +411,6 @@ static int check_options(struct generate *given)
         return err_usage("--top-p must be above 0");
     if (given->g.sampler.typical_p <= 0)
         return err_usage("--typical-p must be above 0");
-    if (given->g.sampler.repetition_penalty <= 0)
-        return err_usage("--repetition-penalty must be above 0");
     if (given->save_path && tool_may_replace(given->save_path, NULL, NULL) < 0)
         return -1;
     if (given->g.alternatives && !given->json)
@@ -543,7 +541,7 @@ static const struct opt options[] = {
     { 0, "logit-bias", OPT_LIST, AT(biases), "ID=X",
       "add X to the logit of token number ID; may be given more than once" },
     { 0, "repetition-penalty", OPT_REAL, AT(g.sampler.repetition_penalty), "X",
-      "values above 1 make tokens that occurred before less likely", 0, 1e6 },
+      "values above 1 make tokens that occurred before less likely", 1e-6, 1e6 },
     { 0, "presence-penalty", OPT_REAL, AT(g.sampler.presence), "X",
       "subtract X from the logit of each token that was generated before", -1e6, 1e6 },
     { 0, "frequency-penalty", OPT_REAL, AT(g.sampler.frequency), "X",
