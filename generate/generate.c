@@ -260,11 +260,12 @@ static uint64_t key_of(uint64_t number)
 
 /* ---- texts, several at a time --------------------------------------------------------------- */
 
-static int save_first(struct generate *given, const struct start *start, uint64_t number)
+/* Saves the first prompt that the model has read. */
+static int save_first(struct generate *given, const struct start *start)
 {
-    if (number || !given->save_path)
-        return 0;
-    return prompt_cache_save(&given->g, start, given->model_dir, given->save_path);
+    const char *path = given->save_path;
+    given->save_path = NULL;
+    return path ? prompt_cache_save(&given->g, start, given->model_dir, path) : 0;
 }
 
 /* Adds the next prompt to the queue. Returns as feed_next does. At a terminal, it only warns of an
@@ -280,7 +281,7 @@ static int add_prompt(struct generate *given)
         return more;
     const uint64_t number = f->number++;
     if (queue_add(q, text, n, number, key_of(number), given->samples) == 0) {
-        if (save_first(given, &q->start, number) == 0)
+        if (save_first(given, &q->start) == 0)
             return 1;
         queue_stop(q); /* only the first prompt is saved, so no other text is in the queue */
         return -1;
@@ -363,7 +364,7 @@ static int run_beams(struct generate *given)
     while ((more = feed_next(f, 1, &text, &n)) > 0) {
         const uint64_t number = f->number++;
         int failed = generator_prompt(&given->g, &start, text, n) < 0 ||
-                     save_first(given, &start, number) < 0 ||
+                     save_first(given, &start) < 0 ||
                      print_beams(given, &start, number, text, n) < 0;
         if (failed && !f->asking) {
             more = -1;
@@ -411,10 +412,14 @@ static int check_options(struct generate *given)
         return err_usage("--top-p must be above 0");
     if (given->g.sampler.typical_p <= 0)
         return err_usage("--typical-p must be above 0");
+    if (given->save_path && !strcmp(given->save_path, "-"))
+        return err_usage("--save-prompt-cache needs a file: standard output is for the texts");
     if (given->save_path && tool_may_replace(given->save_path, NULL, NULL) < 0)
         return -1;
     if (given->g.alternatives && !given->json)
         return err_usage("--logprobs needs --json");
+    if (given->json && (given->raw || (given->echo && tool_given("echo"))))
+        return err_usage("--%s has no effect with --json", given->raw ? "raw" : "echo");
     for (size_t i = 0; i < given->stops.count; i++)
         if (!*given->stops.items[i])
             return err_usage("--stop must not be empty");
@@ -472,6 +477,8 @@ static int run(int argc, char **argv, void *options_given)
     if (!result) {
         queue_init(&given->queue, &given->g, given->together);
         result = given->beams.width > 1 ? run_beams(given) : run_texts(given);
+        if (!result && given->save_path)
+            result = err_set("no prompt: '%s' is not written", given->save_path);
         queue_release(&given->queue);
         feed_close(&given->feed);
     }
