@@ -16,6 +16,8 @@ static int put_document(struct flat_file *f, const struct intake *s, int width, 
     ids_put(bytes->data + first * size, width, s->ids, n);
     ids_put(bytes->data + (first ? 0 : n) * size, width, &end, 1);
     f->tokens += n + 1;
+    if (first && f->tokens > INT32_MAX)
+        return err_set("%s: more ids than a file of llm.c can hold (%d)", f->path, INT32_MAX);
     return output_write(out, bytes->data, (n + 1) * size);
 }
 
@@ -23,9 +25,6 @@ static int put_document(struct flat_file *f, const struct intake *s, int width, 
 static int put_head(const struct flat_file *f, int width, struct output *out)
 {
     unsigned char head[FLAT_HEAD_BYTES];
-    if (f->tokens > INT32_MAX)
-        return err_set("%s: %" PRIu64 " ids are more than a file of llm.c can hold (%d)", f->path,
-                       f->tokens, INT32_MAX);
     flat_tokens_head(head, width, f->tokens);
     if (output_flush(out) < 0)
         return -1;
@@ -62,6 +61,8 @@ int flat_file_write(struct flat_file *f, struct intake *s)
         return -1;
     if (kind == FILE_FOLDER || kind == FILE_SPECIAL)
         return err_set("cannot write '%s': not a regular file", f->path);
+    if (f->kind == FLAT_LLMC && !strcmp(f->path, "-"))
+        return err_usage("--output -: the header of llm.c has the number of ids, so it needs a file");
     if (f->kind == FLAT_NANOGPT && width == 4)
         return err_set("a vocabulary of %" PRIu64
                        " ids does not fit the 16 bits of nanoGPT's files",
