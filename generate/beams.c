@@ -68,23 +68,23 @@ void beams_release(struct beams *b)
 
 /* ---- how a beam ends ------------------------------------------------------------------------ */
 
-static void add_text(struct text *text, const struct generator *g, uint32_t id)
+static void add_text(struct text *text, const struct beams *b, uint32_t id, int first)
 {
     size_t n;
-    const char *bytes = tokenizer_text(g->tokenizer, id, &n);
-    if (bytes && !generator_ends(g, id))
+    const char *bytes = generator_text(b->g, id, first && b->start->blank, &n);
+    if (bytes && !generator_ends(b->g, id))
         text_add(text, bytes, n);
 }
 
-static int meets_stop(const struct generator *g, const struct ids *ids, uint32_t id)
+static int meets_stop(const struct beams *b, const struct ids *ids, uint32_t id)
 {
     struct text text;
-    if (!g->stop_count)
+    if (!b->g->stop_count)
         return 0;
-    text_init(&text, g->stops, g->stop_count);
+    text_init(&text, b->g->stops, b->g->stop_count);
     for (size_t i = 0; i < ids->count; i++)
-        add_text(&text, g, ids->data[i]);
-    add_text(&text, g, id);
+        add_text(&text, b, ids->data[i], !i);
+    add_text(&text, b, id, !ids->count);
     int stopped = text.stopped;
     text_release(&text);
     return stopped;
@@ -96,7 +96,7 @@ static enum finish finish_of(const struct beams *b, const struct continuation *c
     const struct beam *parent = &b->running[c->parent];
     if (generator_ends(g, c->id))
         return FINISH_END_OF_TEXT;
-    if (meets_stop(g, &parent->ids, c->id))
+    if (meets_stop(b, &parent->ids, c->id))
         return FINISH_STOP;
     if ((int64_t)parent->ids.count + 1 == g->length)
         return FINISH_LENGTH;
@@ -259,7 +259,7 @@ double beams_take(const struct beams *b, int64_t i, struct generation *one)
     one->prompt = b->start->ids.count;
     for (size_t k = 0; k < beam->ids.count; k++) {
         ids_add(&one->ids, beam->ids.data[k]);
-        add_text(&one->text, g, beam->ids.data[k]);
+        add_text(&one->text, b, beam->ids.data[k], !k);
     }
     text_end(&one->text);
     one->finish = whole ? beam->finish : FINISH_INTERRUPT;

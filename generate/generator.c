@@ -30,6 +30,18 @@ int generator_ends(const struct generator *g, uint32_t id)
     return i < g->ends.count;
 }
 
+const char *generator_text(const struct generator *g, uint32_t id, int first, size_t *n)
+{
+    SCOPED(buf) alone = BUF_INIT;
+    const char *text = tokenizer_text(g->tokenizer, id, n);
+    if (text && first && !tokenizer_decode(g->tokenizer, &id, 1, 0, &alone) && alone.len < *n &&
+        !memcmp(text + (*n - alone.len), alone.data, alone.len)) {
+        text += *n - alone.len;
+        *n = alone.len;
+    }
+    return text;
+}
+
 static int load_model(struct generator *g, const char *dir, const char *device, int threads,
                       enum ops_type weights)
 {
@@ -123,6 +135,7 @@ static int encode_prompt(struct generator *g, struct start *start, const char *t
     enum tokenizer_special special = g->special ? TOKENIZER_SPECIAL : TOKENIZER_ORDINARY;
     struct ids *ids = &start->ids;
     ids->count = 0;
+    start->blank = !n;
     if (g->begin)
         tokenizer_begin_text(g->tokenizer, ids);
     if (encoder_encode(g->encoder, text, n, special, ids) < 0)
@@ -247,7 +260,8 @@ static enum finish add_token(struct generator *g, struct generation *one, uint32
     size_t n;
     if (generator_ends(g, id))
         return FINISH_END_OF_TEXT;
-    const char *bytes = tokenizer_text(g->tokenizer, id, &n);
+    const int first = one->blank && one->ids.count == one->prompt + 1;
+    const char *bytes = generator_text(g, id, first, &n);
     if (bytes)
         text_add(&one->text, bytes, n);
     if (one->text.stopped)
@@ -297,6 +311,7 @@ int generation_begin(struct generator *g, struct generation *one, struct start *
     text_init(&one->text, g->stops, g->stop_count);
     ids_append(&one->ids, start->ids.data, start->ids.count);
     one->prompt = start->ids.count;
+    one->blank = start->blank;
     if (last) {
         one->cache = start->cache;
         start->cache = (struct cache){ 0 };

@@ -70,6 +70,10 @@ int generator_load(struct generator *g, const char *dir, const char *vocab, cons
  * `blocks` are the arrays of its parameters [m->tensors.blocks]. All but *g is borrowed. */
 void generator_open(struct generator *g, struct tokenizer *t, struct ops *o, const struct model *m,
                     const struct ops_array *blocks);
+/* Returns what the token adds to a text, and sets *n to its length in bytes; NULL: nothing. `first`
+ * 1: no text is before it, so a space that the vocabulary puts before a text's first word is left
+ * out. */
+const char *generator_text(const struct generator *g, uint32_t id, int first, size_t *n);
 /* Returns 1 if the token ends a text, else 0. */
 int generator_ends(const struct generator *g, uint32_t id);
 void generator_release(struct generator *g);
@@ -77,6 +81,7 @@ void generator_release(struct generator *g);
 /* A prompt that the model has read, where texts begin. */
 struct start {
     struct ids ids;     /* its tokens */
+    int blank;          /* 1: its text is empty */
     size_t unseen;      /* number of tokens at its beginning that the model no longer sees */
     struct cache cache; /* keys and values of the other tokens */
     float *logits;      /* logits for the token after the prompt, [V] */
@@ -110,6 +115,7 @@ enum finish {
 struct generation {
     struct ids ids; /* tokens of the prompt, then the generated tokens */
     size_t prompt;  /* number of the prompt's tokens */
+    int blank;      /* 1: the prompt's text is empty */
     struct text text;
     struct rng rng;
     enum finish finish;
