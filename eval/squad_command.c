@@ -432,7 +432,9 @@ static int check_squad(struct answering *given, int operands)
         if (tool_given(of_file[i]))
             return err_usage("--%s cannot be used with --ask, which has no scores and no files",
                              of_file[i]);
-    return 0;
+    return given->na_prob_path || !tool_given("na-threshold")
+               ? 0
+               : err_usage("--na-threshold needs --na-prob");
 }
 
 static int run(int argc, char **argv, void *options_given)
