@@ -24,19 +24,24 @@ int lambada_parse(const char *line, size_t n, const char *name, struct buf *text
     return s ? 0 : err_set("%s: the object has no string \"text\"", name);
 }
 
-/* Appends the tokens of `context`, then those of " word", then those of the whole passage. *split
- * and *whole are set to the indices where the second and the third part begin. */
+/* Appends the tokens of `context`, then those that follow them in the tokens of "context word", then
+ * the tokens of the whole passage. *split and *whole are set to the indices where the second and the
+ * third part begin. */
 static int encode_passage(struct items *g, struct encoder *e, struct span text, struct span context,
                           struct span word, size_t *split, size_t *whole)
 {
-    SCOPED(buf) label = BUF_INIT;
-    buf_addc(&label, ' ');
-    buf_add(&label, word.s, word.n);
-    if (encoder_encode(e, context.s, context.n, TOKENIZER_ORDINARY, &g->ids) < 0)
+    SCOPED(buf) joined = BUF_INIT;
+    SCOPED(ids) all = { 0 };
+    const size_t begin = g->ids.count;
+    buf_add(&joined, context.s, context.n);
+    buf_addc(&joined, ' ');
+    buf_add(&joined, word.s, word.n);
+    if (encoder_encode(e, context.s, context.n, TOKENIZER_ORDINARY, &g->ids) < 0 ||
+        encoder_encode(e, joined.data, joined.len, TOKENIZER_ORDINARY, &all) < 0)
         return -1;
     *split = g->ids.count;
-    if (encoder_encode(e, label.data, label.len, TOKENIZER_ORDINARY, &g->ids) < 0)
-        return -1;
+    const size_t own = *split - begin;
+    ids_append(&g->ids, all.data + own, all.count > own ? all.count - own : 0);
     *whole = g->ids.count;
     return encoder_encode(e, text.s, text.n, TOKENIZER_ORDINARY, &g->ids);
 }

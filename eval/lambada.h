@@ -4,9 +4,9 @@
  * Input: JSON lines, each an object whose "text" is a passage.
  *
  *   word  W is the last word (separated by white space). The context is the text before it, without
- *         white space at its ends. The labels are the tokens of " W". The passage is right if each
- *         label is the model's most probable token after the context and the labels before it.
- *         This is the published rule.
+ *         white space at its ends. The labels are the tokens that the context with " W" has more
+ *         than the context. The passage is right if each label is the model's most probable token
+ *         after the context and the labels before it. This is the published rule.
  *   token The label is the last token of the whole passage. It is usually only a part of a word,
  *         so this rule is easier.
  *
