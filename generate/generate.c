@@ -220,6 +220,8 @@ static int feed_line(struct feed *f, int wait, const char **text, size_t *n)
  * -1 with an error, or, if `wait` is 0, LATER if no prompt has arrived yet. */
 static int feed_next(struct feed *f, int wait, const char **text, size_t *n)
 {
+    if (ferror(stdout)) /* nobody would read another text; the end of the program says why */
+        return 0;
     if (f->lines)
         return feed_line(f, wait, text, n);
     const size_t i = f->next++;
@@ -321,7 +323,7 @@ static int run_texts(struct generate *given)
         unfinished = queue_step(q);
         if (unfinished < 0)
             return -1;
-        if (prompt_interrupted)
+        if (prompt_interrupted || ferror(stdout))
             queue_stop(q);
         print_queue(given);
     }

@@ -93,12 +93,13 @@ int queue_step(struct queue *q)
     if (generator_step(q->g, q->going, going) < 0)
         return -1;
     count_active(q);
-    while (q->left && q->active < q->most) {
+    /* a text may end with its first token: at most so many end before the caller takes them out */
+    for (int64_t i = 0; i < q->most && q->left && q->active < q->most; i++) {
         if (begin_text(q) < 0)
             return -1;
         count_active(q);
     }
-    return q->active > 0;
+    return q->active > 0 || q->left;
 }
 
 void queue_stop(struct queue *q)

@@ -55,8 +55,9 @@ int queue_wants(const struct queue *q);
 int queue_add(struct queue *q, const char *prompt, size_t n, uint64_t number, uint64_t key,
               int64_t samples);
 
-/* Generates one token for each unfinished text, and begins texts of the added prompt until `most`
- * texts are unfinished. Returns 1 if there are unfinished texts, 0 if not, or -1 with an error. */
+/* Generates one token for each unfinished text, and begins at most `most` texts of the added prompt
+ * until `most` texts are unfinished. Returns 1 if there are texts that are unfinished or have not
+ * begun, 0 if not, or -1 with an error. */
 int queue_step(struct queue *q);
 
 void queue_drop(struct queue *q); /* frees the first text in the queue */
