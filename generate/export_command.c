@@ -18,11 +18,32 @@ enum { GGUF, MAPPED }; /* values of --format */
 
 static const struct exporting defaults = { .model_dir = "model", .verify = 1 };
 
+/* Adds the tokens that end a text by the model's own files, beside the tokenizer's end-of-text. GGUF
+ * has names for two. */
+static int add_ends(const struct exporting *e, struct gguf_writer *w, int64_t vocabulary)
+{
+    static const char *const keys[] = { "tokenizer.ggml.eot_token_id",
+                                        "tokenizer.ggml.eom_token_id" };
+    SCOPED(ids) ends = { 0 };
+    int result = folder_ends(&ends, e->model_dir);
+    for (size_t i = 0, used = 0; i < ends.count && !result; i++) {
+        const int64_t id = ends.data[i];
+        if (id == tokenizer_end_of_text(e->tokenizer) || id >= vocabulary)
+            continue;
+        if (used < 2)
+            gguf_add_u32(w, keys[used++], (uint32_t)id);
+        else
+            log_warn("token %lld ends a text, too, but the file has no key for it", (long long)id);
+    }
+    return result;
+}
+
 static int add_tokenizer(void *ctx, struct gguf_writer *w, int64_t vocabulary)
 {
     const struct exporting *e = ctx;
     const char *doubt;
-    if (export_vocabulary(w, e->tokenizer, vocabulary, &doubt) < 0)
+    if (export_vocabulary(w, e->tokenizer, vocabulary, &doubt) < 0 ||
+        add_ends(e, w, vocabulary) < 0)
         return -1;
     if (doubt && e->format == GGUF)
         log_warn("%s", doubt);
