@@ -149,10 +149,11 @@ static int check(struct generator *g, const struct prompt_cache *c, const char *
     return alike(theirs, ours) ? 0 : other_model(c, model, path);
 }
 
-static int take(struct generator *g, const struct buf *bytes, const char *model, const char *path)
+static int take(struct generator *g, const struct file_map *map, const char *model,
+                const char *path)
 {
     struct prompt_cache c;
-    if (prompt_cache_parse(&c, bytes->data, bytes->len, path) < 0 || check(g, &c, model, path) < 0)
+    if (prompt_cache_parse(&c, map->data, map->bytes, path) < 0 || check(g, &c, model, path) < 0)
         return -1;
     const int64_t numbers = (int64_t)c.layers * c.width * c.tokens;
     SCOPED_MEM float *keys = mem_alloc(2 * (size_t)numbers * sizeof *keys);
@@ -164,6 +165,6 @@ static int take(struct generator *g, const struct buf *bytes, const char *model,
 
 int prompt_cache_load(struct generator *g, const char *model, const char *path)
 {
-    SCOPED(buf) bytes = BUF_INIT;
-    return file_read(path, &bytes) < 0 ? -1 : take(g, &bytes, model, path);
+    SCOPED_BY(file_unmap) struct file_map map = { 0 };
+    return file_map(&map, path) < 0 ? -1 : take(g, &map, model, path);
 }
