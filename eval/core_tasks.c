@@ -228,15 +228,25 @@ static int read_table(struct core_tasks *t, const char *path)
     return result || more < 0 ? -1 : 0;
 }
 
+/* Returns 1 if core.yaml has a task i, else 0. */
+static int is_task(const struct yaml *y, size_t i)
+{
+    SCOPED(buf) name = buf_format("icl_tasks.%zu.", i);
+    size_t k = 0;
+    while (k < y->count && strncmp(y->items[k].key, name.data, name.len) != 0)
+        k++;
+    return k < y->count;
+}
+
 static int read_tasks(struct core_tasks *t, const struct yaml *y, const char *path, const char *dir)
 {
-    for (size_t i = 0; value(y, i, "label"); i++) {
+    for (size_t i = 0; is_task(y, i); i++) {
         mem_grow(t->tasks, t->cap, t->count + 1);
         t->tasks[t->count] = (struct core_task){ 0 };
         if (read_task(&t->tasks[t->count++], y, i, dir) < 0)
             return err_in("%s", path);
     }
-    return t->count ? 0 : err_set("%s: no list 'icl_tasks' whose tasks have a 'label'", path);
+    return t->count ? 0 : err_set("%s: no list 'icl_tasks' of tasks", path);
 }
 
 int core_tasks_read(struct core_tasks *t, const char *dir)
