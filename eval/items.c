@@ -4,8 +4,9 @@
 #include "common/base/utf8.h"
 #include "unicode/whitespace.h"
 
-/* The number of windows that are scored together: enough to find some of similar length. */
-enum { GROUP = 1024 };
+/* The number of windows that are scored together: enough to find some of similar length. Fewer if
+ * they have many tokens. */
+enum { GROUP = 1024, IDS = 1 << 22 };
 
 int items_add(struct items *g, size_t begin, size_t end, int64_t scored, int64_t mark)
 {
@@ -48,7 +49,7 @@ int items_flush(struct items *g)
 
 int items_end(struct items *g)
 {
-    return g->count < GROUP ? 0 : items_flush(g);
+    return g->count < GROUP && g->ids.count < IDS ? 0 : items_flush(g);
 }
 
 int64_t items_add_lines(struct items *g, struct input *in, items_add_line add)
