@@ -131,7 +131,7 @@ static int lmbd_file(void *options, const char *path)
 {
     struct subject *s = options;
     struct lambada_score got, *score = &got;
-    if (lambada_score(score, &s->scorer, s->encoder, path) < 0)
+    if (lambada_score(score, &s->scorer, s->tokenizer, s->encoder, path) < 0)
         return -1;
     struct report r = REPORT_INIT(s->json);
     report_text(&r, "file", path);

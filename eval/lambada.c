@@ -9,6 +9,7 @@ enum { RULE_WORD = 1, RULE_TOKEN = 2, RULE_BOTH = RULE_WORD | RULE_TOKEN };
 
 struct lambada {
     struct lambada_score *score;
+    const struct tokenizer *tokenizer;
     struct encoder *encoder;
 };
 
@@ -24,11 +25,18 @@ int lambada_parse(const char *line, size_t n, const char *name, struct buf *text
     return s ? 0 : err_set("%s: the object has no string \"text\"", name);
 }
 
+/* Appends the tokens that the vocabulary puts before a text, and those of s[0..n). */
+static int encode(const struct lambada *l, const char *s, size_t n, struct ids *out)
+{
+    tokenizer_begin_text(l->tokenizer, out);
+    return encoder_encode(l->encoder, s, n, TOKENIZER_ORDINARY, out);
+}
+
 /* Appends the tokens of `context`, then those that follow them in the tokens of "context word", then
  * the tokens of the whole passage. *split and *whole are set to the indices where the second and the
  * third part begin. */
-static int encode_passage(struct items *g, struct encoder *e, struct span text, struct span context,
-                          struct span word, size_t *split, size_t *whole)
+static int encode_passage(struct items *g, struct span text, struct span context, struct span word,
+                          size_t *split, size_t *whole)
 {
     SCOPED(buf) joined = BUF_INIT;
     SCOPED(ids) all = { 0 };
@@ -36,19 +44,19 @@ static int encode_passage(struct items *g, struct encoder *e, struct span text, 
     buf_add(&joined, context.s, context.n);
     buf_addc(&joined, ' ');
     buf_add(&joined, word.s, word.n);
-    if (encoder_encode(e, context.s, context.n, TOKENIZER_ORDINARY, &g->ids) < 0 ||
-        encoder_encode(e, joined.data, joined.len, TOKENIZER_ORDINARY, &all) < 0)
+    if (encode(g->ctx, context.s, context.n, &g->ids) < 0 ||
+        encode(g->ctx, joined.data, joined.len, &all) < 0)
         return -1;
     *split = g->ids.count;
     const size_t own = *split - begin;
     ids_append(&g->ids, all.data + own, all.count > own ? all.count - own : 0);
     *whole = g->ids.count;
-    return encoder_encode(e, text.s, text.n, TOKENIZER_ORDINARY, &g->ids);
+    return encode(g->ctx, text.s, text.n, &g->ids);
 }
 
 /* Adds the windows of one passage: one window if both rules see the same tokens (the usual case),
  * or else two. Returns 1, 0 if the passage has no context, or -1 with an error. */
-static int add_passage(struct items *g, struct encoder *e, struct span passage)
+static int add_passage(struct items *g, struct span passage)
 {
     struct span text = whitespace_strip(passage.s, passage.n);
     struct span word = whitespace_last_word(text.s, text.n);
@@ -56,7 +64,7 @@ static int add_passage(struct items *g, struct encoder *e, struct span passage)
     if (!context.n)
         return 0;
     size_t begin = g->ids.count, split, whole;
-    if (encode_passage(g, e, text, context, word, &split, &whole) < 0)
+    if (encode_passage(g, text, context, word, &split, &whole) < 0)
         return -1;
     size_t end = g->ids.count;
     const uint32_t *ids = g->ids.data;
@@ -92,17 +100,17 @@ static int add_line(struct items *g, const char *line, size_t n, const char *nam
     struct lambada *l = g->ctx;
     SCOPED(buf) text = BUF_INIT;
     int result = lambada_parse(line, n, name, &text);
-    if (!result && (result = add_passage(g, l->encoder, (struct span){ text.data, text.len })) < 0)
+    if (!result && (result = add_passage(g, (struct span){ text.data, text.len })) < 0)
         err_in("%s", name);
     l->score->skipped += result == 0;
     l->score->passages += result == 1;
     return result;
 }
 
-int lambada_score(struct lambada_score *score, struct scorer *s, struct encoder *e,
-                  const char *path)
+int lambada_score(struct lambada_score *score, struct scorer *s, const struct tokenizer *t,
+                  struct encoder *e, const char *path)
 {
     *score = (struct lambada_score){ 0 };
-    struct lambada l = { score, e };
+    struct lambada l = { score, t, e };
     return items_score(path, "passage(s)", s, add_line, judge, &l);
 }

@@ -10,8 +10,9 @@
  *   token The label is the last token of the whole passage. It is usually only a part of a word,
  *         so this rule is easier.
  *
- * A passage longer than the model's positions is cut at its beginning. A passage without context
- * (a single word) is counted as skipped and not scored.
+ * The tokens with which the vocabulary begins a text stand before the context, as
+ * lm-evaluation-harness has them. A passage longer than the model's positions is cut at its
+ * beginning. A passage without context (a single word) is counted as skipped and not scored.
  */
 #pragma once
 
@@ -30,8 +31,8 @@ struct lambada_score {
 
 /* Reads `path` ("-": stdin) to its end, scores its passages and sets *score. Returns 0, or -1, with
  * file and line in the error, for bad JSON or a missing "text". */
-int lambada_score(struct lambada_score *score, struct scorer *s, struct encoder *e,
-                  const char *path);
+int lambada_score(struct lambada_score *score, struct scorer *s, const struct tokenizer *t,
+                  struct encoder *e, const char *path);
 
 /* Appends the "text" of one line to `text`. `name` names the line in errors. Returns 0, or -1 with
  * an error. */

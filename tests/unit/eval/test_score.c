@@ -291,7 +291,7 @@ Test(score, lambada_keeps_all_the_context_that_fits)
     struct buf path = BUF_INIT;
     set_path(&path, dir, "passages");
     cr_assert_eq(file_write(path.data, passage, sizeof passage - 1), 0, "%s", err_get());
-    cr_assert_eq(lambada_score(&got, &scorer, e, path.data), 0, "%s", err_get());
+    cr_assert_eq(lambada_score(&got, &scorer, t, e, path.data), 0, "%s", err_get());
     encoder_encode(e, "hij", 3, TOKENIZER_ORDINARY, &all);
     encoder_encode(e, text, sizeof text - 1, TOKENIZER_ORDINARY, &all);
     cr_assert_eq(all.count, POSITIONS + 1);
