@@ -11,7 +11,7 @@
 LINKED_LIBRARY(archive, "libarchive", archive_version_details() + strlen("libarchive "))
 
 static const unsigned char xz_magic[] = { 0xFD, '7', 'z', 'X', 'Z', 0 };
-enum { XZ_FOOTER = 12, XZ_KEPT = 4096 };
+enum { XZ_FOOTER = 12, XZ_KEPT = 4096, EXTRACT_MOST = 64 << 20 };
 
 struct archived {
     char *name;
@@ -287,6 +287,9 @@ static int extract(struct archived *a, struct buf *name, struct buf *out)
             return 0;
         if (got < ARCHIVE_WARN)
             return fail(a);
+        if (n > EXTRACT_MOST - out->len) /* a small archive may unpack to any size */
+            return err_set("cannot read '%s': its file '%s' has more than %d MiB", a->name,
+                           name->data, EXTRACT_MOST >> 20);
         buf_add(out, piece, n);
     }
 }

@@ -38,6 +38,6 @@ void archived_close(struct archived *a); /* NULL is allowed */
 int64_t archived_read(struct archived *a, void *bytes, size_t n);
 
 /* Finds the first file of the archive `path` (zip, 7z, tar) whose name, without folders, begins
- * with `begin`. Sets *name to its name with folders and appends its contents to `out`. Returns 0,
- * or -1 with an error, also if there is no such file. */
+ * with `begin`. Sets *name to its name with folders and *out, which is empty, to its contents.
+ * Returns 0, or -1 with an error, also if there is no such file, or if it has more than 64 MiB. */
 int archived_extract(const char *path, const char *begin, struct buf *name, struct buf *out);
