@@ -508,7 +508,7 @@ static const struct opt options[] = {
       "beam search: keep the N most probable texts at each step; 1: choose token by token", 1,
       1000 },
     { 0, "length-penalty", OPT_REAL | BY_BEAMS, AT(beams.length_penalty), "X",
-      "with --beams: divide a text's log probability by its tokens to the power of X", -100, 100 },
+      "with --beams: divide a text's log probability by its tokens to the power of X", -10, 10 },
     { 0, "slide", OPT_FLAG | TOKEN_BY_TOKEN, AT(g.slide), NULL,
       "continue beyond the model's positions by dropping the oldest tokens" },
     { 0, "prompt-cache", OPT_TEXT, AT(load_path), "FILE",
