@@ -36,8 +36,8 @@ struct items {
  * scored, or none is before them. */
 int items_add(struct items *g, size_t begin, size_t end, int64_t scored, int64_t mark);
 
-/* Ends an item: if there are many windows or tokens, scores and judges them. items_flush does this for any
- * number. Both return 0, or -1 with an error. */
+/* Ends an item: if there are many windows or tokens, scores and judges them. items_flush does this
+ * for any number. Both return 0, or -1 with an error. */
 int items_end(struct items *g);
 int items_flush(struct items *g);
 
