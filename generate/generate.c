@@ -239,6 +239,9 @@ static int feed_open(struct feed *f, int argc, char **argv, int history)
     buf_init(&f->text);
     f->operands = argv;
     f->operand_count = (size_t)argc;
+    for (int i = 0, dashes = 0; i < argc; i++)
+        if (!strcmp(argv[i], "-") && dashes++)
+            return err_usage("standard input cannot be read twice");
     if (f->given.count || argc)
         return 0;
     f->lines = prompt_open("generate", "Input: ", history);
