@@ -344,16 +344,20 @@ struct index_map {
 
 static const struct index_map index_map_defaults = { .seed = 1234, .sequence_length = 1024 };
 
-static int may_replace_maps(const char *name)
+/* Checks the files NAME_MAP.npy of `count` maps, as tool_may_replace does. */
+static int may_replace_maps(const char *name, const char *const *maps, size_t count)
 {
-    if (!*name)
-        return err_usage("the name of an output is empty");
-    SCOPED(buf) path = buf_format("%s_doc_idx.npy", name);
-    return may_replace(path.data);
+    int result = *name ? 0 : err_usage("the name of an output is empty");
+    for (size_t i = 0; i < count && !result; i++) {
+        SCOPED(buf) path = buf_format("%s_%s.npy", name, maps[i]);
+        result = may_replace(path.data);
+    }
+    return result;
 }
 
 static int write_maps(const struct index_map *given, const char *prefix)
 {
+    static const char *const maps[] = { "doc_idx", "sample_idx", "shuffle_idx" };
     struct indexmap x = { .sequence_length = (uint32_t)given->sequence_length,
                           .seed = (uint32_t)given->seed,
                           .samples = (uint64_t)given->samples,
@@ -369,7 +373,7 @@ static int write_maps(const struct index_map *given, const char *prefix)
     else
         indexmap_name(&name, &x, prefix, given->part);
     enum indexmap_rule rule = given->samples ? (enum indexmap_rule)given->split_rule : INDEXMAP_CUT;
-    if (may_replace_maps(name.data) < 0 ||
+    if (may_replace_maps(name.data, maps, 3) < 0 ||
         indexmap_split(&x, m.sequences, shares, given->part, rule) < 0 ||
         indexmap_write(&x, &m, name.data) < 0)
         return -1;
@@ -518,13 +522,13 @@ static int check_pairs(const struct blend *b)
  * that it takes of source i. Returns 0, or -1 with an error. */
 static int blend_pairs(const struct joined *given, struct blend *b, uint64_t *taken)
 {
+    static const char *const maps[] = { "dataset_index", "dataset_sample_index" };
     const uint64_t samples = (uint64_t)given->samples;
     if (!samples)
         return err_usage("a blend of Megatron pairs needs --samples");
     if (tool_given("shards"))
         return err_usage("--shards cannot be used with Megatron pairs");
-    SCOPED(buf) path = buf_format("%s_dataset_index.npy", given->output);
-    if (may_replace(path.data) < 0 || check_pairs(b) < 0)
+    if (may_replace_maps(given->output, maps, 2) < 0 || check_pairs(b) < 0)
         return -1;
     blend_count(b, samples, taken);
     tool_count("sample(s)", samples);
