@@ -1,5 +1,6 @@
 #include "model/formats/matrix.h"
 
+#include <math.h>
 #include <stdatomic.h>
 
 /* LINES: the number of rows that a thread makes at a time, which are whole groups; and how many
@@ -45,10 +46,32 @@ static int64_t bad_byte(const struct matrix *m)
     return bad;
 }
 
-static int refuse(const struct matrix *m)
+/* Returns the least number that becomes infinite when it is rounded to the type. */
+static float limit_of(enum ops_type type)
 {
+    return type == OPS_F16 ? 65520 : type == OPS_BF16 ? 0x1.ffp127f : INFINITY;
+}
+
+/* Returns 1 if the magnitudes of all n numbers are below the limit, and none is NaN, else 0. */
+static int all_below(const float *x, int64_t n, float limit)
+{
+    int beyond = 0;
+    for (int64_t i = 0; i < n; i++)
+        beyond |= !(fabsf(x[i]) < limit);
+    return !beyond;
+}
+
+/* Sets the error for a matrix that cannot be made in type `type`. Returns -1. */
+static int refuse(const struct matrix *m, enum ops_type type)
+{
+    const int64_t bad = bad_byte(m);
+    if (bad < 0)
+        return err_set("%s: tensor '%s' holds numbers beyond the range of %s", m->path, m->name,
+                       type == OPS_F16    ? "f16"
+                       : type == OPS_BF16 ? "bf16"
+                                          : "f32");
     return err_set("%s: tensor '%s' holds what is no finite number, at byte %llu", m->path, m->name,
-                   (unsigned long long)(m->offset + (uint64_t)bad_byte(m)));
+                   (unsigned long long)(m->offset + (uint64_t)bad));
 }
 
 /* ---- making ------------------------------------------------------------------------------- */
@@ -73,7 +96,7 @@ struct lines {
 
 /* Sets `to` to row o, without grouping. `line` holds the row's floats if the file has the
  * transpose, else it is room for them. Returns 0, or -1, without an error set, if a number is
- * infinite or NaN. */
+ * infinite or NaN, or would become infinite. */
 static int make_row(const struct making *s, const struct lines *mine, char *to, int64_t o,
                     float *line)
 {
@@ -91,7 +114,7 @@ static int make_row(const struct making *s, const struct lines *mine, char *to, 
     }
     if (!m->turned)
         stored_read(m->type, line, from, m->I);
-    if (stored_bad(OPS_F32, line, m->I) >= 0)
+    if (!all_below(line, m->I, limit_of(s->type)))
         return -1;
     stored_make(s->type, to, line, m->I);
     return 0;
@@ -145,7 +168,7 @@ char *matrix_make(const struct matrix *m, enum ops_type type, int grouped, struc
     if (!s.bad)
         return s.to;
     free(s.to);
-    refuse(m);
+    refuse(m, type);
     return NULL;
 }
 
@@ -160,5 +183,5 @@ int matrix_check_groups(const struct matrix *m, struct pool *pool)
 {
     struct making s = { .m = m };
     pool_each(pool, groups_of(m), check_group, &s);
-    return s.bad ? refuse(m) : 0;
+    return s.bad ? refuse(m, m->type) : 0;
 }

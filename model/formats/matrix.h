@@ -35,8 +35,9 @@ int matrix_is(const struct matrix *m, enum ops_type type, int grouped);
 
 /* Returns the matrix with its rows in the model's order, in type `type` and, with `grouped` 1, in
  * groups (stored.h). The work is done on the threads of `pool`. The caller frees it. Returns NULL
- * with an error that names the file and the byte if a number or a scale is infinite or NaN. Numbers
- * that are not converted are not checked. */
+ * with an error that names the file and the byte if a number or a scale is infinite or NaN, or with
+ * one that names the tensor if a number would become infinite in this type. Numbers that are not
+ * converted are not checked. */
 char *matrix_make(const struct matrix *m, enum ops_type type, int grouped, struct pool *pool);
 
 /* Checks the scales of a matrix in groups. Returns 0, or -1 with an error as matrix_make. */

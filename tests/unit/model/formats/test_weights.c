@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/base/crc32c.h"
+#include "common/base/err.h"
 #include "common/base/mem.h"
 #include "common/base/rng.h"
 #include "common/files/compress.h"
@@ -369,6 +370,34 @@ Test(stored, groups)
         free(row);
         free(group);
     }
+}
+
+/* A number that becomes infinite when it is rounded to the wanted type is refused, also in a matrix
+ * that is transposed. */
+Test(stored, numbers_beyond_a_type)
+{
+    static const struct {
+        enum ops_type type;
+        float fits, beyond;
+        const char *words;
+    } rows[] = { { OPS_F16, 65519, 65520, "f: tensor 't' holds numbers beyond the range of f16" },
+                 { OPS_BF16, 0x1.fefffep127f, 0x1.ffp127f,
+                   "f: tensor 't' holds numbers beyond the range of bf16" } };
+    struct pool *pool = pool_new(1);
+    for (int r = 0; r < 2; r++)
+        for (int turned = 0; turned < 2; turned++) {
+            float x[6] = { 1, 2, 3, 4, rows[r].fits, 5 };
+            const struct matrix m = { .data = (const char *)x, .O = 2, .I = 3, .turned = turned,
+                                      .path = "f", .name = "t" };
+            char *made = matrix_make(&m, rows[r].type, 0, pool);
+            cr_assert_not_null(made, "%s", err_get());
+            cr_expect_eq(stored_bad(rows[r].type, made, 6), -1);
+            free(made);
+            x[4] = -rows[r].beyond;
+            cr_assert_null(matrix_make(&m, rows[r].type, 0, pool));
+            cr_expect_str_eq(err_get(), rows[r].words);
+        }
+    pool_free(pool);
 }
 
 /* ---- products ----------------------------------------------------------------------------- */
