@@ -1,9 +1,10 @@
 /*
  * gguf_export.h - writes a model folder as one GGUF file (gguf.h), with weights of a chosen type.
  *
- * Matrices are stored in the type and with the values that parameters.h would use in memory. Lookup
- * tables, norms and biases are F32. If the decoder's table is tied to the embedding's and the type
- * is not F32, the file has both: token_embd.weight and output.weight.
+ * Matrices are stored in the type and with the values that parameters.h would use in memory, and so
+ * is a table that the decoder and the lookups share. Other lookup tables, norms and biases are F32.
+ * A file for textmill alone has a shared table twice if its type is computed in groups (stored.h):
+ * row by row as token_embd.weight, and in groups as output.weight.
  */
 #pragma once
 
