@@ -11,6 +11,7 @@
 #include "common/base/mem.h"
 #include "common/files/file.h"
 #include "model/folder/folder.h"
+#include "model/folder/folder_names.h"
 #include "model/formats/safetensors.h"
 #include "model/network/architecture.h"
 #include "tests/unit/arrays.h"
@@ -195,6 +196,20 @@ Test(folder, names_and_extras)
     load_refused("'h.2.ln_1.weight' is not part of the model");
     write_variant("transformer.", "wte.weight", 0, 17);
     load_refused("'transformer.wte.weight' is there twice, as 'wte.weight' too");
+}
+
+/* Rotary frequencies, of each layer in older files and of the whole model in newer ones. */
+Test(folder, buffers_of_rotary_positions)
+{
+    struct model m;
+    struct model_config c = small;
+    c.architecture = &architecture_llama;
+    cr_assert_eq(model_init(&m, &c), 0, "%s", err_get());
+    cr_expect(folder_names_passed_over(&m, "model.layers.1.self_attn.rotary_emb.inv_freq"));
+    cr_expect(folder_names_passed_over(&m, "model.rotary_emb.inv_freq"));
+    cr_expect(folder_names_passed_over(&m, "rotary_emb.inv_freq"));
+    cr_expect(!folder_names_passed_over(&m, "model.rotary_emb.weight"));
+    model_release(&m);
 }
 
 /* Sizes in config.json must be compared with the file before memory for them is allocated. */
