@@ -155,11 +155,15 @@ int zip_open(struct zip *z, const void *bytes, uint64_t n, const char *name)
     *z = (struct zip){ 0 };
     if (find_directory(&a, &d) < 0)
         return -1;
-    uint64_t at = d.offset;
+    uint64_t at = d.offset, all = 0;
     for (uint64_t i = 0; i < d.entries; i++) {
         struct zip_entry *e = &mem_next(z->entries, z->count, z->cap);
         *e = (struct zip_entry){ 0 };
-        if (read_entry(&a, e, &at, d.offset + d.bytes) < 0) {
+        int failed = read_entry(&a, e, &at, d.offset + d.bytes);
+        all += e->bytes;
+        if (!failed && all > n)
+            failed = err_set("%s: entry '%s' overlaps another one", name, e->name);
+        if (failed) {
             zip_close(z);
             return -1;
         }

@@ -22,8 +22,9 @@ struct zip {
 };
 
 /* Reads the directory of an archive bytes[n], which is borrowed. Error messages begin with `name`.
- * Returns 0, or -1 with an error that names the entry and the byte if the directory is damaged or
- * an entry is compressed, encrypted or outside the archive; then there is nothing to close. */
+ * Returns 0, or -1 with an error that names the entry and the byte if the directory is damaged, or
+ * an entry is compressed, encrypted or outside the archive, or if all entries together have more
+ * bytes than the archive; then there is nothing to close. */
 int zip_open(struct zip *z, const void *bytes, uint64_t n, const char *name);
 void zip_close(struct zip *z); /* fine on a zeroed struct */
 

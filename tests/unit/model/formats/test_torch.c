@@ -6,6 +6,7 @@
 
 #include "common/base/buf.h"
 #include "common/base/err.h"
+#include "common/base/le.h"
 #include "model/formats/pickle.h"
 #include "model/formats/torch.h"
 
@@ -285,6 +286,23 @@ Test(torch, refuses_another_byte_order)
     cr_assert_eq(read_view_in("little", x, &elements, list, sizeof list - 1), 0, "%s", err_get());
     cr_assert_eq(read_view_in("big", x, &elements, list, sizeof list - 1), -1);
     cr_assert(strstr(err_get(), "'m/byteorder' is not 'little'"), "%s", err_get());
+}
+
+/* A short archive whose directory names the same bytes again and again would keep the checksums busy
+ * for hours. The second entry here is the first one once more. */
+Test(torch, refuses_entries_that_overlap)
+{
+    static const char zeros[2000];
+    const struct entry entries[] = { { "m/data.pkl", zeros, sizeof zeros }, { "m/data/0", zeros, 0 } };
+    struct buf b = archive_of(entries, 2);
+    struct safetensors s;
+    const unsigned char *end = (const unsigned char *)b.data + b.len - 22;
+    char *first = b.data + le_u32(end + 16), *second = first + 46 + 10;
+    memcpy(second + 16, first + 16, 12); /* the checksum and both sizes */
+    memcpy(second + 42, first + 42, 4);  /* the place */
+    cr_assert_eq(torch_parse(&s, b.data, b.len, "f"), -1);
+    cr_assert_str_eq(err_get(), "f: entry 'm/data/0' overlaps another one");
+    buf_release(&b);
 }
 
 /* Changes each byte of an archive: the file must be refused, or the byte has no meaning. A file
