@@ -516,8 +516,8 @@ int gguf_model_matrix(struct matrix *x, const struct gguf *g, const struct model
     gguf_model_name(own, m, row);
     const struct gguf_tensor *t = gguf_tensor(g, name ? name : own);
     *x = (struct matrix){ .path = g->path, .O = 1, .I = wanted->shape[0] };
-    if (!t)
-        return err_set("%s: no tensor '%s'", g->path, name ? name : own);
+    if (!t) /* GGUF has no name for the tensors of most heads */
+        return err_set("%s: no tensor '%s'", g->path, name ? name : *own ? own : wanted->name);
     if (wanted->rank == 2) {
         x->O = wanted->shape[map];
         x->I = wanted->shape[!map];

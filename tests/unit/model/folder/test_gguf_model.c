@@ -725,6 +725,9 @@ Test(gguf, bert_refused)
     struct buf b = exported(o, &c, OPS_F32, 0);
     cr_assert_eq(parameters_load(&p, &m, o, in_dir("model.gguf"), HEAD_QUESTIONS, STORED_AUTO), -1);
     cr_expect(strstr(err_get(), "no tensor 'qa_outputs.weight'"), "%s", err_get());
+    cr_assert_eq(parameters_load(&p, &m, o, in_dir("model.gguf"), HEAD_PRETRAINING, STORED_AUTO),
+                 -1);
+    cr_expect(strstr(err_get(), "no tensor 'bert.pooler.dense.weight'"), "%s", err_get());
     memcpy(b.data + find(&b, "bert.attention.causal") + 21 + 4, "\1", 1);
     cr_assert_eq(file_write(in_dir("bad.gguf"), b.data, b.len), 0);
     cr_assert_eq(parameters_load(&p, &m, o, in_dir("bad.gguf"), HEAD_NONE, STORED_AUTO), -1);
