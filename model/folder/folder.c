@@ -212,6 +212,34 @@ static int check_tensors(const struct model *m, const struct weights *set, int *
     return check_extras(m, set);
 }
 
+int folder_open(struct model *m, struct folder_files *files, const char *path,
+                const struct model_config *wanted, int *made)
+{
+    struct model_config config;
+    const int gguf = gguf_is(path);
+    *m = (struct model){ 0 };
+    *files = (struct folder_files){ 0 };
+    if (folder_read_config(&config, wanted->head, path) < 0)
+        return -1;
+    if (!config.classes.count)
+        config.classes = wanted->classes;
+    if (model_init(m, &config) < 0)
+        return err_in(gguf ? "%s" : "%s/config.json", path);
+    if ((gguf ? gguf_open(&files->gguf, path) : weights_open(&files->weights, path)) == 0 &&
+        (gguf ? gguf_model_check(&files->gguf, m, made)
+              : check_tensors(m, &files->weights, made)) == 0)
+        return 0;
+    folder_close(files);
+    model_release(m);
+    return -1;
+}
+
+void folder_close(struct folder_files *files)
+{
+    weights_close(&files->weights);
+    gguf_close(&files->gguf);
+}
+
 /* Transposes from[rows,columns], whose rows begin `stride` numbers apart, into to[columns,rows].
  * Numbers have `bytes` bytes. */
 static inline void transpose(void *to, const void *from, int64_t rows, int64_t columns,
@@ -241,7 +269,7 @@ static int read_tensor(const struct safetensors *file, const struct safetensor *
 static int read_gguf(const struct folder_reader *r, float *out, size_t i)
 {
     struct matrix x;
-    if (gguf_model_matrix(&x, &r->gguf, &r->whole, i, NULL) < 0)
+    if (gguf_model_matrix(&x, &r->files.gguf, &r->whole, i, NULL) < 0)
         return -1;
     SCOPED_MEM char *made = matrix_make(&x, OPS_F32, 0, r->pool);
     if (made && model_is_map(&r->whole, i))
@@ -256,9 +284,9 @@ static int read_or_make(const struct folder_reader *r, float *out, size_t i)
 {
     const struct tensor *row = &r->whole.tensors.rows[i];
     const struct safetensors *file;
-    if (r->gguf.path && gguf_model_has(&r->gguf, &r->whole, i))
+    if (r->files.gguf.path && gguf_model_has(&r->files.gguf, &r->whole, i))
         return read_gguf(r, out, i);
-    const struct safetensor *t = folder_names_find(&r->whole, &r->files, row->name, &file);
+    const struct safetensor *t = folder_names_find(&r->whole, &r->files.weights, row->name, &file);
     if (t)
         return read_tensor(file, t, row, out);
     tensor_initialise(row, r->seed, out);
@@ -285,7 +313,7 @@ static int read_part(const struct folder_reader *r, const struct model *m, float
 {
     const struct tensor *row = &r->whole.tensors.rows[i], *own = &m->tensors.rows[i];
     const struct safetensors *file;
-    const struct safetensor *t = folder_names_find(&r->whole, &r->files, row->name, &file);
+    const struct safetensor *t = folder_names_find(&r->whole, &r->files.weights, row->name, &file);
     if (n == tensor_elements(own))
         return read_own(r, m, out, i);
     if (t && !row->transposed && !split_is_shared(row, own))
@@ -297,36 +325,25 @@ static int read_part(const struct folder_reader *r, const struct model *m, float
     return 0;
 }
 
-int folder_reader_open(struct folder_reader *r, struct model *m, const char *dir,
+int folder_reader_open(struct folder_reader *r, struct model *m, const char *path,
                        const struct model_config *wanted, const struct split *split, uint64_t seed,
                        int *made)
 {
-    struct model_config config;
     *r = (struct folder_reader){ .seed = seed };
     *m = (struct model){ 0 };
-    if (folder_read_config(&config, wanted->head, dir) < 0)
+    if (folder_open(&r->whole, &r->files, path, wanted, made) < 0)
         return -1;
-    if (!config.classes.count)
-        config.classes = wanted->classes;
-    if (model_init(&r->whole, &config) < 0)
-        return err_in(gguf_is(dir) ? "%s" : "%s/config.json", dir);
-    const int gguf = gguf_is(dir);
-    if (model_init_split(m, &config, split) == 0 &&
-        (gguf ? gguf_open(&r->gguf, dir) : weights_open(&r->files, dir)) == 0 &&
-        (gguf ? gguf_model_check(&r->gguf, &r->whole, made)
-              : check_tensors(&r->whole, &r->files, made)) == 0) {
-        r->pool = gguf ? pool_new(pool_cpus()) : NULL;
-        return 0;
+    if (model_init_split(m, &r->whole.config, split) < 0) {
+        folder_reader_close(r);
+        return -1;
     }
-    folder_reader_close(r);
-    model_release(m);
-    return -1;
+    r->pool = r->files.gguf.path ? pool_new(pool_cpus()) : NULL;
+    return 0;
 }
 
 void folder_reader_close(struct folder_reader *r)
 {
-    weights_close(&r->files);
-    gguf_close(&r->gguf);
+    folder_close(&r->files);
     pool_free(r->pool);
     model_release(&r->whole);
     *r = (struct folder_reader){ 0 };
@@ -388,22 +405,6 @@ int folder_load(struct model *m, struct ops *o, struct ops_array **blocks, const
         model_release(m);
     }
     return failed;
-}
-
-int folder_open(struct model *m, struct weights *files, const char *dir, enum model_head head)
-{
-    struct model_config config;
-    *m = (struct model){ 0 };
-    *files = (struct weights){ 0 };
-    if (folder_read_config(&config, head, dir) < 0)
-        return -1;
-    if (model_init(m, &config) < 0)
-        return err_in("%s/config.json", dir);
-    if (weights_open(files, dir) == 0 && check_tensors(m, files, NULL) == 0)
-        return 0;
-    weights_close(files);
-    model_release(m);
-    return -1;
 }
 
 int folder_matrix(struct matrix *x, unsigned char **copy, const struct model *m,

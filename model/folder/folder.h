@@ -42,35 +42,43 @@ int folder_load(struct model *m, struct ops *o, struct ops_array **blocks, const
                 enum model_head head, uint64_t seed, int *made);
 void folder_free_blocks(struct model *m, struct ops *o, struct ops_array *blocks); /* or NULL */
 
-/* Reads a folder or a GGUF file block by block, for one rank. folder_reader_open opens and checks
- * the folder as folder_load does, but reads no tensor yet. *m becomes the rank's part of the model
- * (split.h); split NULL: the whole model. `wanted` gives the head, and the classes if the folder
- * has none. folder_reader_block sets *parameters to a new array with the elements first to first +
- * n - 1 of the rank's part of a block, which the caller frees with ops_buffer_free. It reads only
- * the tensors that have some of these elements. Of a tensor that is partly outside it reads only
- * the elements inside, unless ranks share the tensor, or the file is GGUF or holds it transposed.
- * Both return 0, or -1 with an error. */
+/* The files of a model: those of a folder, or a GGUF file. */
+struct folder_files {
+    struct weights weights;
+    struct gguf gguf; /* its path is NULL if the model is a folder */
+};
+
+/* Initialises *m from a folder or a GGUF file, and opens and checks its files as folder_load does,
+ * but reads no tensor yet. `wanted` gives the head, and the classes if the model has none. Returns
+ * 0, or -1 with an error. */
+int folder_open(struct model *m, struct folder_files *files, const char *path,
+                const struct model_config *wanted, int *made);
+void folder_close(struct folder_files *files); /* fine on a zeroed struct */
+
+/* Reads a folder or a GGUF file block by block, for one rank. folder_reader_open opens it with
+ * folder_open. *m becomes the rank's part of the model (split.h); split NULL: the whole model.
+ * folder_reader_block sets *parameters to a new array with the elements first to first + n - 1 of
+ * the rank's part of a block, which the caller frees with ops_buffer_free. It reads only the tensors
+ * that have some of these elements. Of a tensor that is partly outside it reads only the elements
+ * inside, unless ranks share the tensor, or the file is GGUF or holds it transposed. Both return 0,
+ * or -1 with an error. */
 struct folder_reader {
     struct model whole;
-    struct weights files;
-    struct gguf gguf;
+    struct folder_files files;
     struct pool *pool; /* converts the tensors of a GGUF file; NULL: a folder */
     uint64_t seed;
 };
 struct split;
-int folder_reader_open(struct folder_reader *r, struct model *m, const char *dir,
+int folder_reader_open(struct folder_reader *r, struct model *m, const char *path,
                        const struct model_config *wanted, const struct split *split, uint64_t seed,
                        int *made);
 int folder_reader_block(const struct folder_reader *r, const struct model *m, struct ops *o,
                         int block, int64_t first, int64_t n, struct ops_array *parameters);
 void folder_reader_close(struct folder_reader *r); /* fine on a zeroed struct */
 
-/* folder_open initialises *m with `head` from the folder `dir`, and opens and checks its files.
- * Missing tensors are errors. Close with weights_close. folder_matrix sets *x to the tensor in row
- * `row` of the table; a linear map has the shape [out,in] there. *copy is set to memory that *x
- * uses and the caller frees, or to NULL if *x is in the mapped file. Both return 0, or -1 with an
- * error. */
-int folder_open(struct model *m, struct weights *files, const char *dir, enum model_head head);
+/* Sets *x to the tensor in row `row` of the table, from a folder's files; a linear map has the shape
+ * [out,in] there. *copy is set to memory that *x uses and the caller frees, or to NULL if *x is in
+ * the mapped file. Returns 0, or -1 with an error. */
 int folder_matrix(struct matrix *x, unsigned char **copy, const struct model *m,
                   const struct weights *files, size_t row);
 

@@ -18,7 +18,7 @@ static const struct {
 struct exporting {
     const struct gguf_export *how;
     struct model m;
-    struct weights files;
+    struct folder_files files;
     struct gguf_writer w;
     enum ops_type weights;
     struct pool *pool;
@@ -132,7 +132,7 @@ static int make_tensor(void *ctx, void *item)
         return 0;
     const size_t row = e->next;
     const int grouped = in_groups(e, row) && (e->next_copy || !is_tied(e, row));
-    if (folder_matrix(&x, &t->copy, &e->m, &e->files, row) < 0 ||
+    if (folder_matrix(&x, &t->copy, &e->m, &e->files.weights, row) < 0 ||
         make_rows(e, t, &x, row, grouped) < 0)
         return -1;
     e->next_copy = !e->next_copy && has_copy(e, row);
@@ -206,8 +206,9 @@ int gguf_export(const char *dir, const char *path, const struct gguf_export *how
 {
     struct exporting e = { .how = how };
     e.weights = how->weights == STORED_AUTO ? OPS_F32 : how->weights;
-    enum model_head head;
-    if (choose_head(&head, dir, how->ours) < 0 || folder_open(&e.m, &e.files, dir, head) < 0)
+    struct model_config wanted = { 0 };
+    if (choose_head(&wanted.head, dir, how->ours) < 0 ||
+        folder_open(&e.m, &e.files, dir, &wanted, NULL) < 0)
         return -1;
     e.pool = pool_new(how->threads);
     gguf_begin(&e.w);
@@ -217,7 +218,7 @@ int gguf_export(const char *dir, const char *path, const struct gguf_export *how
     else
         failed = gguf_finish(&e.w);
     pool_free(e.pool);
-    weights_close(&e.files);
+    folder_close(&e.files);
     model_release(&e.m);
     return failed;
 }

@@ -344,14 +344,6 @@ int gguf_model_config(struct model_config *c, const struct gguf *g, enum model_h
     return failed ? -1 : read_config(c, g);
 }
 
-int gguf_model_read(struct model *m, const struct gguf *g, enum model_head head)
-{
-    struct model_config c;
-    if (gguf_model_config(&c, g, head) < 0)
-        return -1;
-    return model_init(m, &c) < 0 ? err_in("%s", g->path) : 0;
-}
-
 /* Refuses a configuration that GGUF cannot express. */
 static int check_config(const struct model_config *c)
 {

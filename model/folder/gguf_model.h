@@ -18,11 +18,9 @@
 
 enum { GGUF_MODEL_LAYOUT = 2 };
 
-/* gguf_model_config sets *c to the configuration in the file's keys, with `head`; gguf_model_read
- * initialises *m with it. Both return 0, or -1 with an error that names the key or tensor that is
- * missing, malformed or not supported. */
+/* Sets *c to the configuration in the file's keys, with `head`. Returns 0, or -1 with an error that
+ * names the key or tensor that is missing, malformed or not supported. */
 int gguf_model_config(struct model_config *c, const struct gguf *g, enum model_head head);
-int gguf_model_read(struct model *m, const struct gguf *g, enum model_head head);
 
 /* Sets *x to the matrix that the file has for row `row` of the table, after checking its shape.
  * name: the tensor's name, or NULL for that of gguf_model_name. Returns 0, or -1 with an error. */

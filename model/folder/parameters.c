@@ -56,22 +56,22 @@ static size_t tied_item(const struct model *m)
 
 /* ---- tensors ------------------------------------------------------------------------------ */
 
-/* What loading needs: the files are those of a folder, or a GGUF file if `gguf` is 1. */
+/* What loading needs. */
 struct loading {
     struct parameters *p;
     const struct model *m;
     struct ops *o;
     struct pool *pool;
     enum ops_type weights;
-    int gguf;
+    const struct gguf *gguf; /* NULL: a folder */
 };
 
 static int describe(const struct loading *k, struct matrix *x, unsigned char **copy, size_t row,
                     const char *name)
 {
     *copy = NULL;
-    return k->gguf ? gguf_model_matrix(x, &k->p->file, k->m, row, name)
-                   : folder_matrix(x, copy, k->m, &k->p->files, row);
+    return k->gguf ? gguf_model_matrix(x, k->gguf, k->m, row, name)
+                   : folder_matrix(x, copy, k->m, &k->p->files.weights, row);
 }
 
 static int is_aligned(const struct matrix *x)
@@ -102,7 +102,7 @@ static int put(const struct loading *k, size_t item, const struct matrix *x, uns
     if (!numbers)
         return -1;
     if (made && k->gguf)
-        file_map_leave(&k->p->file.map, x->offset, stored_bytes(x->type, x->O * x->I));
+        file_map_leave(&k->gguf->map, x->offset, stored_bytes(x->type, x->O * x->I));
     if (ops_on_host(k->o)) {
         k->p->items[item] = ops_host_array(numbers, type);
         k->p->own[item] = own;
@@ -171,20 +171,11 @@ static int use_tensor(const struct loading *k, size_t row)
         return share_table(k, row);
     if (use_vector(k, row, item_of(m, row)) < 0)
         return -1;
-    const char *copy = k->gguf && gguf_tensor(&k->p->file, "output.weight") ? "output.weight"
-                                                                            : NULL;
+    const char *copy = k->gguf && gguf_tensor(k->gguf, "output.weight") ? "output.weight" : NULL;
     return decoder ? use_matrix(k, row, tied_item(m), copy) : 0;
 }
 
 /* ---- all ---------------------------------------------------------------------------------- */
-
-static int open_files(struct parameters *p, struct model *m, const char *dir, enum model_head head)
-{
-    *m = (struct model){ 0 };
-    if (!gguf_is(dir))
-        return folder_open(m, &p->files, dir, head);
-    return gguf_open(&p->file, dir) < 0 ? -1 : gguf_model_read(m, &p->file, head);
-}
 
 static int check_device(const struct ops *o, const char *dir, enum ops_type weights)
 {
@@ -200,10 +191,12 @@ static int check_device(const struct ops *o, const char *dir, enum ops_type weig
 static int load_small(struct parameters *p, struct model *m, struct ops *o, const char *dir,
                       enum model_head head, enum ops_type weights)
 {
-    if (open_files(p, m, dir, head) < 0)
+    const struct model_config wanted = { .head = head };
+    int failed = 0;
+    if (folder_open(m, &p->files, dir, &wanted, NULL) < 0)
         return -1;
-    struct loading k = { p, m, o, pool_new(ops_threads(o)), weights, gguf_is(dir) };
-    int failed = k.gguf ? gguf_model_check(&p->file, m, NULL) : 0;
+    const struct loading k = { p, m, o, pool_new(ops_threads(o)), weights,
+                               p->files.gguf.path ? &p->files.gguf : NULL };
     make_lists(p, m);
     for (size_t i = 0; i < m->tensors.count && !failed; i++)
         failed = use_tensor(&k, i);
@@ -265,7 +258,6 @@ void parameters_release(struct parameters *p, struct model *m, struct ops *o)
     free(p->own);
     if (p->blocks)
         model_release(m);
-    gguf_close(&p->file);
-    weights_close(&p->files);
+    folder_close(&p->files);
     *p = (struct parameters){ 0 };
 }

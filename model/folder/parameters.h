@@ -21,17 +21,14 @@
  */
 #pragma once
 
-#include "common/formats/gguf.h"
-#include "model/formats/weights.h"
-#include "model/network/model.h"
+#include "model/folder/folder.h"
 
 struct parameters {
     struct ops_array *blocks; /* [model.tensors.blocks] */
     struct ops_array *items;  /* items of the lists; NULL: no lists */
     void **own;               /* [count]: memory of each item; NULL: it is in a file */
     size_t count;
-    struct gguf file; /* mapped until parameters_release, as the files of a folder */
-    struct weights files;
+    struct folder_files files; /* mapped until parameters_release */
 };
 
 /* Loads the model folder `dir` with `head`, as folder_load does, or a GGUF file, into *p and *m.

@@ -57,11 +57,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (g.tensors[i].offset + g.tensors[i].bytes > size)
             __builtin_trap();
     read_vocabulary(&g);
-    for (int head = 0; head < MODEL_HEADS; head++)
-        if (gguf_model_read(&m, &g, (enum model_head)head) == 0) {
-            make_matrices(&m, &g);
-            model_release(&m);
-        }
+    for (int head = 0; head < MODEL_HEADS; head++) {
+        struct model_config c;
+        if (gguf_model_config(&c, &g, (enum model_head)head) < 0 || model_init(&m, &c) < 0)
+            continue;
+        make_matrices(&m, &g);
+        model_release(&m);
+    }
     g.map = (struct file_map){ 0 };
     gguf_close(&g);
     return 0;

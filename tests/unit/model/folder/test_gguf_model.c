@@ -479,18 +479,18 @@ static void export_blocks(const char *path, struct ops *o, int large)
     cr_assert_eq(gguf_model_keys(&w, &m), 0, "%s", err_get());
     for (size_t i = 0; i < m.tensors.count; i++) {
         gguf_model_name(name, &m, i);
-        const struct gguf_tensor *t = gguf_tensor(&p.file, name);
+        const struct gguf_tensor *t = gguf_tensor(&p.files.gguf, name);
         gguf_add_tensor(&w, name, t->rank == 2 ? numbers[large][i % 3] : t->type, t->rank,
                         t->shape);
     }
     cr_assert_eq(gguf_create(&w, path), 0, "%s", err_get());
     for (size_t i = 0; i < m.tensors.count; i++) {
         gguf_model_name(name, &m, i);
-        const struct gguf_tensor *t = gguf_tensor(&p.file, name);
+        const struct gguf_tensor *t = gguf_tensor(&p.files.gguf, name);
         if (t->rank == 2)
             write_blocks(&w, types[large][i % 3], t->shape[0] * t->shape[1], &r);
         else
-            cr_assert_eq(gguf_write(&w, p.file.map.data + t->offset, 4 * t->elements), 0);
+            cr_assert_eq(gguf_write(&w, p.files.gguf.map.data + t->offset, 4 * t->elements), 0);
         cr_assert_eq(gguf_end_tensor(&w), 0);
     }
     cr_assert_eq(gguf_finish(&w), 0, "%s", err_get());
