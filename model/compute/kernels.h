@@ -198,7 +198,7 @@ struct kernels {
     void (*norm_moments)(float *mean, float *rstd, struct ops_array x, const struct ops_norm *l);
     void (*norm_apply)(struct ops_array y, float mean, float rstd, struct ops_array x,
                        const struct ops_norm *l);
-    /* norm_sums sets sums[0] and sums[1] for one row (ops_norm_sums) and adds to dgain[C] and
+    /* norm_sums sets sums[0] and sums[1] for one row (struct ops_norm_bwd) and adds to dgain[C] and
      * dbias[C]; for RMSNorm it does not use dbias and sets sums[0] to 0. norm_dx sets dx, or adds
      * to it. */
     void (*norm_sums)(float sums[2], float *dgain, float *dbias, struct ops_array dy,
