@@ -31,7 +31,7 @@ static int read_key(struct model_config *c, const struct gguf *g, const struct c
         return 0; /* the key before has set the same member */
     if (found && gguf_real(g, found, &x) < 0)
         return -1;
-    if (!(fabs(x) <= 1e15))
+    if (!(x >= 0 && x <= 1e15))
         return err_set("%s: bad %s: %g", g->path, name, x);
     if (k->form == CONFIG_ONLY)
         return x == k->absent ? 0 : err_set("%s: unsupported %s: %g", g->path, name, x);
@@ -227,8 +227,9 @@ static int read_divisors(struct model_config *c, const struct gguf *g)
     const struct gguf_tensor *t = gguf_tensor(g, "rope_freqs.weight");
     if (!t)
         return 0;
-    if (c->rope_stretch.yarn || c->rope_stretch.divided)
-        return err_set("%s: unsupported tensor 'rope_freqs.weight' beside YaRN or LongRoPE",
+    const struct ops_stretch *s = &c->rope_stretch;
+    if (s->yarn || s->divided || (s->factor && s->factor != 1))
+        return err_set("%s: unsupported tensor 'rope_freqs.weight' beside other rotary scaling",
                        g->path);
     const unsigned char *data = divisors_of(c, g, t);
     if (!data)

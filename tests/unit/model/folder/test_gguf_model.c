@@ -637,8 +637,17 @@ Test(gguf, changes_refused)
         logits_of(out, o, in_dir("fine.gguf"), STORED_AUTO);
         buf_release(&more);
     }
+    struct buf negative = with_key(&b, "llama.rope.scaling.factor", -2);
+    refused(o, &negative, 0, "GGUF", 4, "bad llama.rope.scaling.factor: -2");
+    buf_release(&negative);
     struct buf part = with_key(&b, "split.count", 3);
     refused(o, &part, find(&part, "general.architecture"), "G", 1, "one of 3 files of a model");
+    buf_release(&part);
+    buf_release(&b);
+    c.rope_stretch = scaling;
+    b = exported(o, &c, OPS_F32, 0);
+    part = with_key(&b, "llama.rope.scaling.factor", 2);
+    refused(o, &part, 0, "GGUF", 4, "'rope_freqs.weight' beside other rotary scaling");
     buf_release(&part);
     buf_release(&b);
     ops_free(o);
