@@ -3,9 +3,9 @@
  *
  * Sizes, offsets, the layout of checkpoints, the choice of tensors with weight decay, parallel
  * shards and the memory plan all derive from the table. Rows are grouped in blocks: 0 the
- * embedding, 1..L the layers, L+1 the head. All layers have equal rows, so that memory for one
- * layer fits every other. Within a block, tensors follow each other in row order, each at a
- * multiple of TENSOR_ALIGN floats.
+ * embedding, 1..L the layers, L+1 the head. Layers have equal rows, except that the first or the
+ * last one may lack or add a norm (ModernBERT). Within a block, tensors follow each other in row
+ * order, each at a multiple of TENSOR_ALIGN floats.
  */
 #pragma once
 
