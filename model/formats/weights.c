@@ -43,8 +43,8 @@ static int file_of(struct weights *w, opener *open, const char *dir, const char 
 static int open_index(struct weights *w, opener *open, const char *dir, const char *index_path,
                       const struct js *map)
 {
-    if (!js_is_object(map))
-        return err_set("%s: bad index: no weight_map", index_path);
+    if (!js_is_object(map) || !js_count(map))
+        return err_set("%s: bad index: no weight_map, or no tensor in it", index_path);
     for (void *it = js_first(map); it; it = js_next(map, it)) {
         const char *tensor = js_key(it, NULL), *name = js_text(js_value(it), NULL);
         if (!name || !*name || strchr(name, '/'))

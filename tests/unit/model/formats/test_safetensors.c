@@ -229,6 +229,7 @@ Test(safetensors, split_files, .init = make_dir, .fini = remove_dir)
     cr_assert_null(weights_find(&set, "c", &file));
     weights_close(&set);
     folder_refused("{}", "no weight_map");
+    folder_refused("{\"weight_map\":{}}", "no weight_map, or no tensor in it");
     folder_refused("{\"weight_map\":{\"a\":\"2.safetensors\"}}", "no tensor 'a'");
     folder_refused("{\"weight_map\":{\"a\":\"3.safetensors\"}}", "3.safetensors");
     folder_refused("{\"weight_map\":{\"a\":\"../1.safetensors\"}}", "bad file name of tensor 'a'");
