@@ -182,10 +182,10 @@ static int check_extras(const struct model *m, const struct weights *set)
             const struct safetensors *first;
             const struct safetensor *read = row ? folder_names_find(m, set, row->name, &first)
                                                 : NULL;
-            if (row && read != t)
+            if (read && read != t)
                 return err_set("%s: tensor '%s' is there twice, as '%s' too", file->path, t->name,
                                read->name);
-            if (!row && check_extra(m, set, file, t) < 0)
+            if (!read && check_extra(m, set, file, t) < 0)
                 return -1;
         }
     }

@@ -131,13 +131,14 @@ Test(folder, wrong_tensors)
 /* Writes model.safetensors, in which all elements of tensor i are i. prefix: is put before each
  * name; extra: NULL, or the name of one more tensor of the shape [rows,12], whose elements are
  * extra_value. */
-static void write_variant(const char *prefix, const char *extra, float extra_value, int64_t rows)
+static void write_variant(const struct model_config *config, const char *prefix, const char *extra,
+                          float extra_value, int64_t rows)
 {
     struct model m;
     struct safetensors_writer w;
     struct safetensor t[40] = { { 0 } };
     size_t n = 0;
-    cr_assert_eq(model_init(&m, &small), 0);
+    cr_assert_eq(model_init(&m, config), 0);
     for (; n < m.tensors.count; n++) {
         const struct tensor *row = &m.tensors.rows[n];
         struct buf name = BUF_INIT;
@@ -178,23 +179,23 @@ Test(folder, names_and_extras)
     struct ops *o = ops_new(1);
     save_small(o);
     ops_free(o);
-    write_variant("", NULL, 0, 0);
+    write_variant(&small, "", NULL, 0, 0);
     load_accepted();
-    write_variant("transformer.", "transformer.h.0.attn.bias", 1, 4);
+    write_variant(&small, "transformer.", "transformer.h.0.attn.bias", 1, 4);
     load_accepted();
-    write_variant("transformer.", "transformer.h.0.attn.masked_bias", 1, 1);
+    write_variant(&small, "transformer.", "transformer.h.0.attn.masked_bias", 1, 1);
     load_accepted();
-    write_variant("transformer.", "lm_head.weight", 0, 17); /* wte is all 0 as well: tied */
+    write_variant(&small, "transformer.", "lm_head.weight", 0, 17); /* wte is all 0 as well: tied */
     load_accepted();
-    write_variant("transformer.", "lm_head.weight", 1, 17);
+    write_variant(&small, "transformer.", "lm_head.weight", 1, 17);
     load_refused("'lm_head.weight' differs from wte.weight, but config.json ties them");
-    write_variant("transformer.", "score.weight", 1, 2);
+    write_variant(&small, "transformer.", "score.weight", 1, 2);
     load_accepted();
-    write_variant("transformer.", "scores.weight", 1, 2);
+    write_variant(&small, "transformer.", "scores.weight", 1, 2);
     load_refused("tensor 'scores.weight' is not part of the model");
-    write_variant("transformer.", "h.2.ln_1.weight", 1, 2);
+    write_variant(&small, "transformer.", "h.2.ln_1.weight", 1, 2);
     load_refused("'h.2.ln_1.weight' is not part of the model");
-    write_variant("transformer.", "wte.weight", 0, 17);
+    write_variant(&small, "transformer.", "wte.weight", 0, 17);
     load_refused("'transformer.wte.weight' is there twice, as 'wte.weight' too");
 }
 
@@ -346,6 +347,28 @@ Test(folder, bert_round_trip)
     cr_assert(strstr(err_get(), "no tensor 'bert.encoder.layer.1.output.dense.bias'"), "%s",
               err_get());
     load_refused("unsupported model_type 'bert', only gpt2"); /* a GPT is wanted */
+    ops_free(o);
+}
+
+/* A tensor whose name, without a prefix, is that of one that the head lacks. */
+Test(folder, bert_prefix_twice)
+{
+    static const char name[] = "bert.bert.pooler.dense.weight";
+    struct ops *o = ops_new(1);
+    struct model m;
+    struct ops_array *blocks;
+    struct model_config c = bert;
+    const struct ids none = { 0 };
+    int made;
+    c.head = HEAD_NONE;
+    c.inner = c.width; /* all matrices are square, so no shape depends on the order of its sizes */
+    cr_assert_eq(model_init(&m, &c), 0);
+    cr_assert_eq(folder_save_config(&m, OPS_F32, dir, &none), 0, "%s", err_get());
+    model_release(&m);
+    write_variant(&c, "", name, 1, c.width);
+    cr_assert_eq(folder_load(&m, o, &blocks, dir, HEAD_PRETRAINING, 8, &made), -1);
+    cr_assert(strstr(err_get(), name) && strstr(err_get(), "is not part of the model"), "%s",
+              err_get());
     ops_free(o);
 }
 
