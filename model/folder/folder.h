@@ -58,10 +58,10 @@ void folder_close(struct folder_files *files); /* fine on a zeroed struct */
 /* Reads a folder or a GGUF file block by block, for one rank. folder_reader_open opens it with
  * folder_open. *m becomes the rank's part of the model (split.h); split NULL: the whole model.
  * folder_reader_block sets *parameters to a new array with the elements first to first + n - 1 of
- * the rank's part of a block, which the caller frees with ops_buffer_free. It reads only the tensors
- * that have some of these elements. Of a tensor that is partly outside it reads only the elements
- * inside, unless ranks share the tensor, or the file is GGUF or holds it transposed. Both return 0,
- * or -1 with an error. */
+ * the rank's part of a block, which the caller frees with ops_buffer_free. It reads only the
+ * tensors that have some of these elements. Of a tensor that is partly outside it reads only the
+ * elements inside, unless ranks share the tensor, or the file is GGUF or holds it transposed. Both
+ * return 0, or -1 with an error. */
 struct folder_reader {
     struct model whole;
     struct folder_files files;
@@ -76,9 +76,9 @@ int folder_reader_block(const struct folder_reader *r, const struct model *m, st
                         int block, int64_t first, int64_t n, struct ops_array *parameters);
 void folder_reader_close(struct folder_reader *r); /* fine on a zeroed struct */
 
-/* Sets *x to the tensor in row `row` of the table, from a folder's files; a linear map has the shape
- * [out,in] there. *copy is set to memory that *x uses and the caller frees, or to NULL if *x is in
- * the mapped file. Returns 0, or -1 with an error. */
+/* Sets *x to the tensor in row `row` of the table, from a folder's files; a linear map has the
+ * shape [out,in] there. *copy is set to memory that *x uses and the caller frees, or to NULL if *x
+ * is in the mapped file. Returns 0, or -1 with an error. */
 int folder_matrix(struct matrix *x, unsigned char **copy, const struct model *m,
                   const struct weights *files, size_t row);
 

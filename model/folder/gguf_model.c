@@ -528,8 +528,8 @@ int gguf_model_matrix(struct matrix *x, const struct gguf *g, const struct model
     }
     return stored_fits(x->type, x->I)
                ? 0
-               : err_set("%s: unsupported type of tensor '%s', a vector, whose data is at byte %llu",
-                         g->path, t->name, (unsigned long long)t->offset);
+               : err_set("%s: unsupported type of vector '%s', whose data is at byte %llu", g->path,
+                         t->name, (unsigned long long)t->offset);
 }
 
 /* Returns 1 for a tensor that changes no output: a head for another task, frequencies, which the

@@ -195,8 +195,8 @@ static int load_small(struct parameters *p, struct model *m, struct ops *o, cons
     int failed = 0;
     if (folder_open(m, &p->files, dir, &wanted, NULL) < 0)
         return -1;
-    const struct loading k = { p, m, o, pool_new(ops_threads(o)), weights,
-                               p->files.gguf.path ? &p->files.gguf : NULL };
+    const struct gguf *gguf = p->files.gguf.path ? &p->files.gguf : NULL;
+    const struct loading k = { p, m, o, pool_new(ops_threads(o)), weights, gguf };
     make_lists(p, m);
     for (size_t i = 0; i < m->tensors.count && !failed; i++)
         failed = use_tensor(&k, i);

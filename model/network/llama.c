@@ -414,9 +414,8 @@ static void print_rest(struct buf *out, const struct model_config *c)
 static const struct architecture_tie ties[] = {
     { "lm_head.weight", "model.embed_tokens.weight", HEAD_NEXT }, { 0 }
 };
-static const char *const passed_over[] = {
-    ".rotary_emb.inv_freq", "rotary_emb.inv_freq", "score.", "classifier.", "qa_outputs.", NULL
-};
+static const char *const passed_over[] = { ".rotary_emb.inv_freq", "rotary_emb.inv_freq", "score.",
+                                           "classifier.",          "qa_outputs.",         NULL };
 static const char *const settings[] = { "kv-heads", "head-width", "rope-theta", "untied", NULL };
 static const char *const mistral_settings[] = { "kv-heads", "head-width", "rope-theta",
                                                 "untied",   "window",     NULL };

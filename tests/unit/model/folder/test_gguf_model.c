@@ -623,7 +623,7 @@ Test(gguf, changes_refused)
     refused(o, &b, find(&b, "blk.0.ffn_gate.bias"), "blk.7", 5,
             "tensor 'blk.7.ffn_gate.bias' is not part of the model");
     refused(o, &b, find(&b, "blk.0.attn_q.bias") + 17 + 12, "\x08", 1, /* Q8_0 */
-            "unsupported type of tensor 'blk.0.attn_q.bias', a vector");
+            "unsupported type of vector 'blk.0.attn_q.bias'");
     refused(o, &b, find(&b, "llama.rope.dimension_count") + 26 + 4, "\x08", 1,
             "unsupported llama.rope.dimension_count");
     const char *const names[] = { "llama.attention.causal", "llama.rope.scale_linear" };

@@ -288,12 +288,13 @@ Test(torch, refuses_another_byte_order)
     cr_assert(strstr(err_get(), "'m/byteorder' is not 'little'"), "%s", err_get());
 }
 
-/* A short archive whose directory names the same bytes again and again would keep the checksums busy
- * for hours. The second entry here is the first one once more. */
+/* A short archive whose directory names the same bytes again and again would keep the checksums
+ * busy for hours. The second entry here is the first one once more. */
 Test(torch, refuses_entries_that_overlap)
 {
     static const char zeros[2000];
-    const struct entry entries[] = { { "m/data.pkl", zeros, sizeof zeros }, { "m/data/0", zeros, 0 } };
+    const struct entry entries[] = { { "m/data.pkl", zeros, sizeof zeros },
+                                     { "m/data/0", zeros, 0 } };
     struct buf b = archive_of(entries, 2);
     struct safetensors s;
     const unsigned char *end = (const unsigned char *)b.data + b.len - 22;

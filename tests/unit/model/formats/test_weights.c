@@ -387,8 +387,9 @@ Test(stored, numbers_beyond_a_type)
     for (int r = 0; r < 2; r++)
         for (int turned = 0; turned < 2; turned++) {
             float x[6] = { 1, 2, 3, 4, rows[r].fits, 5 };
-            const struct matrix m = { .data = (const char *)x, .O = 2, .I = 3, .turned = turned,
-                                      .path = "f", .name = "t" };
+            const struct matrix m = {
+                .data = (const char *)x, .O = 2, .I = 3, .turned = turned, .path = "f", .name = "t"
+            };
             char *made = matrix_make(&m, rows[r].type, 0, pool);
             cr_assert_not_null(made, "%s", err_get());
             cr_expect_eq(stored_bad(rows[r].type, made, 6), -1);
