@@ -252,7 +252,9 @@ static int write_rest(const char *dir, const struct checkpoint_content *from)
 {
     const struct tokenizer *t = from->tokenizer;
     const int64_t end = t ? tokenizer_end_of_text(t) : -1;
-    SCOPED(ids) ends = { 0 };
+    SCOPED(ids) begin = { 0 }, ends = { 0 };
+    if (t)
+        tokenizer_begin_text(t, &begin);
     if (t && tokenizer_save(t, from->model->config.positions, dir) < 0)
         return -1;
     if (end >= 0)
@@ -260,7 +262,8 @@ static int write_rest(const char *dir, const struct checkpoint_content *from)
     for (size_t i = 0; i < from->ends->count; i++)
         if (from->ends->data[i] != end)
             ids_add(&ends, from->ends->data[i]);
-    return folder_save_config(from->model, from->store->layout.type[STORE_PARAMETERS], dir, &ends);
+    return folder_save_config(from->model, from->store->layout.type[STORE_PARAMETERS], dir,
+                              begin.count == 1 ? (int64_t)begin.data[0] : -1, &ends);
 }
 
 /* Makes the folder `dir` of a checkpoint with the files that only the first rank writes. */

@@ -473,28 +473,31 @@ void folder_describe(struct safetensor *t, const struct model *m, const struct t
 }
 
 /* Writes generation_config.json, which transformers reads before it generates text. */
-static int save_generation(const char *dir, const struct ids *ends)
+static int save_generation(const char *dir, int64_t begin, const struct ids *ends)
 {
     SCOPED(buf) path = file_path(dir, "generation_config.json"), text = BUF_INIT;
     if (!ends->count)
         return file_remove(path.data);
     buf_adds(&text, "{\n");
-    architecture_print_ends(&text, ends);
+    architecture_print_ends(&text, begin, ends);
     buf_addf(&text, "  \"pad_token_id\": %u\n}\n", ends->data[0]);
     return file_write(path.data, text.data, text.len);
 }
 
-int folder_save_config(const struct model *m, enum ops_type type, const char *dir,
+int folder_save_config(const struct model *m, enum ops_type type, const char *dir, int64_t begin,
                        const struct ids *ends)
 {
     static const struct ids none;
     SCOPED(buf) path = file_path(dir, "config.json"), config = BUF_INIT;
     int failed = file_mkdirs(dir);
+    if (begin < 0 && ends->count)
+        begin = ends->data[0];
     if (failed == 0) {
-        architecture_print(&config, &m->config, ends, type == OPS_BF16 ? "bfloat16" : "float32");
+        architecture_print(&config, &m->config, begin, ends,
+                           type == OPS_BF16 ? "bfloat16" : "float32");
         failed = file_write(path.data, config.data, config.len);
     }
     if (failed == 0)
-        failed = save_generation(dir, m->config.head == HEAD_NEXT ? ends : &none);
+        failed = save_generation(dir, begin, m->config.head == HEAD_NEXT ? ends : &none);
     return failed;
 }

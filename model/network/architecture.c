@@ -324,20 +324,19 @@ static void print_classes(struct buf *out, const struct labels *c)
              c->regression ? "regression" : "single_label_classification");
 }
 
-void architecture_print_ends(struct buf *out, const struct ids *ends)
+void architecture_print_ends(struct buf *out, int64_t begin, const struct ids *ends)
 {
-    if (!ends->count) {
-        buf_adds(out, "  \"bos_token_id\": null,\n  \"eos_token_id\": null,\n");
-        return;
-    }
-    buf_addf(out, "  \"bos_token_id\": %u,\n  \"eos_token_id\": ", ends->data[0]);
+    if (begin < 0)
+        buf_adds(out, "  \"bos_token_id\": null,\n  \"eos_token_id\": ");
+    else
+        buf_addf(out, "  \"bos_token_id\": %lld,\n  \"eos_token_id\": ", (long long)begin);
     for (size_t i = 0; i < ends->count; i++)
         buf_addf(out, "%s%u", i ? ", " : ends->count > 1 ? "[" : "", ends->data[i]);
-    buf_adds(out, ends->count > 1 ? "],\n" : ",\n");
+    buf_adds(out, ends->count > 1 ? "],\n" : ends->count ? ",\n" : "null,\n");
 }
 
-void architecture_print(struct buf *out, const struct model_config *c, const struct ids *ends,
-                        const char *type)
+void architecture_print(struct buf *out, const struct model_config *c, int64_t begin,
+                        const struct ids *ends, const char *type)
 {
     const struct architecture *a = c->architecture;
     struct model_config file = *c;
@@ -351,6 +350,6 @@ void architecture_print(struct buf *out, const struct model_config *c, const str
     if (c->head == HEAD_CLASSES)
         print_classes(out, &c->classes);
     if (c->head == HEAD_NEXT)
-        architecture_print_ends(out, ends);
+        architecture_print_ends(out, begin, ends);
     buf_addf(out, "  \"torch_dtype\": \"%s\"\n}\n", type);
 }

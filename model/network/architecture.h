@@ -131,13 +131,13 @@ int architecture_read(struct model_config *c, enum model_head head, const char *
  * class "architectures" names or, for any other class, the next token or the encoder alone,
  * whichever the architecture supports. Returns 0, or -1 with an error that begins with `name`. */
 int architecture_head(enum model_head *head, const char *text, size_t n, const char *name);
-/* Appends the text of config.json to `out`. ends: the tokens that end a text, as for
- * architecture_print_ends. type: the type of the weights, as torch names it. */
-void architecture_print(struct buf *out, const struct model_config *c, const struct ids *ends,
-                        const char *type);
-/* Appends the lines of bos_token_id and eos_token_id. The first of `ends` begins a text, and all of
- * them end one. */
-void architecture_print_ends(struct buf *out, const struct ids *ends);
+/* Appends the text of config.json to `out`. begin, ends: as for architecture_print_ends. type: the
+ * type of the weights, as torch names it. */
+void architecture_print(struct buf *out, const struct model_config *c, int64_t begin,
+                        const struct ids *ends, const char *type);
+/* Appends the lines of bos_token_id and eos_token_id: of the token that begins a text (-1: none),
+ * and of those that end one. */
+void architecture_print_ends(struct buf *out, int64_t begin, const struct ids *ends);
 
 /* Helpers for `read`. Set *out to the integer or real number that the key has in the object `root`,
  * or to `absent` if the key is missing or null. Return 0, or -1 with an error that begins with

@@ -83,6 +83,34 @@ Test(folder, round_trip)
     ops_free(o);
 }
 
+static void check_text(const char *file, const char *words)
+{
+    struct buf text = BUF_INIT;
+    cr_assert_eq(file_read(in_dir(file), &text), 0, "%s", err_get());
+    cr_expect(strstr(text.data, words), "%s: %s", file, text.data);
+    buf_release(&text);
+}
+
+/* The token that begins a text is that of the vocabulary or, if it has none, the usual end. */
+Test(folder, tokens_that_begin_and_end)
+{
+    static const char own[] = "\"bos_token_id\": 5,\n  \"eos_token_id\": [16, 3],\n",
+                      usual[] = "\"bos_token_id\": 16,\n  \"eos_token_id\": [16, 3],\n";
+    struct model m;
+    uint32_t both[] = { 16, 3 };
+    const struct ids ends = { both, 2, 2 }, none = { 0 };
+    cr_assert_eq(model_init(&m, &small), 0);
+    cr_assert_eq(folder_save_config(&m, OPS_F32, dir, 5, &ends), 0, "%s", err_get());
+    check_text("config.json", own);
+    check_text("generation_config.json", own);
+    cr_assert_eq(folder_save_config(&m, OPS_F32, dir, -1, &ends), 0, "%s", err_get());
+    check_text("config.json", usual);
+    check_text("generation_config.json", usual);
+    cr_assert_eq(folder_save_config(&m, OPS_F32, dir, -1, &none), 0, "%s", err_get());
+    check_text("config.json", "\"bos_token_id\": null,\n  \"eos_token_id\": null,\n");
+    model_release(&m);
+}
+
 /* ---- tensors ----------------------------------------------------------------------------- */
 
 /* Replaces `from` by `to`, a text of the same length, in model.safetensors: to rename a tensor or
@@ -363,7 +391,7 @@ Test(folder, bert_prefix_twice)
     c.head = HEAD_NONE;
     c.inner = c.width; /* all matrices are square, so no shape depends on the order of its sizes */
     cr_assert_eq(model_init(&m, &c), 0);
-    cr_assert_eq(folder_save_config(&m, OPS_F32, dir, &none), 0, "%s", err_get());
+    cr_assert_eq(folder_save_config(&m, OPS_F32, dir, -1, &none), 0, "%s", err_get());
     model_release(&m);
     write_variant(&c, "", name, 1, c.width);
     cr_assert_eq(folder_load(&m, o, &blocks, dir, HEAD_PRETRAINING, 8, &made), -1);
