@@ -2,12 +2,12 @@
  * parameters.h - a model with its parameters loaded for forward passes only (evaluation,
  * generation).
  *
- * With weights of type F32 each block is one array, as in training. With another type each block is
- * a LIST of its tensors (ops.h): matrices of linear maps and the decoder's table have that type and
- * the layout that products read (stored.h); norms and biases are F32 or BF16. Lookup tables have
- * the type of the file. A matrix is F32 if its rows cannot be divided into whole blocks of Q8 or
- * Q4, or if it has few outputs. A table that is tied to the decoder is there twice: for lookups
- * and, last in the list of its block, for the decoder.
+ * Of a folder with weights of type F32 each block is one array, as in training. With another type,
+ * and of a GGUF file, each block is a LIST of its tensors (ops.h): matrices of linear maps and the
+ * decoder's table have that type and the layout that products read (stored.h); norms and biases are
+ * F32 or BF16. Lookup tables have the type of the file. A matrix is F32 if its rows cannot be
+ * divided into whole blocks of Q8 or Q4, or if it has few outputs. A table that is tied to the
+ * decoder is there twice: for lookups and, last in the list of its block, for the decoder.
  *
  * A tensor that the file holds in the wanted type and layout is used in place, in the mapped file.
  * Other tensors are converted, and their numbers are checked. In place, only the scales of matrices

@@ -92,8 +92,8 @@ struct architecture {
         const char *name, *row;
         enum model_head head;
     } * ties;
-    /* Tensors in files that the model ignores: a string is the start of a name or, if it begins
-     * with '.', the end of a name. NULL ends the list. */
+    /* Tensors in files that the model ignores: a string is the start of a name without the prefix
+     * or, if it begins with '.', its end. NULL ends the list. */
     const char *const *passed_over;
 
     const struct architecture_gguf *gguf; /* NULL: GGUF does not support it */
