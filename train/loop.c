@@ -598,13 +598,21 @@ static int stop(struct loop *l)
     return write_pages(l, 0, 0);
 }
 
+/* Returns 1 if the logits are calibrated at the end, else 0: a file may ask for it where it cannot be
+ * done (check_useful in train.c). */
+static int calibrates(const struct loop *l)
+{
+    const struct settings *s = l->settings;
+    return s->calibrate && s->save && l->plan->validation && s->parameter_precision == OPS_F32;
+}
+
 /* Ends a complete run. The model is written last: if it exists, all other files are complete. */
 static int finish(struct loop *l)
 {
     if (go_on_saving(l, 1) < 0)
         return -1;
     engine_settle(&l->engine);
-    if (l->settings->calibrate && validation_calibrate(&l->validation) < 0)
+    if (calibrates(l) && validation_calibrate(&l->validation) < 0)
         return -1;
     if (agree(l, write_pages(l, 0, l->settings->save) < 0 ? -1 : metrics_close(&l->metrics)) < 0)
         return -1;
