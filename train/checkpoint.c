@@ -56,16 +56,15 @@ static int list(const char *folder, struct file_names *out)
     return result;
 }
 
-/* Reads the state of the checkpoint `path`. If it has none, that is an error with `must` 1; else
- * *state is empty. The caller releases *state. */
-static int read_state(struct kv *state, const char *path, int must)
+/* Reads the state of the checkpoint `path`. Returns 0; SUMS_DAMAGED with an error if there is none,
+ * or it cannot be parsed; or -1 with an error if it cannot be read. The caller releases *state. */
+static int read_state(struct kv *state, const char *path)
 {
     SCOPED(buf) name = file_path(path, "training/state"), text = BUF_INIT;
-    const int there = must ? FILE_PLAIN : file_look(name.data);
     *state = (struct kv)KV_INIT;
-    if (there <= 0)
-        return there;
-    return file_read(name.data, &text) < 0 ? -1 : kv_parse(state, text.data, text.len);
+    if (file_read(name.data, &text) < 0)
+        return sums_judge(name.data);
+    return kv_parse(state, text.data, text.len) < 0 ? SUMS_DAMAGED : 0;
 }
 
 /* Sets *loss to the validation loss in the state of checkpoint `name`; INFINITY if it has none. */
@@ -73,10 +72,10 @@ static int validation_of(const char *folder, const char *name, double *loss)
 {
     SCOPED(buf) path = file_path(folder, name);
     SCOPED(kv) state = { 0 };
-    int result = read_state(&state, path.data, 0);
-    const char *text = kv_get(&state, "validation");
+    int result = read_state(&state, path.data);
+    const char *text = result ? NULL : kv_get(&state, "validation");
     *loss = text ? strtod(text, NULL) : INFINITY;
-    return result;
+    return result < 0 ? -1 : 0;
 }
 
 /* Sets *best to the checkpoint with the lowest validation loss, the latest of equal ones, or to
@@ -124,9 +123,11 @@ static int has_only(const struct kv *state, const char *path, const char *sub)
 static int is_ours(const char *path)
 {
     SCOPED(kv) state = { 0 };
-    int result = read_state(&state, path, 0);
+    int result = read_state(&state, path);
     const char *what = kv_get(&state, "textmill");
-    if (!result && what && !strcmp(what, "checkpoint 1")) {
+    if (result > 0) {
+        result = 0;
+    } else if (!result && what && !strcmp(what, "checkpoint 1")) {
         result = has_only(&state, path, "");
         if (result > 0)
             result = has_only(&state, path, "training/");
@@ -499,21 +500,32 @@ static int parse_state(const struct kv *state, struct checkpoint *c)
     return 0;
 }
 
-/* Reads the state and the configuration, and checks this rank's part of the files. */
+/* Reads the state and the configuration, and checks this rank's part of the files. Returns as
+ * checkpoint_read does. */
 static int read_part(const char *path, const struct comm *comm, struct checkpoint *c,
                      struct buf *config)
 {
     SCOPED(buf) name = file_path(path, "training/config.yaml");
     SCOPED(kv) state = { 0 };
-    if (read_state(&state, path, 1) < 0 || parse_state(&state, c) < 0 ||
-        sums_check(&state, path, comm->rank[COMM_WORLD], comm->size[COMM_WORLD]) < 0)
-        return err_in("checkpoint '%s'", path);
-    return file_read(name.data, config);
+    int result = read_state(&state, path);
+    if (!result && parse_state(&state, c) < 0)
+        result = SUMS_DAMAGED;
+    if (!result)
+        result = sums_check(&state, path, comm->rank[COMM_WORLD], comm->size[COMM_WORLD]);
+    if (!result && file_read(name.data, config) < 0)
+        result = sums_judge(name.data);
+    if (result)
+        err_in("checkpoint '%s'", path);
+    return result;
 }
 
 int checkpoint_read(const char *path, struct comm *comm, struct checkpoint *c, struct buf *config)
 {
-    return comm_agree(comm, read_part(path, comm, c, config));
+    const int result = read_part(path, comm, c, config), failed = comm_most(comm, result < 0);
+    /* what cannot be read comes before damage */
+    if (comm_agree(comm, (failed ? result < 0 : result) ? -1 : 0) == 0)
+        return 0;
+    return failed ? -1 : SUMS_DAMAGED;
 }
 
 /* Renames a damaged checkpoint to a name that no other damaged one has (checkpoint_find). */
@@ -584,9 +596,14 @@ int checkpoint_find(const char *out, struct comm *comm, struct buf *path, struct
         buf_release(path);
         *path = file_path(folder.data, name.data);
         buf_clear(config);
-        if ((result = all_see(comm, out, path->data)) < 0)
+        const int read = all_see(comm, out, path->data) < 0
+                             ? -1
+                             : checkpoint_read(path->data, comm, c, config);
+        if (read < 0) {
+            result = -1;
             break;
-        found = checkpoint_read(path->data, comm, c, config) == 0;
+        }
+        found = !read;
         if (!found && first)
             buf_addf(damaged, "%s\n", err_get());
         if (!found && i + 1 == all.count)

@@ -82,15 +82,16 @@ int checkpoint_save_model(const char *dir, const struct checkpoint_content *from
 
 /* Checks all files of the checkpoint at `path`, and sets *c and *config to its state and the text
  * of its config.yaml. All ranks must call it; each checks a part of the files. Returns the same on
- * all ranks: 0, or -1 with an error. */
+ * all ranks: 0; SUMS_DAMAGED with an error if a file is damaged or missing; or -1 with an error if
+ * a file cannot be read, as after an I/O error. */
 int checkpoint_read(const char *path, struct comm *comm, struct checkpoint *c, struct buf *config);
 
 /* Finds the newest undamaged checkpoint of the output folder `out`. All ranks must call it. Returns
  * 1 and sets *path, *c and *config (checkpoint_read); 0 when there is no checkpoint; -1 with the
- * error of the newest one when all are damaged, or if a rank does not see the checkpoint that the
- * first rank sees. Renames damaged checkpoints that are newer than the one found to
- * "step-000100.damaged" (or ".damaged-2" and so on), so that the run can save those steps again.
- * Appends one line to `damaged` for each damaged checkpoint, which says what is wrong. */
+ * error of the newest one when all are damaged, or if one cannot be read, or a rank does not see
+ * the checkpoint that the first rank sees. Renames damaged checkpoints that are newer than the one
+ * found to "step-000100.damaged" (or ".damaged-2" and so on), so that the run can save those steps
+ * again. Appends one line to `damaged` for each damaged checkpoint, which says what is wrong. */
 int checkpoint_find(const char *out, struct comm *comm, struct buf *path, struct checkpoint *c,
                     struct buf *config, struct buf *damaged);
 

@@ -598,8 +598,8 @@ static int stop(struct loop *l)
     return write_pages(l, 0, 0);
 }
 
-/* Returns 1 if the logits are calibrated at the end, else 0: a file may ask for it where it cannot be
- * done (check_useful in train.c). */
+/* Returns 1 if the logits are calibrated at the end, else 0: a file may ask for it where it cannot
+ * be done (check_useful in train.c). */
 static int calibrates(const struct loop *l)
 {
     const struct settings *s = l->settings;

@@ -65,27 +65,35 @@ void sums_sort(struct kv *state, const struct kv *sums)
 
 /* ---- checking -------------------------------------------------------------------------------- */
 
-/* Checks the file of a line of `state`. */
+int sums_judge(const char *path)
+{
+    const int kind = file_look(path);
+    return kind < 0 || kind == FILE_PLAIN ? -1 : SUMS_DAMAGED;
+}
+
+/* Checks the file of a line of `state`. Returns as sums_check does. */
 static int check_line(const char *dir, const struct kv_pair *line)
 {
-    char name[256];
+    char name[256] = "";
     uint64_t bytes;
-    uint32_t crc;
+    uint32_t crc, now;
     int end = 0;
     SCOPED_BY(file_unmap) struct file_map map = { 0 };
-    if (sscanf(line->value, "%255s %" SCNu64 " %" SCNx32 "%n", name, &bytes, &crc, &end) != 3 ||
-        line->value[end])
-        return err_set("'file=%s' is not NAME BYTES CRC32C", line->value);
+    const int parts = sscanf(line->value, "%255s %" SCNu64 " %" SCNx32 "%n", name, &bytes, &crc,
+                             &end);
     SCOPED(buf) path = file_path(dir, name);
-    if (file_map(&map, path.data) < 0)
-        return -1;
-    if (map.bytes != bytes)
-        return err_set("'%s' is damaged: the file has %" PRIu64 " bytes and should have %" PRIu64,
-                       path.data, map.bytes, bytes);
-    const uint32_t now = file_map_sum(&map, 0, bytes);
-    return now == crc ? 0
-                      : err_set("'%s' is damaged: its checksum is %08x and should be %08x",
-                                path.data, now, crc);
+    if (parts != 3 || line->value[end])
+        err_set("'file=%s' is not NAME BYTES CRC32C", line->value);
+    else if (file_map(&map, path.data) < 0)
+        return sums_judge(path.data);
+    else if (map.bytes != bytes)
+        err_set("'%s' is damaged: the file has %" PRIu64 " bytes and should have %" PRIu64,
+                path.data, map.bytes, bytes);
+    else if ((now = file_map_sum(&map, 0, bytes)) != crc)
+        err_set("'%s' is damaged: its checksum is %08x and should be %08x", path.data, now, crc);
+    else
+        return 0;
+    return SUMS_DAMAGED;
 }
 
 int sums_check(const struct kv *state, const char *dir, int rank, int ranks)
@@ -94,5 +102,9 @@ int sums_check(const struct kv *state, const char *dir, int rank, int ranks)
     for (size_t i = 0; i < state->count && !result; i++)
         if (!strcmp(state->pairs[i].key, "file") && files++ % ranks == rank)
             result = check_line(dir, &state->pairs[i]);
-    return result || files ? result : err_set("no file is listed");
+    if (!result && !files) {
+        err_set("no file is listed");
+        result = SUMS_DAMAGED;
+    }
+    return result;
 }

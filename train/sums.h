@@ -20,7 +20,13 @@ int sums_of_file(const struct kv *state, const char *name, uint32_t *crc);
  * each in the order of their names. */
 void sums_sort(struct kv *state, const struct kv *sums);
 
+/* For a file that could not be opened: returns SUMS_DAMAGED if it is missing or no plain file, or
+ * -1 if the file system failed, which is no damage. Keeps the error, or sets that of the file
+ * system.
+ */
+enum { SUMS_DAMAGED = 1 };
+int sums_judge(const char *path);
 /* Checks the files in `dir` that `state` lists: of `ranks` ranks that share the work, rank `rank`
- * checks each `ranks`-th file. Returns 0, or -1 with an error that names the first damaged file. A
- * state that lists no file is an error. */
+ * checks each `ranks`-th file. Returns 0; SUMS_DAMAGED with an error that names the first damaged
+ * file, also if the state lists no file; or -1 with an error if a file cannot be read. */
 int sums_check(const struct kv *state, const char *dir, int rank, int ranks);
