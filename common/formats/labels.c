@@ -1,5 +1,7 @@
 #include "common/formats/labels.h"
 
+#include "common/base/utf8.h"
+
 const char *labels_name(const struct labels *c, int64_t i)
 {
     const char *name = c->names;
@@ -23,6 +25,8 @@ int labels_add(struct labels *c, const char *name, size_t n)
 {
     if (memchr(name, 0, n))
         return err_set("the name of a class holds U+0000");
+    if (utf8_valid(name, n) < n) /* the JSON of the model could not be read */
+        return err_set("the name of a class is not UTF-8");
     if (labels_find(c, name, n) >= 0)
         return err_set("the class '%.*s' is there twice", (int)n, name);
     if (n >= sizeof c->names - c->used)

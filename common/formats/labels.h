@@ -14,8 +14,8 @@ struct labels {
     char names[LABELS_BYTES]; /* each name followed by a NUL */
 };
 
-/* Adds a class. Returns 0, or -1 with an error if it is there already, holds a NUL, or does not
- * fit. */
+/* Adds a class. Returns 0, or -1 with an error if it is there already, holds a NUL, is not UTF-8,
+ * or does not fit. */
 int labels_add(struct labels *c, const char *name, size_t n);
 /* Makes *c the one output of a regression, whose name is transformers' default. */
 void labels_set_regression(struct labels *c);
