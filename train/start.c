@@ -140,8 +140,21 @@ static int read_block(void *ctx, int block, struct layout_part part, struct ops_
                                part.count, parameters);
 }
 
+/* Refuses classes of a resumed run that are not those of its checkpoint, in the same order. */
+static int check_classes(const struct labels *then, const struct labels *now)
+{
+    for (int64_t i = 0; i < now->count; i++) {
+        const char *name = labels_name(now, i);
+        if (labels_find(then, name, strlen(name)) != i)
+            return err_set("cannot resume with other classes: class %" PRId64
+                           " was '%s' and is '%s' now",
+                           i, labels_name(then, i), name);
+    }
+    return 0;
+}
+
 /* Opens the store with the weights of a model folder, which must have the plan's shapes. *made is
- * as for folder_load. */
+ * as for folder_load; NULL: it is a checkpoint to resume from. */
 static int load_store(const struct start *s, const char *dir, int *made)
 {
     const struct plan *p = s->plan;
@@ -153,10 +166,13 @@ static int load_store(const struct start *s, const char *dir, int *made)
     if (folder_reader_open(&from.reader, &from.model, dir, &p->model.config, p->own.split,
                            p->engine.seed, made) < 0)
         return -1;
-    const int result = model_alike(&from.model, &p->own)
-                           ? open_store(s, &(struct store_source){ read_block, &from })
-                           : err_set("the sizes of the model in '%s' differ from those of this run",
-                                     dir);
+    int result = model_alike(&from.model, &p->own)
+                     ? 0
+                     : err_set("the sizes of the model in '%s' differ from those of this run", dir);
+    if (!result && !made)
+        result = check_classes(&from.model.config.classes, &p->model.config.classes);
+    if (!result)
+        result = open_store(s, &(struct store_source){ read_block, &from });
     folder_reader_close(&from.reader);
     model_release(&from.model);
     return result;
