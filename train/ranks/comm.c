@@ -24,7 +24,6 @@ enum work_kind {
 
 enum {
     FIRST_TAG = 16,      /* tags below are those of reduce.c */
-    MESSAGE = 1 << 26,   /* most bytes of one message */
     IDLE_MS = 50,        /* time between two looks for questions of other ranks */
     TRANSFERRING_MS = 1, /* the same while something is being sent or received: MPI moves data
                           * only during calls */
@@ -44,9 +43,8 @@ struct comm_work {
     const void *mine; /* for WORK_COLLECT */
     size_t bytes;     /* for WORK_COLLECT, WORK_SEND and WORK_RECEIVE */
     int peer, tag;
-    struct link_request *requests; /* of WORK_SEND and WORK_RECEIVE, one for each message */
-    int messages;
-    struct comm_work *of; /* WORK_WAIT: the work that it waits for */
+    struct link_list messages; /* of WORK_SEND and WORK_RECEIVE */
+    struct comm_work *of;      /* WORK_WAIT: the work that it waits for */
     double seconds;
     int done;
     struct ops_mark mark;
@@ -82,29 +80,18 @@ static int is_transfer(const struct comm_work *w)
     return w->kind == WORK_SEND || w->kind == WORK_RECEIVE;
 }
 
-/* Begins to send or to receive, in messages of at most MESSAGE bytes. */
+/* Begins to send or to receive. */
 static int begin_transfer(struct comm_thread *t, struct comm_work *w)
 {
-    const int peer = t->groups[w->group].members[w->peer], tag = FIRST_TAG + w->tag;
-    int result = 0;
-    w->messages = (int)((w->bytes + MESSAGE - 1) / MESSAGE);
-    w->requests = mem_zalloc((size_t)w->messages, sizeof *w->requests);
-    for (int i = 0; i < w->messages && !result; i++) {
-        const size_t first = (size_t)i * MESSAGE, left = w->bytes - first;
-        const size_t bytes = left < MESSAGE ? left : MESSAGE;
-        char *data = (char *)w->data + first;
-        result = w->kind == WORK_SEND
-                     ? link_send(&t->link, &w->requests[i], peer, tag, data, bytes)
-                     : link_receive(&t->link, &w->requests[i], peer, tag, data, bytes);
-    }
     t->transfers++;
-    return result;
+    return link_exchange(&t->link, &w->messages, t->groups[w->group].members[w->peer],
+                         FIRST_TAG + w->tag, w->data, w->bytes, w->kind == WORK_RECEIVE);
 }
 
 static int end_transfer(struct comm_thread *t, struct comm_work *w)
 {
     t->transfers--;
-    return link_wait(&t->link, w->requests, w->messages);
+    return link_wait(&t->link, w->messages.all, (int)w->messages.count);
 }
 
 static int is_issued(struct comm_thread *t, struct comm_work *w)
@@ -219,7 +206,7 @@ static void free_work(struct comm_work *w)
     if (w->ops)
         ops_mark_free(w->ops, &w->mark);
     free(w->own);
-    free(w->requests);
+    free(w->messages.all);
     free(w);
 }
 

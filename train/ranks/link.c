@@ -38,6 +38,21 @@ int link_receive(struct link *l, struct link_request *r, int from, int tag, void
                : 0;
 }
 
+int link_exchange(struct link *l, struct link_list *list, int peer, int tag, void *data,
+                  size_t bytes, int receives)
+{
+    int result = 0;
+    for (size_t i = 0, n; i < bytes && !result; i += n) {
+        char *at = (char *)data + i;
+        struct link_request *r = &mem_next(list->all, list->count, list->cap);
+        *r = (struct link_request){ 0 };
+        n = bytes - i < LINK_MESSAGE ? bytes - i : LINK_MESSAGE;
+        result = receives ? link_receive(l, r, peer, tag, at, n)
+                          : link_send(l, r, peer, tag, at, n);
+    }
+    return result;
+}
+
 /* Returns how many of the n requests are not done, or -1 with an error. Sets *moved to 1 if this
  * call completed a request, else to 0. */
 static int count_open(struct link *l, struct link_request *requests, int n, int *moved)

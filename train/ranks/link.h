@@ -62,6 +62,18 @@ int link_send(struct link *l, struct link_request *r, int to, int tag, const voi
               size_t bytes);
 int link_receive(struct link *l, struct link_request *r, int from, int tag, void *data,
                  size_t bytes);
+
+/* Begins to send data[bytes] to rank `peer` or, with `receives` 1, to receive it from there, in
+ * messages of at most LINK_MESSAGE bytes: MPI counts the bytes of a message by an int. Appends the
+ * requests to *list, whose memory the caller frees. Returns 0, or -1 with an error. */
+enum { LINK_MESSAGE = 1 << 26 };
+struct link_list {
+    struct link_request *all;
+    size_t count, cap;
+};
+int link_exchange(struct link *l, struct link_list *list, int peer, int tag, void *data,
+                  size_t bytes, int receives);
+
 /* Waits until all n requests are done. Returns 0, or -1 with an error. */
 int link_wait(struct link *l, struct link_request *requests, int n);
 

@@ -12,8 +12,7 @@ enum {
     FLIGHT = 4,      /* pieces being sent at a time */
     PIECE = 1 << 17, /* most floats in one message */
     PIECE_LEAST = 1 << 12,
-    PIECES = 1 << 20,      /* most floats of the pieces received from all members */
-    GATHER_PIECE = 1 << 26 /* most bytes of a message of a gather */
+    PIECES = 1 << 20 /* most floats of the pieces received from all members */
 };
 
 /* ---- the tree -------------------------------------------------------------------------------- */
@@ -211,44 +210,23 @@ int reduce_scatter(struct link *l, const struct reduce_group *g, enum reduce_op 
 
 /* ---- gather ---------------------------------------------------------------------------------- */
 
-/* A list of requests that are in progress; it grows as needed. */
-struct batch_of_requests {
-    struct link_request *all;
-    size_t count, cap;
-};
-
-/* Begins to send `bytes` bytes at `data` to rank `peer` or, with `receives` 1, to receive them, in
- * messages of at most GATHER_PIECE bytes. Adds the requests to *b. */
-static int exchange(struct link *l, struct batch_of_requests *b, int peer, char *data,
-                    int64_t bytes, int receives)
-{
-    for (int64_t i = 0; i < bytes; i += GATHER_PIECE) {
-        size_t n = (size_t)smaller(GATHER_PIECE, bytes - i);
-        struct link_request *r = &mem_next(b->all, b->count, b->cap);
-        *r = (struct link_request){ 0 };
-        if ((receives ? link_receive(l, r, peer, TAG_GATHER, data + i, n)
-                      : link_send(l, r, peer, TAG_GATHER, data + i, n)) < 0)
-            return -1;
-    }
-    return 0;
-}
-
 /* Sends this member's share of a level to its other members and receives theirs. */
 static int gather_level(struct link *l, const struct reduce_group *all, struct ops_level g, char *x,
                         const int64_t *bounds, size_t unit)
 {
-    struct batch_of_requests b = { 0 };
+    struct link_list messages = { 0 };
     int result = 0;
     for (int k = 1; k < 2 * g.size && !result; k++) { /* not all send to the same one first */
         const int q = (g.rank + k) % g.size, receives = k < g.size;
         const int64_t *share = ops_level_share(&g, bounds, receives ? q : g.rank);
         if (q != g.rank)
-            result = exchange(l, &b, member_at(all->members, &g, q), x + share[0] * (int64_t)unit,
-                              (share[1] - share[0]) * (int64_t)unit, receives);
+            result = link_exchange(l, &messages, member_at(all->members, &g, q), TAG_GATHER,
+                                   x + share[0] * (int64_t)unit,
+                                   (size_t)(share[1] - share[0]) * unit, receives);
     }
     if (!result)
-        result = link_wait(l, b.all, (int)b.count);
-    free(b.all);
+        result = link_wait(l, messages.all, (int)messages.count);
+    free(messages.all);
     return result;
 }
 
@@ -273,12 +251,13 @@ int reduce_collect(struct link *l, const struct reduce_group *g, void *all, cons
     for (int n = 1; n < size && !result; n *= 2) {
         const int from = g->members[(rank + n) % size], to = g->members[(rank - n + size) % size];
         const size_t more = (size_t)smaller(n, size - n) * bytes;
-        struct link_request r[2] = { 0 };
-        result = link_receive(l, &r[0], from, TAG_COLLECT, got + (size_t)n * bytes, more);
+        struct link_list messages = { 0 };
+        result = link_exchange(l, &messages, from, TAG_COLLECT, got + (size_t)n * bytes, more, 1);
         if (!result)
-            result = link_send(l, &r[1], to, TAG_COLLECT, got, more);
+            result = link_exchange(l, &messages, to, TAG_COLLECT, got, more, 0);
         if (!result)
-            result = link_wait(l, r, 2);
+            result = link_wait(l, messages.all, (int)messages.count);
+        free(messages.all);
     }
     for (int k = 0; k < size && !result; k++)
         memcpy((char *)all + (size_t)((rank + k) % size) * bytes, got + (size_t)k * bytes, bytes);

@@ -351,6 +351,41 @@ Test(comm, what_a_failed_scatter_receives_has_its_memory)
     threads_free(w);
 }
 
+/* ---- messages ---------------------------------------------------------------------------------- */
+
+/* A transport that only notes the messages. */
+struct noted {
+    size_t count, bytes, most;
+    const char *end; /* of the last message */
+};
+
+static int note(void *world, void **request, int, int, const void *data, size_t bytes)
+{
+    struct noted *n = world;
+    if (n->count++)
+        cr_assert_eq((const char *)data, n->end);
+    n->end = (const char *)data + bytes;
+    n->bytes += bytes;
+    n->most = bytes > n->most ? bytes : n->most;
+    *request = n;
+    return 0;
+}
+
+/* MPI counts the bytes of a message by an int. */
+Test(comm, an_array_of_gigabytes_goes_in_messages_that_mpi_can_count)
+{
+    static char data;
+    const size_t bytes = (3ULL << 30) + 5;
+    const struct transport noting = { .send = note };
+    struct noted n = { 0 };
+    struct link l = { .transport = &noting, .world = &n };
+    struct link_list messages = { 0 };
+    cr_assert_eq(link_exchange(&l, &messages, 1, 7, &data, bytes, 0), 0);
+    cr_expect_eq(n.bytes, bytes);
+    cr_expect(n.most <= LINK_MESSAGE && n.count == 49 && messages.count == n.count);
+    free(messages.all);
+}
+
 Test(comm, one_process_needs_no_other)
 {
     struct comm c;
