@@ -417,12 +417,12 @@ static void print_data(const struct samples *d, struct buf *out)
  * that differs, and that of rank 0. Call it on all ranks. Returns -1. */
 static int name_difference(struct comm *ranks, int other, const char *what, const char *text)
 {
-    enum { ROOM = 16384 }; /* for the text of a rank */
-    SCOPED_MEM char *all = mem_alloc((size_t)ranks->size[COMM_WORLD] * ROOM),
-                    *mine = mem_zalloc(1, ROOM);
-    strncpy(mine, text ? text : "", ROOM - 1);
-    comm_collect(ranks, COMM_WORLD, all, mine, ROOM, "the difference");
-    const char *line[] = { all, all + (size_t)other * ROOM };
+    const size_t length = text ? strlen(text) : 0, room = (size_t)comm_most(ranks, (int)length) + 1;
+    SCOPED_MEM char *all = mem_alloc((size_t)ranks->size[COMM_WORLD] * room),
+                    *mine = mem_zalloc(1, room);
+    memcpy(mine, text ? text : "", length);
+    comm_collect(ranks, COMM_WORLD, all, mine, room, "the difference");
+    const char *line[] = { all, all + (size_t)other * room };
     size_t n[2];
     for (;;) {
         for (int i = 0; i < 2; i++)
