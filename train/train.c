@@ -247,16 +247,19 @@ static const struct opt options[] = {
 };
 
 /* Loads the configuration in the output folder, so that `train --resume -o DIR` needs no other
- * option. */
-static int load_own_config(const struct settings *s)
+ * option. The folder may have had another name when it was written. */
+static int load_own_config(struct settings *s)
 {
+    const char *output = s->output;
     if (!s->resume || tool_configured())
         return 0;
     SCOPED(buf) path = file_path(s->output, "config.yaml");
     const int kind = file_look(path.data);
     if (kind == FILE_SPECIAL) /* reading a pipe without a writer would block */
         return err_set("cannot read '%s': not a regular file", path.data);
-    return kind > 0 ? tool_load_config(path.data) : kind;
+    const int result = kind > 0 ? tool_load_config(path.data) : kind;
+    s->output = output;
+    return result;
 }
 
 /* Checks that the trace can be written at the end of the run. An existing file is replaced only
