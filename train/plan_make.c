@@ -78,10 +78,15 @@ static int share_micro_batches(struct plan *p, int64_t all)
 static int batch_arithmetic(struct plan *p)
 {
     struct settings *s = p->settings;
-    const int64_t shares = larger(p->ranks, s->leaves * s->leaf_rounds);
+    /* an update has at least one micro-batch for each rank or leaf; with several runs of layers in
+     * a stage, as many as there are stages */
+    const int64_t shares = larger(p->ranks, s->leaves * s->leaf_rounds) *
+                           (s->pipeline_interleave > 1 ? s->pipeline_parallel : 1);
     if (!s->micro_batch_size) {
+        const int64_t batch = s->global_batch_size;
         s->micro_batch_size = defaults_micro_batch(tensor_parameters(&p->model.tensors),
-                                                   p->engine.T, s->global_batch_size);
+                                                   p->engine.T,
+                                                   batch % shares ? batch : batch / shares);
         if (!s->global_batch_size && p->data && p->data->count) /* an epoch has >= 1 update */
             s->micro_batch_size = larger(
                 1, smaller(s->micro_batch_size, (int64_t)samples_epoch(p->data) / shares));
