@@ -68,7 +68,7 @@ static uint64_t kernel_bytes(const struct plan *p)
     if (p->validation)
         engine_evaluation(&evaluation, &p->engine, &p->own);
     scratch = larger(scratch, most_scratch(p, &evaluation));
-    if (p->settings->teacher) {
+    if (p->settings->teacher && p->engine.stage == p->engine.stages - 1) { /* it has the head */
         scratch = larger(scratch, N * layer_scratch_fwd(&p->teacher)) + p->needs.loss_floats;
         teacher = teacher_bytes(&p->teacher, N);
     }
