@@ -16,6 +16,7 @@ struct walk {
     const char *name;
     int depth;
     size_t pairs, bytes; /* pairs of key and value, and bytes of values, that were visited so far */
+    size_t joined;       /* values of the list so far */
 };
 
 /* Returns the text of a scalar, which is empty for null, or NULL for another node. */
@@ -62,9 +63,9 @@ static int put(struct walk *w, const char *key, const char *value, int line, int
 }
 
 /* Appends a value of a list to `out`, with a comma before it unless it is the first. */
-static void join_one(struct buf *out, const char *value)
+static void join_one(struct walk *w, struct buf *out, const char *value)
 {
-    buf_adds(out, out->len ? "," : "");
+    buf_adds(out, w->joined++ ? "," : "");
     for (; *value; value++) {
         if (*value == ',')
             buf_addc(out, '\\');
@@ -85,7 +86,7 @@ static int join(struct walk *w, const yaml_node_t *sequence, struct buf *out)
         if (n->type == YAML_MAPPING_NODE)
             return err_set("%s:%d: a list may hold only plain values", w->name, line_of(n));
         if (scalar(n))
-            join_one(out, scalar(n));
+            join_one(w, out, scalar(n));
         else if (join(w, n, out) < 0)
             return -1;
     }
@@ -140,6 +141,7 @@ static int pair(struct walk *w, const char *key, const yaml_node_t *value, int l
     if (scalar(value))
         return put(w, key, scalar(value), line, 0, merged);
     SCOPED(buf) list = BUF_INIT;
+    w->joined = 0;
     return join(w, value, &list) < 0 ? -1 : put(w, key, list.data, line, 1, merged);
 }
 

@@ -350,7 +350,7 @@ const char *opts_misplaced(const struct opts *o, unsigned bit)
 static void set_list(struct opts *o, const struct opt_bound *p, const char *values)
 {
     ((struct opt_list *)p->to)->count = 0;
-    for (const char *s = values; *s; s += *s == ',') {
+    for (const char *s = *values ? values : NULL; s; s = *s ? s + 1 : NULL) {
         SCOPED(buf) item = BUF_INIT;
         for (; *s && *s != ','; s++) {
             s += *s == '\\' && s[1] == ',';

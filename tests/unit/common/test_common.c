@@ -220,12 +220,13 @@ Test(yaml, sections_lists_anchors_and_merge_keys)
 {
     const char *text = "base: &base {layers: 2, width: 8}\n"
                        "model:\n  <<: *base\n  width: 16\n"
-                       "data: [a, b]\nempty: {a: null, b: ~, c: 'null'}\n";
+                       "data: [a, b]\nholes: ['', a, ~]\nempty: {a: null, b: ~, c: 'null'}\n";
     struct yaml y;
     cr_assert_eq(yaml_parse(&y, text, strlen(text), "t.yaml"), 0, "%s", err_get());
     cr_expect_str_eq(yaml_get(&y, "model.width"), "16");
     cr_expect_str_eq(yaml_get(&y, "model.layers"), "2");
     cr_expect_str_eq(yaml_get(&y, "data"), "a,b");
+    cr_expect_str_eq(yaml_get(&y, "holes"), ",a,");
     cr_expect_str_eq(yaml_get(&y, "empty.a"), "");
     cr_expect_str_eq(yaml_get(&y, "empty.b"), "");
     cr_expect_str_eq(yaml_get(&y, "empty.c"), "null");
@@ -335,6 +336,10 @@ Test(opt, file_gives_way_to_the_command_line)
     buf_clear(&out);
     opts_help(&o, 1, &out);
     cr_expect(strstr(out.data, "  -n, --number N"));
+    yaml_parse(&y, "list: ['', p, '']\n", 18, "c"); /* an empty value is one, too */
+    cr_expect_eq(opts_load(&o, &y, "c"), 0, "%s", err_get());
+    cr_expect(given.list.count == 3 && !*given.list.items[0] && !*given.list.items[2]);
+    yaml_release(&y);
     yaml_parse(&y, "a: 1\nnumbr: 3\n", 14, "c");
     cr_expect_eq(opts_load(&o, &y, "c"), -1);
     expect_error("c:1: unknown key 'a'");
