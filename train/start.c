@@ -79,9 +79,15 @@ int start_lock(const char *folder, int *lock)
 }
 
 /* Files that show that a folder holds a run or a model. A new run needs a folder without them. */
-enum { RUN_MARKS = 2, MARKS = 4 };
-static const char *const marks[MARKS] = { "metrics.jsonl", "checkpoints", /* of a run */
-                                          "model.safetensors.index.json", "model.safetensors" };
+static const char *const marks[] = { "metrics.jsonl",
+                                     "checkpoints", /* of a run */
+                                     "model.safetensors.index.json",
+                                     "model.safetensors",
+                                     "pytorch_model.bin.index.json",
+                                     "pytorch_model.bin",
+                                     "bert_model.ckpt.index",
+                                     "model.ckpt.index" };
+enum { RUN_MARKS = 2, MARKS = sizeof marks / sizeof *marks };
 
 int start_refuse_old_run(const struct settings *s)
 {
@@ -92,8 +98,9 @@ int start_refuse_old_run(const struct settings *s)
         return found < 0 ? -1 : 0;
     return err_set(resumed ? "'%s' holds a model and no checkpoint to go on from: give --output "
                              "another folder, or --force in place of --resume to replace it"
-                           : "'%s' holds a training run (--resume goes on with it, --force "
-                             "replaces it)",
+                   : found < RUN_MARKS ? "'%s' holds a training run (--resume goes on with it, "
+                                         "--force replaces it)"
+                                       : "'%s' holds a model (--force replaces it)",
                    out);
 }
 
