@@ -158,10 +158,11 @@ static int open_files(struct loop *l, int there)
     return origin_resume(l->origin, path.data, l->at.step) < 0 ? -1 : write_config(l, path.data);
 }
 
-/* Lets the model write one token for --sample, so that errors show before hours of training. */
+/* Lets the model write one token for --sample, so that errors show before hours of training.
+ * A file may have it without validation data: then nothing is written. */
 static int try_sample(struct loop *l)
 {
-    if (!l->settings->sample)
+    if (!l->settings->sample || !l->plan->validation)
         return 0;
     if (l->plan->task->head != HEAD_NEXT || !l->plan->tokenizer)
         return err_set("--sample needs %s", l->plan->tokenizer

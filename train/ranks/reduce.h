@@ -47,7 +47,7 @@ int reduce_gather(struct link *l, const struct reduce_group *g, void *x, const i
                   size_t unit);
 
 /* Fills all[size][bytes] with the `mine` of each member, `bytes` bytes each, in the order of the
- * members' numbers. A member sends log2(size) messages, rounded up (Bruck et al. 1997, "Efficient
+ * members' numbers. A member sends to log2(size) others, rounded up (Bruck et al. 1997, "Efficient
  * algorithms for all-to-all communications in multiport message-passing systems", section 4).
  * Returns 0, or -1 with an error. */
 int reduce_collect(struct link *l, const struct reduce_group *g, void *all, const void *mine,
