@@ -568,9 +568,9 @@ static int print_presets(void)
     return result;
 }
 
-/* Rejects options of the command line that the schedule, the optimizer, the loss scale or the data
- * do not use. A file may hold them, because its settings serve several command lines. Returns 0, or
- * -1 with a usage error. */
+/* Rejects options of the command line that the schedule, the optimizer or the data do not use. A
+ * file may hold them, because its settings serve several command lines. Returns 0, or -1 with a
+ * usage error. */
 static int check_useful(const struct settings *s)
 {
     static const char *const no_custom = "has no effect with a --schedule of rates",
@@ -610,6 +610,7 @@ static int check_useful(const struct settings *s)
           "needs --parameter-precision f32" },
         { "teacher-share", s->teacher != NULL, "needs --teacher" },
         { "teacher-dropout", s->teacher != NULL, "needs --teacher" },
+        { "machine", s->dry_run || !s->machine, "needs --dry-run" },
         { "zero-ends", !s->start_from || !s->model.zero_ends,
           "has no effect with --start-from, which loads all weights" },
     };
@@ -712,8 +713,6 @@ static int settle(struct settings *s, struct comm *ranks, struct buf *validation
         s->steps = 0;
     if (tool_given("steps") && !tool_given("epochs"))
         s->epochs = 0;
-    if (s->machine && !s->dry_run)
-        return err_usage("--machine needs --dry-run");
     if (check_useful(s) < 0 || ops_check_device(s->device) < 0)
         return -1;
     return count_ranks(ranks, s);
