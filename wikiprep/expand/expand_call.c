@@ -31,11 +31,14 @@ static void put_argument_text(struct expander *x, size_t begin)
     }
 }
 
-/* Appends a pipe and the expanded argument, for each argument from node `first` of t on. */
+/* Appends a pipe and the expanded argument, for each argument from node `first` of t on. A text with
+ * '=' would be read as a named argument, so it gets its number as its name. The arguments after it get
+ * theirs, too: without a number they would be counted from its place on. */
 static void put_arguments(struct expander *x, const struct frame *f, const struct tree *t,
                           uint32_t first)
 {
     size_t place = 0;
+    int is_numbered = 0;
     for (uint32_t i = first; i; i = t->nodes[i].next) {
         const struct node *part = &t->nodes[i];
         expand_puts(x, "|");
@@ -43,7 +46,8 @@ static void put_arguments(struct expander *x, const struct frame *f, const struc
         if (!(part->flags & NODE_NAMED)) {
             expand_nodes(x, f, t, part->child);
             place++;
-            if (memchr(x->out.data + begin, '=', x->out.len - begin)) {
+            is_numbered |= memchr(x->out.data + begin, '=', x->out.len - begin) != NULL;
+            if (is_numbered) {
                 struct span s = expand_take(x, begin);
                 buf_addf(&x->out, "%zu=", place);
                 expand_put(x, s);

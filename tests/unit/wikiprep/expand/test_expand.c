@@ -482,6 +482,7 @@ Test(expand, what_needs_lua)
     CHECK("{{partial|a}} {{lua2}}", "{{Native2|a}} a [[:Vorlage:Nowhere]]");
     CHECK("{{native|a=b{{=}}c|d{{=}}e}} {{note|a}} {{#if:{{nowhere}}|some|none}}",
           "{{Native|a=b=c|1=d=e}} {{Note|a}} some");
+    CHECK("{{native|a|b{{=}}c|d|e=f|g}}", "{{Native|a|2=b=c|3=d|e=f|4=g}}");
 }
 
 Test(expand, modules_that_are_known)
