@@ -237,7 +237,7 @@ static int if_empty(struct module_call *m)
 {
     struct span s;
     for (int i = 1; i <= 20; i++)
-        if (nth(m, i, &s) && s.n) {
+        if (nth(m, i, &s) && (s = span_trim_space(s)).n) {
             expand_put(m->x, s);
             break;
         }

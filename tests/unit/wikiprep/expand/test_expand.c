@@ -501,7 +501,7 @@ Test(expand, modules_that_are_known)
         "5 2.6 3");
     CHECK("{{#invoke:If empty|main||b|c}}{{#invoke:Br separated entries|main|a||b}}", "ba<br />b");
     CHECK("{{#invoke:Check for unknown parameters|check|x}}{{#invoke:String|match|a|b}}", "<ref/>");
-    CHECK("{{empty||c}}", "c"); /* the arguments of the template that calls */
+    CHECK("{{empty||c}} {{empty | {{{x|}}} | c }}", "c c"); /* the arguments of the template that calls */
     CHECK("{{dashed|a| |c}} {{separated|a|x|c|separator=+|conjunction=&}} {{separated}}",
           "a-c a+b&c b");
 }
