@@ -6,6 +6,7 @@
 #include "common/base/utf8.h"
 #include "unicode/letter_case.h"
 #include "wikiprep/expand/functions.h"
+#include "wikiprep/values/expression.h"
 #include "wikiprep/values/knowledge.h"
 #include "wikiprep/values/number.h"
 
@@ -104,6 +105,13 @@ static void string_find(struct module_call *m, const struct span *a)
     put_count(m, at ? utf8_count(a->s, (size_t)(at - a->s)) + 1 : 0);
 }
 
+/* As string_find, but an empty text is at place 1, and a text that is missing at -1. */
+static void string_str_find(struct module_call *m, const struct span *a)
+{
+    const char *at = a[1].n ? memmem(a->s, a->n, a[1].s, a[1].n) : a->s;
+    buf_addf(&m->x->out, "%ld", at ? (long)utf8_count(a->s, (size_t)(at - a->s)) + 1 : -1L);
+}
+
 static void string_replace(struct module_call *m, const struct span *a)
 {
     function_put_replaced(m->x, a[0], a[1], a[2], a[3].n ? number_integer(a[3]) : -1);
@@ -143,12 +151,13 @@ static int string(struct module_call *m)
 {
     enum { ARGUMENTS_MAX = 5 };
     static const struct {
-        const char *names, *arguments; /* if "plain" is false, the call has Lua patterns: unknown */
+        const char *name, *arguments; /* if "plain" is false, the call has Lua patterns: unknown */
         void (*run)(struct module_call *m, const struct span *a);
     } functions[] = {
         { "sub", "s|i|j", string_sub },
         { "sublength", "s|i|len", string_sublength },
-        { "find|str_find", "source|target|start|plain", string_find },
+        { "find", "source|target|start|plain", string_find },
+        { "str_find", "source|target", string_str_find },
         { "replace", "source|pattern|replace|count|plain", string_replace },
         { "rep", "source|count", string_repeat },
         { "count", "source|pattern|plain", string_count },
@@ -157,7 +166,7 @@ static int string(struct module_call *m)
         { "endswith", "source|pattern", string_endswith },
     };
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        if (!span_in(m->function, functions[i].names))
+        if (!span_is(m->function, functions[i].name))
             continue;
         struct span a[ARGUMENTS_MAX], name;
         int place = 1, count = 0, plain = 1;
@@ -174,6 +183,14 @@ static int string(struct module_call *m)
 
 /* ---- Math ------------------------------------------------------------------------------------ */
 
+/* Reads s, a number or an expression such as "10/4", into *n. Returns 1, or 0 if it is neither. */
+static int calculate(struct span s, struct number *n)
+{
+    SCOPED(buf) result = BUF_INIT;
+    return number_read(s, n) || (!expression_evaluate(s, &result, NULL) &&
+                                 number_read(span_of_buf(&result), n));
+}
+
 /* Computes the sum ('+'), mean ('/'), maximum ('>') or minimum (any other `how`) of the numbers
  * among the positional arguments. Returns their count; if it is 0, *result is not set. */
 static int fold(struct module_call *m, char how, double *result)
@@ -182,7 +199,7 @@ static int fold(struct module_call *m, char how, double *result)
     struct number n;
     int count = 0;
     for (int i = 1; nth(m, i, &s); i++) {
-        if (!number_read(s, &n))
+        if (!calculate(s, &n))
             continue;
         if (!count++)
             *result = n.value;
@@ -199,10 +216,13 @@ static int fold(struct module_call *m, char how, double *result)
 static int math_round(struct module_call *m)
 {
     int place = 1;
-    struct number value = { 0 };
-    number_read(argument(m, span_of("value"), &place), &value);
+    struct number value;
+    struct span given = argument(m, span_of("value"), &place);
     double power = pow(10, (double)number_integer(argument(m, span_of("precision"), &place)));
-    put_number(m, floor(value.value * power + 0.5) / power);
+    if (calculate(given, &value))
+        put_number(m, floor(value.value * power + 0.5) / power);
+    else
+        expand_error(m->x, "Formatting error: Round input appears non-numeric");
     return 1;
 }
 
@@ -212,8 +232,8 @@ static int math(struct module_call *m)
         const char *name;
         char how;
     } folds[] = { { "max", '>' }, { "min", '<' }, { "sum", '+' }, { "average", '/' } };
-    struct span first = { "", 0 };
-    struct number a = { 0 };
+    struct span first;
+    struct number a;
     double v = 0;
     for (size_t i = 0; i < sizeof folds / sizeof *folds; i++)
         if (span_is(m->function, folds[i].name)) {
@@ -223,7 +243,7 @@ static int math(struct module_call *m)
         }
     if (span_is(m->function, "round"))
         return math_round(m);
-    if (!span_in(m->function, "abs|order") || !nth(m, 1, &first) || !number_read(first, &a))
+    if (!span_in(m->function, "abs|order") || !nth(m, 1, &first) || !calculate(first, &a))
         return 0;
     put_number(m, span_is(m->function, "abs") ? fabs(a.value)
                   : a.value != 0              ? floor(log10(fabs(a.value)))

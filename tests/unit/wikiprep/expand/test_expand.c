@@ -495,10 +495,16 @@ Test(expand, modules_that_are_known)
     CHECK(
         "{{#invoke:String|replace|a.b.c|.|-|1}} {{#invoke:String|rep|ab|3}} {{#invoke:String|pos|abc|2}}",
         "a-b.c ababab b");
+    CHECK("{{#invoke:String|find|abc|x}} {{#invoke:String|str_find|source=añb|target=b}} "
+          "{{#invoke:String|str_find|abc|x}} {{#invoke:String|str_find|abc}}",
+          "0 3 -1 1");
     CHECK("{{#iferror:{{#invoke:String|sub|abc|9}}|out of range}}", "out of range");
     CHECK(
         "{{#invoke:Math|max|1|5|3.5}} {{#invoke:Math|round|2.567|1}} {{#invoke:Math|average|1|2|6}}",
         "5 2.6 3");
+    CHECK("{{#invoke:Math|round|10/4|1}} {{#invoke:Math|sum|1|2*3|x}} {{#invoke:Math|abs|1-3}} "
+          "{{#iferror:{{#invoke:Math|round|x}}|no number}}",
+          "2.5 7 2 no number");
     CHECK("{{#invoke:If empty|main||b|c}}{{#invoke:Br separated entries|main|a||b}}", "ba<br />b");
     CHECK("{{#invoke:Check for unknown parameters|check|x}}{{#invoke:String|match|a|b}}", "<ref/>");
     CHECK("{{empty||c}} {{empty | {{{x|}}} | c }}", "c c"); /* the arguments of the template that calls */
