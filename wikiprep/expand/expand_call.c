@@ -255,7 +255,7 @@ void expand_included(struct expander *x, const struct frame *f, const struct tre
 static struct span absolute(struct expander *x, struct span name)
 {
     size_t up = 0;
-    if (!title_has_subpages(x->title.ns))
+    if (!title_has_subpages(x->site, x->title.ns))
         return name;
     struct span rest = name;
     while (bytes_begin(rest.s, rest.n, "../"))

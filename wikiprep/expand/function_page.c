@@ -32,8 +32,9 @@ static struct span base(struct span text)
 static void add_part(struct buf *out, const struct dump_site *site, const struct title *t, int part)
 {
     struct span text = span_of_buf(&t->text);
-    struct span tops = title_has_subpages(t->ns) ? base(text) : text;
-    const char *slash = title_has_subpages(t->ns) ? memchr(text.s, '/', text.n) : NULL;
+    int has_subpages = title_has_subpages(site, t->ns);
+    struct span tops = has_subpages ? base(text) : text;
+    const char *slash = has_subpages ? memchr(text.s, '/', text.n) : NULL;
     switch (part) {
     case TITLE_FULL: title_put(site, t, out); break;
     case TITLE_BASE: span_put(tops, out); break;

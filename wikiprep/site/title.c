@@ -76,9 +76,13 @@ int title_read(struct title *t, const struct dump_site *site, const char *s, siz
     return 1;
 }
 
-int title_has_subpages(int ns)
+int title_has_subpages(const struct dump_site *site, int ns)
 {
-    return ns > 0 && ns != 6 && ns != 14; /* not articles, files, categories */
+    const char *wiki = site->base.data;
+    if (!ns)
+        return strstr(wiki, "wikisource.org/") || strstr(wiki, "wikibooks.org/") ||
+               strstr(wiki, "wikiversity.org/");
+    return ns > 0 && ns != 6 && ns != 14; /* not files and categories */
 }
 
 void title_put(const struct dump_site *site, const struct title *t, struct buf *out)

@@ -21,8 +21,9 @@ struct title {
  * a leading colon means namespace 0. */
 int title_read(struct title *t, const struct dump_site *site, const char *s, size_t n, int ns);
 
-/* Returns 1 if pages of the namespace have subpages, by MediaWiki's defaults, else 0. */
-int title_has_subpages(int ns);
+/* Returns 1 if pages of the namespace have subpages, else 0. Articles have them in Wikisource,
+ * Wikibooks and Wikiversity. */
+int title_has_subpages(const struct dump_site *site, int ns);
 
 /* Appends the whole title. */
 void title_put(const struct dump_site *site, const struct title *t, struct buf *out);
