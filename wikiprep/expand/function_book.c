@@ -4,6 +4,7 @@
 #include "wikiprep/expand/expand_state.h"
 #include "wikiprep/expand/functions.h"
 #include "wikiprep/text/tag.h"
+#include "wikiprep/values/number.h"
 
 /* ---- {{#lst:Page|name}}, {{#lst:Page|first|last}} -------------------------------------------------------------------- */
 
@@ -77,6 +78,24 @@ static int in_list(struct span list, int n, int *most)
     return found;
 }
 
+/* Returns page n of the book, or NULL. The number in its title has the digits of the wiki's language
+ * or, if there is no such page, those from 0 to 9. */
+static struct library_page *find_page(struct expander *x, struct span index, int n)
+{
+    const struct number_style style = number_style(x->site->lang.data);
+    SCOPED(buf) number = buf_format("%d", n);
+    SCOPED(buf) name = buf_format("%s:%.*s/", dump_namespace_name(x->site, x->facts->books),
+                                  (int)index.n, index.s);
+    const size_t before = name.len;
+    number_put_digits(span_of_buf(&number), &style, &name);
+    struct library_page *page = expand_find_page(x, span_of_buf(&name), 0);
+    if (page || !style.digits.n)
+        return page;
+    buf_truncate(&name, before);
+    span_put(span_of_buf(&number), &name);
+    return expand_find_page(x, span_of_buf(&name), 0);
+}
+
 /* Appends a page of the book, or only its sections from `first` to `last`. If the page before ends
  * with a hyphen, joins the divided word. The text of the book begins at byte `mark` of x->out. */
 static void put_page(struct expander *x, const struct frame *f, size_t mark,
@@ -122,9 +141,7 @@ void expand_book(struct expander *x, const struct frame *f, struct span attribut
     for (int n = a[INCLUDE].n ? 1 : from, gap = 0, any = 0;
          n <= most && gap < GAP_MAX && expand_pay(x, work); n++) {
         int in_range = n >= from && (n <= to || is_open) && (n - from) % step == 0;
-        SCOPED(buf) name = buf_format("%s:%.*s/%d", dump_namespace_name(x->site, x->facts->books),
-                                      (int)a[INDEX].n, a[INDEX].s, n);
-        struct library_page *page = expand_find_page(x, span_of(name.data), 0);
+        struct library_page *page = find_page(x, a[INDEX], n);
         gap = page ? 0 : gap + 1;
         struct span first = a[a[ONLY].n ? ONLY : n == from ? FROM_SECTION : COUNT];
         struct span last = a[a[ONLY].n ? ONLY : n == to ? TO_SECTION : COUNT];
