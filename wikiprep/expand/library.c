@@ -61,12 +61,14 @@ static struct title own_title(const struct library *l, const struct dump_page *p
 }
 
 /* Returns 1 if the page may be needed to expand or convert others: a template, a module, a page of
- * a scanned book, a page with include tags, or a table of variant_tables.h. Else returns 0. */
+ * a scanned book, a page with include tags or named sections, or a table of variant_tables.h. Else
+ * returns 0. */
 static int is_callable(const struct dump_page *p)
 {
     static const char *const marks[] = { "<onlyinclude>", "<includeonly>", "<noinclude>" };
     if (p->ns == LIBRARY_TEMPLATES || p->ns == LIBRARY_MODULES || dump_page_is_scan(p) ||
-        (p->ns == LIBRARY_MESSAGES && strstr(p->title.data, ":Conversiontable/")))
+        (p->ns == LIBRARY_MESSAGES && strstr(p->title.data, ":Conversiontable/")) ||
+        strstr(p->text.data, "<section begin"))
         return 1;
     for (const char *s = p->text.data; (s = strstr(s, "include")); s++)
         for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {

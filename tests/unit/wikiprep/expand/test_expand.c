@@ -352,6 +352,22 @@ Test(expand, a_call_that_fails_in_a_section)
     library_free(l);
 }
 
+/* From a large wiki only pages are kept that others include; a page with sections is one of them. */
+Test(expand, sections_of_a_large_wiki)
+{
+    struct buf large = BUF_INIT;
+    while (large.len < 6 << 20)
+        buf_adds(&large, "0123456789abcdef");
+    const char *const pages[] = { "One",   large.data, "Two",   large.data,
+                                  "Three", large.data, "Small", "b",
+                                  "Table", "x<section begin=a />b<section end=a />",
+                                  NULL };
+    struct library *l = make_library("en", pages, NULL);
+    cr_expect_str_eq(expand_in(l, "A", "{{#lst:Table|a}} {{:Small}}"), "b <ref/>");
+    library_free(l);
+    buf_release(&large);
+}
+
 /* The limits must be the same for each page, whatever the pages before it did. */
 Test(expand, each_page_has_its_own_bounds)
 {
