@@ -18,7 +18,7 @@ char *section_list_new(const char *names, const char *lang)
     const char *defaults = default_names(lang);
     struct buf all = BUF_INIT;
     for (struct span name; span_next(&names, ',', &name); buf_addc(&all, ','))
-        if (bytes_are(name.s, name.n, "default"))
+        if (span_is(span_trim(name), "default"))
             buf_add_replaced(&all, defaults, strlen(defaults), "|", 1, ",", 1);
         else
             span_put(name, &all);

@@ -113,7 +113,7 @@ Test(magic, words)
 
 Test(knowledge, of_a_new_language)
 {
-    char *list = section_list_new("default,Lead", "af");
+    char *list = section_list_new("Lead, default", "af");
     cr_expect(section_listed(list, "Eksterne skakels", 16) && section_listed(list, "lead", 4));
     cr_expect_not(section_listed(list, "Geskiedenis", 11));
     free(list);
