@@ -112,6 +112,17 @@ static int64_t whole_year(int64_t year, size_t digits_given)
     return digits_given > 2 ? year : year < 70 ? 2000 + year : 1900 + year;
 }
 
+/* Returns the length of "am", "pm", "a.m." or "p.m." at s, or 0. */
+static size_t half_of_day(const struct reader *r, const char *s)
+{
+    const size_t n = letters(r, s);
+    if (!n || !strchr("ap", *s | 0x20))
+        return 0;
+    return n == 2 && (s[1] | 0x20) == 'm'                                    ? 2
+           : n == 1 && r->end - s >= 4 && !strncasecmp(s + 1, ".m.", 3) ? 4
+                                                                             : 0;
+}
+
 /* Reads the rest of a time, "14:30", "14:30:05.5" or "2:30 pm"; `hour` has been read. Returns 1, or
  * 0 if it is not a time. */
 static int read_time(struct reader *r, int64_t hour)
@@ -129,14 +140,12 @@ static int read_time(struct reader *r, int64_t hour)
         }
     }
     skip(r, " ");
-    size_t n = letters(r, r->s);
-    if ((n == 2 && (r->s[1] | 0x20) == 'm' && strchr("ap", r->s[0] | 0x20)) ||
-        (r->end - r->s >= 4 && !strncasecmp(r->s + 1, ".m.", 3))) {
-        if (hour > 12 || !hour)
-            return 0;
+    size_t n = half_of_day(r, r->s);
+    if (n && (hour > 12 || !hour))
+        return 0;
+    if (n)
         hour = hour % 12 + ((r->s[0] | 0x20) == 'p' ? 12 : 0);
-        r->s += n == 2 ? 2 : 4;
-    }
+    r->s += n;
     return set_time(r, hour, minute, second);
 }
 
@@ -309,8 +318,7 @@ static int read_digits(struct reader *r)
     int month = read_month_behind(r, " \t.-");
     if (month)
         return set_date(r, read_year_behind(r, " \t.-"), month, v);
-    const char *half = span_past(r->s, r->end, " "); /* "4pm", "4 pm" */
-    return letters(r, half) == 2 && (half[1] | 0x20) == 'm' ? read_time(r, v) : 0;
+    return half_of_day(r, span_past(r->s, r->end, " ")) ? read_time(r, v) : 0; /* "4pm", "4 p.m." */
 }
 
 /* Reads the unit of time or the weekday at r->s and adds `count` of it to r->relative. Returns 1,
