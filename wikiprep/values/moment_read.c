@@ -79,7 +79,7 @@ static void skip(struct reader *r, const char *signs)
 
 static int set_date(struct reader *r, int64_t year, int64_t month, int64_t day)
 {
-    if (month < 0 || month > 12 || day < 0 || day > 31 || r->has_date)
+    if (month < 0 || month > 12 || day < UNSET || day > 31 || r->has_date)
         return 0;
     r->m.month = (int)month;
     r->m.day = (int)day;
@@ -200,12 +200,12 @@ static int read_month_first(struct reader *r, int month)
         take(r, 2, &day);
         if (r->s < r->end && *r->s == ':') { /* "April 14:30" */
             r->s = before;
-            return set_date(r, UNSET, month, 0);
+            return set_date(r, UNSET, month, UNSET);
         }
         skip_ordinal(r);
         return set_date(r, read_year_behind(r, signs), month, day);
     }
-    return set_date(r, UNSET, month, 0);
+    return set_date(r, UNSET, month, UNSET);
 }
 
 /* Reads the rest of a date after a year of four digits; r->s is at '-' or '/'. Returns 1, or 0 if
@@ -534,7 +534,7 @@ int moment_read(struct span s, const struct moment *now, struct moment *m)
         r.m.year = now->year;
     if (!r.has_date)
         r.m.month = now->month;
-    if (!r.has_date || !r.m.day)
+    if (r.m.day == UNSET)
         r.m.day = now->day;
     finish(&r);
     *m = r.m;
