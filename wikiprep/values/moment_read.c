@@ -12,6 +12,7 @@ struct reader {
     int has_year, has_date, has_time, keeps_time;
     int64_t relative[UNITS];
     int weekday, weekday_step;
+    int in_week;  /* 1: `weekday` is that of a week from Monday on, "monday next week" */
     int edge;     /* 1: first day of the month; 2: last day */
     int place;    /* 1 to 5: the first to fifth `weekday` of the month; -1: the last; 0: none */
     int64_t zone; /* seconds east of UTC */
@@ -208,8 +209,8 @@ static int read_month_first(struct reader *r, int month)
     return set_date(r, UNSET, month, UNSET);
 }
 
-/* Reads the rest of a date after a year of four digits; r->s is at '-' or '/'. Returns 1, or 0 if
- * it is not a date. */
+/* Reads the rest of a date after a year of three or four digits; r->s is at '-' or '/'. Returns 1,
+ * or 0 if it is not a date. */
 static int read_year_first(struct reader *r, int64_t year)
 {
     int64_t month = 0, day = 1;
@@ -302,11 +303,11 @@ static int read_digits(struct reader *r)
     size_t n = digits(r, r->s);
     if (n == 14 || n == 8)
         return read_digits_only(r, n);
-    if (n > 4 || n == 3)
+    if (n > 4 || (n == 3 && !span_begins(r->s + n, r->end, "-")))
         return 0;
     take(r, 4, &v);
     char next = r->s < r->end ? *r->s : '\0';
-    if (n == 4 && (next == '-' || next == '/'))
+    if (n >= 3 && (next == '-' || next == '/'))
         return read_year_first(r, v);
     if (n == 4)
         return read_four_digits(r, v);
@@ -413,6 +414,7 @@ static int read_relative_word(struct reader *r, struct span word)
     }
     if (read_weekday_of(r, edge == 2 ? -1 : place))
         return 1;
+    r->in_week |= !place && span_is((struct span){ r->s, letters(r, r->s) }, "week");
     return (step || span_is(word, "this") || place) && add_unit(r, place ? place : step);
 }
 
@@ -506,8 +508,10 @@ static void finish(struct reader *r)
         day = r->place < 0 ? moment_days_in_month(year, month) - 6 : 7 * r->place - 6;
     int64_t days = moment_days(year, month) + day - 1;
     if (r->weekday >= 0) {
-        int ahead = (r->weekday - moment_weekday(days) + 7) % 7;
-        if (r->weekday_step > 0)
+        int today = moment_weekday(days), ahead = (r->weekday - today + 7) % 7;
+        if (r->in_week)
+            days += (r->weekday + 6) % 7 - (today + 6) % 7;
+        else if (r->weekday_step > 0)
             days += ahead ? ahead : 7;
         else if (r->weekday_step < 0)
             days -= ahead ? 7 - ahead : 7;
