@@ -78,7 +78,7 @@ renderer show_langx, show_nihongo, show_chinese, show_ipa, show_ipa_ja, show_ipa
 int show_language_name(const struct call *c, struct span code, struct buf *out);
 
 /* show_date.c */
-renderer show_date, show_date_and_age, show_age, show_as_of, show_day;
+renderer show_date, show_date_and_age, show_year_and_age, show_age, show_as_of, show_day;
 
 /* Returns the month (1 to 12) that s names in the page's language or gives as a number, or 0 if s
  * is not a month. */

@@ -71,29 +71,69 @@ int show_date(const struct call *c, struct buf *out)
     return put_date(c, out) || show_span(call_at(c, 1), out);
 }
 
-/* Sets *years to the whole years between two dates. `birth` and `end` are the positions of their
- * years; month and day follow. Returns 1, or 0 if a year is missing or the dates are in the wrong
- * order. */
-static int years_between(const struct call *c, int birth, int end, int *years)
+/* A date of a call; month and day are 0 if they are not given. */
+struct day {
+    int year, month, day;
+};
+
+/* Reads the date whose year is the argument at `place`; month and day follow. Returns 1, or 0 if
+ * there is no year. */
+static int read_day_at(const struct call *c, int place, struct day *d)
 {
-    int y0, y1, d0, d1;
-    if (!span_number(call_at(c, end), &y1) || !span_number(call_at(c, birth), &y0) || y1 < y0)
+    *d = (struct day){ .month = english_month(call_at(c, place + 1)) };
+    span_number(call_at(c, place + 2), &d->day);
+    return span_number(call_at(c, place), &d->year) && d->year <= YEAR_MAX;
+}
+
+/* Appends the whole years between two dates, "39"; "39–40" if a missing month or day decides.
+ * Returns 1, or 0 if the dates are in the wrong order. */
+static int put_years(const struct day *from, const struct day *to, struct buf *out)
+{
+    int years = to->year - from->year, is_known = 0;
+    if (from->month && to->month) {
+        int same = from->month == to->month;
+        is_known = !same || (from->day && to->day);
+        years -= to->month < from->month || (same && is_known && to->day < from->day);
+    }
+    if (years < 0)
         return 0;
-    int m0 = english_month(call_at(c, birth + 1)), m1 = english_month(call_at(c, end + 1));
-    int has_days = span_number(call_at(c, end + 2), &d1) & span_number(call_at(c, birth + 2), &d0);
-    *years = y1 - y0 - (m1 < m0 || (m1 == m0 && has_days && d1 < d0));
-    return *years >= 0;
+    if (!is_known && years)
+        buf_addf(out, "%d–", years - 1);
+    buf_addf(out, "%d", years);
+    return 1;
+}
+
+static void put_age(const struct day *birth, const struct day *death, struct buf *out)
+{
+    size_t begin = out->len;
+    buf_adds(out, " (aged ");
+    if (put_years(birth, death, out))
+        buf_adds(out, ")");
+    else
+        buf_truncate(out, begin);
 }
 
 /* Shows a date of death (arguments 1 to 3), and the age if a date of birth follows (arguments 4 to
  * 6). */
 int show_date_and_age(const struct call *c, struct buf *out)
 {
-    int age;
+    struct day birth, death;
     if (!put_date(c, out))
         return show_date(c, out);
-    if (years_between(c, 4, 1, &age))
-        buf_addf(out, " (aged %d)", age);
+    if (read_day_at(c, 4, &birth) && read_day_at(c, 1, &death))
+        put_age(&birth, &death, out);
+    return 1;
+}
+
+/* Shows {{death year and age|1990|1950|5}} as "May 1990 (aged 39–40)". */
+int show_year_and_age(const struct call *c, struct buf *out)
+{
+    struct day birth = { 0 }, death = { .month = english_month(call_at(c, 3)) };
+    if (!span_number(call_at(c, 1), &death.year))
+        return show_span(call_at(c, 1), out);
+    put_parts(0, death.month, death.year, 0, out);
+    if (span_number(call_at(c, 2), &birth.year))
+        put_age(&birth, &death, out);
     return 1;
 }
 
@@ -101,21 +141,14 @@ int show_date_and_age(const struct call *c, struct buf *out)
  * page's revision. c->text follows the number: " ans". */
 int show_age(const struct call *c, struct buf *out)
 {
-    int y, m, d, age;
-    if (call_at(c, 4).n) {
-        if (!years_between(c, 1, 4, &age))
-            return 0;
-    } else {
-        int y0, m0, d0;
-        if (sscanf(c->page->timestamp, "%4d-%2d-%2d", &y, &m, &d) != 3 ||
-            !span_number(call_at(c, 1), &y0) || !span_number(call_at(c, 3), &d0) ||
-            !(m0 = english_month(call_at(c, 2))) || y0 <= 31)
-            return 0;
-        age = y - y0 - (m < m0 || (m == m0 && d < d0));
-    }
-    if (age < 0)
+    struct day birth, on;
+    int has_end = call_at(c, 4).n > 0;
+    if (has_end ? !read_day_at(c, 4, &on)
+                : sscanf(c->page->timestamp, "%4d-%2d-%2d", &on.year, &on.month, &on.day) != 3)
         return 0;
-    buf_addf(out, "%d%s", age, c->text);
+    if (!read_day_at(c, 1, &birth) || (!has_end && birth.year <= 31) || !put_years(&birth, &on, out))
+        return 0;
+    buf_adds(out, c->text);
     return 1;
 }
 

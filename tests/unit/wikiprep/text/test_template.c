@@ -35,7 +35,7 @@ Test(template, others_are_dropped)
     CHECK("See {{URL|example.org}}, {{url|b.org/c|d}}.", "See example.org, d.");
     CHECK("{{height|ft=6|in=1}}, {{height|m=1.8}}, {{based on|A|B}}, {{10^|6}}",
           "6 ft 1 in, 1.8 m, A by B, 10⁶");
-    CHECK("{{death year and age|1990|1950}}, {{native phrase|fr|oui}}", "1990, oui");
+    CHECK("{{death year and age|1990|1950}}, {{native phrase|fr|oui}}", "1990 (aged 39–40), oui");
     CHECK("{{lang|la|}} {{nowrap|}} a ({{legend|red}}) b", "a b");
 }
 
@@ -163,7 +163,8 @@ Test(template, local_text)
           "1980s, Kongō-class battlecruiser, Kaiser class" },
         { "en", "{{sclass-|A|b|0}} {{sclass2|A|b|1}} {{sclass|A|b|2}} {{sclass|A|b|5}}",
           "A-class A-class b A-class b A" },
-        { "en", "{{age|1969|07|20|2009|7|19}} {{age|1969|7|20}} {{age|1969}}", "39 50" },
+        { "en", "{{age|1969|07|20|2009|7|19}} {{age|1969|7|20}} {{age|1969}} {{age|1969|1}}",
+          "39 50 50–51 50–51" },
         { "en", "{{update after|2013|7|16|text=by 2013|reason=old}} {{update after|2013}}x",
           "by 2013 x" },
         { "en", "{{harvtxt|Boolos|Jeffrey|1974|p=5|ref=none}} {{harv|A|1990}}",
@@ -251,6 +252,8 @@ Test(template, dates)
           "April 3, 1885 3 April 1885 May 1929");
     CHECK("{{death date and age|1981|12|28|1885|4|3}}", "December 28, 1981 (aged 96)");
     CHECK("{{death date and age|df=yes|1981|3|28|1885|4|3}}", "28 March 1981 (aged 95)");
+    CHECK("{{death date and age|1981|3||1885|4}}, {{death year and age|1990|1950|5}}",
+          "March 1981 (aged 95), May 1990 (aged 39–40)");
     CHECK(
         "{{marriage|Frank|1929|1979|end=w.}} {{marriage|A|1950}} {{marriage|A|1950|1960|end=div}}",
         "Frank (m. 1929; died 1979) A (m. 1950) A (m. 1950; div. 1960)");
