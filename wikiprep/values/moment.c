@@ -1,6 +1,7 @@
 #include "wikiprep/values/moment.h"
 
 #include "wikiprep/values/calendar.h"
+#include "wikiprep/values/knowledge.h"
 #include "wikiprep/values/number.h"
 
 /* ---- the calendar --------------------------------------------------------------------------- */
@@ -150,6 +151,47 @@ static void put_code(struct formatter *f, char code)
     }
 }
 
+/* Appends the year in the era of Japan: "令和6". */
+static void put_era(struct formatter *f)
+{
+    const int64_t date = (f->m->year * 100 + f->m->month) * 100 + f->m->day;
+    const char *eras = knowledge_find("calendar", "ja", "eras");
+    struct span era, name = { "", 0 };
+    int begin, first = 1;
+    while (span_next(&eras, '|', &era)) {
+        const char *end = era.s + era.n, *gap = span_until(era.s, end, ' ');
+        if (span_number(span_between(era.s, gap), &begin) && begin <= date) {
+            name = span_between(gap + 1, end);
+            first = begin / 10000;
+        }
+    }
+    span_put(name, f->out);
+    if (name.n && f->m->year == first)
+        buf_adds(f->out, knowledge_find("calendar", "ja", "first-year"));
+    else
+        put_number(f, f->m->year - first + 1, 1);
+}
+
+/* Appends the value of the code "x", `calendar`, `code`: of the calendar of Iran ('i'), Islam ('m'),
+ * Thailand ('k'), Taiwan ('o') or Japan ('t'). */
+static void put_other(struct formatter *f, char calendar, char code)
+{
+    const int is_iran = calendar == 'i', has_months = is_iran || calendar == 'm';
+    const struct calendar_date d = is_iran ? calendar_iranian(f->days) : calendar_islamic(f->days);
+    if (code == 'Y' && calendar == 't')
+        put_era(f);
+    else if (code == 'Y')
+        put_number(f, has_months ? d.year : f->m->year + (calendar == 'k' ? 543 : -1911), 1);
+    else if (has_months && code == 'y')
+        put_number(f, d.year % 100, 2);
+    else if (has_months && (code == 'n' || code == 'j'))
+        put_number(f, code == 'n' ? d.month : d.day, 1);
+    else if (has_months && code == 'F')
+        put_name(f, is_iran ? CALENDAR_IRANIAN : CALENDAR_ISLAMIC, d.month - 1);
+    else
+        buf_addc(f->out, code);
+}
+
 /* Handles the code at s, "x" and one or two letters: appends its value, or notes how to write the
  * numbers after it. Returns its length. */
 static size_t put_x_code(struct formatter *f, struct span s)
@@ -160,10 +202,13 @@ static size_t put_x_code(struct formatter *f, struct span s)
     case 'N': f->raw = !f->raw; break;
     case 'g': put_name(f, CALENDAR_MONTH_GENITIVE, f->m->month - 1); break;
     case 'r': f->roman_once = 1; break;
-    case 'k': /* "xkY": the year in the calendar of Thailand; "xoY": of Taiwan */
+    case 'i':
+    case 'k':
+    case 'm':
     case 'o':
-        if (s.n > 2 && s.s[2] == 'Y')
-            put_number(f, f->m->year + (s.s[1] == 'k' ? 543 : -1911), 1);
+    case 't':
+        if (s.n > 2)
+            put_other(f, s.s[1], s.s[2]);
         return s.n > 2 ? 3 : 2;
     case '\0': buf_addc(f->out, 'x'); return 1;
     default: buf_addc(f->out, s.s[1]); break; /* not a code */

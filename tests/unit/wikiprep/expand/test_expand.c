@@ -883,6 +883,14 @@ Test(moment, formats)
     buf_clear(&out);
     moment_format(&m, (struct span){ "j xg Y, l", 9 }, "ru", &out);
     cr_expect_str_eq(out.data, "31 декабря 2009, четверг");
+    buf_clear(&out); /* other calendars */
+    moment_format(&m, span_of("xij xiF xiY, xmj xmF xmY, xkY, xoY, xtYxkF"), "en", &out);
+    cr_expect_str_eq(out.data, "10 Dey 1388, 14 Muharram 1431, 2552, 98, 平成21F");
+    const struct moment eras[] = { { 2019, 5, 1, 0, 0, 0 }, { 2024, 3, 20, 0, 0, 0 }, { 1860, 1, 1, 0, 0, 0 } };
+    buf_clear(&out);
+    for (int i = 0; i < 3; i++)
+        moment_format(&eras[i], span_of("xtY xnxin "), "ja", &out);
+    cr_expect_str_eq(out.data, "令和元 2 令和6 1 1860 10 ");
     const struct moment friday = { 2010, 1, 1, 0, 0, 0 }; /* in the last week of 2009 */
     buf_clear(&out);
     moment_format(&friday, span_of("o-W Y"), "en", &out);
