@@ -24,9 +24,13 @@ typedef int (*module)(struct module_call *m);
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
+/* Sets *value to the argument `name` of the #invoke call, and counts the work of reading it. Returns
+ * 1, or 0 if it was not given. */
 static int own(struct module_call *m, struct span name, struct span *value)
 {
-    return expand_parameter(m->x, &m->own, name, value);
+    int is_there = expand_parameter(m->x, &m->own, name, value);
+    expand_pay(m->x, is_there ? value->n : 0);
+    return is_there;
 }
 
 /* Returns the argument `name`. If there is none, returns the argument at position *place and
@@ -287,7 +291,7 @@ static void join(struct module_call *m, const char *before, const char *after,
     struct span items[ITEMS_MAX];
     char number[16];
     int count = 0;
-    for (int i = 1; i <= ITEMS_MAX && !m->x->failed; i++) {
+    for (int i = 1; i <= ITEMS_MAX && !m->x->failed && expand_pay(m->x, WORK_NODE / 2); i++) {
         snprintf(number, sizeof number, "%d", i);
         count += merged(m, number, &items[count]);
     }

@@ -341,6 +341,30 @@ Test(expand, the_work_for_a_page_is_bounded)
     library_free(l);
 }
 
+/* What a module reads is work, also if it writes little. */
+Test(expand, the_work_of_modules_is_bounded)
+{
+    struct buf text = BUF_INIT, len = BUF_INIT;
+    buf_adds(&len, "{{#invoke:String|len|");
+    while (len.len < 1 << 20)
+        buf_adds(&len, "0123456789abcdef");
+    buf_adds(&len, "}}");
+    const char *const pages[] = { "Vorlage:Len", len.data, NULL };
+    struct library *l = make_library("en", pages, NULL);
+    for (int i = 0; i < 100; i++)
+        buf_adds(&text, "{{len}}");
+    expand_in(l, "A", text.data);
+    cr_expect(is_cut);
+    buf_clear(&text);
+    for (int i = 0; i < 20000; i++)
+        buf_adds(&text, "{{#invoke:Separated entries|main}}");
+    expand_in(l, "A", text.data);
+    cr_expect(is_cut);
+    library_free(l);
+    buf_release(&text);
+    buf_release(&len);
+}
+
 /* A section is no call that could be left as it is: what is behind it must not be lost. */
 Test(expand, a_call_that_fails_in_a_section)
 {
