@@ -3,6 +3,7 @@
 #include <strings.h>
 
 #include "wikiprep/site/names.h"
+#include "wikiprep/values/knowledge.h"
 
 /* Calls `change` (buf_release or buf_clear) for each text of the page. */
 static void change_each(struct dump_page *p, void (*change)(struct buf *))
@@ -47,10 +48,24 @@ static int find_namespace(const struct dump_namespace *list, size_t count, const
     return 0;
 }
 
+/* As find_namespace, for names of Template that a language has beside the one of <siteinfo>. */
+static int find_alias(const struct dump_site *site, const char *name, size_t n, int *key)
+{
+    enum { TEMPLATE = 10 };
+    const char *aliases = knowledge_find("prefixes", site->lang.data, "template");
+    for (struct span alias; aliases && span_next(&aliases, '|', &alias);)
+        if (names_equal(alias.s, alias.n, name, n)) {
+            *key = TEMPLATE;
+            return 1;
+        }
+    return 0;
+}
+
 int dump_namespace(const struct dump_site *site, const char *name, size_t n, int *key)
 {
     return find_namespace(site->namespaces, site->count, name, n, key) ||
-           find_namespace(english, sizeof english / sizeof *english, name, n, key);
+           find_namespace(english, sizeof english / sizeof *english, name, n, key) ||
+           find_alias(site, name, n, key);
 }
 
 const char *dump_namespace_name(const struct dump_site *site, int key)

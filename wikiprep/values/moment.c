@@ -151,7 +151,7 @@ static void put_code(struct formatter *f, char code)
     }
 }
 
-/* Appends the year in the era of Japan: "令和6". */
+/* Appends the year in the era of Japan. */
 static void put_era(struct formatter *f)
 {
     const int64_t date = (f->m->year * 100 + f->m->month) * 100 + f->m->day;

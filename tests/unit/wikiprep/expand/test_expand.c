@@ -236,6 +236,7 @@ Test(expand, words_in_several_scripts)
     struct library *zh = make_library("zh", wiki, NULL);
     cr_expect_str_eq(expand_in(zh, "A", "{{show|-{A|zh:a}}b;x=c}-|d}} -{{{show|e}}}- {{show|-{f}}"),
                      "[-{A|zh:a}}b;x=c}-|d|] -e- {{show|-{f}}");
+    cr_expect_str_eq(expand_in(zh, "A", "{{模板:show|a}}{{PAGENAME:模板:b}}"), "[a|none|]B");
     cr_expect_str_eq(expand_in(library, "A", "{{show|-{A|b}-}}"), "[-{A|b}-|]");
     library_free(zh);
 }
