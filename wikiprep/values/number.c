@@ -186,9 +186,10 @@ struct number_style number_style(const char *lang)
                                   *span_item(row, 2).s - '0', *span_item(row, 3).s == '1' };
 }
 
+/* Appends c, if it is a digit as the style writes it. */
 static void put_digit(char c, const struct number_style *style, struct buf *out)
 {
-    size_t n = style->digits.n / 10;
+    size_t n = is_digit(c) ? style->digits.n / 10 : 0;
     if (n)
         buf_add(out, style->digits.s + n * (size_t)(c - '0'), n);
     else
@@ -198,10 +199,7 @@ static void put_digit(char c, const struct number_style *style, struct buf *out)
 void number_put_digits(struct span s, const struct number_style *style, struct buf *out)
 {
     for (size_t i = 0; i < s.n; i++)
-        if (is_digit(s.s[i]))
-            put_digit(s.s[i], style, out);
-        else
-            buf_addc(out, s.s[i]);
+        put_digit(s.s[i], style, out);
 }
 
 /* Appends s[0..n), the digits before the point, with separators between their groups. */

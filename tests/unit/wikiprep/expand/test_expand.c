@@ -801,6 +801,7 @@ Test(number, styles)
            "345");
     FORMAT("hi", "1234567", "12,34,567");
     FORMAT("fa", "1234.5", "۱٬۲۳۴٫۵");
+    FORMAT("fa", "1e400 -1e400", "∞ −∞"); /* not digits */
     FORMAT("ru", "+5", "5");
     FORMAT("en", "1e5", "100,000");
     FORMAT("lv", ".5", ",5");
