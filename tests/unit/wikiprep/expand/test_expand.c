@@ -163,7 +163,7 @@ Test(expand, arguments)
 
 Test(expand, languages)
 {
-    CHECK("{{#language:fr}} {{#language:de|en}}", "français German");
+    CHECK("{{#language:fr}} {{#language:de|en}} {{USERLANGUAGE}}", "français German en");
     CHECK("{{#dir:ar}} {{#dir:en|bcp47}} {{#dir:}}", "rtl ltr ltr");
     CHECK("{{#bcp47:zh-min-nan}} {{#bcp47:pt-br}} {{#bcp47:sr-latn}} {{#bcp47:de-x-at}}",
           "nan pt-BR sr-Latn de-x-at");
