@@ -144,6 +144,9 @@ static enum extract_result extract_text(struct extract *x, const struct site *si
     if (x->source)
         x->page.parts = NULL;
     const struct buf *source = is_html ? &p->text : expand(x, p);
+    if (how->filter_disambiguation && source != &p->text &&
+        disambiguation_page(source->data, source->len)) /* its templates say so */
+        return EXTRACT_DISAMBIGUATION;
     clean(x->cleaner, site, source, text, is_html);
     if (!site_takes_categories(site, x->categories.data))
         return EXTRACT_CATEGORY;
