@@ -65,18 +65,15 @@ static struct title own_title(const struct library *l, const struct dump_page *p
  * returns 0. */
 static int is_callable(const struct dump_page *p)
 {
-    static const char *const marks[] = { "<onlyinclude>", "<includeonly>", "<noinclude>" };
+    static const char *const marks[] = { "<onlyinclude>", "<includeonly>", "<noinclude>",
+                                         "<section begin" };
     if (p->ns == LIBRARY_TEMPLATES || p->ns == LIBRARY_MODULES || dump_page_is_scan(p) ||
-        (p->ns == LIBRARY_MESSAGES && strstr(p->title.data, ":Conversiontable/")) ||
-        strstr(p->text.data, "<section begin"))
+        (p->ns == LIBRARY_MESSAGES && strstr(p->title.data, ":Conversiontable/")))
         return 1;
-    for (const char *s = p->text.data; (s = strstr(s, "include")); s++)
-        for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
-            size_t before = (size_t)(strstr(marks[i], "include") - marks[i]);
-            if ((size_t)(s - p->text.data) >= before &&
-                !strncmp(s - before, marks[i], strlen(marks[i])))
+    for (const char *s = p->text.data; (s = strchr(s, '<')); s++)
+        for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+            if (!strncmp(s, marks[i], strlen(marks[i])))
                 return 1;
-        }
     return 0;
 }
 
