@@ -242,8 +242,9 @@ static int read_time_with_points(struct reader *r, int64_t hour)
     return 0;
 }
 
-/* Reads the rest of a date that begins with one or two digits, whose value is `first`; r->s is at a
- * separator, and a digit follows it. Returns 1, or 0 if it is not a date. */
+/* Reads the rest of a date, or of a time with points such as "14.30", that begins with one or two
+ * digits, whose value is `first`; r->s is at a separator, and a digit follows it. Returns 1, or 0 if
+ * it is neither. */
 static int read_short_date(struct reader *r, int64_t first)
 {
     if (*r->s == '.' && read_time_with_points(r, first))
@@ -257,6 +258,8 @@ static int read_short_date(struct reader *r, int64_t first)
         if (sign == '-' && n < 3) /* "11-04-09" */
             return set_date(r, whole_year(first, 2), second, year);
         year = whole_year(year, n);
+    } else if (sign == '.') {
+        return set_time(r, first, second, 0);
     }
     return sign == '/' ? set_date(r, year, first, second) : set_date(r, year, second, first);
 }
