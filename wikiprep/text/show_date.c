@@ -114,13 +114,15 @@ static void put_age(const struct day *birth, const struct day *death, struct buf
 }
 
 /* Shows a date of death (arguments 1 to 3), and the age if a date of birth follows (arguments 4 to
- * 6). */
+ * 6), or, with c->n, the age itself. */
 int show_date_and_age(const struct call *c, struct buf *out)
 {
     struct day birth, death;
     if (!put_date(c, out))
         return show_date(c, out);
-    if (read_day_at(c, 4, &birth) && read_day_at(c, 1, &death))
+    if (c->n && show_after(" (aged ", call_at(c, 4), out))
+        buf_adds(out, ")");
+    else if (!c->n && read_day_at(c, 4, &birth) && read_day_at(c, 1, &death))
         put_age(&birth, &death, out);
     return 1;
 }

@@ -254,6 +254,7 @@ Test(template, dates)
     CHECK("{{death date and age|df=yes|1981|3|28|1885|4|3}}", "28 March 1981 (aged 95)");
     CHECK("{{death date and age|1981|3||1885|4}}, {{death year and age|1990|1950|5}}",
           "March 1981 (aged 95), May 1990 (aged 39–40)");
+    CHECK("{{death date and given age|98|1|27|67}}", "January 27, 98 (aged 67)");
     CHECK(
         "{{marriage|Frank|1929|1979|end=w.}} {{marriage|A|1950}} {{marriage|A|1950|1960|end=div}}",
         "Frank (m. 1929; died 1979) A (m. 1950) A (m. 1950; div. 1960)");
