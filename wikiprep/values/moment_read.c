@@ -10,6 +10,7 @@ struct reader {
     const char *s, *end;
     struct moment m; /* parts read so far; UNSET: not given */
     int has_year, has_date, has_time, keeps_time;
+    int is_reset; /* 1: a time that is not given is 00:00, not that of now */
     int64_t relative[UNITS];
     int weekday, weekday_step;
     int in_week;  /* 1: `weekday` is that of a week from Monday on, "monday next week" */
@@ -382,11 +383,15 @@ static int read_offset(struct reader *r)
     return 1;
 }
 
+/* Handles "tomorrow", "noon" and similar words, which replace a time before them. A time may follow,
+ * except after "noon". */
 static int set_clock(struct reader *r, int64_t days, int hour)
 {
     r->relative[DAYS] += days;
     r->has_time = 0;
-    return set_time(r, hour, 0, 0);
+    set_time(r, hour, 0, 0);
+    r->has_time = hour > 0;
+    return r->is_reset = 1;
 }
 
 /* Reads "monday of", after a word such as "first" (`place` 1) or "last" (-1). Returns 1, or 0,
@@ -532,7 +537,8 @@ int moment_read(struct span s, const struct moment *now, struct moment *m)
     r.m = (struct moment){ UNSET, UNSET, UNSET, 0, 0, 0 };
     if (!read_all(&r))
         return 0;
-    if (!r.has_time && !r.has_date && r.weekday < 0 && (r.keeps_time || !r.has_year)) {
+    if (!r.has_time && !r.is_reset && !r.has_date && r.weekday < 0 &&
+        (r.keeps_time || !r.has_year)) {
         r.m.hour = now->hour;
         r.m.minute = now->minute;
         r.m.second = now->second;

@@ -870,6 +870,10 @@ Test(moment, relative_to_now)
     DATE("12 am", "2011-04-09 00:00:00");
     DATE("4 p.m.", "2011-04-09 16:00:00");
     DATE("tomorrow", "2011-04-10 00:00:00");
+    DATE("tomorrow 11:00", "2011-04-10 11:00:00");
+    DATE("11:00 tomorrow", "2011-04-10 00:00:00");
+    DATE("yesterday noon", "2011-04-08 12:00:00");
+    DATE("today +2 hours", "2011-04-09 02:00:00");
     DATE("+1 month", "2011-05-09 01:02:03");
     DATE("2 days ago", "2011-04-07 01:02:03");
     DATE("last day of february 2012", "2012-02-29 00:00:00");
