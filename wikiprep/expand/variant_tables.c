@@ -9,8 +9,8 @@ struct reading {
     struct buf folder;    /* "Conversiontable/zh-tw/", which begins the titles of subpages */
 };
 
-/* Adds the word of a row "from => to // comment". Drops quotes and list markup ('*', '#'). Ignores
- * a row with two arrows, and a word that `words` already has. */
+/* Adds the word of a row "from => to // comment", or changes what it becomes. Drops quotes and list
+ * markup ('*', '#'). Ignores a row with two arrows. */
 static void read_row(struct replacements *words, const char *s, const char *end)
 {
     SCOPED(buf) row = BUF_INIT;
@@ -25,12 +25,11 @@ static void read_row(struct replacements *words, const char *s, const char *end)
         span_trim_space(span_between(row.data, arrow)),
         span_trim_space(span_between(arrow + 2, stop)),
     };
-    if (!replacements_has(words, word.from))
-        replacements_put(words, word);
+    replacements_put(words, word);
 }
 
-/* Adds the table of page `title`. Tables of subpages that it links win. Returns 1, or 0 if there is
- * no such page. */
+/* Adds the table of page `title`, then those of the subpages that it links: the last one wins, as in
+ * MediaWiki. Returns 1, or 0 if there is no such page. */
 static int read_page(struct reading *r, const char *title, size_t n, int depth)
 {
     enum { DEPTH_MAX = 8 };
@@ -45,12 +44,6 @@ static int read_page(struct reading *r, const char *title, size_t n, int depth)
     if (!is_table)
         return page != NULL;
     const char *end = page->text + page->n, *close;
-    for (const char *s = page->text; (s = bytes_find(s, end, "[[", 2)); s += 2) {
-        close = bytes_find(s, end, "]]", 2);
-        const char *bar = span_until(s, close ? close : end, '|');
-        if (bar < end && bytes_find(s, bar, r->folder.data, r->folder.len))
-            read_page(r, s + 2, (size_t)(bar - s - 2), depth + 1);
-    }
     for (const char *s = page->text; (s = bytes_find(s, end, "-{", 2)); s = close) {
         close = bytes_find(s, end, "}-", 2);
         close = close ? close : end;
@@ -60,15 +53,21 @@ static int read_page(struct reading *r, const char *title, size_t n, int depth)
             s = stop;
         }
     }
+    for (const char *s = page->text; (s = bytes_find(s, end, "[[", 2)); s += 2) {
+        close = bytes_find(s, end, "]]", 2);
+        const char *bar = span_until(s, close ? close : end, '|');
+        if (bar < end && bytes_find(s, bar, r->folder.data, r->folder.len))
+            read_page(r, s + 2, (size_t)(bar - s - 2), depth + 1);
+    }
     return 1;
 }
 
 int variant_tables_read(struct library *library, struct variants *v)
 {
-    const struct span codes[] = { v->codes[v->chosen], v->base };
+    const struct span codes[] = { v->base, v->codes[v->chosen] };
     struct reading r = { library, v->words, nameset_new(0), BUF_INIT };
     int found = 0;
-    for (int i = 0; i < 2 && codes[i].n; i++) {
+    for (int i = !v->base.n; i < 2; i++) {
         buf_setf(&r.folder, "Conversiontable/%.*s/", (int)codes[i].n, codes[i].s);
         found |= read_page(&r, r.folder.data, r.folder.len - 1, 0);
     }

@@ -45,11 +45,6 @@ void replacements_put(struct replacements *w, struct word word)
     w->lengths[bucket(word.from.s, n)] |= UINT64_C(1) << n;
 }
 
-int replacements_has(const struct replacements *w, struct span from)
-{
-    return nameset_find(w->from, from.s, from.n) >= 0;
-}
-
 size_t replacements_find(const struct replacements *first, const struct replacements *second,
                          const char *s, size_t n, struct span *to)
 {

@@ -22,9 +22,6 @@ void replacements_free(struct replacements *w);
 /* Adds a word, or changes its replacement. Ignores words that are empty or too long. */
 void replacements_put(struct replacements *w, struct word word);
 
-/* Returns 1 if the table has the word, else 0. */
-int replacements_has(const struct replacements *w, struct span from);
-
 /* Finds the longest word of two tables at the start of s[0..n); either table may be NULL. If both
  * have the word, the first counts. Returns its length and sets *to, or returns 0. */
 size_t replacements_find(const struct replacements *first, const struct replacements *second,
