@@ -12,8 +12,9 @@ struct reader {
     int has_year, has_date, has_time, keeps_time;
     int is_reset; /* 1: a time that is not given is 00:00, not that of now */
     int64_t relative[UNITS];
-    int weekday, weekday_step;
-    int in_week;  /* 1: `weekday` is that of a week from Monday on, "monday next week" */
+    int weekday;  /* -1: not given */
+    int behavior; /* 0: a later day that is this weekday; 1: this day or a later one; 2: the day of
+                   * its week, which begins on Monday, as in "monday next week" */
     int edge;     /* 1: first day of the month; 2: last day */
     int place;    /* 1 to 5: the first to fifth `weekday` of the month; -1: the last; 0: none */
     int64_t zone; /* seconds east of UTC */
@@ -326,9 +327,27 @@ static int read_digits(struct reader *r)
     return half_of_day(r, span_past(r->s, r->end, " ")) ? read_time(r, v) : 0; /* "4pm", "4 p.m." */
 }
 
-/* Reads the unit of time or the weekday at r->s and adds `count` of it to r->relative. Returns 1,
- * or 0 if there is none. */
-static int add_unit(struct reader *r, int64_t count)
+/* Handles "tomorrow", "noon" and similar words, which replace a time before them. A time may follow,
+ * except after "noon". */
+static int set_clock(struct reader *r, int64_t days, int hour)
+{
+    r->relative[DAYS] += days;
+    r->has_time = 0;
+    set_time(r, hour, 0, 0);
+    r->has_time = hour > 0;
+    return r->is_reset = 1;
+}
+
+static int set_weekday(struct reader *r, int day, int behavior)
+{
+    r->weekday = day;
+    r->behavior = behavior;
+    return set_clock(r, 0, 0);
+}
+
+/* Reads the unit of time or the weekday at r->s and adds `count` of it to r->relative. `behavior`
+ * is that of a weekday. Returns 1, or 0 if there is none. */
+static int add_unit(struct reader *r, int64_t count, int behavior)
 {
     static const struct {
         const char *names;
@@ -354,11 +373,9 @@ static int add_unit(struct reader *r, int64_t count)
     }
     if (day < 0)
         return 0;
-    r->weekday = day;
-    r->weekday_step = (int)(count > 0 ? 1 : -1);
-    r->relative[DAYS] += count > 0 ? (count - 1) * 7 : (count + 1) * 7;
+    r->relative[DAYS] += (count > 0 ? count - 1 : count) * 7;
     r->s += n;
-    return 1;
+    return set_weekday(r, day, behavior);
 }
 
 static int read_offset(struct reader *r)
@@ -370,7 +387,7 @@ static int read_offset(struct reader *r)
     if (!n)
         return 0;
     skip(r, " ");
-    if (letters(r, r->s) && add_unit(r, sign * v))
+    if (letters(r, r->s) && add_unit(r, sign * v, 1))
         return 1;
     if (!r->has_time || n > 4)
         return 0;
@@ -383,17 +400,6 @@ static int read_offset(struct reader *r)
     return 1;
 }
 
-/* Handles "tomorrow", "noon" and similar words, which replace a time before them. A time may follow,
- * except after "noon". */
-static int set_clock(struct reader *r, int64_t days, int hour)
-{
-    r->relative[DAYS] += days;
-    r->has_time = 0;
-    set_time(r, hour, 0, 0);
-    r->has_time = hour > 0;
-    return r->is_reset = 1;
-}
-
 /* Reads "monday of", after a word such as "first" (`place` 1) or "last" (-1). Returns 1, or 0,
  * without moving r->s, if it is not there. */
 static int read_weekday_of(struct reader *r, int place)
@@ -404,9 +410,9 @@ static int read_weekday_of(struct reader *r, int place)
     if (!place || day < 0 || !span_is((struct span){ of, letters(r, of) }, "of"))
         return 0;
     r->s = of + 2;
-    r->weekday = day;
     r->place = place;
-    return 1;
+    r->relative[DAYS] += (place > 0 ? place - 1 : place) * 7;
+    return set_weekday(r, day, place > 0);
 }
 
 static int read_relative_word(struct reader *r, struct span word)
@@ -422,8 +428,12 @@ static int read_relative_word(struct reader *r, struct span word)
     }
     if (read_weekday_of(r, edge == 2 ? -1 : place))
         return 1;
-    r->in_week |= !place && span_is((struct span){ r->s, letters(r, r->s) }, "week");
-    return (step || span_is(word, "this") || place) && add_unit(r, place ? place : step);
+    int is_this = span_is(word, "this");
+    int is_week = !place && span_is((struct span){ r->s, letters(r, r->s) }, "week");
+    if (!(step || is_this || place) || !add_unit(r, place ? place : step, is_this))
+        return 0;
+    r->behavior = is_week ? 2 : r->behavior;
+    return 1;
 }
 
 /* Sets the time zone from its name. Returns 1, or 0 if the name is not known. */
@@ -454,9 +464,8 @@ static int read_word(struct reader *r)
     if (month >= 0)
         return read_month_first(r, month + 1);
     if (day >= 0) {
-        r->weekday = day;
         skip(r, ".,");
-        return 1;
+        return set_weekday(r, day, r->behavior == 2 ? 2 : 1);
     }
     if (span_is(word, "now"))
         return r->keeps_time = 1;
@@ -490,7 +499,7 @@ static int read_all(struct reader *r)
             const char *s = span_past(r->s + digits(r, r->s), r->end, " "); /* "2 weeks ago" */
             int64_t v;
             struct reader before = *r;
-            if (letters(r, s) > 2 && take(r, 9, &v) && (skip(r, " "), add_unit(r, v)))
+            if (letters(r, s) > 2 && take(r, 9, &v) && (skip(r, " "), add_unit(r, v, 1)))
                 continue;
             *r = before;
             if (!read_digits(r))
@@ -504,31 +513,40 @@ static int read_all(struct reader *r)
     }
 }
 
-/* Applies r->relative, the weekday and the time zone to r->m. */
+/* Returns the days from a day, which is a weekday `today`, to r->weekday. */
+static int days_ahead(const struct reader *r, int today)
+{
+    int ahead = r->weekday - today;
+    if (r->behavior == 2)
+        return (r->weekday + 6) % 7 - (today + 6) % 7;
+    return ahead + 7 * (r->relative[DAYS] < 0 ? ahead < 0 : ahead <= -r->behavior);
+}
+
+/* Applies the weekday, r->relative and the time zone to r->m, in this order, as PHP does. */
 static void finish(struct reader *r)
 {
-    struct moment *m = &r->m;
-    int64_t year = m->year + r->relative[YEARS], month = m->month + r->relative[MONTHS],
-            day = m->day;
-    if (r->edge)
-        day = r->edge == 2 ? moment_days_in_month(year, month) : 1;
-    else if (r->place)
-        day = r->place < 0 ? moment_days_in_month(year, month) - 6 : 7 * r->place - 6;
-    int64_t days = moment_days(year, month) + day - 1;
-    if (r->weekday >= 0) {
-        int today = moment_weekday(days), ahead = (r->weekday - today + 7) % 7;
-        if (r->in_week)
-            days += (r->weekday + 6) % 7 - (today + 6) % 7;
-        else if (r->weekday_step > 0)
-            days += ahead ? ahead : 7;
-        else if (r->weekday_step < 0)
-            days -= ahead ? 7 - ahead : 7;
-        else
-            days += ahead;
+    struct moment *m = &r->m, base;
+    int64_t *by = r->relative, month = m->month, day = m->day;
+    if (r->place) {
+        month += by[MONTHS] + (r->place < 0);
+        by[MONTHS] = 0;
     }
-    days += r->relative[DAYS]; /* "monday +1 day" is a Tuesday */
+    if (r->place || r->edge)
+        day = 1;
+    int64_t days = moment_days(m->year, month) + day - 1;
+    if (r->behavior == 2 && r->weekday < 0)
+        r->weekday = 1;
+    if (r->weekday >= 0)
+        days += days_ahead(r, moment_weekday(days));
+    moment_from_seconds(days * 86400, &base);
+    const int64_t year = base.year + by[YEARS];
+    month = base.month + by[MONTHS];
+    if (r->edge)
+        days = moment_days(year, month + r->edge - 1) - (r->edge - 1);
+    else
+        days = moment_days(year, month) + base.day - 1 + by[DAYS];
     int64_t clock = m->hour * INT64_C(3600) + m->minute * 60 + m->second;
-    moment_from_seconds(days * 86400 + clock + r->relative[SECONDS] - r->zone, m);
+    moment_from_seconds(days * 86400 + clock + by[SECONDS] - r->zone, m);
 }
 
 int moment_read(struct span s, const struct moment *now, struct moment *m)
@@ -537,8 +555,7 @@ int moment_read(struct span s, const struct moment *now, struct moment *m)
     r.m = (struct moment){ UNSET, UNSET, UNSET, 0, 0, 0 };
     if (!read_all(&r))
         return 0;
-    if (!r.has_time && !r.is_reset && !r.has_date && r.weekday < 0 &&
-        (r.keeps_time || !r.has_year)) {
+    if (!r.has_time && !r.is_reset && !r.has_date && (r.keeps_time || !r.has_year)) {
         r.m.hour = now->hour;
         r.m.minute = now->minute;
         r.m.second = now->second;

@@ -852,6 +852,7 @@ Test(moment, dates)
     DATE("2/3/2001", "2001-02-03 00:00:00");
     DATE("3.2.2001", "2001-02-03 00:00:00");
     DATE("2001-02-31", "2001-03-03 00:00:00");
+    DATE("2001-02-31 +1 month", "2001-04-03 00:00:00");
     DATE("2001-02-00", "2001-01-31 00:00:00");
     DATE("800-12-25", "0800-12-25 00:00:00");
     DATE("2001-00-00", "2000-11-30 00:00:00");
@@ -883,7 +884,13 @@ Test(moment, relative_to_now)
     DATE("last sunday", "2011-04-03 00:00:00");
     DATE("monday this week", "2011-04-04 00:00:00");
     DATE("next week sunday", "2011-04-17 00:00:00");
-    DATE("next week", "2011-04-16 01:02:03");
+    DATE("next week", "2011-04-11 01:02:03");
+    DATE("this saturday", "2011-04-09 00:00:00");
+    DATE("next saturday", "2011-04-16 00:00:00");
+    DATE("+1 saturday", "2011-04-09 00:00:00");
+    DATE("monday next month", "2011-05-11 00:00:00"); /* a month after a Monday */
+    DATE("10:00 saturday", "2011-04-09 00:00:00");
+    DATE("last day of next month", "2011-05-31 01:02:03");
     DATE("first monday of january 2024", "2024-01-01 00:00:00");
     DATE("Third Thu of next month", "2011-05-19 00:00:00");
     DATE("last monday of may 2024", "2024-05-27 00:00:00");
