@@ -157,19 +157,23 @@ static void put_era(struct formatter *f)
     const int64_t date = (f->m->year * 100 + f->m->month) * 100 + f->m->day;
     const char *eras = knowledge_find("calendar", "ja", "eras");
     struct span era, name = { "", 0 };
-    int begin, first = 1;
-    while (span_next(&eras, '|', &era)) {
-        const char *end = era.s + era.n, *gap = span_until(era.s, end, ' ');
-        if (span_number(span_between(era.s, gap), &begin) && begin <= date) {
-            name = span_between(gap + 1, end);
-            first = begin / 10000;
+    int begin, year, at, first = 1;
+    while (span_next(&eras, '|', &era))
+        if (sscanf(era.s, "%d %d %n", &begin, &year, &at) == 2 && begin <= date) {
+            name = span_between(era.s + at, era.s + era.n);
+            first = year;
         }
-    }
     span_put(name, f->out);
-    if (name.n && f->m->year == first)
+    if (f->m->year == first)
         buf_adds(f->out, knowledge_find("calendar", "ja", "first-year"));
     else
         put_number(f, f->m->year - first + 1, 1);
+}
+
+/* Returns the year in the calendar of Thailand, where it began in April until 1940. */
+static int64_t thai_year(const struct moment *m)
+{
+    return m->year + 543 - (m->year >= 1912 && m->year <= 1940 && m->month <= 3);
 }
 
 /* Appends the value of the code "x", `calendar`, `code`: of the calendar of Iran ('i'), Islam ('m'),
@@ -181,7 +185,7 @@ static void put_other(struct formatter *f, char calendar, char code)
     if (code == 'Y' && calendar == 't')
         put_era(f);
     else if (code == 'Y')
-        put_number(f, has_months ? d.year : f->m->year + (calendar == 'k' ? 543 : -1911), 1);
+        put_number(f, has_months ? d.year : calendar == 'k' ? thai_year(f->m) : f->m->year - 1911, 1);
     else if (has_months && code == 'y')
         put_number(f, d.year % 100, 2);
     else if (has_months && (code == 'n' || code == 'j'))

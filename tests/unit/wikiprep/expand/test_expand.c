@@ -928,7 +928,7 @@ Test(moment, formats)
     buf_clear(&out);
     for (int i = 0; i < 3; i++)
         moment_format(&eras[i], span_of("xtY xnxin "), "ja", &out);
-    cr_expect_str_eq(out.data, "令和元 2 令和6 1 1860 10 ");
+    cr_expect_str_eq(out.data, "令和元 2 令和6 1 西暦1860 10 ");
     const struct moment friday = { 2010, 1, 1, 0, 0, 0 }; /* in the last week of 2009 */
     buf_clear(&out);
     moment_format(&friday, span_of("o-W Y"), "en", &out);
