@@ -78,10 +78,11 @@ int title_read(struct title *t, const struct dump_site *site, const char *s, siz
 
 int title_has_subpages(const struct dump_site *site, int ns)
 {
-    const char *wiki = site->base.data;
-    if (!ns)
-        return strstr(wiki, "wikisource.org/") || strstr(wiki, "wikibooks.org/") ||
-               strstr(wiki, "wikiversity.org/");
+    static const char *const wikis[] = { "wikisource.org/", "wikibooks.org/", "wikiversity.org/",
+                                         "mediawiki.org/", "meta.wikimedia.org/" };
+    for (size_t i = 0; !ns && i < sizeof wikis / sizeof *wikis; i++)
+        if (strstr(site->base.data, wikis[i]))
+            return 1;
     return ns > 0 && ns != 6 && ns != 14; /* not files and categories */
 }
 

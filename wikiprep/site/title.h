@@ -22,7 +22,7 @@ struct title {
 int title_read(struct title *t, const struct dump_site *site, const char *s, size_t n, int ns);
 
 /* Returns 1 if pages of the namespace have subpages, else 0. Articles have them in Wikisource,
- * Wikibooks and Wikiversity. */
+ * Wikibooks, Wikiversity and the wikis of MediaWiki and Wikimedia. */
 int title_has_subpages(const struct dump_site *site, int ns);
 
 /* Appends the whole title. */

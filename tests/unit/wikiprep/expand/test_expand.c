@@ -204,6 +204,7 @@ Test(expand, words_of_other_languages)
           "Moon 2 äb [[:Vorlage:NOMPAGE]]" },
         { "es", "{{#si:|sí|no}} {{#según:a|a=1|2}} {{NOMBREDEPÁGINA}}", "no 1 Moon" },
         { "ru", "{{НАЗВАНИЕ_СТРАНИЦЫ}} {{#Если:|да|нет}} {{ТЕКУЩИЙ_ГОД}}", "Moon нет 2011" },
+        { "ru", "{{Ш:show|a}} {{t:moved|b}}", "[a|none|] [b|none|]" },
         { "he", "{{שם הדף}} {{#תנאי:1|כן|לא}}", "Moon כן" },
         { "ja", "{{ページ名}} {{#もし:1|はい|いいえ}}", "Moon はい" },
         { "zh", "{{页面名称}} {{#如果:1|是|否}}", "Moon 是" },
