@@ -1,5 +1,7 @@
 /* Inserts parts of other pages: sections, {{#lst:Page|name}}, and pages of a book, <pages …/>. */
+#include <ctype.h>
 #include <limits.h>
+#include <strings.h>
 
 #include "wikiprep/expand/expand_state.h"
 #include "wikiprep/expand/functions.h"
@@ -13,10 +15,13 @@
 static const char *find_edge(const char *s, const char *end, const char *edge, struct span name,
                              const char **after)
 {
-    static const char tag[] = "<section ";
-    for (; (s = bytes_find(s, end, tag, sizeof tag - 1)); s++) {
-        const char *close = tag_end(s + sizeof tag - 1, end);
-        struct span value = tag_attribute(s + sizeof tag - 2, close, edge);
+    static const char tag[] = "<section";
+    enum { LENGTH = sizeof tag - 1 };
+    for (; (s = memchr(s, '<', (size_t)(end - s))); s++) {
+        if (end - s <= LENGTH || strncasecmp(s, tag, LENGTH) || !isspace((unsigned char)s[LENGTH]))
+            continue;
+        const char *close = tag_end(s + LENGTH, end);
+        struct span value = tag_attribute(s + LENGTH, close, edge);
         *after = close < end ? close + 1 : end;
         if (span_equal(value, name))
             return s;
@@ -24,8 +29,8 @@ static const char *find_edge(const char *s, const char *end, const char *edge, s
     return NULL;
 }
 
-/* Appends the page's text from each <section begin=NAME/> to the next <section end=LAST/>, expanded
- * (LAST missing: to the end of the page). */
+/* Appends the page's text from each <section begin=NAME/> to the next <section end=LAST/>, expanded.
+ * An empty `name` is the beginning of the page; an empty `last`, or a missing tag, is its end. */
 static void put_sections(struct expander *x, const struct frame *caller, struct library_page *page,
                          struct span name, struct span last)
 {
@@ -33,12 +38,15 @@ static void put_sections(struct expander *x, const struct frame *caller, struct 
     if ((caller->within & page->bit) || caller->depth >= DEPTH_MAX || !expand_pay(x, page->n))
         return;
     size_t mark = x->out.len;
-    const char *end = page->text + page->n, *after;
-    for (const char *s = page->text; (s = find_edge(s, end, "begin", name, &after)); s = after) {
-        const char *inner = after, *stop = find_edge(inner, end, "end", last, &after);
+    const char *end = page->text + page->n, *after = page->text, *stop;
+    while (!name.n || find_edge(after, end, "begin", name, &after)) {
+        const char *inner = after;
+        stop = last.n ? find_edge(inner, end, "end", last, &after) : NULL;
         if (!stop)
             stop = after = end;
         expand_put(x, span_between(inner, stop));
+        if (!name.n)
+            break;
     }
     struct span text = expand_take(x, mark);
     struct frame f = { .caller = caller,
@@ -52,11 +60,11 @@ static void put_sections(struct expander *x, const struct frame *caller, struct 
 
 void function_lst(struct expander *x, struct function_call *c)
 {
-    struct span name = expand_value(x, c, 1), last = expand_value(x, c, 2);
+    struct span name = expand_value(x, c, 1), last = c->count > 2 ? expand_value(x, c, 2) : name;
     struct library_page *page = expand_find_page(x, c->first, 0);
     x->special++;
     if (page)
-        put_sections(x, c->frame, page, name, last.n ? last : name);
+        put_sections(x, c->frame, page, name, last);
 }
 
 /* ---- <pages index="Book.djvu" from=3 to=7 /> ----------------------------------------------- */
@@ -96,8 +104,8 @@ static struct library_page *find_page(struct expander *x, struct span index, int
     return expand_find_page(x, span_of_buf(&name), 0);
 }
 
-/* Appends a page of the book, or only its sections from `first` to `last`. If the page before ends
- * with a hyphen, joins the divided word. The text of the book begins at byte `mark` of x->out. */
+/* Appends a page of the book, or only its part from the section `first` to `last` (put_sections), if
+ * either is given. If the page before ends with a hyphen, joins the divided word. The text of the book begins at byte `mark` of x->out. */
 static void put_page(struct expander *x, const struct frame *f, size_t mark,
                      struct library_page *page, struct span first, struct span last)
 {
@@ -107,7 +115,7 @@ static void put_page(struct expander *x, const struct frame *f, size_t mark,
     else if (before != '\n')
         expand_puts(x, " ");
     size_t begin = x->out.len;
-    if (first.n)
+    if (first.n || last.n)
         put_sections(x, f, page, first, last);
     else
         expand_included(x, f, NULL, 0, page);
@@ -143,9 +151,11 @@ void expand_book(struct expander *x, const struct frame *f, struct span attribut
         int in_range = n >= from && (n <= to || is_open) && (n - from) % step == 0;
         struct library_page *page = find_page(x, a[INDEX], n);
         gap = page ? 0 : gap + 1;
-        struct span first = a[a[ONLY].n ? ONLY : n == from ? FROM_SECTION : COUNT];
-        struct span last = a[a[ONLY].n ? ONLY : n == to ? TO_SECTION : COUNT];
+        struct span first = a[n == from ? FROM_SECTION : COUNT];
+        struct span last = a[n == to ? TO_SECTION : COUNT];
+        if (!first.n && !last.n)
+            first = last = a[ONLY];
         if (page && (in_range || in_list(a[INCLUDE], n, &any)) && !in_list(a[EXCLUDE], n, &any))
-            put_page(x, f, mark, page, first.n ? first : last, last.n ? last : first);
+            put_page(x, f, mark, page, first, last);
     }
 }

@@ -1,5 +1,7 @@
 #include "wikiprep/expand/library.h"
 
+#include <strings.h>
+
 #include "common/base/hash.h"
 #include "common/base/log.h"
 #include "common/base/order.h"
@@ -72,7 +74,7 @@ static int is_callable(const struct dump_page *p)
         return 1;
     for (const char *s = p->text.data; (s = strchr(s, '<')); s++)
         for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-            if (!strncmp(s, marks[i], strlen(marks[i])))
+            if (!strncasecmp(s, marks[i], strlen(marks[i])))
                 return 1;
     return 0;
 }

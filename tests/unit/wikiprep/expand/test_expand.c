@@ -378,6 +378,21 @@ Test(expand, a_call_that_fails_in_a_section)
     library_free(l);
 }
 
+/* As in MediaWiki, a section may begin with the page, or end with it. */
+Test(expand, sections)
+{
+    static const char *const pages[] = {
+        "Page", "<noinclude>x</noinclude>a<section begin=b />b<Section END=b />c<section begin=d />d"
+                "<section end=d />e",
+        NULL
+    };
+    struct library *l = make_library("en", pages, NULL);
+    cr_expect_str_eq(expand_in(l, "A", "{{#lst:Page|b}} {{#lst:Page|b|}} {{#lst:Page||b}} "
+                                       "{{#lst:Page|b|d}} {{#lst:Page}} {{#lst:Page|z}}."),
+                     "b bcde ab bcd abcde .");
+    library_free(l);
+}
+
 /* From a large wiki only pages are kept that others include; a page with sections is one of them. */
 Test(expand, sections_of_a_large_wiki)
 {
