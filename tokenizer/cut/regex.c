@@ -24,17 +24,30 @@ struct regex_scratch {
     pcre2_jit_stack *stack;
 };
 
+/* For PCRE2: memory from mem.h, so that compiling never lacks it. */
+static void *allocate(PCRE2_SIZE bytes, void *)
+{
+    return mem_alloc(bytes);
+}
+
+static void release(void *p, void *)
+{
+    free(p);
+}
+
 /* Compiles a pattern in PCRE2's syntax. Forbids \C, a single byte of a character, which Ruby does
  * not have. If PCRE2 refuses the pattern, returns NULL and sets *code and *offset to PCRE2's error
  * and its place in the pattern. */
 static pcre2_code *compile(const struct buf *text, int *code, PCRE2_SIZE *offset)
 {
-    pcre2_compile_context *context = pcre2_compile_context_create(NULL);
+    pcre2_general_context *general = pcre2_general_context_create(allocate, release, NULL);
+    pcre2_compile_context *context = pcre2_compile_context_create(general);
     pcre2_set_newline(context, PCRE2_NEWLINE_LF);
     uint32_t options = PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C;
     pcre2_code *re = pcre2_compile((PCRE2_SPTR)text->data, text->len, options, code, offset,
                                    context);
     pcre2_compile_context_free(context);
+    pcre2_general_context_free(general);
     return re;
 }
 
@@ -85,7 +98,7 @@ struct regex_scratch *regex_scratch_new(void)
     s->match = pcre2_match_data_create(1, NULL);
     s->context = pcre2_match_context_create(NULL);
     s->stack = pcre2_jit_stack_create(JIT_STACK_START, JIT_STACK_MAX, NULL);
-    if (s->stack)
+    if (s->stack && s->context)
         pcre2_jit_stack_assign(s->context, NULL, s->stack);
     return s;
 }
@@ -105,8 +118,12 @@ int regex_find(const struct regex *re, struct regex_scratch *s, const char *text
 {
     if (re->is_runs)
         return runs_find(&re->runs, text, n, from, begin, end);
-    int got = pcre2_match(re->code, (PCRE2_SPTR)text, n, from, PCRE2_NO_UTF_CHECK, s->match,
-                          s->context);
+    uint32_t how = PCRE2_NO_UTF_CHECK;
+    int got = pcre2_match(re->code, (PCRE2_SPTR)text, n, from, how, s->match, s->context);
+    if (got == PCRE2_ERROR_JIT_STACKLIMIT) { /* the interpreter takes the memory that it needs */
+        how |= PCRE2_NO_JIT;
+        got = pcre2_match(re->code, (PCRE2_SPTR)text, n, from, how, s->match, s->context);
+    }
     if (got == PCRE2_ERROR_NOMATCH)
         return 0;
     if (got < 0) {

@@ -183,6 +183,25 @@ Test(pretokenize, space_is_spelled_out)
     }
 }
 
+/* A match with so many ways back that they do not fit the stack of PCRE2's compiled code. */
+Test(pretokenize, long_match)
+{
+    static const char pattern[] = "(?:(a)|b)+c";
+    struct regex *re = regex_new(pattern, sizeof pattern - 1);
+    cr_assert(re, "%s", err_get());
+    struct regex_scratch *scratch = regex_scratch_new();
+    struct buf text = BUF_INIT;
+    size_t begin = 1, end = 0;
+    for (int i = 0; i < 700000; i++)
+        buf_addc(&text, 'a');
+    buf_addc(&text, 'c');
+    cr_assert_eq(regex_find(re, scratch, text.data, text.len, 0, &begin, &end), 1, "%s", err_get());
+    cr_expect(!begin && end == text.len);
+    regex_scratch_free(scratch);
+    regex_free(re);
+    buf_release(&text);
+}
+
 Test(pretokenize, without_rules_the_text_is_one_piece)
 {
     struct splitter s = { .count = 0 };
