@@ -265,8 +265,9 @@ static int unite(struct merging *m, int x, int y)
     for (int i = 0; i < m->count; i++)
         if (m->group[i] == y)
             m->group[i] = (int16_t)x;
-    int16_t *to = row_of(m, x), *from = row_of(m, y);
+    const int16_t *from = row_of(m, y);
     for (int i = 0; i < m->columns; i++) {
+        int16_t *to = row_of(m, m->group[x]); /* a merge below may have put x into another group */
         if (from[i] < 0 || to[i] == from[i])
             continue;
         if (to[i] < 0)
