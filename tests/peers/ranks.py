@@ -17,7 +17,8 @@ from lib.texts import DATA, our_ids, random_texts, read, read_lines
 
 GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
 ENGLISH, BEFORE, BLANKS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)", r"[^\r\n\p{L}\p{N}]?", r"|\s*[\r\n]+|\s+(?!\S)|\s+"
-CL100K = ENGLISH + "|" + BEFORE + r"\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*" + BLANKS
+LLAMA3 = ENGLISH + "|" + BEFORE + r"\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*" + BLANKS
+CL100K = LLAMA3.replace(BLANKS, r"|\s++$" + BLANKS)
 
 
 def words(but):
@@ -51,9 +52,9 @@ for path, pattern, options in (
         (packaged("whisper", "assets/multilingual.tiktoken"), GPT2, ()),
         (packaged("tiktoken_ext", "data/cl100k_base.tiktoken"), CL100K, ()),
         (packaged("tiktoken_ext", "data/cl100k_base.tiktoken"), KIMI, ("--pattern", "kimi")),
-        (packaged("dashscope", "resources/qwen.tiktoken"), CL100K.replace("{1,3}", ""), ("--pattern", "qwen")),
+        (packaged("dashscope", "resources/qwen.tiktoken"), LLAMA3.replace("{1,3}", ""), ("--pattern", "qwen")),
         (packaged("litellm", "litellm_core_utils/tokenizers/fb374d*"), O200K, ("--pattern", "o200k")),
-        (packaged("llama_models", "llama3/tokenizer.model"), CL100K, ()),
+        (packaged("llama_models", "llama3/tokenizer.model"), LLAMA3, ()),
         (packaged("llama_models", "llama4/tokenizer.model"), O200K, ())):
     if not path:
         continue

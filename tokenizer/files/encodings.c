@@ -15,7 +15,10 @@
     BEFORE "[" UPPER but "]*[" LOWER but "]+" behind "|" BEFORE "[" UPPER but "]+[" LOWER but      \
            "]*" behind "|"
 
-static const char cl100k[] = ENGLISH "|" BEFORE "\\p{L}+|\\p{N}{1,3}" MARKS,
+/* tiktoken keeps the white space at the end of a text together for cl100k, Llama's code does not */
+static const char cl100k[] = ENGLISH "|" BEFORE "\\p{L}+|\\p{N}{1,3}"
+                                     "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s+\\z" BLANKS,
+                  llama3[] = ENGLISH "|" BEFORE "\\p{L}+|\\p{N}{1,3}" MARKS,
                   qwen[] = ENGLISH "|" BEFORE "\\p{L}+|\\p{N}" MARKS,
                   qwen35[] = ENGLISH "|" BEFORE "[\\p{L}\\p{M}]+|\\p{N}"
                                      "| ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*" BLANKS,
@@ -51,7 +54,7 @@ static const struct encoding {
                    { "<|im_start|>", 151644 },
                    { "<|im_end|>", 151645 } } },
     { TOKENIZER_QWEN35, .pattern = qwen35, .nfc = 1 },
-    { TOKENIZER_LLAMA3, cl100k, .end = 1,
+    { TOKENIZER_LLAMA3, llama3, .end = 1,
       .special = { { "<|begin_of_text|>", 128000 },
                    { "<|end_of_text|>", 128001 },
                    { "<|finetune_right_pad_id|>", 128004 },
@@ -82,7 +85,7 @@ static const struct encoding {
     { TOKENIZER_KIMI, kimi, "TikTokenTokenizer", .end = 1,
       .special = { { "[BOS]", 163584 }, { "[EOS]", 163585 }, { "<|im_end|>", 163586 } } },
     { TOKENIZER_TEKKEN, .pattern = tekken },
-    { TOKENIZER_GLM, cl100k, "ChatGLM4Tokenizer", .special = { { "<|endoftext|>", 151329 } } },
+    { TOKENIZER_GLM, llama3, "ChatGLM4Tokenizer", .special = { { "<|endoftext|>", 151329 } } },
 };
 enum { ENCODINGS = sizeof encodings / sizeof *encodings, SPECIAL_MAX = 16 };
 

@@ -30,6 +30,8 @@ static const struct pre {
     { .name = "smollm", TOKENIZER_GPT2, .digits = 1 },
     { .name = "tekken", TOKENIZER_TEKKEN, .begin = 1, .whole = 1 },
     { .name = "gpt-4o", TOKENIZER_O200K },
+    /* only written: it differs for a text that ends with a line end and spaces */
+    { .name = "llama-bpe", TOKENIZER_CL100K },
 };
 enum { PRES = sizeof pres / sizeof *pres };
 
