@@ -207,7 +207,7 @@ int chat_encode(const struct chat *c, struct encoder *e, const char *line, size_
     const size_t mark = utf8_mark(line, n);
     if (!whitespace_strip(line + mark, n - mark).n)
         return 0;
-    SCOPED_JS root = js_parse(line + mark, n - mark, "JSON");
+    SCOPED_JS root = js_parse_line(line + mark, n - mark, "JSON");
     int result = root ? put_conversation(&k, root) : -1;
     buf_release(&k.text);
     buf_release(&k.system);

@@ -72,6 +72,39 @@ struct js *js_parse_without(const char *text, size_t n, const struct js_cut *cut
     return parse(text, n, name, JSON_REJECT_DUPLICATES, cuts, count);
 }
 
+/* Appends the text with null for the words NaN, Infinity and -Infinity outside of strings. Returns
+ * their number. */
+static size_t put_nulls(struct buf *out, const char *text, size_t n)
+{
+    static const char *const words[] = { "NaN", "Infinity", "-Infinity" };
+    enum { WORDS = sizeof words / sizeof *words };
+    size_t found = 0;
+    for (size_t i = 0, inside = 0, word, len; i < n; i += len) {
+        len = inside && text[i] == '\\' && i + 1 < n ? 2 : 1;
+        inside ^= text[i] == '"';
+        for (word = 0; word < WORDS; word++)
+            if (!inside && bytes_begin(text + i, n - i, words[word]))
+                break;
+        found += word < WORDS;
+        if (word < WORDS)
+            len = strlen(words[word]);
+        buf_add(out, word < WORDS ? "null" : text + i, word < WORDS ? 4 : len);
+    }
+    return found;
+}
+
+struct js *js_parse_line(const char *text, size_t n, const char *name)
+{
+    struct js *root = parse(text, n, name, 0, NULL, 0);
+    if (root)
+        return root;
+    struct err why = err_keep();
+    SCOPED(buf) nulls = BUF_INIT;
+    if (!put_nulls(&nulls, text, n) || !(root = parse(nulls.data, nulls.len, name, 0, NULL, 0)))
+        err_restore(&why);
+    return root;
+}
+
 static struct js *load(const char *path, int (*read)(const char *path, struct buf *out),
                        size_t duplicates)
 {

@@ -216,15 +216,16 @@ int js_scan_skip(struct js_scan *s)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Returns 1 if s[0..n) is a number, true, false or null. s[n] must be readable. */
+/* Returns 1 if s[0..n) is a number, or a word that Python's json reads. s[n] must be readable. */
 static int is_scalar(const char *s, size_t n)
 {
     static const char digits[] = "0123456789";
+    static const char *const words[] = { "true", "false", "null", "NaN", "Infinity", "-Infinity" };
     size_t i = *s == '-', k = strspn(s + i, digits);
     int ok = k == 1 || (k && s[i] != '0');
-    if ((n == 4 && (!memcmp(s, "true", 4) || !memcmp(s, "null", 4))) ||
-        (n == 5 && !memcmp(s, "false", 5)))
-        return 1;
+    for (size_t w = 0; w < sizeof words / sizeof *words; w++)
+        if (bytes_are(s, n, words[w]))
+            return 1;
     i += k;
     if (s[i] == '.') {
         k = strspn(s + ++i, digits);

@@ -52,7 +52,7 @@ int js_scan_int(struct js_scan *s, int64_t *out);
  * 0, or -1 with an error. */
 int js_scan_skip(struct js_scan *s);
 
-/* Reads over a value, which must be valid; keys may occur twice. Returns 0, or -1 with an error,
+/* Reads over a value, which must be valid as for js_parse_line. Returns 0, or -1 with an error,
  * also if more than `depth` brackets are open at once. The byte after the text must be readable,
  * and be a NUL or another byte that cannot be part of a number. */
 int js_scan_value(struct js_scan *s, int depth);

@@ -211,7 +211,7 @@ static struct js *parse_mended(struct source *s, const char *line, size_t n, con
         err_restore(&why);
     } else if (mend_check(s->how.mend, replaced, n) < 0) {
         err_in("%s", name);
-    } else if (!(root = js_parse(mended.data, mended.len, name))) {
+    } else if (!(root = js_parse_line(mended.data, mended.len, name))) {
         err_restore(&why);
     }
     s->replaced += root ? replaced : 0;
@@ -280,7 +280,7 @@ static int read_json(struct source *s, struct buf *text)
     if (got <= 0)
         return got;
     SCOPED(buf) name = buf_format("%s: line %" PRIu64, s->in.path, s->line);
-    SCOPED_JS root = js_parse(line, n, name.data);
+    SCOPED_JS root = js_parse_line(line, n, name.data);
     if (!root && s->how.mend != MEND_NONE)
         root = parse_mended(s, line, n, name.data);
     return root ? add_fields(root, fields(s), name.data, text) : -1;

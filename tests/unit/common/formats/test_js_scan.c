@@ -6,7 +6,7 @@
 #include "common/formats/js.h"
 #include "common/formats/js_scan.h"
 
-Test(js_scan, values_are_those_that_js_parse_takes)
+Test(js_scan, values_are_those_of_a_line)
 {
     static const char *const texts[] = {
         "{}",
@@ -27,16 +27,33 @@ Test(js_scan, values_are_those_that_js_parse_takes)
         "[-]",
         "[01]",
         "[\"\\x\"]",
+        "{\"a\":1,\"a\":2}",
+        "[NaN,Infinity,-Infinity,{\"NaN\":\"\\\"NaN\"}]",
+        "NaN",
+        "[nan]",
+        "[-NaN]",
+        "[NaNs]",
+        "[+Infinity]",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct js_scan s;
-        struct js *whole = js_parse(texts[i], strlen(texts[i]), "t.json");
+        struct js *whole = js_parse_line(texts[i], strlen(texts[i]), "t.json");
         js_scan_init(&s, texts[i], strlen(texts[i]));
         cr_expect_eq(js_scan_value(&s, 4), whole ? 0 : -1, "%s", texts[i]);
         cr_expect(!whole || s.at == s.n, "%s", texts[i]);
         js_scan_release(&s);
         js_free(whole);
     }
+}
+
+Test(js_scan, nan_outside_of_strings_is_null)
+{
+    static const char line[] = "{\"NaN\": \"\\\"NaN\", \"a\": -Infinity, \"a\": [NaN]}";
+    struct js *root = js_parse_line(line, sizeof line - 1, "line");
+    cr_assert(root, "%s", err_get());
+    cr_expect(js_text_is(js_get(root, "NaN"), "\"NaN"));
+    cr_expect(js_is_null(js_at(js_get(root, "a"), 0)));
+    js_free(root);
 }
 
 Test(js_scan, refuses_more_brackets_than_the_caller_allows)
