@@ -32,8 +32,6 @@ static int read_bpe_options(struct vocabulary *v, const struct js *model)
     v->byte_fallback = js_flag(model, "byte_fallback", 0);
     v->fuse_unknown = js_flag(model, "fuse_unk", 0);
     v->ignore_merges = js_flag(model, "ignore_merges", 0);
-    if (v->byte_level && v->byte_fallback)
-        return err_set("model.byte_fallback is not supported with ByteLevel");
     if (read_affix(v->prefix, model, "continuing_subword_prefix", v->byte_level) < 0)
         return -1;
     return read_affix(v->suffix, model, "end_of_word_suffix", v->byte_level);
@@ -55,10 +53,15 @@ static int read_unknown(struct vocabulary *v, const struct js *model)
     size_t n;
     const char *name = js_text(js_get(model, "unk_token"), &n);
     const int affixes = *v->prefix || *v->suffix;
+    const int complete = v->byte_level && !affixes && !lacks_bytes(v);
+    if (v->byte_level && v->byte_fallback && !complete)
+        return err_set("model.byte_fallback is not supported with ByteLevel and a vocabulary that "
+                       "lacks bytes");
+    v->byte_fallback &= !complete; /* no byte falls back */
     if (!name && affixes && v->byte_level)
         return err_set("a model with ByteLevel and '%s%s' needs an unk_token", v->prefix,
                        v->suffix);
-    if (!name || (v->byte_level && !affixes && !lacks_bytes(v)))
+    if (!name || complete)
         return 0;
     int64_t id = vocabulary_find(v, name, n);
     if (id < 0 || !v->tokens[id].in_model)

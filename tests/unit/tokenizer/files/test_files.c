@@ -8,10 +8,12 @@
 #include "common/base/err.h"
 #include "common/files/file.h"
 #include "common/files/temp.h"
+#include "common/formats/js.h"
 #include "tests/unit/look.h"
 #include "tests/unit/set_path.h"
 #include "tokenizer/files/encodings.h"
 #include "tokenizer/files/files.h"
+#include "tokenizer/model/alphabet.h"
 #include "tokenizer/tokenizer.h"
 
 typedef int parser(struct vocabulary *v, const char *text, size_t n, const char *name);
@@ -227,7 +229,7 @@ Test(files, tokenizer_json_that_is_not_supported)
           "x: post_processor: the template of a single text has a second text" },
         { FILE_OF(BYTE_LEVEL, "{\"type\":\"BPE\",\"dropout\":0.1}", ""),
           "x: model.dropout is not supported" },
-        { FILE_OF(BYTE_LEVEL, "{\"type\":\"BPE\",\"byte_fallback\":true}", ""),
+        { FILE_OF(BYTE_LEVEL, "{\"byte_fallback\":true,\"vocab\":{\"a\":0},\"merges\":[]}", ""),
           "x: model.byte_fallback is not" },
         { FILE_OF(BYTE_LEVEL, "{\"type\":\"BPE\",\"end_of_word_suffix\":\"< >\"}", ""),
           "x: model.end_of_word_suffix '< >' is not supported" },
@@ -264,6 +266,29 @@ Test(files, tokenizer_json_that_is_not_supported)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         refuses(tokenizer_json_parse, cases[i][0], cases[i][1]);
+}
+
+/* Some files of byte-level vocabularies have byte_fallback, to which no byte comes. */
+Test(files, byte_fallback_is_without_effect_if_all_bytes_are_tokens)
+{
+    struct vocabulary v;
+    struct buf text = buf_format("{\"pre_tokenizer\":" BYTE_LEVEL
+                                 ",\"model\":{\"byte_fallback\":true,\"merges\":[],\"vocab\":{"),
+               name = BUF_INIT;
+    for (int b = 0; b < 256; b++) {
+        buf_clear(&name);
+        alphabet_encode(&name, (char[]){ (char)b }, 1);
+        buf_adds(&text, b ? "," : "");
+        js_quote(&text, name.data, name.len);
+        buf_addf(&text, ":%d", b);
+    }
+    buf_adds(&text, "}}}");
+    vocabulary_init(&v);
+    cr_assert_eq(tokenizer_json_parse(&v, text.data, text.len, "x"), 0, "%s", err_get());
+    cr_expect(!v.byte_fallback && v.byte_level);
+    vocabulary_release(&v);
+    buf_release(&text);
+    buf_release(&name);
 }
 
 static void round_trip(const char *text)
