@@ -50,7 +50,7 @@ int splitter_add(struct splitter *s, enum split_kind kind, const char *text, siz
         r.kind = SPLIT_GPT2;
     if (kind == SPLIT_STRING && !n)
         return err_set("the pattern is empty");
-    if (r.kind == SPLIT_PATTERN && !(r.regex = regex_new(text, n)))
+    if (r.kind == SPLIT_PATTERN && !(r.regex = regex_new_cut(text, n)))
         return -1;
     if (r.kind != SPLIT_GPT2) {
         r.text = mem_strndup(text, n);

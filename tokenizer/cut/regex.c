@@ -51,7 +51,7 @@ static pcre2_code *compile(const struct buf *text, int *code, PCRE2_SIZE *offset
     return re;
 }
 
-struct regex *regex_new(const char *pattern, size_t n)
+struct regex *regex_new_cut(const char *pattern, size_t n)
 {
     SCOPED(buf) text = BUF_INIT;
     int code;
@@ -69,19 +69,25 @@ struct regex *regex_new(const char *pattern, size_t n)
             err_set("bad pattern '%.*s': %s", (int)n, pattern, (char *)why);
         return NULL;
     }
-    uint32_t empty = 0;
-    pcre2_pattern_info(re, PCRE2_INFO_MATCHEMPTY, &empty);
-    if (empty) {
-        err_set("pattern '%.*s' matches the empty string", (int)n, pattern);
-        pcre2_code_free(re);
-        return NULL;
-    }
     /* if it is not available, the interpreter finds the same matches */
     pcre2_jit_compile(re, PCRE2_JIT_COMPLETE);
     struct regex *r = mem_alloc(sizeof *r);
     r->code = re;
     r->is_runs = runs_read(&r->runs, pattern, n);
     return r;
+}
+
+struct regex *regex_new(const char *pattern, size_t n)
+{
+    struct regex *r = regex_new_cut(pattern, n);
+    uint32_t empty = 0;
+    if (r)
+        pcre2_pattern_info(r->code, PCRE2_INFO_MATCHEMPTY, &empty);
+    if (!empty)
+        return r;
+    err_set("pattern '%.*s' matches the empty string", (int)n, pattern);
+    regex_free(r);
+    return NULL;
 }
 
 void regex_free(struct regex *re)
@@ -113,28 +119,43 @@ void regex_scratch_free(struct regex_scratch *s)
     free(s);
 }
 
-int regex_find(const struct regex *re, struct regex_scratch *s, const char *text, size_t n,
-               size_t from, size_t *begin, size_t *end)
+/* Sets *begin and *end to the range of the first match that begins at or after `from`, also an empty
+ * one. Returns what pcre2_match returns. */
+static int match(const struct regex *re, struct regex_scratch *s, const char *text, size_t n,
+                 size_t from, size_t *begin, size_t *end)
 {
-    if (re->is_runs)
-        return runs_find(&re->runs, text, n, from, begin, end);
     uint32_t how = PCRE2_NO_UTF_CHECK;
     int got = pcre2_match(re->code, (PCRE2_SPTR)text, n, from, how, s->match, s->context);
     if (got == PCRE2_ERROR_JIT_STACKLIMIT) { /* the interpreter takes the memory that it needs */
         how |= PCRE2_NO_JIT;
         got = pcre2_match(re->code, (PCRE2_SPTR)text, n, from, how, s->match, s->context);
     }
+    if (got >= 0) {
+        const PCRE2_SIZE *bounds = pcre2_get_ovector_pointer(s->match);
+        *begin = bounds[0];
+        *end = bounds[1];
+    }
+    return got;
+}
+
+int regex_find(const struct regex *re, struct regex_scratch *s, const char *text, size_t n,
+               size_t from, size_t *begin, size_t *end)
+{
+    size_t len;
+    if (re->is_runs)
+        return runs_find(&re->runs, text, n, from, begin, end);
+    int got = match(re, s, text, n, from, begin, end);
+    if (got >= 0 && *end == from && from < n) {
+        utf8_get((const unsigned char *)text + from, &len);
+        got = match(re, s, text, n, from + len, begin, end);
+    }
     if (got == PCRE2_ERROR_NOMATCH)
         return 0;
-    if (got < 0) {
-        PCRE2_UCHAR why[128];
-        pcre2_get_error_message(got, why, sizeof why);
-        return err_set("cannot match the tokenizer's pattern: %s", (char *)why);
-    }
-    PCRE2_SIZE *bounds = pcre2_get_ovector_pointer(s->match);
-    *begin = bounds[0];
-    *end = bounds[1];
-    return 1;
+    if (got >= 0)
+        return *end > from;
+    PCRE2_UCHAR why[128];
+    pcre2_get_error_message(got, why, sizeof why);
+    return err_set("cannot match the tokenizer's pattern: %s", (char *)why);
 }
 
 int regex_class(struct classes_set *s, const char *base)

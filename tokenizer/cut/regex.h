@@ -13,15 +13,18 @@ struct regex;
 struct regex_scratch; /* working memory of one thread */
 
 /* Compiles a pattern. Returns NULL with an error that names the offset in the pattern, or says
- * that the pattern matches the empty string and so cannot split. */
+ * that the pattern matches the empty string. */
 struct regex *regex_new(const char *pattern, size_t n);
+/* As regex_new, for a pattern that may match the empty string, at which a text is cut. */
+struct regex *regex_new_cut(const char *pattern, size_t n);
 void regex_free(struct regex *re);
 
 struct regex_scratch *regex_scratch_new(void);
 void regex_scratch_free(struct regex_scratch *s);
 
 /* Finds the first match in text[0..n) that begins at or after `from`, and sets *begin and *end to
- * its range. `text` is valid UTF-8. Returns 1, 0 if there is no match, or -1 with an error if the
+ * its range. An empty match at `from` does not count, as in Oniguruma's iteration behind another
+ * match. `text` is valid UTF-8. Returns 1, 0 if there is no match, or -1 with an error if the
  * search needs too much memory or time. */
 int regex_find(const struct regex *re, struct regex_scratch *s, const char *text, size_t n,
                size_t from, size_t *begin, size_t *end);

@@ -24,10 +24,11 @@ static int find_word(const char *words, const char *word)
 /* Reads a pattern: {"Regex": ...} or {"String": ...}. Returns 0, or -1 with an error. */
 static int read_pattern(struct step *step, const struct js *pattern)
 {
+    const int cuts = step->kind == STEP_SPLIT && step->behavior <= STEP_ISOLATED;
     size_t n;
     const char *text = js_text(js_get(pattern, "Regex"), &n);
     if (text)
-        return (step->regex = regex_new(text, n)) ? 0 : -1;
+        return (step->regex = (cuts ? regex_new_cut : regex_new)(text, n)) ? 0 : -1;
     text = js_text(js_get(pattern, "String"), &n);
     if (!text || !n)
         return err_set(text ? "the pattern is empty" : "no pattern");

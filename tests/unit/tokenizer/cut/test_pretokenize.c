@@ -209,12 +209,28 @@ Test(pretokenize, without_rules_the_text_is_one_piece)
     expect_cut(&s, "", "");
 }
 
+/* SuperBPE's pattern cuts a number before each three digits from its end. */
+Test(pretokenize, an_empty_match_cuts)
+{
+    static const char *const cases[][3] = {
+        { "(?=(\\d{3})+(?!\\d))", "12345678 1234 123", "12|345|678 1|234 |123" },
+        { "a*", "baab", "b|aa|b" },
+        { "(?=é)|$", "éaé", "éa|é" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct splitter s = { .count = 0 };
+        add(&s, SPLIT_PATTERN, cases[i][0]);
+        expect_cut(&s, cases[i][1], cases[i][2]);
+        splitter_release(&s);
+    }
+}
+
 Test(pretokenize, bad_rules)
 {
     static const char *const patterns[][2] = {
-        { "(", "missing closing parenthesis" }, { "a*", "matches the empty string" },
-        { "[a[[:alpha:]]]", "a class in" },     { "[a&&]", "&& is not supported" },
-        { "\\d{1,3}+", "{n,m}+ is not" },       { "(?m:.)", "(?m is not supported" },
+        { "(", "missing closing parenthesis" }, { "[a[[:alpha:]]]", "a class in" },
+        { "[a&&]", "&& is not supported" },     { "\\d{1,3}+", "{n,m}+ is not" },
+        { "(?m:.)", "(?m is not supported" },
     };
     struct splitter s = { .count = 0 };
     add(&s, SPLIT_PATTERN, "a3}+"); /* no interval, and neither is this: */
