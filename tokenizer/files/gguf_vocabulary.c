@@ -30,6 +30,9 @@ static const struct pre {
     { .name = "smollm", TOKENIZER_GPT2, .digits = 1 },
     { .name = "tekken", TOKENIZER_TEKKEN, .begin = 1, .whole = 1 },
     { .name = "gpt-4o", TOKENIZER_O200K },
+    /* other names of these, as llama.cpp has them */
+    { .name = "deepseek-r1-qwen", TOKENIZER_QWEN },
+    { .name = "falcon3", TOKENIZER_LLAMA3, .begin = 1, .whole = 1 },
     /* only written: it differs for a text that ends with a line end and spaces */
     { .name = "llama-bpe", TOKENIZER_CL100K },
 };
