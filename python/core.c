@@ -473,8 +473,13 @@ static PyObject *encode_batch(PyObject *self, PyObject *const *args, Py_ssize_t 
     SCOPED_BY(textmill_tokens_free) struct textmill_tokens tokens = { 0 };
     OWNED *list = NULL;
     PyObject *result = NULL;
-    if (read_how(&how, ENCODING | THREADS | FLAT, 1, args, n, names) < 0 ||
-        !(list = PySequence_List(args[0])))
+    if (read_how(&how, ENCODING | THREADS | FLAT, 1, args, n, names) < 0)
+        return NULL;
+    if (PyUnicode_Check(args[0])) /* else each of its characters is a text */
+        PyErr_SetString(PyExc_TypeError, "texts are in a list; encode takes one text");
+    else
+        list = PySequence_List(args[0]);
+    if (!list)
         return NULL;
     const Py_ssize_t count = PyList_Size(list);
     SCOPED_MEM struct text *texts = malloc(((size_t)count + 1) * sizeof *texts);

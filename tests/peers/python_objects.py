@@ -122,6 +122,7 @@ def main():
     raises(lambda: t.encode("a", threads=2), TypeError)
     raises(lambda: t.encode("a", offsets="words"), TokenizerError)
     raises(lambda: t.encode(7), TypeError)
+    raises(lambda: t.encode_batch("The Moon"), TypeError)
     raises(lambda: t.__init__(FILE), TokenizerError)
     for array in (numpy.array([464, 1, 6869, 1])[::2], numpy.array([464, 6869], numpy.uint16), range(464, 465), (464, 6869), iter([464])):
         assert t.decode(array) in ("The Moon", "The")
