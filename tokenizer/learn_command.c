@@ -2,6 +2,7 @@
 #include "tokenizer/tokenize_commands.h"
 
 #include "common/base/log.h"
+#include "common/base/utf8.h"
 #include "common/files/file.h"
 #include "common/files/temp.h"
 #include "common/program/tool.h"
@@ -195,12 +196,28 @@ static int learn_pieces(const struct learning *given, struct vocabulary *v,
     return learn_unigram(v, words, &o);
 }
 
+static int is_utf8(const char *text, size_t n)
+{
+    return utf8_valid(text, n) == n;
+}
+
+/* Checks the words of files of counts. Those of texts are UTF-8. Returns 0, or -1 with an error. */
+static int check_words(const struct counted_words *words)
+{
+    for (size_t i = 0; i < words->count; i++)
+        if (!is_utf8(words->bytes.data + words->words[i].at, words->words[i].len))
+            return err_set("the counts have a word that is not UTF-8");
+    return 0;
+}
+
 static int learn_and_save(const struct learning *given, struct vocabulary *v,
                           const struct counted_words *words)
 {
     int pieces = v->model == VOCABULARY_UNIGRAM;
     if (!words->count)
         return err_set("nothing to learn: the text is empty, or --min-word-count leaves no word");
+    if (!v->byte_level && check_words(words) < 0)
+        return -1;
     if ((pieces ? learn_pieces : learn_merges)(given, v, words) < 0 || name_roles(given, v) < 0)
         return -1;
     if (v->count < given->vocabulary_size)
@@ -226,6 +243,8 @@ static int check_special(const struct learning *given)
     for (size_t i = 0; i < own->count; i++) {
         if (!*own->items[i] && own->count > 1)
             return err_usage("--special '' means no special tokens: do not give others with it");
+        if (!is_utf8(own->items[i], strlen(own->items[i])))
+            return err_usage("--special is not UTF-8");
         found |= !strcmp(own->items[i], unknown);
     }
     if (given->unknown_token && given->counting.units != UNITS_CHARACTERS && !pieces)
@@ -275,6 +294,9 @@ static int check_usage(const struct learning *given)
     if (may_replace(given->folder_path) < 0 || counting_check(&given->counting) < 0 ||
         check_special(given) < 0 || check_model(given) < 0)
         return -1;
+    if (given->initial_alphabet &&
+        !is_utf8(given->initial_alphabet, strlen(given->initial_alphabet)))
+        return err_usage("--initial-alphabet is not UTF-8");
     if (given->alphabet == ALPHABET_BYTES && (given->counting.units == UNITS_CHARACTERS ||
                                               given->counting.model == VOCABULARY_WORDPIECE))
         return err_usage(
