@@ -42,7 +42,14 @@ static struct walk walk_begin(const struct charsmap *m)
     return (struct walk){ .m = m, .node = offset_of(m->units[0]) };
 }
 
-/* Moves w to the child of its node by `byte`. Returns 1, or 0 if there is no such child. */
+/* Returns 1 if the byte is inside of a character, else 0. */
+static int is_inside(char byte)
+{
+    return ((unsigned char)byte & 0xC0) == 0x80;
+}
+
+/* Moves w to the child of its node by `byte`. Returns 1, or 0 if there is no such child. A damaged
+ * map may have a value that begins inside of a character: it counts as none. */
 static int walk_next(struct walk *w, unsigned char byte)
 {
     w->node ^= byte;
@@ -55,7 +62,8 @@ static int walk_next(struct walk *w, unsigned char byte)
     w->node ^= offset_of(unit);
     if (unit >> 8 & 1 && w->node < w->m->unit_count) {
         uint32_t at = w->m->units[w->node] & ~(1u << 31);
-        w->value = at < w->m->text_bytes ? w->m->texts + at : NULL;
+        if (at < w->m->text_bytes && !is_inside(w->m->texts[at]))
+            w->value = w->m->texts + at;
     }
     return 1;
 }
@@ -134,8 +142,8 @@ void charsmap_keep(struct charsmap *m, const char *const *texts, size_t count)
 /* ---- SentencePiece's way --------------------------------------------------------------------- */
 
 /* Returns the replacement of the next string of p[0..n), or NULL if it stays, and sets *len to its
- * length in bytes. The next string is a text that is kept; else the longest one of the map; else
- * one character. */
+ * length in bytes. The next string is a text that is kept; else the longest one of the map that
+ * ends with a character; else one character. */
 static const char *replacement(const struct charsmap *m, const char *p, size_t n, size_t *len)
 {
     struct walk w = walk_begin(m);
@@ -144,7 +152,7 @@ static const char *replacement(const struct charsmap *m, const char *p, size_t n
         return NULL;
     utf8_get((const unsigned char *)p, len);
     for (size_t i = 0; i < n && walk_next(&w, (unsigned char)p[i]); i++)
-        if (w.value) {
+        if (w.value && (i + 1 == n || !is_inside(p[i + 1]))) {
             found = w.value;
             *len = i + 1;
         }

@@ -108,3 +108,26 @@ Test(charsmap, longest_strings_are_replaced_with_every_instruction_set)
     buf_release(&want);
     buf_release(&got);
 }
+
+/* What a damaged map makes of a text is UTF-8, too: a string or a replacement that has only a part of a
+ * character has no effect. */
+Test(charsmap, parts_of_characters)
+{
+    static const char text[] = "\xC3\xA9 q";
+    static struct made m = { .texts = BUF_INIT };
+    struct buf got = BUF_INIT, traced = BUF_INIT;
+    put(&m, "\xC3", "x");
+    const uint32_t value = (uint32_t)m.texts.len | 1u << 31;
+    put(&m, "q", "\xC3\xA9");
+    for (int i = 0; i < UNITS; i++)
+        m.units[i] += m.units[i] == value;
+    struct charsmap *map = make(&m);
+    charsmap_longest(map, &got, text, strlen(text));
+    cr_assert_eq(charsmap_trace(map, NULL, NULL, text, strlen(text), put_traced, &traced), 0);
+    cr_expect_str_eq(got.data, text);
+    cr_expect_str_eq(traced.data, text);
+    charsmap_free(map);
+    buf_release(&m.texts);
+    buf_release(&got);
+    buf_release(&traced);
+}
