@@ -72,6 +72,8 @@ int vocab_txt_parse(struct vocabulary *v, const char *text, size_t n, const char
         int64_t id = (int64_t)l.number - 1;
         if (!l.len)
             return err_set("%s: line %" PRIu64 " is empty: each line is a token", name, l.number);
+        if (utf8_valid(l.line, l.len) < l.len)
+            return err_set("%s: line %" PRIu64 " is not UTF-8", name, l.number);
         if ((bert_is_role(l.line, l.len) ? vocabulary_put_special(v, id, l.line, l.len, 1)
                                          : vocabulary_put(v, id, l.line, l.len, TOKEN_MODEL)) < 0)
             return err_in("%s: line %" PRIu64, name, l.number);

@@ -543,6 +543,7 @@ Test(files, words_of_vocab_txt)
         { "tokenizer_config.json", "{\"do_basic_tokenize\": false}", "is not supported" },
         { "tokenizer_config.json", "{", "bad JSON" },
         { "added_tokens.json", "{\"[UNK]\": 1}", "[UNK]" },
+        { "vocab.txt", "[UNK]\n\xC3", "line 2 is not UTF-8" },
     };
     char dir[] = "/tmp/test-files-XXXXXX";
     cr_assert_not_null(mkdtemp(dir));
@@ -562,7 +563,7 @@ Test(files, words_of_vocab_txt)
         encoder_free(e);
         tokenizer_free(t);
     }
-    for (int i = 0; i < 4; i++) {
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         put(dir, "tokenizer_config.json", "{}");
         put(dir, refused[i][0], refused[i][1]);
         refuses_path(dir, "", refused[i][2]);
