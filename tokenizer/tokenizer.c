@@ -21,8 +21,10 @@ static int collect_added(struct tokenizer *t)
     SCOPED(buf) text = BUF_INIT;
     int result = 0, lost;
     for (size_t i = 0; i < t->v.added_count && !result; i++) {
-        const struct added_token *a = &t->v.added[i];
+        struct added_token *a = &t->v.added[i];
+        struct added_set *set = &t->added[a->normalized];
         const char *content = t->v.blob.data + a->at;
+        a->item = 0;
         if (t->v.model == VOCABULARY_UNIGRAM && t->v.hides && !a->special)
             continue; /* the model finds it */
         buf_clear(&text);
@@ -30,7 +32,8 @@ static int collect_added(struct tokenizer *t)
             result = stepper_normalize(s, content, a->len, &text, &lost);
         else
             buf_add(&text, content, a->len);
-        added_put(&t->added[a->normalized], a, text.data, text.len);
+        added_put(set, a, text.data, text.len);
+        a->item = text.len ? set->count : 0;
     }
     added_finish(&t->added[0]);
     added_finish(&t->added[1]);
@@ -42,11 +45,9 @@ static int collect_added(struct tokenizer *t)
  * the encoder searches for; decoding writes the same spelling. */
 static const struct added_item *find_item(const struct tokenizer *t, uint32_t id)
 {
-    for (int pass = 0; pass < 2 && t->v.tokens[id].is_added; pass++)
-        for (size_t i = 0; i < t->added[pass].count; i++)
-            if (t->added[pass].items[i].token.id == id)
-                return &t->added[pass].items[i];
-    return NULL;
+    const uint32_t added = t->v.tokens[id].added;
+    const struct added_token *a = added ? &t->v.added[added - 1] : NULL;
+    return a && a->item ? &t->added[a->normalized].items[a->item - 1] : NULL;
 }
 
 /* Returns 1 if the token's bytes equal the result of Hugging Face's decoder, else 0. That decoder

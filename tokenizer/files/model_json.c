@@ -137,7 +137,7 @@ static int64_t find_added(const struct vocabulary *v, const char *name, size_t n
 {
     size_t len = 0;
     const char *content = id >= 0 && id < v->count ? vocabulary_bytes(v, (uint32_t)id, &len) : NULL;
-    int same = content && len == n && !memcmp(content, name, n) && v->tokens[id].is_added;
+    int same = content && len == n && !memcmp(content, name, n) && v->tokens[id].added;
     return same ? id : vocabulary_find(v, name, n);
 }
 

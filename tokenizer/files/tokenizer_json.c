@@ -186,7 +186,7 @@ int added_decoder_read(struct vocabulary *v, const struct js *by_id)
         if (!content || !n || *end || id < 0)
             return err_set("added_tokens_decoder: '%s' is no id or has no content",
                            js_key(it, NULL));
-        const int known = vocabulary_find(v, content, n) == id && v->tokens[id].is_added;
+        const int known = vocabulary_find(v, content, n) == id && v->tokens[id].added != 0;
         if ((v->hides && !known && !js_flag(item, "special", 0)) ||
             (v->model == VOCABULARY_WORDPIECE && js_flag(item, "normalized", 1)))
             return err_set("added_tokens_decoder: tokens such as '%s' need a tokenizer.json",

@@ -10,10 +10,8 @@
 
 int added_is_special(const struct vocabulary *v, uint32_t id)
 {
-    for (size_t i = 0; i < v->added_count && v->tokens[id].is_added; i++)
-        if (v->added[i].id == id)
-            return v->added[i].special;
-    return 0;
+    const uint32_t added = v->tokens[id].added;
+    return added && v->added[added - 1].special;
 }
 
 void added_put(struct added_set *s, const struct added_token *token, const char *text, size_t n)

@@ -55,7 +55,7 @@ static void find_scores(struct unigram *u)
     const struct vocabulary *v = u->v;
     u->unknown_score = INFINITY;
     for (uint32_t id = 0; id < v->count; id++) {
-        if (!v->tokens[id].in_model || (v->hides && (v->tokens[id].is_added || is_byte(u, id))))
+        if (!v->tokens[id].in_model || (v->hides && (v->tokens[id].added || is_byte(u, id))))
             continue;
         u->unknown_score = fmin(u->unknown_score, v->scores[id]);
         u->best_score = fmax(u->best_score, v->scores[id]);
@@ -141,7 +141,7 @@ static void extend(const struct unigram *u, struct unigram_best *best, const uns
         const uint32_t id = u->trie.cells[node].value;
         if (id == TRIE_NONE)
             continue;
-        if (u->v->hides && u->v->tokens[id].is_added)
+        if (u->v->hides && u->v->tokens[id].added)
             offer(&best[i + 1], &other, score_of_user(i + 1 - at), rounds, id, at);
         else
             offer(&best[i + 1], &from, rounds ? (float)u->v->scores[id] : u->v->scores[id], rounds,

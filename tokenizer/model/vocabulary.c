@@ -202,7 +202,7 @@ void vocabulary_add(struct vocabulary *v, const struct added_token *a)
     *added = *a;
     added->at = v->tokens[a->id].at;
     added->len = v->tokens[a->id].len;
-    v->tokens[a->id].is_added = 1;
+    v->tokens[a->id].added = (uint32_t)v->added_count;
 }
 
 int vocabulary_put_special(struct vocabulary *v, int64_t id, const char *name, size_t n,
@@ -224,7 +224,7 @@ void vocabulary_respell(struct vocabulary *v, uint32_t id, const char *bytes, si
                                     .len = (uint32_t)n,
                                     .kind = TOKEN_MODEL,
                                     .in_model = 1,
-                                    .is_added = t->is_added };
+                                    .added = t->added };
     buf_add(&v->blob, bytes, n);
 }
 
