@@ -250,8 +250,11 @@ static inline void put_part(struct words *w, const void *bytes, size_t n)
     w->out.len += n;
 }
 
+enum { SORTED_MAX = 1 << 12 };
+
 /* Appends a mark and sorts it among the marks before it, by combining class; equal classes keep
- * their order (Unicode standard, section 3.11, canonical ordering). */
+ * their order (Unicode standard, section 3.11, canonical ordering). After SORTED_MAX marks in a row
+ * it stays where it is, as sorting takes quadratic time: so long a word is unknown anyway. */
 static void put_mark(struct words *w, const unsigned char *bytes, size_t n, uint32_t class)
 {
     if (w->marks_end != w->out.len)
@@ -259,7 +262,7 @@ static void put_mark(struct words *w, const unsigned char *bytes, size_t n, uint
     mem_grow(w->marks, w->marks_cap, w->mark_count + 1);
     size_t k = w->mark_count++, at = w->out.len;
     put_part(w, bytes, n);
-    for (; k && w->marks[k - 1].class > class; k--) {
+    for (; k && k < SORTED_MAX && w->marks[k - 1].class > class; k--) {
         at = w->marks[k - 1].at;
         w->marks[k] = (struct mark){ (uint32_t)(at + n), w->marks[k - 1].class };
     }
@@ -338,7 +341,7 @@ static void next_chunk(struct words *w)
     w->begun -= w->ended;
     w->ended = 0;
     if (w->mark_count && w->marks_end == w->out.len) {
-        for (size_t i = 0; i < w->mark_count; i++)
+        for (size_t i = 0; i < w->mark_count && from; i++)
             w->marks[i].at -= (uint32_t)from;
         w->marks_end = left;
     } else {

@@ -298,6 +298,21 @@ Test(normalize, marks_of_one_class_keep_their_order)
     normalizer_free(n);
 }
 
+Test(normalize, many_marks_take_linear_time, .timeout = 60)
+{
+    struct normalizer *n = normalizer_new(&(struct bert_rules){ 1, 1, 1, 1, 0 });
+    struct words *w = words_new(n);
+    struct buf text = BUF_INIT, out = BUF_INIT;
+    for (int i = 0; i < 1000000; i++)
+        buf_adds(&text, "\u302E\U0001D165");
+    join_words(w, text.data, text.len, &out);
+    cr_expect_eq(out.len, text.len);
+    buf_release(&text);
+    buf_release(&out);
+    words_free(w);
+    normalizer_free(n);
+}
+
 /* The words must be the same whether a text is read in blocks of 64 bytes or character by
  * character, wherever it begins. */
 Test(normalize, blocks_and_characters_agree)
