@@ -21,6 +21,7 @@ static const double most = 1e5, margin = 2048, step = 1.0 / (1 << 7);
 struct unigram {
     const struct vocabulary *v;
     struct trie trie;                 /* of the tokens, with their ids */
+    size_t longest;                   /* bytes of a token, and at least of a character */
     double unknown_score, best_score; /* of an unknown character; the highest of a token */
     int64_t fallback[256];            /* ids of <0x00> ... <0xFF>, -1 for none */
 };
@@ -75,6 +76,9 @@ static void make_trie(struct unigram *u)
         if (v->tokens[id].in_model && n && utf8_valid(bytes, n) == n && !is_hidden(u, id))
             keys[count++] = (struct trie_key){ bytes, n, id };
     }
+    u->longest = 4;
+    for (size_t i = 0; i < count; i++)
+        u->longest = keys[i].len > u->longest ? keys[i].len : u->longest;
     trie_init(&u->trie, keys, count);
 }
 
@@ -153,11 +157,12 @@ static void extend(const struct unigram *u, struct unigram_best *best, const uns
               (uint32_t)u->v->roles[TOKENIZER_UNKNOWN], at);
 }
 
-/* Subtracts the sum at `at` from all sums from there on, so that they go on from 0. */
-static void rebase(struct unigram_best *best, size_t at, size_t n)
+/* Subtracts the sum at `at` from all sums from there on, so that they go on from 0. Those beyond the
+ * longest token are not there yet. */
+static void rebase(const struct unigram *u, struct unigram_best *best, size_t at, size_t n)
 {
     const double sum = best[at].score;
-    for (size_t i = at; i <= n; i++)
+    for (size_t i = at; i <= n && i <= at + u->longest; i++)
         if (best[i].begin != NONE)
             best[i].score = (float)(best[i].score - sum);
 }
@@ -176,7 +181,7 @@ static struct unigram_best divide(const struct unigram *u, struct unigram_scratc
     for (size_t at = 0; at < n; at += len) {
         utf8_get(p + at, &len);
         if (rounds && fabs(s->best[at].score) > most)
-            rebase(s->best, at, n);
+            rebase(u, s->best, at, n);
         extend(u, s->best, p, n, at, len, rounds);
     }
     return s->best[n];
