@@ -31,6 +31,8 @@ static const struct opt options[] = {
     { 0, "ids", OPT_FLAG, AT(from_ids), NULL, "the input is lines of decimal ids, not text" },
     { 0, "special", OPT_FLAG, AT(special), NULL,
       "recognize special tokens, such as <|endoftext|>, in the text" },
+    { 0, "pattern", OPT_CHOICE, AT(vocabulary.pattern), TOKENIZER_PATTERNS,
+      "how text is split, for files that do not say it: ranks (.tiktoken), vocab.json" },
     { 0, "rules", OPT_CHOICE, AT(vocabulary.google_rules), "hf|google",
       "WordPiece: follow Hugging Face's or Google's rules for splitting words" },
     { 0, "case", OPT_CHOICE, AT(vocabulary.letters), "auto|uncased|cased",
