@@ -13,7 +13,9 @@ uint32_t compress_crc32(const void *bytes, uint64_t n)
 LINKED_LIBRARY(zlib, "zlib", zlibVersion())
 LINKED_LIBRARY(zstd, "zstd", ZSTD_versionString())
 
-enum { PIECE = 1 << 18, ZSTD_LEVEL = 3, ZLIB_MEMORY = 8, GZIP_BITS = 16 };
+/* ZSTD_WINDOW: logarithm of the largest window, that of zstd --long=31. The library's default, 27, is
+ * too little for some published corpora. */
+enum { PIECE = 1 << 18, ZSTD_LEVEL = 3, ZSTD_WINDOW = 31, ZLIB_MEMORY = 8, GZIP_BITS = 16 };
 
 static const char *const names[] = { "none", "gzip", "zlib", "zstd" };
 
@@ -156,8 +158,9 @@ struct compress_reader *compress_reader_new(enum compression how,
     r->how = how;
     r->give = give;
     r->ctx = ctx;
-    if (how == COMPRESS_ZSTD ? (r->zstd = ZSTD_createDCtx()) != NULL
-                             : inflateInit2(&r->z, window_bits(how)) == Z_OK)
+    if (how == COMPRESS_ZSTD && (r->zstd = ZSTD_createDCtx()))
+        ZSTD_DCtx_setParameter(r->zstd, ZSTD_d_windowLogMax, ZSTD_WINDOW);
+    if (how == COMPRESS_ZSTD ? r->zstd != NULL : inflateInit2(&r->z, window_bits(how)) == Z_OK)
         return r;
     free(r);
     no_memory();
