@@ -33,6 +33,8 @@ class Shards:
 
     def __getitem__(self, i):
         i = range(len(self))[i]
+        if isinstance(i, range):  # a slice
+            return [self[k] for k in i]
         k = bisect.bisect_right(self._ends, i)
         name, mapped, offsets = self._files[k]
         number = i - (self._ends[k - 1] if k else 0)

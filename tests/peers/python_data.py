@@ -69,6 +69,8 @@ def check_shards(folder):
     answers = run("tokenize", "-q", "--vocab", FILE, "--chat", "text", input=lines)
     run("tfwrite", "-q", "--sequence-length", "16", "--shards", "1", "-o", f"{folder}/answers", input=answers)
     file, = glob.glob(f"{folder}/answers/*.tfrecord")
+    assert [len(shards[part]) for part in (slice(2), slice(-1, None), slice(0))] == [2, 1, 0]
+    assert (shards[:2][1]["input_ids"] == shards[1]["input_ids"]).all()
     for row, line in zip(Shards(file), run("tfwrite", "show", "-q", file).splitlines(), strict=True):
         ids, mask = json.loads(line).values()
         assert row["input_ids"].tolist() == ids and row["labels"].tolist() == [i if m else -100 for i, m in zip(ids, mask)]
