@@ -203,25 +203,31 @@ static size_t put_escape(struct buf *out, const char *p, size_t n, int inside,
     return 2;
 }
 
-/* Returns 1 if the pattern has an interval followed by +, such as {1,3}+, else 0. PCRE2 reads the +
- * as "possessive"; Ruby reads it as a repetition of the interval. */
-static int has_repeated_interval(const char *pattern, size_t n)
+/* Returns what the pattern has of operators after an interval that mean something else in PCRE2, or
+ * NULL. {1,3}+ is "possessive" for PCRE2, and {3}? is the same as {3}; Ruby repeats the interval, or
+ * makes it optional. The digits of \x{12} are no interval. */
+static const char *foreign_interval(const char *pattern, size_t n)
 {
     for (size_t i = 2; i + 1 < n; i++) {
         size_t k = i;
-        if (pattern[i] != '}' || pattern[i + 1] != '+')
+        if (pattern[i] != '}' || (pattern[i + 1] != '+' && pattern[i + 1] != '?'))
             continue;
         while (k && strchr("0123456789,", pattern[k - 1]))
             k--;
-        if (k && k < i && pattern[k - 1] == '{')
-            return 1;
+        if (k < 1 || k == i || pattern[k - 1] != '{' ||
+            (k > 2 && pattern[k - 2] == 'x' && pattern[k - 3] == '\\'))
+            continue;
+        if (pattern[i + 1] == '+')
+            return "{n,m}+";
+        if (!memchr(pattern + k, ',', i - k))
+            return "{n}?";
     }
-    return 0;
+    return NULL;
 }
 
 static int check_dialect(const char *pattern, size_t n)
 {
-    const char *found = has_repeated_interval(pattern, n) ? "{n,m}+" : NULL;
+    const char *found = foreign_interval(pattern, n);
     if (!found && memmem(pattern, n, "(?m", 3))
         found = "(?m";
     return found ? err_set("pattern '%.*s': %s is not supported", (int)n, pattern, found) : 0;

@@ -230,11 +230,12 @@ Test(pretokenize, bad_rules)
     static const char *const patterns[][2] = {
         { "(", "missing closing parenthesis" }, { "[a[[:alpha:]]]", "a class in" },
         { "[a&&]", "&& is not supported" },     { "\\d{1,3}+", "{n,m}+ is not" },
-        { "(?m:.)", "(?m is not supported" },
+        { "(?m:.)", "(?m is not supported" },   { "\\d{3}?", "{n}? is not" },
     };
     struct splitter s = { .count = 0 };
     add(&s, SPLIT_PATTERN, "a3}+"); /* no interval, and neither is this: */
     add(&s, SPLIT_PATTERN, "a\\{}+");
+    add(&s, SPLIT_PATTERN, "\\x{12}+|\\d{1,3}?");
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
         cr_assert_eq(splitter_add(&s, SPLIT_PATTERN, patterns[i][0], strlen(patterns[i][0])), -1);
         cr_assert(strstr(err_get(), patterns[i][1]), "%s", err_get());
