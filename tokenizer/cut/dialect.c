@@ -192,13 +192,15 @@ static size_t put_escape(struct buf *out, const char *p, size_t n, int inside,
         buf_adds(out, inside ? "0-9a-fA-F" : "[0-9a-fA-F]");
     else if (c == 'H')
         buf_adds(out, inside ? "\\x{0}-\\x{2F}\\x{3A}-\\x{40}G-`g-\\x{10FFFF}" : "[^0-9a-fA-F]");
+    else if (c == 'v') /* for PCRE2 a class of line ends */
+        buf_adds(out, "\\x{B}");
     else if (c == 'p' || c == 'P')
         used = put_property(out, p, n, inside, theirs);
     else if (c == 'u')
         used = put_code_point(out, p, n);
     if (used)
         return used;
-    if (!strchr("sSdDwWhH", c) && !((c == 'b' || c == 'B') && !inside))
+    if (!strchr("sSdDwWhHv", c) && !((c == 'b' || c == 'B') && !inside))
         buf_add(out, p, 2);
     return 2;
 }
@@ -225,10 +227,22 @@ static const char *foreign_interval(const char *pattern, size_t n)
     return NULL;
 }
 
+/* Returns 1 if the pattern has an option m, as in (?im), else 0. */
+static int has_option_m(const char *pattern, size_t n)
+{
+    const char *p = pattern;
+    while ((p = memmem(p, n - (size_t)(p - pattern), "(?", 2))) {
+        p += 2 + strspn(p + 2, "ix-");
+        if (*p == 'm')
+            return 1;
+    }
+    return 0;
+}
+
 static int check_dialect(const char *pattern, size_t n)
 {
     const char *found = foreign_interval(pattern, n);
-    if (!found && memmem(pattern, n, "(?m", 3))
+    if (!found && has_option_m(pattern, n))
         found = "(?m";
     return found ? err_set("pattern '%.*s': %s is not supported", (int)n, pattern, found) : 0;
 }
@@ -258,6 +272,11 @@ int dialect_translate(struct buf *out, const char *pattern, size_t n, charset_pr
         if (pattern[i] == '\\' && i + 1 < n) {
             i += put_escape(out, pattern + i, n - i, inside, theirs);
             continue;
+        }
+        if (!inside && n - i > 2 && pattern[i] == '{' && pattern[i + 1] == ',' &&
+            (unsigned)(pattern[i + 2] - '0') < 10) {
+            buf_adds(out, "{0"); /* older versions of PCRE2 read {,3} as text */
+            i++;
         }
         size_t used = pattern[i] == '[' && !inside ? put_nested(out, pattern + i, n - i, theirs)
                                                    : 0;

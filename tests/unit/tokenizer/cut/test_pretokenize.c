@@ -225,12 +225,25 @@ Test(pretokenize, an_empty_match_cuts)
     }
 }
 
+/* Oniguruma's \v is one character, and {,2} an interval. */
+Test(pretokenize, what_pcre2_reads_differently)
+{
+    struct splitter s = { .count = 0 };
+    add(&s, SPLIT_PATTERN, "(?<!a)\\v");
+    expect_cut(&s, "b\nb\vb", "b\nb|\v|b");
+    splitter_release(&s);
+    add(&s, SPLIT_PATTERN, "a{,2}b");
+    expect_cut(&s, "aaab b", "a|aab| |b");
+    splitter_release(&s);
+}
+
 Test(pretokenize, bad_rules)
 {
     static const char *const patterns[][2] = {
         { "(", "missing closing parenthesis" }, { "[a[[:alpha:]]]", "a class in" },
         { "[a&&]", "&& is not supported" },     { "\\d{1,3}+", "{n,m}+ is not" },
         { "(?m:.)", "(?m is not supported" },   { "\\d{3}?", "{n}? is not" },
+        { "a|(?im)b.c", "(?m is not" },
     };
     struct splitter s = { .count = 0 };
     add(&s, SPLIT_PATTERN, "a3}+"); /* no interval, and neither is this: */
