@@ -143,6 +143,10 @@ static int read_group(struct reader *r)
     node = read_choice(r);
     r->depth--;
     r->fold = fold;
+    /* a choice of which two branches may be empty leads to what follows in two ways, and 40 of them
+     * in 2^40 */
+    if (node >= 0 && r->nodes[node].kind == CHOICE && may_be_empty(r, node))
+        return -1;
     return node >= 0 && skip(r, ")") ? node : -1;
 }
 
