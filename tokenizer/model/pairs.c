@@ -52,16 +52,19 @@ static size_t group_size(const struct groups *g, size_t group)
     return g->first[group + 1] - g->first[group];
 }
 
-/* Sorts the groups by size, with a counting sort, because there are few sizes. */
+/* Sorts the groups by size, with a counting sort. */
 static void order_groups(struct groups *g)
 {
-    size_t largest = 0, at = 0;
+    size_t largest = 0;
     for (size_t i = 0; i < g->count; i++)
         largest = group_size(g, i) > largest ? group_size(g, i) : largest;
-    for (size_t size = largest + 1; size-- > 0;)
-        for (size_t i = 0; i < g->count; i++)
-            if (group_size(g, i) == size)
-                g->by_size[at++] = (uint32_t)i;
+    SCOPED_MEM size_t *at = mem_zalloc(largest + 2, sizeof *at); /* at[k]: for size largest - k */
+    for (size_t i = 0; i < g->count; i++)
+        at[largest - group_size(g, i) + 1]++;
+    for (size_t k = 1; k <= largest; k++)
+        at[k] += at[k - 1];
+    for (size_t i = 0; i < g->count; i++)
+        g->by_size[at[largest - group_size(g, i)]++] = (uint32_t)i;
 }
 
 /* Finds a shift with which all pairs of a group get free slots, and stores the pairs. Returns 1,

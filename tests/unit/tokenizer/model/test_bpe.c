@@ -434,3 +434,17 @@ Test(vocabulary, ids_and_bytes_are_given_once)
     cr_assert_eq(vocabulary_check_full(&v), 0);
     vocabulary_release(&v);
 }
+
+Test(bpe, a_merge_that_occurs_often_takes_linear_time, .timeout = 60)
+{
+    enum { COUNT = 2000000 };
+    struct bpe_merge *merges = mem_zalloc(COUNT, sizeof *merges);
+    struct pairs p;
+    for (int i = 0; i < COUNT; i++)
+        merges[i] = (struct bpe_merge){ 1, 2, 3, 0 };
+    pairs_init(&p, merges, COUNT);
+    cr_expect_eq(pairs_find(&p, 1, 2), COUNT - 1);
+    cr_expect_eq(pairs_find(&p, 2, 1), PAIR_NONE);
+    pairs_release(&p);
+    free(merges);
+}
