@@ -204,7 +204,7 @@ struct job {
     uint64_t texts;
     size_t bytes_each; /* size of the elements that `ends` counts */
     unsigned how;
-    int threads;
+    int threads; /* 0: as many as there are processors */
     int (*work)(struct job *job, struct unit *u);
     void (*join)(struct job *job, uint64_t all); /* joins the units' results, `all` elements */
     struct textmill_tokens *tokens;              /* the result of textmill_encode, or */
@@ -223,12 +223,19 @@ static uint64_t begin_of(const struct job *j, uint64_t i)
     return i ? j->ends[i - 1] : 0;
 }
 
+/* Sets j->threads if it is 0. Short texts are one unit of work; to count the processors for them, for
+ * which files are read, would take longer than to encode them. */
+static void choose_threads(struct job *j)
+{
+    if (j->threads <= 0)
+        j->threads = begin_of(j, j->texts) * j->bytes_each < UNIT_BYTES ? 1 : usage_cpus();
+}
+
 /* Cuts the texts into units of work. For one thread, all texts are one unit, whose array of ids
  * goes to the caller: no memory is returned to the system and requested again. */
 static int make_units(struct job *j)
 {
-    size_t cap = 0,
-           most = (j->threads > 0 ? j->threads : usage_cpus()) == 1 ? SIZE_MAX : UNIT_BYTES;
+    size_t cap = 0, most = j->threads == 1 ? SIZE_MAX : UNIT_BYTES;
     for (uint64_t i = 0, from = 0; i < j->texts; i++) {
         if (j->ends[i] < begin_of(j, i))
             return err_set("text %" PRIu64 " ends before it begins", i);
@@ -288,8 +295,7 @@ static void *work_units(void *ctx)
 static int run_units(struct job *j)
 {
     pthread_t ids[THREADS_MOST];
-    int started = 0, wanted = j->threads > 0 ? j->threads : usage_cpus();
-    wanted = wanted < THREADS_MOST ? wanted : THREADS_MOST;
+    int started = 0, wanted = j->threads < THREADS_MOST ? j->threads : THREADS_MOST;
     atomic_init(&j->next, 0);
     pthread_mutex_init(&j->lock, NULL);
     while (started + 1 < wanted && (size_t)started + 1 < j->unit_count &&
@@ -305,6 +311,7 @@ static int run_units(struct job *j)
 static int run_batch(void *ctx)
 {
     struct job *j = ctx;
+    choose_threads(j);
     if (make_units(j) < 0 || run_units(j) < 0)
         return -1;
     for (uint64_t i = 1; i < j->texts; i++)
