@@ -178,7 +178,7 @@ static size_t put_code_point(struct buf *out, const char *p, size_t n)
 static size_t put_escape(struct buf *out, const char *p, size_t n, int inside,
                          charset_property_fn *theirs)
 {
-    size_t used = 0;
+    size_t used = 2;
     char c = p[1];
     if (c == 's' || c == 'S')
         put_space(out, c == 'S', inside);
@@ -196,13 +196,11 @@ static size_t put_escape(struct buf *out, const char *p, size_t n, int inside,
         buf_adds(out, "\\x{B}");
     else if (c == 'p' || c == 'P')
         used = put_property(out, p, n, inside, theirs);
-    else if (c == 'u')
-        used = put_code_point(out, p, n);
-    if (used)
-        return used;
-    if (!strchr("sSdDwWhHv", c) && !((c == 'b' || c == 'B') && !inside))
+    else
+        used = c == 'u' ? put_code_point(out, p, n) : 0;
+    if (!used)
         buf_add(out, p, 2);
-    return 2;
+    return used ? used : 2;
 }
 
 /* Returns what the pattern has of operators after an interval that mean something else in PCRE2, or

@@ -84,6 +84,12 @@ static int skip(struct reader *r, const char *text)
     return found;
 }
 
+/* Returns 1 if one of `characters` comes next, else 0. A NUL in a pattern is none of them. */
+static int begins_one(const struct reader *r, const char *characters)
+{
+    return r->p < r->end && *r->p && strchr(characters, *r->p);
+}
+
 /* Reads a set of characters at r->p and adds it. Returns its number, or -1 if it cannot be read. */
 static int read_set(struct reader *r)
 {
@@ -119,7 +125,7 @@ static int read_end(struct reader *r, int line)
  * Returns the number of the new node, or -1, without an error set, on failure. */
 static int read_look(struct reader *r, int negated)
 {
-    int set = r->p < r->end && !strchr("()|*+?{^$", *r->p) ? read_set(r) : -1;
+    int set = r->p < r->end && !begins_one(r, "()|*+?{^$") ? read_set(r) : -1;
     if (set < 0 || !skip(r, ")"))
         return -1;
     if (negated && (set = set_invert(r->e, set)) < 0)
@@ -158,7 +164,7 @@ static int read_atom(struct reader *r)
         return read_end(r, 1);
     if (skip(r, "\\z"))
         return read_end(r, 0);
-    if (strchr("*+?{^", *r->p))
+    if (begins_one(r, "*+?{^"))
         return -1;
     int set = read_set(r);
     return set < 0 ? -1 : node_add(r, (struct node){ .kind = SET, .set = set });
@@ -193,7 +199,7 @@ static int read_interval(struct reader *r, struct node *n)
  * that holds the result, or -1, without an error set, on failure. */
 static int read_repeats(struct reader *r, int node)
 {
-    while (node >= 0 && r->p < r->end && strchr("*+?{", *r->p)) {
+    while (node >= 0 && begins_one(r, "*+?{")) {
         struct node n = { .kind = REPEAT, .left = node, .max = UNLIMITED };
         int interval = *r->p == '{';
         if (may_be_empty(r, node))
@@ -203,7 +209,7 @@ static int read_repeats(struct reader *r, int node)
         r->p++;
         if (interval && read_interval(r, &n) < 0)
             return -1;
-        if (interval && r->p < r->end && strchr("+?*", *r->p))
+        if (interval && begins_one(r, "+?*"))
             return -1;
         if (skip(r, "?"))
             n.greed = LAZY;

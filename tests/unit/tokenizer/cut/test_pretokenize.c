@@ -237,6 +237,22 @@ Test(pretokenize, what_pcre2_reads_differently)
     splitter_release(&s);
 }
 
+Test(pretokenize, a_nul_character_in_a_pattern_is_no_operator)
+{
+    static const char patterns[][11] = { "a\0b", "(?<!x)a\\\0b" };
+    static const size_t lengths[] = { 3, 10 };
+    for (int i = 0; i < 2; i++) {
+        struct splitter s = { .count = 0 };
+        struct buf got = BUF_INIT;
+        cr_assert_eq(splitter_add(&s, SPLIT_PATTERN, patterns[i], lengths[i]), 0, "%s", err_get());
+        cut(&got, &s, "aab a\0b", 7, 64);
+        cr_assert_eq(got.len, 8);
+        cr_assert_arr_eq(got.data, "aab |a\0b", 8);
+        buf_release(&got);
+        splitter_release(&s);
+    }
+}
+
 Test(pretokenize, bad_rules)
 {
     static const char *const patterns[][2] = {
