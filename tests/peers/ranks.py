@@ -52,8 +52,8 @@ for path, pattern, options in (
         (packaged("whisper", "assets/multilingual.tiktoken"), GPT2, ()),
         (packaged("tiktoken_ext", "data/cl100k_base.tiktoken"), CL100K, ()),
         (packaged("tiktoken_ext", "data/cl100k_base.tiktoken"), KIMI, ("--pattern", "kimi")),
-        (packaged("dashscope", "resources/qwen.tiktoken"), LLAMA3.replace("{1,3}", ""), ("--pattern", "qwen")),
-        (packaged("litellm", "litellm_core_utils/tokenizers/fb374d*"), O200K, ("--pattern", "o200k")),
+        (packaged("dashscope", "resources/qwen.tiktoken"), LLAMA3.replace("{1,3}", ""), ()),
+        (packaged("litellm", "litellm_core_utils/tokenizers/fb374d*"), O200K, ()),
         (packaged("llama_models", "llama3/tokenizer.model"), LLAMA3, ()),
         (packaged("llama_models", "llama4/tokenizer.model"), O200K, ())):
     if not path:

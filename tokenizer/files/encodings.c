@@ -124,6 +124,8 @@ const struct encoding *encoding_of_tokens(const struct vocabulary *v)
         { 0x477131CD7FFE948A, TOKENIZER_GPT2 },   /* GPT-2's vocab.json, encoder.json */
         { 0xC6CE63EB292E48B4, TOKENIZER_GPT2 },   /* Whisper's multilingual.tiktoken */
         { 0xF27ABD8CE66ED6A2, TOKENIZER_CL100K }, /* cl100k_base */
+        { 0xD987F19F1F0FD7D3, TOKENIZER_O200K },  /* o200k_base */
+        { 0x8136D7F3823DE90C, TOKENIZER_QWEN },   /* qwen.tiktoken */
         { 0xEA47DE63E5BD19DA, TOKENIZER_LLAMA3 }, /* tokenizer.model of Llama 3 */
         { 0x08EADB33BC8FB7C6, TOKENIZER_LLAMA4 }, /* tokenizer.model of Llama 4 */
     };
