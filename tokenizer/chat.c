@@ -2,6 +2,7 @@
 
 #include "common/base/utf8.h"
 #include "common/files/file.h"
+#include "common/formats/gguf.h"
 #include "common/formats/js.h"
 #include "unicode/whitespace.h"
 
@@ -307,8 +308,18 @@ static const char *template_of(const struct js *root)
     return js_text(t, NULL);
 }
 
-/* Reads the chat template beside the vocabulary: chat_template.jinja or, without it, that in
- * tokenizer_config.json. Returns 0, or -1 with an error. */
+/* Appends the template in a GGUF file, if it has one. Returns 0, or -1 with an error. */
+static int read_inside(struct buf *text, const char *path)
+{
+    SCOPED_BY(gguf_close) struct gguf g = { 0 };
+    if (gguf_open(&g, path) < 0)
+        return -1;
+    const struct gguf_key *k = gguf_find(&g, "tokenizer.chat_template");
+    return k ? gguf_text(&g, k, text) : 0;
+}
+
+/* Reads the chat template: that in the vocabulary, a GGUF file; without it, chat_template.jinja
+ * beside it; without that, the one in tokenizer_config.json. Returns 0, or -1 with an error. */
 static int read_template(struct chat *c, const char *vocabulary)
 {
     SCOPED(buf) inside = file_path(vocabulary, ""), text = BUF_INIT;
@@ -316,6 +327,10 @@ static int read_template(struct chat *c, const char *vocabulary)
     const int kind = file_look(vocabulary);
     const char *beside = kind == FILE_FOLDER ? inside.data : vocabulary;
     SCOPED(buf) path = file_beside(beside, "chat_template.jinja");
+    if (gguf_is(vocabulary) && read_inside(&text, vocabulary) < 0)
+        return -1;
+    if (text.len)
+        return check_template(c, text.data, vocabulary);
     int there = kind < 0 ? -1 : file_look(path.data);
     if (there > 0 && file_read(path.data, &text) < 0)
         return -1;

@@ -47,9 +47,9 @@ struct chat {
 };
 
 /* Opens form number `form` of CHAT_FORMS for the vocabulary t, which was loaded from `path`.
- * CHAT_AUTO chooses the form whose special tokens t has. If there is a chat template beside the
- * vocabulary, it must be of that form, and c->system is taken from it. Returns 0, or -1 with an
- * error; then, too, chat_close must be called. */
+ * CHAT_AUTO chooses the form whose special tokens t has. If there is a chat template in the
+ * vocabulary, a GGUF file, or beside it, it must be of that form, and c->system is taken from it.
+ * Returns 0, or -1 with an error; then, too, chat_close must be called. */
 int chat_open(struct chat *c, int form, const struct tokenizer *t, const char *path);
 void chat_close(struct chat *c);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/files/temp.h"
+#include "common/formats/gguf.h"
 #include "tests/unit/dir.h"
 #include "tests/unit/look.h"
 #include "tokenizer/model/vocabulary.h"
@@ -53,12 +54,12 @@ static int spell(struct chat *c, const char *line, struct buf *out)
     "{{'<|im_start|>system\\nBe kind.<|im_end|>'}} user assistant <|im_start|><|im_end|>"
 #define SAID "{\"prompt\": \"Hi\", \"answer\": \"Yes\"}"
 
-static void expect_spelled(const char *line, const char *expected)
+static void expect_spelled(const char *vocabulary, const char *line, const char *expected)
 {
     struct tokenizer *t = chatml();
     struct chat c;
     struct buf out = BUF_INIT;
-    cr_assert_eq(chat_open(&c, CHAT_AUTO, t, in_dir("vocab.json")), 0, "%s", err_get());
+    cr_assert_eq(chat_open(&c, CHAT_AUTO, t, in_dir(vocabulary)), 0, "%s", err_get());
     cr_expect_str_eq(c.name, "chatml");
     c.use = CHAT_ASK;
     cr_expect_eq(spell(&c, line, &out), 0, "%s", err_get());
@@ -68,22 +69,37 @@ static void expect_spelled(const char *line, const char *expected)
     tokenizer_free(t);
 }
 
+/* Writes a GGUF file with this template; NULL: with none. */
+static void put_gguf(const char *name, const char *template)
+{
+    struct gguf_writer w;
+    gguf_begin(&w);
+    if (template)
+        gguf_add_text(&w, "tokenizer.chat_template", template, strlen(template));
+    cr_assert_eq(gguf_create(&w, in_dir(name)), 0, "%s", err_get());
+    cr_assert_eq(gguf_finish(&w), 0, "%s", err_get());
+}
+
 Test(chat, a_template_gives_the_systems_message)
 {
     static const char alone[] = "<|im_start|>user\nHi<|im_end|>\n"
                                 "<|im_start|>assistant\n[Yes<|im_end|>]\n<|im_start|>assistant\n";
     struct buf with = BUF_INIT;
     buf_addf(&with, "<|im_start|>system\nBe kind.<|im_end|>\n%s", alone);
-    expect_spelled(SAID, alone);
+    expect_spelled("vocab.json", SAID, alone);
     put_text(
         "tokenizer_config.json",
         "{\"chat_template\": [{\"name\": \"other\"}, {\"name\": \"default\", \"template\": \"" TEMPLATE
         "\"}]}");
-    expect_spelled(SAID, with.data);
+    expect_spelled("vocab.json", SAID, with.data);
     put_text("tokenizer_config.json", "{\"chat_template\": \"" TEMPLATE "\"}");
-    expect_spelled(SAID, with.data);
+    expect_spelled("vocab.json", SAID, with.data);
     put_text("chat_template.jinja", "<|im_start|>system\n{{x}}<|im_end|><|im_start|>user");
-    expect_spelled(SAID, alone);
+    expect_spelled("vocab.json", SAID, alone);
+    put_gguf("x.gguf", TEMPLATE); /* goes before a file beside it */
+    expect_spelled("x.gguf", SAID, with.data);
+    put_gguf("x.gguf", NULL);
+    expect_spelled("x.gguf", SAID, alone);
     buf_release(&with);
 }
 
