@@ -91,25 +91,23 @@ static void decompose(const char *text, size_t n, int compatible, struct puts *p
     }
 }
 
-/* The characters of a text that have not been taken yet. */
+/* The characters of a text that have not been taken yet. Those of one combining class are taken in
+ * order, because normalization keeps it. */
 struct untaken {
     const struct puts *puts;
-    unsigned char *taken;
-    size_t first; /* all before it are taken */
+    size_t first[256]; /* by class: all of the class before it are taken */
 };
 
 /* Takes the first untaken character with the code point `point`. Returns its change. */
 static int32_t take(struct untaken *u, uint32_t point)
 {
-    for (size_t i = u->first; i < u->puts->count; i++) {
-        if (u->taken[i] || u->puts->items[i].point != point)
-            continue;
-        u->taken[i] = 1;
-        while (u->first < u->puts->count && u->taken[u->first])
-            u->first++;
-        return u->puts->items[i].change;
-    }
-    return 0;
+    size_t *first = &u->first[unicode_of(point)->combining], i = *first;
+    while (i < u->puts->count && u->puts->items[i].point != point)
+        i++;
+    if (i == u->puts->count)
+        return 0;
+    *first = i + 1;
+    return u->puts->items[i].change;
 }
 
 /* Adds to p the characters of the normalized text. Each of them is made of the characters of the
@@ -122,7 +120,7 @@ static void trace_form(enum form form, const char *text, size_t n, struct puts *
     const int compatible = form == FORM_NFKD || form == FORM_NFKC;
     decompose(text, n, compatible, &parts);
     forms_normalize(&out, text, n, form);
-    struct untaken u = { &parts, mem_zalloc(parts.count + 1, 1), 0 };
+    struct untaken u = { .puts = &parts };
     for (size_t i = 0, len; i < out.len; i += len) {
         uint32_t of[FORMS_PARTS_MAX], point = utf8_get((const unsigned char *)out.data + i, &len);
         size_t count = forms_decompose(of, point, 0);
@@ -131,7 +129,6 @@ static void trace_form(enum form form, const char *text, size_t n, struct puts *
             change += take(&u, of[k]);
         add(p, point, change);
     }
-    free(u.taken);
     free(parts.items);
 }
 

@@ -153,6 +153,29 @@ Test(places, of_bytes_with_spaces_about_them)
     buf_release(&json);
 }
 
+Test(places, many_marks_take_linear_time, .timeout = 60)
+{
+    enum { PAIRS = 500000 };
+    static const char json[] = "{\"normalizer\":{\"type\":\"NFD\"},\"model\":{\"vocab\":"
+                               "{\"\u0301\":0,\"\u0323\":1},\"merges\":[]}}";
+    struct buf text = BUF_INIT;
+    struct vocabulary v;
+    vocabulary_init(&v);
+    cr_assert_eq(tokenizer_json_parse(&v, json, sizeof json - 1, "x"), 0, "%s", err_get());
+    struct tokenizer *t = tokenizer_from_vocabulary(&v);
+    struct encoder *e = encoder_new(t);
+    for (int i = 0; i < PAIRS; i++)
+        buf_adds(&text, "\u0301\u0323"); /* the second goes before all of the first */
+    encode(e, text.data, text.len);
+    cr_assert_eq(got.ids.count, 2 * PAIRS);
+    expect_place(0, 1, 0, 1);
+    expect_place(PAIRS - 1, 1, PAIRS - 1, PAIRS);
+    expect_place(2 * PAIRS - 1, 0, 2 * PAIRS - 1, 2 * PAIRS);
+    buf_release(&text);
+    encoder_free(e);
+    tokenizer_free(t);
+}
+
 /* Ids and places of what the model does not know, of prefixes and of white space, as Hugging Face's
  * tokenizers give them. */
 Test(places, of_what_the_model_leaves_out_or_joins)
