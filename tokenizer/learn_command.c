@@ -265,11 +265,19 @@ static int check_model(const struct learning *given)
     static const char *const of_unigram[] = { "character-coverage", "byte-fallback",
                                               "max-piece-length",   "seed-size",
                                               "shrinking-factor",   NULL };
+    const struct counting_options *c = &given->counting;
+    const int all_bytes = c->model == VOCABULARY_BPE && c->units == UNITS_BYTES && !c->from &&
+                          given->alphabet != ALPHABET_SEEN;
     int unigram = given->counting.model == VOCABULARY_UNIGRAM;
     for (const char *const *name = unigram ? of_pairs : of_unigram; *name; name++)
         if (tool_given(*name))
             return err_usage("--%s %s --model unigram", *name,
                              unigram ? "cannot be used with" : "needs");
+    for (int i = 2; of_pairs[i] && all_bytes; i++)
+        if (tool_given(of_pairs[i]))
+            return err_usage("--%s needs --alphabet seen or --units characters: otherwise the "
+                             "alphabet is all bytes",
+                             of_pairs[i]);
     return 0;
 }
 
