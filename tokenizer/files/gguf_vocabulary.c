@@ -2,6 +2,7 @@
  * tests/unit/tokenizer/files/test_gguf_vocabulary.c, tests/fuzz/gguf.c and
  * tests/peers/gguf_files.py. */
 
+#include "common/base/choice.h"
 #include "common/base/utf8.h"
 #include "common/formats/gguf.h"
 #include "common/formats/js.h"
@@ -17,24 +18,24 @@
 
 /* Pre-tokenizers of llama.cpp by their names, with its defaults for keys that are missing. */
 static const struct pre {
-    const char *name;
+    const char *name, *others; /* others: names that mean the same, separated by '|', or NULL */
     enum tokenizer_pattern pattern;
     int digits;       /* 1: each digit is a piece of its own */
     int begin, whole; /* begin 1: puts the BOS token before each text; whole 1: does not merge
                          pieces that are tokens */
 } pres[] = {
-    { .name = "gpt-2", TOKENIZER_GPT2 },
-    { .name = "llama-bpe", TOKENIZER_LLAMA3, .begin = 1, .whole = 1 },
-    { .name = "qwen2", TOKENIZER_QWEN },
-    { .name = "qwen35", TOKENIZER_QWEN35 },
-    { .name = "smollm", TOKENIZER_GPT2, .digits = 1 },
-    { .name = "tekken", TOKENIZER_TEKKEN, .begin = 1, .whole = 1 },
-    { .name = "gpt-4o", TOKENIZER_O200K },
-    /* other names of these, as llama.cpp has them */
-    { .name = "deepseek-r1-qwen", TOKENIZER_QWEN },
-    { .name = "falcon3", TOKENIZER_LLAMA3, .begin = 1, .whole = 1 },
+    { .name = "gpt-2", "phi-2|mpt|olmo|gigachat|mellum|exaone4", TOKENIZER_GPT2 },
+    { .name = "llama-bpe", "llama3|llama-v3|falcon3|falcon-h1|pixtral|midm-2.0|lfm2",
+      TOKENIZER_LLAMA3, .begin = 1, .whole = 1 },
+    { .name = "qwen2", "deepseek-r1-qwen|kormo|megrez|stablelm2|hunyuan|grok-2", TOKENIZER_QWEN },
+    { .name = "qwen35", NULL, TOKENIZER_QWEN35 },
+    { .name = "smollm", "starcoder|refact|command-r|codeshell|exaone|minerva-7b", TOKENIZER_GPT2,
+      .digits = 1 },
+    { .name = "tekken", NULL, TOKENIZER_TEKKEN, .begin = 1, .whole = 1 },
+    { .name = "gpt-4o", "llama4|minimax-m2", TOKENIZER_O200K },
+    { .name = "dbrx", "smaug-bpe|glm4|chatglm-bpe", TOKENIZER_LLAMA3 },
     /* only written: it differs for a text that ends with a line end and spaces */
-    { .name = "llama-bpe", TOKENIZER_CL100K },
+    { .name = "llama-bpe", NULL, TOKENIZER_CL100K },
 };
 enum { PRES = sizeof pres / sizeof *pres };
 
@@ -236,12 +237,10 @@ static const struct pre *find_pre(const struct gguf *g)
     if (read_text(g, "tokenizer.ggml.pre", &text) < 0)
         return NULL;
     for (int i = 0; i < PRES; i++)
-        if (!strcmp(text.data, pres[i].name))
+        if (!strcmp(text.data, pres[i].name) ||
+            (pres[i].others && choice_find(pres[i].others, text.data, text.len) >= 0))
             return &pres[i];
-    err_set(
-        "%s: unsupported tokenizer.ggml.pre '%s', only gpt-2, llama-bpe, qwen2, qwen35, smollm, "
-        "tekken and gpt-4o: give --vocab",
-        g->path, text.data);
+    err_set("%s: unsupported tokenizer.ggml.pre '%s': give --vocab", g->path, text.data);
     return NULL;
 }
 

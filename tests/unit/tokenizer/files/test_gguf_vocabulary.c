@@ -365,6 +365,14 @@ Test(gguf_vocabulary, pre_tokenizers)
         { "gpt-4o", "6 4 5 2 2" },
         { "deepseek-r1-qwen", "1 3 4 2 2 2 2", "qwen2" },
         { "falcon3", "1 3 4 5 2 2", "llama-bpe" },
+        { "lfm2", "1 3 4 5 2 2", "llama-bpe" },
+        { "dbrx", "1 3 4 5 2 2", "llama-bpe" },
+        { "chatglm-bpe", "1 3 4 5 2 2", "llama-bpe" },
+        { "phi-2", "1 3 4 5 5", "gpt-2" },
+        { "stablelm2", "1 3 4 2 2 2 2", "qwen2" },
+        { "starcoder", "1 3 4 2 2 2 2", "smollm" },
+        { "command-r", "1 3 4 2 2 2 2", "smollm" },
+        { "llama4", "6 4 5 2 2", "gpt-4o" },
     };
     for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
         struct gguf_writer w;
