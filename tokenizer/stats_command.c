@@ -33,6 +33,8 @@ static const struct opt options[] = {
       "recognize special tokens, such as <|endoftext|>, in the text" },
     { 0, "pattern", OPT_CHOICE, AT(vocabulary.pattern), TOKENIZER_PATTERNS,
       "how text is split, for files that do not say it: ranks (.tiktoken), vocab.json" },
+    { 0, "missing", OPT_CHOICE, AT(vocabulary.drop_missing), "error|drop",
+      "bytes that the vocabulary lacks: fail, or drop them as Hugging Face does" },
     { 0, "rules", OPT_CHOICE, AT(vocabulary.google_rules), "hf|google",
       "WordPiece: follow Hugging Face's or Google's rules for splitting words" },
     { 0, "case", OPT_CHOICE, AT(vocabulary.letters), "auto|uncased|cased",
