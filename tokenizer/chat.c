@@ -54,6 +54,15 @@ static void add_span(struct talk *k, size_t end, size_t counts)
         ids_add(s, (uint32_t)end);
 }
 
+/* Returns 1 if the tokens' bytes, joined, are the text; 0 if not, also if bytes were dropped. */
+static int tiles(const struct tokenizer *t, const struct ids *ids, size_t first, size_t n)
+{
+    size_t len;
+    for (size_t i = first; i < ids->count; i++)
+        n -= tokenizer_token(t, ids->data[i], &len) ? len : 0;
+    return tokenizer_tiles(t) && !n;
+}
+
 /* Adds the tokens of k->text. Those that reach beyond its first k->plain bytes are labels. Bytes
  * are counted by the tokens where these tile the text, otherwise by the tokens' places in it. */
 static int put_text(struct talk *k)
@@ -64,7 +73,7 @@ static int put_text(struct talk *k)
     size_t at = k->ids->count, reached = 0, len;
     if (encoder_encode(k->encoder, text->data, text->len, TOKENIZER_ORDINARY, k->ids) < 0)
         return -1;
-    if (k->plain < text->len && !tokenizer_tiles(t)) {
+    if (k->plain < text->len && !tiles(t, k->ids, at, text->len)) {
         if (encoder_encode_places(k->encoder, text->data, text->len, TOKENIZER_ORDINARY, &own) < 0)
             return -1;
         encoder_places_in_bytes(text->data, text->len, &own, 0);
