@@ -159,6 +159,7 @@ int64_t cpu_row_grain(int64_t C)
 /* The arguments of a loop over elements. */
 struct map {
     const struct kernels *k;
+    void (*fn)(struct ops_array y, struct ops_array x, int64_t n);
     struct ops_array y, x, dx, dy;
     enum ops_activation f;
     struct kernel_mask mask;
@@ -178,39 +179,27 @@ void cpu_zero(struct ops *o, struct ops_array x, int64_t n)
     pool_for(o->pool, n, grain, zero_part, &(struct map){ .y = x });
 }
 
-static void add_part(void *ctx, int64_t begin, int64_t end, int)
+static void map_part(void *ctx, int64_t begin, int64_t end, int)
 {
     const struct map *m = ctx;
-    m->k->add(ops_part(m->y, begin), ops_part(m->x, begin), end - begin);
+    m->fn(ops_part(m->y, begin), ops_part(m->x, begin), end - begin);
 }
 
 void cpu_add(struct ops *o, struct ops_array y, struct ops_array x, int64_t n)
 {
-    pool_for(o->pool, n, GRAIN, add_part, &(struct map){ .k = o->k, .y = y, .x = x });
-}
-
-static void copy_part(void *ctx, int64_t begin, int64_t end, int)
-{
-    const struct map *m = ctx;
-    m->k->copy(ops_part(m->y, begin), ops_part(m->x, begin), end - begin);
+    pool_for(o->pool, n, GRAIN, map_part, &(struct map){ .fn = o->k->add, .y = y, .x = x });
 }
 
 void cpu_copy(struct ops *o, struct ops_array y, struct ops_array x, int64_t n)
 {
-    pool_for(o->pool, n, GRAIN, copy_part, &(struct map){ .k = o->k, .y = y, .x = x });
-}
-
-static void activation_fwd_part(void *ctx, int64_t begin, int64_t end, int)
-{
-    const struct map *m = ctx;
-    m->k->activation_fwd[m->f](ops_part(m->y, begin), ops_part(m->x, begin), end - begin);
+    pool_for(o->pool, n, GRAIN, map_part, &(struct map){ .fn = o->k->copy, .y = y, .x = x });
 }
 
 void cpu_activation_fwd(struct ops *o, enum ops_activation f, struct ops_array y,
                         struct ops_array x, int64_t n)
 {
-    struct map m = { .k = o->k, .y = y, .x = x, .f = f };
-    pool_for(o->pool, n, GRAIN, activation_fwd_part, &m);
+    struct map m = { .fn = o->k->activation_fwd[f], .y = y, .x = x };
+    pool_for(o->pool, n, GRAIN, map_part, &m);
 }
 
 static void activation_bwd_part(void *ctx, int64_t begin, int64_t end, int)
