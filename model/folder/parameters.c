@@ -9,25 +9,15 @@ enum { FEW_OUTPUTS = 16 };
 
 /* ---- the type of each tensor ------------------------------------------------------------- */
 
-/* Return the number of inputs and of outputs of a weight matrix or of the decoder. */
-static int64_t inputs_of(const struct model *m, size_t row)
-{
-    return m->tensors.rows[row].shape[model_is_map(m, row) ? 0 : 1];
-}
-
-static int64_t outputs_of(const struct model *m, size_t row)
-{
-    return m->tensors.rows[row].shape[model_is_map(m, row) ? 1 : 0];
-}
-
 enum ops_type parameters_type(const struct model *m, size_t row, enum ops_type weights)
 {
-    const int decoder = model_is_decoder(m, row);
-    if ((!model_is_map(m, row) || outputs_of(m, row) < FEW_OUTPUTS) && !decoder)
+    const int decoder = model_is_decoder(m, row), map = model_is_map(m, row);
+    const int64_t *shape = m->tensors.rows[row].shape; /* a map's is [in,out] */
+    if ((!map || shape[1] < FEW_OUTPUTS) && !decoder)
         return OPS_F32;
     if (weights == OPS_IQ4_NL && (decoder || m->tensors.rows[row].precious))
         weights = OPS_Q8;
-    return stored_fits(weights, inputs_of(m, row)) ? weights : OPS_F32;
+    return stored_fits(weights, shape[!map]) ? weights : OPS_F32;
 }
 
 /* ---- the lists ---------------------------------------------------------------------------- */
@@ -122,16 +112,6 @@ static enum ops_type used_type(const struct loading *k, size_t row, enum ops_typ
     return stored_only_read(stored) ? OPS_F16 : stored;
 }
 
-static int use_matrix(const struct loading *k, size_t row, size_t item, const char *name)
-{
-    struct matrix x;
-    unsigned char *copy;
-    if (describe(k, &x, &copy, row, name) < 0)
-        return -1;
-    const enum ops_type type = used_type(k, row, x.type);
-    return put(k, item, &x, copy, type, stored_grouped(type));
-}
-
 /* Returns 1 if a lookup table, norm or bias in this type is used as it is, else 0. On the host
  * tables may have any type, since rows are converted when they are looked up. */
 static int is_kept(const struct loading *k, size_t row, enum ops_type type)
@@ -142,21 +122,25 @@ static int is_kept(const struct loading *k, size_t row, enum ops_type type)
     return type == OPS_BF16 || (table && type != OPS_F64);
 }
 
-/* Sets p->items[item] to a lookup table, a norm or a bias. */
-static int use_vector(const struct loading *k, size_t row, size_t item)
+/* Sets p->items[item] to a matrix of a linear map or the decoder's table; if `matrix` is 0, to a
+ * lookup table, a norm or a bias. */
+static int use(const struct loading *k, size_t row, size_t item, const char *name, int matrix)
 {
     struct matrix x;
     unsigned char *copy;
-    if (describe(k, &x, &copy, row, NULL) < 0)
+    if (describe(k, &x, &copy, row, name) < 0)
         return -1;
-    return put(k, item, &x, copy, is_kept(k, row, x.type) ? x.type : OPS_F32, 0);
+    const enum ops_type type = matrix                    ? used_type(k, row, x.type)
+                               : is_kept(k, row, x.type) ? x.type
+                                                         : OPS_F32;
+    return put(k, item, &x, copy, type, matrix && stored_grouped(type));
 }
 
 /* Sets the table of a tied decoder and that of the lookups to the same array. */
 static int share_table(const struct loading *k, size_t row)
 {
     const size_t item = item_of(k->m, row);
-    const int failed = use_matrix(k, row, item, NULL);
+    const int failed = use(k, row, item, NULL, 1);
     k->p->items[tied_item(k->m)] = k->p->items[item];
     return failed;
 }
@@ -166,13 +150,13 @@ static int use_tensor(const struct loading *k, size_t row)
     const struct model *m = k->m;
     const int decoder = model_is_decoder(m, row);
     if (model_is_map(m, row) || (decoder && !m->tied))
-        return use_matrix(k, row, item_of(m, row), NULL);
+        return use(k, row, item_of(m, row), NULL, 1);
     if (decoder && !ops_on_host(k->o))
         return share_table(k, row);
-    if (use_vector(k, row, item_of(m, row)) < 0)
+    if (use(k, row, item_of(m, row), NULL, 0) < 0)
         return -1;
     const char *copy = k->gguf && gguf_tensor(k->gguf, "output.weight") ? "output.weight" : NULL;
-    return decoder ? use_matrix(k, row, tied_item(m), copy) : 0;
+    return decoder ? use(k, row, tied_item(m), copy, 1) : 0;
 }
 
 /* ---- all ---------------------------------------------------------------------------------- */
