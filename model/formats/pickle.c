@@ -122,12 +122,8 @@ static int push_constant(struct machine *m, uint64_t)
                                    .integer = code == NEW_TRUE });
 }
 
-static int push_small(struct machine *m, uint64_t x)
-{
-    return push(m, (struct value){ .kind = INTEGER, .integer = (int64_t)x });
-}
-
-static int push_signed(struct machine *m, uint64_t x)
+/* Pushes an integer of one, two or four bytes. Only one of four bytes has a sign. */
+static int push_integer(struct machine *m, uint64_t x)
 {
     return push(m, (struct value){ .kind = INTEGER, .integer = (int32_t)(uint32_t)x });
 }
@@ -275,10 +271,8 @@ static int is_text(const struct value *v, const char *text)
 
 static int is_storage_class(const struct value *v)
 {
-    size_t begin = sizeof storage_begin - 1, end = sizeof storage_end - 1;
-    return v->kind == NAME && v->length >= begin + end && !memcmp(v->text, storage_begin, begin) &&
-           !memchr(v->text + begin, '.', v->length - begin) &&
-           !memcmp(v->text + v->length - end, storage_end, end);
+    return v->kind == NAME && bytes_begin(v->text, v->length, storage_begin) &&
+           bytes_end(v->text, v->length, storage_end) && !memchr(v->text, '.', v->length);
 }
 
 static int push_name(struct machine *m, uint64_t)
@@ -392,9 +386,9 @@ static const struct {
     ['N'] = { push_constant, 0 },
     [NEW_TRUE] = { push_constant, 0 },
     [0x89] = { push_constant, 0 },
-    ['K'] = { push_small, 1 },
-    ['M'] = { push_small, 2 },
-    ['J'] = { push_signed, 4 },
+    ['K'] = { push_integer, 1 },
+    ['M'] = { push_integer, 2 },
+    ['J'] = { push_integer, 4 },
     [0x8a] = { push_long, 1 },
     ['X'] = { push_text, 4 },
     ['c'] = { push_name, 0 },
