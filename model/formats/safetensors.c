@@ -313,8 +313,7 @@ int safetensors_create(struct safetensors_writer *w, const char *path,
     SCOPED(buf) header = BUF_INIT;
     uint64_t data_bytes = 0;
     *w = (struct safetensors_writer){ 0 };
-    for (int i = 0; i < 8; i++)
-        buf_addc(&header, 0);
+    le_add_u64(&header, 0); /* the length of the rest, set below */
     buf_addf(&header, "{\"__metadata__\":{\"format\":\"pt\",%s", sum_key);
     const size_t sum_at = header.len;
     buf_adds(&header, "00000000\"}");
@@ -323,8 +322,7 @@ int safetensors_create(struct safetensors_writer *w, const char *path,
     buf_addc(&header, '}');
     while (header.len % 8) /* the data begins at a multiple of 8 bytes */
         buf_addc(&header, ' ');
-    for (int i = 0; i < 8; i++)
-        header.data[i] = (char)((header.len - 8) >> 8 * i);
+    le_put_u64(header.data, header.len - 8);
     w->expected = header.len + data_bytes;
     int failed = output_open(&w->out, path) < 0;
     w->out.late = 1; /* a training waits for the writes, but not for safetensors_finish */
