@@ -224,7 +224,6 @@ __attribute__((target("avx2"))) static void make_avx2(enum ops_type type, unsign
 {
     make_blocks(type, out, x, n);
 }
-#endif
 
 #if defined(__clang__)
 #define PREFER_512 /* clang has a command-line option for it instead */
@@ -232,7 +231,6 @@ __attribute__((target("avx2"))) static void make_avx2(enum ops_type type, unsign
 #define PREFER_512 ",prefer-vector-width=512"
 #endif
 
-#if defined(__x86_64__)
 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq" PREFER_512))) static void make_avx512(
     enum ops_type type, unsigned char *out, const float *x, int64_t n)
 {
@@ -268,7 +266,7 @@ static void make_numbers(enum ops_type type, unsigned char *out, const float *x,
 {
     if (type == OPS_F32)
         for (int64_t i = 0; i < n; i++)
-            le_put_u32(out + 4 * i, bits_of(x[i]));
+            le_put_f32(out + 4 * i, x[i]);
     else if (type == OPS_BF16)
         for (int64_t i = 0; i < n; i++)
             le_put_u16(out + 2 * i, (uint16_t)nearest_bf16(x[i]));
@@ -277,18 +275,11 @@ static void make_numbers(enum ops_type type, unsigned char *out, const float *x,
             le_put_u16(out + 2 * i, half_make(x[i]));
 }
 
-static float from_double(uint64_t bits)
-{
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return (float)x;
-}
-
 static void read_numbers(enum ops_type type, float *out, const unsigned char *in, int64_t n)
 {
     if (type == OPS_F32)
         for (int64_t i = 0; i < n; i++)
-            out[i] = half_float(le_u32(in + 4 * i));
+            out[i] = le_f32(in + 4 * i);
     else if (type == OPS_BF16)
         for (int64_t i = 0; i < n; i++)
             out[i] = half_float((uint32_t)le_u16(in + 2 * i) << 16);
@@ -297,7 +288,7 @@ static void read_numbers(enum ops_type type, float *out, const unsigned char *in
             out[i] = half_read(le_u16(in + 2 * i));
     else
         for (int64_t i = 0; i < n; i++)
-            out[i] = from_double(le_u64(in + 8 * i));
+            out[i] = (float)le_f64(in + 8 * i);
 }
 
 /* ---- rows --------------------------------------------------------------------------------- */
