@@ -6,6 +6,7 @@
  * inputs give the same bits. */
 #include <cublasLt.h>
 
+#include "common/base/hash.h"
 #include "common/base/log.h"
 #include "cuda/cuda.h"
 
@@ -200,11 +201,7 @@ static void choose(cublasLtHandle_t library, struct plan *p)
 
 static size_t bucket_of(const struct shape *s)
 {
-    const unsigned char *bytes = (const unsigned char *)s;
-    uint64_t hash = 14695981039346656037u; /* FNV-1a */
-    for (size_t i = 0; i < sizeof *s; i++)
-        hash = (hash ^ bytes[i]) * 1099511628211u;
-    return hash % BUCKETS;
+    return hash_more(HASH_START, s, sizeof *s) % BUCKETS;
 }
 
 static struct plan *plan_of(struct products *all, const struct ops_matmul *p,
