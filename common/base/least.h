@@ -1,5 +1,5 @@
 /*
- * least.h - the smaller and the larger of two numbers.
+ * least.h - the smaller and the larger of two numbers; divisions that are rounded up.
  */
 #pragma once
 
@@ -13,4 +13,10 @@ static inline int64_t smaller(int64_t a, int64_t b)
 static inline int64_t larger(int64_t a, int64_t b)
 {
     return a > b ? a : b;
+}
+
+/* Returns how many pieces of up to `size` items n items make. */
+static inline int64_t pieces(int64_t n, int64_t size)
+{
+    return (n + size - 1) / size;
 }

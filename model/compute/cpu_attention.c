@@ -114,7 +114,7 @@ struct head {
 
 static int64_t round_up(int64_t n, int64_t to)
 {
-    return (n + to - 1) / to * to;
+    return pieces(n, to) * to;
 }
 
 /* One array in the scratch memory. */

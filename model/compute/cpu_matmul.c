@@ -48,11 +48,6 @@ enum {
     COLUMN_GRAIN = 64,  /* columns of a streamed product */
 };
 
-static int64_t pieces(int64_t n, int64_t size)
-{
-    return (n + size - 1) / size;
-}
-
 uint64_t cpu_bytes(const struct ops_sizes *s)
 {
     const int64_t panels = smaller(s->N, s->C) * (s->V > s->wide ? s->V : s->wide);

@@ -103,7 +103,7 @@ struct product {
  * tiles are a quarter slower than 8. */
 static int64_t tile_side(int64_t side, int64_t tiles, int64_t most)
 {
-    int64_t least = (side + tiles - 1) / tiles;
+    int64_t least = pieces(side, tiles);
     return smaller(smaller(least > TILE_LEAST ? least : TILE_LEAST, most), side);
 }
 
@@ -203,9 +203,8 @@ void cpu_openblas_matmul(struct ops *o, const struct ops_matmul *s)
     p.A = as_floats(o, &s->A, s->M, s->K, &room);
     p.B = as_floats(o, &s->B, s->K, s->N, &room);
     p.own = own ? room : NULL;
-    p.across = (s->N + p.tile_columns - 1) / p.tile_columns;
+    p.across = pieces(s->N, p.tile_columns);
     if (!ops_is_none(s->sums))
         cpu_column_sums(o, ops_added(s->sums), s->B.x, s->B.ld, s->K, s->N);
-    int64_t down = (s->M + p.tile_rows - 1) / p.tile_rows;
-    pool_each(o->pool, down * p.across, multiply_tile, &p);
+    pool_each(o->pool, pieces(s->M, p.tile_rows) * p.across, multiply_tile, &p);
 }

@@ -22,11 +22,6 @@ enum {
     PANELS = 32,           /* rows at a time are a multiple of these, or all */
 };
 
-static int64_t pieces(int64_t n, int64_t size)
-{
-    return (n + size - 1) / size;
-}
-
 /* ---- products in chunks of outputs --------------------------------------------------------- */
 
 /* y[N,O] = base[N,O] + x[N,I] w^T + bias for each of `count` maps of the same rows. A row has the
