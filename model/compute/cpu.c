@@ -144,11 +144,6 @@ float *cpu_work(struct ops *o, int64_t floats)
     return cpu_at_least(o, &o->work, floats);
 }
 
-float *cpu_panels(struct ops *o, int64_t floats)
-{
-    return cpu_at_least(o, &o->panels, floats);
-}
-
 int64_t cpu_row_grain(int64_t C)
 {
     return C >= GRAIN ? 1 : GRAIN / C;

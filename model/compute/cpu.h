@@ -41,9 +41,8 @@ static inline const struct kernel_products *cpu_products(const struct ops *o)
 /* Returns ops_room(o, r, OPS_F32, floats) as floats. */
 float *cpu_at_least(struct ops *o, struct ops_room *r, int64_t floats);
 
-/* Return o->work and o->panels, grown to at least `floats` floats. */
+/* Returns o->work, grown to at least `floats` floats. */
 float *cpu_work(struct ops *o, int64_t floats);
-float *cpu_panels(struct ops *o, int64_t floats);
 
 /* Returns how many rows of C numbers are enough work to start a thread for. */
 int64_t cpu_row_grain(int64_t C);

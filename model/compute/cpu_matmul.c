@@ -298,7 +298,8 @@ static void lay_out(struct ops *o, struct block *b, int64_t lines)
     int64_t shared = pieces(b->slices * b->slice_floats, 16) * 16;
     int in_c = b->s->C.x.type == OPS_F32 || slices == 1;
     int64_t partial = in_c ? 0 : pieces(b->s->M * b->s->N, 16) * 16;
-    b->own = cpu_panels(o, partial + o->threads * b->own_floats + shared + b->slices * lines);
+    b->own = cpu_at_least(o, &o->panels,
+                          partial + o->threads * b->own_floats + shared + b->slices * lines);
     b->partial = in_c ? b->s->C : (struct ops_matrix){ cpu_f32(b->own), b->s->N, 0 };
     b->own += partial;
     b->panels = b->own + o->threads * b->own_floats;
@@ -347,50 +348,45 @@ void cpu_matmul(struct ops *o, const struct ops_matmul *s)
 
 /* ---- few rows: w is streamed ------------------------------------------------------------- */
 
+/* A product y = base + x w + bias of few rows. base and the map's bias may be OPS_NONE. */
 struct streamed {
     const struct kernels *k;
-    float *y;
-    const float *x;
-    struct ops_array w;
-    int64_t N, I, O;
+    struct ops_array y, base, x;
+    const struct ops_linear *l;
 };
+
+/* Sets rows of y to base + bias, to which the product is added. */
+static void begin_rows(void *ctx, int64_t begin, int64_t end, int)
+{
+    const struct streamed *s = ctx;
+    const struct ops_array bias = s->l->bias;
+    const int64_t O = s->l->O;
+    for (int64_t n = begin; n < end; n++) {
+        struct ops_array y = ops_part(s->y, n * O), base = ops_part(s->base, n * O);
+        if (!ops_is_none(base) && !ops_is_none(bias))
+            s->k->sum(y, base, bias, O);
+        else if (!ops_is_none(base) || !ops_is_none(bias))
+            s->k->copy(y, ops_is_none(base) ? bias : base, O);
+        else
+            memset(y.address, 0, (size_t)O * sizeof(float));
+    }
+}
 
 static void stream_columns_part(void *ctx, int64_t begin, int64_t end, int)
 {
     const struct streamed *s = ctx;
-    s->k->stream_columns(s->y + begin, s->O, s->x, s->I, s->N, ops_part(s->w, begin), s->O, s->I,
-                         end - begin);
+    const struct ops_linear *l = s->l;
+    s->k->stream_columns(cpu_floats(s->y) + begin, l->O, cpu_floats(s->x), l->I, l->N,
+                         ops_part(l->w, begin), l->O, l->I, end - begin);
 }
 
 /* ---- linear maps ------------------------------------------------------------------------- */
-
-/* Initial values of the rows of y, to which a product is added: base + bias. Either may be
- * OPS_NONE. */
-struct beginning {
-    const struct kernels *k;
-    struct ops_array y, base, bias;
-    int64_t O;
-};
-
-static void begin_rows(void *ctx, int64_t begin, int64_t end, int)
-{
-    const struct beginning *b = ctx;
-    for (int64_t n = begin; n < end; n++) {
-        struct ops_array y = ops_part(b->y, n * b->O), base = ops_part(b->base, n * b->O);
-        if (!ops_is_none(base) && !ops_is_none(b->bias))
-            b->k->sum(y, base, b->bias, b->O);
-        else if (!ops_is_none(base) || !ops_is_none(b->bias))
-            b->k->copy(y, ops_is_none(base) ? b->bias : base, b->O);
-        else
-            memset(y.address, 0, (size_t)b->O * sizeof(float));
-    }
-}
 
 /* y = base + x w + bias. */
 static void affine(struct ops *o, struct ops_array y, struct ops_array base, struct ops_array x,
                    const struct ops_linear *l)
 {
-    struct beginning b = { o->k, y, base, l->bias, l->O };
+    struct streamed s = { o->k, y, base, x, l };
     if (l->turned) {
         cpu_turned_fwd(o, y, base, x, l, 1);
         return;
@@ -406,8 +402,7 @@ static void affine(struct ops *o, struct ops_array y, struct ops_array base, str
                                             .bias = l->bias });
         return;
     }
-    struct streamed s = { o->k, cpu_floats(y), cpu_floats(x), l->w, l->N, l->I, l->O };
-    pool_for(o->pool, l->N, cpu_row_grain(l->O), begin_rows, &b);
+    pool_for(o->pool, l->N, cpu_row_grain(l->O), begin_rows, &s);
     pool_for(o->pool, l->O, COLUMN_GRAIN, stream_columns_part, &s);
 }
 
@@ -495,7 +490,7 @@ void cpu_residual_fwd(struct ops *o, struct ops_array y, struct ops_array base, 
 {
     struct residual r = { o->k, y, base, l->O, cpu_mask(drop) };
     affine(o, y, r.mask.threshold ? OPS_NONE : base, x, l);
-    if (r.mask
-            .threshold) /* an even number of rows per piece, because masks are computed in pairs */
+    /* an even number of rows per piece, because masks are computed in pairs */
+    if (r.mask.threshold)
         pool_for(o->pool, l->N, 2 * cpu_row_grain(l->O), residual_rows, &r);
 }

@@ -199,7 +199,7 @@ void cpu_openblas_matmul(struct ops *o, const struct ops_matmul *s)
     int64_t a = floats_of(&s->A, s->M, s->K), b = floats_of(&s->B, s->K, s->N);
     int64_t own = s->C.x.type == OPS_F32 ? 0 : p.tile_rows * p.tile_columns;
     assert(s->K <= INT_MAX && s->A.ld <= INT_MAX && s->B.ld <= INT_MAX && s->C.ld <= INT_MAX);
-    float *room = cpu_panels(o, a + b + o->threads * own);
+    float *room = cpu_at_least(o, &o->panels, a + b + o->threads * own);
     p.A = as_floats(o, &s->A, s->M, s->K, &room);
     p.B = as_floats(o, &s->B, s->K, s->N, &room);
     p.own = own ? room : NULL;
