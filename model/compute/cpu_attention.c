@@ -19,7 +19,7 @@
  *             for each group of keys, some panels                    attend_group_bwd
  *                 for each block of queries that sees one of them    block_bwd
  *                     for each panel of the group                    block_bwd
- *                         S = Q K^T, dP = dy V^T                     score_rows
+ *                         S = Q K^T, dP = dy V^T                     score
  *                         P = 2^(S - lse), dS = P (dP - dots)        softmax_rows_bwd
  *                         dv^T += dy^T P, dk^T += Q^T dS             gather_queries
  *                         dq += dS K                                 scatter
@@ -269,6 +269,8 @@ static int64_t end_key(const struct attention *a, int64_t q)
     return smaller(a->past + q + a->after + 1, a->past + a->N);
 }
 
+static const struct kernel_ahead nothing = { 0 };
+
 /* Returns the queries of the next panel, for prefetching. */
 static struct kernel_ahead queries_ahead(const struct head *h, const struct block *b)
 {
@@ -280,21 +282,22 @@ static struct kernel_ahead queries_ahead(const struct head *h, const struct bloc
                                   .rows = smaller(b->queries, a->N - next) };
 }
 
-/* Computes the scores of a block: scores[keys,lanes] = K Q^T. */
-static void score(const struct head *h, const struct block *b)
+/* Computes out[n,lanes] = rows[n,HS] lanes^T, where `rows` has packed rows of K, Q or dy, from row
+ * `first` on, and `lanes` a packed panel of queries, keys or values. Prefetches `ahead`. */
+static void score(const struct head *h, float *out, const float *rows, const float *lanes,
+                  int64_t first, int64_t n, struct kernel_ahead ahead)
 {
     const struct attention *a = h->a;
-    int64_t lanes = a->p->tile_columns, depth = kernel_depth(a->p, a->HS);
-    a->p->multiply(&(struct kernel_product){
-        .C = cpu_f32(h->fwd.scores),
-        .ldc = lanes,
-        .A = h->fwd.k_rows + b->k0 * depth,
-        .B = h->fwd.q_lanes,
-        .a_depth = depth,
-        .M = b->keys,
-        .N = lanes,
-        .depth = depth,
-        .ahead = { b->first ? queries_ahead(h, b) : (struct kernel_ahead){ 0 } } });
+    int64_t width = a->p->tile_columns, depth = kernel_depth(a->p, a->HS);
+    a->p->multiply(&(struct kernel_product){ .C = cpu_f32(out),
+                                             .ldc = width,
+                                             .A = rows + first * depth,
+                                             .B = lanes,
+                                             .a_depth = depth,
+                                             .M = n,
+                                             .N = width,
+                                             .depth = depth,
+                                             .ahead = { ahead } });
 }
 
 /* Adds a block's part to a panel of results: found[HS,lanes] += V^T[HS,keys] P^T[keys,lanes]. */
@@ -321,7 +324,8 @@ static void gather(const struct head *h, const struct block *b)
 static void block_fwd(const struct head *h, float *max, float *sum, const struct block *b)
 {
     const struct attention *a = h->a;
-    score(h, b);
+    score(h, h->fwd.scores, h->fwd.k_rows, h->fwd.q_lanes, b->k0, b->keys,
+          b->first ? queries_ahead(h, b) : nothing);
     a->k->softmax_panel(h->fwd.scores, max, sum, h->fwd.found, b->first ? 0 : a->HS,
                         &(struct kernel_scores){ .keys = b->keys,
                                                  .mask = a->mask,
@@ -393,23 +397,6 @@ static int64_t first_to_see(const struct attention *a, int64_t q0, int64_t k)
     return larger(k - a->after - q0, 0) / a->p->tile_rows * a->p->tile_rows;
 }
 
-/* Computes out[queries,lanes] = rows[queries,HS] lanes^T, where `rows` has packed rows of Q or of
- * dy, from query q on, and `lanes` a packed panel of keys or of values. */
-static void score_rows(const struct head *h, float *out, const float *rows, const float *lanes,
-                       int64_t q, int64_t queries)
-{
-    const struct attention *a = h->a;
-    int64_t width = a->p->tile_columns, depth = kernel_depth(a->p, a->HS);
-    a->p->multiply(&(struct kernel_product){ .C = cpu_f32(out),
-                                             .ldc = width,
-                                             .A = rows + q * depth,
-                                             .B = lanes,
-                                             .a_depth = depth,
-                                             .M = queries,
-                                             .N = width,
-                                             .depth = depth });
-}
-
 /* Computes sums[HS,lanes] += turned[HS,queries] panel[queries,lanes], where `turned` and `panel`
  * are packed: dv^T += dy^T P, or dk^T += Q^T dS. `first` 1: sums are overwritten instead. */
 static void gather_queries(const struct head *h, float *sums, const float *turned,
@@ -437,11 +424,11 @@ static void block_scores_bwd(const struct head *h, const struct group *g, int64_
 {
     const struct attention *a = h->a;
     int64_t lanes = a->p->tile_columns, at = panel * lanes, k = g->k0 + at;
-    int64_t lane_floats = lanes * kernel_depth(a->p, a->HS), row = KERNEL_KEYS;
+    int64_t row = KERNEL_KEYS, own = at * kernel_depth(a->p, a->HS);
     for (int64_t r = b->from; r < b->queries; r += SOME) {
         int64_t q = b->q0 + r, some = smaller(SOME, b->queries - r);
-        score_rows(h, h->bwd.scores, h->bwd.q_rows, h->bwd.k_lanes + panel * lane_floats, q, some);
-        score_rows(h, h->bwd.dP, h->bwd.dy_rows, h->bwd.v_lanes + panel * lane_floats, q, some);
+        score(h, h->bwd.scores, h->bwd.q_rows, h->bwd.k_lanes + own, q, some, nothing);
+        score(h, h->bwd.dP, h->bwd.dy_rows, h->bwd.v_lanes + own, q, some, nothing);
         a->k->softmax_rows_bwd(
             h->bwd.scores, h->bwd.dP,
             &(struct kernel_scores_bwd){ .queries = some,
