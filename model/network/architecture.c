@@ -85,7 +85,10 @@ static int read_flag(int *out, const struct js *root, const struct config_key *k
 {
     const struct js *v = value_of(root, k->key);
     *out = k->absent != 0;
-    return v && js_bool(v, out) < 0 ? err_set("%s: bad %s: not true or false", path, k->key) : 0;
+    if (v && js_bool(v, out) < 0)
+        return err_set("%s: bad %s: not true or false", path, k->key);
+    *out ^= k->form == CONFIG_NOT;
+    return 0;
 }
 
 /* The names of activations in config.json; the first name of an activation is written. */
@@ -152,7 +155,6 @@ static int read_key(struct model_config *c, const struct js *root, const struct 
                     const char *path)
 {
     void *member = (char *)c + k->member;
-    int *flag = member;
     switch (k->form) {
     case CONFIG_COUNT:
         return config_count(member, root, value_of(root, k->key) || !k->text ? k->key : k->text,
@@ -165,10 +167,7 @@ static int read_key(struct model_config *c, const struct js *root, const struct 
     case CONFIG_MARK:
     case CONFIG_NOT: break;
     }
-    if (read_flag(flag, root, k, path) < 0)
-        return -1;
-    *flag ^= k->form == CONFIG_NOT;
-    return 0;
+    return read_flag(member, root, k, path);
 }
 
 /* Reads the classes of a model with a head for them; other models have none. transformers leaves
@@ -277,29 +276,21 @@ int architecture_head(enum model_head *head, const char *text, size_t n, const c
 
 static void print_key(struct buf *out, const struct model_config *c, const struct config_key *k)
 {
-    const char *member = (const char *)c + k->member;
-    int64_t count;
-    double real;
-    enum ops_activation activation;
-    int flag;
-    memcpy(&flag, member, sizeof flag);
-    if (k->form == CONFIG_MARK && !flag)
+    const void *member = (const char *)c + k->member;
+    if (k->form == CONFIG_MARK && !*(const int *)member)
         return;
     buf_addf(out, "  \"%s\": ", k->key);
-    if (k->form == CONFIG_COUNT) {
-        memcpy(&count, member, sizeof count);
-        buf_addf(out, "%lld", (long long)count);
-    } else if (k->form == CONFIG_REAL) {
-        memcpy(&real, member, sizeof real);
-        buf_addf(out, "%.17g", real);
-    } else if (k->form == CONFIG_ACTIVATION) {
-        memcpy(&activation, member, sizeof activation);
-        buf_addf(out, "\"%s\"", architecture_activation(activation));
-    } else if (k->form == CONFIG_TEXT) {
-        buf_addf(out, "\"%s\"", k->text);
-    } else {
-        flag = k->form == CONFIG_ONLY ? k->absent != 0 : flag ^ (k->form == CONFIG_NOT);
-        buf_adds(out, flag ? "true" : "false");
+    switch (k->form) {
+    case CONFIG_COUNT: buf_addf(out, "%lld", (long long)*(const int64_t *)member); break;
+    case CONFIG_REAL: buf_addf(out, "%.17g", *(const double *)member); break;
+    case CONFIG_ACTIVATION:
+        buf_addf(out, "\"%s\"", architecture_activation(*(const enum ops_activation *)member));
+        break;
+    case CONFIG_TEXT: buf_addf(out, "\"%s\"", k->text); break;
+    case CONFIG_ONLY: buf_adds(out, k->absent != 0 ? "true" : "false"); break;
+    case CONFIG_FLAG:
+    case CONFIG_MARK: buf_adds(out, *(const int *)member ? "true" : "false"); break;
+    case CONFIG_NOT: buf_adds(out, *(const int *)member ? "false" : "true"); break;
     }
     buf_adds(out, ",\n");
 }
