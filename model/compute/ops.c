@@ -192,14 +192,49 @@ static double of_maps(const struct ops *o, const struct ops_linear *l, int count
     return sum;
 }
 
+/* Returns the number of pairs of a query and a key that it sees, in all heads of all sequences. */
+static double pairs(const struct ops_attention *a)
+{
+    double sum = 0;
+    for (int64_t b = 0; b < a->rows.B; b++) {
+        const double n = (double)ops_rows_of(&a->rows, b), w = (double)a->window;
+        const double far = w && n > w ? n - w : 0; /* pairs of one side that are too far apart */
+        const double side = n * (n + 1) / 2 - far * (far + 1) / 2;
+        sum += a->causal ? side : 2 * side - n;
+    }
+    return sum * (double)a->NH;
+}
+
+static int64_t row_numbers(const struct ops_attention *a)
+{
+    return ops_rows_count(&a->rows) * a->NH * a->HS;
+}
+
+/* Returns the size of the keys, for all heads, that the sequences see, cached and new ones. */
+static int64_t seen(const struct ops_past *past, const struct ops_attention *a)
+{
+    int64_t sum = 0;
+    for (int64_t b = 0; b < a->rows.B; b++)
+        sum += past[b].used + a->rows.T;
+    return sum * a->NH * a->HS;
+}
+
 /* MEASURED defines ops_NAME, which calls the back end. The trace gets its floating-point
- * operations, and the bytes that it reads and writes. */
+ * operations, and the bytes that it reads and writes. CHECKED also has a condition for the
+ * arguments. */
 /* clang-format off */
-#define MEASURED(name, flops, memory, parameters, arguments) \
-    void ops_##name parameters { TRACE_OPERATION(flops, memory); o->b->name arguments; }
+#define CHECKED(name, condition, flops, memory, parameters, arguments) \
+    void ops_##name parameters { TRACE_OPERATION(flops, memory); assert(condition); o->b->name arguments; }
+#define MEASURED(name, flops, memory, parameters, arguments) CHECKED(name, 1, flops, memory, parameters, arguments)
+CHECKED(matmul, p->M > 0 && p->N > 0 && p->K > 0 && !p->C.transposed && (ops_is_none(p->sums) || !p->B.transposed),
+        2.0 * p->M * p->N * p->K, bytes(p->A.x, p->M * p->K) + bytes(p->B.x, p->K * p->N) + bytes(p->C.x, p->M * p->N),
+        (struct ops *o, const struct ops_matmul *p), (o, p))
 MEASURED(linear_bwd, of_maps(o, l, 1, !ops_is_none(dx.to) + !ops_is_none(dw.to)), 0,
          (struct ops *o, struct ops_gradient dx, struct ops_gradient dw, struct ops_gradient dbias, struct ops_array dy,
           struct ops_array x, const struct ops_linear *l), (o, dx, dw, dbias, dy, x, l))
+CHECKED(residual_fwd, y.address != base.address, of_maps(o, l, 1, 1), 0,
+        (struct ops *o, struct ops_array y, struct ops_array base, struct ops_array x, const struct ops_linear *l,
+         struct ops_dropout drop), (o, y, base, x, l, drop))
 MEASURED(embedding_fwd, 0, 12.0 * t->N * e->C,
          (struct ops *o, struct ops_array x, const struct ops_tokens *t, const struct ops_embedding *e), (o, x, t, e))
 MEASURED(embedding_bwd, 0, 12.0 * t->N * d->C,
@@ -207,6 +242,21 @@ MEASURED(embedding_bwd, 0, 12.0 * t->N * d->C,
 MEASURED(norm_fwd, 0, bytes(x, l->N * l->C) + bytes(y, l->N * l->C),
          (struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x, const struct ops_norm *l),
          (o, y, kept, x, l))
+CHECKED(norm_bwd, (b->dx.add || ops_is_none(b->before.to)) && (!ops_is_none(b->dgain.to) || !ops_is_none(b->sums)),
+        0, (ops_is_none(b->sums) ? 16 : ops_is_none(b->dx.to) ? 8 : 12) * (double)(l->N * l->C),
+        (struct ops *o, const struct ops_norm_bwd *b, const struct ops_norm *l), (o, b, l))
+CHECKED(rotate, r->HS % 2 == 0 && r->base > 0, 0, 2 * bytes(x, t->N * r->heads * r->HS),
+        (struct ops *o, struct ops_array x, const struct ops_tokens *t, const struct ops_rotary *r), (o, x, t, r))
+CHECKED(attention_fwd, !a->KV || a->NH % a->KV == 0, 4.0 * pairs(a) * a->HS, 4 * bytes(x.q, row_numbers(a)),
+        (struct ops *o, struct ops_array y, struct ops_array lse, struct ops_qkv x, const struct ops_attention *a),
+        (o, y, lse, x, a))
+CHECKED(attention_bwd, !a->KV || a->NH % a->KV == 0, 10.0 * pairs(a) * a->HS, 9 * bytes(x.q, row_numbers(a)),
+        (struct ops *o, struct ops_qkv dx, const struct ops_gradient *sums, struct ops_array dy, struct ops_qkv x,
+         struct ops_array y, struct ops_array lse, const struct ops_attention *a), (o, dx, sums, dy, x, y, lse, a))
+CHECKED(attention_cached, !a->rows.lengths && a->drop.rate == 0, 4.0 * (double)(a->rows.T * seen(past, a)),
+        2 * bytes(past->keys, seen(past, a)),
+        (struct ops *o, struct ops_array y, const struct ops_past *past, int64_t layer, struct ops_qkv x,
+         const struct ops_attention *a), (o, y, past, layer, x, a))
 MEASURED(activation_fwd, 0, bytes(x, n) + bytes(y, n),
          (struct ops *o, enum ops_activation f, struct ops_array y, struct ops_array x, int64_t n), (o, f, y, x, n))
 MEASURED(activation_bwd, 0, bytes(dx, N * I) + bytes(y, N * I) + bytes(dy, N * I) + bytes(x, N * I),
@@ -234,6 +284,8 @@ MEASURED(columns_sums, 0, 8.0 * c->n * c->V, (struct ops *o, const struct ops_co
 MEASURED(columns_loss, 0, gradient ? 8.0 * c->n * c->V : 0,
          (struct ops *o, struct ops_scores out, const struct ops_columns *c, int gradient, double scale),
          (o, out, c, gradient, scale))
+CHECKED(round, y.at.type == OPS_BF16 && x.type == OPS_F32 && first % 4 == 0, 0, 6.0 * n,
+        (struct ops *o, struct ops_state y, struct ops_array x, int64_t n, uint64_t first), (o, y, x, n, first))
 MEASURED(adam, 0, 28.0 * n,
          (struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v, struct ops_array gradient, int64_t n,
           const struct ops_adamw *h), (o, w, m, v, gradient, n, h))
@@ -402,16 +454,6 @@ int64_t ops_rows_count(const struct ops_rows *rows)
 
 /* ---- matrix products ---------------------------------------------------------------------- */
 
-void ops_matmul(struct ops *o, const struct ops_matmul *p)
-{
-    TRACE_OPERATION(2.0 * p->M * p->N * p->K, bytes(p->A.x, p->M * p->K) +
-                                                  bytes(p->B.x, p->K * p->N) +
-                                                  bytes(p->C.x, p->M * p->N));
-    assert(p->M > 0 && p->N > 0 && p->K > 0);
-    assert(!p->C.transposed && (ops_is_none(p->sums) || !p->B.transposed));
-    o->b->matmul(o, p);
-}
-
 void ops_linear_fwd(struct ops *o, struct ops_array y, struct ops_array x,
                     const struct ops_linear *l, int count)
 {
@@ -440,24 +482,7 @@ void ops_linear_activation_fwd(struct ops *o, enum ops_activation f, struct ops_
     ops_activation_fwd(o, f, y, inner, l->N * l->O);
 }
 
-void ops_residual_fwd(struct ops *o, struct ops_array y, struct ops_array base, struct ops_array x,
-                      const struct ops_linear *l, struct ops_dropout drop)
-{
-    TRACE_OPERATION(of_maps(o, l, 1, 1), 0);
-    assert(y.address != base.address);
-    o->b->residual_fwd(o, y, base, x, l, drop);
-}
-
 /* ---- rows and elements -------------------------------------------------------------------- */
-
-void ops_norm_bwd(struct ops *o, const struct ops_norm_bwd *b, const struct ops_norm *l)
-{
-    const double each = ops_is_none(b->sums) ? 16 : ops_is_none(b->dx.to) ? 8 : 12;
-    TRACE_OPERATION(0, each * l->N * l->C);
-    assert(b->dx.add || ops_is_none(b->before.to));
-    assert(!ops_is_none(b->dgain.to) || !ops_is_none(b->sums));
-    o->b->norm_bwd(o, b, l);
-}
 
 /* Returns the number of the rotary pair, not rounded, whose wave fits `turns` times into the length
  * of the training texts. */
@@ -502,14 +527,6 @@ double ops_rotary_frequency(const struct ops_rotary *r, int64_t i)
     return share * frequency + (1 - share) * frequency / s->factor;
 }
 
-void ops_rotate(struct ops *o, struct ops_array x, const struct ops_tokens *t,
-                const struct ops_rotary *r)
-{
-    TRACE_OPERATION(0, 2 * bytes(x, t->N * r->heads * r->HS));
-    assert(r->HS % 2 == 0 && r->base > 0);
-    o->b->rotate(o, x, t, r);
-}
-
 void ops_dropout(struct ops *o, struct ops_array y, struct ops_array x, int64_t n,
                  struct ops_dropout drop)
 {
@@ -526,60 +543,7 @@ void ops_copy(struct ops *o, struct ops_array y, struct ops_array x, int64_t n)
         o->b->copy(o, y, x, n);
 }
 
-/* ---- attention ---------------------------------------------------------------------------- */
-
-/* Returns the number of pairs of a query and a key that it sees, in all heads of all sequences. */
-static double pairs(const struct ops_attention *a)
-{
-    double sum = 0;
-    for (int64_t b = 0; b < a->rows.B; b++) {
-        const double n = (double)ops_rows_of(&a->rows, b), w = (double)a->window;
-        const double far = w && n > w ? n - w : 0; /* pairs of one side that are too far apart */
-        const double side = n * (n + 1) / 2 - far * (far + 1) / 2;
-        sum += a->causal ? side : 2 * side - n;
-    }
-    return sum * (double)a->NH;
-}
-
-static int64_t row_numbers(const struct ops_attention *a)
-{
-    return ops_rows_count(&a->rows) * a->NH * a->HS;
-}
-
-void ops_attention_fwd(struct ops *o, struct ops_array y, struct ops_array lse, struct ops_qkv x,
-                       const struct ops_attention *a)
-{
-    TRACE_OPERATION(4.0 * pairs(a) * a->HS, 4 * bytes(x.q, row_numbers(a)));
-    assert(!a->KV || a->NH % a->KV == 0);
-    o->b->attention_fwd(o, y, lse, x, a);
-}
-
-void ops_attention_bwd(struct ops *o, struct ops_qkv dx, const struct ops_gradient *sums,
-                       struct ops_array dy, struct ops_qkv x, struct ops_array y,
-                       struct ops_array lse, const struct ops_attention *a)
-{
-    TRACE_OPERATION(10.0 * pairs(a) * a->HS, 9 * bytes(x.q, row_numbers(a)));
-    assert(!a->KV || a->NH % a->KV == 0);
-    o->b->attention_bwd(o, dx, sums, dy, x, y, lse, a);
-}
-
-/* Returns the number of positions that the sequences see, cached and new ones. */
-static int64_t seen(const struct ops_past *past, const struct ops_rows *rows)
-{
-    int64_t sum = 0;
-    for (int64_t b = 0; b < rows->B; b++)
-        sum += past[b].used + rows->T;
-    return sum;
-}
-
-void ops_attention_cached(struct ops *o, struct ops_array y, const struct ops_past *past,
-                          int64_t layer, struct ops_qkv x, const struct ops_attention *a)
-{
-    TRACE_OPERATION(4.0 * (double)(a->rows.T * seen(past, &a->rows) * a->NH * a->HS),
-                    2 * bytes(past->keys, seen(past, &a->rows) * a->NH * a->HS));
-    assert(!a->rows.lengths && a->drop.rate == 0);
-    o->b->attention_cached(o, y, past, layer, x, a);
-}
+/* ---- steps -------------------------------------------------------------------------------- */
 
 void ops_repeat(struct ops *o, const struct ops_past *past, int64_t B, void (*step)(void *context),
                 void *context)
@@ -634,13 +598,6 @@ void ops_add_sum(struct ops *o, struct ops_array sum, struct ops_array x, int64_
 }
 
 /* ---- the optimizer's part ----------------------------------------------------------------- */
-
-void ops_round(struct ops *o, struct ops_state y, struct ops_array x, int64_t n, uint64_t first)
-{
-    TRACE_OPERATION(0, 6.0 * n);
-    assert(y.at.type == OPS_BF16 && x.type == OPS_F32 && first % 4 == 0);
-    o->b->round(o, y, x, n, first);
-}
 
 void ops_adamw(struct ops *o, const struct ops_state state[OPS_STATES], struct ops_array gradient,
                int64_t n, const struct ops_adamw *h)
