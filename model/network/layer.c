@@ -732,14 +732,10 @@ static struct place take_gradient(struct run *r, const struct layer_row *row, in
 /* Computes the output of a norm again. */
 static void norm_again(struct run *r, const struct layer_row *row)
 {
-    const enum layer_array a = row->out;
     take_outputs(r, row);
-    if (!r->o)
-        return;
-    const struct ops_norm l = norm_of(r, row);
-    struct ops_moments kept = r->moments[a];
-    kept.known = 1;
-    split_norm_fwd(r->m, r->o, r->x[a].at, kept, r->x[row->in[0]].at, &l, r->N);
+    r->moments[row->out].known = 1;
+    if (r->o)
+        norm_fwd(r, row);
 }
 
 /* Provides the arrays that the backward of a row reads and writes. The output of an activation
