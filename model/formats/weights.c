@@ -86,8 +86,7 @@ static int take_sums(struct weights *w, const char *index_path, const struct js 
 {
     w->sums = mem_zalloc(w->count, sizeof *w->sums);
     for (size_t i = 0; i < w->count && list; i++) {
-        const char *name = strrchr(w->files[i].path, '/');
-        const char *text = js_text(js_get(list, name ? name + 1 : w->files[i].path), NULL);
+        const char *text = js_text(js_get(list, file_name(w->files[i].path)), NULL);
         char *end = NULL;
         if (!text)
             continue;
@@ -205,14 +204,6 @@ static int by_name(const void *a, const void *b)
     return strcmp((*s)->name, (*t)->name);
 }
 
-/* Appends the line of one tensor to the text of an index. */
-static void add_line(struct buf *out, const char *tensor, const char *file)
-{
-    buf_adds(out, "    ");
-    js_quote(out, tensor, strlen(tensor));
-    buf_addf(out, ": \"%s\"", file);
-}
-
 int weights_write_index(const char *dir, const char *base, const struct safetensor *tensors,
                         const int *file, size_t count, const uint32_t *crc, int files)
 {
@@ -234,8 +225,9 @@ int weights_write_index(const char *dir, const char *base, const struct safetens
              (unsigned long long)bytes);
     for (size_t i = 0; i < count; i++) {
         weights_file_name(name, base, file[sorted[i] - tensors], files);
-        add_line(&text, sorted[i]->name, name);
-        buf_adds(&text, i + 1 < count ? ",\n" : "\n");
+        buf_adds(&text, "    ");
+        js_quote(&text, sorted[i]->name, strlen(sorted[i]->name));
+        buf_addf(&text, ": \"%s\"%s\n", name, i + 1 < count ? "," : "");
     }
     buf_adds(&text, "  }\n}\n");
     SCOPED(buf) path = buf_format("%s/%s.safetensors.index.json", dir, base);
@@ -261,7 +253,7 @@ static int remove_file(const char *dir, const char *name)
 
 int weights_remove(const char *dir, const char *base, int one)
 {
-    struct file_names names;
+    SCOPED(file_names) names = { 0 };
     SCOPED(buf) inside = file_path(dir, ""), name = buf_format("%s.safetensors.index.json", base);
     int failed = remove_file(dir, name.data);
     buf_setf(&name, "%s.safetensors", base);
@@ -269,11 +261,10 @@ int weights_remove(const char *dir, const char *base, int one)
         failed = remove_file(dir, name.data);
     if (!failed) /* the index, which says that the files are complete, is removed before them */
         failed = file_sync_dir(inside.data);
-    if (!failed && (failed = file_list(&names, dir, ".safetensors")) == 0) {
-        for (size_t i = 0; i < names.count && !failed; i++)
-            if (is_numbered(names.names[i], base))
-                failed = remove_file(dir, names.names[i]);
-        file_names_release(&names);
-    }
+    if (!failed)
+        failed = file_list(&names, dir, ".safetensors");
+    for (size_t i = 0; i < names.count && !failed; i++)
+        if (is_numbered(names.names[i], base))
+            failed = remove_file(dir, names.names[i]);
     return failed;
 }
