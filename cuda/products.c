@@ -199,16 +199,11 @@ static void choose(cublasLtHandle_t library, struct plan *p)
         check("choosing a product", status);
 }
 
-static size_t bucket_of(const struct shape *s)
-{
-    return hash_more(HASH_START, s, sizeof *s) % BUCKETS;
-}
-
 static struct plan *plan_of(struct products *all, const struct ops_matmul *p,
                             struct ops_array inner)
 {
     struct shape s = shape_of(p, inner);
-    struct plan **at = &all->plans[bucket_of(&s)];
+    struct plan **at = &all->plans[hash_more(HASH_START, &s, sizeof s) % BUCKETS];
     for (struct plan *i = *at; i; i = i->next)
         if (!memcmp(&i->shape, &s, sizeof s))
             return i;

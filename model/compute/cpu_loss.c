@@ -96,17 +96,12 @@ struct rows {
     float scale;
 };
 
-static int64_t label_at(struct ops_array labels, int64_t i)
-{
-    return ((const int32_t *)(void *)labels.address)[i];
-}
-
 /* Sets the scores of row i from its V logits and its label. A label outside the columns has loss
  * 0. */
 static void score_row(const struct rows *s, int64_t i, float *logits)
 {
     unsigned char *correct = (unsigned char *)s->out.correct.address;
-    const int64_t label = label_at(s->labels, i);
+    const int64_t label = ((const int32_t *)(void *)s->labels.address)[i];
     struct ops_array gradient = cpu_f32(logits);
     double loss = 0;
     gradient.type = s->gradient.type;

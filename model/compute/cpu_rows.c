@@ -36,16 +36,11 @@ static int64_t segment_of(const struct ops_tokens *t, int64_t n)
     return ops_is_none(t->segments) ? 0 : u32_at(t->segments, n);
 }
 
-static int is_small(struct ops_array table)
-{
-    return !ops_is_none(table) && table.type != OPS_F32 && table.type != OPS_BF16;
-}
-
 /* Returns row i of a table in f32. room: memory for the converted row if the table has another
  * type. */
 static struct ops_array row_of(struct ops_array table, int64_t i, int64_t C, float *room)
 {
-    if (!is_small(table))
+    if (ops_is_none(table) || table.type == OPS_F32 || table.type == OPS_BF16)
         return ops_part(table, i * C);
     stored_read(table.type, room, table.address + i * (int64_t)stored_bytes(table.type, C), C);
     return cpu_f32(room);

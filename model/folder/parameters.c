@@ -64,26 +64,14 @@ static int describe(const struct loading *k, struct matrix *x, unsigned char **c
                    : folder_matrix(x, copy, k->m, &k->p->files.weights, row);
 }
 
-static int is_aligned(const struct matrix *x)
-{
-    const size_t bytes = ops_type_bytes(x->type);
-    return !bytes || (uintptr_t)x->data % bytes == 0;
-}
-
-static struct ops_array uploaded(struct ops *o, const char *from, enum ops_type type, int64_t n)
-{
-    struct ops_array to = ops_buffer(o, type, n);
-    ops_upload(o, to, from, n);
-    return to;
-}
-
 /* Sets p->items[item] to the matrix in type `type`, with `grouped` in groups: to the file's bytes
  * if they have this layout, else to a converted copy. A device other than the host gets a copy of
  * either. Takes over `copy`. */
 static int put(const struct loading *k, size_t item, const struct matrix *x, unsigned char *copy,
                enum ops_type type, int grouped)
 {
-    const int in_place = matrix_is(x, type, grouped) && is_aligned(x);
+    const size_t bytes = ops_type_bytes(x->type); /* 0 for blocks, which need no alignment */
+    const int in_place = matrix_is(x, type, grouped) && (!bytes || (uintptr_t)x->data % bytes == 0);
     char *made = in_place ? NULL : matrix_make(x, type, grouped, k->pool);
     void *own = in_place ? (void *)copy : made;
     char *numbers = in_place ? (char *)(uintptr_t)x->data : made;
@@ -97,7 +85,8 @@ static int put(const struct loading *k, size_t item, const struct matrix *x, uns
         k->p->items[item] = ops_host_array(numbers, type);
         k->p->own[item] = own;
     } else {
-        k->p->items[item] = uploaded(k->o, numbers, type, x->O * x->I);
+        k->p->items[item] = ops_buffer(k->o, type, x->O * x->I);
+        ops_upload(k->o, k->p->items[item], numbers, x->O * x->I);
         free(own);
     }
     return in_place && grouped ? matrix_check_groups(x, k->pool) : 0;
@@ -221,17 +210,11 @@ int parameters_load(struct parameters *p, struct model *m, struct ops *o, const 
     return failed;
 }
 
-/* Frees the arrays of the lists. A shared table is freed as the item of its row. */
-static void free_uploaded(const struct parameters *p, const struct model *m, struct ops *o)
-{
-    for (size_t i = 0; i < m->tensors.count; i++)
-        ops_buffer_free(o, p->items[item_of(m, i)], tensor_elements(&m->tensors.rows[i]));
-}
-
 void parameters_release(struct parameters *p, struct model *m, struct ops *o)
 {
-    if (p->items && !ops_on_host(o))
-        free_uploaded(p, m, o);
+    /* a shared table is freed as the item of its row */
+    for (size_t i = 0; p->items && !ops_on_host(o) && i < m->tensors.count; i++)
+        ops_buffer_free(o, p->items[item_of(m, i)], tensor_elements(&m->tensors.rows[i]));
     for (size_t i = 0; i < p->count; i++)
         free(p->own[i]);
     if (p->items)

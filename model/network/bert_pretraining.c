@@ -46,13 +46,6 @@ static void add_tensors(struct model *m)
         block_add_table(m, head, "cls.predictions.decoder.weight", m->config.vocabulary);
 }
 
-/* Returns the number of the head's tensors for masked words: those of the transform and, if the
- * decoder is untied, its table. */
-static int words_end(const struct model *m)
-{
-    return place_of(m, DECODER) + m->config.untied;
-}
-
 static struct ops_linear map_of(const struct model *m, struct ops_array w, int i, int64_t n)
 {
     return block_linear(m, w, word_row(m, i), n);
@@ -197,9 +190,9 @@ static void begin_tensors(const struct model *m, struct ops *o, struct ops_array
 static void begin_unused(const struct model *m, struct ops *o, const struct head_pass *p)
 {
     const int words = p->in->targets[0].n > 0, next = p->in->targets[1].n > 0;
-    const int first = first_tensors(m);
+    const int first = first_tensors(m), end = first + place_of(m, DECODER) + m->config.untied;
     if (!words && !p->dw.add)
-        begin_tensors(m, o, p->dw.to, first, first + words_end(m));
+        begin_tensors(m, o, p->dw.to, first, end);
     if (!words && m->tied && !p->dtied.add)
         ops_zero(o, p->dtied.to, m->config.vocabulary * m->config.width);
     if (!next && !p->dw.add)
