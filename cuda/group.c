@@ -110,6 +110,7 @@ struct ops_group *group_join(struct ops *o, const char *id, int rank, int size, 
 {
     struct ops_group *g = mem_zalloc(1, sizeof *g);
     struct nccl_id nccl;
+    assert(rank >= 0 && rank < size && local > 0 && size % local == 0);
     *g = (struct ops_group){ o->group, NULL, rank, size, local };
     memcpy(nccl.bytes, id, sizeof nccl.bytes);
     if (check(g->library, NULL, "joining a group", g->library->join(&g->nccl, size, nccl, rank)) <
@@ -224,6 +225,7 @@ int group_reduce(struct ops *o, struct ops_group *g, int most, struct ops_array 
 {
     struct reduction r = { .g = g, .x = x, .bounds = bounds };
     int result = 0;
+    assert(x.type == OPS_F32);
     device_select(o, OPS_COMM);
     for (int h = 0; h < g->size / g->local && !result; h++) {
         r.at = ops_level_within(g->rank, g->local, h);

@@ -150,6 +150,8 @@ enum ops_type ops_operand(const struct ops *o)
 /* clang-format off */
 #define PASS_ON(name, parameters, arguments) \
     void ops_##name parameters { o->b->name arguments; }
+#define PASS_IF(condition, name, parameters, arguments) \
+    void ops_##name parameters { assert(condition); o->b->name arguments; }
 #define PASS_BACK(result, name, parameters, arguments) \
     result ops_##name parameters { return o->b->name arguments; }
 PASS_BACK(uint64_t, free_bytes, (const struct ops *o), (o))
@@ -160,18 +162,29 @@ PASS_BACK(void *, fill, (struct ops *o, struct ops_array a, int64_t n), (o, a, n
 PASS_ON(unmap, (struct ops *o, struct ops_array a, int64_t n, void *mapped), (o, a, n, mapped))
 PASS_BACK(struct ops_array, host_buffer, (struct ops *o, int64_t bytes), (o, bytes))
 PASS_ON(mark, (struct ops *o, enum ops_queue q, struct ops_mark *m), (o, q, m))
+PASS_IF(q == OPS_IN || q == OPS_OUT, move,
+        (struct ops *o, enum ops_queue q, struct ops_array to, struct ops_array from, int64_t n), (o, q, to, from, n))
 PASS_ON(finish, (struct ops *o), (o))
 PASS_BACK(void *, map_later, (struct ops *o, struct ops_array a, int64_t n, struct ops_mark *arrived),
         (o, a, n, arrived))
 PASS_ON(unmap_unchanged, (struct ops *o, struct ops_array a, void *mapped), (o, a, mapped))
 PASS_BACK(int, group_identify, (struct ops *o, char id[OPS_GROUP_ID]), (o, id))
+PASS_BACK(struct ops_group *, group_join, (struct ops *o, const char id[OPS_GROUP_ID], int rank, int size, int local),
+          (o, id, rank, size, local))
 PASS_BACK(int, group_takes, (const struct ops *o, struct ops_array x), (o, x))
+PASS_BACK(int, group_reduce, (struct ops *o, struct ops_group *g, int most, struct ops_array x, const int64_t *bounds),
+          (o, g, most, x, bounds))
 PASS_BACK(int, group_gather, (struct ops *o, struct ops_group *g, struct ops_array x, const int64_t *bounds), (o, g, x, bounds))
 PASS_BACK(int, group_check, (const struct ops *o, struct ops_group *g), (o, g))
 PASS_ON(norm_join, (struct ops *o, struct ops_moments kept, struct ops_array parts, int ranks, const struct ops_norm *l),
         (o, kept, parts, ranks, l))
 PASS_ON(tanh_fwd, (struct ops *o, struct ops_array x, int64_t n), (o, x, n))
 PASS_ON(tanh_bwd, (struct ops *o, struct ops_array d, struct ops_array y, int64_t n), (o, d, y, n))
+PASS_IF(l->n == rows->B, span_loss,
+        (struct ops *o, struct ops_scores out, struct ops_array logits, int side, const struct ops_labels *l,
+         const struct ops_rows *rows, int gradient, double scale), (o, out, logits, side, l, rows, gradient, scale))
+PASS_IF(sum.type == OPS_F64 && (x.type == OPS_F32 || x.type == OPS_U8), add_sum,
+        (struct ops *o, struct ops_array sum, struct ops_array x, int64_t n), (o, sum, x, n))
 /* clang-format on */
 
 /* ---- functions that are measured and passed on --------------------------------------------- */
@@ -400,13 +413,6 @@ int ops_reached(struct ops *o, const struct ops_mark *m)
     return !m->event || o->b->reached(o, m);
 }
 
-void ops_move(struct ops *o, enum ops_queue q, struct ops_array to, struct ops_array from,
-              int64_t n)
-{
-    assert(q == OPS_IN || q == OPS_OUT);
-    o->b->move(o, q, to, from, n);
-}
-
 /* ---- exchanges of devices ----------------------------------------------------------------- */
 
 int ops_group_find(struct ops *o, char name[OPS_DEVICE_NAME])
@@ -417,24 +423,10 @@ int ops_group_find(struct ops *o, char name[OPS_DEVICE_NAME])
     return 0;
 }
 
-struct ops_group *ops_group_join(struct ops *o, const char id[OPS_GROUP_ID], int rank, int size,
-                                 int local)
-{
-    assert(rank >= 0 && rank < size && local > 0 && size % local == 0);
-    return o->b->group_join(o, id, rank, size, local);
-}
-
 void ops_group_leave(struct ops *o, struct ops_group *g)
 {
     if (g)
         o->b->group_leave(o, g);
-}
-
-int ops_group_reduce(struct ops *o, struct ops_group *g, int most, struct ops_array x,
-                     const int64_t *bounds)
-{
-    assert(x.type == OPS_F32);
-    return o->b->group_reduce(o, g, most, x, bounds);
 }
 
 /* ---- rows --------------------------------------------------------------------------------- */
@@ -570,14 +562,6 @@ void ops_cross_entropy(struct ops *o, struct ops_scores out, struct ops_array lo
     o->b->cross_entropy(o, out, logits, V, V, l->labels, l->n, gradient ? logits : OPS_NONE, scale);
 }
 
-void ops_span_loss(struct ops *o, struct ops_scores out, struct ops_array logits, int side,
-                   const struct ops_labels *l, const struct ops_rows *rows, int gradient,
-                   double scale)
-{
-    assert(l->n == rows->B);
-    o->b->span_loss(o, out, logits, side, l, rows, gradient, scale);
-}
-
 /* ---- sums --------------------------------------------------------------------------------- */
 
 void ops_sum_squares(struct ops *o, struct ops_array sums, struct ops_array x,
@@ -589,12 +573,6 @@ void ops_sum_squares(struct ops *o, struct ops_array sums, struct ops_array x,
     TRACE_OPERATION(2.0 * n, 4.0 * n);
     assert(sums.type == OPS_F64 && x.type == OPS_F32);
     o->b->sum_squares(o, sums, x, runs, count);
-}
-
-void ops_add_sum(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n)
-{
-    assert(sum.type == OPS_F64 && (x.type == OPS_F32 || x.type == OPS_U8));
-    o->b->add_sum(o, sum, x, n);
 }
 
 /* ---- the optimizer's part ----------------------------------------------------------------- */
