@@ -63,19 +63,17 @@ int folder_read_config(struct model_config *config, enum model_head head, const 
     SCOPED_BY(gguf_close) struct gguf g = { 0 };
     if (gguf_is(dir))
         return gguf_open(&g, dir) < 0 ? -1 : gguf_model_config(config, &g, head);
-    int failed = read_config(&path, &text, dir);
-    if (failed == 0)
-        failed = architecture_read(config, head, text.data, text.len, path.data);
-    return failed;
+    return read_config(&path, &text, dir) < 0
+               ? -1
+               : architecture_read(config, head, text.data, text.len, path.data);
 }
 
 int folder_head(enum model_head *head, const char *dir)
 {
     SCOPED(buf) path = BUF_INIT, text = BUF_INIT;
-    int failed = read_config(&path, &text, dir);
-    if (failed == 0)
-        failed = architecture_head(head, text.data, text.len, path.data);
-    return failed;
+    return read_config(&path, &text, dir) < 0
+               ? -1
+               : architecture_head(head, text.data, text.len, path.data);
 }
 
 /* Appends the id v, or each id of the list v, to `out`. */
