@@ -223,21 +223,23 @@ static int is_first(const struct model *m, enum split_axis axis)
 
 /* ---- embedding ---------------------------------------------------------------------------- */
 
-static struct ops_tokens tokens_of(const struct inputs_picked *p)
-{
-    return (struct ops_tokens){ .N = p->n, .T = p->n, .ids = p->ids };
-}
-
+/* Adds the rows of the table that the tokens p use to these tokens' rows of x. With `back` 1, adds
+ * the rows of x, which are gradients, to the rows of the table. */
 static void add_rows(struct ops *o, struct ops_array x, struct ops_array table, int64_t C,
-                     const struct inputs_picked *p)
+                     const struct inputs_picked *p, int back)
 {
     const struct ops_embedding e = { .words = table, .C = C };
-    const struct ops_tokens t = tokens_of(p);
+    const struct ops_tokens t = { .N = p->n, .T = p->n, .ids = p->ids };
     if (!p->n || ops_is_none(table))
         return;
     struct ops_array rows = ops_scratch(o, OPS_F32, p->n * C);
-    ops_embedding_fwd(o, rows, &t, &e);
-    ops_scatter_rows(o, x, rows, p->rows, p->n, C);
+    if (back) {
+        ops_gather_rows(o, rows, x, p->rows, p->n, C);
+        ops_embedding_bwd(o, &e, rows, &t);
+    } else {
+        ops_embedding_fwd(o, rows, &t, &e);
+        ops_scatter_rows(o, x, rows, p->rows, p->n, C);
+    }
 }
 
 void split_embedding_fwd(const struct model *m, struct ops *o, struct ops_array x,
@@ -250,24 +252,12 @@ void split_embedding_fwd(const struct model *m, struct ops *o, struct ops_array 
     }
     struct ops_array part = rows_summand(m, o, x, in->N, e->C);
     ops_zero(o, part, n);
-    add_rows(o, part, e->words, e->C, &in->words);
-    add_rows(o, part, e->positions, e->C, &in->places_had);
+    add_rows(o, part, e->words, e->C, &in->words, 0);
+    add_rows(o, part, e->positions, e->C, &in->places_had, 0);
     if (is_first(m, SPLIT_HEADS))
-        add_rows(o, part, e->types, e->C, &in->types);
+        add_rows(o, part, e->types, e->C, &in->types, 0);
     part = sum_rows(m, o, part, in->N, e->C, "sum of embeddings");
     put_rows(m, o, x, part, split_rows(m, in->N).count * e->C);
-}
-
-static void add_gradients(struct ops *o, struct ops_array table, struct ops_array dx, int64_t C,
-                          const struct inputs_picked *p)
-{
-    const struct ops_embedding d = { .words = table, .C = C };
-    const struct ops_tokens t = tokens_of(p);
-    if (!p->n || ops_is_none(table))
-        return;
-    struct ops_array rows = ops_scratch(o, OPS_F32, p->n * C);
-    ops_gather_rows(o, rows, dx, p->rows, p->n, C);
-    ops_embedding_bwd(o, &d, rows, &t);
 }
 
 void split_embedding_bwd(const struct model *m, struct ops *o, const struct ops_embedding *d,
@@ -278,9 +268,9 @@ void split_embedding_bwd(const struct model *m, struct ops *o, const struct ops_
         return;
     }
     dx = split_all_rows(m, o, OPS_F32, dx, in->N, d->C, "gradients of embeddings");
-    add_gradients(o, d->words, dx, d->C, &in->words);
-    add_gradients(o, d->positions, dx, d->C, &in->places_had);
-    add_gradients(o, d->types, dx, d->C, &in->types);
+    add_rows(o, dx, d->words, d->C, &in->words, 1);
+    add_rows(o, dx, d->positions, d->C, &in->places_had, 1);
+    add_rows(o, dx, d->types, d->C, &in->types, 1);
 }
 
 /* ---- norms -------------------------------------------------------------------------------- */
