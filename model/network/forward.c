@@ -16,16 +16,13 @@ struct ops_array forward_layers(struct forward *f, const struct inputs *in)
 {
     const struct model *m = f->model;
     const int64_t n = in->N * m->config.width;
-    struct ops_array x = ops_room(f->ops, &f->x, OPS_F32, n);
-    struct ops_array y = ops_room(f->ops, &f->y, OPS_F32, n);
-    embedding_fwd(m, f->ops, x, f->blocks[0], in);
-    for (int l = 0; l < m->config.layers; l++) {
-        layer_fwd(m, f->ops, l, y, x, f->blocks[l + 1], (struct model_cache){ 0 }, in);
-        struct ops_array swap = x;
-        x = y;
-        y = swap;
-    }
-    return x;
+    const struct ops_array x[] = { ops_room(f->ops, &f->x, OPS_F32, n),
+                                   ops_room(f->ops, &f->y, OPS_F32, n) };
+    embedding_fwd(m, f->ops, x[0], f->blocks[0], in);
+    for (int l = 0; l < m->config.layers; l++)
+        layer_fwd(m, f->ops, l, x[(l + 1) % 2], x[l % 2], f->blocks[l + 1],
+                  (struct model_cache){ 0 }, in);
+    return x[m->config.layers % 2];
 }
 
 static struct ops_array head_of(const struct forward *f)
