@@ -222,10 +222,8 @@ static int read_block(struct table *t, const unsigned char *p, const unsigned ch
             at = protobuf_varint(at, end, &sizes[i]);
         const uint64_t left = at ? (uint64_t)(end - at) : 0;
         if (!at || sizes[0] > key.len || sizes[1] > left || sizes[2] > left - sizes[1] ||
-            sizes[0] + sizes[1] > KEY_MOST || memchr(at, 0, sizes[1])) {
-            result = bad(t, p, "bad entry of the table");
-            break;
-        }
+            sizes[0] + sizes[1] > KEY_MOST || memchr(at, 0, sizes[1]))
+            return bad(t, p, "bad entry of the table");
         buf_truncate(&key, sizes[0]);
         buf_add(&key, at, sizes[1]);
         at += sizes[1];
