@@ -45,16 +45,13 @@ int folder_verify(const char *path, int rank, int ranks)
 {
     SCOPED_BY(weights_close) struct weights files = { 0 };
     SCOPED_BY(gguf_close) struct gguf gguf = { 0 };
-    int failed = folder_check(path), damaged = 0;
-    if (!failed)
-        failed = gguf_is(path) ? gguf_open(&gguf, path) : weights_open(&files, path);
-    if (!failed)
-        damaged = gguf_is(path) ? gguf_check(&gguf) : weights_check(&files, rank, ranks);
-    if (damaged) {
-        const struct err why = err_keep();
-        failed = err_set("%s: copy the file again, or use it as it is with --no-verify", why.text);
-    }
-    return failed;
+    const int one = gguf_is(path);
+    if (folder_check(path) < 0 || (one ? gguf_open(&gguf, path) : weights_open(&files, path)) < 0)
+        return -1;
+    if ((one ? gguf_check(&gguf) : weights_check(&files, rank, ranks)) == 0)
+        return 0;
+    const struct err why = err_keep();
+    return err_set("%s: copy the file again, or use it as it is with --no-verify", why.text);
 }
 
 int folder_read_config(struct model_config *config, enum model_head head, const char *dir)
@@ -487,15 +484,10 @@ int folder_save_config(const struct model *m, enum ops_type type, const char *di
 {
     static const struct ids none;
     SCOPED(buf) path = file_path(dir, "config.json"), config = BUF_INIT;
-    int failed = file_mkdirs(dir);
     if (begin < 0 && ends->count)
         begin = ends->data[0];
-    if (failed == 0) {
-        architecture_print(&config, &m->config, begin, ends,
-                           type == OPS_BF16 ? "bfloat16" : "float32");
-        failed = file_write(path.data, config.data, config.len);
-    }
-    if (failed == 0)
-        failed = save_generation(dir, begin, m->config.head == HEAD_NEXT ? ends : &none);
-    return failed;
+    architecture_print(&config, &m->config, begin, ends, type == OPS_BF16 ? "bfloat16" : "float32");
+    if (file_mkdirs(dir) < 0 || file_write(path.data, config.data, config.len) < 0)
+        return -1;
+    return save_generation(dir, begin, m->config.head == HEAD_NEXT ? ends : &none);
 }

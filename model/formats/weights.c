@@ -6,11 +6,12 @@
 
 typedef int opener(struct safetensors *s, const char *path);
 
+enum { FORMS = 6 };
 static const struct form {
     const char *name;
     opener *open;
     int index;
-} forms[] = {
+} forms[FORMS] = {
     { "model.safetensors", safetensors_open, 0 },
     { "model.safetensors.index.json", safetensors_open, 1 },
     { "pytorch_model.bin", torch_open, 0 },
@@ -122,26 +123,21 @@ static int open_form(struct weights *w, const struct form *form, const char *dir
         return file_of(w, form->open, dir, form->name) < 0 ? -1 : 0;
     SCOPED(buf) path = file_path(dir, form->name);
     SCOPED_JS root = js_load(path.data);
-    int failed = !root ||
-                 open_index(w, form->open, dir, path.data, js_get(root, "weight_map")) < 0 ||
-                 take_sums(w, path.data, js_get(js_get(root, "metadata"), "crc32c")) < 0;
-    return failed ? -1 : 0;
+    return !root || open_index(w, form->open, dir, path.data, js_get(root, "weight_map")) < 0
+               ? -1
+               : take_sums(w, path.data, js_get(js_get(root, "metadata"), "crc32c"));
 }
 
 /* Opens the first file of list[count] that the folder has. If it has none, returns none(dir). */
-static int open_first(struct weights *w, const char *dir, const struct form *list, size_t count,
+static int open_first(struct weights *w, const char *dir, const struct form *list, int count,
                       int (*none)(const char *dir))
 {
+    const char *names[FORMS];
     *w = (struct weights){ 0 };
-    int failed = 0;
-    size_t i = 0;
-    for (int found; i < count; i++)
-        if ((found = file_first(dir, &list[i].name, 1)) <= 0) {
-            failed = found;
-            break;
-        }
-    if (!failed)
-        failed = i < count ? open_form(w, &list[i], dir) : none(dir);
+    for (int i = 0; i < count; i++)
+        names[i] = list[i].name;
+    const int found = file_first(dir, names, count);
+    const int failed = found < 0 ? -1 : found < count ? open_form(w, &list[found], dir) : none(dir);
     if (failed)
         weights_close(w);
     return failed;
@@ -149,7 +145,7 @@ static int open_first(struct weights *w, const char *dir, const struct form *lis
 
 int weights_open(struct weights *w, const char *dir)
 {
-    return open_first(w, dir, forms, sizeof forms / sizeof *forms, no_weights);
+    return open_first(w, dir, forms, FORMS, no_weights);
 }
 
 static int no_files(const char *dir)
