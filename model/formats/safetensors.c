@@ -146,9 +146,8 @@ static int read_map(struct safetensors *s)
     SCOPED_JS root = js_parse((const char *)s->map.data + 8, n, s->path);
     if (!root)
         return -1;
-    int failed = read_header(s, root, 8 + n);
     s->sum_at = find_sum(&s->map, 8 + n);
-    return failed;
+    return read_header(s, root, 8 + n);
 }
 
 static void free_tensors(struct safetensors *s)
