@@ -56,14 +56,6 @@ struct loading {
     const struct gguf *gguf; /* NULL: a folder */
 };
 
-static int describe(const struct loading *k, struct matrix *x, unsigned char **copy, size_t row,
-                    const char *name)
-{
-    *copy = NULL;
-    return k->gguf ? gguf_model_matrix(x, k->gguf, k->m, row, name)
-                   : folder_matrix(x, copy, k->m, &k->p->files.weights, row);
-}
-
 /* Sets p->items[item] to the matrix in type `type`, with `grouped` in groups: to the file's bytes
  * if they have this layout, else to a converted copy. A device other than the host gets a copy of
  * either. Takes over `copy`. */
@@ -116,22 +108,14 @@ static int is_kept(const struct loading *k, size_t row, enum ops_type type)
 static int use(const struct loading *k, size_t row, size_t item, const char *name, int matrix)
 {
     struct matrix x;
-    unsigned char *copy;
-    if (describe(k, &x, &copy, row, name) < 0)
+    unsigned char *copy = NULL;
+    if ((k->gguf ? gguf_model_matrix(&x, k->gguf, k->m, row, name)
+                 : folder_matrix(&x, &copy, k->m, &k->p->files.weights, row)) < 0)
         return -1;
     const enum ops_type type = matrix                    ? used_type(k, row, x.type)
                                : is_kept(k, row, x.type) ? x.type
                                                          : OPS_F32;
     return put(k, item, &x, copy, type, matrix && stored_grouped(type));
-}
-
-/* Sets the table of a tied decoder and that of the lookups to the same array. */
-static int share_table(const struct loading *k, size_t row)
-{
-    const size_t item = item_of(k->m, row);
-    const int failed = use(k, row, item, NULL, 1);
-    k->p->items[tied_item(k->m)] = k->p->items[item];
-    return failed;
 }
 
 static int use_tensor(const struct loading *k, size_t row)
@@ -140,8 +124,11 @@ static int use_tensor(const struct loading *k, size_t row)
     const int decoder = model_is_decoder(m, row);
     if (model_is_map(m, row) || (decoder && !m->tied))
         return use(k, row, item_of(m, row), NULL, 1);
-    if (decoder && !ops_on_host(k->o))
-        return share_table(k, row);
+    if (decoder && !ops_on_host(k->o)) { /* the decoder and the lookups share the table */
+        const int failed = use(k, row, item_of(m, row), NULL, 1);
+        k->p->items[tied_item(m)] = k->p->items[item_of(m, row)];
+        return failed;
+    }
     if (use(k, row, item_of(m, row), NULL, 0) < 0)
         return -1;
     const char *copy = k->gguf && gguf_tensor(k->gguf, "output.weight") ? "output.weight" : NULL;
