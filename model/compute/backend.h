@@ -84,7 +84,7 @@ struct ops_backend {
     OPS_MEMBER(buffer) OPS_MEMBER(buffer_free) OPS_MEMBER(upload) OPS_MEMBER(download)
     OPS_MEMBER(map) OPS_MEMBER(fill) OPS_MEMBER(unmap) OPS_MEMBER(host_buffer) OPS_MEMBER(host_buffer_free)
     OPS_MEMBER(mark) OPS_MEMBER(mark_free) OPS_MEMBER(after) OPS_MEMBER(reached) OPS_MEMBER(move) OPS_MEMBER(finish)
-    OPS_MEMBER(map_later) OPS_MEMBER(unmap_unchanged)
+    OPS_MEMBER(map_later) OPS_MEMBER(unmap_unchanged) /* mark, finish, unmap_unchanged: NULL: there is nothing to do */
     OPS_MEMBER(each)              /* NULL: one thread does it */
     OPS_MEMBER(repeat)            /* NULL: the back end repeats nothing, ops_repeat calls `step` */
 

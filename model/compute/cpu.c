@@ -111,10 +111,6 @@ static struct ops_array cpu_host_buffer(struct ops *o, int64_t bytes)
     return cpu_buffer(o, OPS_U8, bytes);
 }
 
-static void cpu_mark(struct ops *, enum ops_queue, struct ops_mark *)
-{
-}
-
 static void cpu_move(struct ops *, enum ops_queue, struct ops_array to, struct ops_array from,
                      int64_t n)
 {
@@ -124,14 +120,6 @@ static void cpu_move(struct ops *, enum ops_queue, struct ops_array to, struct o
 static void *cpu_map_later(struct ops *, struct ops_array a, int64_t, struct ops_mark *)
 {
     return a.address;
-}
-
-static void cpu_unmap_unchanged(struct ops *, struct ops_array, void *)
-{
-}
-
-static void cpu_finish(struct ops *)
-{
 }
 
 float *cpu_at_least(struct ops *o, struct ops_room *r, int64_t floats)
@@ -505,10 +493,7 @@ const struct ops_backend ops_cpu = {
     .host_buffer = cpu_host_buffer,
     .host_buffer_free = cpu_buffer_free,
     .map_later = cpu_map_later,
-    .unmap_unchanged = cpu_unmap_unchanged,
-    .mark = cpu_mark,
     .move = cpu_move,
-    .finish = cpu_finish,
     .each = cpu_each,
     OPS_OPERATIONS(CPU_ROW).logits = cpu_logits,
     .bytes = cpu_bytes,

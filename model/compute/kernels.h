@@ -20,7 +20,6 @@ enum {
     KERNEL_LANES = 64,                      /* partial sums of a sum */
     KERNEL_KEYS = 128,                      /* columns of A in multiply_rows: a group of keys */
     KERNEL_AHEAD = 3,                       /* regions that a product prefetches */
-    KERNEL_OUTPUTS = STORED_GROUP,          /* outputs in a group of weights in blocks */
     KERNEL_BAND = 16,                       /* rows in a band of struct kernel_blocks */
     KERNEL_BLOCK_BYTES = 12 + STORED_BLOCK, /* bytes of one block of one row in a band */
     KERNEL_EVEN = 43010,                    /* least sum of q^2 of a block without a second part */

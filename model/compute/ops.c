@@ -152,6 +152,8 @@ enum ops_type ops_operand(const struct ops *o)
     void ops_##name parameters { o->b->name arguments; }
 #define PASS_IF(condition, name, parameters, arguments) \
     void ops_##name parameters { assert(condition); o->b->name arguments; }
+#define PASS_IF_THERE(name, parameters, arguments) \
+    void ops_##name parameters { if (o->b->name) o->b->name arguments; }
 #define PASS_BACK(result, name, parameters, arguments) \
     result ops_##name parameters { return o->b->name arguments; }
 PASS_BACK(uint64_t, free_bytes, (const struct ops *o), (o))
@@ -161,13 +163,13 @@ PASS_BACK(void *, map, (struct ops *o, struct ops_array a, int64_t n), (o, a, n)
 PASS_BACK(void *, fill, (struct ops *o, struct ops_array a, int64_t n), (o, a, n))
 PASS_ON(unmap, (struct ops *o, struct ops_array a, int64_t n, void *mapped), (o, a, n, mapped))
 PASS_BACK(struct ops_array, host_buffer, (struct ops *o, int64_t bytes), (o, bytes))
-PASS_ON(mark, (struct ops *o, enum ops_queue q, struct ops_mark *m), (o, q, m))
+PASS_IF_THERE(mark, (struct ops *o, enum ops_queue q, struct ops_mark *m), (o, q, m))
 PASS_IF(q == OPS_IN || q == OPS_OUT, move,
         (struct ops *o, enum ops_queue q, struct ops_array to, struct ops_array from, int64_t n), (o, q, to, from, n))
-PASS_ON(finish, (struct ops *o), (o))
+PASS_IF_THERE(finish, (struct ops *o), (o))
 PASS_BACK(void *, map_later, (struct ops *o, struct ops_array a, int64_t n, struct ops_mark *arrived),
         (o, a, n, arrived))
-PASS_ON(unmap_unchanged, (struct ops *o, struct ops_array a, void *mapped), (o, a, mapped))
+PASS_IF_THERE(unmap_unchanged, (struct ops *o, struct ops_array a, void *mapped), (o, a, mapped))
 PASS_BACK(int, group_identify, (struct ops *o, char id[OPS_GROUP_ID]), (o, id))
 PASS_BACK(struct ops_group *, group_join, (struct ops *o, const char id[OPS_GROUP_ID], int rank, int size, int local),
           (o, id, rank, size, local))
