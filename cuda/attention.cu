@@ -54,7 +54,7 @@ EXTERN_C struct attention cuda_attention_of(struct ops *o, struct ops_qkv x,
     s.scale = scale_of(a);
     s.causal = a->causal;
     s.apart = !a->causal || a->rows.lengths;
-    s.mask = mask_of(a->drop);
+    s.mask = ops_mask_of(a->drop);
     return s;
 }
 

@@ -25,7 +25,7 @@ struct attention {
     float scale;
     int causal;
     int apart; /* 1: each sequence has a dropout mask of its own */
-    struct mask mask;
+    struct ops_mask mask;
 };
 
 /* Returns the kernels' arguments for the attention `a` of x. Does not set the arrays of results. */
@@ -47,7 +47,7 @@ struct head {
     int64_t q, k, y, sums;
     int64_t queries, keys;
     int64_t index; /* index of the head in the dropout mask */
-    struct mask mask;
+    struct ops_mask mask;
 };
 
 DEVICE struct head head_of(const struct attention *a, int64_t number)

@@ -10,7 +10,7 @@ struct map {
     int64_t n;
     int f; /* enum ops_activation */
     float y_scale, x_scale;
-    struct mask mask;
+    struct ops_mask mask;
     uint64_t first;
     int64_t columns, stride; /* for dropout: see struct ops_dropout */
     float *parts;            /* for sums of columns: [parts,columns], each of `each` rows */
@@ -348,7 +348,7 @@ EXTERN_C void cuda_residual(struct ops *o, struct ops_array y, struct ops_array 
 {
     struct map m = map_of(y, x, n);
     m.dy = view_of(base);
-    m.mask = mask_of(drop);
+    m.mask = ops_mask_of(drop);
     RUN(o, residual, m);
 }
 
@@ -356,7 +356,7 @@ EXTERN_C void cuda_dropout(struct ops *o, struct ops_array y, struct ops_array x
                            struct ops_dropout drop)
 {
     struct map m = map_of(y, x, n);
-    m.mask = mask_of(drop);
+    m.mask = ops_mask_of(drop);
     m.first = drop.first;
     m.columns = drop.columns;
     m.stride = drop.stride;

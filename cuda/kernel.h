@@ -272,32 +272,15 @@ DEVICE void add8(struct eight *to, struct view x, int64_t i, int64_t n)
 
 /* ---- dropout ------------------------------------------------------------------------------ */
 
-/* A dropout mask, like struct kernel_mask: element i is kept if the i-th 32-bit number of the
- * random sequence is at least the threshold. */
-struct mask {
-    uint64_t key;
-    uint32_t threshold; /* 0: all elements are kept */
-    float scale;
-};
-
-static inline struct mask mask_of(struct ops_dropout drop)
-{
-    struct mask m;
-    m.key = drop.key;
-    m.threshold = (uint32_t)(drop.rate * 4294967296.0);
-    m.scale = m.threshold ? (float)(1 / (1 - drop.rate)) : 1;
-    return m;
-}
-
 /* Sets the mask factors of elements i and i + 1; i is even. */
-DEVICE void mask_pair(struct mask m, uint64_t i, float *low, float *high)
+DEVICE void mask_pair(struct ops_mask m, uint64_t i, float *low, float *high)
 {
     uint64_t pair = rng_at(m.key, i / 2);
     *low = (uint32_t)pair >= m.threshold ? m.scale : 0;
     *high = (uint32_t)(pair >> 32) >= m.threshold ? m.scale : 0;
 }
 
-DEVICE float mask_at(struct mask m, uint64_t i)
+DEVICE float mask_at(struct ops_mask m, uint64_t i)
 {
     if (!m.threshold)
         return 1;

@@ -115,6 +115,16 @@ struct ops_backend {
 
 extern const struct ops_backend ops_cpu;
 
+/* Returns the mask as kernels use it. */
+static inline struct ops_mask ops_mask_of(struct ops_dropout drop)
+{
+    struct ops_mask m;
+    m.key = drop.key;
+    m.threshold = (uint32_t)(drop.rate * 4294967296.0);
+    m.scale = m.threshold ? (float)(1 / (1 - drop.rate)) : 1;
+    return m;
+}
+
 #ifndef __cplusplus
 /* Measures the rest of a function, which has a parameter `struct ops *o`, as one span of the trace
  * (trace.h). A device may still work when an operation returns, so while a trace is taken the host

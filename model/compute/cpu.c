@@ -145,7 +145,7 @@ struct map {
     void (*fn)(struct ops_array y, struct ops_array x, int64_t n);
     struct ops_array y, x, dx, dy;
     enum ops_activation f;
-    struct kernel_mask mask;
+    struct ops_mask mask;
     uint64_t first;
     int64_t columns, stride; /* for dropout: see struct ops_dropout */
 };
@@ -256,13 +256,6 @@ void cpu_tanh_bwd(struct ops *, struct ops_array d, struct ops_array y, int64_t 
 
 /* ---- dropout ------------------------------------------------------------------------------ */
 
-struct kernel_mask cpu_mask(struct ops_dropout drop)
-{
-    uint32_t threshold = (uint32_t)(drop.rate * 0x1p32);
-    float scale = threshold ? (float)(1 / (1 - drop.rate)) : 1;
-    return (struct kernel_mask){ drop.key, threshold, scale };
-}
-
 static void dropout_part(void *ctx, int64_t begin, int64_t end, int)
 {
     const struct map *m = ctx;
@@ -277,7 +270,7 @@ static void dropout_part(void *ctx, int64_t begin, int64_t end, int)
 void cpu_dropout(struct ops *o, struct ops_array y, struct ops_array x, int64_t n,
                  struct ops_dropout drop)
 {
-    struct map m = { .k = o->k, .y = y, .x = x, .mask = cpu_mask(drop), .first = drop.first };
+    struct map m = { .k = o->k, .y = y, .x = x, .mask = ops_mask_of(drop), .first = drop.first };
     m.columns = drop.columns ? drop.columns : n;
     m.stride = drop.stride;
     if (m.mask.threshold)

@@ -47,8 +47,6 @@ float *cpu_work(struct ops *o, int64_t floats);
 /* Returns how many rows of C numbers are enough work to start a thread for. */
 int64_t cpu_row_grain(int64_t C);
 
-struct kernel_mask cpu_mask(struct ops_dropout drop); /* the mask as kernels use it */
-
 static inline struct ops_array cpu_f32(const float *x)
 {
     return (struct ops_array){ (char *)(uintptr_t)x, OPS_F32 };

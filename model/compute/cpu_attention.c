@@ -67,7 +67,7 @@ struct attention {
     float scale;                   /* factor of the scores */
     int64_t before,
         after; /* numbers of keys that a query sees before its own and after it; FAR: all */
-    struct kernel_mask mask;
+    struct ops_mask mask;
     float *work;
     int64_t work_floats; /* scratch floats of each thread */
     /* backward */
@@ -625,7 +625,7 @@ static void run_sequences(struct ops *o, const struct attention *all, const stru
         *a = *all;
         a->B = 1;
         a->N = ops_rows_of(rows, b);
-        a->mask = cpu_mask(
+        a->mask = ops_mask_of(
             (struct ops_dropout){ .key = rng_key(drop.key, (uint64_t)b), .rate = drop.rate });
         begin_at(a, first);
         int64_t floats = lay_out(&(struct head){ .a = a }, NULL, a);
@@ -666,7 +666,7 @@ static struct attention attention_of(const struct ops *o, struct ops_qkv x,
                                .after = a->causal   ? 0
                                         : a->window ? a->window - 1
                                                     : FAR,
-                               .mask = cpu_mask(a->drop) };
+                               .mask = ops_mask_of(a->drop) };
 }
 
 static void run(struct ops *o, struct attention *s, const struct ops_attention *a, int64_t count,

@@ -474,7 +474,7 @@ struct residual {
     const struct kernels *k;
     struct ops_array y, base;
     int64_t O;
-    struct kernel_mask mask;
+    struct ops_mask mask;
 };
 
 static void residual_rows(void *ctx, int64_t begin, int64_t end, int)
@@ -488,7 +488,7 @@ static void residual_rows(void *ctx, int64_t begin, int64_t end, int)
 void cpu_residual_fwd(struct ops *o, struct ops_array y, struct ops_array base, struct ops_array x,
                       const struct ops_linear *l, struct ops_dropout drop)
 {
-    struct residual r = { o->k, y, base, l->O, cpu_mask(drop) };
+    struct residual r = { o->k, y, base, l->O, ops_mask_of(drop) };
     affine(o, y, r.mask.threshold ? OPS_NONE : base, x, l);
     /* an even number of rows per piece, because masks are computed in pairs */
     if (r.mask.threshold)

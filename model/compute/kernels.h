@@ -30,16 +30,6 @@ enum {
     KERNEL_SPLIT_ROWS = 256,                /* most rows of multiply_split */
 };
 
-/* A dropout mask as the kernels use it. Element i is kept if the i-th 32-bit number of the sequence
- * `key` is at least `threshold`; kept elements are multiplied by `scale`. One 64-bit number of
- * rng_at gives two of them, the low half first. The parameter `first` of a kernel, the index of its
- * range's first element, is even. */
-struct kernel_mask {
-    uint64_t key;
-    uint32_t threshold; /* 0: keep all; scale is then 1 */
-    float scale;
-};
-
 /* A panel of attention scores in the forward pass, before scaling: one row for each key and
  * tile_columns columns, one for each query, so each query has its own vector lane. Query l sees
  * keys hidden + l to visible + l - 1. In the dropout mask, (key k, query l) has the index first +
@@ -47,7 +37,7 @@ struct kernel_mask {
 struct kernel_scores {
     int64_t keys, hidden, visible;
     float scale; /* factor of the scores, which also converts them to base-2 logarithms */
-    struct kernel_mask mask;
+    struct ops_mask mask;
     uint64_t first, stride;
     int steps;    /* steps of kernel_products: 1 for f32, 2 for bf16 */
     float *panel; /* output: the probabilities, in the layout of pack_columns */
@@ -60,7 +50,7 @@ struct kernel_scores {
 struct kernel_scores_bwd {
     int64_t queries, keys, hidden, visible;
     float scale;
-    struct kernel_mask mask;
+    struct ops_mask mask;
     uint64_t first, stride;
     const float *lse;  /* [queries] base-2 logarithm of the softmax's sum */
     const float *dots; /* [queries] for each query, the sum of P * dP over the keys (row_dots) */
@@ -188,9 +178,10 @@ struct kernels {
      * its cosine and sine. */
     void (*rotate)(struct ops_array x, const float *cosines, const float *sines, int64_t half);
 
-    /* y = base + mask * x. base may be OPS_NONE (zero) or y; x may be y. */
+    /* y = base + mask * x. base may be OPS_NONE (zero) or y; x may be y. The index of the first
+     * element in the mask, `first`, is even. */
     void (*dropout)(struct ops_array y, struct ops_array base, struct ops_array x, int64_t n,
-                    const struct kernel_mask *mask, uint64_t first);
+                    const struct ops_mask *mask, uint64_t first);
 
     /* norm_moments computes the moments of row x (*mean is 0 for RMSNorm), norm_apply y from
      * them. */

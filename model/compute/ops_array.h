@@ -112,6 +112,15 @@ struct ops_norm {
     int64_t all; /* columns of the whole rows if C is only this rank's part of them; 0: C */
 };
 
+/* A dropout mask as the kernels use it. Element i is kept if the i-th 32-bit number of the sequence
+ * `key` is at least `threshold`; kept elements are multiplied by `scale`. One 64-bit number of
+ * rng_at gives two of them, the low half first. */
+struct ops_mask {
+    uint64_t key;
+    uint32_t threshold; /* 0: keep all; scale is then 1 */
+    float scale;
+};
+
 /* Activations: GELU in its tanh form (Hendrycks and Gimpel 2016); exact GELU, x times the normal
  * distribution function of x, to f32's precision; ReLU, max(x, 0); SiLU, x / (1 + exp(-x)). */
 enum ops_activation { OPS_GELU_TANH, OPS_GELU, OPS_RELU, OPS_SILU, OPS_ACTIVATIONS };
