@@ -130,7 +130,7 @@ size_t device_shared(const struct ops *o)
     return ((const struct device *)o->device)->shared;
 }
 
-static cudaStream_t stream(const struct ops *o)
+void *device_stream(const struct ops *o)
 {
     return ((const struct device *)o->device)->stream;
 }
@@ -236,28 +236,29 @@ void device_free(struct ops *o, char *address, size_t)
 
 void cuda_zero(struct ops *o, struct ops_array x, int64_t n)
 {
-    check("zeroing memory", cudaMemsetAsync(x.address, 0, cuda_bytes(x.type, n), stream(o)));
+    check("zeroing memory", cudaMemsetAsync(x.address, 0, cuda_bytes(x.type, n), device_stream(o)));
 }
 
 static void begin_upload(struct ops *o, char *to, const void *from, size_t bytes)
 {
     device_unrecord(o);
-    check("a copy to the GPU", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream(o)));
+    check("a copy to the GPU",
+          cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, device_stream(o)));
 }
 
 /* Waits, because the runtime may return before it has read `from`, even if that is not pinned. */
 void device_upload(struct ops *o, struct ops_array to, const void *from, int64_t n)
 {
     begin_upload(o, to.address, from, cuda_bytes(to.type, n));
-    check("a copy to the GPU", cudaStreamSynchronize(stream(o)));
+    check("a copy to the GPU", cudaStreamSynchronize(device_stream(o)));
 }
 
 void device_download(struct ops *o, void *to, struct ops_array from, int64_t n)
 {
     device_unrecord(o);
     check("a copy from the GPU", cudaMemcpyAsync(to, from.address, cuda_bytes(from.type, n),
-                                                 cudaMemcpyDefault, stream(o)));
-    check("the work so far", cudaStreamSynchronize(stream(o)));
+                                                 cudaMemcpyDefault, device_stream(o)));
+    check("the work so far", cudaStreamSynchronize(device_stream(o)));
 }
 
 /* ---- host buffers, and copies that overlap with computation ------------------------------ */
@@ -379,7 +380,7 @@ void device_return(struct ops *o, void *borrowed)
 void device_send(struct ops *o, char *to, void *borrowed, size_t bytes)
 {
     begin_upload(o, to, borrowed, bytes);
-    check("an event", cudaEventRecord(take_back(o, borrowed)->sent, stream(o)));
+    check("an event", cudaEventRecord(take_back(o, borrowed)->sent, device_stream(o)));
 }
 
 void device_launched(struct ops *o, const char *kernel)
@@ -393,11 +394,6 @@ void device_select(struct ops *o, enum ops_queue q)
 {
     struct device *d = o->device;
     d->stream = d->queue[q];
-}
-
-void *device_stream(const struct ops *o)
-{
-    return stream(o);
 }
 
 void device_identify(const struct ops *o, char name[OPS_DEVICE_NAME])
