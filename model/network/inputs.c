@@ -33,21 +33,17 @@ static void count_places(const struct inputs *in, uint32_t *to)
             *to++ = (uint32_t)(t + (in->past ? in->past[b].used : 0));
 }
 
-/* Copies from[B,T] without the batch's padding to the array *a, and returns this array of the
- * compute context. */
+/* Copies from[B,T] without the batch's padding to the array *a, or the tokens' positions if `from`
+ * is NULL, and returns this array of the compute context. */
 static struct ops_array set_tokens(struct inputs *in, struct ops *o, struct ops_room *a,
                                    const struct batch *b, const uint32_t *from)
 {
     uint32_t *to = open_array(o, a, OPS_U32, in->N);
-    copy_tokens(b, to, from);
+    if (from)
+        copy_tokens(b, to, from);
+    else
+        count_places(in, to);
     return close_array(o, a, in->N, to);
-}
-
-static struct ops_array set_places(struct inputs *in, struct ops *o)
-{
-    uint32_t *to = open_array(o, &in->places, OPS_U32, in->N);
-    count_places(in, to);
-    return close_array(o, &in->places, in->N, to);
 }
 
 /* For each token that has a label in from[B,T] and is not padding, sets rows[] to its row of the
@@ -140,7 +136,7 @@ void inputs_set(struct inputs *in, struct ops *o, const struct model *m, const s
     if (b->segments && m->config.types > 1)
         in->tokens.segments = set_tokens(in, o, &in->segments, b, b->segments);
     if (b->lengths)
-        in->tokens.places = set_places(in, o);
+        in->tokens.places = set_tokens(in, o, &in->places, b, NULL);
     if (m->split)
         pick_parts(in, o, m, b);
     in->key = b->key;
