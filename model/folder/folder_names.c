@@ -2,11 +2,6 @@
 
 #include "common/files/file.h"
 
-static const struct architecture *row_of(const struct model *m)
-{
-    return m->config.architecture;
-}
-
 static int begins_with(const char *name, const char *beginning)
 {
     return !strncmp(name, beginning, strlen(beginning));
@@ -14,22 +9,22 @@ static int begins_with(const char *name, const char *beginning)
 
 static const char *without_prefix(const struct model *m, const char *name)
 {
-    const char *prefix = row_of(m)->prefix;
+    const char *prefix = m->config.architecture->prefix;
     return begins_with(name, prefix) ? name + strlen(prefix) : name;
 }
 
 /* Adds the submodule prefix if `name` lacks it. lm_head, an untied decoder's table, has none. */
 void folder_names_saved(char out[FOLDER_NAME], const struct model *m, const char *name)
 {
-    int prefixed = row_of(m)->bare && !begins_with(name, "lm_head.");
-    snprintf(out, FOLDER_NAME, "%s%s", prefixed ? row_of(m)->prefix : "", name);
+    int prefixed = m->config.architecture->bare && !begins_with(name, "lm_head.");
+    snprintf(out, FOLDER_NAME, "%s%s", prefixed ? m->config.architecture->prefix : "", name);
 }
 
 /* If `name` ends with column `from` of a pair of spellings, writes it to `out` with that pair's
  * column `to` as its end and returns 1. Else returns 0. */
 static int respell(char out[FOLDER_NAME], const struct model *m, const char *name, int from, int to)
 {
-    const char *const(*ends)[2] = row_of(m)->respelled;
+    const char *const(*ends)[2] = m->config.architecture->respelled;
     for (int i = 0; ends && ends[i][0]; i++)
         if (file_ends_with(name, ends[i][from])) {
             size_t n = strlen(name) - strlen(ends[i][from]);
@@ -46,7 +41,7 @@ static const struct safetensor *find_either(const struct model *m, const struct 
 {
     const struct safetensor *t = weights_find(set, bare, file);
     char prefixed[FOLDER_NAME];
-    snprintf(prefixed, sizeof prefixed, "%s%s", row_of(m)->prefix, bare);
+    snprintf(prefixed, sizeof prefixed, "%s%s", m->config.architecture->prefix, bare);
     return t ? t : weights_find(set, prefixed, file);
 }
 
@@ -66,13 +61,13 @@ const struct tensor *folder_names_row(const struct model *m, const char *name)
     if (respell(today, m, bare, 1, 0))
         bare = today;
     const struct tensor *row = tensor_find(&m->tensors, bare);
-    snprintf(prefixed, sizeof prefixed, "%s%s", row_of(m)->prefix, bare);
+    snprintf(prefixed, sizeof prefixed, "%s%s", m->config.architecture->prefix, bare);
     return row ? row : tensor_find(&m->tensors, prefixed);
 }
 
 const char *folder_names_tied_to(const struct model *m, const char *name)
 {
-    for (const struct architecture_tie *t = row_of(m)->ties; t->name; t++)
+    for (const struct architecture_tie *t = m->config.architecture->ties; t->name; t++)
         if (t->head == m->config.head && !strcmp(t->name, name))
             return t->row;
     return NULL;
@@ -81,7 +76,7 @@ const char *folder_names_tied_to(const struct model *m, const char *name)
 int folder_names_passed_over(const struct model *m, const char *name)
 {
     const char *bare = without_prefix(m, name);
-    for (const char *const *words = row_of(m)->passed_over; *words; words++)
+    for (const char *const *words = m->config.architecture->passed_over; *words; words++)
         if (**words == '.' ? file_ends_with(bare, *words) : begins_with(bare, *words))
             return 1;
     return 0;
