@@ -18,14 +18,8 @@
  */
 #include "cuda/attention.h"
 
-enum {
-    WARPS = 8,
-    THREADS = WARPS * WARP,
-    TILE = WARP,
-    HS_MOST = 256,
-    MINE = HS_MOST / WARP,
-    FEW = 4
-};
+enum { WARPS = 8, THREADS = WARPS * WARP, TILE = WARP };
+enum { HS_MOST = 256, MINE = HS_MOST / WARP, FEW = 4 };
 
 static float scale_of(const struct ops_attention *a)
 {

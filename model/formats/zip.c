@@ -3,23 +3,12 @@
 #include "common/base/le.h"
 #include "common/files/compress.h"
 
-enum {
-    LOCAL = 0x04034b50,
-    ENTRY = 0x02014b50,
-    END = 0x06054b50,
-    END64 = 0x06064b50,
-    LOCATOR = 0x07064b50
-};
-enum {
-    LOCAL_BYTES = 30,
-    ENTRY_BYTES = 46,
-    END_BYTES = 22,
-    END64_BYTES = 56,
-    LOCATOR_BYTES = 20,
-    COMMENT_MAX = 65535,
-    ENCRYPTED = 1,
-    EXTRA_ZIP64 = 1
-};
+/* The marks at the beginning of records, and the bytes of records. */
+enum { LOCAL = 0x04034b50, ENTRY = 0x02014b50, END = 0x06054b50 };
+enum { END64 = 0x06064b50, LOCATOR = 0x07064b50 };
+enum { LOCAL_BYTES = 30, ENTRY_BYTES = 46, END_BYTES = 22, END64_BYTES = 56, LOCATOR_BYTES = 20 };
+
+enum { COMMENT_MAX = 65535, ENCRYPTED = 1, EXTRA_ZIP64 = 1 };
 
 struct archive {
     const unsigned char *data;
