@@ -115,7 +115,10 @@ static int make_rows(const struct exporting *e, struct made *t, const struct mat
     if (HS) {
         char *paired = mem_alloc((size_t)rows * bytes);
         const int64_t parts = rows > 1 ? 1 : x->I; /* of a vector, each number is a row */
-        gguf_model_pair(paired, t->data, rows * parts, bytes / (uint64_t)parts, HS);
+        const uint64_t each = bytes / (uint64_t)parts;
+        for (int64_t r = 0; r < rows * parts; r++)
+            memcpy(paired + (uint64_t)matrix_paired(r, HS) * each, t->data + (uint64_t)r * each,
+                   each);
         free(t->rows);
         t->data = t->rows = paired;
     }

@@ -437,13 +437,6 @@ int64_t gguf_model_paired(const struct model *m, size_t row)
     return words_of(&m->config)->paired && turned ? m->config.head_width : 0;
 }
 
-void gguf_model_pair(void *to, const void *from, int64_t rows, uint64_t bytes, int64_t HS)
-{
-    for (int64_t r = 0; r < rows; r++)
-        memcpy((char *)to + (uint64_t)matrix_paired(r, HS) * bytes,
-               (const char *)from + (uint64_t)r * bytes, bytes);
-}
-
 /* ---- tensors ------------------------------------------------------------------------------ */
 
 static enum ops_type stored_of(const struct gguf_tensor *t)

@@ -36,9 +36,6 @@ int gguf_model_has(const struct gguf *g, const struct model *m, size_t row);
  * are for all programs, else 0. */
 int64_t gguf_model_paired(const struct model *m, size_t row);
 
-/* Copies `rows` rows of `bytes` bytes from the model's order to pair order, in heads of HS rows. */
-void gguf_model_pair(void *to, const void *from, int64_t rows, uint64_t bytes, int64_t HS);
-
 /* Adds the keys of the model's configuration to *w. Returns 0, or -1 with an error if GGUF cannot
  * express the configuration. */
 int gguf_model_keys(struct gguf_writer *w, const struct model *m);
