@@ -195,12 +195,12 @@ static void run_range(void *arg, int thread)
 void pool_for(struct pool *p, int64_t n, int64_t grain,
               void (*fn)(void *ctx, int64_t begin, int64_t end, int thread), void *ctx)
 {
-    struct loop l = { .n = n, .grain = grain, .threads = p->threads, .range = fn, .ctx = ctx };
-    if (n <= grain)
-        run_range(&(struct loop){ .n = n, .grain = grain, .threads = 1, .range = fn, .ctx = ctx },
-                  0);
-    else
+    const int threads = n > grain ? p->threads : 1;
+    struct loop l = { .n = n, .grain = grain, .threads = threads, .range = fn, .ctx = ctx };
+    if (n > grain)
         pool_run(p, run_range, &l);
+    else
+        run_range(&l, 0);
 }
 
 static void run_each(void *arg, int thread)
@@ -229,15 +229,16 @@ void pool_each(struct pool *p, int64_t n, void (*fn)(void *ctx, int64_t i, int t
 
 /* ---- pipeline --------------------------------------------------------------------------- */
 
-enum slot_state { SLOT_FREE, SLOT_TAKEN, SLOT_DONE };
+struct slot {
+    enum { SLOT_FREE, SLOT_TAKEN, SLOT_DONE } state;
+    char *error; /* the message if reading or work failed; the slot is not used again then */
+};
 
 struct flow {
     const struct pipeline *p;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    enum slot_state *slots; /* item i lives in slot i mod item_count */
-    int *failed;            /* per slot: work failed */
-    char **errors;          /* per slot: its message */
+    struct slot *slots;     /* item i lives in slot i mod item_count */
     uint64_t read, written; /* items so far */
     int reading, writing, ended;
     uint64_t changes; /* number of changes to this struct */
@@ -268,8 +269,8 @@ static void write_next(struct flow *f)
 {
     int s = slot_of(f, f->written);
     f->writing = 1;
-    if (f->failed[s]) {
-        fail(f, f->errors[s]);
+    if (f->slots[s].error) {
+        fail(f, f->slots[s].error);
     } else if (!f->error) {
         pthread_mutex_unlock(&f->lock);
         int failed = f->p->write(f->p->ctx, f->p->items[s]);
@@ -277,7 +278,7 @@ static void write_next(struct flow *f)
         if (failed < 0)
             fail(f, err_get());
     }
-    f->slots[s] = SLOT_FREE;
+    f->slots[s].state = SLOT_FREE;
     f->written++;
     f->writing = 0;
     announce(f);
@@ -297,7 +298,7 @@ static void read_and_work(struct flow *f)
         announce(f);
         return;
     }
-    f->slots[s] = SLOT_TAKEN;
+    f->slots[s].state = SLOT_TAKEN;
     f->read++;
     int failed = got < 0; /* an error takes its place in item order, after the items read before */
     if (!failed && f->p->work) {
@@ -306,12 +307,9 @@ static void read_and_work(struct flow *f)
         failed = f->p->work(f->p->ctx, f->p->items[s]) < 0;
         pthread_mutex_lock(&f->lock);
     }
-    f->failed[s] = failed;
-    if (failed) {
-        free(f->errors[s]);
-        f->errors[s] = mem_strdup(err_get());
-    }
-    f->slots[s] = SLOT_DONE;
+    if (failed)
+        f->slots[s].error = mem_strdup(err_get());
+    f->slots[s].state = SLOT_DONE;
     announce(f);
 }
 
@@ -335,9 +333,10 @@ static void *flow_main(void *arg)
     struct flow *f = arg;
     pthread_mutex_lock(&f->lock);
     for (;;) {
-        if (!f->writing && f->written < f->read && f->slots[slot_of(f, f->written)] == SLOT_DONE)
+        if (!f->writing && f->written < f->read &&
+            f->slots[slot_of(f, f->written)].state == SLOT_DONE)
             write_next(f);
-        else if (!f->reading && !f->ended && f->slots[slot_of(f, f->read)] == SLOT_FREE)
+        else if (!f->reading && !f->ended && f->slots[slot_of(f, f->read)].state == SLOT_FREE)
             read_and_work(f);
         else if (f->ended && f->written == f->read && !f->reading)
             break;
@@ -353,8 +352,6 @@ int pipeline_run(const struct pipeline *p, int threads)
     size_t n = (size_t)p->item_count;
     struct flow f = { .p = p };
     f.slots = mem_zalloc(n, sizeof *f.slots);
-    f.failed = mem_zalloc(n, sizeof *f.failed);
-    f.errors = mem_zalloc(n, sizeof *f.errors);
     pthread_mutex_init(&f.lock, NULL);
     pthread_cond_init(&f.changed, NULL);
     SCOPED_MEM pthread_t *ids = mem_zalloc((size_t)threads + 1, sizeof *ids);
@@ -367,10 +364,8 @@ int pipeline_run(const struct pipeline *p, int threads)
     if (failed)
         err_set("%s", f.error);
     for (size_t i = 0; i < n; i++)
-        free(f.errors[i]);
+        free(f.slots[i].error);
     free(f.error);
-    free(f.errors);
-    free(f.failed);
     free(f.slots);
     pthread_mutex_destroy(&f.lock);
     pthread_cond_destroy(&f.changed);
