@@ -431,10 +431,9 @@ static int unknown_form(const struct source *q, int rank)
     SCOPED(buf) keys = BUF_INIT;
     for (void *it = js_first(q->root); it; it = js_next(q->root, it))
         buf_addf(&keys, "%s%s", keys.len ? ", " : "", js_key(it, NULL));
-    err_set("%s: unknown question format: its keys '%s' are those of no form; evaluate(1) has the "
-            "keys of each form, and --form names one",
-            q->name, keys.len ? keys.data : "");
-    return -1;
+    return err_set("%s: unknown question format: its keys '%s' are those of no form; evaluate(1) "
+                   "has the keys of each form, and --form names one",
+                   q->name, keys.data);
 }
 
 /* Sets *form to the only form whose keys include all those of the object. If the form needs others,

@@ -185,7 +185,7 @@ static int take_row(struct core_tasks *t, const struct csv *c, size_t task, size
         return err_set("the record has only %zu cells", c->count);
     const char *label = csv_cell(c, task, &n), *s = csv_cell(c, baseline, &digits);
     for (size_t i = 0; i < t->count; i++) {
-        if (strlen(t->tasks[i].label) != n || memcmp(t->tasks[i].label, label, n))
+        if (!bytes_are(label, n, t->tasks[i].label))
             continue;
         char number[32] = { 0 };
         memcpy(number, s, digits < sizeof number ? digits : 0);

@@ -57,8 +57,7 @@ static int64_t first_half(struct lines *l, const char *line, size_t n)
     SCOPED(ids) ids = { 0 };
     size_t half = utf8_offset(line, n, utf8_count(line, n) / 2);
     int result = encoder_encode(l->subject.encoder, line, half, TOKENIZER_ORDINARY, &ids);
-    int64_t tokens = (int64_t)ids.count;
-    return result < 0 ? -1 : tokens;
+    return result < 0 ? -1 : (int64_t)ids.count;
 }
 
 /* Adds a line as a window whose mark is the number of tokens before the second half. */

@@ -73,7 +73,7 @@ static int set_kept(struct judging *j, const char *list)
     for (size_t n; list; list = list[n] ? list + n + 1 : NULL) {
         size_t i = 0;
         n = strcspn(list, ",");
-        while (i < m->count && (strlen(j->reasons[i]) != n || memcmp(j->reasons[i], list, n)))
+        while (i < m->count && !bytes_are(list, n, j->reasons[i]))
             i++;
         if (i == m->count)
             return no_language(m, list, (int)n);

@@ -307,7 +307,7 @@ static int set_limit(struct rules *r, const char *name, size_t n, const char *va
 {
     char *end;
     for (int i = 0; i < RULES; i++) {
-        if (strlen(table[i].name) != n || memcmp(table[i].name, name, n))
+        if (!bytes_are(name, n, table[i].name))
             continue;
         double limit = strtod(value, &end);
         if (!strcmp(value, "off"))

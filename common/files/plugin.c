@@ -41,6 +41,5 @@ static const void *open_file(const char *path, unsigned layout)
 const void *plugin_open(const char *name, unsigned layout)
 {
     SCOPED(buf) path = BUF_INIT;
-    const void *table = find_file(&path, name) < 0 ? NULL : open_file(path.data, layout);
-    return table;
+    return find_file(&path, name) < 0 ? NULL : open_file(path.data, layout);
 }

@@ -16,11 +16,8 @@ double usage_cpu_seconds(void)
 static uint64_t number_in(const char *path, const char *key)
 {
     SCOPED(buf) text = BUF_INIT;
-    uint64_t n = 0;
     const char *at = file_read(path, &text) == 0 ? strstr(text.data, key) : NULL;
-    if (at)
-        n = strtoull(at + strlen(key), NULL, 10);
-    return n;
+    return at ? strtoull(at + strlen(key), NULL, 10) : 0;
 }
 
 /* Uses VmHWM if it is known, because rusage includes the peak of the process before exec. */

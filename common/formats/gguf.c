@@ -174,9 +174,8 @@ static int refuse_type(const struct place *p, const struct gguf_tensor *t)
     SCOPED(buf) names = BUF_INIT;
     for (int i = 0; i < KINDS; i++)
         buf_addf(&names, "%s%s", i + 1 == KINDS ? " and " : i ? ", " : "", kinds[i].name);
-    err_set("%s: tensor '%s' is of type %u, at byte %llu; only %s are read", p->g->path, t->name,
-            t->type, (unsigned long long)p->at, names.data);
-    return -1;
+    return err_set("%s: tensor '%s' is of type %u, at byte %llu; only %s are read", p->g->path,
+                   t->name, t->type, (unsigned long long)p->at, names.data);
 }
 
 static int take_tensor(struct place *p, struct gguf_tensor *t)

@@ -109,10 +109,7 @@ static struct js *load(const char *path, int (*read)(const char *path, struct bu
                        size_t duplicates)
 {
     SCOPED(buf) text = BUF_INIT;
-    struct js *root = NULL;
-    if (read(path, &text) == 0)
-        root = parse(text.data, text.len, path, duplicates, NULL, 0);
-    return root;
+    return read(path, &text) < 0 ? NULL : parse(text.data, text.len, path, duplicates, NULL, 0);
 }
 
 struct js *js_load(const char *path)

@@ -229,13 +229,6 @@ static int unknown(const struct opts *o, const char *what, const char *dashes, c
                 : err_usage("%sunknown %s '%s%s'", where, what, dashes, name);
 }
 
-static int unknown_option(const struct opts *o, const char *arg, size_t n)
-{
-    SCOPED_MEM char *name = mem_strndup(arg, n);
-    unknown(o, "option", "--", name, "");
-    return -1;
-}
-
 static const char *keep(struct opts *o, const char *s)
 {
     return mem_next(o->kept, o->kept_count, o->kept_cap) = mem_strdup(s);
@@ -253,8 +246,10 @@ static int parse_long(struct opts *o, const char *arg, const char *next)
         p = find_name(o, arg + 3, n - 3);
         negated = 1;
     }
-    if (!p || (negated && type_of(p) != OPT_FLAG))
-        return unknown_option(o, arg, n);
+    if (!p || (negated && type_of(p) != OPT_FLAG)) {
+        SCOPED_MEM char *name = mem_strndup(arg, n);
+        return unknown(o, "option", "--", name, "");
+    }
     p->given = 1;
     if (type_of(p) == OPT_FLAG && !eq) {
         *(int *)p->to = !negated;
@@ -313,9 +308,7 @@ int opts_parse(struct opts *o, int argc, char **argv)
             buf_addf(&errors, "%s%s", errors.len ? "; " : "", err_get());
         i += used < 0 ? 1 : used;
     }
-    if (errors.len)
-        operands = err_usage("%s", errors.data);
-    return operands;
+    return errors.len ? err_usage("%s", errors.data) : operands;
 }
 
 int opts_given(const struct opts *o, const char *name)

@@ -324,13 +324,11 @@ int example_find(const void *data, size_t n, const char *name, struct feature_vi
     struct example_reader r;
     struct feature_view v;
     int result, there = 0;
-    size_t len = strlen(name);
-    for (example_open(&r, data, n); (result = example_next(&r, &v)) > 0;) {
-        if (v.name_len == len && !memcmp(v.name, name, len)) {
+    for (example_open(&r, data, n); (result = example_next(&r, &v)) > 0;)
+        if (bytes_are(v.name, v.name_len, name)) {
             *found = v;
             there = 1;
         }
-    }
     return result < 0 ? -1 : there;
 }
 
