@@ -45,26 +45,22 @@ static char *put_digits(char *at, uint32_t n)
     return at + DIGITS;
 }
 
-static void put_head(char *at, uint64_t number, size_t length, const void *payload)
+static void add_frame(struct buf *out, uint64_t number, const struct buf *payload)
 {
-    put_digits(put_digits(at, (uint32_t)length), checksum_of(number, length, payload));
+    buf_addf(out, "%0*x%0*x", DIGITS, (uint32_t)payload->len, DIGITS,
+             checksum_of(number, payload->len, payload->data));
+    buf_add(out, payload->data, payload->len);
 }
 
 int stream_begin(struct output *out, const struct kv *header, const struct buf *tokenizer)
 {
     SCOPED(buf) text = buf_format("textmill=%s\n", KIND), frames = BUF_INIT;
-    char head[2 * DIGITS];
     kv_print(header, &text);
     if (tokenizer)
         buf_addf(&text, "%s=tokenizer.json\n", TOKENIZER);
-    put_head(head, 0, text.len, text.data);
-    buf_add(&frames, head, sizeof head);
-    buf_add(&frames, text.data, text.len);
-    if (tokenizer) {
-        put_head(head, NUMBER_TOKENIZER, tokenizer->len, tokenizer->data);
-        buf_add(&frames, head, sizeof head);
-        buf_add(&frames, tokenizer->data, tokenizer->len);
-    }
+    add_frame(&frames, 0, &text);
+    if (tokenizer)
+        add_frame(&frames, NUMBER_TOKENIZER, tokenizer);
     return output_write(out, frames.data, frames.len);
 }
 
@@ -94,9 +90,9 @@ int stream_frame(struct buf *frame, uint64_t number, int width, const uint32_t *
 
 int stream_end(struct output *out, uint64_t documents)
 {
-    char head[2 * DIGITS];
-    put_head(head, documents + 1, 0, "");
-    return output_write(out, head, sizeof head);
+    SCOPED(buf) mark = BUF_INIT;
+    add_frame(&mark, documents + 1, &(struct buf)BUF_INIT);
+    return output_write(out, mark.data, mark.len);
 }
 
 /* ---- reading ---------------------------------------------------------------------------- */
