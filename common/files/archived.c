@@ -7,6 +7,7 @@
 #include "common/base/le.h"
 #include "common/base/linked.h"
 #include "common/files/compress.h"
+#include "common/files/file.h"
 
 LINKED_LIBRARY(archive, "libarchive", archive_version_details() + strlen("libarchive "))
 
@@ -108,12 +109,6 @@ static int make_reader(struct archived *a, enum archived_kind kind)
     return 0;
 }
 
-static int begins(const char *path, const char *begin)
-{
-    const char *slash = path ? strrchr(path, '/') : NULL;
-    return path && !strncmp(slash ? slash + 1 : path, begin, strlen(begin));
-}
-
 /* Moves to the next file in the archive whose name without folders begins with a->wanted. Returns
  * 1, 0 if there is none, or -1 with an error. */
 static int next_file(struct archived *a)
@@ -125,7 +120,7 @@ static int next_file(struct archived *a)
         if (archive_entry_filetype(a->header) != AE_IFREG)
             continue;
         a->entry = archive_entry_pathname_utf8(a->header);
-        if (!a->wanted || begins(a->entry, a->wanted))
+        if (!a->wanted || (a->entry && !strncmp(file_name(a->entry), a->wanted, strlen(a->wanted))))
             return 1;
     }
     return 0;
