@@ -42,13 +42,7 @@ void report_count(struct report *r, const char *key, uint64_t value)
 
 void report_digits(struct buf *out, double value)
 {
-    char digits[32];
-    for (int n = 15; n <= 17; n++) {
-        snprintf(digits, sizeof digits, "%.*g", n, value);
-        if (strtod(digits, NULL) == value)
-            break;
-    }
-    buf_adds(out, digits);
+    buf_add_real(out, value, 15);
 }
 
 void report_real(struct report *r, const char *key, double value)

@@ -73,6 +73,15 @@ void buf_addu(struct buf *b, uint64_t n)
     buf_add(b, p, (size_t)(digits + sizeof digits - p));
 }
 
+void buf_add_real(struct buf *b, double x, int least)
+{
+    char digits[32];
+    do
+        snprintf(digits, sizeof digits, "%.*g", least, x);
+    while (strtod(digits, NULL) != x && least++ < 17);
+    buf_adds(b, digits);
+}
+
 void buf_addf(struct buf *b, const char *format, ...)
 {
     va_list args;

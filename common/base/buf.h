@@ -42,6 +42,8 @@ void buf_add(struct buf *b, const void *bytes, size_t n);
 void buf_adds(struct buf *b, const char *s);
 static inline void buf_addc(struct buf *b, int c);
 void buf_addu(struct buf *b, uint64_t n); /* in decimal */
+/* Appends x with the fewest digits, at least `least`, that read back as the same number. */
+void buf_add_real(struct buf *b, double x, int least);
 void buf_addf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void buf_vaddf(struct buf *b, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));

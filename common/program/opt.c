@@ -400,17 +400,6 @@ static void put_size(struct buf *out, uint64_t v)
     buf_addf(out, "%llu%s", (unsigned long long)v, unit);
 }
 
-/* Appends x with as many digits, at least 10, as give the same number when they are read. */
-static void put_real(struct buf *out, double x)
-{
-    char text[32];
-    int digits = 10;
-    do
-        snprintf(text, sizeof text, "%.*g", digits, x);
-    while (strtod(text, NULL) != x && digits++ < 17);
-    buf_adds(out, text);
-}
-
 static void put_value(struct buf *out, const struct opt_bound *p)
 {
     const char *word;
@@ -424,7 +413,7 @@ static void put_value(struct buf *out, const struct opt_bound *p)
             buf_addf(out, "%lld", (long long)*(int64_t *)p->to);
         break;
     case OPT_SIZE: put_size(out, *(uint64_t *)p->to); break;
-    case OPT_REAL: put_real(out, *(double *)p->to); break;
+    case OPT_REAL: buf_add_real(out, *(double *)p->to, 10); break;
     case OPT_TEXT: buf_adds(out, *(const char **)p->to ? *(const char **)p->to : ""); break;
     case OPT_CHOICE:
         word = choice_at(p->row->arg, (size_t) * (int *)p->to, &n);
