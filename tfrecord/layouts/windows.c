@@ -1,6 +1,7 @@
 #include "tfrecord/layouts/windows.h"
 
 #include "common/base/ids.h"
+#include "common/base/least.h"
 #include "common/base/log.h"
 #include "common/base/noun.h"
 #include "common/base/order.h"
@@ -14,16 +15,6 @@
 
 enum { KEY_DOCUMENTS = 1, KEY_WINDOWS = 2 }; /* keys of the shuffles that use one seed */
 enum { HELD_MAX = 1 << 20 };                 /* bytes of documents to keep in memory */
-
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
 
 static uint64_t whole_windows(const struct windows *w, uint64_t tokens)
 {
