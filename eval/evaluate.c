@@ -255,8 +255,7 @@ static int run_shards(int argc, char **argv, void *options)
     }
     if (!result)
         result = report_shards(given, &score);
-    if (d)
-        dataset_close(d);
+    dataset_close(d);
     subject_release(&given->subject);
     return result;
 }

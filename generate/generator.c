@@ -97,14 +97,11 @@ void generator_release(struct generator *g)
     ids_release(&g->saved_ids);
     ids_release(&g->ends);
     decoder_release(&g->decoder);
-    if (g->encoder)
-        encoder_free(g->encoder);
+    encoder_free(g->encoder);
     if (!g->borrowed) {
         parameters_release(&g->parameters, &g->model, g->ops);
-        if (g->ops)
-            ops_free(g->ops);
-        if (g->tokenizer)
-            tokenizer_free(g->tokenizer);
+        ops_free(g->ops);
+        tokenizer_free(g->tokenizer);
     }
     free(g->members);
     free(g->caches);

@@ -528,8 +528,7 @@ static void release(struct job *j)
     free(j->documents.ends);
     free(j->documents.order);
     free(j->documents.ordered_ends);
-    if (j->pool)
-        pool_free(j->pool);
+    pool_free(j->pool);
 }
 
 int windows_write(const struct windows *w, struct intake *s, struct windows_part *parts)
