@@ -14,7 +14,7 @@ struct batch {
     struct flow_item *items;
     size_t count, cap;
     void *tools;
-    struct buf kept, rejected;
+    struct buf texts[2]; /* for each output: what is to be written */
 };
 
 struct run {
@@ -38,8 +38,8 @@ static struct batch *batch_new(const struct flow *f)
     b->tools = mem_zalloc(1, f->tools_bytes);
     if (f->tools_init)
         f->tools_init(f->ctx, b->tools);
-    buf_init(&b->kept);
-    buf_init(&b->rejected);
+    buf_init(&b->texts[0]);
+    buf_init(&b->texts[1]);
     return b;
 }
 
@@ -57,8 +57,8 @@ static void batch_free(const struct flow *f, struct batch *b)
         entry_release(&b->items[i].entry);
     }
     free(b->items);
-    buf_release(&b->kept);
-    buf_release(&b->rejected);
+    buf_release(&b->texts[0]);
+    buf_release(&b->texts[1]);
     if (f->tools_release)
         f->tools_release(b->tools);
     free(b->tools);
@@ -144,8 +144,7 @@ static int put_item(struct run *r, struct batch *b, const struct flow_item *item
     if (format == ENTRY_PARQUET && !f->silent)
         return put_row(r, &item->entry, to, reason);
     if (r->outs[to].path)
-        entry_put(&item->entry, format, to || f->options->mark ? reason : NULL,
-                  to ? &b->rejected : &b->kept);
+        entry_put(&item->entry, format, to || f->options->mark ? reason : NULL, &b->texts[to]);
     return 0;
 }
 
@@ -155,8 +154,6 @@ static int work_batch(void *ctx, void *item)
     const struct flow *f = r->f;
     struct batch *b = item;
     int marks = f->options->mark || f->options->rejected_path;
-    buf_clear(&b->kept);
-    buf_clear(&b->rejected);
     for (size_t i = 0; i < b->count; i++) {
         struct entry *entry = &b->items[i].entry;
         if (((!f->blind || marks) && entry_parse(entry, r->source.format, f->options->field) < 0) ||
@@ -252,10 +249,12 @@ static void count_item(struct run *r, const struct flow_item *item)
         f->left_out[item->reason]++;
 }
 
-static int write_kept(struct run *r, struct batch *b)
+/* Writes a text of the batch to its output, and empties it. */
+static int write_text(struct run *r, struct batch *b, int i)
 {
-    int result = r->outs[0].path ? output_write(&r->outs[0], b->kept.data, b->kept.len) : 0;
-    buf_clear(&b->kept);
+    struct buf *text = &b->texts[i];
+    int result = r->outs[i].path ? output_write(&r->outs[i], text->data, text->len) : 0;
+    buf_clear(text);
     return result;
 }
 
@@ -263,7 +262,7 @@ static int write_item(struct run *r, struct batch *b, struct flow_item *item)
 {
     const char *file = item->entry.file;
     if ((r->f->settle && r->f->settle(r->f->ctx, item) < 0) ||
-        (r->folder.path && !is_at(r, file) && (write_kept(r, b) < 0 || go_to(r, file) < 0)) ||
+        (r->folder.path && !is_at(r, file) && (write_text(r, b, 0) < 0 || go_to(r, file) < 0)) ||
         (in_order(r) && put_item(r, b, item) < 0))
         return -1;
     forget(r->f, item);
@@ -279,9 +278,7 @@ static int write_batch(void *ctx, void *item)
     for (size_t i = 0; i < b->count && !result; i++)
         result = write_item(r, b, &b->items[i]);
     progress_to(r->f->read);
-    if (result < 0 || write_kept(r, b) < 0)
-        return -1;
-    return r->outs[1].path ? output_write(&r->outs[1], b->rejected.data, b->rejected.len) : 0;
+    return result < 0 || write_text(r, b, 0) < 0 ? -1 : write_text(r, b, 1);
 }
 
 static int run_batches(struct run *r)
@@ -330,8 +327,8 @@ static int write_summary(const struct flow *f, struct output *out)
 
 /* ---- a pass ---------------------------------------------------------------------------------- */
 
-/* Checks that outputs may be written, and that none of them is another one, an operand, or one of the
- * files `in` that the operands stand for. */
+/* Checks that outputs may be written, and that none of them is another one, an operand, or one of
+ * the files `in` that the operands stand for. */
 static int check(const struct flow *f, int argc, char **argv, const struct file_names *in)
 {
     const struct flow_options *o = f->options;
@@ -344,7 +341,8 @@ static int check(const struct flow *f, int argc, char **argv, const struct file_
         if (tool_may_replace(paths[i], NULL, NULL) < 0)
             return -1;
         for (int k = 0; k < argc + (int)in->count; k++)
-            if (strcmp(paths[i], "-") && !strcmp(paths[i], k < argc ? argv[k] : in->names[k - argc]))
+            if (strcmp(paths[i], "-") &&
+                !strcmp(paths[i], k < argc ? argv[k] : in->names[k - argc]))
                 return err_usage("'%s' is input and output", paths[i]);
         for (int k = 0; k < i; k++)
             if (paths[k] && !strcmp(paths[k], paths[i]))
