@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "common/base/order.h"
+
 void class_scores(struct class_scores *s, const int32_t *labels, const int32_t *predictions,
                   size_t n, int64_t classes)
 {
@@ -49,25 +51,19 @@ double class_pearson(const double *x, const double *y, size_t n)
     return xx > 0 && yy > 0 ? xy / sqrt(xx) / sqrt(yy) : (double)NAN;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = **(const double *const *)a, y = **(const double *const *)b;
-    return (x > y) - (x < y);
-}
-
 /* Returns the ranks of x[0..n), from 1 on; equal values get their mean. The caller frees them. */
 static double *ranks_of(const double *x, size_t n)
 {
-    SCOPED_MEM const double **order = mem_alloc(n * sizeof *order);
+    SCOPED_MEM struct order_rank *order = mem_alloc(n * sizeof *order);
     double *ranks = mem_alloc(n * sizeof *ranks);
     for (size_t i = 0; i < n; i++)
-        order[i] = x + i;
-    qsort(order, n, sizeof *order, by_value);
+        order[i] = (struct order_rank){ -x[i], (uint32_t)i }; /* the smallest number comes first */
+    qsort(order, n, sizeof *order, order_ranks);
     for (size_t i = 0, next; i < n; i = next) {
-        for (next = i + 1; next < n && *order[next] == *order[i];)
+        for (next = i + 1; next < n && order[next].rank == order[i].rank;)
             next++;
         for (size_t k = i; k < next; k++)
-            ranks[order[k] - x] = 0.5 * (double)(i + 1 + next);
+            ranks[order[k].item] = 0.5 * (double)(i + 1 + next);
     }
     return ranks;
 }
