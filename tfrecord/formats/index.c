@@ -75,10 +75,7 @@ struct buf index_path(const char *path)
 {
     static const char ending[] = ".tfrecord";
     size_t n = strlen(path), m = sizeof ending - 1;
-    struct buf index = BUF_INIT;
-    buf_add(&index, path, n > m && !strcmp(path + n - m, ending) ? n - m : n);
-    buf_adds(&index, ".index");
-    return index;
+    return buf_format("%.*s.index", (int)(n > m && file_ends_with(path, ending) ? n - m : n), path);
 }
 
 void index_line(struct buf *out, uint64_t offset, uint64_t bytes)

@@ -21,9 +21,8 @@ static const struct {
 int megatron_prefix(struct buf *prefix, const char *path)
 {
     size_t n = strlen(path);
-    const char *ending = n > 4 ? path + n - 4 : "";
     buf_clear(prefix);
-    if (!strcmp(ending, ".idx") || !strcmp(ending, ".bin")) {
+    if (n > 4 && (file_ends_with(path, ".idx") || file_ends_with(path, ".bin"))) {
         buf_add(prefix, path, n - 4);
         return 1;
     }

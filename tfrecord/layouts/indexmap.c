@@ -18,7 +18,7 @@ static int parse_shares(const char *text, double shares[3])
         const char *from = end + (n > 0);
         shares[n] = strtod(from, &end);
         if (end == from || !(shares[n] >= 0) || isinf(shares[n]))
-            return err_usage("--split %s is not three shares, such as 969,30,1", text);
+            break;
         sum += shares[n++];
     } while (*end == ',' && n < 3);
     if (*end || n != 3 || !(sum > 0))
