@@ -256,13 +256,6 @@ static void feed_close(struct feed *f)
     buf_release(&f->text);
 }
 
-/* Returns the key of a prompt's random numbers. They do not depend on other prompts, nor those of a
- * sample on other samples. */
-static uint64_t key_of(uint64_t number)
-{
-    return rng_key(rng_key(0, (uint64_t)tool_seed), number);
-}
-
 /* ---- texts, several at a time --------------------------------------------------------------- */
 
 /* Saves the first prompt that the model has read. */
@@ -285,7 +278,9 @@ static int add_prompt(struct generate *given)
     if (more != 1)
         return more;
     const uint64_t number = f->number++;
-    if (queue_add(q, text, n, number, key_of(number), given->samples) == 0) {
+    /* the random numbers do not depend on other prompts, nor those of a sample on other samples */
+    const uint64_t key = rng_key(rng_key(0, (uint64_t)tool_seed), number);
+    if (queue_add(q, text, n, number, key, given->samples) == 0) {
         if (save_first(given, &q->start) == 0)
             return 1;
         queue_stop(q); /* only the first prompt is saved, so no other text is in the queue */

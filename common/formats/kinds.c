@@ -211,10 +211,9 @@ const char *kinds_recognise(const char *path, const char *text, size_t n)
 /* Returns 1 if text[0..n), after white space, begins with one of the words. */
 static int starts(const char *text, size_t n, const char *const *words)
 {
-    for (; n && memchr(" \t\r\n", *text, 4); n--)
-        text++;
+    const size_t at = skip_blank(text, n, 0);
     for (; *words; words++)
-        if (bytes_begin(text, n, *words))
+        if (bytes_begin(text + at, n - at, *words))
             return 1;
     return 0;
 }

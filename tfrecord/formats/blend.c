@@ -30,14 +30,6 @@ static double sum(const double *x, size_t n)
     return all;
 }
 
-/* Divides the weights by their sum. */
-static void normalize(double *weights, size_t count)
-{
-    double all = sum(weights, count);
-    for (size_t i = 0; i < count; i++)
-        weights[i] /= all;
-}
-
 /* ---- sources ------------------------------------------------------------------------------ */
 
 /* Sets *weight to the number after the last ':' of text[0..n). Returns the length of the path
@@ -98,8 +90,11 @@ int blend_parse(struct blend *b, const char *const *items, size_t count)
     if (b->count > BLEND_SOURCES)
         return err_set("a blend has at most %d sources, but %zu are given", BLEND_SOURCES,
                        b->count);
-    for (int pass = 0; pass < 2; pass++) /* as Megatron Core: the second can change the last bit */
-        normalize(b->weights, b->count);
+    for (int pass = 0; pass < 2; pass++) { /* as Megatron Core: the second can change a last bit */
+        const double all = sum(b->weights, b->count);
+        for (size_t i = 0; i < b->count; i++)
+            b->weights[i] /= all;
+    }
     for (size_t i = 0; i < b->count; i++)
         if (!(b->weights[i] > 0)) /* also if the sum is infinite */
             return err_set("'%s': its weight is too small beside the sum of the weights",

@@ -6,12 +6,6 @@
 
 /* ---- opening ------------------------------------------------------------------------------ */
 
-static int open_index(struct record_shard *s, const char *path)
-{
-    SCOPED(buf) index = index_path(path);
-    return output_open(&s->index, index.data);
-}
-
 static int put_line(struct record_shard *s, uint64_t offset, uint64_t bytes)
 {
     buf_clear(&s->line);
@@ -70,9 +64,9 @@ int record_shard_open(struct record_shard *s, const struct shard_set *set, uint3
         .resume = set->resume, .frame = BUF_INIT, .packed = BUF_INIT, .line = BUF_INIT
     };
     SCOPED(buf) name = buf_format("data-%05u-of-%05u.tfrecord", number, set->count);
-    SCOPED(buf) path = file_path(set->dir, name.data);
+    SCOPED(buf) path = file_path(set->dir, name.data), index = index_path(path.data);
     if (set->compression == COMPRESS_NONE)
-        result = open_index(s, path.data);
+        result = output_open(&s->index, index.data);
     else if (!(s->compress = compress_new(set->compression)))
         result = -1;
     if (!result && set->resume)

@@ -160,12 +160,6 @@ static int clear(const char *dir, const char *work, int lock)
     return -1;
 }
 
-static int clear_dead(const struct stage *s, const char *work)
-{
-    int lock, taken = take(s, work, &lock);
-    return taken <= 0 ? taken : clear(s->dir, work, lock);
-}
-
 /* ---- going on ----------------------------------------------------------------------------- */
 
 /* Returns 1 if the folder `dir` has a shard, finished or not, 0 if not, or -1 with an error. */
@@ -329,12 +323,13 @@ int stage_plan(struct stage *s, const char *folder, const struct kv *plan)
 static int settle_old(struct stage *s, const char *path)
 {
     SCOPED(file_names) left = { 0 };
-    int result = file_list_left(&left, path);
+    int lock, result = file_list_left(&left, path);
     for (size_t i = 0; i < left.count && s->resume && !s->work && result >= 0; i++)
         result = take_up(s, left.names[i]);
     for (size_t i = 0; i < left.count && result >= 0; i++)
-        if (!s->work || strcmp(left.names[i], s->work) != 0)
-            result = clear_dead(s, left.names[i]);
+        if ((!s->work || strcmp(left.names[i], s->work) != 0) &&
+            (result = take(s, left.names[i], &lock)) > 0)
+            result = clear(s->dir, left.names[i], lock);
     return result < 0 ? -1 : 0;
 }
 
