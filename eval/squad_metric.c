@@ -10,16 +10,12 @@
 
 /* ---- normalised texts ----------------------------------------------------------------------- */
 
-static int is_punctuation(char c)
-{
-    return c && strchr("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", c);
-}
-
 static void remove_punctuation(struct buf *b)
 {
+    static const char marks[] = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
     size_t kept = 0;
     for (size_t i = 0; i < b->len; i++)
-        if (!is_punctuation(b->data[i]))
+        if (!memchr(marks, b->data[i], sizeof marks - 1))
             b->data[kept++] = b->data[i];
     buf_truncate(b, kept);
 }

@@ -228,17 +228,10 @@ static int set_scores(struct tokens *t, const struct js *merges)
     return same;
 }
 
-static void add_scores(struct gguf_writer *w, const struct tokens *t)
-{
-    SCOPED(buf) scores = BUF_INIT;
-    for (int64_t id = 0; id < t->size; id++)
-        le_add_f32(&scores, t->items[id].score);
-    gguf_add_list(w, "tokenizer.ggml.scores", GGUF_F32, (uint64_t)t->size, &scores);
-}
-
 static const char *add_pieces(struct gguf_writer *w, struct tokens *t, const struct js *root)
 {
     const int64_t unknown = id_of(t, js_text(js_get(t->model, "unk_token"), NULL));
+    SCOPED(buf) scores = BUF_INIT;
     int prefix;
     for (int64_t id = 0; id < t->size; id++)
         if (t->items[id].type == NORMAL && is_byte(&t->items[id]))
@@ -252,7 +245,9 @@ static const char *add_pieces(struct gguf_writer *w, struct tokens *t, const str
     add_text(w, "tokenizer.ggml.model", "llama");
     add_text(w, "tokenizer.ggml.pre", "default");
     add_tokens(w, t);
-    add_scores(w, t);
+    for (int64_t id = 0; id < t->size; id++)
+        le_add_f32(&scores, t->items[id].score);
+    gguf_add_list(w, "tokenizer.ggml.scores", GGUF_F32, (uint64_t)t->size, &scores);
     gguf_add_bool(w, "tokenizer.ggml.add_space_prefix", prefix);
     return doubt;
 }

@@ -165,17 +165,12 @@ int js_scan_key(struct js_scan *s, const char **out, size_t *len)
 
 /* ---- other values --------------------------------------------------------------------------- */
 
-static int is_digit(int c)
-{
-    return c >= '0' && c <= '9';
-}
-
 int js_scan_int(struct js_scan *s, int64_t *out)
 {
     int minus = js_scan_peek(s) == '-';
     size_t begin = s->at + (size_t)minus, i = begin;
     uint64_t value = 0, limit = (uint64_t)INT64_MAX + (uint64_t)minus;
-    for (; i < s->n && is_digit(s->text[i]); i++) {
+    for (; i < s->n && s->text[i] >= '0' && s->text[i] <= '9'; i++) {
         unsigned digit = (unsigned)(s->text[i] - '0');
         if (value > (limit - digit) / 10)
             return js_scan_error(s, begin, "a number beyond 64 bits");

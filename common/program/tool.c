@@ -368,12 +368,6 @@ static int finish_stdout(void)
     return err_set("cannot write '<stdout>': %s", strerror(errno));
 }
 
-static const char *called_name(const struct tool *t, const char *path)
-{
-    const char *name = file_name(path);
-    return file_ends_with(name, t->name) ? name : t->name;
-}
-
 /* Takes the descriptors 0 to 2 that are closed, so that no file gets one of them and messages or
  * results are never written into it. Reading from 0 and writing to 1 then fail, as when closed. */
 static void hold_standard_descriptors(void)
@@ -384,7 +378,7 @@ static void hold_standard_descriptors(void)
             log_fatal("cannot open '/dev/null' in the place of descriptor %d, which is closed", fd);
 }
 
-/* What happened on SIGBUS before catch_bus. */
+/* What happened on SIGBUS before on_bus was set. */
 static struct sigaction other_bus;
 
 /* Ends the program if an access to a mapped file failed. All else is left to other_bus. */
@@ -405,20 +399,16 @@ static void on_bus(int number, siginfo_t *info, void *)
     _exit(1);
 }
 
-static void catch_bus(void)
-{
-    const struct sigaction action = { .sa_sigaction = on_bus, .sa_flags = SA_SIGINFO };
-    sigaction(SIGBUS, &action, &other_bus);
-}
-
 static void begin(const struct tool *t, int argc, char **argv)
 {
+    const struct sigaction bus = { .sa_sigaction = on_bus, .sa_flags = SA_SIGINFO };
+    const char *called = file_name(argc ? argv[0] : "");
     hold_standard_descriptors();
-    program = called_name(t, argc ? argv[0] : "");
+    program = file_ends_with(called, t->name) ? called : t->name;
     log_name(program);
     signal(SIGUSR1, on_usr1);
     temp_catch_signals();
-    catch_bus();
+    sigaction(SIGBUS, &bus, &other_bus);
     tool_threads = usage_cpus();
     tool = t;
     set_provenance(t, argc, argv);

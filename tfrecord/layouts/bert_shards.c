@@ -131,22 +131,15 @@ static int make_group(void *ctx, void *item)
     return 0;
 }
 
-/* Returns the number of documents that have one sentence. */
-static uint64_t count_single(const struct sentences *s)
-{
-    uint64_t n = 0;
-    for (size_t d = 0; d < s->document_count; d++)
-        n += s->documents[d + 1] - s->documents[d] == 1;
-    return n;
-}
-
 static int write_group(void *ctx, void *item)
 {
     struct job *j = ctx;
     struct group *g = item;
     struct bert_shards *b = j->b;
-    b->documents += g->sentences.document_count;
-    b->single += count_single(&g->sentences);
+    const struct sentences *s = &g->sentences;
+    b->documents += s->document_count;
+    for (size_t d = 0; d < s->document_count; d++)
+        b->single += s->documents[d + 1] - s->documents[d] == 1;
     b->sequences += g->instances.count;
     for (size_t i = 0; i < g->instances.count; i++)
         b->tokens += g->instances.list[i].length;

@@ -185,14 +185,6 @@ static uint64_t order_documents(struct job *j, uint64_t group)
     return held;
 }
 
-static void deal(struct job *j, struct group *g)
-{
-    const struct documents *d = &j->documents;
-    uint64_t held = order_documents(j, g->number);
-    for (uint64_t i = 0; i < d->count; i++)
-        take_document(&g->pieces[i < held ? WINDOWS_HELD : WINDOWS_TRAIN], j->w, d, d->order[i]);
-}
-
 /* Returns 1 if the group that is being read has enough documents, else 0. The first group must have
  * records for all shards, with some to spare for the part that is held out. */
 static int enough(const struct job *j)
@@ -224,6 +216,7 @@ static int read_group(void *ctx, void *item)
     static const struct piece nothing;
     struct job *j = ctx;
     struct group *g = item;
+    const struct documents *d = &j->documents;
     if (j->ended)
         return 0;
     if (read_documents(j) < 0)
@@ -232,7 +225,9 @@ static int read_group(void *ctx, void *item)
     for (int i = 0; i < WINDOWS_PARTS; i++)
         begin_piece(&g->pieces[i], j->before && !j->w->best_fit ? &j->before->pieces[i] : &nothing,
                     j->w->stride);
-    deal(j, g);
+    const uint64_t held = order_documents(j, g->number);
+    for (uint64_t i = 0; i < d->count; i++)
+        take_document(&g->pieces[i < held ? WINDOWS_HELD : WINDOWS_TRAIN], j->w, d, d->order[i]);
     for (int i = 0; i < WINDOWS_PARTS && !j->w->best_fit; i++) {
         struct piece *p = &g->pieces[i];
         uint64_t tokens = p->at + p->count;

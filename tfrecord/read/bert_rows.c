@@ -223,13 +223,6 @@ static int is_id(int64_t id)
     return id >= 0 && id <= INT32_MAX;
 }
 
-static void clear(struct bert_row *row, uint32_t length)
-{
-    row->length = 0;
-    for (uint32_t i = 0; i < length; i++)
-        row->ids[i] = no_token;
-}
-
 /* Puts the token of slot j at position `place` of the row, which must be free. */
 static int put_token(const struct bert_rows *r, struct bert_row *row, size_t j, int64_t place)
 {
@@ -372,8 +365,11 @@ int bert_rows_read(struct bert_rows *r, const void *data, size_t n, struct bert_
 {
     if (take_fields(r, data, n) < 0)
         return -1;
-    for (uint32_t k = 0; k < r->shape.sequences; k++)
-        clear(&rows[k], r->shape.sequence_length);
+    for (uint32_t k = 0; k < r->shape.sequences; k++) {
+        rows[k].length = 0;
+        for (uint32_t i = 0; i < r->shape.sequence_length; i++)
+            rows[k].ids[i] = no_token;
+    }
     if (r->shape.layout == BERT_PACKED)
         return read_packed(r, rows);
     return r->shape.layout == BERT_TF1 ? read_tf1(r, rows) : read_plain(r, rows);
