@@ -297,11 +297,6 @@ static int run_index(int argc, char **argv, void *options)
     return result;
 }
 
-static void print_good(const char *line)
-{
-    puts(line);
-}
-
 static void print_bad(const char *error)
 {
     fflush(stdout);
@@ -310,7 +305,7 @@ static void print_bad(const char *error)
 
 static int run_verify(int argc, char **argv, void *)
 {
-    struct verify v = { .good = print_good, .bad = print_bad };
+    struct verify v = { .good = puts, .bad = print_bad };
     for (int i = 0; i < argc; i++)
         verify_path(&v, argv[i]);
     tool_count("file(s)", v.files);

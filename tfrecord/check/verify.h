@@ -7,7 +7,7 @@
 #include "common/base/base.h"
 
 struct verify {
-    void (*good)(const char *line); /* "<file>: ok, …" */
+    int (*good)(const char *line);  /* "<file>: ok, …"; what it returns is not used */
     void (*bad)(const char *error); /* the error, which names file, record and byte offset */
     uint64_t files, failed, bytes;
 };
