@@ -323,14 +323,6 @@ static int score_task(struct core *c, double *sum)
     return result;
 }
 
-static int report_core(const struct core *c, double sum)
-{
-    struct report r = REPORT_INIT(c->subject.json);
-    report_count(&r, "tasks", c->tasks.count);
-    report_real(&r, "core", sum / (double)c->tasks.count);
-    return report_print(&r);
-}
-
 static int run(int, char **argv, void *options)
 {
     struct core *c = options;
@@ -340,8 +332,12 @@ static int run(int, char **argv, void *options)
         c->task = &c->tasks.tasks[i];
         result = score_task(c, &sum);
     }
-    if (!result)
-        result = report_core(c, sum);
+    if (!result) {
+        struct report r = REPORT_INIT(c->subject.json);
+        report_count(&r, "tasks", c->tasks.count);
+        report_real(&r, "core", sum / (double)c->tasks.count);
+        result = report_print(&r);
+    }
     core_tasks_release(&c->tasks);
     subject_release(&c->subject);
     return result;

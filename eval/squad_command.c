@@ -172,13 +172,6 @@ static int print_score(struct answering *given, const struct squad *s,
     return report_print(&r);
 }
 
-/* Scores the answers of a predictions file, by the rules of SQuAD 2.0 if v2 is 1, else 1.1. */
-static int score_file(struct answering *given, const struct squad *s, int v2)
-{
-    SCOPED_JS predictions = js_load_any(given->predictions_path);
-    return predictions ? print_score(given, s, NULL, v2, predictions, given->predictions_path) : -1;
-}
-
 /* ---- answers of a model ----------------------------------------------------------------- */
 
 static int load_model(struct answering *given)
@@ -321,17 +314,6 @@ static int answer_questions(struct answering *given, const struct squad *s, int 
 
 /* ---- questions of a person -------------------------------------------------------------- */
 
-/* Answers the only question of w, and sets *best. */
-static int find_best(struct answering *given, const struct squad_windows *w,
-                     const struct squad_answer_rules *rules, struct squad_best *best)
-{
-    const size_t floats = w->count * w->rules.length;
-    SCOPED_MEM float *starts = mem_alloc(floats * sizeof *starts),
-                     *ends = mem_alloc(floats * sizeof *ends);
-    run_windows(given, w, 0, w->count, starts, ends);
-    return squad_answers_best(best, rules, w, 0, starts, ends);
-}
-
 /* Reports a question and its answer. odds 1: the null odds are reported, too. */
 static void report_best(struct report *r, struct span question, const struct squad_best *best,
                         int odds)
@@ -356,7 +338,12 @@ static int answer_one(struct answering *given, struct span context, const char *
     if (valid < n)
         return err_set("the question is not valid UTF-8 at byte %zu", valid);
     squad_ask(&s, context, (struct span){ question, n });
-    if (make_windows(given, &w, &s) < 0 || find_best(given, &w, &r, &best) < 0)
+    if (make_windows(given, &w, &s) < 0)
+        return -1;
+    SCOPED_MEM float *starts = mem_alloc(2 * w.count * w.rules.length * sizeof *starts);
+    float *ends = starts + w.count * w.rules.length;
+    run_windows(given, &w, 0, w.count, starts, ends);
+    if (squad_answers_best(&best, &r, &w, 0, starts, ends) < 0)
         return -1;
     struct report report = REPORT_INIT(given->subject.json);
     report_best(&report, (struct span){ question, n }, &best, r.v2);
@@ -407,8 +394,11 @@ static int run_squad_file(struct answering *given, const struct squad *s)
     int v2 = given->rules == RULES_2_0 || (given->rules == RULES_AUTO && s->marks_impossible);
     if (check_rules(v2) < 0)
         return -1;
-    if (!given->subject.model_dir)
-        return score_file(given, s, v2);
+    if (!given->subject.model_dir) {
+        const char *path = given->predictions_path;
+        SCOPED_JS predictions = js_load_any(path);
+        return predictions ? print_score(given, s, NULL, v2, predictions, path) : -1;
+    }
     if (!v2 && s->unanswerable < s->question_count && squad_check_answered(s) < 0)
         return -1;
     return answer_questions(given, s, v2);

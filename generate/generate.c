@@ -249,13 +249,6 @@ static int feed_open(struct feed *f, int argc, char **argv, int history)
     return f->lines ? 0 : -1;
 }
 
-static void feed_close(struct feed *f)
-{
-    if (prompt_close(f->lines) < 0)
-        log_warn("%s", err_get());
-    buf_release(&f->text);
-}
-
 /* ---- texts, several at a time --------------------------------------------------------------- */
 
 /* Saves the first prompt that the model has read. */
@@ -480,7 +473,9 @@ static int run(int argc, char **argv, void *options_given)
         if (!result && given->save_path)
             result = err_set("no prompt: '%s' is not written", given->save_path);
         queue_release(&given->queue);
-        feed_close(&given->feed);
+        if (prompt_close(given->feed.lines) < 0)
+            log_warn("%s", err_get());
+        buf_release(&given->feed.text);
     }
     generator_release(&given->g);
     free(given->bias_of);

@@ -177,12 +177,6 @@ static void add_some(const struct languages *m, const uint32_t *hashes, size_t c
     }
 }
 
-static void add_weights(const struct languages *m, const struct languages_runs *t, int32_t *sums)
-{
-    for (size_t i = 0; i < t->count; i += SUM_RUNS)
-        add_some(m, t->hashes + i, t->count - i < SUM_RUNS ? t->count - i : SUM_RUNS, sums);
-}
-
 static double score_of(const struct languages *m, const int32_t *sums, int best, size_t letters)
 {
     double all = 0, scale = 1.0 / UNIT / LANGUAGES_RUN;
@@ -207,7 +201,8 @@ int languages_judge(const struct languages *m, struct languages_runs *t, const c
     for (size_t at = 0, bytes; at < n; at = step ? at + step : at + bytes) {
         bytes = utf8_cut(text + at, n - at, most);
         languages_cut(t, text + at, bytes);
-        add_weights(m, t, sums);
+        for (size_t i = 0; i < t->count; i += SUM_RUNS)
+            add_some(m, t->hashes + i, t->count - i < SUM_RUNS ? t->count - i : SUM_RUNS, sums);
         letters += t->letters;
     }
     for (size_t i = 1; i < m->count; i++)
