@@ -7,11 +7,6 @@
 #include "common/base/utf8.h"
 #include "common/formats/js.h"
 
-void opts_init(struct opts *o)
-{
-    *o = (struct opts){ 0 };
-}
-
 void opts_add(struct opts *o, const struct opt *table, void *values)
 {
     for (; table->name || table->help; table++) {

@@ -101,7 +101,6 @@ struct opts {
 /* Returns the Levenshtein distance of two words in bytes; 64 if `b` has 64 bytes or more. */
 size_t opt_distance(const char *a, const char *b);
 
-void opts_init(struct opts *o);
 void opts_add(struct opts *o, const struct opt *table, void *values); /* both borrowed */
 void opts_release(struct opts *o);
 

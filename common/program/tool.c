@@ -93,7 +93,6 @@ static int has_more(const struct opt *p)
 
 static void add_options(const struct tool_command *c, void *given)
 {
-    opts_init(&opts);
     if (c->options)
         opts_add(&opts, c->options, given);
     opts_add(&opts, heading, &common);

@@ -19,14 +19,13 @@ static int dedup(const char *option, const char *file, const char *input)
     static const char *const bands[] = { "--bands", "2", "-o", "/dev/null" };
     const struct tool_command *command = &dedup_command;
     char *argv[8] = { (char *)(uintptr_t)option, (char *)(uintptr_t)file }, *given;
-    struct opts opts;
+    struct opts opts = { 0 };
     given = malloc(command->size);
     memcpy(given, command->defaults, command->size);
     for (int i = 0; i < 4; i++)
         argv[2 + i] = (char *)(uintptr_t)bands[i];
     int argc = strcmp(option, "--keys-to") ? 6 : 4;
     argv[argc++] = (char *)(uintptr_t)input;
-    opts_init(&opts);
     opts_add(&opts, command->options, given);
     argc = opts_parse(&opts, argc, argv);
     assert(argc == 1);

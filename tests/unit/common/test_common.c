@@ -275,8 +275,7 @@ static int parse(struct opts *o, const char *line)
 Test(opt, command_line)
 {
     struct given given = { .number = 5, .some = 3 };
-    struct opts o;
-    opts_init(&o);
+    struct opts o = { 0 };
     opts_add(&o, table, &given);
     cr_expect_eq(
         parse(&o,
@@ -315,8 +314,7 @@ Test(opt, command_line)
 Test(opt, file_gives_way_to_the_command_line)
 {
     struct given given = { .number = 5, .some = 3 };
-    struct opts o;
-    opts_init(&o);
+    struct opts o = { 0 };
     opts_add(&o, table, &given);
     cr_assert_eq(parse(&o, "-n 7"), 0);
     const char *text =
@@ -352,8 +350,7 @@ Test(opt, file_gives_way_to_the_command_line)
 /* Sets `out` to `given` as a configuration, and reads that into `y`. */
 static void read_back(struct given *given, struct buf *out, struct yaml *y)
 {
-    struct opts o;
-    opts_init(&o);
+    struct opts o = { 0 };
     opts_add(&o, table, given);
     buf_clear(out);
     opts_print(&o, 0, out);
@@ -397,8 +394,7 @@ Test(opt, printed_numbers_are_read_back)
 Test(opt, flags)
 {
     struct given given = { .number = 5 };
-    struct opts o;
-    opts_init(&o);
+    struct opts o = { 0 };
     opts_add(&o, table, &given);
     cr_expect_eq(opts_flags(&o, "number"), OPT_FIXED);
     cr_expect_eq(opts_flags(&o, "size_limit"), RED);
@@ -711,8 +707,8 @@ Test(temp, goes_at_exit_on_signals_and_with_the_next_run)
     buf_release(&path);
 }
 
-/* A name of 250 bytes has no room for a temporary ending. What ended runs left of two such names that
- * only differ at their ends is told apart. */
+/* A name of 250 bytes has no room for a temporary ending. What ended runs left of two such names
+ * that only differ at their ends is told apart. */
 Test(temp, a_long_name_is_cut)
 {
     char dir[] = "/tmp/textmill-temp-XXXXXX", name[251], other[251];
