@@ -680,16 +680,6 @@ void output_remove(struct output *out, const char *path)
     *out = (struct output){ .path = mem_strdup(path), .fd = -1, .goes = 1 };
 }
 
-/* Starts writing the data to disk, so that the fsync at the end has little to wait for. */
-static void begin_sync(struct output *out, size_t written)
-{
-    out->unsynced += written;
-    if (!out->temp || out->lazy || out->late || out->unsynced < SYNC_BYTES)
-        return;
-    out->unsynced = 0;
-    sync_file_range(out->fd, 0, 0, SYNC_FILE_RANGE_WRITE); /* only a hint: fsync reports errors */
-}
-
 static int write_all(struct output *out, const char *bytes, size_t n)
 {
     for (size_t left = n; left;) {
@@ -701,7 +691,12 @@ static int write_all(struct output *out, const char *bytes, size_t n)
         bytes += w;
         left -= (size_t)w;
     }
-    begin_sync(out, n);
+    out->unsynced += n;
+    if (!out->temp || out->lazy || out->late || out->unsynced < SYNC_BYTES)
+        return 0;
+    /* so that the fsync at the end has little to wait for; only a hint: fsync reports errors */
+    out->unsynced = 0;
+    sync_file_range(out->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
     return 0;
 }
 

@@ -11,17 +11,6 @@ int plugin_opened(void)
     return opened;
 }
 
-static int find_file(struct buf *path, const char *name)
-{
-    if (file_of_program(path, "../lib/textmill/libtextmill-") < 0)
-        return -1;
-    buf_addf(path, "%s.so", name);
-    const int kind = file_look(path->data);
-    if (kind < 0 || kind == FILE_PLAIN)
-        return kind < 0 ? -1 : 0;
-    return err_set("plug-in '%s' is not installed: there is no '%s'", name, path->data);
-}
-
 static const void *open_file(const char *path, unsigned layout)
 {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -41,5 +30,11 @@ static const void *open_file(const char *path, unsigned layout)
 const void *plugin_open(const char *name, unsigned layout)
 {
     SCOPED(buf) path = BUF_INIT;
-    return find_file(&path, name) < 0 ? NULL : open_file(path.data, layout);
+    if (file_of_program(&path, "../lib/textmill/libtextmill-") < 0)
+        return NULL;
+    buf_addf(&path, "%s.so", name);
+    const int kind = file_look(path.data);
+    if (kind >= 0 && kind != FILE_PLAIN)
+        err_set("plug-in '%s' is not installed: there is no '%s'", name, path.data);
+    return kind == FILE_PLAIN ? open_file(path.data, layout) : NULL;
 }

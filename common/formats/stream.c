@@ -200,16 +200,6 @@ int stream_open(struct stream_reader *r, struct input *in)
     return read_tokenizer(r);
 }
 
-/* Reads n ids of `width` bytes. Returns the greatest of them, or 0. */
-static uint32_t get_ids(uint32_t *ids, int width, const unsigned char *p, size_t n)
-{
-    uint32_t most = 0;
-    ids_get(ids, width, p, n);
-    for (size_t i = 0; i < n; i++)
-        most = ids[i] > most ? ids[i] : most;
-    return most;
-}
-
 static int decode(struct stream_reader *r, const unsigned char *p, size_t bytes)
 {
     struct stream_document *d = &r->document;
@@ -228,7 +218,11 @@ static int decode(struct stream_reader *r, const unsigned char *p, size_t bytes)
                            d->count);
         before = d->sentence_ends[i];
     }
-    if (get_ids(d->ids, r->width, p, d->count) < r->vocabulary || !d->count)
+    uint32_t most = 0;
+    ids_get(d->ids, r->width, p, d->count);
+    for (size_t i = 0; i < d->count; i++)
+        most = d->ids[i] > most ? d->ids[i] : most;
+    if (most < r->vocabulary || !d->count)
         return 0;
     size_t i = 0;
     while (d->ids[i] < r->vocabulary)
@@ -237,25 +231,19 @@ static int decode(struct stream_reader *r, const unsigned char *p, size_t bytes)
                    (unsigned long long)r->vocabulary);
 }
 
-/* Checks that nothing follows the end mark. Otherwise the second of two concatenated streams would
- * be lost. Returns 0, or -1 with an error. */
-static int check_end(struct input *in)
-{
-    int64_t more = input_peek(in, 1);
-    if (more > 0)
-        return err_set("%s: data after the end mark, at byte %" PRIu64 ": give one stream",
-                       in->path, in->offset);
-    return more < 0 ? -1 : 0;
-}
-
 int stream_read(struct stream_reader *r)
 {
     size_t n;
     unsigned long long at = r->in->offset;
     if (next_frame(r, r->documents + 1, &n) < 0)
         return -1;
-    if (!n)
-        return check_end(r->in);
+    if (!n) { /* nothing may follow: the second of two concatenated streams would be lost */
+        int64_t more = input_peek(r->in, 1);
+        return more > 0
+                   ? err_set("%s: data after the end mark, at byte %" PRIu64 ": give one stream",
+                             r->in->path, r->in->offset)
+                   : (int)more;
+    }
     if (decode(r, (const unsigned char *)r->in->data + r->in->begin, n) < 0)
         return err_in("%s: document %llu at byte %llu", r->in->path,
                       (unsigned long long)r->documents, at);

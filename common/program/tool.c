@@ -435,18 +435,6 @@ static int parse(const struct tool *t, const struct tool_command *c, int argc, c
     return n;
 }
 
-/* Prints the help or the version if the command line asks for it. Returns 1 if it does, else 0. */
-static int answer(const struct tool *t, const struct tool_command *c)
-{
-    if (common.want_help || common.want_help_all)
-        print_help(t, c);
-    else if (common.want_version)
-        print_version(t);
-    else
-        return 0;
-    return 1;
-}
-
 int tool_main(const struct tool *t, int argc, char **argv)
 {
     const double began = log_seconds();
@@ -456,9 +444,13 @@ int tool_main(const struct tool *t, int argc, char **argv)
     if (c->size)
         memcpy(given, c->defaults, c->size);
     add_options(c, given);
-    const int n = parse(t, c, argc, argv), answered = n >= 0 && answer(t, c);
+    const int n = parse(t, c, argc, argv);
+    const int help = n >= 0 && (common.want_help || common.want_help_all);
+    const int answered = help || (n >= 0 && common.want_version);
     int result = n < 0 ? -1 : 0;
-    if (!result && !answered)
+    if (answered)
+        help ? print_help(t, c) : print_version(t);
+    else if (!result)
         result = run_command(c, n, argv + (c->name ? 2 : 1), given);
     progress_end();
     if (!result)
