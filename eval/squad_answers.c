@@ -24,6 +24,11 @@ struct candidates {
     struct candidate none; /* the candidate "no answer" */
 };
 
+static void candidates_release(struct candidates *c)
+{
+    free(c->items);
+}
+
 static void add_candidate(struct candidates *c, struct candidate item)
 {
     item.order = c->count;
@@ -93,30 +98,6 @@ static void add_window(struct candidates *c, const struct squad_answer_rules *ru
     }
 }
 
-static int add_windows(struct candidates *c, const struct squad_answer_rules *rules,
-                       const struct squad_windows *w, size_t question, const float *starts,
-                       const float *ends)
-{
-    const char *id = w->squad->questions[question].id;
-    uint32_t length = w->rules.length;
-    c->none = (struct candidate){ .start = INFINITY, .first = NO_ANSWER, .text = { "", 0 } };
-    for (size_t i = w->of_question[question]; i < w->of_question[question + 1]; i++) {
-        uint32_t used = squad_window_offset(w, i) + w->items[i].count + 1;
-        if (check_logits(starts, used, id) < 0 || check_logits(ends, used, id) < 0)
-            return -1;
-        add_window(c, rules, w, i, starts, ends);
-        if ((double)starts[0] + ends[0] < c->none.start + c->none.end) {
-            c->none.start = starts[0];
-            c->none.end = ends[0];
-        }
-        starts += length;
-        ends += length;
-    }
-    if (rules->v2)
-        add_candidate(c, c->none);
-    return 0;
-}
-
 /* ---- the best of all windows ---------------------------------------------------------------- */
 
 static void slice(struct candidate *c, const struct squad_windows *w, size_t question)
@@ -184,18 +165,29 @@ static void keep_best(struct candidates *c, const struct squad_answer_rules *rul
     softmax(c);
 }
 
-/* Sets *c to the candidates of a question, best first, from the logits of its windows
- * (squad_answers_add). The caller frees c->items. Returns 0, or -1 with an error; then there is
- * nothing to free. */
+/* Adds to *c the candidates of a question, best first, from the logits of its windows
+ * (squad_answers_add). Returns 0, or -1 with an error. */
 static int find(struct candidates *c, const struct squad_answer_rules *rules,
                 const struct squad_windows *w, size_t question, const float *starts,
                 const float *ends)
 {
-    *c = (struct candidates){ 0 };
-    if (add_windows(c, rules, w, question, starts, ends) < 0) {
-        free(c->items);
-        return -1;
+    const char *id = w->squad->questions[question].id;
+    uint32_t length = w->rules.length;
+    c->none = (struct candidate){ .start = INFINITY, .first = NO_ANSWER, .text = { "", 0 } };
+    for (size_t i = w->of_question[question]; i < w->of_question[question + 1]; i++) {
+        uint32_t used = squad_window_offset(w, i) + w->items[i].count + 1;
+        if (check_logits(starts, used, id) < 0 || check_logits(ends, used, id) < 0)
+            return -1;
+        add_window(c, rules, w, i, starts, ends);
+        if ((double)starts[0] + ends[0] < c->none.start + c->none.end) {
+            c->none.start = starts[0];
+            c->none.end = ends[0];
+        }
+        starts += length;
+        ends += length;
     }
+    if (rules->v2)
+        add_candidate(c, c->none);
     keep_best(c, rules, w, question);
     return 0;
 }
@@ -219,7 +211,7 @@ int squad_answers_best(struct squad_best *best, const struct squad_answer_rules 
                        const struct squad_windows *w, size_t question, const float *starts,
                        const float *ends)
 {
-    struct candidates c;
+    SCOPED(candidates) c = { 0 };
     if (find(&c, rules, w, question, starts, ends) < 0)
         return -1;
     const struct candidate *item = best_text(&c);
@@ -228,7 +220,6 @@ int squad_answers_best(struct squad_best *best, const struct squad_answer_rules 
         *best = (struct squad_best){ item->text,        item->from,
                                      item->to,          item->start + item->end,
                                      item->probability, best->null_odds };
-    free(c.items);
     return 0;
 }
 
@@ -276,30 +267,24 @@ static void put_n_best(struct buf *out, const struct candidates *c)
     buf_adds(out, "\n    ]");
 }
 
-static void put_answer(struct squad_answers *a, const char *id, const struct candidates *c)
-{
-    const struct candidate *best = best_text(c);
-    double odds = null_odds(c);
-    int silent = a->rules.v2 && odds > a->rules.null_threshold;
-    put_key(&a->predictions, id);
-    js_quote(&a->predictions, best->text.s, silent ? 0 : best->text.n);
-    put_key(&a->n_best, id);
-    put_n_best(&a->n_best, c);
-    put_key(&a->null_odds, id);
-    report_digits(&a->null_odds, odds);
-}
-
 int squad_answers_add(struct squad_answers *a, const struct squad_windows *w, size_t question,
                       const float *starts, const float *ends)
 {
-    struct candidates c;
+    SCOPED(candidates) c = { 0 };
     const struct squad_question *q = &w->squad->questions[question];
     if (q->same_id != question)
         return 0;
     if (find(&c, &a->rules, w, question, starts, ends) < 0)
         return -1;
-    put_answer(a, q->id, &c);
-    free(c.items);
+    const struct span best = best_text(&c)->text;
+    const double odds = null_odds(&c);
+    const int silent = a->rules.v2 && odds > a->rules.null_threshold;
+    put_key(&a->predictions, q->id);
+    js_quote(&a->predictions, best.s, silent ? 0 : best.n);
+    put_key(&a->n_best, q->id);
+    put_n_best(&a->n_best, &c);
+    put_key(&a->null_odds, q->id);
+    report_digits(&a->null_odds, odds);
     return 0;
 }
 
