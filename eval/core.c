@@ -59,17 +59,6 @@ static const struct core defaults = { .subject = SUBJECT_DEFAULTS, .shuffle = -1
 
 /* ---- prompts -------------------------------------------------------------------------------- */
 
-/* Sets picks[] to the indices of the examples before question `index`. */
-static void pick_examples(struct core *c, uint32_t index)
-{
-    struct pyrandom r;
-    size_t k = (size_t)c->task->examples;
-    pyrandom_seed(&r, 1234 + (uint64_t)index);
-    pyrandom_sample(&r, c->picks, k, (uint32_t)c->questions.count - 1);
-    for (size_t i = 0; i < k; i++)
-        c->picks[i] += c->picks[i] >= index;
-}
-
 /* Appends prompt `option` of a question; the text after the delimiter only if `answer` is 1. */
 static void add_prompt(const struct core *c, const struct js *item, size_t option, int answer,
                        struct buf *out)
@@ -80,10 +69,15 @@ static void add_prompt(const struct core *c, const struct js *item, size_t optio
         core_answer(c->task->kind, item, option, out);
 }
 
-static void add_examples(const struct core *c, struct buf *out)
+/* Appends the examples before question `index`. */
+static void add_examples(const struct core *c, uint32_t index, struct buf *out)
 {
-    for (int64_t i = 0; i < c->task->examples; i++) {
-        const struct js *item = c->questions.items[c->picks[i]];
+    struct pyrandom r;
+    size_t k = (size_t)c->task->examples;
+    pyrandom_seed(&r, 1234 + (uint64_t)index);
+    pyrandom_sample(&r, c->picks, k, (uint32_t)c->questions.count - 1);
+    for (size_t i = 0; i < k; i++) {
+        const struct js *item = c->questions.items[c->picks[i] + (c->picks[i] >= index)];
         add_prompt(c, item, core_gold(c->task->kind, item), 1, out);
         buf_adds(out, "\n\n");
     }
@@ -218,8 +212,7 @@ static int add_question(struct items *g, struct sequences *s, uint32_t index)
     mem_grow(s->begins, s->cap, 1);
     s->begins[0] = g->ids.count;
     s->count = 0;
-    pick_examples(c, index);
-    add_examples(c, &text);
+    add_examples(c, index, &text);
     int result = c->task->kind == CORE_LANGUAGE ? add_continuation(g, s, item, &text)
                                                 : add_options(g, s, item, &text);
     return result < 0 || add_windows(g, s) < 0 ? -1 : 0;

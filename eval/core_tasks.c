@@ -238,23 +238,19 @@ static int is_task(const struct yaml *y, size_t i)
     return k < y->count;
 }
 
-static int read_tasks(struct core_tasks *t, const struct yaml *y, const char *path, const char *dir)
-{
-    for (size_t i = 0; is_task(y, i); i++) {
-        mem_grow(t->tasks, t->cap, t->count + 1);
-        t->tasks[t->count] = (struct core_task){ 0 };
-        if (read_task(&t->tasks[t->count++], y, i, dir) < 0)
-            return err_in("%s", path);
-    }
-    return t->count ? 0 : err_set("%s: no list 'icl_tasks' of tasks", path);
-}
-
 int core_tasks_read(struct core_tasks *t, const char *dir)
 {
     SCOPED(yaml) y = { 0 };
     *t = (struct core_tasks){ 0 };
     SCOPED(buf) path = buf_format("%s/core.yaml", dir);
-    int result = yaml_load(&y, path.data) < 0 ? -1 : read_tasks(t, &y, path.data, dir);
+    int result = yaml_load(&y, path.data);
+    for (size_t i = 0; !result && is_task(&y, i); i++) {
+        mem_next(t->tasks, t->count, t->cap) = (struct core_task){ 0 };
+        if (read_task(&t->tasks[i], &y, i, dir) < 0)
+            result = err_in("%s", path.data);
+    }
+    if (!result && !t->count)
+        result = err_set("%s: no list 'icl_tasks' of tasks", path.data);
     buf_setf(&path, "%s/eval_meta_data.csv", dir);
     size_t without = 0;
     while (!result && without < t->count && t->tasks[without].baseline >= 0)

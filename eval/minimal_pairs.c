@@ -62,23 +62,20 @@ static int add_line(struct items *g, const char *line, size_t n, const char *nam
                : 1;
 }
 
-static int print_pair(const struct window *good, const struct window *bad, int right)
-{
-    struct report r = REPORT_INIT(1);
-    report_count(&r, "line", good->item);
-    report_count(&r, "right", (uint64_t)right);
-    report_real(&r, "good_logprob", -good->loss);
-    report_real(&r, "bad_logprob", -bad->loss);
-    return report_print(&r);
-}
-
 static int judge(void *ctx, const struct window *w, size_t)
 {
     struct pairs *p = ctx;
     int right = w[0].loss <= w[1].loss;
     p->count++;
     p->right += (uint64_t)right;
-    return p->subject.json ? print_pair(&w[0], &w[1], right) : 0;
+    if (!p->subject.json)
+        return 0;
+    struct report r = REPORT_INIT(1);
+    report_count(&r, "line", w[0].item);
+    report_count(&r, "right", (uint64_t)right);
+    report_real(&r, "good_logprob", -w[0].loss);
+    report_real(&r, "bad_logprob", -w[1].loss);
+    return report_print(&r);
 }
 
 /* Scores a file, prints its figures and adds the share of right pairs to the sum. */

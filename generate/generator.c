@@ -42,17 +42,6 @@ const char *generator_text(const struct generator *g, uint32_t id, int first, si
     return text;
 }
 
-static int load_model(struct generator *g, const char *dir, const char *device, int threads,
-                      enum ops_type weights)
-{
-    if (g->verify && folder_verify(dir, 0, 1) < 0)
-        return -1;
-    g->ops = ops_open(device, threads);
-    if (!g->ops)
-        return -1;
-    return parameters_load(&g->parameters, &g->model, g->ops, dir, HEAD_NEXT, weights);
-}
-
 int generator_load(struct generator *g, const char *dir, const char *vocab, const char *device,
                    int threads, enum ops_type weights)
 {
@@ -60,7 +49,9 @@ int generator_load(struct generator *g, const char *dir, const char *vocab, cons
     if (folder_check(dir) < 0)
         return -1;
     g->tokenizer = tokenizer_load(from);
-    if (!g->tokenizer || load_model(g, dir, device, threads, weights) < 0)
+    if (!g->tokenizer || (g->verify && folder_verify(dir, 0, 1) < 0) ||
+        !(g->ops = ops_open(device, threads)) ||
+        parameters_load(&g->parameters, &g->model, g->ops, dir, HEAD_NEXT, weights) < 0)
         return -1;
     begin(g, g->parameters.blocks);
     if (tokenizer_size(g->tokenizer) > g->model.config.vocabulary)
@@ -80,18 +71,13 @@ void generator_open(struct generator *g, struct tokenizer *t, struct ops *o, con
     begin(g, blocks);
 }
 
-static void release_choosers(struct generator *g)
+void generator_release(struct generator *g)
 {
     for (int i = 0; g->choosers && i < ops_threads(g->ops); i++) {
         sampler_release(&g->choosers[i].sampler);
         free(g->choosers[i].raw);
     }
     free(g->choosers);
-}
-
-void generator_release(struct generator *g)
-{
-    release_choosers(g);
     sampler_release(&g->sampler);
     cache_release(&g->saved);
     ids_release(&g->saved_ids);
@@ -150,21 +136,16 @@ static int encode_prompt(struct generator *g, struct start *start, const char *t
     return 0;
 }
 
-/* Returns the number of tokens at the prompt's beginning whose keys and values are saved. The
- * prompt's last token is not counted, because it must be run to get its logits. */
-static size_t saved_tokens(const struct generator *g, const struct start *start)
-{
-    size_t n = 0;
-    while (!start->unseen && n < g->saved_ids.count && n + 1 < start->ids.count &&
-           start->ids.data[n] == g->saved_ids.data[n])
-        n++;
-    return n;
-}
-
 static int run_prompt(struct generator *g, struct start *start)
 {
-    const size_t saved = saved_tokens(g, start), begin = start->unseen + saved;
     const size_t bytes = (size_t)g->model.config.vocabulary * sizeof *start->logits;
+    /* The tokens at the prompt's beginning whose keys and values are saved. The last one is not
+     * counted, because it must be run to get its logits. */
+    size_t saved = 0;
+    while (!start->unseen && saved + 1 < start->ids.count && saved < g->saved_ids.count &&
+           start->ids.data[saved] == g->saved_ids.data[saved])
+        saved++;
+    const size_t begin = start->unseen + saved;
     if (!start->cache.d)
         cache_init(&start->cache, &g->decoder);
     cache_truncate(&start->cache, 0);
