@@ -392,14 +392,9 @@ static int take_question(struct choices_question *q, const struct source *from)
 
 /* ---- forms ---------------------------------------------------------------------------------- */
 
-/* Returns 1 if `key` is one of the words of a list like "a, b, c", else 0. */
 static int is_listed(const char *list, const char *key)
 {
-    const size_t n = strlen(key);
-    for (const char *w = list; *w; w += strcspn(w, ","), w += strspn(w, ", "))
-        if (!strncmp(w, key, n) && (w[n] == ',' || !w[n]))
-            return 1;
-    return 0;
+    return choice_listed(list, key, strlen(key));
 }
 
 /* Returns how well the keys of an object are those of a form: 1 for each key that the form needs,

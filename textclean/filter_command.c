@@ -1,6 +1,7 @@
 /* filter_command.c - textclean filter: leaves out documents that fail rules. */
 #include "textclean/commands.h"
 
+#include "common/base/choice.h"
 #include "common/base/log.h"
 #include "textclean/flow.h"
 #include "textclean/personal.h"
@@ -59,25 +60,13 @@ static int judge(void *ctx, void *tools, struct flow_item *item)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* Returns 1 if s[0..n) is one of the names in the list, which commas separate, else 0. */
-static int is_listed(const char *list, const char *s, size_t n)
-{
-    for (size_t k;; list += k + 1) {
-        k = strcspn(list, ",");
-        if (k == n && !memcmp(list, s, n))
-            return 1;
-        if (!list[k])
-            return 0;
-    }
-}
-
 /* Warns of each --limit for a rule of a set that is not chosen. */
 static void doubt_limits(const struct filter *given)
 {
     for (size_t i = 0; i < given->limits.count; i++) {
         const char *limit = given->limits.items[i];
         const size_t n = strcspn(limit, "-");
-        if (!is_listed(given->sets, limit, n))
+        if (!choice_listed(given->sets, limit, n))
             log_warn("--limit %s is not used: --rules does not name %.*s", limit, (int)n, limit);
     }
 }

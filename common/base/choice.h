@@ -1,5 +1,5 @@
 /*
- * choice.h - lists of words in one string, such as "one|two|three".
+ * choice.h - lists of words in one string, such as "one|two|three", or "one, two".
  */
 #pragma once
 
@@ -25,4 +25,13 @@ static inline const char *choice_at(const char *list, size_t i, size_t *n)
         list = strchr(list, '|') + 1;
     *n = strcspn(list, "|");
     return list;
+}
+
+/* Returns 1 if word[0..n) is a word of the list, which commas or ", " separate, else 0. */
+static inline int choice_listed(const char *list, const char *word, size_t n)
+{
+    for (; *list; list += strcspn(list, ","), list += strspn(list, ", "))
+        if (!strncmp(list, word, n) && (list[n] == ',' || !list[n]))
+            return 1;
+    return 0;
 }
