@@ -149,21 +149,17 @@ static void fill(struct blend *b, uint64_t block)
         b->blocks = block + 2;
 }
 
-static void open_index(struct blend *b)
-{
-    b->source = mem_zalloc(BLOCK, sizeof *b->source);
-    b->sample = mem_zalloc(BLOCK, sizeof *b->sample);
-    mem_grow(b->starts, b->cap, b->count);
-    memset(b->starts, 0, b->count * sizeof *b->starts);
-    b->blocks = 1;
-}
-
 void blend_find(struct blend *b, uint64_t k, size_t *source, uint64_t *sample)
 {
     uint64_t block = k / BLOCK;
     assert(b->count);
-    if (!b->blocks)
-        open_index(b);
+    if (!b->blocks) {
+        b->source = mem_zalloc(BLOCK, sizeof *b->source);
+        b->sample = mem_zalloc(BLOCK, sizeof *b->sample);
+        mem_grow(b->starts, b->cap, b->count);
+        memset(b->starts, 0, b->count * sizeof *b->starts);
+        b->blocks = 1;
+    }
     while (b->blocks <= block)
         fill(b, b->blocks - 1);
     if (b->block != block)

@@ -98,17 +98,21 @@ static int read_group(void *ctx, void *item)
     return more < 0 ? -1 : n > 0;
 }
 
-/* Puts the instances into g->rows, one each or packed. Shuffles packed rows: packing sorts them. */
-static void arrange(const struct bert_shards *b, struct group *g)
+/* Makes the instances and puts them into g->rows, one each or packed. Shuffles packed rows: packing
+ * sorts them. */
+static int make_group(void *ctx, void *item)
 {
-    const struct instances *all = &g->instances;
+    const struct bert_shards *b = ((struct job *)ctx)->b;
+    struct group *g = item;
+    struct instances *all = &g->instances;
     const struct instances_recipe *r = &b->recipe;
+    instances_make(all, r, &g->sentences);
     mem_grow(g->rows, g->cap, all->count);
     g->count = all->count;
     if (b->layout != BERT_PACKED) {
         for (uint32_t i = 0; i < all->count; i++)
             g->rows[i] = (struct packing_row){ 1, { i } };
-        return;
+        return 0;
     }
     struct pyrandom random;
     g->count = packing_make(all, r->sequence_length, r->mask_tokens + PACKING_MAX - 1, PACKING_MAX,
@@ -120,14 +124,6 @@ static void arrange(const struct bert_shards *b, struct group *g)
         g->rows[i - 1] = g->rows[k];
         g->rows[k] = keep;
     }
-}
-
-static int make_group(void *ctx, void *item)
-{
-    struct job *j = ctx;
-    struct group *g = item;
-    instances_make(&g->instances, &j->b->recipe, &g->sentences);
-    arrange(j->b, g);
     return 0;
 }
 

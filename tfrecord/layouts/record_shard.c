@@ -27,26 +27,20 @@ static int open_old(struct record_shard *s, enum compression how, const char *pa
     return 1;
 }
 
-/* Counts the valid records of the earlier run's file, and adds them to the index. */
-static int find_kept(struct record_shard *s, uint64_t *records)
-{
-    struct record r;
-    for (; record_read(&s->old.records, s->kept_bytes, &r) > 0; ++*records) {
-        if (!s->compress && put_line(s, s->kept_bytes, record_end(&r) - s->kept_bytes) < 0)
-            return -1;
-        s->kept_bytes = record_end(&r);
-    }
-    return 0;
-}
-
 /* Continues after the valid records of the file at `path`, or starts it again. */
 static int keep(struct record_shard *s, const struct shard_set *set, const char *name,
                 const char *path)
 {
+    struct record r;
     uint64_t records = 0;
     int there = open_old(s, set->compression, path);
-    if (there < 0 || (there && find_kept(s, &records) < 0))
+    if (there < 0)
         return -1;
+    for (; there && record_read(&s->old.records, s->kept_bytes, &r) > 0; records++) {
+        if (!s->compress && put_line(s, s->kept_bytes, record_end(&r) - s->kept_bytes) < 0)
+            return -1;
+        s->kept_bytes = record_end(&r);
+    }
     s->whole = there && s->compress && s->kept_bytes == s->old.records.bytes;
     if (s->compress && !s->whole) {
         s->kept_bytes = 0;

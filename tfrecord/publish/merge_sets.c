@@ -107,14 +107,6 @@ static int take_numbers(struct common *c, const struct manifest *m, const char *
     return 0;
 }
 
-static int take_tokenizer(struct common *c, const struct manifest *m, const char *path)
-{
-    if (!m->tokenizer || c->tokenizer.len)
-        return 0;
-    SCOPED(buf) file = file_beside(path, m->tokenizer);
-    return file_read(file.data, &c->tokenizer);
-}
-
 static int take_manifest(struct common *c, const struct manifest *m, const char *path, int first)
 {
     for (size_t i = 0; i < m->kv.count; i++) {
@@ -128,7 +120,12 @@ static int take_manifest(struct common *c, const struct manifest *m, const char 
     }
     if (!first && check_recipe(c, m, path) < 0)
         return -1;
-    return take_numbers(c, m, path) < 0 ? -1 : take_tokenizer(c, m, path);
+    if (take_numbers(c, m, path) < 0)
+        return -1;
+    if (!m->tokenizer || c->tokenizer.len)
+        return 0;
+    SCOPED(buf) file = file_beside(path, m->tokenizer);
+    return file_read(file.data, &c->tokenizer);
 }
 
 /* Appends to `out` the lines of the new manifest, except those of files, sets and programs. */
@@ -182,17 +179,6 @@ static int close_shard(struct joining *j)
     record_shard_release(&j->shard);
     j->open = 0;
     return result;
-}
-
-/* Opens the next shard if its first record comes next. Shard k has records [kR/N, (k+1)R/N). */
-static int turn(struct joining *j)
-{
-    if (j->next == j->set.count || j->written < j->records * j->next / j->set.count)
-        return 0;
-    if (close_shard(j) < 0)
-        return -1;
-    j->open = 1;
-    return record_shard_open(&j->shard, &j->set, j->next++);
 }
 
 static void close_file(struct reader *r)
@@ -249,8 +235,15 @@ static int copy_record(struct joining *j, struct reader *r)
     if (got <= 0)
         return got;
     const uint64_t bytes = record_end(&record) - record.offset;
-    if (turn(j) < 0 ||
-        record_shard_put_frame(&j->shard, r->file.records.data + record.offset, bytes) < 0)
+    /* shard k has records [kR/N, (k+1)R/N) */
+    if (j->next < j->set.count && j->written >= j->records * j->next / j->set.count) {
+        if (close_shard(j) < 0)
+            return -1;
+        j->open = 1;
+        if (record_shard_open(&j->shard, &j->set, j->next++) < 0)
+            return -1;
+    }
+    if (record_shard_put_frame(&j->shard, r->file.records.data + record.offset, bytes) < 0)
         return -1;
     progress_to(++j->written);
     return 1;
@@ -284,18 +277,6 @@ static int copy_blend(struct joining *j)
     return 0;
 }
 
-/* Opens the reader of the set `dir`, or of its part `folder` ("" or "validation"). */
-static int open_reader(struct reader *r, const char *dir, const char *folder)
-{
-    r->dir = file_path(dir, folder);
-    if (!*folder)
-        buf_truncate(&r->dir, strlen(dir));
-    r->path = file_path(r->dir.data, "manifest");
-    int there = manifest_load(&r->set, r->path.data);
-    return there ? there
-                 : err_set("%s: has no manifest, so it is not a finished data set", r->dir.data);
-}
-
 static void close_readers(struct reader *readers, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -307,7 +288,8 @@ static void close_readers(struct reader *readers, int count)
     free(readers);
 }
 
-/* Opens the readers of a part of all sets, and takes what their manifests say. */
+/* Opens the readers of all sets, or of their part `folder` ("" or "validation"), and takes what
+ * their manifests say. */
 static int open_readers(struct reader **readers, struct common *c, char *const *dirs, int count,
                         const char *folder)
 {
@@ -316,7 +298,14 @@ static int open_readers(struct reader **readers, struct common *c, char *const *
         (*readers)[i] = (struct reader){ .dir = BUF_INIT, .path = BUF_INIT };
     for (int i = 0; i < count; i++) {
         struct reader *r = &(*readers)[i];
-        if (open_reader(r, dirs[i], folder) < 0 || take_manifest(c, &r->set, r->path.data, !i) < 0)
+        r->dir = file_path(dirs[i], folder);
+        if (!*folder)
+            buf_truncate(&r->dir, strlen(dirs[i]));
+        r->path = file_path(r->dir.data, "manifest");
+        const int there = manifest_load(&r->set, r->path.data);
+        if (!there)
+            err_set("%s: has no manifest, so it is not a finished data set", r->dir.data);
+        if (there <= 0 || take_manifest(c, &r->set, r->path.data, !i) < 0)
             return -1;
     }
     return 0;
@@ -403,25 +392,20 @@ static int join(const struct merge_sets *m, const char *work, const char *folder
     return result;
 }
 
-static int join_parts(const struct merge_sets *m, struct stage *stage, char *const *dirs, int count,
-                      uint64_t *records)
-{
-    uint64_t held;
-    int two, of_part;
-    int result = join(m, stage->work, "", dirs, count, records, &two);
-    if (!result && two)
-        result = join(m, stage->work, "validation", dirs, count, &held, &of_part);
-    return result < 0 ? -1 : shard_folder_publish(stage, two);
-}
-
 int merge_sets_folders(const struct merge_sets *m, char *const *dirs, int count, uint64_t *records)
 {
     struct stage stage;
+    uint64_t held;
+    int two = 0, of_part;
     if (stage_open(&stage, m->output, STAGE_SHARDS, 0) < 0)
         return -1;
     int result = shard_folder_check(m->output, m->force);
     if (!result)
-        result = join_parts(m, &stage, dirs, count, records);
+        result = join(m, stage.work, "", dirs, count, records, &two);
+    if (!result && two)
+        result = join(m, stage.work, "validation", dirs, count, &held, &of_part);
+    if (!result)
+        result = shard_folder_publish(&stage, two);
     stage_close(&stage, result < 0);
     return result;
 }
