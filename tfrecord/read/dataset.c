@@ -254,17 +254,6 @@ static int open_megatron(struct dataset *d, const char *prefix)
     return count_run(d, s);
 }
 
-/* Opens a single file. The manifest beside it is used if it lists the file. */
-static int open_file(struct dataset *d, const char *path)
-{
-    SCOPED(buf) manifest = file_beside(path, "manifest");
-    SCOPED(manifest) m = { 0 };
-    if (manifest_load(&m, manifest.data) < 0 ||
-        (manifest_find(&m, file_name(path)) && take_vocabulary(d, &m, manifest.data) < 0))
-        return -1;
-    return open_tfrecord(d, path);
-}
-
 /* Checks that the files are those listed in the manifest, with the same sizes. */
 static int check_listed(const struct manifest *m, const char *dir, const struct file_names *files)
 {
@@ -328,7 +317,15 @@ static int open_path(struct dataset *d, const char *path)
         return open_pattern(d, path);
     SCOPED(buf) prefix = BUF_INIT;
     int pair = megatron_prefix(&prefix, path);
-    return pair < 0 ? -1 : pair ? open_megatron(d, prefix.data) : open_file(d, path);
+    if (pair)
+        return pair < 0 ? -1 : open_megatron(d, prefix.data);
+    /* a single file: the manifest beside it is used if it lists the file */
+    SCOPED(buf) manifest = file_beside(path, "manifest");
+    SCOPED(manifest) m = { 0 };
+    if (manifest_load(&m, manifest.data) < 0 ||
+        (manifest_find(&m, file_name(path)) && take_vocabulary(d, &m, manifest.data) < 0))
+        return -1;
+    return open_tfrecord(d, path);
 }
 
 /* Opens all paths that match a pattern, sorted by name. Returns 0, or -1 with an error. */
