@@ -208,14 +208,20 @@ static size_t likeliest(const struct window *w, size_t n, int per_character)
     return best;
 }
 
-static int print_question(const struct window *w, size_t n, size_t chosen, size_t by_character,
-                          int norm)
+static int judge(void *ctx, const struct window *w, size_t n)
 {
+    struct choice *c = ctx;
+    size_t chosen = likeliest(w, n, 0), by_character = likeliest(w, n, 1);
+    c->right += w[chosen].mark < 0;
+    c->right_norm += w[by_character].mark < 0;
+    c->questions++;
+    if (!c->subject.json)
+        return 0;
     struct report r = REPORT_INIT(1);
     report_count(&r, "line", w->item);
     report_count(&r, "chosen", chosen);
     report_count(&r, "right", w[chosen].mark < 0);
-    if (norm) {
+    if (choices_forms[c->form].norm) {
         report_count(&r, "chosen_norm", by_character);
         report_count(&r, "right_norm", w[by_character].mark < 0);
     }
@@ -224,17 +230,6 @@ static int print_question(const struct window *w, size_t n, size_t chosen, size_
         logprobs[i] = -w[i].loss;
     report_reals(&r, "logprobs", logprobs, n);
     return report_print(&r);
-}
-
-static int judge(void *ctx, const struct window *w, size_t n)
-{
-    struct choice *c = ctx;
-    size_t chosen = likeliest(w, n, 0), by_character = likeliest(w, n, 1);
-    c->right += w[chosen].mark < 0;
-    c->right_norm += w[by_character].mark < 0;
-    c->questions++;
-    return c->subject.json ? print_question(w, n, chosen, by_character, choices_forms[c->form].norm)
-                           : 0;
 }
 
 /* ---- the command ---------------------------------------------------------------------------- */

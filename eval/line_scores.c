@@ -93,17 +93,6 @@ static int add_line(struct items *g, const char *line, size_t n, const char *nam
     return result < 0 ? err_in("%s", name) : result;
 }
 
-static int print_line(const struct lines *l, const struct window *w, double whole, double second)
-{
-    struct report r = REPORT_INIT(1);
-    report_count(&r, "line", w->item);
-    report_count(&r, "tokens", (uint64_t)w->scored);
-    report_real(&r, "bits", whole);
-    if (l->halves)
-        report_real(&r, "second_half_bits", second);
-    return report_print(&r);
-}
-
 static int judge(void *ctx, const struct window *w, size_t)
 {
     struct lines *l = ctx;
@@ -119,7 +108,15 @@ static int judge(void *ctx, const struct window *w, size_t)
     count(&l->whole, whole);
     count(&l->second, second);
     l->shorter += w->count < l->length ? whole : 0;
-    return l->subject.json ? print_line(l, w, whole, second) : 0;
+    if (!l->subject.json)
+        return 0;
+    struct report r = REPORT_INIT(1);
+    report_count(&r, "line", w->item);
+    report_count(&r, "tokens", (uint64_t)w->scored);
+    report_real(&r, "bits", whole);
+    if (l->halves)
+        report_real(&r, "second_half_bits", second);
+    return report_print(&r);
 }
 
 static int report_file(const struct lines *l, const char *path)

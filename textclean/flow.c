@@ -32,17 +32,6 @@ struct run {
 
 /* ---- batches --------------------------------------------------------------------------------- */
 
-static struct batch *batch_new(const struct flow *f)
-{
-    struct batch *b = mem_zalloc(1, sizeof *b);
-    b->tools = mem_zalloc(1, f->tools_bytes);
-    if (f->tools_init)
-        f->tools_init(f->ctx, b->tools);
-    buf_init(&b->texts[0]);
-    buf_init(&b->texts[1]);
-    return b;
-}
-
 static void forget(const struct flow *f, struct flow_item *item)
 {
     if (item->result)
@@ -285,8 +274,14 @@ static int run_batches(struct run *r)
 {
     int threads = (int)tool_threads, count = threads > 1 ? 3 * threads : 1;
     SCOPED_MEM void **items = mem_zalloc((size_t)count, sizeof *items);
-    for (int i = 0; i < count; i++)
-        items[i] = batch_new(r->f);
+    for (int i = 0; i < count; i++) {
+        struct batch *b = items[i] = mem_zalloc(1, sizeof *b);
+        b->tools = mem_zalloc(1, r->f->tools_bytes);
+        if (r->f->tools_init)
+            r->f->tools_init(r->f->ctx, b->tools);
+        buf_init(&b->texts[0]);
+        buf_init(&b->texts[1]);
+    }
     struct pipeline p = { read_batch, work_batch, write_batch, r, items, count, NULL };
     progress_begin("document(s)", 0);
     int result = pipeline_run(&p, threads);

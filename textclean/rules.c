@@ -320,16 +320,6 @@ static int set_limit(struct rules *r, const char *name, size_t n, const char *va
     return no_rule(name, n);
 }
 
-static int load_limits(struct rules *r, const char *path)
-{
-    SCOPED(yaml) y = { 0 };
-    int result = yaml_load(&y, path);
-    for (size_t i = 0; i < y.count && !result; i++)
-        if (set_limit(r, y.items[i].key, strlen(y.items[i].key), y.items[i].value) < 0)
-            result = err_in("%s: line %d", path, y.items[i].line);
-    return result;
-}
-
 int rules_set(struct rules *r, const char *sets, const char *path, const char *const *changes,
               size_t change_count)
 {
@@ -343,8 +333,12 @@ int rules_set(struct rules *r, const char *sets, const char *path, const char *c
         if (add_set(r, sets, n) < 0)
             return -1;
     }
-    if (path && load_limits(r, path) < 0)
+    SCOPED(yaml) y = { 0 };
+    if (path && yaml_load(&y, path) < 0)
         return -1;
+    for (size_t i = 0; i < y.count; i++)
+        if (set_limit(r, y.items[i].key, strlen(y.items[i].key), y.items[i].value) < 0)
+            return err_in("%s: line %d", path, y.items[i].line);
     for (size_t i = 0, n; i < change_count; i++) {
         n = strcspn(changes[i], "=");
         if (set_limit(r, changes[i], n, changes[i] + n + (changes[i][n] == '=')) < 0)

@@ -40,16 +40,6 @@ static char *ask(EditLine *edit)
 
 /* ---- history -------------------------------------------------------------------------------- */
 
-/* Sets `out` to the path of the history file, by the XDG Base Directory Specification. */
-static void history_path(struct buf *out, const char *program)
-{
-    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-    if (state && *state == '/')
-        buf_addf(out, "%s/textmill/%s_history", state, program);
-    else if (home && *home)
-        buf_addf(out, "%s/.local/state/textmill/%s_history", home, program);
-}
-
 static int load_history(struct prompt *p)
 {
     HistEvent event;
@@ -113,13 +103,17 @@ static void free_prompt(struct prompt *p)
 
 struct prompt *prompt_open(const char *program, const char *text, int keep)
 {
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     struct prompt *p = mem_zalloc(1, sizeof *p);
     p->ask = text;
     buf_init(&p->kept);
     if (isatty(STDIN_FILENO))
         open_terminal(p, program);
-    if (p->edit && keep)
-        history_path(&p->kept, program);
+    /* the path of the history file, by the XDG Base Directory Specification */
+    if (p->edit && keep && state && *state == '/')
+        buf_addf(&p->kept, "%s/textmill/%s_history", state, program);
+    else if (p->edit && keep && home && *home)
+        buf_addf(&p->kept, "%s/.local/state/textmill/%s_history", home, program);
     if (p->kept.len ? load_history(p) < 0 : !p->edit && input_open(&p->in, "-") < 0) {
         free_prompt(p);
         return NULL;
