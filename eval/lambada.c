@@ -32,9 +32,9 @@ static int encode(const struct lambada *l, const char *s, size_t n, struct ids *
     return encoder_encode(l->encoder, s, n, TOKENIZER_ORDINARY, out);
 }
 
-/* Appends the tokens of `context`, then those that follow them in the tokens of "context word", then
- * the tokens of the whole passage. *split and *whole are set to the indices where the second and the
- * third part begin. */
+/* Appends the tokens of `context`, then those that follow them in the tokens of "context word",
+ * then the tokens of the whole passage. *split and *whole are set to the indices where the second
+ * and the third part begin. */
 static int encode_passage(struct items *g, struct span text, struct span context, struct span word,
                           size_t *split, size_t *whole)
 {

@@ -18,8 +18,8 @@ enum { GGUF, MAPPED }; /* values of --format */
 
 static const struct exporting defaults = { .model_dir = "model", .verify = 1 };
 
-/* Adds the tokens that end a text by the model's own files, beside the tokenizer's end-of-text. GGUF
- * has names for two. */
+/* Adds the tokens that end a text by the model's own files, beside the tokenizer's end-of-text.
+ * GGUF has names for two. */
 static int add_ends(const struct exporting *e, struct gguf_writer *w, int64_t vocabulary)
 {
     static const char *const keys[] = { "tokenizer.ggml.eot_token_id",

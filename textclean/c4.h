@@ -9,14 +9,14 @@
 
 /* Which rules apply. */
 struct c4_rules {
-    size_t longest_word;    /* leave out lines with a longer word, in characters; 0: none */
-    size_t least_words;     /* leave out lines with fewer words between white space */
-    int end_marks;          /* leave out lines that do not end in . ? ! " or ', or end in ... */
-    int references;         /* remove reference marks */
-    int javascript;         /* leave out lines that mention JavaScript */
-    int policy;             /* leave out lines about cookies, privacy and terms of use */
+    size_t longest_word;        /* leave out lines with a longer word, in characters; 0: none */
+    size_t least_words;         /* leave out lines with fewer words between white space */
+    int end_marks;              /* leave out lines that do not end in . ? ! " or ', or end in ... */
+    int references;             /* remove reference marks */
+    int javascript;             /* leave out lines that mention JavaScript */
+    int policy;                 /* leave out lines about cookies, privacy and terms of use */
     double lorem_ipsum, braces; /* most lines with "lorem ipsum", or {; one more ends the search */
-    double least_sentences; /* sentences are counted until there are this many */
+    double least_sentences;     /* sentences are counted until there are this many */
 };
 
 struct c4_result {

@@ -2,11 +2,11 @@
  * temp.h - temporary files and folders, removed when the program ends, or else by the next run.
  *
  * An incomplete file or folder is called "<name>.textmill-<10 random characters>"; of a long name
- * there is only the beginning, with a hash. It is made only if nothing has that name, so no link and
- * no file of another user can be in its place. It is locked (flock) as long as its process lives. It
- * is removed when the program exits early (for example when memory or threads run out), and on
- * signals that end the program. After a kill or a power failure it remains; the next run that writes
- * to the same name removes it.
+ * there is only the beginning, with a hash. It is made only if nothing has that name, so no link
+ * and no file of another user can be in its place. It is locked (flock) as long as its process
+ * lives. It is removed when the program exits early (for example when memory or threads run out),
+ * and on signals that end the program. After a kill or a power failure it remains; the next run
+ * that writes to the same name removes it.
  *
  * Such a remainder is removed only if this program provably made it and nobody uses it: it has a
  * temporary name; it belongs to this user; it is a file with a single hard link, an empty folder,

@@ -62,7 +62,8 @@ int flat_file_write(struct flat_file *f, struct intake *s)
     if (kind == FILE_FOLDER || kind == FILE_SPECIAL)
         return err_set("cannot write '%s': not a regular file", f->path);
     if (f->kind == FLAT_LLMC && !strcmp(f->path, "-"))
-        return err_usage("--output -: the header of llm.c has the number of ids, so it needs a file");
+        return err_usage(
+            "--output -: the header of llm.c has the number of ids, so it needs a file");
     if (f->kind == FLAT_NANOGPT && width == 4)
         return err_set("a vocabulary of %" PRIu64
                        " ids does not fit the 16 bits of nanoGPT's files",
