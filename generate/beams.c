@@ -195,23 +195,21 @@ static void add_result(struct beams *b, const struct continuation *c)
     b->results[at].score = score;
 }
 
-/* Makes beam i of the next step from a continuation: copies the cache of its parent, which will get
- * the new token. */
-static void follow(struct beams *b, int64_t i, const struct continuation *c)
-{
-    const struct cache *from = &b->running[c->parent].cache;
-    cache_copy(&b->next[i].cache, from, from->past.used);
-    continue_beam(&b->next[i], b, c);
-    b->taking[i] = &b->next[i].cache;
-    b->last[i] = c->id;
-}
-
+/* Makes the beams of the next step from continuations. Each begins with a copy of its parent's
+ * cache, which gets the new token. */
 static int advance(struct beams *b, int64_t count)
 {
     int64_t n = 0;
-    for (int64_t i = 0; i < count && n < b->width; i++)
-        if (!b->continuations[i].finish)
-            follow(b, n++, &b->continuations[i]);
+    for (int64_t i = 0; i < count && n < b->width; i++) {
+        const struct continuation *c = &b->continuations[i];
+        const struct cache *from = &b->running[c->parent].cache;
+        if (c->finish)
+            continue;
+        cache_copy(&b->next[n].cache, from, from->past.used);
+        continue_beam(&b->next[n], b, c);
+        b->taking[n] = &b->next[n].cache;
+        b->last[n++] = c->id;
+    }
     b->logits = decoder_step(&b->g->decoder, b->taking, b->last, n);
     if (!b->logits)
         return -1;

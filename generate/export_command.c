@@ -57,9 +57,7 @@ static int run(int, char **, void *options_given)
         return err_usage("no output: give --output FILE");
     if (!gguf_is(e->output))
         return err_usage("--output '%s' must end in .gguf", e->output);
-    if (tool_may_replace(e->output, NULL, "model") < 0)
-        return -1;
-    if (folder_check(e->model_dir) < 0)
+    if (tool_may_replace(e->output, NULL, "model") < 0 || folder_check(e->model_dir) < 0)
         return -1;
     e->tokenizer = tokenizer_load(e->vocab ? e->vocab : e->model_dir);
     const struct gguf_export how = { stored_type(e->weights), e->format == MAPPED,

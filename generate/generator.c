@@ -321,24 +321,21 @@ static int slide(struct generator *g, struct generation *one)
     return logits ? choose(g, &one, 1, logits) : -1;
 }
 
-static void add_member(struct generator *g, struct generation *one, size_t n)
-{
-    mem_grow(g->members, g->members_cap, n + 1);
-    mem_grow(g->caches, g->caches_cap, n + 1);
-    mem_grow(g->last, g->last_cap, n + 1);
-    g->members[n] = one;
-    g->caches[n] = &one->cache;
-    g->last[n] = one->ids.data[one->ids.count - 1];
-}
-
 int generator_step(struct generator *g, struct generation *const *texts, int64_t n)
 {
     int64_t members = 0;
+    mem_grow(g->members, g->members_cap, (size_t)n);
+    mem_grow(g->caches, g->caches_cap, (size_t)n);
+    mem_grow(g->last, g->last_cap, (size_t)n);
     for (int64_t i = 0; i < n; i++) {
-        if (texts[i]->cache.past.used < g->model.config.positions)
-            add_member(g, texts[i], (size_t)members++);
-        else if (slide(g, texts[i]) < 0)
+        struct generation *one = texts[i];
+        if (one->cache.past.used < g->model.config.positions) {
+            g->members[members] = one;
+            g->caches[members] = &one->cache;
+            g->last[members++] = one->ids.data[one->ids.count - 1];
+        } else if (slide(g, one) < 0) {
             return -1;
+        }
     }
     float *logits = members ? decoder_step(&g->decoder, g->caches, g->last, members) : NULL;
     if (members && !logits)

@@ -149,11 +149,12 @@ static int check(struct generator *g, const struct prompt_cache *c, const char *
     return alike(theirs, ours) ? 0 : other_model(c, model, path);
 }
 
-static int take(struct generator *g, const struct file_map *map, const char *model,
-                const char *path)
+int prompt_cache_load(struct generator *g, const char *model, const char *path)
 {
+    SCOPED_BY(file_unmap) struct file_map map = { 0 };
     struct prompt_cache c;
-    if (prompt_cache_parse(&c, map->data, map->bytes, path) < 0 || check(g, &c, model, path) < 0)
+    if (file_map(&map, path) < 0 || prompt_cache_parse(&c, map.data, map.bytes, path) < 0 ||
+        check(g, &c, model, path) < 0)
         return -1;
     const int64_t numbers = (int64_t)c.layers * c.width * c.tokens;
     SCOPED_MEM float *keys = mem_alloc(2 * (size_t)numbers * sizeof *keys);
@@ -161,10 +162,4 @@ static int take(struct generator *g, const struct file_map *map, const char *mod
     cache_init(&g->saved, &g->decoder);
     cache_set(&g->saved, c.tokens, keys, keys + numbers);
     return 0;
-}
-
-int prompt_cache_load(struct generator *g, const char *model, const char *path)
-{
-    SCOPED_BY(file_unmap) struct file_map map = { 0 };
-    return file_map(&map, path) < 0 ? -1 : take(g, &map, model, path);
 }

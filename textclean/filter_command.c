@@ -60,17 +60,6 @@ static int judge(void *ctx, void *tools, struct flow_item *item)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* Warns of each --limit for a rule of a set that is not chosen. */
-static void doubt_limits(const struct filter *given)
-{
-    for (size_t i = 0; i < given->limits.count; i++) {
-        const char *limit = given->limits.items[i];
-        const size_t n = strcspn(limit, "-");
-        if (!choice_listed(given->sets, limit, n))
-            log_warn("--limit %s is not used: --rules does not name %.*s", limit, (int)n, limit);
-    }
-}
-
 static int run_filter(int argc, char **argv, void *given_options)
 {
     const struct filter *given = given_options;
@@ -83,7 +72,12 @@ static int run_filter(int argc, char **argv, void *given_options)
     if (rules_set(&run.rules, given->sets, given->thresholds_path, given->limits.items,
                   given->limits.count) < 0)
         return -1;
-    doubt_limits(given);
+    for (size_t i = 0; i < given->limits.count; i++) {
+        const char *limit = given->limits.items[i];
+        const int n = (int)strcspn(limit, "-");
+        if (!choice_listed(given->sets, limit, (size_t)n))
+            log_warn("--limit %s is not used: --rules does not name %.*s", limit, n, limit);
+    }
     SCOPED(flow) flow = { .options = &given->flow,
                           .judge = judge,
                           .ctx = &run,
