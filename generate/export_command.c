@@ -62,11 +62,9 @@ static int run(int, char **, void *options_given)
     e->tokenizer = tokenizer_load(e->vocab ? e->vocab : e->model_dir);
     const struct gguf_export how = { stored_type(e->weights), e->format == MAPPED,
                                      (int)tool_threads, add_tokenizer, e };
-    int result = e->tokenizer ? 0 : -1;
-    if (!result && e->verify)
-        result = folder_verify(e->model_dir, 0, 1);
-    if (!result)
-        result = gguf_export(e->model_dir, e->output, &how);
+    int result = !e->tokenizer || (e->verify && folder_verify(e->model_dir, 0, 1) < 0)
+                     ? -1
+                     : gguf_export(e->model_dir, e->output, &how);
     tokenizer_free(e->tokenizer);
     return result;
 }

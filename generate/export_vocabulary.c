@@ -100,25 +100,19 @@ static void put_merge(struct buf *text, size_t *left, const struct js *merge)
     }
 }
 
-static void add_merges(struct gguf_writer *w, const struct js *merges)
+static const char *add_byte_level(struct gguf_writer *w, struct tokens *t, const struct js *root)
 {
+    const char *name = tokenizer_gguf_pre(js_get(root, "pre_tokenizer"));
+    const struct js *normalizer = js_get(root, "normalizer"), *merges = js_get(t->model, "merges");
     SCOPED(buf) texts = BUF_INIT, one = BUF_INIT;
-    size_t left;
-    for (size_t i = 0; i < js_count(merges); i++) {
+    add_text(w, "tokenizer.ggml.model", "gpt2");
+    add_text(w, "tokenizer.ggml.pre", name ? name : "default");
+    add_tokens(w, t);
+    for (size_t i = 0, left; i < js_count(merges); i++) {
         put_merge(&one, &left, js_at(merges, i));
         gguf_put_text(&texts, one.data, one.len);
     }
     gguf_add_list(w, "tokenizer.ggml.merges", GGUF_TEXT, js_count(merges), &texts);
-}
-
-static const char *add_byte_level(struct gguf_writer *w, struct tokens *t, const struct js *root)
-{
-    const char *name = tokenizer_gguf_pre(js_get(root, "pre_tokenizer"));
-    const struct js *normalizer = js_get(root, "normalizer");
-    add_text(w, "tokenizer.ggml.model", "gpt2");
-    add_text(w, "tokenizer.ggml.pre", name ? name : "default");
-    add_tokens(w, t);
-    add_merges(w, js_get(t->model, "merges"));
     if (!name)
         return "llama.cpp has no name for how this vocabulary cuts a text: it will cut as "
                "'default', which may give other tokens";
