@@ -231,11 +231,11 @@ static int on_binary(struct machine *m, enum operator op, const char *name)
     return push_operator(m, op);
 }
 
-static int on_word(struct machine *m, const char *s, size_t n)
+static int on_word(struct machine *m, struct span s)
 {
     char name[32];
-    snprintf(name, sizeof name, "%.*s", (int)(n < 31 ? n : 31), s);
-    enum operator op = find_word(s, n);
+    snprintf(name, sizeof name, "%.*s", (int)(s.n < 31 ? s.n : 31), s.s);
+    enum operator op = find_word(s.s, s.n);
     if (op == NONE)
         return fail(m, "Expression error: Unrecognized word \"%s\".", name);
     if (op == PI && m->wants_operator)
@@ -286,12 +286,12 @@ static int on_sign(struct machine *m, struct span s)
     return fail(m, "Expression error: Unrecognized punctuation character \"%s\".", sign);
 }
 
-static int on_number(struct machine *m, struct span s, size_t n)
+static int on_number(struct machine *m, struct span s)
 {
     SCOPED(buf) text = BUF_INIT;
     if (m->wants_operator)
         return fail(m, "Expression error: Unexpected number.");
-    const char *end = s.s + n, *point = span_until(s.s, end, '.');
+    const char *end = s.s + s.n, *point = span_until(s.s, end, '.');
     if (point < end) /* a second point ends the number */
         end = span_until(point + 1, end, '.');
     span_put(span_between(s.s, end), &text);
@@ -300,27 +300,16 @@ static int on_number(struct machine *m, struct span s, size_t n)
 
 static int read_all(struct machine *m, struct span s)
 {
-    for (size_t n; s.n; s.s += n, s.n -= n) {
-        if ((n = strspn((char[]){ *s.s, '\0' }, " \t\r\n")))
-            continue;
-        while (n < s.n && ((s.s[n] >= '0' && s.s[n] <= '9') || s.s[n] == '.'))
-            n++;
-        if (n) {
-            if (on_number(m, s, n) < 0)
-                return -1;
-            continue;
-        }
-        while (n < s.n && (s.s[n] | 0x20) >= 'a' && (s.s[n] | 0x20) <= 'z')
-            n++;
-        if (n) {
-            if (on_word(m, s.s, n) < 0)
-                return -1;
-            continue;
-        }
-        int used = on_sign(m, s);
-        if (used < 0)
+    for (const char *p = s.s, *end = p + s.n; (p = span_past(p, end, " \t\r\n")) < end;) {
+        const char *number = span_past(p, end, "0123456789."), *word = p;
+        while (word < end && (*word | 0x20) >= 'a' && (*word | 0x20) <= 'z')
+            word++;
+        const int sign = number > p ? on_number(m, span_between(p, number))
+                         : word > p ? on_word(m, span_between(p, word))
+                                    : on_sign(m, span_between(p, end));
+        if (sign < 0)
             return -1;
-        n = (size_t)used;
+        p = (number > p ? number : word) + sign;
     }
     while (m->waiting_count) {
         enum operator op = m->waiting[--m->waiting_count];
