@@ -39,46 +39,26 @@ void classic_replace(struct classic *c, const char *what, const char *with)
 
 /* ---- quotes -------------------------------------------------------------------------------- */
 
-/* Replaces in c->text each pair of `quote` on one line by a pair of `mark`. */
-static void replace_quotes(struct classic *c, const char *quote, const char *mark)
-{
-    size_t n = strlen(quote), done = 0;
-    const char *base = c->text.data, *end = base + c->text.len;
-    for (const char *s = base; (s = bytes_find(s, end, quote, n));) {
-        const char *inside = s + n, *lf = memchr(inside, '\n', (size_t)(end - inside));
-        const char *line_end = lf ? lf : end;
-        const char *close = bytes_find(inside, line_end, quote, n);
-        if (!close) {
-            s = line_end;
-            continue;
-        }
-        classic_keep(c, done, (size_t)(s - base));
-        buf_adds(&c->next, mark);
-        buf_add(&c->next, inside, (size_t)(close - inside));
-        buf_adds(&c->next, mark);
-        s = close + n;
-        done = (size_t)(s - base);
-    }
-    classic_finish(c, done);
-}
-
-/* Replaces doubled quotes, ''"x"'' and ""x"", by "x". */
-static void merge_quotes(struct classic *c, const char *open, const char *close)
+/* Replaces in c->text each pair of `open` and `close`, which is as long, by a pair of `mark`. A
+ * pair is on one line if `until` is a line end, and has no '"' inside if `until` is that, with
+ * which `close` then begins. */
+static void replace_quotes(struct classic *c, const char *open, const char *close, char until,
+                           const char *mark)
 {
     size_t n = strlen(open), done = 0;
     const char *base = c->text.data, *end = base + c->text.len;
     for (const char *s = base; (s = bytes_find(s, end, open, n));) {
-        const char *inside = s + n, *quote = memchr(inside, '"', (size_t)(end - inside));
-        if (!quote)
-            break;
-        if ((size_t)(end - quote) < n || memcmp(quote, close, n)) {
-            s++;
+        const char *inside = s + n, *stop = memchr(inside, until, (size_t)(end - inside));
+        const char *limit = stop && (size_t)(end - stop) > n ? stop + n : end;
+        const char *quote = bytes_find(inside, limit, close, n);
+        if (!quote) {
+            s = !stop ? end : until == '\n' ? stop : s + 1;
             continue;
         }
         classic_keep(c, done, (size_t)(s - base));
-        buf_addc(&c->next, '"');
+        buf_adds(&c->next, mark);
         buf_add(&c->next, inside, (size_t)(quote - inside));
-        buf_addc(&c->next, '"');
+        buf_adds(&c->next, mark);
         s = quote + n;
         done = (size_t)(s - base);
     }
@@ -87,11 +67,11 @@ static void merge_quotes(struct classic *c, const char *open, const char *close)
 
 static void replace_all_quotes(struct classic *c)
 {
-    replace_quotes(c, "'''''", "");
-    replace_quotes(c, "'''", "");
-    merge_quotes(c, "''\"", "\"''");
-    replace_quotes(c, "''", "\"");
-    merge_quotes(c, "\"\"", "\"\"");
+    replace_quotes(c, "'''''", "'''''", '\n', "");
+    replace_quotes(c, "'''", "'''", '\n', "");
+    replace_quotes(c, "''\"", "\"''", '"', "\"");
+    replace_quotes(c, "''", "''", '\n', "\"");
+    replace_quotes(c, "\"\"", "\"\"", '"', "\"");
     classic_replace(c, "'''", "");
     classic_replace(c, "''", "\"");
 }
