@@ -1,5 +1,6 @@
 #include "wikiprep/classic/classic.h"
 
+#include "common/base/choice.h"
 #include "common/files/nameset.h"
 #include "wikiprep/classic/classic_pass.h"
 #include "wikiprep/site/entity.h"
@@ -84,18 +85,14 @@ static const char switches[] =
 
 static void drop_switches(struct classic *c)
 {
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
     c->spans.count = 0;
     for (const char *s = c->text.data; (s = strstr(s, "__"));) {
-        size_t n = 0;
-        for (const char *name = switches; *name && !n; name += strspn(name, "|")) {
-            size_t len = strcspn(name, "|");
-            if (!strncmp(s + 2, name, len) && !strncmp(s + 2 + len, "__", 2))
-                n = len + 4;
-            name += len;
-        }
-        if (n)
-            spans_add(&c->spans, (size_t)(s - c->text.data), (size_t)(s - c->text.data) + n);
-        s += n ? n : 1;
+        const size_t begin = (size_t)(s - c->text.data), len = strspn(s + 2, letters);
+        const int found = choice_find(switches, s + 2, len) >= 0 && !strncmp(s + 2 + len, "__", 2);
+        if (found)
+            spans_add(&c->spans, begin, begin + len + 4);
+        s += found ? len + 4 : 1;
     }
     classic_drop_spans(c);
 }

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <strings.h>
 
+#include "common/base/choice.h"
 #include "unicode/whitespace.h"
 
 /* ---- templates ----------------------------------------------------------------------------- */
@@ -185,10 +186,9 @@ void classic_replace_addresses(struct classic *c)
 }
 
 /* Returns 1 if a link with the target s[0..n) is dropped, because the target has a prefix that is
- * not in `taken`. Else returns 0. */
+ * none of those that WikiExtractor takes. Else returns 0. */
 static int is_dropped(const char *s, size_t n)
 {
-    static const char *const taken[] = { "w", "wiktionary", "wikt" };
     const char *colon = memchr(s, ':', n);
     if (colon == s) {
         s++, n--;
@@ -196,12 +196,7 @@ static int is_dropped(const char *s, size_t n)
         if (colon == s)
             return 0;
     }
-    if (!colon)
-        return 0;
-    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
-        if ((size_t)(colon - s) == strlen(taken[i]) && !memcmp(s, taken[i], strlen(taken[i])))
-            return 0;
-    return 1;
+    return colon && choice_find("w|wiktionary|wikt", s, (size_t)(colon - s)) < 0;
 }
 
 /* Appends the label of the link whose content is s[0..n). It is the text after the last pipe before
