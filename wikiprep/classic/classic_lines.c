@@ -163,10 +163,8 @@ static void put_headings(struct writer *w)
  * dashes, else 0. */
 static int is_remains(const char *s, const char *end)
 {
-    const char *p = s;
-    while (p < end && (*p == '.' || *p == '-'))
-        p++;
-    return *s == '{' || *s == '|' || end[-1] == '}' || (*s == '(' && end[-1] == ')') || p == end;
+    return *s == '{' || *s == '|' || end[-1] == '}' || (*s == '(' && end[-1] == ')') ||
+           s + strspn(s, ".-") == end;
 }
 
 static void add_line(struct writer *w, const char *s, const char *end)
@@ -177,8 +175,7 @@ static void add_line(struct writer *w, const char *s, const char *end)
         if (end - s > 4)
             put_title(w, s + 2, (size_t)(end - s) - 4);
     } else if (*s == ':') {
-        while (s < end && *s == ':')
-            s++;
+        s += strspn(s, ":");
         put_line(w, s, (size_t)(end - s));
     } else if (!strchr("*#;", *s) && !is_remains(s, end)) {
         put_headings(w);

@@ -10,17 +10,15 @@
 
 /* ---- templates ----------------------------------------------------------------------------- */
 
-/* Appends the value of {{formatnum:1234.50}}, "1,234.5". Text that is not a number is copied. */
+/* Appends the value of {{formatnum:1234.50}}, "1,234.5". Text that is not a number is copied. A
+ * brace, a pipe or a space follows s[0..n). */
 static void put_number(struct buf *out, const char *s, size_t n)
 {
-    size_t sign = n && *s == '-', digits = 0, point;
-    while (sign + digits < n && isdigit((unsigned char)s[sign + digits]))
-        digits++;
-    point = sign + digits;
+    static const char digits[] = "0123456789";
+    const size_t sign = n && *s == '-', point = sign + strspn(s + sign, digits);
     size_t end = point + (point < n && s[point] == '.');
-    while (end < n && isdigit((unsigned char)s[end]))
-        end++;
-    if (end < n || !digits || n > 15) {
+    end += strspn(s + end, digits);
+    if (end < n || point == sign || n > 15) {
         buf_add(out, s, n);
         return;
     }
@@ -62,15 +60,6 @@ static void put_call(struct classic *c, size_t begin, size_t end)
     }
 }
 
-/* Returns the number of equal braces in a row at text[at]. */
-static size_t run_of(const struct classic *c, size_t at)
-{
-    size_t n = 1;
-    while (at + n < c->text.len && c->text.data[at + n] == c->text.data[at])
-        n++;
-    return n;
-}
-
 /* Closes n braces, which end at *end. Returns 1 if this ends the outermost call, which is then
  * text[*begin, *end), else 0. */
 static int close_braces(struct classic *c, size_t n, size_t *begin, size_t *end)
@@ -104,8 +93,8 @@ void classic_drop_templates(struct classic *c)
     size_t done = 0, at = 0;
     c->brace_count = 0;
     while (at < c->text.len) {
-        char brace = c->text.data[at];
-        size_t n = brace == '{' || brace == '}' ? run_of(c, at) : 1;
+        const char brace = c->text.data[at], braces[] = { brace, '\0' };
+        size_t n = brace == '{' || brace == '}' ? strspn(c->text.data + at, braces) : 1;
         if (n >= 2 && brace == '{') {
             int outer = !c->brace_count;
             size_t count = outer && n > 3 ? 3 : n;

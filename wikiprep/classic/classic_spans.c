@@ -100,16 +100,6 @@ void spans_drop(const struct ranges *s, const struct buf *text, struct buf *out)
     buf_add(out, text->data + at, text->len - at);
 }
 
-/* Finds the closing matches after *end of the `nest` spans that are still open. Moves *end to the
- * last one found; if there is none, *end is unchanged. */
-static void close_all(const struct buf *text, span_finder close, const char *closing, size_t nest,
-                      struct range *end)
-{
-    struct range next;
-    for (; nest && close(text, end->end, closing, &next); nest--)
-        *end = next;
-}
-
 void spans_nested(struct ranges *out, const struct buf *text, span_finder open, const char *opening,
                   span_finder close, const char *closing)
 {
@@ -121,7 +111,8 @@ void spans_nested(struct ranges *out, const struct buf *text, span_finder open, 
     size_t nest = 0;
     for (next = start; more;) {
         if (!open(text, next.end, opening, &next)) {
-            close_all(text, close, closing, nest, &end);
+            for (; nest && close(text, end.end, closing, &next); nest--)
+                end = next;
             spans_add(out, start.begin, end.end);
             return;
         }
