@@ -12,10 +12,8 @@ int bunzip_recognises(const void *bytes, size_t n)
     const uint8_t *p = bytes;
     if (n < 5 || memcmp(p, "BZh", 3) || p[3] < '1' || p[3] > '9')
         return 0;
-    static const uint8_t block[6] = { 0x31, 0x41, 0x59, 0x26, 0x53, 0x59 };
-    static const uint8_t end[6] = { 0x17, 0x72, 0x45, 0x38, 0x50, 0x90 };
-    size_t there = n - 4 < 6 ? n - 4 : 6;
-    return !memcmp(p + 4, block, there) || !memcmp(p + 4, end, there);
+    size_t there = n - 4 < 6 ? n - 4 : 6; /* bytes of BZBLOCK_BEGIN or BZBLOCK_STREAM_END */
+    return !memcmp(p + 4, "1AY&SY", there) || !memcmp(p + 4, "\x17rE8P\x90", there);
 }
 
 /* ---- working: many threads ---------------------------------------------------------------- */

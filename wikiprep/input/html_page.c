@@ -25,11 +25,11 @@ int html_page_recognises(const char *s, size_t n)
 
 /* ---- a page in HTML ------------------------------------------------------------------------ */
 
-/* Appends the text after `mark`, if that is there, up to a quotation mark, with its character
- * references decoded. */
+/* If `to` is empty, writes to it the text after `mark`, if that is there, up to a quotation mark,
+ * with its character references decoded. */
 static void take(struct buf *to, const char *s, size_t n, const char *mark)
 {
-    const char *value = find(s, n, mark);
+    const char *value = to->len ? NULL : find(s, n, mark);
     if (!value)
         return;
     value += strlen(mark);
@@ -50,10 +50,8 @@ static void read_head(struct dump_page *page, struct dump_site *site, const char
         take(&value, s, head, "property=\"mw:pageNamespace\" content=\"");
         page->ns = (int)strtol(value.data, NULL, 10);
     }
-    if (!page->id.len)
-        take(&page->id, s, head, "property=\"mw:pageId\" content=\"");
-    if (!page->revid.len)
-        take(&page->revid, s, head, "Special:Redirect/revision/");
+    take(&page->id, s, head, "property=\"mw:pageId\" content=\"");
+    take(&page->revid, s, head, "Special:Redirect/revision/");
     if (!page->timestamp.len) {
         take(&page->timestamp, s, head, "property=\"dc:modified\" content=\"");
         size_t seconds = strcspn(page->timestamp.data, ".");
@@ -62,8 +60,7 @@ static void read_head(struct dump_page *page, struct dump_site *site, const char
             buf_addc(&page->timestamp, 'Z');
         }
     }
-    if (!site->lang.len)
-        take(&site->lang, s, head, "http-equiv=\"content-language\" content=\"");
+    take(&site->lang, s, head, "http-equiv=\"content-language\" content=\"");
     if (!site->base.len) {
         buf_clear(&value);
         take(&value, s, head, "<base href=\"");

@@ -20,11 +20,9 @@ struct pages {
 static int add_page(void *ctx, const char *name, size_t n)
 {
     struct pages *p = ctx;
-    size_t digits = 0;
-    while (digits < n && name[digits] >= '0' && name[digits] <= '9')
-        digits++;
+    const char *end = name + n;
     buf_clear(&p->key);
-    if (digits == n && n) {
+    if (n && span_past(name, end, "0123456789") == end) {
         buf_add(&p->key, name, n);
     } else {
         buf_addc(&p->key, ':');
