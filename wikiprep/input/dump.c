@@ -48,7 +48,7 @@ struct dump {
     int is_html;    /* the pages are HTML (html_page.h) */
     size_t seen;    /* of HTML: no line or page ends in bytes [used, seen) of `rest` */
     uint64_t lines;
-    struct entity **entities;
+    xmlEntity **entities;
     size_t entity_count, entities_cap;
 
     /* For resuming after damage: */
@@ -104,34 +104,14 @@ static struct buf where(const struct dump *d)
 
 /* ---- parser events ----------------------------------------------------------------------- */
 
-/* Attributes from libxml2: five pointers each. The first is the name; the last two are the start
- * and end of the value. */
-struct attributes {
-    const xmlChar **pointers;
-    int count;
-};
-
-static const char *attribute(const void *ctx, const char *name, size_t *len)
-{
-    const struct attributes *a = ctx;
-    for (int i = 0; i < a->count; i++)
-        if (!strcmp((const char *)a->pointers[5 * i], name)) {
-            const char *value = (const char *)a->pointers[5 * i + 3];
-            *len = (size_t)((const char *)a->pointers[5 * i + 4] - value);
-            return value;
-        }
-    return NULL;
-}
-
 static void on_start(void *ctx, const xmlChar *name, const xmlChar *, const xmlChar *, int,
                      const xmlChar **, int attribute_count, int, const xmlChar **attributes)
 {
     struct dump *d = ctx;
-    const struct attributes all = { attributes, attribute_count };
     d->silence = 0;
     if (export_part(&d->export) == EXPORT_OUTSIDE)
         d->is_foreign |= d->xml->input->buf->encoder != NULL;
-    if (export_enter(&d->export, (const char *)name, attribute, &all))
+    if (export_enter(&d->export, (const char *)name, attributes, attribute_count))
         return;
     err_set("'%s' is XML, but not a MediaWiki export: its root element is <%.60s>", d->path,
             (const char *)name);
@@ -163,13 +143,9 @@ static void on_text(void *ctx, const xmlChar *text, int n)
 
 /* ---- entities ---------------------------------------------------------------------------- */
 
-/* An entity that a document type declares for plain text. Entities that contain markup or other
- * entities are ignored, because a little XML could expand to a huge text; so are external ones. */
-struct entity {
-    xmlEntity xml;
-    xmlChar *name, *content;
-};
-
+/* Keeps an entity that a document type declares for plain text. Entities that contain markup or
+ * other entities are ignored, because a little XML could expand to a huge text; so are external
+ * ones. */
 static void on_entity(void *ctx, const xmlChar *name, int type, const xmlChar *, const xmlChar *,
                       xmlChar *content)
 {
@@ -177,16 +153,14 @@ static void on_entity(void *ctx, const xmlChar *name, int type, const xmlChar *,
     if (type != XML_INTERNAL_GENERAL_ENTITY || strpbrk((const char *)content, "&<") ||
         strlen((const char *)content) > ENTITY_MAX || d->entity_count == ENTITIES_MAX)
         return;
-    struct entity *e = mem_zalloc(1, sizeof *e);
+    xmlEntity *e = mem_alloc(sizeof *e);
     mem_next(d->entities, d->entity_count, d->entities_cap) = e;
-    e->name = (xmlChar *)mem_strdup((const char *)name);
-    e->content = (xmlChar *)mem_strdup((const char *)content);
     /* declared as a predefined entity, which the parser treats as plain text */
-    e->xml = (xmlEntity){ .type = XML_ENTITY_DECL,
-                          .etype = XML_INTERNAL_PREDEFINED_ENTITY,
-                          .name = e->name,
-                          .content = e->content,
-                          .length = (int)strlen((const char *)content) };
+    *e = (xmlEntity){ .type = XML_ENTITY_DECL,
+                      .etype = XML_INTERNAL_PREDEFINED_ENTITY,
+                      .name = xmlStrdup(name),
+                      .content = xmlStrdup(content),
+                      .length = xmlStrlen(content) };
 }
 
 static xmlEntityPtr find_entity(void *ctx, const xmlChar *name)
@@ -194,16 +168,16 @@ static xmlEntityPtr find_entity(void *ctx, const xmlChar *name)
     struct dump *d = ctx;
     for (size_t i = 0; i < d->entity_count; i++)
         if (xmlStrEqual(d->entities[i]->name, name))
-            return &d->entities[i]->xml;
+            return d->entities[i];
     return NULL;
 }
 
 static void free_entities(struct dump *d)
 {
     for (size_t i = 0; i < d->entity_count; i++) {
-        free(d->entities[i]->name);
-        free(d->entities[i]->content);
-        xmlFree((void *)(uintptr_t)d->entities[i]->xml.orig); /* the parser's copy */
+        xmlFree((void *)(uintptr_t)d->entities[i]->name);
+        xmlFree(d->entities[i]->content);
+        xmlFree((void *)(uintptr_t)d->entities[i]->orig); /* the parser's copy */
         free(d->entities[i]);
     }
     free(d->entities);

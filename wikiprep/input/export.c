@@ -119,31 +119,37 @@ const char *export_title(const struct export *x)
 
 /* ---- elements ---------------------------------------------------------------------------- */
 
-static void begin_place(struct export *x, export_attribute attribute, const void *ctx)
+/* Returns the value of an attribute, which a quote follows; its s is NULL if there is none. */
+static struct span attribute(const unsigned char **attributes, int count, const char *name)
 {
-    size_t n;
-    const char *value;
+    for (; count--; attributes += 5)
+        if (!strcmp((const char *)attributes[0], name))
+            return span_between((const char *)attributes[3], (const char *)attributes[4]);
+    return (struct span){ NULL, 0 };
+}
+
+static void begin_place(struct export *x, const unsigned char **attributes, int count)
+{
+    struct span value;
     switch (x->place) {
     case MEDIAWIKI:
         x->is_closed = 0;
-        if ((value = attribute(ctx, "lang", &n)))
-            buf_add(&x->site.lang, value, n);
+        span_put(attribute(attributes, count, "lang"), &x->site.lang);
         break;
     case NAMESPACE:
-        value = attribute(ctx, "key", &n);
-        x->namespace_key = value ? (int)strtol(value, NULL, 10) : 0; /* the value ends at a quote */
+        value = attribute(attributes, count, "key");
+        x->namespace_key = value.n ? (int)strtol(value.s, NULL, 10) : 0;
         break;
     case REDIRECT:
         x->has_redirect = 1;
-        if ((value = attribute(ctx, "title", &n)))
-            buf_add(&x->page.target, value, n);
+        span_put(attribute(attributes, count, "title"), &x->page.target);
         break;
-    case TEXT: x->text_deleted = attribute(ctx, "deleted", &n) != NULL; break;
+    case TEXT: x->text_deleted = attribute(attributes, count, "deleted").s != NULL; break;
     default: break;
     }
 }
 
-int export_enter(struct export *x, const char *name, export_attribute attribute, const void *ctx)
+int export_enter(struct export *x, const char *name, const unsigned char **attributes, int count)
 {
     if (x->skip) {
         x->skip++;
@@ -153,7 +159,7 @@ int export_enter(struct export *x, const char *name, export_attribute attribute,
         if (schema[i].in == (enum place)x->place && !strcmp(schema[i].name, name)) {
             x->place = i;
             buf_clear(&x->field);
-            begin_place(x, attribute, ctx);
+            begin_place(x, attributes, count);
             return 1;
         }
     x->skip = 1;

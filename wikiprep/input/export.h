@@ -1,5 +1,5 @@
 /*
- * export.h - builds pages from the elements of a MediaWiki export, independent of the XML parser.
+ * export.h - builds pages from the elements of a MediaWiki export.
  *
  *     <mediawiki xml:lang="en">
  *       <siteinfo> <base>… <namespaces> <namespace key="6">File</namespace> …
@@ -36,11 +36,10 @@ struct export
 void export_init(struct export *x, size_t max_text_bytes);
 void export_release(struct export *x);
 
-/* Handles the start of element `name`. `attribute` returns the value of an attribute, not
- * terminated, or NULL, and sets *len. Returns 0 if the element is a root that is not an export's,
- * else 1. */
-typedef const char *(*export_attribute)(const void *ctx, const char *name, size_t *len);
-int export_enter(struct export *x, const char *name, export_attribute attribute, const void *ctx);
+/* Handles the start of element `name`. Its attributes are as libxml2 gives them, five pointers
+ * each: the first is the name; the last two are the start and end of the value. Returns 0 if the
+ * element is a root that is not an export's, else 1. */
+int export_enter(struct export *x, const char *name, const unsigned char **attributes, int count);
 void export_leave(struct export *x);
 
 /* Handles text. Returns 0 if it makes a title too long, else 1. */
