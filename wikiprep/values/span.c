@@ -26,21 +26,6 @@ static struct span trim(struct span s, int (*drops)(char c))
     return s;
 }
 
-struct span span_of(const char *s)
-{
-    return (struct span){ s, strlen(s) };
-}
-
-struct span span_of_buf(const struct buf *b)
-{
-    return (struct span){ b->data, b->len };
-}
-
-int span_equal(struct span a, struct span b)
-{
-    return a.n == b.n && !memcmp(a.s, b.s, a.n);
-}
-
 struct span span_trim(struct span s)
 {
     return trim(s, is_space_or_mark);
@@ -136,9 +121,4 @@ int span_number(struct span s, int *value)
     }
     *value = v;
     return 1;
-}
-
-void span_put(struct span s, struct buf *out)
-{
-    buf_add(out, s.s, s.n);
 }

@@ -5,11 +5,29 @@
 
 #include "unicode/whitespace.h" /* struct span */
 
-struct span span_of(const char *s); /* a NUL-terminated string */
-struct span span_of_buf(const struct buf *b);
+static inline struct span span_of(const char *s) /* a NUL-terminated string */
+{
+    return (struct span){ s, strlen(s) };
+}
+
+static inline struct span span_of_buf(const struct buf *b)
+{
+    return (struct span){ b->data, b->len };
+}
+
 static inline struct span span_between(const char *s, const char *end)
 {
     return (struct span){ s, (size_t)(end - s) };
+}
+
+static inline void span_put(struct span s, struct buf *out)
+{
+    buf_add(out, s.s, s.n);
+}
+
+static inline int span_equal(struct span a, struct span b) /* 1: they have the same bytes */
+{
+    return a.n == b.n && !memcmp(a.s, b.s, a.n);
 }
 
 /* Returns the position of the first byte c in [s, end), or `end`. */
@@ -44,8 +62,6 @@ static inline int span_percent(const char *s, const char *end)
     return low >= 0 ? 16 * high + low : -1;
 }
 
-int span_equal(struct span a, struct span b); /* 1: they have the same bytes */
-
 /* Returns 1 if s equals `text`, else 0. The case of ASCII letters does not count. */
 int span_is(struct span s, const char *text);
 
@@ -74,5 +90,3 @@ int span_truth(struct span s, int otherwise);
 
 /* Sets *value to the number s of 1 to 9 digits and returns 1. Returns 0 if s is anything else. */
 int span_number(struct span s, int *value);
-
-void span_put(struct span s, struct buf *out);
