@@ -45,15 +45,13 @@ struct span arguments_at(const struct arguments *a, int at)
 
 struct span arguments_any(const struct arguments *a, const char *keys)
 {
-    for (const char *k = keys; *k; k += strspn(k, "|")) {
-        size_t n = strcspn(k, "|");
+    for (struct span key; span_next(&keys, '|', &key);) {
         int at;
-        if (span_number((struct span){ k, n }, &at) && arguments_at(a, at).n)
+        if (span_number(key, &at) && arguments_at(a, at).n)
             return arguments_at(a, at);
         for (int i = a->named_count; i-- > 0;)
-            if (a->named[i].value.n && a->named[i].key.n == n && !memcmp(a->named[i].key.s, k, n))
+            if (a->named[i].value.n && span_equal(a->named[i].key, key))
                 return a->named[i].value;
-        k += n;
     }
     return (struct span){ "", 0 };
 }

@@ -14,15 +14,13 @@ int show_language_name(const struct call *c, struct span code, struct buf *out)
 }
 
 /* Appends "Russian: водка, romanized: vodka, lit. 'little water'". `code` is the language; `from`
- * is the position of the text, which the transliteration and the translation follow. Returns 1, or
- * 0 if there is no text. */
+ * is the position of the text, 1 or 2, which the transliteration and the translation follow.
+ * Returns 1, or 0 if there is no text. */
 static int put_named(const struct call *c, struct span code, int from, struct buf *out)
 {
-    struct span text = call_at(c, from).n ? call_at(c, from) : call_any(c, "text");
-    struct span translit = call_at(c, from + 1).n ? call_at(c, from + 1)
-                                                  : call_any(c, "translit|t");
-    struct span literal = call_at(c, from + 2).n ? call_at(c, from + 2)
-                                                 : call_any(c, "lit|translation");
+    struct span text = call_any(c, from == 1 ? "1|text" : "2|text");
+    struct span translit = call_any(c, from == 1 ? "2|translit|t" : "3|translit|t");
+    struct span literal = call_any(c, from == 1 ? "3|lit|translation" : "4|lit|translation");
     if (!text.n)
         return 0;
     struct span label = call_any(c, "label|links");
