@@ -172,13 +172,6 @@ static const char *reference_end(struct markup *m, const char *s, const char **a
     return *after = end_of_line(m, s, next ? next : m->end);
 }
 
-static const char *skip_reference(struct markup *m, const char *s)
-{
-    const char *after;
-    reference_end(m, s, &after);
-    return after;
-}
-
 /* Keeps the reference with the content at s, if wanted. Returns the position after it. */
 static const char *on_reference(struct markup *m, const char *s, const char *attributes)
 {
@@ -350,20 +343,13 @@ static void on_heading(struct markup *m, int level, int closing)
     buf_addf(m->out, "%c%.*s\n", MARKUP_EMPTY, m->heading_level, "======");
 }
 
-/* Writes the mark for the tag of a block. Returns s. */
-static const char *on_block(struct markup *m, const char *s, const struct tag *tag, int closing)
-{
-    int is_quote = m->options->markdown && !strcmp(tag->name, "blockquote");
-    markup_put(m, !is_quote ? MARKUP_BREAK : closing ? MARKUP_QUOTE_END : MARKUP_QUOTE);
-    return s;
-}
-
 /* Handles a complete tag: </name> if `closing` is 1, <name ... /> if `empty` is 1, else <name ...>.
  * s is the position after its '>'. Returns the position at which the walk continues. */
 static const char *on_whole_tag(struct markup *m, const char *s, const struct tag *tag, int closing,
                                 int empty, const char *attributes)
 {
     const char *after;
+    int is_quote;
     switch (tag->kind) {
     case ITEM:
     case STRIP: markup_put(m, MARKUP_EMPTY); return s;
@@ -376,7 +362,10 @@ static const char *on_whole_tag(struct markup *m, const char *s, const struct ta
         if (!closing && !empty && !tag_is_wikitext(attributes, s))
             return skip_content(m, s, tag, attributes);
         /* fall through */
-    case BLOCK: return on_block(m, s, tag, closing);
+    case BLOCK:
+        is_quote = m->options->markdown && !strcmp(tag->name, "blockquote");
+        markup_put(m, !is_quote ? MARKUP_BREAK : closing ? MARKUP_QUOTE_END : MARKUP_QUOTE);
+        return s;
     case HEADING: on_heading(m, tag->name[1] - '0', closing); return s;
     case POEM:
         m->in_poem = !closing && !empty && (m->in_poem || find_close(m, s, tag, &after));
@@ -428,10 +417,12 @@ static const char *end_of_tag(struct markup *m, const char *s, const struct tag 
                                                                          : m->end;
         if (is_comment(m, s))
             s = tag_comment_end(s, m->end, &m->no_comment_close);
-        else if (gt < m->end && *gt == '>')
-            s = gt[-1] == '/' ? gt + 1 : skip_reference(m, gt + 1);
-        else
+        else if (gt == m->end || *gt != '>')
             return s;
+        else if (gt[-1] == '/')
+            s = gt + 1;
+        else
+            reference_end(m, gt + 1, &s);
     }
 }
 
