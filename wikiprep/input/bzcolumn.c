@@ -11,7 +11,6 @@
 enum {
     AT_ONCE = 5,    /* words of up to BZCODE_FAST bits decoded per refill; divides BZCOLUMN_GROUP */
     SHIFT_MAX = 24, /* maximum digits of a run length; no block has a longer run */
-    SPARE = 64      /* bytes after the column that may be overwritten */
 };
 
 /* ---- tokens -------------------------------------------------------------------------------- */

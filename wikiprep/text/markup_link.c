@@ -7,7 +7,7 @@
 
 #include <strings.h>
 
-enum { URL_NAME_MAX = 12 }; /* "mailto:", "https://", ... */
+enum { URL_NAME_MAX = 11 }; /* "mailto:", "https://", ... */
 
 /* ---- links ---------------------------------------------------------------------------------- */
 
@@ -290,14 +290,12 @@ static const char *skip_scheme(const char *s, const char *end)
                                            "mailto:", "news:",    "irc://", "ircs://", "git://",
                                            "svn://",  "sftp://",  "tel:",   "urn:",    "geo:",
                                            "magnet:", "gopher://" };
-    char begin[URL_NAME_MAX] = { 0 };
-    size_t n = (size_t)(end - s) < sizeof begin - 1 ? (size_t)(end - s) : sizeof begin - 1;
+    size_t n = end - s < URL_NAME_MAX ? (size_t)(end - s) : URL_NAME_MAX;
     if (!n || (*s != '/' && !memchr(s, ':', n)))
         return NULL; /* the usual case */
-    memcpy(begin, s, n);
     for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
         size_t len = strlen(schemes[i]);
-        if (!strncasecmp(begin, schemes[i], len))
+        if (n >= len && !strncasecmp(s, schemes[i], len))
             return n > len && !strchr(" \t\n]", s[len]) ? s + len : NULL;
     }
     return NULL;
@@ -379,8 +377,8 @@ const char *markup_on_open_bracket(struct markup *m, const char *s)
     return s + 2;
 }
 
-/* Returns 1 if the first of the closing brackets at s belongs to the label or caption of the link on
- * top of the stack, as in [[File:A.jpg|map [1]]], else 0. */
+/* Returns 1 if the first of the closing brackets at s belongs to the label or caption of the link
+ * on top of the stack, as in [[File:A.jpg|map [1]]], else 0. */
 static int ends_with_bracket(struct markup *m, const char *s)
 {
     const struct span label = markup_since(m, markup_top(m)->out);
