@@ -207,7 +207,7 @@ static enum verdict judge_word(const struct sentence_mark *p, const struct word 
         kinds = (kinds & ~(unsigned)SENTENCE_TITLE) | sentence_model_word(p->model, w->s, w->n);
     if (kinds & SENTENCE_TITLE || (kinds & SENTENCE_NUMBER && is_number(next, p->end)))
         return GOES_ON;
-    int ordinals = sentence_model_marks(p->model)->ordinals;
+    int ordinals = p->model->marks.ordinals;
     if (w->digits)
         return ordinals && w->digits <= 2 && !w->letters && !w->periods ? ASK_NEXT : ENDS;
     if (w->periods && w->longest <= SEGMENT_MAX && *w->s != '.') /* U.S. a.m. Ph.D. */
@@ -515,7 +515,7 @@ static void add_sentence(struct buf *out, const char *s, const char *end)
 /* Returns 1 if the character at s may end a sentence in this language, else 0. */
 static int is_mark(const struct sentence_model *m, const char *s, struct letter c, const char *end)
 {
-    const struct sentence_marks *marks = sentence_model_marks(m);
+    const struct sentence_marks *marks = &m->marks;
     if (c.code < 128 && marks->pauses[c.code])
         return letter_at(s + c.len, end).code == c.code; /* "..." is not a pause */
     return c.kind == LETTER_END || c.kind == LETTER_FULL_END ||
@@ -536,7 +536,7 @@ static const char *skip_plain(const unsigned char *may_mark, const char *text, c
 
 static void split(const struct sentence_model *m, struct buf *out, const char *s, const char *end)
 {
-    const unsigned char *may_mark = sentence_model_marks(m)->first_bytes;
+    const unsigned char *may_mark = m->marks.first_bytes;
     struct sentence_mark p = { .model = m, .text = s, .begin = s, .end = end };
     while ((s = skip_plain(may_mark, s, end)) < end) {
         struct letter c = letter_at(s, end);

@@ -6,11 +6,6 @@
 
 static const char FIRST_LINE[] = "textmill sentences 1";
 
-struct sentence_model {
-    struct nameset *words; /* the values are unsigned: their kinds */
-    struct sentence_marks marks;
-};
-
 /* By byte: 1 for the first bytes of « » and of LETTER_END and LETTER_FULL_END marks (letter.h). */
 static const unsigned char common_first_bytes[256] = {
     ['.'] = 1,  ['!'] = 1,  ['?'] = 1,  [0xC2] = 1, [0xCD] = 1, [0xD6] = 1, [0xD8] = 1,
@@ -29,11 +24,6 @@ unsigned sentence_model_word(const struct sentence_model *m, const char *word, s
     int may = n && n <= SENTENCE_WORD_MAX_BYTES;
     const unsigned *kinds = may ? nameset_get(m->words, word, n) : NULL;
     return kinds ? *kinds : 0;
-}
-
-const struct sentence_marks *sentence_model_marks(const struct sentence_model *m)
-{
-    return &m->marks;
 }
 
 /* ---- text ----------------------------------------------------------------------------------- */

@@ -32,7 +32,18 @@ enum sentence_word {
 
 enum { SENTENCE_WORD_MAX_BYTES = 48 }; /* longer words are never found */
 
-struct sentence_model;
+/* The marks of a language. */
+struct sentence_marks {
+    int ordinals; /* "3." is an ordinal */
+    /* By ASCII character: ends[c] is 1 if c ends sentences, pauses[c] if it does not. */
+    unsigned char ends[128], pauses[128];
+    unsigned char first_bytes[256]; /* 1 for a byte that can be the first of a mark */
+};
+
+struct sentence_model {
+    struct nameset *words; /* the values are unsigned: their kinds */
+    struct sentence_marks marks;
+};
 
 /* Returns the built-in model of a language code ("en", "pt-br"): the words of all languages, and
  * the language's own words if there are any. */
@@ -50,15 +61,6 @@ int sentence_model_parse(struct sentence_model *m, const char *s, size_t n, cons
 /* Returns the kinds (enum sentence_word, or'ed) of a word in lower case, or 0 if it is not
  * known. */
 unsigned sentence_model_word(const struct sentence_model *m, const char *word, size_t n);
-
-/* The marks of the language. */
-struct sentence_marks {
-    int ordinals; /* "3." is an ordinal */
-    /* By ASCII character: ends[c] is 1 if c ends sentences, pauses[c] if it does not. */
-    unsigned char ends[128], pauses[128];
-    unsigned char first_bytes[256]; /* 1 for a byte that can be the first of a mark */
-};
-const struct sentence_marks *sentence_model_marks(const struct sentence_model *m);
 
 /* The built-in models, generated from wikiprep/languages: model texts, sorted by language code. The
  * code "" has the words of all languages. */
