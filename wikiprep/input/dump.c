@@ -363,8 +363,7 @@ static int check_parser(struct dump *d)
     SCOPED(buf) in = where(d);
     xmlErrorPtr e = xmlCtxtGetLastError(d->xml);
     if (!d->xml->wellFormed || d->xml->disableSAX) {
-        SCOPED(buf) why = BUF_INIT;
-        buf_adds(&why, e && e->message ? e->message : "it is not well-formed");
+        SCOPED(buf) why = buf_format("%s", e && e->message ? e->message : "it is not well-formed");
         buf_rtrim(&why);
         for (char *lf = why.data; (lf = strchr(lf, '\n'));)
             *lf = ' ';
@@ -403,9 +402,8 @@ static int check_end(struct dump *d)
  * (dump_resume), unless the file is not a dump. */
 static void fail(struct dump *d, int is_damaged)
 {
-    struct buf why = BUF_INIT;
     const char *title = export_title(&d->export);
-    buf_addf(&why, title ? "%s, in page '%.200s'" : "%s", err_get(), title);
+    struct buf why = buf_format(title ? "%s, in page '%.200s'" : "%s", err_get(), title);
     d->error = buf_detach(&why);
     d->damage = is_damaged && !d->is_foreign ? HOLE : FATAL;
     if (d->counts.xml_bytes)
@@ -433,14 +431,14 @@ static void add_html(struct dump *d, const char *s, size_t n)
     SCOPED(buf) where = buf_format(*s == '{' ? "'%s' line %" PRIu64 : "'%s'", d->path, ++d->lines);
     if (html_page_read(&page, &site, s, n, d->export.max_text, where.data) < 0) {
         fail(d, 0);
-    } else {
-        if (!dump_site_equal(&site, &d->export.site)) {
-            d->counts.exports += d->lines > 1;
-            export_next(&d->export);
-            dump_site_copy(&d->export.site, &site);
-        }
-        export_add(&d->export, &page);
+        return;
     }
+    if (!dump_site_equal(&site, &d->export.site)) {
+        d->counts.exports += d->lines > 1;
+        export_next(&d->export);
+        dump_site_copy(&d->export.site, &site);
+    }
+    export_add(&d->export, &page);
 }
 
 /* Reads more bytes after the unused ones of d->rest, which it moves to its beginning. Returns their
