@@ -72,13 +72,6 @@ static void sort_column(uint32_t *next, const struct bzchain_column *column)
         next[high[bytes[j]]++] = j << 8 | bytes[j];
 }
 
-/* Returns the index of the segment that begins at `row`, which must be a row where the cycle is cut
- * (marked with CUT). */
-static uint32_t segment_at(const struct bzchain *c, uint32_t row)
-{
-    return row % c->rows_a_cut ? c->regular : row / c->rows_a_cut;
-}
-
 static void cut_cycle(struct bzchain *c, size_t n, uint32_t first)
 {
     c->rows_a_cut = (uint32_t)(n / CUTS + 1);
@@ -143,7 +136,8 @@ static void join_segments(const struct bzchain *c, size_t n, uint8_t *text)
 {
     uint32_t row = c->first;
     for (size_t got = 0; got < n;) {
-        const struct segment *s = &c->segments[segment_at(c, row)];
+        uint32_t id = row % c->rows_a_cut ? c->regular : row / c->rows_a_cut;
+        const struct segment *s = &c->segments[id];
         size_t length = s->length < n - got ? s->length : n - got;
         memcpy(text + got, s->bytes, length);
         got += length;

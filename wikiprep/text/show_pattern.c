@@ -59,20 +59,13 @@ static int put_decade(struct run *r, struct span s)
     return 1;
 }
 
-static int is_capitals(struct span s)
-{
-    for (size_t i = 0; i < s.n; i++)
-        if (s.s[i] < 'A' || s.s[i] > 'Z')
-            return 0;
-    return s.n > 0;
-}
-
 /* Appends the text of the row for the country's code s, "USA = United States", else the name of
  * language_country, else s itself. Returns 1 if something was appended, else 0. */
 static int put_country(struct run *r, struct span s)
 {
     char code[8] = "";
-    if (is_capitals(s))
+    const char *end = s.s + s.n;
+    if (span_past(s.s, end, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == end)
         span_copy(s, code, sizeof code);
     const struct show_entry *e = show_find(r->c->page->lang, code);
     if (e && e->render == show_pattern && !strpbrk(e->text, "$[\\"))

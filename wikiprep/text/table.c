@@ -20,11 +20,6 @@ static void close_extent(struct table_extents *e, size_t at)
         e->items[e->open[--e->open_count]].end = at;
 }
 
-static void clear_extents(struct table_extents *e)
-{
-    e->count = e->open_count = e->next = 0;
-}
-
 void table_extents_release(struct table_extents *e)
 {
     free(e->items);
@@ -40,8 +35,8 @@ size_t table_indent(const char *s, const char *end)
 void table_find(const struct buf *text, struct table_extents *wiki, struct table_extents *html)
 {
     const char *base = text->data, *end = base + text->len;
-    clear_extents(wiki);
-    clear_extents(html);
+    wiki->count = wiki->open_count = wiki->next = 0;
+    html->count = html->open_count = html->next = 0;
     if (bytes_find(base, end, "{|", 2)) {
         struct lines l = LINES_OF(base, text->len);
         while (lines_next(&l)) {
