@@ -1,9 +1,9 @@
-#define _GNU_SOURCE /* qsort_r */
 #include "wikiprep/sentences/sentence_train.h"
 
 #include <math.h>
 
 #include "common/base/lines.h"
+#include "common/base/order.h"
 #include "common/files/file.h"
 #include "common/files/nameset.h"
 #include "wikiprep/sentences/letter.h"
@@ -49,24 +49,20 @@ struct sentence_trainer {
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-static struct type *type_at(const struct sentence_trainer *t, size_t i)
-{
-    return nameset_value(t->words, i);
-}
-
 /* Drops the words seen once. */
 static void drop_rare(struct sentence_trainer *t)
 {
-    struct sentence_trainer old = *t;
+    struct nameset *old = t->words;
     t->words = nameset_new(sizeof(struct type));
-    for (size_t i = 0; i < nameset_count(old.words); i++)
-        if (type_at(&old, i)->count > 1) {
-            const char *word = nameset_at(old.words, i);
-            *(struct type *)nameset_put(t->words, word, strlen(word)) = *type_at(&old, i);
-        }
+    for (size_t i = 0; i < nameset_count(old); i++) {
+        const struct type *type = nameset_value(old, i);
+        const char *word = nameset_at(old, i);
+        if (type->count > 1)
+            *(struct type *)nameset_put(t->words, word, strlen(word)) = *type;
+    }
     while (t->most < 2 * nameset_count(t->words))
         t->most *= 2;
-    nameset_free(old.words);
+    nameset_free(old);
 }
 
 struct sentence_trainer *sentence_trainer_new(void)
@@ -193,11 +189,6 @@ void sentence_trainer_add(struct sentence_trainer *t, const char *s, size_t n)
 
 /* ---- the learned model ----------------------------------------------------------------------- */
 
-static const char *word_of(const struct sentence_trainer *t, const struct type *type)
-{
-    return nameset_at(t->words, (size_t)(type - type_at(t, 0)));
-}
-
 /* Returns log(p^hits * (1-p)^(n-hits)). */
 static double log_binomial(double hits, double n, double p)
 {
@@ -208,9 +199,9 @@ static double log_binomial(double hits, double n, double p)
     return hits * log(p) + (n - hits) * log(1 - p);
 }
 
-static int is_abbreviation(const struct sentence_trainer *t, const struct type *type)
+static int is_abbreviation(const struct sentence_trainer *t, const char *word,
+                           const struct type *type)
 {
-    const char *word = word_of(t, type);
     double letters = 0, periods = 0;
     for (const char *s = word, *end = word + strlen(word); s < end;) {
         struct letter c = letter_at(s, end);
@@ -244,36 +235,30 @@ static int is_opener(const struct sentence_trainer *t, const struct type *type)
     return 2 * ratio >= OPENER_SCORE;
 }
 
-static int compare(const void *a, const void *b, void *trainer)
+static unsigned kind_of(const struct sentence_trainer *t, const char *word)
 {
-    return strcmp(word_of(trainer, *(const struct type *const *)a),
-                  word_of(trainer, *(const struct type *const *)b));
-}
-
-static unsigned kind_of(const struct sentence_trainer *t, const struct type *type)
-{
-    if (is_abbreviation(t, type))
+    const struct type *type = nameset_get(t->words, word, strlen(word));
+    if (is_abbreviation(t, word, type))
         return SENTENCE_ABBREVIATION;
     return is_numbered(type) ? SENTENCE_NUMBER : is_opener(t, type) ? SENTENCE_OPENER : 0;
 }
 
 /* Appends lines with the words of one kind, each beginning with the keyword `name`. */
-static void put_words(const struct sentence_trainer *t, struct buf *out, const struct type **types,
+static void put_words(const struct sentence_trainer *t, struct buf *out, const char **words,
                       size_t n, const char *name, unsigned kind)
 {
     size_t begin = 0; /* start of the line */
     for (size_t i = 0; i < n; i++) {
-        if (kind_of(t, types[i]) != kind)
+        if (kind_of(t, words[i]) != kind)
             continue;
-        const char *word = word_of(t, types[i]);
-        if (!begin || out->len - begin + strlen(word) >= LINE_BYTES) {
+        if (!begin || out->len - begin + strlen(words[i]) >= LINE_BYTES) {
             if (begin)
                 buf_addc(out, '\n');
             begin = out->len;
             buf_adds(out, name);
         }
         buf_addc(out, ' ');
-        buf_adds(out, word);
+        buf_adds(out, words[i]);
     }
     if (begin)
         buf_addc(out, '\n');
@@ -285,17 +270,17 @@ int sentence_trainer_finish(const struct sentence_trainer *t, struct buf *out)
         return err_set("cannot learn where sentences end from %llu words: at least %d are needed",
                        (unsigned long long)t->count, WORDS_MIN);
     const size_t count = nameset_count(t->words);
-    SCOPED_MEM const struct type **types = mem_zalloc(count, sizeof *types);
+    SCOPED_MEM const char **words = mem_zalloc(count, sizeof *words);
     size_t n = 0;
     for (size_t i = 0; i < count; i++)
-        if (kind_of(t, type_at(t, i)))
-            types[n++] = type_at(t, i);
-    qsort_r(types, n, sizeof *types, compare, (void *)(uintptr_t)t);
+        if (kind_of(t, nameset_at(t->words, i)))
+            words[n++] = nameset_at(t->words, i);
+    mem_sort(words, n, order_texts);
     buf_addf(out, "textmill sentences 1\n# learned from %llu words\n",
              (unsigned long long)t->count);
-    put_words(t, out, types, n, "abbreviation", SENTENCE_ABBREVIATION);
-    put_words(t, out, types, n, "number", SENTENCE_NUMBER);
-    put_words(t, out, types, n, "opener", SENTENCE_OPENER);
+    put_words(t, out, words, n, "abbreviation", SENTENCE_ABBREVIATION);
+    put_words(t, out, words, n, "number", SENTENCE_NUMBER);
+    put_words(t, out, words, n, "opener", SENTENCE_OPENER);
     if (t->ordinals >= SEEN_MIN && (double)t->ordinals >= ORDINAL_MIN * (double)t->small_numbers)
         buf_adds(out, "ordinals\n");
     return 0;
