@@ -36,15 +36,11 @@ static int begin_file(struct sink *s)
     if (s->folder.path) {
         char folder[16];
         folder_name(folder, s->files / FILES_A_FOLDER);
-        SCOPED(buf) path = BUF_INIT;
-        buf_addf(&path, "%s/%s", s->folder.path, folder);
-        int result = 0;
+        SCOPED(buf) path = buf_format("%s/%s", s->folder.path, folder);
         if (s->files % FILES_A_FOLDER == 0 && mkdir(path.data, 0777) < 0)
-            result = err_set("cannot make folder '%s': %s", path.data, strerror(errno));
+            return err_set("cannot make folder '%s': %s", path.data, strerror(errno));
         buf_addf(&path, "/wiki_%02d", (int)(s->files % FILES_A_FOLDER));
-        if (!result)
-            result = output_open(&s->out, path.data);
-        if (result < 0)
+        if (output_open(&s->out, path.data) < 0)
             return -1;
         s->out.lazy = 1; /* one sync for the whole tree, when it is complete */
         s->files++;
@@ -86,12 +82,9 @@ static size_t end_bytes(struct sink *s)
 
 int sink_write(struct sink *s, const struct buf *document)
 {
-    int full =
-        s->is_open && s->folder.path && s->in_file &&
-        (!s->limit_bytes || s->out.offset + document->len + end_bytes(s) > s->limit_bytes);
-    if (full && end_file(s) < 0)
-        return -1;
-    if (!s->is_open && begin_file(s) < 0)
+    int full = s->is_open && s->folder.path && s->in_file &&
+               (!s->limit_bytes || s->out.offset + document->len + end_bytes(s) > s->limit_bytes);
+    if ((full && end_file(s) < 0) || (!s->is_open && begin_file(s) < 0))
         return -1;
     s->in_file++;
     s->documents++;
@@ -117,21 +110,19 @@ static int is_own_name(const char *name, int inside)
 /* Checks that the tree `dir`, or with `inside` a folder of it, holds nothing of the user's. */
 static int check_content(const char *dir, const struct file_names *names, int inside)
 {
-    int result = 0;
-    for (size_t i = 0; i < names->count && !result; i++) {
+    for (size_t i = 0; i < names->count; i++) {
         SCOPED(buf) path = file_path(dir, names->names[i]);
-        struct file_names below;
+        SCOPED(file_names) below = { 0 };
         const int file = inside || !strcmp(names->names[i], MANIFEST), kind = file_look(path.data);
         if (kind < 0)
-            result = -1;
-        else if (!is_own_name(names->names[i], inside) || kind != (file ? FILE_PLAIN : FILE_FOLDER))
-            result = err_set("cannot replace '%s': wikiprep did not write it", path.data);
-        if (!result && !file && !(result = file_list_all(&below, path.data))) {
-            result = check_content(path.data, &below, 1);
-            file_names_release(&below);
-        }
+            return -1;
+        if (!is_own_name(names->names[i], inside) || kind != (file ? FILE_PLAIN : FILE_FOLDER))
+            return err_set("cannot replace '%s': wikiprep did not write it", path.data);
+        if (!file &&
+            (file_list_all(&below, path.data) < 0 || check_content(path.data, &below, 1) < 0))
+            return -1;
     }
-    return result;
+    return 0;
 }
 
 /* Checks that the folder, which is not empty, is a tree that wikiprep wrote, and nothing else. */
@@ -167,9 +158,7 @@ int sink_open_tree(struct sink *s, const char *dir, uint64_t limit_bytes, enum s
     *s = (struct sink){
         .format = format, .sentences = sentences, .limit_bytes = limit_bytes, .piece = BUF_INIT
     };
-    if (check_target(dir) < 0)
-        return -1;
-    return output_folder_open(&s->folder, dir);
+    return check_target(dir) < 0 ? -1 : output_folder_open(&s->folder, dir);
 }
 
 static int put_bytes(void *ctx, const void *bytes, size_t n)
