@@ -1,5 +1,6 @@
 #include "wikiprep/sentences/sentence_model.h"
 
+#include "common/base/choice.h"
 #include "common/base/lines.h"
 #include "common/files/file.h"
 #include "common/files/nameset.h"
@@ -85,20 +86,14 @@ static int add_mark(struct sentence_model *m, unsigned char *marks, const char *
 static int add_line(struct sentence_model *m, const char *s, const char *end, const char *name,
                     size_t line)
 {
-    static const struct {
-        const char *name;
-        unsigned kind;
-    } kinds[] = { { "title", SENTENCE_TITLE },
-                  { "number", SENTENCE_NUMBER },
-                  { "abbreviation", SENTENCE_ABBREVIATION },
-                  { "opener", SENTENCE_OPENER } };
+    static const char kinds[] = "title|number|abbreviation|opener"; /* as in enum sentence_word */
     const char *word;
     size_t n = next_word(&s, end, &word);
     if (!n || *word == '#')
         return 0;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (bytes_are(word, n, kinds[i].name))
-            return add_words(m, kinds[i].kind, s, end, name, line);
+    const int kind = choice_find(kinds, word, n);
+    if (kind >= 0)
+        return add_words(m, 1u << kind, s, end, name, line);
     if (bytes_are(word, n, "pair"))
         return add_pair(m, s, end, name, line);
     if (bytes_are(word, n, "ordinals")) {
