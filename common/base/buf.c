@@ -42,6 +42,12 @@ void buf_clear(struct buf *b)
     buf_truncate(b, 0);
 }
 
+void buf_cut(struct buf *b, size_t from, size_t to)
+{
+    memmove(b->data + from, b->data + to, b->len - to);
+    buf_truncate(b, b->len - (to - from));
+}
+
 void buf_truncate(struct buf *b, size_t len)
 {
     b->len = len;

@@ -34,7 +34,8 @@ char *buf_detach(struct buf *b);           /* the caller frees the returned stri
 
 void buf_reserve(struct buf *b, size_t more); /* makes room for `more` bytes after len */
 void buf_clear(struct buf *b);
-void buf_truncate(struct buf *b, size_t len); /* len <= b->len */
+void buf_truncate(struct buf *b, size_t len);        /* len <= b->len */
+void buf_cut(struct buf *b, size_t from, size_t to); /* removes bytes [from, to) */
 
 /* Append bytes, a string, a byte, or a formatted text. What is appended must not lie in b itself:
  * its memory may move. */

@@ -446,8 +446,7 @@ static void add_html(struct dump *d, const char *s, size_t n)
 static int64_t read_more(struct dump *d)
 {
     struct buf *b = &d->rest;
-    memmove(b->data, b->data + d->used, b->len - d->used);
-    buf_truncate(b, b->len - d->used);
+    buf_cut(b, 0, d->used);
     d->used = 0;
     buf_reserve(b, CHUNK);
     int64_t n = read_input(d, b->data + b->len, CHUNK);

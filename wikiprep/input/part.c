@@ -101,13 +101,10 @@ static void skip(struct part *p, size_t n)
  * error. */
 static int64_t more(struct part *p)
 {
-    size_t left = waiting(p);
-    if (left)
-        memmove(p->text.data, p->text.data + p->used, left);
-    buf_truncate(&p->text, left);
+    buf_cut(&p->text, 0, p->used);
     p->used = 0;
     buf_reserve(&p->text, CHUNK);
-    int64_t got = unpack_read(p->in, p->text.data + left, CHUNK);
+    int64_t got = unpack_read(p->in, p->text.data + p->text.len, CHUNK);
     p->text.len += got > 0 ? (size_t)got : 0;
     p->text.data[p->text.len] = '\0';
     return got;

@@ -36,12 +36,6 @@ void markup_drop(struct markup *m, size_t from)
     buf_add(m->out, m->rendered.data, m->rendered.len);
 }
 
-void markup_cut(struct buf *out, size_t from, size_t to)
-{
-    memmove(out->data + from, out->data + to, out->len - to);
-    buf_truncate(out, out->len - (to - from));
-}
-
 /* ---- the stack --------------------------------------------------------------------------- */
 
 struct element *markup_push(struct markup *m, enum element_kind kind)
@@ -80,7 +74,7 @@ static const char *on_pipe(struct markup *m, const char *s)
 static void cut_line(struct buf *out, size_t from)
 {
     const char *lf = span_until(out->data + from, out->data + out->len, '\n');
-    markup_cut(out, from, (size_t)(lf - out->data));
+    buf_cut(out, from, (size_t)(lf - out->data));
 }
 
 /* Closes elements at the end of a line; `next` is the start of the next line. External links and

@@ -115,7 +115,7 @@ static void show_target(struct markup *m, size_t from)
         skip++;
     if (skip < n && s[skip] == '#')
         skip++;
-    markup_cut(m->out, from, from + skip);
+    buf_cut(m->out, from, from + skip);
     if (!span_trim(markup_since(m, from)).n)
         markup_drop(m, from); /* [[ ]] */
 }
@@ -347,7 +347,7 @@ static const char *close_url(struct markup *m, const char *s)
     if (label == end)
         markup_drop(m, f.out);
     else
-        markup_cut(m->out, f.out, (size_t)(label - m->out->data));
+        buf_cut(m->out, f.out, (size_t)(label - m->out->data));
     hide_sign(m, f.out);
     s++;
     return f.count == 2 && s < m->end && *s == ']' ? s + 1 : s;

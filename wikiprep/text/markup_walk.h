@@ -81,9 +81,6 @@ static inline struct span markup_since(const struct markup *m, size_t from)
 /* Replaces the output from offset `from` on with MARKUP_HOLE. */
 void markup_drop(struct markup *m, size_t from);
 
-/* Removes bytes [from, to) of the output. */
-void markup_cut(struct buf *out, size_t from, size_t to);
-
 /* ---- the stack ----------------------------------------------------------------------------- */
 
 static inline struct element *markup_top(struct markup *m)

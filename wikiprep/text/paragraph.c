@@ -234,8 +234,7 @@ static void drop_code_mark(struct writer *w)
     judge(w);
     w->is_open = 0;
     after += *after == ' ' && (w->open == w->begin || s[-1] == ' ');
-    memmove(s, after, (size_t)(w->out->data + w->out->len - after));
-    buf_truncate(w->out, w->out->len - (size_t)(after - s));
+    buf_cut(w->out, w->open, (size_t)(after - w->out->data));
     w->judged = w->out->len;
 }
 
