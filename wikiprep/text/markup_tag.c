@@ -9,7 +9,6 @@
 #include "wikiprep/text/tag.h"
 
 #include <ctype.h>
-#include <strings.h>
 
 /* ---- tags -------------------------------------------------------------------------------- */
 
