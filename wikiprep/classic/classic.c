@@ -134,8 +134,7 @@ void classic_free(struct classic *c)
     buf_release(&c->text);
     buf_release(&c->next);
     free(c->spans.items);
-    free(c->braces);
-    free(c->links);
+    free(c->open.items);
     free(c);
 }
 

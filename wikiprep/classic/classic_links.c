@@ -64,25 +64,26 @@ static void put_call(struct classic *c, size_t begin, size_t end)
  * text[*begin, *end), else 0. */
 static int close_braces(struct classic *c, size_t n, size_t *begin, size_t *end)
 {
-    *begin = c->braces[0].begin;
-    while (c->brace_count) {
-        struct range *top = &c->braces[--c->brace_count];
+    struct ranges *open = &c->open;
+    *begin = open->items[0].begin;
+    while (open->count) {
+        struct range *top = &open->items[open->count - 1];
         if (n < top->end) {
             top->end -= n;
-            c->brace_count++;
             break;
         }
+        open->count--;
         n -= top->end;
         if (n <= 1)
             break;
     }
-    if (!c->brace_count) {
+    if (!open->count) {
         *end -= n;
         return 1;
     }
-    if (c->brace_count == 1 && c->braces[0].end == 1) { /* one of three braces is left open */
+    if (open->count == 1 && open->items[0].end == 1) { /* one of three braces is left open */
         *begin += 1;
-        c->brace_count = 0;
+        open->count = 0;
         return 1;
     }
     return 0;
@@ -91,16 +92,14 @@ static int close_braces(struct classic *c, size_t n, size_t *begin, size_t *end)
 void classic_drop_templates(struct classic *c)
 {
     size_t done = 0, at = 0;
-    c->brace_count = 0;
+    c->open.count = 0;
     while (at < c->text.len) {
         const char brace = c->text.data[at], braces[] = { brace, '\0' };
         size_t n = brace == '{' || brace == '}' ? strspn(c->text.data + at, braces) : 1;
         if (n >= 2 && brace == '{') {
-            int outer = !c->brace_count;
-            size_t count = outer && n > 3 ? 3 : n;
-            mem_next(c->braces, c->brace_count, c->braces_cap) = (struct range){ at + (n - count),
-                                                                                 count };
-        } else if (n >= 2 && c->brace_count) {
+            size_t count = !c->open.count && n > 3 ? 3 : n;
+            spans_add(&c->open, at + (n - count), count);
+        } else if (n >= 2 && c->open.count) {
             size_t begin, end = at + n;
             if (close_braces(c, n, &begin, &end)) {
                 classic_keep(c, done, begin);
@@ -230,13 +229,12 @@ static const char *next_brackets(const char *s, const char *end)
 void classic_replace_links(struct classic *c)
 {
     const char *base = c->text.data, *end = base + c->text.len;
-    size_t open = 0;
-    c->spans.count = 0;
+    c->spans.count = c->open.count = 0;
     for (const char *s = base; (s = next_brackets(s, end)); s += 2) {
         if (*s == '[') {
-            mem_next(c->links, open, c->links_cap) = (size_t)(s - base);
-        } else if (open) { /* replaces the spans of the links inside */
-            size_t begin = c->links[--open];
+            spans_add(&c->open, (size_t)(s - base), 0);
+        } else if (c->open.count) { /* replaces the spans of the links inside */
+            size_t begin = c->open.items[--c->open.count].begin;
             while (c->spans.count && c->spans.items[c->spans.count - 1].begin > begin)
                 c->spans.count--;
             spans_add(&c->spans, begin, (size_t)(s + 2 - base));

@@ -11,11 +11,8 @@ struct classic {
     struct buf text, next;
     const char *title;
     struct ranges spans;
-    struct range *braces; /* stack of open calls {{: for each its start and its number of open
-                           * braces */
-    size_t brace_count, braces_cap;
-    size_t *links; /* starts of open links */
-    size_t links_cap;
+    struct ranges open; /* stack of open calls or links: `begin` is the start of each, and `end` a
+                         * call's number of open braces */
 };
 
 /* classic.c: helpers of the passes */
