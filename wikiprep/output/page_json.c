@@ -1,5 +1,6 @@
 #include "wikiprep/output/page_json.h"
 
+#include "common/base/lines.h"
 #include "common/formats/js.h"
 
 enum field { ID, REVID, URL, TITLE, TEXT, TIMESTAMP, NAMESPACE, CATEGORIES, REDIRECT, PARTS };
@@ -45,12 +46,10 @@ int page_json_has_categories(const struct page_json_layout *layout)
 static void put_list(struct buf *out, const char *lines)
 {
     buf_addc(out, '[');
-    for (const char *s = lines; *s;) {
-        size_t n = strcspn(s, "\n");
-        if (s > lines)
-            buf_adds(out, ", ");
-        js_quote(out, s, n);
-        s += n + 1;
+    struct lines l = LINES_OF(lines, strlen(lines));
+    while (lines_next(&l)) {
+        buf_adds(out, l.number > 1 ? ", " : "");
+        js_quote(out, l.line, l.len);
     }
     buf_addc(out, ']');
 }
