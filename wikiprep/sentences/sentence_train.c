@@ -14,10 +14,9 @@
 #define ABBREVIATION_SCORE  0.3
 #define OPENER_SCORE        30.0
 #define ABBREVIATION_CHANCE 0.99 /* probability of a period after an abbreviation */
-#define ELSEWHERE_MAX                                                                              \
-    0.05 /* opener: highest ratio of capitalized uses in mid-sentence to lower-case uses */
-#define NUMBERED_MIN 0.5 /* number word: least share of its periods before a number */
-#define ORDINAL_MIN  0.2 /* ordinals: least share of "12." before a lower-case word */
+#define ELSEWHERE_MAX       0.05 /* opener: most capitalized uses in mid-sentence, per small one */
+#define NUMBERED_MIN        0.5  /* number word: least share of its periods before a number */
+#define ORDINAL_MIN         0.2  /* ordinals: least share of "12." before a lower-case word */
 
 enum {
     SEEN_MIN = 5,        /* fewest occurrences of a word in a role to list it there */

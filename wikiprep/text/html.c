@@ -3,7 +3,6 @@
 #include <libxml/HTMLparser.h>
 #include <libxml/parserInternals.h>
 
-#include "common/base/mem.h"
 #include "common/base/order.h"
 #include "common/formats/js.h"
 #include "wikiprep/site/names.h"
@@ -73,7 +72,8 @@ struct html {
 
 /* The attributes that are used; "" if an element lacks one. */
 struct attributes {
-    const char *class, *style, *type, *rel, *href, *title, *id, *data, *role, *alt, *resource, *variant;
+    const char *class, *style, *type, *rel, *href, *title, *id, *data, *role, *alt, *resource,
+        *variant;
 };
 
 static int wants(const struct html *h, enum page_part part)
@@ -175,12 +175,11 @@ static void on_link(struct html *h, const struct attributes *a)
 {
     struct element *e = top(h);
     int external = has_word(a->rel, "mw:ExtLink") || has_word(a->class, "external");
-    if (external && has_word(a->class, "autonumber")) {
+    if (external && has_word(a->class, "autonumber"))
         hide(h);
-    } else if (external ? !wants(h, PART_EXTERNAL_LINKS) && !h->in_reference
-                        : !has_word(a->rel, "mw:WikiLink") || !wants(h, PART_LINKS)) {
+    else if (external ? !wants(h, PART_EXTERNAL_LINKS) && !h->in_reference
+                      : !has_word(a->rel, "mw:WikiLink") || !wants(h, PART_LINKS))
         return;
-    }
     e->kind = external ? EXTERNAL : LINK;
     e->begin = h->out->len;
     buf_init(&e->target);
@@ -418,11 +417,10 @@ static void begin_heading(struct html *h, int level)
 static void begin_pre(struct html *h)
 {
     begin_block(h);
-    if (h->options.common->markdown && !h->hidden && !h->in_pre) {
+    if (h->options.common->markdown && !h->hidden && !h->in_pre)
         capture(h, PRE_BLOCK);
-    } else {
+    else
         put_mark(h, h->in_pre ? MARKUP_EMPTY : MARKUP_CODE);
-    }
     h->in_pre++;
 }
 

@@ -5,9 +5,8 @@
 
 #include "common/base/utf8.h"
 
-enum {
-    RENDER_MAX = 40
-}; /* deepest template call whose text is shown, as in MediaWiki; keeps the time linear */
+/* The deepest template call whose text is shown, as in MediaWiki. Keeps the time linear. */
+enum { RENDER_MAX = 40 };
 
 /* Closes the language variant markup on top of the stack, -{flags|code:text;code:text}-, and
  * replaces it by its text. */
