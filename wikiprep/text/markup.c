@@ -70,13 +70,6 @@ static const char *on_pipe(struct markup *m, const char *s)
 
 /* ---- lines ------------------------------------------------------------------------------- */
 
-/* Removes the output from `from` to the end of its line: the start of an unclosed file link. */
-static void cut_line(struct buf *out, size_t from)
-{
-    const char *lf = span_until(out->data + from, out->data + out->len, '\n');
-    buf_cut(out, from, (size_t)(lf - out->data));
-}
-
 /* Closes elements at the end of a line; `next` is the start of the next line. External links and
  * the targets of links end with their line, the labels of links with their paragraph, and links to
  * files before a heading. */
@@ -93,8 +86,8 @@ static void end_line(struct markup *m, const char *next)
             break;
         size_t from = f->out;
         markup_pop(m);
-        if (is_file)
-            cut_line(m->out, from);
+        if (is_file) /* not closed: its start, up to the end of its line, is removed */
+            buf_cut(m->out, from, from + strcspn(m->out->data + from, "\n"));
     }
     if (heading)
         m->in_poem = 0;

@@ -190,11 +190,6 @@ static const char *put_argument(struct run *r, const char *p, int *given)
 
 /* ---- patterns -------------------------------------------------------------------------------- */
 
-static void put_sign(struct run *r, char c)
-{
-    buf_addc(r->out, c == '\'' ? 1 : c == '=' ? 2 : c); /* markup.h's stand-ins */
-}
-
 static const char *put_choice(struct run *r, const char *p);
 
 /* Appends the text that the pattern at p gives, up to its end or to one of the characters `stops`.
@@ -218,7 +213,8 @@ static const char *put_sequence(struct run *r, const char *p, const char *stops,
             *all &= given;
         } else {
             p += *p == '\\' && p[1];
-            put_sign(r, *p++);
+            buf_addc(r->out, *p == '\'' ? 1 : *p == '=' ? 2 : *p); /* markup.h's stand-ins */
+            p++;
         }
     }
     return p;
