@@ -248,16 +248,12 @@ static int is_particle(const struct sentence_mark *p)
     return 0;
 }
 
-static int is_chinese_or_kana(unsigned c)
-{
-    return c >= 0x3040 && c <= 0x9FFF;
-}
-
 /* Returns 1 if the mark is "!" or "?" in Chinese or Japanese text, which needs no space after it;
  * else 0. */
 static int asks_without_space(const struct sentence_mark *p)
 {
-    return p->asks && is_chinese_or_kana(letter_before(p->begin, p->mark).code) &&
+    const unsigned before = letter_before(p->begin, p->mark).code;
+    return p->asks && before >= 0x3040 && before <= 0x9FFF && /* Chinese or kana */
            !is_particle(p) && letter_at(p->after, p->end).kind != LETTER_DASH;
 }
 

@@ -215,11 +215,6 @@ static int is_abbreviation(const struct sentence_trainer *t, const char *word,
     return type->periods >= SEEN_MIN && score >= ABBREVIATION_SCORE;
 }
 
-static int is_numbered(const struct type *type)
-{
-    return type->numbered >= SEEN_MIN && type->numbered >= NUMBERED_MIN * type->periods;
-}
-
 /* Returns 1 if the word opens sentences, else 0. Compares its share after ends of sentences with
  * its share of all words by Dunning's log-likelihood ratio. */
 static int is_opener(const struct sentence_trainer *t, const struct type *type)
@@ -239,7 +234,9 @@ static unsigned kind_of(const struct sentence_trainer *t, const char *word)
     const struct type *type = nameset_get(t->words, word, strlen(word));
     if (is_abbreviation(t, word, type))
         return SENTENCE_ABBREVIATION;
-    return is_numbered(type) ? SENTENCE_NUMBER : is_opener(t, type) ? SENTENCE_OPENER : 0;
+    if (type->numbered >= SEEN_MIN && type->numbered >= NUMBERED_MIN * type->periods)
+        return SENTENCE_NUMBER;
+    return is_opener(t, type) ? SENTENCE_OPENER : 0;
 }
 
 /* Appends lines with the words of one kind, each beginning with the keyword `name`. */
