@@ -166,22 +166,19 @@ int export_enter(struct export *x, const char *name, const unsigned char **attri
     return x->place != ROOT;
 }
 
-static void add_namespace(struct export *x)
-{
-    struct dump_site *s = &x->site;
-    mem_next(s->namespaces, s->count,
-             s->cap) = (struct dump_namespace){ x->namespace_key, mem_strdup(x->field.data) };
-}
-
 static void end_place(struct export *x)
 {
     struct dump_page *p = &x->page;
+    struct dump_site *s = &x->site;
     switch (x->place) {
-    case SITENAME: buf_swap(&x->site.name, &x->field); break;
-    case BASE: buf_swap(&x->site.base, &x->field); break;
-    case CASE: x->site.capital = strcmp(x->field.data, "case-sensitive") != 0; break;
-    case DATE: buf_swap(&x->site.date, &x->field); break;
-    case NAMESPACE: add_namespace(x); break;
+    case SITENAME: buf_swap(&s->name, &x->field); break;
+    case BASE: buf_swap(&s->base, &x->field); break;
+    case CASE: s->capital = strcmp(x->field.data, "case-sensitive") != 0; break;
+    case DATE: buf_swap(&s->date, &x->field); break;
+    case NAMESPACE:
+        mem_next(s->namespaces, s->count,
+                 s->cap) = (struct dump_namespace){ x->namespace_key, mem_strdup(x->field.data) };
+        break;
     case TITLE: buf_swap(&p->title, &x->field); break;
     case NS:
         p->ns = (int)strtol(x->field.data, NULL, 10);
