@@ -124,11 +124,6 @@ static size_t spaced_dot(const char *s, const char *end)
     return begins_word(s + 2, end) ? 0 : 2;
 }
 
-static int has_closed(const struct sentence_mark *p)
-{
-    return p->quoted || p->bracketed || p->squared || p->noted;
-}
-
 /* Adds to the mark a closing quote, bracket or note after a space: "Oui. » Puis", "text. [12]
  * Then". Returns the number of bytes, with the space; 0 if nothing was added. */
 static size_t take_spaced(struct sentence_mark *p, const char *space)
@@ -156,6 +151,7 @@ static size_t take_spaced(struct sentence_mark *p, const char *space)
 static size_t take(struct sentence_mark *p, const char *s)
 {
     struct letter c = letter_at(s, p->end);
+    const int has_closed = p->quoted || p->bracketed || p->squared || p->noted;
     size_t more;
     if (c.code == '.' || c.code == 0x2026)
         p->dots += c.code == '.' ? 1 : 3;
@@ -172,7 +168,7 @@ static size_t take(struct sentence_mark *p, const char *s)
     else if ((more = note_bytes(s, p->end))) {
         p->noted = 1;
         return more;
-    } else if (!has_closed(p) && p->dots && (more = spaced_dot(s, p->end))) {
+    } else if (!has_closed && p->dots && (more = spaced_dot(s, p->end))) {
         p->dots++;
         p->spaced = 1;
         return more;
