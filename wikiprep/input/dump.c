@@ -340,10 +340,9 @@ static int check_first(const struct dump *d, const char *s, size_t n)
         return err_set("'%s' is empty", d->path);
     if (file_check_pointer(d->path, s, n) < 0)
         return -1;
-    const size_t mark = utf8_mark(s, n);
-    s += mark, n -= mark;
-    while (n && memchr(" \t\r\n", *s, 4))
-        s++, n--;
+    const char *end = s + n;
+    s = span_past(s + utf8_mark(s, n), end, " \t\r\n");
+    n = (size_t)(end - s);
     static const char *const html[] = { "<!doctype html", "<html" };
     for (int i = 0; i < 2; i++)
         if (n >= strlen(html[i]) && !strncasecmp(s, html[i], strlen(html[i])))

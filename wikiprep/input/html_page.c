@@ -16,11 +16,10 @@ static const char *find(const char *s, size_t n, const char *what)
 int html_page_recognises(const char *s, size_t n)
 {
     enum { HEAD_MAX = 1 << 14 };
-    const size_t mark = utf8_mark(s, n);
-    s += mark, n -= mark;
-    while (n && memchr(" \t\r\n", *s, 4))
-        s++, n--;
-    return n && (*s == '{' || find(s, n < HEAD_MAX ? n : HEAD_MAX, " property=\"mw:pageId\""));
+    const char *end = s + n;
+    s = span_past(s + utf8_mark(s, n), end, " \t\r\n");
+    n = end - s < HEAD_MAX ? (size_t)(end - s) : HEAD_MAX;
+    return n && (*s == '{' || find(s, n, " property=\"mw:pageId\""));
 }
 
 /* ---- a page in HTML ------------------------------------------------------------------------ */

@@ -142,9 +142,7 @@ static int check_tree(const char *dir, const struct file_names *names)
 static int check_target(const char *dir)
 {
     SCOPED(file_names) names = { 0 };
-    if (output_folder_look(&names, dir) < 0)
-        return -1;
-    return names.count ? check_tree(dir, &names) : 0;
+    return output_folder_look(&names, dir) < 0 ? -1 : names.count ? check_tree(dir, &names) : 0;
 }
 
 void sink_open_stream(struct sink *s, const char *path, enum sink_format format, int sentences)
