@@ -4,7 +4,16 @@
 
 #include "common/formats/yaml.h"
 
-/* ---- machine files --------------------------------------------------------------------------- */
+/* The contents of a machine file. */
+struct machine {
+    double f32_flops, bf16_flops; /* of one rank, per second */
+    double reached; /* fraction of these flops that is reached by the matrix products of a step */
+    double memory;  /* bytes of a rank */
+    double ranks_per_host;
+    double host_bandwidth, network_bandwidth; /* bytes per second that a rank sends to ranks of its
+                                               * host, and of other hosts */
+    double latency;                           /* seconds per operation between ranks */
+};
 
 static int read_number(const struct yaml *y, const char *path, const char *key, double least,
                        double *value)
@@ -19,7 +28,7 @@ static int read_number(const struct yaml *y, const char *path, const char *key, 
     return 0;
 }
 
-int cluster_machine_load(struct cluster_machine *m, const char *path)
+static int load(struct machine *m, const char *path)
 {
     const struct {
         const char *key;
@@ -36,7 +45,6 @@ int cluster_machine_load(struct cluster_machine *m, const char *path)
     };
     const size_t count = sizeof rows / sizeof *rows;
     SCOPED(yaml) y = { 0 };
-    *m = (struct cluster_machine){ 0 };
     if (yaml_load(&y, path) < 0)
         return -1;
     int result = 0;
@@ -53,12 +61,10 @@ int cluster_machine_load(struct cluster_machine *m, const char *path)
     return result;
 }
 
-/* ---- the estimate ---------------------------------------------------------------------------- */
-
 /* Returns the seconds that the transfers of a rank take in its group. Of the `ranks` shares of an
  * array, a rank sends one to each other host of the group, and the others to ranks of its own host
  * (struct ops_level). */
-static double seconds(const struct cluster_machine *m, const struct cluster_group *g)
+static double seconds(const struct machine *m, const struct cluster_group *g)
 {
     if (g->ranks < 2)
         return 0;
@@ -69,31 +75,23 @@ static double seconds(const struct cluster_machine *m, const struct cluster_grou
            g->operations * m->latency;
 }
 
-void cluster_estimate(struct cluster_estimate *out, const struct cluster_machine *m,
-                      const struct cluster_step *s)
+int cluster_estimate(struct buf *out, const char *path, const struct cluster_step *s)
 {
-    const double speed = s->ranks * (s->bf16 ? m->bf16_flops : m->f32_flops);
-    struct cluster_estimate e = {
-        .memory_share = s->memory / m->memory,
-        .compute_seconds = s->work / (speed * m->reached),
-        .tensor_seconds = seconds(m, &s->heads) + seconds(m, &s->width),
-        .data_seconds = seconds(m, &s->data),
-    };
-    const double busy = e.compute_seconds + e.tensor_seconds;
-    const double exposed = e.data_seconds - busy * s->overlap;
-    e.step_seconds = busy / (1 - s->bubble) + fmax(0, exposed);
-    e.tokens_per_second = s->tokens / e.step_seconds;
-    e.mfu = s->flops / (speed * e.step_seconds);
-    *out = e;
-}
-
-void cluster_print(const struct cluster_estimate *e, struct buf *out)
-{
-    buf_addf(out, "estimate_memory_share=%.3f\n", e->memory_share);
+    struct machine m;
+    if (load(&m, path) < 0)
+        return -1;
+    const double speed = s->ranks * (s->bf16 ? m.bf16_flops : m.f32_flops);
+    const double compute = s->work / (speed * m.reached);
+    const double tensor = seconds(&m, &s->heads) + seconds(&m, &s->width);
+    const double data = seconds(&m, &s->data), busy = compute + tensor;
+    const double exposed = data - busy * s->overlap;
+    const double step = busy / (1 - s->bubble) + fmax(0, exposed);
+    buf_addf(out, "estimate_memory_share=%.3f\n", s->memory / m.memory);
     buf_addf(out,
              "estimate_compute_seconds=%.4g\nestimate_tensor_seconds=%.4g\n"
              "estimate_data_seconds=%.4g\nestimate_step_seconds=%.4g\n",
-             e->compute_seconds, e->tensor_seconds, e->data_seconds, e->step_seconds);
-    buf_addf(out, "estimate_tokens_per_second=%.0f\nestimate_mfu=%.4f\n", e->tokens_per_second,
-             e->mfu);
+             compute, tensor, data, step);
+    buf_addf(out, "estimate_tokens_per_second=%.0f\nestimate_mfu=%.4f\n", s->tokens / step,
+             s->flops / (speed * step));
+    return 0;
 }

@@ -17,20 +17,6 @@
 
 #include "common/base/base.h"
 
-/* The contents of a machine file (YAML; examples are in configs/machines). */
-struct cluster_machine {
-    double f32_flops, bf16_flops; /* of one rank, per second */
-    double reached; /* fraction of these flops that is reached by the matrix products of a step */
-    double memory;  /* bytes of a rank */
-    double ranks_per_host;
-    double host_bandwidth, network_bandwidth; /* bytes per second that a rank sends to ranks of its
-                                               * host, and of other hosts */
-    double latency;                           /* seconds per operation between ranks */
-};
-
-/* Reads a machine file. Returns 0, or -1 with an error that names the file and the key. */
-int cluster_machine_load(struct cluster_machine *m, const char *path);
-
 /* A group of ranks that exchange arrays, and what each of them sends in a step. */
 struct cluster_group {
     double ranks, apart; /* their number, and the distance between the numbers of neighbours */
@@ -48,15 +34,6 @@ struct cluster_step {
     struct cluster_group heads, width, data; /* along SPLIT_HEADS, SPLIT_WIDTH; data-parallel */
 };
 
-struct cluster_estimate {
-    double memory_share; /* of the memory of a rank */
-    double compute_seconds, tensor_seconds, data_seconds, step_seconds;
-    double tokens_per_second, mfu; /* mfu: flops as a fraction of what all ranks could do in the
-                                    * time */
-};
-
-void cluster_estimate(struct cluster_estimate *out, const struct cluster_machine *m,
-                      const struct cluster_step *s);
-
-/* Appends lines estimate_KEY=VALUE to `out`. */
-void cluster_print(const struct cluster_estimate *e, struct buf *out);
+/* Appends lines estimate_KEY=VALUE for a step on the hardware that a machine file describes (YAML;
+ * examples are in configs/machines). Returns 0, or -1 with an error that names file and key. */
+int cluster_estimate(struct buf *out, const char *path, const struct cluster_step *s);

@@ -385,19 +385,13 @@ static double overlap(const struct plan *p)
 /* Appends the time of a step on the cluster of --machine. Returns 0, or -1 with an error. */
 static int print_estimate(const struct plan *p, struct cluster_step *step, struct buf *out)
 {
-    struct cluster_machine machine;
-    struct cluster_estimate e;
-    if (cluster_machine_load(&machine, p->settings->machine) < 0)
-        return -1;
     step->ranks = (double)p->ranks * ranks_of_model(p);
     step->tokens = (double)(plan_samples_per_step(p) * p->engine.T);
     step->flops = step->tokens * plan_flops_per_token(p);
     step->work = step->flops * (1 + share_again(p));
     step->bf16 = p->settings->precision == OPS_BF16;
     step->overlap = overlap(p);
-    cluster_estimate(&e, &machine, step);
-    cluster_print(&e, out);
-    return 0;
+    return cluster_estimate(out, p->settings->machine, step);
 }
 
 static void print_data(const struct samples *s, const char *begins, double drawn, struct buf *out)

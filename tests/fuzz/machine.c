@@ -1,6 +1,4 @@
 /* Reads any bytes as the description of a machine. With one that is accepted, a step takes time. */
-#include <math.h>
-
 #include "tests/fuzz/file.h"
 #include "train/cluster.h"
 
@@ -21,15 +19,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .data = { 4, 4, 1e9, 24 },
     };
     char path[64];
-    struct cluster_machine m;
-    struct cluster_estimate e;
     struct buf text = BUF_INIT;
     int fd = fuzz_file(data, size, path);
-    if (cluster_machine_load(&m, path) == 0) {
-        cluster_estimate(&e, &m, &step);
-        assert(e.step_seconds > 0 && !isnan(e.mfu));
-        cluster_print(&e, &text);
-    }
+    if (cluster_estimate(&text, path, &step) == 0)
+        assert(!strstr(text.data, "step_seconds=0\n") && !strstr(text.data, "=-") &&
+               !strstr(text.data, "nan"));
     buf_release(&text);
     close(fd);
     return 0;
