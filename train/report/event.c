@@ -67,7 +67,7 @@ static int64_t step_of(const unsigned char *p, uint64_t n)
 /* Sets *bytes to the length of the undamaged records at the beginning of the file, up to `step`. */
 static int sound_bytes(const char *path, int64_t step, uint64_t *bytes)
 {
-    struct file_map map;
+    SCOPED_BY(file_unmap) struct file_map map = { 0 };
     struct record r;
     *bytes = 0;
     if (file_map(&map, path) < 0)
@@ -78,71 +78,56 @@ static int sound_bytes(const char *path, int64_t step, uint64_t *bytes)
             break;
         *bytes = record_end(&r);
     }
-    file_unmap(&map);
     return 0;
 }
 
-static int write_message(struct event_writer *e)
+/* Appends an Event with bytes[n] in its field `field`. The first record has no step: -1. */
+static int write_event(struct file_log *log, int64_t step, unsigned field, const void *bytes,
+                       size_t n)
 {
-    buf_clear(&e->record);
-    record_frame(&e->record, e->message.data, e->message.len);
-    return file_log_add(&e->log, e->record.data, e->record.len);
-}
-
-static void begin_message(struct event_writer *e)
-{
+    SCOPED(buf) message = BUF_INIT, record = BUF_INIT;
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    buf_clear(&e->message);
-    put_double(&e->message, 1, (double)now.tv_sec + 1e-9 * (double)now.tv_nsec);
+    put_double(&message, 1, (double)now.tv_sec + 1e-9 * (double)now.tv_nsec);
+    if (step >= 0)
+        put_number(&message, 2, (uint64_t)step);
+    put_bytes(&message, field, bytes, n);
+    record_frame(&record, message.data, message.len);
+    return file_log_add(log, record.data, record.len);
 }
 
-int event_open(struct event_writer *e, const char *path, int64_t step)
+int event_open(struct file_log *log, const char *path, int64_t step)
 {
-    *e = (struct event_writer){ .message = BUF_INIT, .summary = BUF_INIT, .record = BUF_INIT };
+    static const char version[] = "brain.Event:2";
     uint64_t bytes = 0;
+    *log = (struct file_log){ 0 };
     const int there = file_look(path);
     if (there < 0 || (step > 0 && there && sound_bytes(path, step, &bytes) < 0) ||
-        file_log_open(&e->log, path) < 0)
+        file_log_open(log, path) < 0)
         return -1;
-    if (AGAIN(ftruncate(fileno(e->log.file), (off_t)bytes)) < 0)
+    if (AGAIN(ftruncate(fileno(log->file), (off_t)bytes)) < 0)
         return err_set("cannot open '%s': %s", path, strerror(errno));
-    if (bytes)
-        return 0;
-    static const char version[] = "brain.Event:2";
-    begin_message(e);
-    put_bytes(&e->message, 3, version, sizeof version - 1);
-    return write_message(e);
+    return bytes ? 0 : write_event(log, -1, 3, version, sizeof version - 1);
 }
 
-/* Writes the message with the values in e->summary. */
-static int write_summary(struct event_writer *e, int64_t step)
+int event_write(struct file_log *log, int64_t step, const struct event_scalar *scalars, size_t n)
 {
-    begin_message(e);
-    put_number(&e->message, 2, (uint64_t)step);
-    put_bytes(&e->message, 5, e->summary.data, e->summary.len);
-    return write_message(e);
-}
-
-int event_write(struct event_writer *e, int64_t step, const struct event_scalar *scalars, size_t n)
-{
-    SCOPED(buf) value = BUF_INIT;
-    buf_clear(&e->summary);
+    SCOPED(buf) summary = BUF_INIT, value = BUF_INIT;
     for (size_t i = 0; i < n; i++) {
         buf_clear(&value);
         put_bytes(&value, 1, scalars[i].tag, strlen(scalars[i].tag));
         put_float(&value, 2, (float)scalars[i].value);
-        put_bytes(&e->summary, 1, value.data, value.len);
+        put_bytes(&summary, 1, value.data, value.len);
     }
-    return write_summary(e, step);
+    return write_event(log, step, 5, summary.data, summary.len);
 }
 
 /* Writes a value for a plug-in: its tensor and the plug-in's own data. */
-static int write_for(struct event_writer *e, int64_t step, const char *tag, const char *plugin,
+static int write_for(struct file_log *log, int64_t step, const char *tag, const char *plugin,
                      const struct buf *data, const struct buf *tensor)
 {
     enum { TENSORS = 2 }; /* TensorBoard's DataClass */
-    SCOPED(buf) value = BUF_INIT, named = BUF_INIT, metadata = BUF_INIT;
+    SCOPED(buf) summary = BUF_INIT, value = BUF_INIT, named = BUF_INIT, metadata = BUF_INIT;
     put_bytes(&named, 1, plugin, strlen(plugin));
     put_bytes(&named, 2, data->data, data->len);
     put_bytes(&metadata, 1, named.data, named.len);
@@ -150,21 +135,18 @@ static int write_for(struct event_writer *e, int64_t step, const char *tag, cons
     put_bytes(&value, 1, tag, strlen(tag));
     put_bytes(&value, 8, tensor->data, tensor->len);
     put_bytes(&value, 9, metadata.data, metadata.len);
-    buf_clear(&e->summary);
-    put_bytes(&e->summary, 1, value.data, value.len);
-    return write_summary(e, step);
+    put_bytes(&summary, 1, value.data, value.len);
+    return write_event(log, step, 5, summary.data, summary.len);
 }
 
-int event_write_text(struct event_writer *e, int64_t step, const char *tag, const char *text)
+int event_write_text(struct file_log *log, int64_t step, const char *tag, const char *text)
 {
     enum { STRING = 7 }; /* tensorflow's DataType */
-    struct buf tensor = BUF_INIT, none = BUF_INIT;
+    SCOPED(buf) tensor = BUF_INIT;
     put_number(&tensor, 1, STRING);
     put_bytes(&tensor, 2, "", 0); /* the shape of a scalar */
     put_bytes(&tensor, 8, text, strlen(text));
-    int result = write_for(e, step, tag, "text", &none, &tensor);
-    buf_release(&tensor);
-    return result;
+    return write_for(log, step, tag, "text", &(struct buf)BUF_INIT, &tensor);
 }
 
 /* Appends a setting to the map of a SessionStartInfo, as a number, a truth value or a text. */
@@ -184,7 +166,7 @@ static void put_setting(struct buf *out, const char *key, size_t key_bytes, cons
     put_bytes(out, 1, entry.data, entry.len);
 }
 
-int event_write_settings(struct event_writer *e, int64_t step, const char *config)
+int event_write_settings(struct file_log *log, int64_t step, const char *config)
 {
     enum { FLOAT = 1 }; /* tensorflow's DataType */
     SCOPED(buf) start = BUF_INIT, data = BUF_INIT, tensor = BUF_INIT, text = BUF_INIT;
@@ -202,20 +184,5 @@ int event_write_settings(struct event_writer *e, int64_t step, const char *confi
     put_bytes(&data, 3, start.data, start.len); /* session_start_info of HParamsPluginData */
     put_number(&tensor, 1, FLOAT);
     put_bytes(&tensor, 2, "\x12", 2); /* the shape of an empty vector: one dimension of size 0 */
-    return write_for(e, step, "_hparams_/session_start_info", "hparams", &data, &tensor);
-}
-
-int event_sync(struct event_writer *e)
-{
-    return file_log_sync(&e->log);
-}
-
-int event_close(struct event_writer *e)
-{
-    int result = file_log_close(&e->log);
-    buf_release(&e->message);
-    buf_release(&e->summary);
-    buf_release(&e->record);
-    *e = (struct event_writer){ 0 };
-    return result;
+    return write_for(log, step, "_hparams_/session_start_info", "hparams", &data, &tensor);
 }

@@ -11,11 +11,6 @@
 
 #include "common/files/file.h"
 
-struct event_writer {
-    struct file_log log;
-    struct buf message, summary, record;
-};
-
 struct event_scalar {
     const char *tag;
     double value;
@@ -23,15 +18,12 @@ struct event_scalar {
 
 /* Opens `path` to append records. First cuts the file off before the first record that is damaged
  * or belongs to a step after `step`; step 0 empties it. Returns 0, or -1 with an error; the caller
- * calls event_close even then. */
-int event_open(struct event_writer *e, const char *path, int64_t step);
+ * calls file_log_close even then. */
+int event_open(struct file_log *log, const char *path, int64_t step);
 
 /* event_write appends a record with n numbers of a step. event_write_text appends a text, which
  * TensorBoard reads as Markdown. event_write_settings appends the run's hyperparameters: the
- * settings "KEY: VALUE" in the lines of a configuration. event_sync waits until all data is on the
- * disk. event_close is fine on a zeroed struct. All return 0, or -1 with an error. */
-int event_write(struct event_writer *e, int64_t step, const struct event_scalar *scalars, size_t n);
-int event_write_text(struct event_writer *e, int64_t step, const char *tag, const char *text);
-int event_write_settings(struct event_writer *e, int64_t step, const char *config);
-int event_sync(struct event_writer *e);
-int event_close(struct event_writer *e);
+ * settings "KEY: VALUE" in the lines of a configuration. All return 0, or -1 with an error. */
+int event_write(struct file_log *log, int64_t step, const struct event_scalar *scalars, size_t n);
+int event_write_text(struct file_log *log, int64_t step, const char *tag, const char *text);
+int event_write_settings(struct file_log *log, int64_t step, const char *config);

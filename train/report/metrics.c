@@ -278,7 +278,7 @@ int metrics_sync(struct metrics *m)
 {
     if (file_log_sync(&m->log) < 0 || file_log_sync(&m->csv) < 0)
         return -1;
-    return event_sync(&m->events);
+    return file_log_sync(&m->events);
 }
 
 int metrics_close(struct metrics *m)
@@ -286,7 +286,7 @@ int metrics_close(struct metrics *m)
     int result = file_log_close(&m->log);
     if (file_log_close(&m->csv) < 0)
         result = -1;
-    if (event_close(&m->events) < 0)
+    if (file_log_close(&m->events) < 0)
         result = -1;
     buf_release(&m->run);
     for (int i = 0; i < METRICS_PARTS; i++)

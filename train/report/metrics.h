@@ -71,9 +71,8 @@ struct metrics_point {
 struct metrics {
     struct metrics_point *points;
     size_t count, cap;
-    struct file_log log, csv;
-    struct buf run; /* what is added to the next line of metrics.jsonl */
-    struct event_writer events;
+    struct file_log log, csv, events;
+    struct buf run;                         /* what is added to the next line of metrics.jsonl */
     const struct model_part *parts;         /* borrowed */
     int part_count;                         /* 0 if the parts have no names */
     struct model_part found[METRICS_PARTS]; /* the parts of a run that metrics_read has read */

@@ -38,13 +38,13 @@ static int count_records(const char *file)
 
 static void write_steps(int from, int to, int64_t open_at)
 {
-    struct event_writer e;
+    struct file_log e;
     struct event_scalar scalar = { "loss/train", 1.5 };
     cr_assert_eq(event_open(&e, path, open_at), 0, "%s", err_get());
     for (int step = from; step <= to; step++)
         cr_assert_eq(event_write(&e, step, &scalar, 1), 0);
-    cr_assert_eq(event_sync(&e), 0);
-    cr_assert_eq(event_close(&e), 0);
+    cr_assert_eq(file_log_sync(&e), 0);
+    cr_assert_eq(file_log_close(&e), 0);
 }
 
 Test(event, first_record_is_the_version_and_bytes_are_as_tensorflow_has_them)
@@ -86,10 +86,10 @@ Test(event, resuming_cuts_a_torn_record)
 Test(event, a_quote_in_a_setting_is_written_once)
 {
     SCOPED(buf) b = BUF_INIT;
-    struct event_writer e;
+    struct file_log e;
     cr_assert_eq(event_open(&e, path, 0), 0, "%s", err_get());
     cr_assert_eq(event_write_settings(&e, 0, "steps: 5\nsample: 'It''s a ''test'''\n"), 0);
-    cr_assert_eq(event_close(&e), 0);
+    cr_assert_eq(file_log_close(&e), 0);
     cr_assert_eq(file_read(path, &b), 0);
     cr_expect(memmem(b.data, b.len, "\x1a\x0dIt's a 'test'", 15)); /* field 3, 13 bytes */
 }
