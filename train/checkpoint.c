@@ -568,52 +568,34 @@ static int all_see(struct comm *comm, const char *out, const char *path)
                    other, comm_host(comm, other), comm_host(comm, 0), out);
 }
 
-/* The checkpoints of the folder, on the first rank; other ranks know their number only. */
-struct found {
-    struct file_names names;
-    int count;
-};
-
-static int find_all(struct found *f, const char *folder, struct comm *comm)
-{
-    const int first = comm_is_first(comm);
-    *f = (struct found){ 0 };
-    int result = comm_agree(comm, first ? list(folder, &f->names) : 0);
-    f->count = comm_most(comm, (int)f->names.count);
-    return result;
-}
-
 int checkpoint_find(const char *out, struct comm *comm, struct buf *path, struct checkpoint *c,
                     struct buf *config, struct buf *damaged)
 {
     SCOPED(buf) folder = file_path(out, "checkpoints"), name = BUF_INIT;
-    struct found all;
+    SCOPED(file_names) names = { 0 }; /* on the first rank; others know only their number */
     struct err newest = { 0 };
     const int first = comm_is_first(comm);
-    int result = find_all(&all, folder.data, comm), found = 0;
-    for (int i = all.count; !result && !found && i-- > 0;) {
-        tell(comm, first ? all.names.names[i] : "", &name);
+    int result = comm_agree(comm, first ? list(folder.data, &names) : 0), found = 0;
+    const int count = comm_most(comm, (int)names.count);
+    for (int i = count; !result && !found && i-- > 0;) {
+        tell(comm, first ? names.names[i] : "", &name);
         buf_release(path);
         *path = file_path(folder.data, name.data);
         buf_clear(config);
         const int read = all_see(comm, out, path->data) < 0
                              ? -1
                              : checkpoint_read(path->data, comm, c, config);
-        if (read < 0) {
-            result = -1;
-            break;
-        }
+        if (read < 0)
+            return -1;
         found = !read;
         if (!found && first)
             buf_addf(damaged, "%s\n", err_get());
-        if (!found && i + 1 == all.count)
+        if (!found && i + 1 == count)
             newest = err_keep();
         else if (found)
-            result = comm_agree(comm,
-                                first ? set_aside_newer(folder.data, &all.names, (size_t)i) : 0);
+            result = comm_agree(comm, first ? set_aside_newer(folder.data, &names, (size_t)i) : 0);
     }
-    if (!result && all.count && !found)
+    if (!result && count && !found)
         result = err_restore(&newest);
-    file_names_release(&all.names);
     return result < 0 ? -1 : found;
 }
