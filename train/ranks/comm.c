@@ -80,20 +80,6 @@ static int is_transfer(const struct comm_work *w)
     return w->kind == WORK_SEND || w->kind == WORK_RECEIVE;
 }
 
-/* Begins to send or to receive. */
-static int begin_transfer(struct comm_thread *t, struct comm_work *w)
-{
-    t->transfers++;
-    return link_exchange(&t->link, &w->messages, t->groups[w->group].members[w->peer],
-                         FIRST_TAG + w->tag, w->data, w->bytes, w->kind == WORK_RECEIVE);
-}
-
-static int end_transfer(struct comm_thread *t, struct comm_work *w)
-{
-    t->transfers--;
-    return link_wait(&t->link, w->messages.all, (int)w->messages.count);
-}
-
 static int is_issued(struct comm_thread *t, struct comm_work *w)
 {
     pthread_mutex_lock(&t->lock);
@@ -121,13 +107,6 @@ static int is_reached(void *ctx)
     return issued && w->devices ? ops_reached(w->ops, &w->mark) : issued;
 }
 
-static int watch_devices(struct comm_thread *t, struct comm_work *w)
-{
-    const struct reduce_group *g = &t->groups[w->group];
-    struct watch watch = { t, w };
-    return link_watch(&t->link, g->members, g->size, is_reached, &watch);
-}
-
 static int has_arrived(void *ctx)
 {
     struct comm_work *w = ctx;
@@ -137,23 +116,28 @@ static int has_arrived(void *ctx)
 static int do_work(struct comm_thread *t, struct comm_work *w)
 {
     const struct reduce_group *g = &t->groups[w->group];
-    int result = 0;
+    const size_t unit = ops_type_bytes(w->x.type);
+    struct watch watch = { t, w };
     if (w->kind != WORK_WATCH && link_watch(&t->link, NULL, 0, has_arrived, w) < 0)
         return -1;
-    if (is_transfer(w))
-        return begin_transfer(t, w);
-    if (w->kind == WORK_WAIT)
-        return end_transfer(t, w->of);
-    if (w->kind == WORK_WATCH)
-        return watch_devices(t, w);
-    if (w->kind == WORK_SUM || w->kind == WORK_MAX || w->kind == WORK_SCATTER)
-        result = reduce_scatter(&t->link, g, w->kind == WORK_MAX ? REDUCE_MAX : REDUCE_SUM, w->data,
-                                w->bounds);
-    if (!result && (w->kind == WORK_SUM || w->kind == WORK_MAX || w->kind == WORK_GATHER))
-        result = reduce_gather(&t->link, g, w->data, w->bounds, ops_type_bytes(w->x.type));
-    if (w->kind == WORK_COLLECT)
-        result = reduce_collect(&t->link, g, w->data, w->mine, w->bytes);
-    return result;
+    switch (w->kind) {
+    case WORK_WATCH: return link_watch(&t->link, g->members, g->size, is_reached, &watch);
+    case WORK_SEND:
+    case WORK_RECEIVE:
+        t->transfers++;
+        return link_exchange(&t->link, &w->messages, g->members[w->peer], FIRST_TAG + w->tag,
+                             w->data, w->bytes, w->kind == WORK_RECEIVE);
+    case WORK_WAIT:
+        t->transfers--;
+        return link_wait(&t->link, w->of->messages.all, (int)w->of->messages.count);
+    case WORK_COLLECT: return reduce_collect(&t->link, g, w->data, w->mine, w->bytes);
+    case WORK_GATHER: return reduce_gather(&t->link, g, w->data, w->bounds, unit);
+    default: break;
+    }
+    if (reduce_scatter(&t->link, g, w->kind == WORK_MAX ? REDUCE_MAX : REDUCE_SUM, w->data,
+                       w->bounds) < 0)
+        return -1;
+    return w->kind == WORK_SCATTER ? 0 : reduce_gather(&t->link, g, w->data, w->bounds, unit);
 }
 
 /* Reports the error and ends all ranks. */
