@@ -348,36 +348,26 @@ static struct comm_work *begin_array(struct comm *c, enum comm_group group, enum
     return w;
 }
 
+/* Begins an operation on x[N,C]. Ranks have shares of its rows, as split_part says, in a scatter or
+ * a gather; in others, any shares. */
 static struct comm_work *begin_whole(struct comm *c, enum comm_group group, enum work_kind kind,
-                                     struct ops *o, struct ops_array x, int64_t n, const char *what)
+                                     struct ops *o, struct ops_array x, int64_t N, int64_t C,
+                                     const char *what)
 {
-    const int size = c->size[group];
-    if (size == 1 || !n)
+    const int size = c->size[group], by_rows = kind == WORK_SCATTER || kind == WORK_GATHER;
+    if (size == 1 || !N)
         return NULL;
     int64_t *bounds = mem_zalloc((size_t)size + 1, sizeof *bounds);
-    for (int q = 1; q < size; q++) /* cut at cache lines */
-        bounds[q] = n / 16 * q / size * 16;
-    bounds[size] = n;
+    for (int q = 1; q < size; q++) /* cut between rows, or at cache lines */
+        bounds[q] = by_rows ? split_part(N, size, q).first * C : N * C / 16 * q / size * 16;
+    bounds[size] = N * C;
     return begin_array(c, group, kind, o, x, bounds, bounds, what);
-}
-
-/* Does an operation on the rows of x[N,C], shared as split_part says, and waits for its end. */
-static void wait_rows(struct comm *c, enum comm_group group, enum work_kind kind, struct ops *o,
-                      struct ops_array x, int64_t N, int64_t C, const char *what)
-{
-    const int size = c->size[group];
-    if (size == 1)
-        return;
-    int64_t *bounds = mem_zalloc((size_t)size + 1, sizeof *bounds);
-    for (int q = 0; q < size; q++)
-        bounds[q + 1] = bounds[q] + split_part(N, size, q).count * C;
-    comm_end(c, begin_array(c, group, kind, o, x, bounds, bounds, what));
 }
 
 struct comm_work *comm_sum_begin(struct comm *c, struct ops *o, struct ops_array x, int64_t n,
                                  const char *what)
 {
-    return begin_whole(c, COMM_DATA, WORK_SUM, o, x, n, what);
+    return begin_whole(c, COMM_DATA, WORK_SUM, o, x, n, 1, what);
 }
 
 static struct comm_work *begin_shares(struct comm *c, enum work_kind kind, struct ops *o,
@@ -448,12 +438,12 @@ void comm_end_of(struct comm *c, struct comm_work **w)
 static void exchange(void *ctx, enum split_exchange how, enum split_axis axis, struct ops *o,
                      struct ops_array x, int64_t N, int64_t C, const char *what)
 {
+    static const enum work_kind kinds[] = { [SPLIT_SUM] = WORK_SUM,
+                                            [SPLIT_MOST] = WORK_MAX,
+                                            [SPLIT_SCATTER] = WORK_SCATTER,
+                                            [SPLIT_GATHER] = WORK_GATHER };
     const enum comm_group group = axis == SPLIT_WIDTH ? COMM_TENSOR2 : COMM_TENSOR1;
-    if (how == SPLIT_SUM || how == SPLIT_MOST)
-        comm_end(ctx, begin_whole(ctx, group, how == SPLIT_SUM ? WORK_SUM : WORK_MAX, o, x, N * C,
-                                  what));
-    else
-        wait_rows(ctx, group, how == SPLIT_SCATTER ? WORK_SCATTER : WORK_GATHER, o, x, N, C, what);
+    comm_end(ctx, begin_whole(ctx, group, kinds[how], o, x, N, C, what));
 }
 
 struct split comm_split(struct comm *c)
