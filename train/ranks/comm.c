@@ -59,10 +59,9 @@ struct comm_work {
 struct comm_thread {
     struct comm_config config;
     struct link link;
-    struct reduce_group groups[COMM_GROUPS];
-    int *members[COMM_GROUPS];
-    struct ops *ops;                        /* borrowed; NULL: operations are staged */
-    struct ops_group *devices[COMM_GROUPS]; /* NULL: operations of the group are staged */
+    struct reduce_group groups[COMM_GROUPS]; /* own their members */
+    struct ops *ops;                         /* borrowed; NULL: operations are staged */
+    struct ops_group *devices[COMM_GROUPS];  /* NULL: operations of the group are staged */
     pthread_t id;
     pthread_mutex_t lock;
     pthread_cond_t begun, ended;
@@ -590,8 +589,7 @@ static void fill_group(struct comm *c, enum comm_group g, int first, int size, i
     int *members = mem_zalloc((size_t)size, sizeof *members);
     for (int q = 0; q < size; q++)
         members[q] = first + q * step;
-    free(t->members[g]);
-    t->members[g] = members;
+    free(t->groups[g].members);
     c->size[g] = size;
     c->rank[g] = (t->link.rank - first) / step;
     t->groups[g] = (struct reduce_group){ size, c->rank[g], local_of(&t->link, members, size),
@@ -726,7 +724,7 @@ static void free_thread(struct comm *c)
     pthread_cond_destroy(&t->begun);
     pthread_cond_destroy(&t->ended);
     for (int g = 0; g < COMM_GROUPS; g++)
-        free(t->members[g]);
+        free(t->groups[g].members);
     free(t);
     comm_init(c);
 }

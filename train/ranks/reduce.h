@@ -21,9 +21,9 @@
 #include "train/ranks/link.h"
 
 struct reduce_group {
-    int size, rank;     /* this process is member `rank` */
-    int local;          /* members on each host (struct ops_level) */
-    const int *members; /* [size]: numbers of the members in the link */
+    int size, rank; /* this process is member `rank` */
+    int local;      /* members on each host (struct ops_level) */
+    int *members;   /* [size]: numbers of the members in the link */
 };
 
 /* Returns how often the two topmost entries of a stack are replaced by their sum after item k (from
