@@ -32,7 +32,6 @@ struct loop {
     const struct settings *settings;
     const char *config; /* text of config.yaml */
     struct kv *origin;  /* the facts that say where the run comes from */
-    unsigned (*flags)(const char *option);
     struct ops *ops;
     struct comm *comm; /* borrowed */
     int first;         /* 1: this process logs and writes */
@@ -203,7 +202,7 @@ static int open_loop(struct loop *l, int threads)
         result = start_lock(l->settings->output, &l->lock);
     if (agree(l, result) < 0 || join_devices(l) < 0)
         return -1;
-    const struct start start = { p, l->config, l->flags, l->ops, l->comm, &l->store, &l->at };
+    const struct start start = { p, l->config, l->ops, l->comm, &l->store, &l->at };
     if (agree(l, start_run(&start)) < 0)
         return -1;
     engine_open(&l->engine, &p->engine, &p->program, &p->own, l->ops, &l->store, l->comm);
@@ -711,8 +710,6 @@ static void say_slow(const struct loop *l)
 static int run_and_tell(struct loop *l, struct loop_result *result)
 {
     const struct plan *p = l->plan;
-    const uint64_t tokens = l->at.tokens;
-    const int64_t first = l->at.step;
     const double began = log_seconds();
     char parameters[32];
     log_info("%s parameters, %s",
@@ -734,8 +731,8 @@ static int run_and_tell(struct loop *l, struct loop_result *result)
     if (!failed && profiles(l))
         failed = profile_finish(p->settings->profile, l->ops, (enum ops_type)p->settings->precision,
                                 seconds) < 0;
-    result->steps = l->at.step - first;
-    result->tokens = l->at.tokens - tokens;
+    result->steps = l->at.step - l->run_step;
+    result->tokens = l->at.tokens - l->run_tokens;
     if (failed && l->metrics.log.file) {
         const struct err why = err_keep();
         write_pages(l, 0, 0);
@@ -744,15 +741,13 @@ static int run_and_tell(struct loop *l, struct loop_result *result)
     return failed ? -1 : 0;
 }
 
-int loop_run(struct plan *p, const char *config, struct kv *origin,
-             unsigned (*flags)(const char *option), int threads, struct comm *c,
+int loop_run(struct plan *p, const char *config, struct kv *origin, int threads, struct comm *c,
              struct loop_result *result)
 {
     struct loop l = { .plan = p,
                       .settings = p->settings,
                       .config = config,
                       .origin = origin,
-                      .flags = flags,
                       .comm = c,
                       .first = comm_is_first(c),
                       .sample = BUF_INIT,

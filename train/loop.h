@@ -28,10 +28,8 @@ struct loop_result {
 
 /* Runs the training of plan p. `config` is the text of config.yaml, without `resume`. `origin` has
  * the facts that say where the run comes from (origin.h); loop_run adds more. They are not in
- * checkpoints, whose bytes do not depend on the host. `flags` returns the flags of the option with
- * that name (OPT_FIXED and others), which say whether a resumed run may change its value. Every
- * rank of `c` must call it; only the first one logs and writes. Sets *result. Returns the same
- * value on all ranks: 0, or -1 with an error. */
-int loop_run(struct plan *p, const char *config, struct kv *origin,
-             unsigned (*flags)(const char *option), int threads, struct comm *c,
+ * checkpoints, whose bytes do not depend on the host. Every rank of `c` must call it; only the
+ * first one logs and writes. Sets *result. Returns the same value on all ranks: 0, or -1 with an
+ * error. */
+int loop_run(struct plan *p, const char *config, struct kv *origin, int threads, struct comm *c,
              struct loop_result *result);

@@ -36,7 +36,7 @@ static const char *value_of(const char *config, const char *key, int *n, int *te
 static int compare_setting(const struct start *s, const char *then, const char *key)
 {
     static const char unset[] = "unset";
-    const unsigned flags = s->flags(key);
+    const unsigned flags = s->plan->settings->flags(key);
     int old_len = sizeof unset - 1, new_len = old_len, text = 0;
     const char *new_value = value_of(s->config, key, &new_len, &text);
     const char *old_value = value_of(then, key, &old_len, &(int){ 0 });

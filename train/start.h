@@ -8,9 +8,8 @@
 #include "train/plan.h"
 
 struct start {
-    struct plan *plan;                     /* all are borrowed */
-    const char *config;                    /* text of config.yaml */
-    unsigned (*flags)(const char *option); /* see loop_run */
+    struct plan *plan;  /* all are borrowed */
+    const char *config; /* text of config.yaml */
     struct ops *ops;
     struct comm *comm;
     struct store *store;   /* opened by start_run */

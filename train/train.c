@@ -528,9 +528,9 @@ static int train(struct plan *p, struct comm *ranks)
              s->learning_rate, s->minimum_learning_rate, p->schedule.warmup,
              noun_end((uint64_t)p->schedule.warmup), s->global_batch_size,
              noun_end((uint64_t)s->global_batch_size), s->micro_batch_size);
-    const int result = compare_ranks(ranks, p) < 0 ? -1
-                                                   : loop_run(p, config.data, &origin, flags_of,
-                                                              (int)tool_threads, ranks, &done);
+    const int result = compare_ranks(ranks, p) < 0
+                           ? -1
+                           : loop_run(p, config.data, &origin, (int)tool_threads, ranks, &done);
     tool_count("step(s)", (uint64_t)done.steps);
     tool_count("token(s)", done.tokens);
     return result;
@@ -694,6 +694,7 @@ static int settle(struct settings *s, struct comm *ranks, struct buf *validation
     if (s->validation.count == 1 && !*s->validation.items[0])
         s->validation.count = 0;
     s->given = tool_given;
+    s->flags = flags_of;
     s->force = tool_force;
     s->loose_vocabulary = !s->start_from && tool_only_preset("vocabulary");
     s->loose_length = !s->start_from && tool_only_preset("sequence-length");
