@@ -223,7 +223,8 @@ static int write_state(const char *dir, const struct checkpoint *c, struct kv *s
         kv_add(&state, "arithmetic", c->arithmetic);
     if (sums_add(sums, dir, "") < 0 || sums_add(sums, dir, "training/") < 0)
         return -1;
-    sums_sort(&state, sums);
+    sums_sort(sums);
+    kv_add_all(&state, sums);
     SCOPED(buf) text = BUF_INIT, path = file_path(dir, "training/state");
     kv_print(&state, &text);
     return file_write(path.data, text.data, text.len);

@@ -47,20 +47,14 @@ int sums_add(struct kv *state, const char *dir, const char *sub)
 /* Compares two lines of files by folder, then by name. */
 static int by_file(const void *a, const void *b)
 {
-    const struct kv_pair *s = *(const struct kv_pair *const *)a;
-    const struct kv_pair *t = *(const struct kv_pair *const *)b;
+    const struct kv_pair *s = a, *t = b;
     const int s_inside = strchr(s->value, '/') != NULL, t_inside = strchr(t->value, '/') != NULL;
     return s_inside != t_inside ? s_inside - t_inside : strcmp(s->value, t->value);
 }
 
-void sums_sort(struct kv *state, const struct kv *sums)
+void sums_sort(struct kv *sums)
 {
-    SCOPED_MEM const struct kv_pair **files = mem_alloc((sums->count + 1) * sizeof *files);
-    for (size_t i = 0; i < sums->count; i++)
-        files[i] = &sums->pairs[i];
-    qsort(files, sums->count, sizeof *files, by_file);
-    for (size_t i = 0; i < sums->count; i++)
-        kv_add(state, files[i]->key, files[i]->value);
+    mem_sort(sums->pairs, sums->count, by_file);
 }
 
 /* ---- checking -------------------------------------------------------------------------------- */

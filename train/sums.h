@@ -16,9 +16,8 @@ int sums_add_file(struct kv *state, const char *dir, const char *name);
 int sums_add(struct kv *state, const char *dir, const char *sub);
 /* Sets *crc to the checksum of the file `name`. Returns 1, or 0 if `state` does not list it. */
 int sums_of_file(const struct kv *state, const char *name, uint32_t *crc);
-/* Appends the lines of `sums` to `state`: first the files without a folder, then those of folders,
- * each in the order of their names. */
-void sums_sort(struct kv *state, const struct kv *sums);
+/* Orders lines: first the files without a folder, then those of folders, each by their names. */
+void sums_sort(struct kv *sums);
 
 /* For a file that could not be opened: returns SUMS_DAMAGED if it is missing or no plain file, or
  * -1 if the file system failed, which is no damage. Keeps the error, or sets that of the file
