@@ -5,8 +5,6 @@
 #include "common/formats/js.h"
 #include "train/report/origin.h"
 
-static const char *const prefixes[METRICS_VALUES] = { "", "", "validation_", "validation_" };
-
 const char *const metrics_times[TIME_KINDS] = { "products", "attention", "loss", "optimizer",
                                                 "waiting",  "reading",   "other" };
 
@@ -45,20 +43,15 @@ static double *number(const struct metrics *m, const struct metrics_point *p, si
     } else {
         k -= NUMBERS;
         const enum metrics_value v = k % METRICS_VALUES;
-        const char *part = m->parts[k / METRICS_VALUES].name;
+        const char *part = m->parts[k / METRICS_VALUES].name,
+                   *prefix = v < METRICS_VALIDATION ? "" : "validation_";
         const char *what = v % METRICS_VALIDATION == METRICS_ACCURACY ? "accuracy" : "loss";
         *n = (struct number){ "", "%.10g", offsetof(struct metrics_point, part), 1, "" };
         n->at += k * sizeof(double);
-        snprintf(n->name, sizeof n->name, "%s%s_%s", prefixes[v], part, what);
-        snprintf(n->tag, sizeof n->tag, "%s/%s%s", what, prefixes[v], part);
+        snprintf(n->name, sizeof n->name, "%s%s_%s", prefix, part, what);
+        snprintf(n->tag, sizeof n->tag, "%s/%s%s", what, prefix, part);
     }
     return (double *)((char *)p + n->at);
-}
-
-/* Adds a point, whose sample is taken. */
-static void keep(struct metrics *m, const struct metrics_point *p)
-{
-    mem_next(m->points, m->count, m->cap) = *p;
 }
 
 /* ---- reading back ---------------------------------------------------------------------------- */
@@ -105,7 +98,7 @@ static int rewind_to(struct metrics *m, const char *path, int64_t step)
             free(p.sample);
             break;
         }
-        keep(m, &p);
+        mem_next(m->points, m->count, m->cap) = p;
         buf_add(&kept, line, (size_t)(lf - line) + 1);
     }
     return file_write(path, kept.data, kept.len);
@@ -140,7 +133,7 @@ int metrics_read(struct metrics *m, const char *dir)
             result = err_set("'%s', line %d: train did not write this: it has no number \"step\"",
                              path.data, number);
         else
-            keep(m, &p);
+            mem_next(m->points, m->count, m->cap) = p;
         number++;
     }
     if (!result && !m->count)
@@ -245,13 +238,6 @@ static int add_line(struct metrics *m, const struct metrics_point *p)
     return file_log_add(&m->log, line.data, line.len);
 }
 
-static int add_csv_line(struct metrics *m, const struct metrics_point *p)
-{
-    SCOPED(buf) line = BUF_INIT;
-    metrics_csv_line(m, p, &line);
-    return file_log_add(&m->csv, line.data, line.len);
-}
-
 static int add_event(struct metrics *m, const struct metrics_point *p)
 {
     enum { MOST = NUMBERS + METRICS_PARTS * METRICS_VALUES + 1 };
@@ -268,8 +254,10 @@ static int add_event(struct metrics *m, const struct metrics_point *p)
 
 int metrics_add(struct metrics *m, const struct metrics_point *p)
 {
-    keep(m, p);
-    if (add_line(m, p) < 0 || add_csv_line(m, p) < 0 || add_event(m, p) < 0)
+    SCOPED(buf) csv = BUF_INIT;
+    mem_next(m->points, m->count, m->cap) = *p;
+    metrics_csv_line(m, p, &csv);
+    if (add_line(m, p) < 0 || file_log_add(&m->csv, csv.data, csv.len) < 0 || add_event(m, p) < 0)
         return -1;
     return p->sample ? event_write_text(&m->events, p->step, "sample", p->sample) : 0;
 }
@@ -284,10 +272,8 @@ int metrics_sync(struct metrics *m)
 int metrics_close(struct metrics *m)
 {
     int result = file_log_close(&m->log);
-    if (file_log_close(&m->csv) < 0)
-        result = -1;
-    if (file_log_close(&m->events) < 0)
-        result = -1;
+    result |= file_log_close(&m->csv);
+    result |= file_log_close(&m->events);
     buf_release(&m->run);
     for (int i = 0; i < METRICS_PARTS; i++)
         free((char *)m->found[i].name);
