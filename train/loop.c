@@ -694,7 +694,7 @@ static void say_slow(const struct loop *l)
     if (data == 1 || l->engine.left)
         return;
     SCOPED(buf) out = BUF_INIT;
-    double(*seconds)[TIME_KINDS] = mem_zalloc((size_t)ranks, sizeof *seconds);
+    SCOPED_MEM double(*seconds)[TIME_KINDS] = mem_zalloc((size_t)ranks, sizeof *seconds);
     SCOPED_MEM const char **hosts = mem_zalloc((size_t)ranks, sizeof *hosts);
     comm_collect(l->comm, COMM_WORLD, seconds, l->times, sizeof *seconds, "times of ranks");
     for (int r = 0; r < ranks; r++)
@@ -702,7 +702,6 @@ static void say_slow(const struct loop *l)
     slow_describe(&out, seconds, hosts, ranks, ranks / data);
     if (out.len)
         log_info("slow ranks: %s", out.data);
-    free(seconds);
 }
 
 /* Trains, and says what it took. Returns 0, or -1 with an error, which is then in the report, too.

@@ -622,11 +622,9 @@ int saved_read_moments(const char *dir, struct store *s)
 {
     SCOPED(buf) folder = file_path(dir, "training");
     SCOPED_BY(weights_close) struct weights files;
-    struct list l;
+    SCOPED(list) l = { 0 };
     if (weights_open_base(&files, folder.data, base_of_moments) < 0)
         return -1;
     list_all(&l, s, NULL, SAVED_ONE);
-    const int result = read_all(&files, &l, s);
-    list_release(&l);
-    return result < 0 ? err_in("the optimizer's state in '%s'", folder.data) : 0;
+    return read_all(&files, &l, s) < 0 ? err_in("the optimizer's state in '%s'", folder.data) : 0;
 }

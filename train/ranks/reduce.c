@@ -179,19 +179,17 @@ static int scatter_level(struct scatter s)
     if (size == 1)
         return 0;
     s.room = mem_alloc(FLIGHT * size * (size_t)piece * sizeof *s.room);
-    s.incoming = mem_zalloc(FLIGHT * size, sizeof *s.incoming);
-    s.outgoing = mem_zalloc(FLIGHT * size, sizeof *s.outgoing);
-    s.in = mem_zalloc(size, sizeof *s.in);
-    s.at = mem_zalloc(size, sizeof *s.at);
+    SCOPED_MEM struct link_request *requests = mem_zalloc(2 * FLIGHT * size, sizeof *requests);
+    SCOPED_MEM const float **arrays = mem_zalloc(2 * size, sizeof *arrays);
+    s.incoming = requests;
+    s.outgoing = requests + FLIGHT * size;
+    s.in = arrays;
+    s.at = arrays + size;
     int result = run_scatter(&s);
     if (result < 0)
         link_keep(s.l, s.room);
     else
         free(s.room);
-    free(s.incoming);
-    free(s.outgoing);
-    free(s.in);
-    free(s.at);
     return result;
 }
 

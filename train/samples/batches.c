@@ -102,19 +102,6 @@ static void *read_ahead(void *arg)
     return NULL;
 }
 
-static void release(struct batches *b)
-{
-    pthread_mutex_destroy(&b->lock);
-    pthread_cond_destroy(&b->changed);
-    for (int i = 0; i < SLOTS; i++) {
-        for (int64_t m = 0; m < b->config.A; m++)
-            sequences_release(&b->slots[i].sequences[m]);
-        free(b->slots[i].sequences);
-        free(b->slots[i].batch.micro);
-    }
-    free(b);
-}
-
 static void open_slot(struct slot *s, const struct samples *samples, const struct step_config *c)
 {
     size_t A = (size_t)c->A;
@@ -150,7 +137,15 @@ void batches_free(struct batches *b)
     pthread_cond_broadcast(&b->changed);
     pthread_mutex_unlock(&b->lock);
     pthread_join(b->thread, NULL);
-    release(b);
+    pthread_mutex_destroy(&b->lock);
+    pthread_cond_destroy(&b->changed);
+    for (int i = 0; i < SLOTS; i++) {
+        for (int64_t m = 0; m < b->config.A; m++)
+            sequences_release(&b->slots[i].sequences[m]);
+        free(b->slots[i].sequences);
+        free(b->slots[i].batch.micro);
+    }
+    free(b);
 }
 
 int batches_next(struct batches *b, struct step_batch *out)

@@ -432,10 +432,10 @@ static uint64_t phase_window(struct window *w, int64_t n)
  * twice: gradients of a tied table stay there after the last stage of a pipeline has sent them. */
 static uint64_t gathered_window(const struct layout *l, const struct program *p, int blocks)
 {
-    struct window w = { .layout = l, .program = p, .blocks = blocks, .summed = -1 };
+    SCOPED_MEM unsigned char *made = mem_zalloc((size_t)blocks, 1),
+                             *in = mem_zalloc(2 * (size_t)blocks, 1);
+    struct window w = { l, p, blocks, made, -1, in };
     uint64_t most = 0;
-    w.made = mem_zalloc((size_t)blocks, 1);
-    w.in = mem_zalloc(2 * (size_t)blocks, 1);
     for (int64_t n = 0; n < 2 * p->count; n++) {
         const struct phase *f = &p->phases[n % p->count];
         w.summed = n == p->count ? -1 : w.summed; /* no sum goes on after its step */
@@ -447,8 +447,6 @@ static uint64_t gathered_window(const struct layout *l, const struct program *p,
             if (f->uses[i].kind == STORE_GRADIENTS && !f->uses[i].own)
                 w.made[f->uses[i].number] = f->kind != PHASE_SUM;
     }
-    free(w.made);
-    free(w.in);
     return most;
 }
 

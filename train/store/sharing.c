@@ -167,8 +167,9 @@ double sharing_squares(const struct sharing *h)
     const struct store *s = h->store;
     const size_t count = s->tensors->count;
     const int stages = h->comm->size[COMM_PIPE], ranks = h->comm->size[COMM_TENSOR];
-    double *own = mem_zalloc(count, sizeof *own), sum = 0;
-    SCOPED_MEM double *all = mem_zalloc((size_t)(stages * ranks) * count, sizeof *all);
+    double sum = 0;
+    SCOPED_MEM double *own = mem_zalloc(count, sizeof *own),
+                      *all = mem_zalloc((size_t)(stages * ranks) * count, sizeof *all);
     add_pieces(h, own);
     comm_collect(h->comm, COMM_MODEL, all, own, count * sizeof *own, "squares of gradients");
     for (size_t i = 0; i < count; i++) {
@@ -176,7 +177,6 @@ double sharing_squares(const struct sharing *h)
         for (int q = 0; q < ranks; q++)
             sum += store_counts(s, i, q) ? all[(size_t)(owner * ranks + q) * count + i] : 0;
     }
-    free(own);
     return sum;
 }
 

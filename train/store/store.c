@@ -182,19 +182,18 @@ int store_open(struct store *s, struct ops *o, const struct tensor_table *tensor
                          .unsplit = c->split ? c->unsplit : tensors,
                          .split = c->split,
                          .moves = c->dir || c->offload };
-    if (layout_init(&s->layout, tensors, c) < 0 || open_home(s, c) < 0) {
-        store_close(s);
-        return -1;
+    int result = layout_init(&s->layout, tensors, c) < 0 ? -1 : open_home(s, c);
+    if (!result) {
+        make_arrays(s, !from);
+        add_shared(s);
+        if (from)
+            result = read_parameters(s, from);
+        else
+            initialise(s, seed);
     }
-    make_arrays(s, !from);
-    add_shared(s);
-    if (!from) {
-        initialise(s, seed);
-    } else if (read_parameters(s, from) < 0) {
+    if (result < 0)
         store_close(s);
-        return -1;
-    }
-    return 0;
+    return result;
 }
 
 void store_close(struct store *s)
