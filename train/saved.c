@@ -50,8 +50,7 @@ static void add_moment(struct list *l, const struct store *s, enum store_kind ki
 {
     const struct tensor *from = &s->unsplit->rows[row];
     struct safetensor *to = add_entry(l, kind, row);
-    struct buf name = BUF_INIT;
-    buf_addf(&name, "%s.%s", from->name, suffix);
+    struct buf name = buf_format("%s.%s", from->name, suffix);
     *to = (struct safetensor){ .name = buf_detach(&name),
                                .dtype = s->layout.type[kind] == OPS_BF16 ? "BF16" : "F32",
                                .rank = from->rank,
@@ -259,11 +258,12 @@ static void end_sends(struct saving *v)
     v->count = 0;
 }
 
-static void receive(struct saving *v, enum comm_group group, int from, struct ops_array x,
-                    int64_t n)
+/* Sends x[n] to a rank or receives it from there. */
+static void transfer(struct saving *v, enum comm_group group, int sends, int peer,
+                     struct ops_array x, int64_t n)
 {
     struct comm *c = v->to->comm;
-    comm_end(c, comm_transfer_begin(c, group, 0, from, 0, v->to->store->ops, x, n, what));
+    comm_end(c, comm_transfer_begin(c, group, sends, peer, 0, v->to->store->ops, x, n, what));
 }
 
 /* Begins to send the part of tensor i that this rank has to the rank that needs it: its share or,
@@ -301,7 +301,7 @@ static struct ops_array join_shares(struct saving *v, struct entry e)
         if (p.count && q == s->layout.rank)
             ops_copy(s->ops, ops_part(to, p.first), own, p.count);
         else if (p.count)
-            receive(v, COMM_DATA, q, ops_part(to, p.first), p.count);
+            transfer(v, COMM_DATA, 0, q, ops_part(to, p.first), p.count);
     }
     return to;
 }
@@ -320,7 +320,7 @@ static struct ops_array join_parts(struct saving *v, struct entry e, struct ops_
         struct ops_array part = own;
         if (q != split_number(s->split)) {
             part = make_room(v, &v->part, type, some);
-            receive(v, COMM_TENSOR, q, part, some);
+            transfer(v, COMM_TENSOR, 0, q, part, some);
         }
         void *from = ops_map(s->ops, part, some);
         split_join(all, from, &runs, ops_type_bytes(type));
@@ -344,9 +344,7 @@ static struct ops_array join(struct saving *v, size_t i)
     if (split && is_in(v, w, 1))
         return join_parts(v, e, x);
     if (split)
-        comm_end(v->to->comm,
-                 comm_transfer_begin(v->to->comm, COMM_TENSOR, 1, w->tensor, 0, s->ops, x,
-                                     tensor_elements(&s->tensors->rows[e.row]), what));
+        transfer(v, COMM_TENSOR, 1, w->tensor, x, tensor_elements(&s->tensors->rows[e.row]));
     return x;
 }
 
@@ -354,17 +352,16 @@ static struct ops_array join(struct saving *v, size_t i)
 static struct ops_array carry(struct saving *v, size_t i, struct ops_array x)
 {
     const struct store *s = v->to->store;
-    struct comm *c = v->to->comm;
     const struct writer *w = writer_of(v, i);
-    const int stage = c->rank[COMM_PIPE], owner = s->layout.owner[block_of(v, i)];
+    const int stage = v->to->comm->rank[COMM_PIPE], owner = s->layout.owner[block_of(v, i)];
     const int64_t n = tensor_elements(&s->unsplit->rows[v->list.entries[i].row]);
     if (owner == w->stage || !is_in(v, w, 1))
         return x;
     if (stage == owner)
-        comm_end(c, comm_transfer_begin(c, COMM_PIPE, 1, w->stage, 0, s->ops, x, n, what));
+        transfer(v, COMM_PIPE, 1, w->stage, x, n);
     if (stage == w->stage) {
         x = make_room(v, &v->whole, s->layout.type[v->list.entries[i].kind], n);
-        receive(v, COMM_PIPE, owner, x, n);
+        transfer(v, COMM_PIPE, 0, owner, x, n);
     }
     return x;
 }
@@ -414,16 +411,6 @@ static void end_file(struct saving *v, size_t last)
     mem_next(to->files, to->count, to->cap) = (struct saved_file){ v->file, buf_detach(&name) };
 }
 
-static int put_numbers(struct saving *v, size_t i, struct ops_array x)
-{
-    struct ops *o = v->to->store->ops;
-    const int64_t n = v->list.tensors[i].elements;
-    void *data = ops_map(o, x, n);
-    int result = safetensors_write(&v->file, data, n, ops_type_bytes(x.type));
-    ops_unmap(o, x, n, data);
-    return result;
-}
-
 /* Writes x, tensor i, if nothing has failed so far. */
 static void put(struct saving *v, size_t i, struct ops_array x)
 {
@@ -433,9 +420,9 @@ static void put(struct saving *v, size_t i, struct ops_array x)
         open_file(v, i);
     if (!v->open)
         return;
-    v->result = v->base == base_of_weights
-                    ? folder_write_tensor(&v->file, &s->unsplit->rows[l->entries[i].row], s->ops, x)
-                    : put_numbers(v, i, x);
+    struct tensor row = s->unsplit->rows[l->entries[i].row];
+    row.transposed &= v->base == base_of_weights; /* moments stay as they are in memory */
+    v->result = folder_write_tensor(&v->file, &row, s->ops, x);
     if (v->result < 0) {
         v->open = 0;
         safetensors_abandon(&v->file);
