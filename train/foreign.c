@@ -2,6 +2,7 @@
 
 #include "common/base/log.h"
 #include "common/files/file.h"
+#include "common/files/nameset.h"
 #include "train/samples/task.h"
 
 extern const char foreign_keys[]; /* foreign.txt */
@@ -21,22 +22,15 @@ static const char factors[] =
     "pipeline-depth gradient-accumulation gradient-accumulation-count gradient-accumulation-steps "
     "replicas replication-factor";
 
-/* Keys of one file that are left out for one reason. */
-struct left_out {
-    char *why;
-    struct buf keys;
-};
-
 /* The translation of one file. */
 struct translation {
     struct yaml *y;
     const char *path;
-    int pretraining;   /* 1: a file of a TensorFlow 1 trainer, with silent defaults */
-    int64_t product;   /* product of the factors; INT64_MAX: that or more */
-    int factor_line;   /* line of the last factor; 0: none */
-    int no_correction; /* line that turns bias correction off; 0: none */
-    struct left_out *out;
-    size_t out_count, out_cap;
+    int pretraining;     /* 1: a file of a TensorFlow 1 trainer, with silent defaults */
+    int64_t product;     /* product of the factors; INT64_MAX: that or more */
+    int factor_line;     /* line of the last factor; 0: none */
+    int no_correction;   /* line that turns bias correction off; 0: none */
+    struct nameset *out; /* reasons to leave out keys; the value is a struct buf, the keys */
 };
 
 static const char second_dimension[] = "tensor-parallel-2";
@@ -142,19 +136,13 @@ static int merge(struct yaml *y, size_t i, const char *path)
 static int leave_out(struct translation *t, size_t i, const char *key, const struct foreign *f)
 {
     const struct yaml_item *item = &t->y->items[i];
-    size_t k = 0;
     if (f->error)
         return err_set("%s:%d: unsupported value of '%s', %s: %s", t->path, item->line, key,
                        item->value, f->why);
     if (!file_ends_with(t->path, ".json") && !f->warning)
         return err_set("%s:%d: unsupported key '%s': %s", t->path, item->line, key, f->why);
-    while (k < t->out_count && strcmp(t->out[k].why, f->why))
-        k++;
-    if (k == t->out_count) {
-        mem_next(t->out, t->out_count, t->out_cap) = (struct left_out){ mem_strdup(f->why),
-                                                                        BUF_INIT };
-    }
-    buf_addf(&t->out[k].keys, "%s%s", t->out[k].keys.len ? ", " : "", key);
+    struct buf *keys = nameset_put(t->out, f->why, strlen(f->why));
+    buf_addf(keys, "%s%s", keys->len ? ", " : "", key);
     yaml_remove(t->y, i);
     return 1;
 }
@@ -361,12 +349,12 @@ static void fill_in(const struct translation *t)
 /* Prints one warning for each reason. */
 static void say_left_out(struct translation *t)
 {
-    for (size_t i = 0; i < t->out_count; i++) {
-        log_warn("%s: ignored %s: %s", t->path, t->out[i].keys.data, t->out[i].why);
-        buf_release(&t->out[i].keys);
-        free(t->out[i].why);
+    for (size_t i = 0; i < nameset_count(t->out); i++) {
+        struct buf *keys = nameset_value(t->out, i);
+        log_warn("%s: ignored %s: %s", t->path, keys->data, nameset_at(t->out, i));
+        buf_release(keys);
     }
-    free(t->out);
+    nameset_free(t->out);
 }
 
 const char *foreign_option(const char *name)
@@ -391,9 +379,11 @@ const char *foreign_option(const char *name)
 int foreign_translate(struct yaml *y, const char *path)
 {
     const char *task = yaml_get(y, "task");
-    struct translation t = {
-        .y = y, .path = path, .product = 1, .pretraining = task && !strcmp(task, "pretraining")
-    };
+    struct translation t = { .y = y,
+                             .path = path,
+                             .product = 1,
+                             .pretraining = task && !strcmp(task, "pretraining"),
+                             .out = nameset_new(sizeof(struct buf)) };
     int result = 0;
     gather_rates(y);
     drop_window(y);
