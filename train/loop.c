@@ -226,8 +226,7 @@ static int close_loop(struct loop *l)
     model_release(&l->teaching);
     store_close(&l->store);
     comm_leave_devices(l->comm);
-    if (l->ops)
-        ops_free(l->ops);
+    ops_free(l->ops);
     validation_close(&l->validation);
     buf_release(&l->sample);
     if (l->lock >= 0)

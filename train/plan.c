@@ -24,8 +24,7 @@ void plan_release(struct plan *p)
     free(p->moments);
     free(p->whole);
     ids_release(&p->ends);
-    if (p->tokenizer)
-        tokenizer_free(p->tokenizer);
+    tokenizer_free(p->tokenizer);
     samples_close(p->data);
     samples_close(p->validation);
     *p = (struct plan){ 0 };

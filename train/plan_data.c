@@ -7,17 +7,12 @@
 #include "common/files/file.h"
 #include "common/formats/gguf.h"
 
-static int gguf_has_tokenizer(const char *path)
-{
-    SCOPED_BY(gguf_close) struct gguf g = { 0 };
-    return gguf_open(&g, path) < 0 ? -1 : gguf_find(&g, "tokenizer.ggml.model") != NULL;
-}
-
 /* Returns 1 if a model folder or a GGUF file holds a tokenizer, 0 if not, or -1 with an error. */
 static int has_tokenizer(const char *dir)
 {
+    SCOPED_BY(gguf_close) struct gguf g = { 0 };
     if (gguf_is(dir))
-        return gguf_has_tokenizer(dir);
+        return gguf_open(&g, dir) < 0 ? -1 : gguf_find(&g, "tokenizer.ggml.model") != NULL;
     static const char *const names[] = { "tokenizer.json", "tekken.json", "vocab.json", "vocab.txt",
                                          "tokenizer.model" };
     const int count = sizeof names / sizeof *names, found = file_first(dir, names, count);
@@ -78,12 +73,8 @@ int plan_data_check_teacher(const struct plan *p)
     const int has = teacher && p->tokenizer ? has_tokenizer(teacher) : 0;
     if (has <= 0)
         return has;
-    struct tokenizer *t = tokenizer_load(teacher);
-    if (!t)
-        return -1;
-    const uint64_t checksum = tokenizer_checksum(t);
-    tokenizer_free(t);
-    return check_checksum(p, checksum, "the teacher");
+    SCOPED_TOKENIZER t = tokenizer_load(teacher);
+    return t ? check_checksum(p, tokenizer_checksum(t), "the teacher") : -1;
 }
 
 static struct samples_config samples_config(const struct plan *p)

@@ -29,7 +29,6 @@ const struct settings settings_default = {
     .save_every = 500,
     .keep = 2,
     .validate_every = 100,
-    .validation_batches = 0,
     .log_every = 10,
     .data_parallel = 1,
     .comm_timeout = 600,
