@@ -15,8 +15,7 @@
 #include "train/samples/batches.h"
 #include "train/sums.h"
 
-static const char KIND[] = "checkpoint";       /* the mark of temporary folders */
-static const char damaged_name[] = ".damaged"; /* suffix of a damaged checkpoint's folder */
+static const char KIND[] = "checkpoint"; /* the mark of temporary folders */
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
@@ -123,16 +122,12 @@ static int has_only(const struct kv *state, const char *path, const char *sub)
 static int is_ours(const char *path)
 {
     SCOPED(kv) state = { 0 };
-    int result = read_state(&state, path);
+    const int result = read_state(&state, path);
     const char *what = kv_get(&state, "textmill");
-    if (result > 0) {
-        result = 0;
-    } else if (!result && what && !strcmp(what, "checkpoint 1")) {
-        result = has_only(&state, path, "");
-        if (result > 0)
-            result = has_only(&state, path, "training/");
-    }
-    return result;
+    if (result || !what || strcmp(what, "checkpoint 1"))
+        return result < 0 ? -1 : 0;
+    const int only = has_only(&state, path, "");
+    return only > 0 ? has_only(&state, path, "training/") : only;
 }
 
 /* Removes the checkpoint `path`, unless it has files of the user's. Renames it first, also on the
@@ -532,12 +527,10 @@ int checkpoint_read(const char *path, struct comm *comm, struct checkpoint *c, s
 /* Renames a damaged checkpoint to a name that no other damaged one has (checkpoint_find). */
 static int set_aside(const char *path)
 {
-    SCOPED(buf) aside = BUF_INIT;
-    int there = 1;
-    for (int i = 1; there > 0; i++) {
-        buf_setf(&aside, "%s%s", path, damaged_name);
-        if (i > 1)
-            buf_addf(&aside, "-%d", i);
+    SCOPED(buf) aside = buf_format("%s.damaged", path);
+    int there = file_look(aside.data);
+    for (int i = 2; there > 0; i++) {
+        buf_setf(&aside, "%s.damaged-%d", path, i);
         there = file_look(aside.data);
     }
     return there < 0 ? -1 : file_rename(path, aside.data);
