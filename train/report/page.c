@@ -90,11 +90,7 @@ static void put_text(struct buf *out, const char *name, const char *text)
     SCOPED(buf) quoted = BUF_INIT;
     js_quote(&quoted, text, strlen(text));
     buf_addf(out, ",\"%s\":", name);
-    for (size_t i = 0; i < quoted.len; i++)
-        if (quoted.data[i] == '<')
-            buf_adds(out, "\\u003c");
-        else
-            buf_addc(out, quoted.data[i]);
+    buf_add_replaced(out, quoted.data, quoted.len, "<", 1, "\\u003c", 6);
 }
 
 /* Appends the texts that the model wrote, each with its step: of many the first, the last, and some

@@ -102,15 +102,6 @@ static void *read_ahead(void *arg)
     return NULL;
 }
 
-static void open_slot(struct slot *s, const struct samples *samples, const struct step_config *c)
-{
-    size_t A = (size_t)c->A;
-    s->sequences = mem_zalloc(A, sizeof *s->sequences);
-    s->batch.micro = mem_zalloc(A, sizeof *s->batch.micro);
-    for (int64_t m = 0; m < c->A; m++)
-        sequences_init(&s->sequences[m], c->B * samples->most, c->T, samples->kind);
-}
-
 struct batches *batches_new(const struct samples *samples, const struct step_config *c, int rank,
                             int ranks, uint64_t position)
 {
@@ -120,8 +111,12 @@ struct batches *batches_new(const struct samples *samples, const struct step_con
     b->rank = rank;
     b->ranks = ranks;
     b->position = position;
-    for (int i = 0; i < SLOTS; i++)
-        open_slot(&b->slots[i], samples, c);
+    for (struct slot *s = b->slots; s < b->slots + SLOTS; s++) {
+        s->sequences = mem_zalloc((size_t)c->A, sizeof *s->sequences);
+        s->batch.micro = mem_zalloc((size_t)c->A, sizeof *s->batch.micro);
+        for (int64_t m = 0; m < c->A; m++)
+            sequences_init(&s->sequences[m], c->B * samples->most, c->T, samples->kind);
+    }
     pthread_mutex_init(&b->lock, NULL);
     pthread_cond_init(&b->changed, NULL);
     pool_start_thread(&b->thread, read_ahead, b);

@@ -93,12 +93,10 @@ struct samples *samples_open_gpt(const struct samples_config *c, const struct op
 {
     int64_t T = c->T, end_of_text;
     struct dataset *d = open_sequences(c, paths, &T);
-    if (d && check_data(c, d, paths->items[0], T, what, &end_of_text) < 0) {
+    if (!d || check_data(c, d, paths->items[0], T, what, &end_of_text) < 0) {
         dataset_close(d);
-        d = NULL;
-    }
-    if (!d)
         return NULL;
+    }
     struct gpt_samples *g = mem_zalloc(1, sizeof *g);
     *g = (struct gpt_samples){ .data = d, .end_of_text = end_of_text };
     g->samples = (struct samples){ .count = dataset_count(d),
