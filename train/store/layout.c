@@ -103,7 +103,7 @@ static void share_arrays(struct layout *l, const struct tensor_table *t)
 {
     for (int kind = 0; kind < STORE_BLOCKS; kind++)
         for (int i = 0; i < l->count[kind] && layout_is_shared(l, kind); i++) {
-            const int64_t *bounds = layout_bounds(l, (enum store_kind)kind, i % t->blocks);
+            const int64_t *bounds = layout_bounds(l, kind, i % t->blocks);
             l->elements[kind][i] = bounds[l->rank + 1] - bounds[l->rank];
         }
 }
@@ -145,7 +145,7 @@ static void take_used(struct layout *l, const struct tensor_table *t, const stru
     for (int b = 0; b < t->blocks && p; b++)
         l->owner[b] = p->owners[b];
     for (int kind = 0; kind < STORE_BLOCKS && p; kind++) {
-        SCOPED_MEM unsigned char *used = program_used(p, (enum store_kind)kind, l->count[kind]);
+        SCOPED_MEM unsigned char *used = program_used(p, kind, l->count[kind]);
         for (int i = 0; i < l->count[kind]; i++)
             if (!used[i])
                 l->elements[kind][i] = 0;
@@ -283,7 +283,7 @@ static struct choice *list_choices(const struct layout *l, const struct program 
 static int keep(struct layout *l, const struct program *p, const struct choice *c, uint64_t kept,
                 uint64_t room)
 {
-    uint64_t bytes = layout_bytes(l, (enum store_kind)c->kind, c->number);
+    uint64_t bytes = layout_bytes(l, c->kind, c->number);
     unsigned char *place = &l->place[c->kind][c->number], before = *place;
     *place = PLACE_MEMORY;
     if (c->always || kept + bytes + l->window_bytes <= room)
@@ -309,7 +309,7 @@ static uint64_t keep_most(struct layout *l, const struct program *p, uint64_t ro
         const struct choice *c = &choices[i];
         int stays = !full[c->kind] && (room || c->always) && keep(l, p, c, kept, room);
         if (stays)
-            kept += layout_bytes(l, (enum store_kind)c->kind, c->number);
+            kept += layout_bytes(l, c->kind, c->number);
         full[c->kind] |= !stays && c->kind >= STORE_BLOCKS;
     }
     return kept;
@@ -342,7 +342,7 @@ static uint64_t bytes_in(const struct layout *l, enum place place, uint64_t *lar
     *largest = 0;
     for (int kind = 0; kind < STORE_KINDS; kind++)
         for (int i = 0; i < l->count[kind]; i++) {
-            const uint64_t bytes = mapped_bytes(layout_bytes(l, (enum store_kind)kind, i));
+            const uint64_t bytes = mapped_bytes(layout_bytes(l, kind, i));
             if (l->place[kind][i] != place)
                 continue;
             sum += bytes;
@@ -358,7 +358,7 @@ static void fill_host(struct layout *l, const struct program *p, uint64_t room)
     SCOPED_MEM struct choice *choices = list_choices(l, p, &count);
     for (size_t i = 0; i < count; i++) {
         const struct choice *c = &choices[i];
-        const uint64_t bytes = mapped_bytes(layout_bytes(l, (enum store_kind)c->kind, c->number));
+        const uint64_t bytes = mapped_bytes(layout_bytes(l, c->kind, c->number));
         unsigned char *place = &l->place[c->kind][c->number];
         if (*place != PLACE_FILE || bytes > room)
             continue;
@@ -408,9 +408,8 @@ static uint64_t count_in(struct window *w, int kind, int block)
     if (*in)
         return 0;
     *in = 1;
-    return layout_whole_bytes(
-        layout_bounds(w->layout, (enum store_kind)kind, block)[w->layout->ranks],
-        w->layout->type[kind]);
+    return layout_whole_bytes(layout_bounds(w->layout, kind, block)[w->layout->ranks],
+                              w->layout->type[kind]);
 }
 
 /* Returns the bytes of the arrays that are in the window during phase n. */
@@ -478,7 +477,7 @@ static void add_file(struct store_plan *p, const struct layout *l, const struct 
                      int kind, int i)
 {
     struct moves m = i < program->arrays[kind] ? program->moves[kind][i] : (struct moves){ 0 };
-    const uint64_t bytes = mapped_bytes(layout_bytes(l, (enum store_kind)kind, i));
+    const uint64_t bytes = mapped_bytes(layout_bytes(l, kind, i));
     if (layout_is_gathered(l, kind)) { /* gradients are made whole, and so never gathered */
         m.reads = m.own_reads + (kind == STORE_PARAMETERS ? m.reads : 0);
         m.writes = m.own_writes;

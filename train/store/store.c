@@ -121,7 +121,7 @@ static int open_home(struct store *s, const struct store_config *c)
         for (int i = 0; i < l->count[kind]; i++, count++) {
             const enum place place = l->place[kind][i];
             s->spots[kind][i] = (struct spot){ .number = count, .array.type = l->type[kind] };
-            bytes[count] = place == PLACE_MEMORY ? 0 : layout_bytes(l, (enum store_kind)kind, i);
+            bytes[count] = place == PLACE_MEMORY ? 0 : layout_bytes(l, kind, i);
             in_file[count] = place == PLACE_FILE ? bytes[count] : 0;
             files += place == PLACE_FILE;
         }
@@ -163,9 +163,8 @@ static void add_shared(struct store *s)
             const int block = i % s->tensors->blocks;
             s->gathered[kind][i] = (struct spot){
                 .home = shared_home(s->shared),
-                .number = shared_add(s->shared, &s->spots[kind][i],
-                                     layout_bounds(l, (enum store_kind)kind, block), name, block,
-                                     kind == STORE_GRADIENTS),
+                .number = shared_add(s->shared, &s->spots[kind][i], layout_bounds(l, kind, block),
+                                     name, block, kind == STORE_GRADIENTS),
                 .array.type = l->type[kind]
             };
         }
