@@ -23,8 +23,7 @@ static int bad(const struct place *p, enum depth depth, const char *what)
         buf_addf(&at, ".qas[%zu]", p->question);
     if (depth >= ANSWER)
         buf_addf(&at, ".answers[%zu]", p->answer);
-    err_set("%s: %s: %s", p->name, at.data, what);
-    return -1;
+    return err_set("%s: %s: %s", p->name, at.data, what);
 }
 
 /* ---- positions of answers ------------------------------------------------------------------- */
@@ -135,6 +134,7 @@ static int add_question(struct squad *s, const struct js *v, struct place *p)
 {
     struct span id;
     size_t count = 0;
+    int impossible;
     struct squad_question *q = &mem_next(s->questions, s->question_count, s->question_cap);
     *q = (struct squad_question){ .paragraph = s->paragraph_count - 1, .answer = s->answer_count };
     if (get_text(&id, v, "id", p, QUESTION) < 0 ||
@@ -144,7 +144,7 @@ static int add_question(struct squad *s, const struct js *v, struct place *p)
         return bad(p, QUESTION, "\"id\" holds U+0000");
     q->id = id.s;
     const struct js *mark = js_get(v, "is_impossible");
-    if (mark && js_bool(mark, &q->impossible) < 0)
+    if (mark && js_bool(mark, &impossible) < 0)
         return bad(p, QUESTION, "\"is_impossible\" is neither true nor false");
     s->marks_impossible |= mark != NULL;
     const struct js *answers = NULL;

@@ -46,7 +46,6 @@ struct squad_question {
     struct span text;
     size_t paragraph;
     size_t answer, answers; /* index of the first answer, number of answers */
-    int impossible;         /* value of "is_impossible" */
     size_t same_id;         /* index of the first question with the same id, or its own index */
 };
 
