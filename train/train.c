@@ -420,10 +420,10 @@ static void print_data(const struct samples *d, struct buf *out)
  * that differs, and that of rank 0. Call it on all ranks. Returns -1. */
 static int name_difference(struct comm *ranks, int other, const char *what, const char *text)
 {
-    const size_t length = text ? strlen(text) : 0, room = (size_t)comm_most(ranks, (int)length) + 1;
+    const size_t length = strlen(text), room = (size_t)comm_most(ranks, (int)length) + 1;
     SCOPED_MEM char *all = mem_alloc((size_t)ranks->size[COMM_WORLD] * room),
                     *mine = mem_zalloc(1, room);
-    memcpy(mine, text ? text : "", length);
+    memcpy(mine, text, length);
     comm_collect(ranks, COMM_WORLD, all, mine, room, "the difference");
     const char *line[] = { all, all + (size_t)other * room };
     size_t n[2];

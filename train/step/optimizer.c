@@ -7,13 +7,11 @@
 
 enum { KEY_ROUNDING = 0x726f756e64 }; /* differs from the keys of other uses of the seed */
 
-enum { NEWTON_SCHULZ = 5 }; /* iterations of Muon */
-
-enum { LAMB_SQUARES = 2 }; /* sums of squares of a tensor */
-
 enum {
-    CHUNK = 1 << 17
-}; /* elements of bf16 arrays converted to f32 at a time; they fit in a cache */
+    NEWTON_SCHULZ = 5, /* iterations of Muon */
+    LAMB_SQUARES = 2,  /* sums of squares of a tensor */
+    CHUNK = 1 << 17    /* elements of bf16 arrays converted to f32 at a time; they fit in a cache */
+};
 
 /* Returns the optimizer for one tensor. Muon is for the matrices inside layers. It is not for
  * embedding tables, whose rows are independent of each other. */
@@ -207,9 +205,7 @@ static void update_tensor(const struct optimizer_update *u, size_t i, const stru
     const struct ops_adamw h = adam_of(u, row);
     struct ops_sgd sgd = { h.rate, a->momentum, h.decay, h.gradient_scale };
     switch (kind_for(a->kind, u->store->tensors, row)) {
-    case OPTIMIZER_ADAMW:
-        assert(0); /* handled by update_kept */
-        break;
+    case OPTIMIZER_ADAMW: assert(0); break; /* update_kept does it */
     case OPTIMIZER_ADAM: ops_adam(o, x->w, x->m, x->v, x->g, x->n, &h); break;
     case OPTIMIZER_LAMB:
     case OPTIMIZER_NVLAMB: lamb(u, i, x, pass); break;

@@ -100,14 +100,11 @@ static int parse(struct schedule *s, const char *text)
 static int set_cooldown(struct schedule *s)
 {
     s->cooldown = span(s->numbers[0], s->steps, "cooldown", "--schedule wsd:X");
-    if (s->cooldown < 0)
-        return -1;
-    return s->cooldown + s->warmup <= s->steps
-               ? 0
-               : err_set(
-                     "warmup of %lld steps and cooldown of %lld are longer than the training of "
-                     "%lld",
-                     (long long)s->warmup, (long long)s->cooldown, (long long)s->steps);
+    if (s->cooldown < 0 || s->cooldown + s->warmup <= s->steps)
+        return s->cooldown < 0 ? -1 : 0;
+    return err_set("warmup of %" PRId64 " steps and cooldown of %" PRId64
+                   " are longer than the training of %" PRId64,
+                   s->warmup, s->cooldown, s->steps);
 }
 
 int schedule_init(struct schedule *s, const char *text, double peak, double floor, int64_t steps,
