@@ -257,8 +257,9 @@ static void summon(struct mapped *m, int i, enum use_mode use)
     push(m, &m->coming, i);
 }
 
-void mapped_expect(struct mapped *m, int i, enum use_mode use)
+void mapped_expect(struct home *h, int i, enum use_mode use)
 {
+    struct mapped *m = (struct mapped *)h;
     struct array *a = &m->arrays[i];
     pthread_mutex_lock(&m->lock);
     if (a->place == LEAVING)
@@ -268,8 +269,9 @@ void mapped_expect(struct mapped *m, int i, enum use_mode use)
     pthread_mutex_unlock(&m->lock);
 }
 
-void *mapped_fetch(struct mapped *m, int i, enum use_mode use)
+void *mapped_fetch(struct home *h, int i, enum use_mode use)
 {
+    struct mapped *m = (struct mapped *)h;
     struct array *a = &m->arrays[i];
     pthread_mutex_lock(&m->lock);
     if (a->bytes && a->place != IN) {
@@ -292,8 +294,9 @@ void *mapped_fetch(struct mapped *m, int i, enum use_mode use)
     return a->data;
 }
 
-void mapped_release(struct mapped *m, int i, enum use_then then)
+void mapped_release(struct home *h, int i, enum use_then then)
 {
+    struct mapped *m = (struct mapped *)h;
     struct array *a = &m->arrays[i];
     pthread_mutex_lock(&m->lock);
     assert(a->users > 0);
@@ -308,23 +311,13 @@ void mapped_release(struct mapped *m, int i, enum use_then then)
 
 static struct ops_array fetch(struct home *h, int i, enum use_mode use)
 {
-    return ops_host_array(mapped_fetch((struct mapped *)h, i, use), OPS_U8);
-}
-
-static void release(struct home *h, int i, enum use_then then)
-{
-    mapped_release((struct mapped *)h, i, then);
-}
-
-static void expect(struct home *h, int i, enum use_mode use)
-{
-    mapped_expect((struct mapped *)h, i, use);
+    return ops_host_array(mapped_fetch(h, i, use), OPS_U8);
 }
 
 struct mapped *mapped_new(const char *dir, const uint64_t *bytes, int count, uint64_t budget_bytes)
 {
     struct mapped *m = mem_zalloc(1, sizeof *m);
-    m->home = (struct home){ fetch, release, expect };
+    m->home = (struct home){ fetch, mapped_release, mapped_expect };
     m->fd = -1;
     m->count = count;
     m->budget = budget_bytes;

@@ -26,10 +26,10 @@ void mapped_free(struct mapped *m);
 
 struct home *mapped_home(struct mapped *m); /* NULL for NULL */
 
-/* The operations of the home (home.h), with pointers to memory in place of struct ops_array. */
-void *mapped_fetch(struct mapped *m, int i, enum use_mode use);
-void mapped_release(struct mapped *m, int i, enum use_then then);
-void mapped_expect(struct mapped *m, int i, enum use_mode use);
+/* The operations of that home (home.h); mapped_fetch returns a pointer to memory. */
+void *mapped_fetch(struct home *h, int i, enum use_mode use);
+void mapped_release(struct home *h, int i, enum use_then then);
+void mapped_expect(struct home *h, int i, enum use_mode use);
 
 /* Returns -1 with an error if any write to the file has failed so far, else 0. */
 int mapped_check(struct mapped *m);

@@ -43,7 +43,7 @@ enum { STAGES = LAYOUT_STAGES / 2 }; /* the window of the file takes the other h
 struct offload {
     struct home home;
     struct ops *ops;
-    struct mapped *file;
+    struct home *file; /* a mapped_home; NULL: no file */
     struct stage stages[STAGES];
     int next_stage;
     struct array *arrays;
@@ -322,7 +322,7 @@ struct offload *offload_new(struct ops *o, const uint64_t *bytes, const uint64_t
     m->home = (struct home){ fetch, release, expect };
     m->ops = o;
     m->count = count;
-    m->file = file;
+    m->file = mapped_home(file);
     m->limit_bytes = window_bytes;
     m->arrays = mem_zalloc((size_t)count + 1, sizeof *m->arrays);
     for (int i = 0; i < count; i++) {
