@@ -25,7 +25,7 @@ static void print_model(const struct plan *p, struct buf *out)
 
 static void print_steps(const struct plan *p, struct buf *out)
 {
-    double tokens = (double)(plan_samples_per_step(p) * p->engine.T);
+    double tokens = (double)(p->settings->global_batch_size * p->engine.T);
     double flops = plan_flops_per_token(p);
     put_int(out, "sequence_length", (uint64_t)p->engine.T);
     if (p->settings->mask_tokens)
@@ -34,7 +34,7 @@ static void print_steps(const struct plan *p, struct buf *out)
     put_int(out, "accumulation", (uint64_t)p->engine.A);
     if (p->ranks > 1)
         put_int(out, "data_parallel", (uint64_t)p->ranks);
-    put_int(out, "global_batch_size", (uint64_t)plan_samples_per_step(p));
+    put_int(out, "global_batch_size", (uint64_t)p->settings->global_batch_size);
     put_int(out, "tokens_per_step", (uint64_t)tokens);
     buf_addf(out, "learning_rate=%g\nminimum_learning_rate=%g\n", p->settings->learning_rate,
              p->settings->minimum_learning_rate);
@@ -386,7 +386,7 @@ static double overlap(const struct plan *p)
 static int print_estimate(const struct plan *p, struct cluster_step *step, struct buf *out)
 {
     step->ranks = (double)p->ranks * ranks_of_model(p);
-    step->tokens = (double)(plan_samples_per_step(p) * p->engine.T);
+    step->tokens = (double)(p->settings->global_batch_size * p->engine.T);
     step->flops = step->tokens * plan_flops_per_token(p);
     step->work = step->flops * (1 + share_again(p));
     step->bf16 = p->settings->precision == OPS_BF16;
@@ -415,10 +415,11 @@ int dry_run_print(const struct plan *p, struct buf *out)
     else
         add_stage(&step, p);
     if (p->data && p->data->count)
-        print_data(p->data, "training_", (double)(p->steps * plan_samples_per_step(p)), out);
+        print_data(p->data, "training_", (double)(p->steps * p->settings->global_batch_size), out);
     if (p->data && p->data->count && p->steps)
         buf_addf(out, "epochs=%.4f\n",
-                 (double)p->steps * (double)plan_samples_per_step(p) / samples_epoch(p->data));
+                 (double)p->steps * (double)p->settings->global_batch_size /
+                     samples_epoch(p->data));
     if (p->validation)
         print_data(p->validation, "validation_", (double)p->validation->count, out);
     return p->settings->machine ? print_estimate(p, &step, out) : 0;

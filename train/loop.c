@@ -545,7 +545,7 @@ static int learn(struct loop *l, struct engine_score *score, double *rate, doubl
         return -1;
     lap(l, TIME_OPTIMIZER);
     l->at.step = t + 1;
-    l->at.position += (uint64_t)plan_samples_per_step(l->plan);
+    l->at.position += (uint64_t)l->settings->global_batch_size;
     l->at.tokens += (uint64_t)tokens;
     return 0;
 }

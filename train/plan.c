@@ -30,11 +30,6 @@ void plan_release(struct plan *p)
     *p = (struct plan){ 0 };
 }
 
-int64_t plan_samples_per_step(const struct plan *p)
-{
-    return p->settings->global_batch_size;
-}
-
 uint64_t plan_leaves(const struct plan *p)
 {
     return (uint64_t)p->engine.leaves * (uint64_t)p->ranks;

@@ -62,9 +62,6 @@ void plan_measure(struct plan_memory *out, const struct plan *p);
 /* Returns the bytes of memory that a rank needs, including the store. */
 uint64_t plan_bytes(const struct plan *p);
 
-/* Returns the number of samples in a global batch. */
-int64_t plan_samples_per_step(const struct plan *p);
-
 /* Returns the number of partial sums of gradients in an update, over all ranks (--leaves). */
 uint64_t plan_leaves(const struct plan *p);
 

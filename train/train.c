@@ -522,7 +522,7 @@ static int train(struct plan *p, struct comm *ranks)
     if (!p->tokenizer && p->data->count)
         log_warn(
             "the model is saved without a tokenizer: there is none with the data, and --vocab is not given");
-    say_data(p->data, (double)(p->steps * plan_samples_per_step(p)));
+    say_data(p->data, (double)(p->steps * s->global_batch_size));
     log_info("learning rate %g, at the end %g; warm-up of %" PRId64 " update%s; %" PRId64
              " sequence%s per update, %" PRId64 " per micro-batch",
              s->learning_rate, s->minimum_learning_rate, p->schedule.warmup,
