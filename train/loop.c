@@ -70,13 +70,6 @@ struct loop {
     int made; /* number of folders, the last ones of the output path, that this run made */
 };
 
-/* Returns -1 with an error on all ranks if `result` is below 0 on any rank, else 0. All ranks must
- * call it at the same places. */
-static int agree(struct loop *l, int result)
-{
-    return comm_agree(l->comm, result);
-}
-
 /* Keeps the error of this rank until `prepare`, where all ranks learn of it. A run of one rank
  * returns it at once. */
 static int agree_later(struct loop *l, int result)
@@ -200,20 +193,20 @@ static int open_loop(struct loop *l, int threads)
     int result = kind < 0 ? -1 : open_ops(l, threads);
     if (!result && there)
         result = start_lock(l->settings->output, &l->lock);
-    if (agree(l, result) < 0 || join_devices(l) < 0)
+    if (comm_agree(l->comm, result) < 0 || join_devices(l) < 0)
         return -1;
     const struct start start = { p, l->config, l->ops, l->comm, &l->store, &l->at };
-    if (agree(l, start_run(&start)) < 0)
+    if (comm_agree(l->comm, start_run(&start)) < 0)
         return -1;
     engine_open(&l->engine, &p->engine, &p->program, &p->own, l->ops, &l->store, l->comm);
-    if (agree(l, open_teacher(l)) < 0 || agree(l, try_sample(l)) < 0)
+    if (comm_agree(l->comm, open_teacher(l)) < 0 || comm_agree(l->comm, try_sample(l)) < 0)
         return -1;
     open_batches(l);
     result = l->first ? open_files(l, there) : 0;
     l->began = log_seconds() - l->at.seconds;
     l->logged_step = l->at.step;
     l->logged_tokens = l->at.tokens;
-    return agree(l, result);
+    return comm_agree(l->comm, result);
 }
 
 static int close_loop(struct loop *l)
@@ -239,13 +232,13 @@ static int close_loop(struct loop *l)
 static int validate(struct loop *l, struct engine_score *score)
 {
     TRACE_PHASE("validation", -1);
-    if (agree(l, l->first ? validation_count_bytes(&l->validation) : 0) < 0)
+    if (comm_agree(l->comm, l->first ? validation_count_bytes(&l->validation) : 0) < 0)
         return -1;
     engine_settle(&l->engine);
     int result = validation_score(&l->validation, score);
     if (!result && l->first && l->settings->sample)
         result = sample_text(l->plan, &l->store, SAMPLE_TOKENS, stop_count(), &l->sample);
-    return agree(l, result);
+    return comm_agree(l->comm, result);
 }
 
 /* Appends loss and accuracy of each part, such as "mlm 7.4312 (12.3 %)", if they have names. */
@@ -343,7 +336,7 @@ static int go_on_saving(struct loop *l, int wait)
         return 0;
     while (more > 0 && (wait || !comm_most(l->comm, checkpoint_waits(l->saving))))
         more = checkpoint_go_on(&l->saving);
-    return more > 0 ? 0 : agree(l, more);
+    return more > 0 ? 0 : comm_agree(l->comm, more);
 }
 
 static int save(struct loop *l)
@@ -357,7 +350,7 @@ static int save(struct loop *l)
     l->at.leaves = plan_leaves(l->plan);
     snprintf(l->at.arithmetic, sizeof l->at.arithmetic, "%s", ops_arithmetic(l->ops));
     engine_settle(&l->engine);
-    int result = agree(l, l->first ? metrics_sync(&l->metrics) : 0);
+    int result = comm_agree(l->comm, l->first ? metrics_sync(&l->metrics) : 0);
     const struct checkpoint_content content = content_of(l);
     if (!result)
         result = checkpoint_begin(&l->saving, l->settings->output, l->settings->keep, &l->at,
@@ -430,7 +423,7 @@ static int update(struct loop *l, double loss, double norm, double rate)
     if (!isfinite(loss) || !isfinite(norm))
         return diverged(l, loss, norm);
     engine_update(&l->engine, &p->optimizer, norm, rate, l->at.step + 1);
-    return l->store.moves ? agree(l, store_check(&l->store)) : 0;
+    return l->store.moves ? comm_agree(l->comm, store_check(&l->store)) : 0;
 }
 
 /* Prints the progress line: the step; if steps take a second or more, how much of it is done; and
@@ -487,7 +480,7 @@ static void prepare(struct loop *l, int64_t t)
         result = batches_next(l->batches, &l->batch);
     lap(l, TIME_READING);
     l->late = 0;
-    l->failed = agree(l, result) < 0;
+    l->failed = comm_agree(l->comm, result) < 0;
     if (l->failed)
         l->why = err_keep();
     l->stop = comm_most(l->comm, *stop_signal());
@@ -561,9 +554,9 @@ static int write_due(struct loop *l, const struct engine_score *score,
     int result = reported ? report_step(l, score, validation, rate, norm) : 0;
     if (!(s->save && s->save_every && due(t, s->save_every, last)))
         return agree_later(l, result < 0 ? result : keep_report(l));
-    if (agree(l, result) < 0)
+    if (comm_agree(l->comm, result) < 0)
         return -1;
-    return agree(l, save(l) < 0 ? -1 : write_pages(l, 1, 0));
+    return comm_agree(l->comm, save(l) < 0 ? -1 : write_pages(l, 1, 0));
 }
 
 /* Does one update, and the validation and output that are due after it. */
@@ -613,14 +606,16 @@ static int finish(struct loop *l)
     engine_settle(&l->engine);
     if (calibrates(l) && validation_calibrate(&l->validation) < 0)
         return -1;
-    if (agree(l, write_pages(l, 0, l->settings->save) < 0 ? -1 : metrics_close(&l->metrics)) < 0)
+    if (comm_agree(l->comm,
+                   write_pages(l, 0, l->settings->save) < 0 ? -1 : metrics_close(&l->metrics)) < 0)
         return -1;
     if (!l->settings->save)
         return 0;
     /* an earlier run may have been killed before it had removed all that it was to remove */
     int result = l->first ? checkpoint_prune(l->settings->output, l->settings->keep) : 0;
     const struct checkpoint_content content = content_of(l);
-    return agree(l, result) < 0 ? -1 : checkpoint_save_model(l->settings->output, &content);
+    return comm_agree(l->comm, result) < 0 ? -1
+                                           : checkpoint_save_model(l->settings->output, &content);
 }
 
 /* Returns 1 if the run ends before its last step. With several ranks, `prepare` has set l->stop. */
@@ -645,10 +640,10 @@ static int run(struct loop *l)
             return -1;
     if (l->failed)
         return err_restore(&l->why);
-    if (agree(l, l->late ? err_restore(&l->why) : 0) < 0)
+    if (comm_agree(l->comm, l->late ? err_restore(&l->why) : 0) < 0)
         return -1;
     progress_end();
-    return agree(l, l->at.step < last ? stop(l) : finish(l));
+    return comm_agree(l->comm, l->at.step < last ? stop(l) : finish(l));
 }
 
 /* Prints the traffic between memory and disk, and the time that the run waited for it. */
