@@ -127,7 +127,6 @@ static int take_number(const struct reader *r, struct classify_text *text, struc
     return *digits && !*end && isfinite(text->value) ? 0 : bad_label(r, label, "is not a number");
 }
 
-/* Sets the label of a text. */
 static int take_label(struct reader *r, struct classify_text *text)
 {
     struct labels *c = &r->c->classes;

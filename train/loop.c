@@ -314,7 +314,6 @@ static int report_step(struct loop *l, const struct engine_score *score,
     return l->first ? metrics_add(&l->metrics, &p) : 0;
 }
 
-/* Returns what is saved. */
 static struct checkpoint_content content_of(struct loop *l)
 {
     const struct plan *p = l->plan;

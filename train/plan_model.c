@@ -190,7 +190,6 @@ int plan_model_settle(struct plan *p)
     return s->start_from ? take_from_folder(p) : 0;
 }
 
-/* Makes this rank's part of the model. */
 static int make_part(struct plan *p)
 {
     const struct settings *s = p->settings;

@@ -272,7 +272,6 @@ static void add_run(struct compiler *c, enum phase_kind before, enum phase_kind 
     c->run++;
 }
 
-/* Adds the phases of the forward passes of the piece's layers. */
 static void add_forward(struct compiler *c)
 {
     for (int b = c->piece->below + 1; b <= c->piece->above; b++)
@@ -737,7 +736,6 @@ void program_step(struct program *p, const struct step_config *config)
     end(&c);
 }
 
-/* Adds the phases of an evaluation in the piece. */
 static void add_evaluation(struct compiler *c)
 {
     c->piece->rows = 2;

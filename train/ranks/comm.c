@@ -299,7 +299,6 @@ static void issue(struct comm_thread *t, struct comm_work *w, int result)
     pthread_mutex_unlock(&t->lock);
 }
 
-/* Begins an operation of the devices. */
 static void begin_devices(struct comm *c, struct comm_work *w, enum comm_group group,
                           const char *what)
 {

@@ -13,7 +13,6 @@ struct source {
     struct buf text; /* config.yaml: lines "# NAME: TEXT", then the settings */
 };
 
-/* Reads the run in folder `dir`. */
 static int read_run(struct source *s, struct page_run *run, const char *dir)
 {
     SCOPED(buf) path = file_path(dir, "config.yaml");

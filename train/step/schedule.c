@@ -79,7 +79,6 @@ int schedule_is_rates(const char *text)
     return *text >= '0' && *text <= '9';
 }
 
-/* Reads a value of --schedule. */
 static int parse(struct schedule *s, const char *text)
 {
     const size_t n = strcspn(text, ":");
@@ -96,7 +95,6 @@ static int parse(struct schedule *s, const char *text)
     return err_usage("--schedule '%s' is none of " SCHEDULE_WORDS, text);
 }
 
-/* Sets the cooldown of a wsd schedule. */
 static int set_cooldown(struct schedule *s)
 {
     s->cooldown = span(s->numbers[0], s->steps, "cooldown", "--schedule wsd:X");
