@@ -61,6 +61,7 @@ struct samples {
     const char *tokenizer;    /* path of the tokenizer.json kept with the data; NULL: none */
     int64_t end_of_text;      /* id of end-of-text in the data; -1: no tokenizer, or not known */
     const struct labels *classes; /* of the labels; NULL: none */
+    uint64_t seed;                /* of generated samples */
     int64_t ids; /* size of the model's vocabulary: a greater or equal id is an error. Set before
                   * reading */
 

@@ -10,8 +10,7 @@ enum { KEY_GENERATED = 0x70616972 }; /* differs from the keys of other uses of t
 
 struct bert_samples {
     struct samples samples; /* first, so that pointers to it and to this struct are equal */
-    struct dataset *data;   /* NULL: samples are generated from `seed` */
-    uint64_t seed;
+    struct dataset *data;   /* NULL: samples are generated */
     struct bert_rows *rows; /* working memory for reading records */
     struct bert_row *row;   /* [most] */
 };
@@ -131,8 +130,7 @@ struct samples *samples_open_bert(const struct samples_config *c, const struct o
  * parts of equal length, and each part has one token to predict. Returns 0. */
 static int make(const struct samples *s, uint64_t i, struct sequences *out)
 {
-    const struct bert_samples *b = (const struct bert_samples *)s;
-    struct rng r = { .key = rng_key(rng_key(rng_key(0, b->seed), KEY_GENERATED), i) };
+    struct rng r = { .key = rng_key(rng_key(rng_key(0, s->seed), KEY_GENERATED), i) };
     int64_t row = sequences_add(out), at = row * out->T, T = out->T, M = s->mask_tokens;
     for (int64_t t = 0; t < T; t++) {
         out->ids[at + t] = (uint32_t)rng_below(&r, (uint64_t)s->ids);
@@ -150,12 +148,12 @@ static int make(const struct samples *s, uint64_t i, struct sequences *out)
 struct samples *samples_make_bert(const struct samples_config *c)
 {
     struct bert_samples *b = mem_zalloc(1, sizeof *b);
-    *b = (struct bert_samples){ .seed = c->seed };
     b->samples = (struct samples){ .most = 1,
                                    .kind = SEQUENCES_ENCODER,
                                    .T = c->T,
                                    .ids = c->vocabulary,
                                    .mask_tokens = c->mask_tokens,
+                                   .seed = c->seed,
                                    .read = make,
                                    .close = close_bert };
     return &b->samples;

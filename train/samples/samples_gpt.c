@@ -10,9 +10,8 @@ enum { KEY_GENERATED = 0x67656e }; /* differs from the keys of other uses of the
 
 struct gpt_samples {
     struct samples samples; /* first, so that pointers to it and to this struct are equal */
-    struct dataset *data;   /* NULL: samples are generated from `seed` */
-    uint64_t seed;
-    int64_t end_of_text; /* divides sequences into documents; -1: they are not divided */
+    struct dataset *data;   /* NULL: samples are generated */
+    int64_t end_of_text;    /* divides sequences into documents; -1: they are not divided */
 };
 
 _Static_assert((int)DATASET_IGNORE == (int)MODEL_IGNORE, "one number marks a token without label");
@@ -33,8 +32,7 @@ static int read_shards(const struct samples *s, uint64_t i, struct sequences *ou
 
 static int make(const struct samples *s, uint64_t i, struct sequences *out)
 {
-    const struct gpt_samples *g = (const struct gpt_samples *)s;
-    struct rng r = { .key = rng_key(rng_key(rng_key(0, g->seed), KEY_GENERATED), i) };
+    struct rng r = { .key = rng_key(rng_key(rng_key(0, s->seed), KEY_GENERATED), i) };
     int64_t row = sequences_add(out);
     for (int64_t t = row * out->T, end = t + out->T; t <= end; t++) {
         out->ids[t] = (uint32_t)rng_below(&r, (uint64_t)s->ids);
@@ -116,9 +114,11 @@ struct samples *samples_open_gpt(const struct samples_config *c, const struct op
 struct samples *samples_make_gpt(const struct samples_config *c)
 {
     struct gpt_samples *g = mem_zalloc(1, sizeof *g);
-    *g = (struct gpt_samples){ .seed = c->seed, .end_of_text = -1 };
-    g->samples = (struct samples){
-        .most = 1, .T = c->T, .ids = c->vocabulary, .read = make, .close = close_gpt
-    };
+    g->samples = (struct samples){ .most = 1,
+                                   .T = c->T,
+                                   .ids = c->vocabulary,
+                                   .seed = c->seed,
+                                   .read = make,
+                                   .close = close_gpt };
     return &g->samples;
 }

@@ -11,7 +11,6 @@ struct squad_samples {
     struct samples samples; /* first, so that pointers to it and to this struct are equal */
     struct squad squad;
     struct squad_windows windows;
-    uint64_t seed; /* of generated samples */
 };
 
 static int read_window(const struct samples *s, uint64_t i, struct sequences *out)
@@ -28,8 +27,7 @@ static int read_window(const struct samples *s, uint64_t i, struct sequences *ou
  * answer in the context; and a class for both. Returns 0. */
 static int make(const struct samples *s, uint64_t i, struct sequences *out)
 {
-    const struct squad_samples *q = (const struct squad_samples *)s;
-    struct rng r = { .key = rng_key(rng_key(rng_key(0, q->seed), KEY_GENERATED), i) };
+    struct rng r = { .key = rng_key(rng_key(rng_key(0, s->seed), KEY_GENERATED), i) };
     int64_t row = sequences_add(out), at = row * out->T, context = out->T / 8;
     for (int64_t t = 0; t < out->T; t++) {
         out->ids[at + t] = (uint32_t)rng_below(&r, (uint64_t)s->ids);
@@ -138,10 +136,10 @@ struct samples *samples_open_squad(const struct samples_config *c, const struct 
 struct samples *samples_make_pairs(const struct samples_config *c)
 {
     struct squad_samples *q = mem_zalloc(1, sizeof *q);
-    q->seed = c->seed;
     q->samples = (struct samples){ .most = 1,
                                    .kind = SEQUENCES_ENCODER,
                                    .ids = c->vocabulary,
+                                   .seed = c->seed,
                                    .read = make,
                                    .close = close_squad };
     return &q->samples;
