@@ -172,10 +172,8 @@ static void add_shared(struct store *s)
 }
 
 int store_open(struct store *s, struct ops *o, const struct tensor_table *tensors,
-               const struct store_config *config, const struct store_source *from, uint64_t seed)
+               const struct store_config *c, const struct store_source *from, uint64_t seed)
 {
-    static const struct store_config in_memory;
-    const struct store_config *c = config ? config : &in_memory;
     *s = (struct store){ .ops = o,
                          .tensors = tensors,
                          .unsplit = c->split ? c->unsplit : tensors,

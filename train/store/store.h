@@ -45,10 +45,9 @@ struct store_source {
 
 /* Opens a store. All arrays but the parameters are zero at first. The parameters come from `from`,
  * one block at a time, so a rank that keeps shares never has the whole model in memory. If `from`
- * is NULL, they are initialised with random numbers from `seed`. If `config` is NULL, the store has
- * only the blocks' arrays, as f32, in memory. Returns 0, or -1 with an error. */
+ * is NULL, they are initialised with random numbers from `seed`. Returns 0, or -1 with an error. */
 int store_open(struct store *s, struct ops *o, const struct tensor_table *tensors,
-               const struct store_config *config, const struct store_source *from, uint64_t seed);
+               const struct store_config *c, const struct store_source *from, uint64_t seed);
 void store_close(struct store *s); /* fine on a zeroed struct */
 
 /* Returns array i of a kind, which the caller must release. `mode`: how it is used (program.h). */

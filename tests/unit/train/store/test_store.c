@@ -156,7 +156,7 @@ static void check_contents(uint64_t memory, uint64_t host)
     struct program program;
     make_table(&t);
     use_program(&c, &program, 1, 1, RECOMPUTE_NONE, 0);
-    cr_assert_eq(store_open(&plain, o, &t, NULL, NULL, 7), 0);
+    cr_assert_eq(store_open(&plain, o, &t, &(struct store_config){ 0 }, NULL, 7), 0);
     cr_assert_eq(store_open(&s, o, &t, &c, NULL, 7), 0, "%s", err_get());
     for (int round = 0; round < 20; round++)
         for (int b = 0; b < BLOCKS; b++)
