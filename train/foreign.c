@@ -363,12 +363,10 @@ const char *foreign_option(const char *name)
     struct foreign f = { .line = BUF_INIT };
     char key[64];
     plain_key(key, name);
-    int found = 1;
     if (is_factor(key))
-        snprintf(say, sizeof say, "use --global-batch-size, the number of sequences per update");
-    else if (!(found = find(&f, key)))
-        *say = '\0';
-    else if (f.option)
+        return "use --global-batch-size, the number of sequences per update";
+    const int found = find(&f, key);
+    if (f.option)
         snprintf(say, sizeof say, "give --%s", f.option);
     else
         snprintf(say, sizeof say, "%s", f.why ? f.why : "it has no effect on training");
