@@ -114,11 +114,10 @@ static int is_whole(const struct store *s, enum store_kind kind)
 }
 
 /* Returns the part of a tensor that this rank has in the array of entry e. */
-static struct layout_part part_here(const struct store *s, struct entry e)
+static struct split_part part_here(const struct store *s, struct entry e)
 {
-    return is_whole(s, e.kind)
-               ? (struct layout_part){ 0, tensor_elements(&s->tensors->rows[e.row]) }
-               : layout_share(&s->layout, s->tensors, e.row);
+    return is_whole(s, e.kind) ? (struct split_part){ 0, tensor_elements(&s->tensors->rows[e.row]) }
+                               : layout_share(&s->layout, s->tensors, e.row);
 }
 
 /* The array of a block that is fetched at present, whole or only this rank's share. */
@@ -280,7 +279,7 @@ static void begin_sends(struct saving *v, size_t i)
     if (whole && split && is_in(v, w, 0) && !is_in(v, w, 1))
         begin_send(v, COMM_TENSOR, w->tensor, hold(&v->hand, e, MODE_READ),
                    tensor_elements(&s->tensors->rows[e.row]));
-    const struct layout_part own = layout_share(&s->layout, s->tensors, e.row);
+    const struct split_part own = layout_share(&s->layout, s->tensors, e.row);
     if (!whole && !is_in(v, w, 0) && own.count &&
         (split || v->to->comm->rank[COMM_TENSOR] == w->tensor))
         begin_send(v, COMM_DATA, w->data, hold(&v->hand, e, MODE_READ), own.count);
@@ -297,7 +296,7 @@ static struct ops_array join_shares(struct saving *v, struct entry e)
         return own;
     struct ops_array to = make_room(v, &v->shares, s->layout.type[e.kind], n);
     for (int q = 0; q < s->layout.ranks; q++) {
-        const struct layout_part p = layout_share_of(&s->layout, s->tensors, e.row, q);
+        const struct split_part p = layout_share_of(&s->layout, s->tensors, e.row, q);
         if (p.count && q == s->layout.rank)
             ops_copy(s->ops, ops_part(to, p.first), own, p.count);
         else if (p.count)
@@ -552,7 +551,7 @@ static int read_split(const struct safetensors *file, const struct safetensor *f
  * their bits, and F32 numbers are rounded. */
 static int read_tensor(const struct safetensors *file, const struct safetensor *from,
                        const struct store *s, size_t row, struct ops_array to,
-                       struct layout_part own)
+                       struct split_part own)
 {
     const int split = store_is_split(s, row);
     const int64_t n = split ? tensor_elements(&s->tensors->rows[row]) : own.count;
@@ -582,7 +581,7 @@ static int read_entry(const struct safetensors *file, const struct safetensor *f
     if (!layout_has(&s->layout, e.kind, s->tensors->rows[e.row].block))
         return 0;
     const struct ops_array to = hold(h, e, MODE_WRITE);
-    const struct layout_part own = part_here(s, e);
+    const struct split_part own = part_here(s, e);
     return own.count ? read_tensor(file, from, s, e.row, to, own) : 0;
 }
 

@@ -140,7 +140,7 @@ struct source {
     struct model model;
 };
 
-static int read_block(void *ctx, int block, struct layout_part part, struct ops_array *parameters)
+static int read_block(void *ctx, int block, struct split_part part, struct ops_array *parameters)
 {
     struct source *from = ctx;
     return folder_reader_block(&from->reader, &from->model, from->start->ops, block, part.first,

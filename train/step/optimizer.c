@@ -83,7 +83,7 @@ const struct tensor *optimizer_not_finite(struct store *s, enum store_kind kind)
     const struct tensor *found = NULL;
     for (size_t i = 0; i < s->tensors->count && !found; i++) {
         const struct tensor *row = &s->tensors->rows[i];
-        const struct layout_part own = layout_own(&s->layout, s->tensors, i);
+        const struct split_part own = layout_own(&s->layout, s->tensors, i);
         if (!own.count)
             continue;
         struct ops_array x = store_fetch_own(s, kind, row->block, MODE_READ);
@@ -332,7 +332,7 @@ static void lamb_again(const struct optimizer_update *u, size_t first, size_t en
     if (s->split)
         sum_squares(u, first, end);
     for (size_t i = first; i < end; i++) {
-        const struct layout_part own = layout_own(&s->layout, s->tensors, i);
+        const struct split_part own = layout_own(&s->layout, s->tensors, i);
         const struct ops_state kept[OPS_STATES] = { kept_part(u, OPS_W, w, i, own.first) };
         if (own.count)
             update_pieces(u, i, kept, store_own_tensor(s, STORE_GRADIENTS, g, i), own.count,
@@ -347,7 +347,7 @@ void optimizer_update_block(const struct optimizer_update *u, int block,
     const struct tensor_table *t = s->tensors;
     const size_t first = t->first[block], end = t->first[block + 1];
     for (size_t i = first; i < end; i++) {
-        const struct layout_part own = layout_own(&s->layout, t, i);
+        const struct split_part own = layout_own(&s->layout, t, i);
         struct ops_state kept[OPS_STATES];
         if (!own.count)
             continue;

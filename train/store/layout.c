@@ -113,25 +113,25 @@ const int64_t *layout_bounds(const struct layout *l, enum store_kind kind, int b
     return l->bounds[kind] + (int64_t)block * (l->ranks + 1);
 }
 
-struct layout_part layout_share_of(const struct layout *l, const struct tensor_table *t, size_t row,
-                                   int rank)
+struct split_part layout_share_of(const struct layout *l, const struct tensor_table *t, size_t row,
+                                  int rank)
 {
     const int64_t *bounds = layout_bounds(l, STORE_PARAMETERS, t->rows[row].block) + rank;
     const int64_t begin = t->rows[row].offset, end = begin + tensor_elements(&t->rows[row]);
     const int64_t first = bounds[0] > begin ? bounds[0] : begin;
     const int64_t last = bounds[1] < end ? bounds[1] : end;
-    return (struct layout_part){ first - begin, last > first ? last - first : 0 };
+    return (struct split_part){ first - begin, last > first ? last - first : 0 };
 }
 
-struct layout_part layout_share(const struct layout *l, const struct tensor_table *t, size_t row)
+struct split_part layout_share(const struct layout *l, const struct tensor_table *t, size_t row)
 {
     return layout_share_of(l, t, row, l->rank);
 }
 
-struct layout_part layout_own(const struct layout *l, const struct tensor_table *t, size_t row)
+struct split_part layout_own(const struct layout *l, const struct tensor_table *t, size_t row)
 {
     return layout_owns(l, t->rows[row].block) ? layout_share(l, t, row)
-                                              : (struct layout_part){ 0, 0 };
+                                              : (struct split_part){ 0, 0 };
 }
 
 /* ---- stages of a pipeline -------------------------------------------------------------------- */

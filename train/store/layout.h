@@ -31,7 +31,7 @@
 #pragma once
 
 #include "model/compute/ops_update.h"
-#include "model/network/model.h"
+#include "model/network/split.h"
 #include "model/network/tensor.h"
 #include "train/program/program.h"
 
@@ -62,11 +62,6 @@ enum place {
     PLACE_MEMORY, /* in the memory where it is used */
     PLACE_HOST,   /* in the host's memory; it is used in the GPU's */
     PLACE_FILE,
-};
-
-/* Elements `first` to first + count - 1 of a tensor. */
-struct layout_part {
-    int64_t first, count;
 };
 
 struct layout {
@@ -110,12 +105,12 @@ enum { LAYOUT_PIECE = OPS_PIECE };
 
 /* Return the part of a tensor that is in this rank's share of the tensor's block, or in that of
  * rank `rank`. */
-struct layout_part layout_share(const struct layout *l, const struct tensor_table *t, size_t row);
-struct layout_part layout_share_of(const struct layout *l, const struct tensor_table *t, size_t row,
-                                   int rank);
+struct split_part layout_share(const struct layout *l, const struct tensor_table *t, size_t row);
+struct split_part layout_share_of(const struct layout *l, const struct tensor_table *t, size_t row,
+                                  int rank);
 /* Returns the part of a tensor that this rank updates: its share; no elements if the rank does not
  * own the tensor's block. */
-struct layout_part layout_own(const struct layout *l, const struct tensor_table *t, size_t row);
+struct split_part layout_own(const struct layout *l, const struct tensor_table *t, size_t row);
 /* Returns 1 if a rank keeps only its share of the arrays of this kind, else 0. */
 int layout_is_shared(const struct layout *l, int kind);
 /* Returns 1 if arrays of this kind are shared and the whole array is gathered when it is used, else

@@ -28,12 +28,12 @@ static void initialise_one(void *ctx, int64_t i, int)
 }
 
 /* Returns the part of a block's parameters that this rank keeps: all, or its share. */
-static struct layout_part kept_part(const struct store *s, int block)
+static struct split_part kept_part(const struct store *s, int block)
 {
     if (!layout_is_gathered(&s->layout, STORE_PARAMETERS))
-        return (struct layout_part){ 0, s->tensors->block_size[block] };
+        return (struct split_part){ 0, s->tensors->block_size[block] };
     const int64_t *bounds = layout_bounds(&s->layout, STORE_PARAMETERS, block) + s->layout.rank;
-    return (struct layout_part){ bounds[0], bounds[1] - bounds[0] };
+    return (struct split_part){ bounds[0], bounds[1] - bounds[0] };
 }
 
 /* Copies the f32 parameters that this rank keeps of a block to their place in the store. */
@@ -93,7 +93,7 @@ static int read_parameters(struct store *s, const struct store_source *from)
         struct ops_array x;
         if (!layout_has(&s->layout, STORE_PARAMETERS, b))
             continue;
-        const struct layout_part part = kept_part(s, b);
+        const struct split_part part = kept_part(s, b);
         if (from->read(from->ctx, b, part, &x) < 0)
             return -1;
         if (is_taken(s, STORE_PARAMETERS, b)) {

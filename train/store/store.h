@@ -39,7 +39,7 @@ struct store {
  * ranks share the parameters, this rank's share. `read` is called once for each block of which this
  * rank has elements, in order. Returns 0, or -1 with an error. */
 struct store_source {
-    int (*read)(void *ctx, int block, struct layout_part part, struct ops_array *parameters);
+    int (*read)(void *ctx, int block, struct split_part part, struct ops_array *parameters);
     void *ctx;
 };
 

@@ -1,9 +1,5 @@
 #include "train/store/word_table.h"
 
-struct table_run {
-    int64_t first, count; /* elements of the block's array */
-};
-
 /* ---- life cycle ------------------------------------------------------------------------------ */
 
 static size_t bitmap_bytes(const struct word_table *t)
@@ -96,12 +92,12 @@ static int is_cut(const struct word_table *t, enum table_part part)
 
 static void add_run(struct word_table *t, int64_t first, int64_t count)
 {
-    struct table_run *last = t->count ? &t->runs[t->count - 1] : NULL;
+    struct split_part *last = t->count ? &t->runs[t->count - 1] : NULL;
     if (last && last->first + last->count == first) {
         last->count += count;
         return;
     }
-    mem_next(t->runs, t->count, t->cap) = (struct table_run){ first, count };
+    mem_next(t->runs, t->count, t->cap) = (struct split_part){ first, count };
 }
 
 /* Sets the runs to the rows of the words of operation `part` and, if `all`, also to the tensors

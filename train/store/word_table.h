@@ -48,7 +48,7 @@ struct word_table {
     unsigned char *used; /* [TABLE_PARTS][rows/8+1]: bit r: word r is in the micro-batches of the
                           * operation */
     int64_t words[TABLE_PARTS]; /* number of these words */
-    struct table_run *runs;     /* [count]: the elements of the smaller part, in ascending order */
+    struct split_part *runs;    /* [count]: the elements of the smaller part, in ascending order */
     size_t count, cap;
     struct ops_room kept; /* the elements of the runs, one after the other */
     int64_t *bounds;      /* [ranks+1]: of the shares in the part that is in progress */

@@ -526,7 +526,7 @@ static double worst_weight(const struct store *s, const struct store *whole)
     double worst = 0;
     for (size_t i = 0; i < s->tensors->count; i++) {
         const struct tensor *all = &whole->tensors->rows[i], *row = &s->tensors->rows[i];
-        const struct layout_part own = layout_own(&s->layout, s->tensors, i);
+        const struct split_part own = layout_own(&s->layout, s->tensors, i);
         const struct split_runs runs = store_runs(s, i, split_number(s->split));
         const float *w = floats(s->spots[STORE_PARAMETERS][row->block].array) + row->offset;
         float *want = mem_alloc((size_t)tensor_elements(row) * sizeof *want);

@@ -24,7 +24,7 @@ static void remove_folder(void)
     cr_assert_eq(rmdir(folder), 0, "the folder is not empty"); /* the file had no name */
 }
 
-static int give_block(void *ctx, int block, struct layout_part part, struct ops_array *parameters)
+static int give_block(void *ctx, int block, struct split_part part, struct ops_array *parameters)
 {
     cr_assert(!part.first && part.count == FLOATS);
     *parameters = ((const struct ops_array *)ctx)[block];
