@@ -81,11 +81,6 @@ static void add_windows(struct squad_windows *w, size_t q)
     }
 }
 
-static int is_learnable(const struct squad *s, const struct squad_question *q)
-{
-    return !q->answers || s->answers[q->answer].fit != SQUAD_NOWHERE;
-}
-
 static int make(struct squad_windows *w, int training, squad_encode *encode, void *encoder)
 {
     const struct squad *s = w->squad;
@@ -93,13 +88,14 @@ static int make(struct squad_windows *w, int training, squad_encode *encode, voi
         if (encode(encoder, s->paragraphs[p], &w->contexts[p]) < 0)
             return -1;
     for (size_t q = 0; q < s->question_count; q++) {
+        const struct squad_question *question = &s->questions[q];
         w->of_question[q] = w->count;
-        if (training && !is_learnable(s, &s->questions[q])) {
+        if (training && question->answers && s->answers[question->answer].fit == SQUAD_NOWHERE) {
             w->dropped_questions++;
             continue;
         }
-        if (encode(encoder, s->questions[q].text, &w->questions[q]) < 0)
-            return err_in("question '%s'", s->questions[q].id);
+        if (encode(encoder, question->text, &w->questions[q]) < 0)
+            return err_in("question '%s'", question->id);
         cut_question(w, &w->questions[q]);
         if (check_room(w, q) < 0)
             return -1;

@@ -223,11 +223,6 @@ static int is_in(const struct saving *v, const struct writer *w, int with_tensor
     return c->rank[COMM_DATA] == w->data && (!with_tensor || c->rank[COMM_TENSOR] == w->tensor);
 }
 
-static int is_writer(const struct saving *v, const struct writer *w)
-{
-    return is_in(v, w, 1) && v->to->comm->rank[COMM_PIPE] == w->stage;
-}
-
 /* ---- putting tensors together ---------------------------------------------------------------- */
 
 static const char what[] = "state for a checkpoint";
@@ -452,8 +447,9 @@ static void write_all(struct saving *v)
             begin_sends(v, i);
         for (size_t i = first; i < end; i++) {
             struct ops_array x = layout_owns(l, block_of(v, i)) ? join(v, i) : OPS_NONE;
+            const struct writer *w = writer_of(v, i);
             x = carry(v, i, x);
-            if (is_writer(v, writer_of(v, i)))
+            if (is_in(v, w, 1) && v->to->comm->rank[COMM_PIPE] == w->stage)
                 put(v, i, x);
         }
         end_sends(v);

@@ -74,21 +74,6 @@ struct comm_thread {
 
 /* ---- the thread ----------------------------------------------------------------------------- */
 
-static int is_transfer(const struct comm_work *w)
-{
-    return w->kind == WORK_SEND || w->kind == WORK_RECEIVE;
-}
-
-static int is_issued(struct comm_thread *t, struct comm_work *w)
-{
-    pthread_mutex_lock(&t->lock);
-    int issued = w->issued;
-    if (issued < 0)
-        err_restore(&w->error);
-    pthread_mutex_unlock(&t->lock);
-    return issued;
-}
-
 /* An operation of devices in progress. */
 struct watch {
     struct comm_thread *thread;
@@ -100,7 +85,11 @@ static int is_reached(void *ctx)
 {
     const struct watch *watch = ctx;
     struct comm_work *w = watch->work;
-    const int issued = is_issued(watch->thread, w);
+    pthread_mutex_lock(&watch->thread->lock);
+    const int issued = w->issued;
+    if (issued < 0)
+        err_restore(&w->error);
+    pthread_mutex_unlock(&watch->thread->lock);
     if (issued < 0 || (issued && w->devices && ops_group_check(w->ops, w->devices) < 0))
         return err_in("'%s'", w->what);
     return issued && w->devices ? ops_reached(w->ops, &w->mark) : issued;
@@ -411,7 +400,7 @@ void comm_end(struct comm *c, struct comm_work *w)
     }
     TRACE_PHASE("waiting for other ranks", -1);
     double began = log_seconds();
-    if (is_transfer(w)) {
+    if (w->kind == WORK_SEND || w->kind == WORK_RECEIVE) {
         struct comm_work end = { .kind = WORK_WAIT, .of = w };
         do_now(c, &end, w->group, w->what);
         w->seconds = end.seconds;

@@ -4,25 +4,20 @@
 
 static const double SLOW = 1.1, SHARE = 0.05;
 
-static double all_of(const double seconds[TIME_KINDS])
-{
-    double all = 0;
-    for (int k = 0; k < TIME_KINDS; k++)
-        all += seconds[k];
-    return all;
-}
-
 /* Returns how many times the median of the ranks with the same work rank r took, or 0 if that is a
  * small part of its time. */
 static double ratio(const double (*seconds)[TIME_KINDS], int kind, int r, int ranks, int model)
 {
     SCOPED_MEM double *same = mem_zalloc((size_t)(ranks / model), sizeof *same);
+    double all = 0;
     int n = 0;
+    for (int k = 0; k < TIME_KINDS; k++)
+        all += seconds[r][k];
     for (int q = r % model; q < ranks; q += model)
         same[n++] = seconds[q][kind];
     qsort(same, (size_t)n, sizeof *same, order_reals);
     const double median = same[(n - 1) / 2], own = seconds[r][kind];
-    return median > 0 && own >= SHARE * all_of(seconds[r]) ? own / median : 0;
+    return median > 0 && own >= SHARE * all ? own / median : 0;
 }
 
 void slow_describe(struct buf *out, const double (*seconds)[TIME_KINDS], const char *const *hosts,

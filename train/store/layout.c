@@ -10,11 +10,6 @@ static int is_moment(int kind)
     return kind == STORE_MOMENT1 || kind == STORE_MOMENT2;
 }
 
-static int has(const unsigned char *moments, size_t row, int kind)
-{
-    return !is_moment(kind) || !moments || moments[row] > kind - STORE_MOMENT1;
-}
-
 /* Sets the offsets of the tensors in the arrays of a kind. Tensors follow each other in the order
  * of the table; those without values of that kind are left out. */
 static void lay_out_blocks(struct layout *l, const struct tensor_table *t,
@@ -24,7 +19,8 @@ static void lay_out_blocks(struct layout *l, const struct tensor_table *t,
     for (size_t i = 0; i < t->count; i++) {
         const struct tensor *row = &t->rows[i];
         int64_t elements = tensor_elements(row);
-        offset[i] = has(c->moments, i, kind) ? size[row->block] : -1;
+        const int has = !is_moment(kind) || !c->moments || c->moments[i] > kind - STORE_MOMENT1;
+        offset[i] = has ? size[row->block] : -1;
         if (offset[i] >= 0)
             size[row->block] += (elements + TENSOR_ALIGN - 1) / TENSOR_ALIGN * TENSOR_ALIGN;
     }
