@@ -165,10 +165,9 @@ int plan_data_open(struct plan *p, int want_data)
         return -1;
     if (s->validation.count && open_data(p, &p->validation, &s->validation, validation) < 0)
         return -1;
-    return (p->data && check_checksum(p, p->data->checksum, training) < 0) ||
-                   (p->validation && check_checksum(p, p->validation->checksum, validation) < 0)
-               ? -1
-               : 0;
+    if (p->data && check_checksum(p, p->data->checksum, training) < 0)
+        return -1;
+    return p->validation ? check_checksum(p, p->validation->checksum, validation) : 0;
 }
 
 int plan_data_make(struct plan *p)

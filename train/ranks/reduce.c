@@ -162,8 +162,7 @@ static int run_scatter(struct scatter *s)
 
 static int64_t piece_for(int size)
 {
-    int64_t piece = smaller(PIECE, PIECES / size);
-    return piece < PIECE_LEAST ? PIECE_LEAST : piece;
+    return larger(PIECE_LEAST, smaller(PIECE, PIECES / size));
 }
 
 uint64_t reduce_room_bytes(int size)

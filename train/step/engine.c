@@ -188,7 +188,6 @@ struct pass {
     double scale;       /* factor on the sum of losses */
     double next_weight; /* weight of the second part of the loss relative to the first */
     struct engine_score *score;
-    struct optimizer_update *update;
 };
 
 /* Executes one phase. `at` holds the phase's arrays by role; unused roles have no array. */
@@ -296,7 +295,7 @@ static void sum_gradients(struct pass *s, const struct phase *f, const struct op
 static void update(struct pass *s, const struct phase *f, const struct ops_array *at)
 {
     const struct ops_array state[OPS_STATES] = { at[USE_W], at[USE_M], at[USE_V] };
-    optimizer_update_block(s->update, f->block, state, at[USE_DW]);
+    optimizer_update_block(&s->e->update, f->block, state, at[USE_DW]);
 }
 
 static void gather_parameters(struct pass *s, const struct phase *f, const struct ops_array *at)
@@ -384,7 +383,7 @@ static void run_phase(struct pass *s, const struct program *p, int64_t n)
 /* Updates a block if its update was postponed. */
 static void update_late(struct engine *e, int block)
 {
-    struct pass s = { .e = e, .update = &e->update };
+    struct pass s = { .e = e };
     const int64_t n = e->late[block] - 1;
     if (n < 0)
         return;
@@ -520,7 +519,7 @@ static void postpone(struct engine *e)
 void engine_update(struct engine *e, const struct optimizer *a, double norm, double rate, int64_t t)
 {
     const struct program_part *part = &e->program->parts[e->program->update];
-    struct pass s = { .e = e, .update = &e->update };
+    struct pass s = { .e = e };
     assert(!e->late_count);
     if (!e->counted)
         word_table_forget(&e->sharing.table, TABLE_GATHER);
