@@ -153,15 +153,6 @@ static void choose_rates(struct plan *p)
         s->warmup = (double)defaults_warmup(p->steps);
 }
 
-static void make_optimizer(struct plan *p)
-{
-    const struct settings *s = p->settings;
-    p->optimizer = s->optimizer;
-    p->optimizer.seed = p->engine.seed;
-    p->moments = optimizer_moments(p->optimizer.kind, &p->own.tensors);
-    p->whole = optimizer_whole(p->optimizer.kind, &p->own.tensors);
-}
-
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 static int on_gpu(const struct plan *p)
@@ -313,7 +304,10 @@ int plan_make(struct plan *p, struct settings *s, uint64_t seed, int want_data)
     p->engine.rise = s->late_dropout ? p->steps : 0;
     choose_rates(p);
     choose_files(p, s);
-    make_optimizer(p);
+    p->optimizer = s->optimizer;
+    p->optimizer.seed = seed;
+    p->moments = optimizer_moments(p->optimizer.kind, &p->own.tensors);
+    p->whole = optimizer_whole(p->optimizer.kind, &p->own.tensors);
     if (plan_store(p, want_data) < 0)
         return -1;
     return schedule_init(&p->schedule, s->schedule, s->learning_rate, s->minimum_learning_rate,

@@ -245,13 +245,6 @@ static void begin_send(struct saving *v, enum comm_group group, int to, struct o
                                                                v->to->store->ops, x, n, what);
 }
 
-static void end_sends(struct saving *v)
-{
-    for (size_t i = 0; i < v->count; i++)
-        comm_end(v->to->comm, v->begun[i]);
-    v->count = 0;
-}
-
 /* Sends x[n] to a rank or receives it from there. */
 static void transfer(struct saving *v, enum comm_group group, int sends, int peer,
                      struct ops_array x, int64_t n)
@@ -452,7 +445,9 @@ static void write_all(struct saving *v)
             if (is_in(v, w, 1) && v->to->comm->rank[COMM_PIPE] == w->stage)
                 put(v, i, x);
         }
-        end_sends(v);
+        for (size_t i = 0; i < v->count; i++)
+            comm_end(v->to->comm, v->begun[i]);
+        v->count = 0;
     }
     let_go(&v->hand);
 }

@@ -166,16 +166,6 @@ void metrics_csv_line(const struct metrics *m, const struct metrics_point *p, st
     buf_addc(out, '\n');
 }
 
-/* Writes the table's header and the points read back from metrics.jsonl. */
-static int begin_csv(const struct metrics *m, const char *path)
-{
-    SCOPED(buf) text = BUF_INIT;
-    metrics_csv_header(m, &text);
-    for (size_t i = 0; i < m->count; i++)
-        metrics_csv_line(m, &m->points[i], &text);
-    return file_write(path, text.data, text.len);
-}
-
 /* ---- opening --------------------------------------------------------------------------------- */
 
 int metrics_open(struct metrics *m, const char *dir, int64_t step, const struct model_part *parts,
@@ -187,8 +177,11 @@ int metrics_open(struct metrics *m, const char *dir, int64_t step, const struct 
     SCOPED(buf) path = file_path(dir, "metrics.jsonl");
     if (rewind_to(m, path.data, step) < 0 || file_log_open(&m->log, path.data) < 0)
         return -1;
-    SCOPED(buf) csv = file_path(dir, "training.csv");
-    if (begin_csv(m, csv.data) < 0 || file_log_open(&m->csv, csv.data) < 0)
+    SCOPED(buf) csv = file_path(dir, "training.csv"), text = BUF_INIT;
+    metrics_csv_header(m, &text);
+    for (size_t i = 0; i < m->count; i++) /* the points read back */
+        metrics_csv_line(m, &m->points[i], &text);
+    if (file_write(csv.data, text.data, text.len) < 0 || file_log_open(&m->csv, csv.data) < 0)
         return -1;
     SCOPED(buf) events = file_path(dir, "events.out.tfevents.textmill");
     return event_open(&m->events, events.data, step);

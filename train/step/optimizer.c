@@ -205,7 +205,7 @@ static void update_tensor(const struct optimizer_update *u, size_t i, const stru
     const struct ops_adamw h = adam_of(u, row);
     struct ops_sgd sgd = { h.rate, a->momentum, h.decay, h.gradient_scale };
     switch (kind_for(a->kind, u->store->tensors, row)) {
-    case OPTIMIZER_ADAMW: assert(0); break; /* update_kept does it */
+    case OPTIMIZER_ADAMW: assert(0); break; /* optimizer_update_block does it */
     case OPTIMIZER_ADAM: ops_adam(o, x->w, x->m, x->v, x->g, x->n, &h); break;
     case OPTIMIZER_LAMB:
     case OPTIMIZER_NVLAMB: lamb(u, i, x, pass); break;
@@ -279,17 +279,6 @@ static void update_pieces(const struct optimizer_update *u, size_t row,
     }
 }
 
-static void update_kept(const struct optimizer_update *u, size_t i,
-                        const struct ops_state kept[OPS_STATES], struct ops_array g, int64_t n)
-{
-    const struct tensor *row = &u->store->tensors->rows[i];
-    const struct ops_adamw h = adam_of(u, row);
-    if (kind_for(u->optimizer->kind, u->store->tensors, row) == OPTIMIZER_ADAMW)
-        ops_adamw(u->store->ops, kept, g, n, &h);
-    else
-        update_pieces(u, i, kept, g, n, PASS_FIRST);
-}
-
 /* Returns this rank's part of a tensor, and the key of the random numbers for stochastic rounding.
  * One random number serves four elements, so the part starts at number first / 4. */
 static struct ops_state kept_part(const struct optimizer_update *u, int k, struct ops_array own,
@@ -353,7 +342,12 @@ void optimizer_update_block(const struct optimizer_update *u, int block,
             continue;
         for (int k = 0; k < OPS_STATES; k++)
             kept[k] = kept_part(u, k, state[k], i, own.first);
-        update_kept(u, i, kept, store_own_tensor(s, STORE_GRADIENTS, g, i), own.count);
+        const struct ops_array part = store_own_tensor(s, STORE_GRADIENTS, g, i);
+        const struct ops_adamw h = adam_of(u, &t->rows[i]);
+        if (kind_for(u->optimizer->kind, t, &t->rows[i]) == OPTIMIZER_ADAMW)
+            ops_adamw(s->ops, kept, part, own.count, &h);
+        else
+            update_pieces(u, i, kept, part, own.count, PASS_FIRST);
     }
     if (!ops_is_none(u->squares) && first < end)
         lamb_again(u, first, end, state[OPS_W], g);
