@@ -236,29 +236,27 @@ void sharing_end_sums(struct sharing *h)
             gather_squares(h, b);
 }
 
+/* Begins to gather x, an array of a block that `name` names. */
+static void gather(struct sharing *h, int block, struct ops_array x, const int64_t *bounds,
+                   const char *name)
+{
+    char what[40];
+    snprintf(what, sizeof what, "%s of block %d", name, block);
+    h->pending[block].gather = comm_gather_begin(h->comm, h->store->ops, x, bounds, what);
+}
+
 int sharing_gather_sums(struct sharing *h)
 {
-    struct store *s = h->store;
-    for (int b = 1; b < s->tensors->blocks && h->defers; b++) {
-        struct sharing_work *w = &h->pending[b];
-        char what[40];
-        if (!layout_owns(&s->layout, b))
-            continue;
-        snprintf(what, sizeof what, "summed gradients of block %d", b);
-        w->gather = comm_gather_begin(h->comm, s->ops, w->summed, shares_of(h, b), what);
-    }
+    for (int b = 1; b < h->store->tensors->blocks && h->defers; b++)
+        if (layout_owns(&h->store->layout, b))
+            gather(h, b, h->pending[b].summed, shares_of(h, b), "summed gradients");
     return h->defers;
 }
 
-/* Begins to gather all parameters of a block. */
-static void gather_block(struct sharing *h, int block)
+static void gather_parameters(struct sharing *h, int block)
 {
-    struct store *s = h->store;
-    struct sharing_work *w = &h->pending[block];
-    char what[40];
-    snprintf(what, sizeof what, "parameters of block %d", block);
-    w->gather = comm_gather_begin(h->comm, s->ops, w->parameters,
-                                  layout_bounds(&s->layout, STORE_PARAMETERS, block), what);
+    gather(h, block, h->pending[block].parameters,
+           layout_bounds(&h->store->layout, STORE_PARAMETERS, block), "parameters");
 }
 
 void sharing_gather(struct sharing *h, int block, struct ops_array parameters)
@@ -266,7 +264,7 @@ void sharing_gather(struct sharing *h, int block, struct ops_array parameters)
     h->pending[block].parameters = parameters;
     if (!block && word_table_gather_rows(&h->table, parameters))
         return;
-    gather_block(h, block);
+    gather_parameters(h, block);
     if (h->store->moves)
         comm_end_of(h->comm, &h->pending[block].gather);
 }
@@ -274,7 +272,7 @@ void sharing_gather(struct sharing *h, int block, struct ops_array parameters)
 void sharing_gather_table(struct sharing *h)
 {
     if (word_table_take_rest(&h->table, h->pending[0].parameters))
-        gather_block(h, 0);
+        gather_parameters(h, 0);
 }
 
 void sharing_await(struct sharing *h, const struct use *u)
