@@ -178,8 +178,8 @@ int plan_data_make(struct plan *p)
     else if (!s->mask_tokens)
         s->mask_tokens = (int64_t)ceil(p->task->masked * (double)p->engine.T);
     struct samples_config c = samples_config(p);
-    if (is_generated(s) && !(p->data = p->task->make(&c)))
-        return -1;
+    if (is_generated(s))
+        p->data = samples_make(&c, p->task->made);
     struct samples *all[] = { p->data, p->validation };
     for (int i = 0; i < 2; i++) {
         if (!all[i])

@@ -113,7 +113,7 @@ static void open_rank(struct rank *r, const struct run *run, struct comm *c)
     engine_rows(&s, &e, &r->model, &r->program);
     must(store_open(&r->store, r->ops, &r->model.tensors, &s, NULL, 7));
     engine_open(&r->engine, &e, &r->program, &r->model, r->ops, &r->store, c);
-    r->samples = samples_make_gpt(&made);
+    r->samples = samples_make(&made, MADE_SEQUENCES);
     r->batches = batches_new(r->samples, &e, c->rank[COMM_DATA], run->ranks, 0);
 }
 

@@ -96,30 +96,30 @@ struct samples_config {
 };
 
 /* GPT. samples_open_gpt opens the token ids of tfrecord/read/dataset.h; the label of each token is
- * the id of the next token. samples_make_gpt makes samples of uniform random ids, which depend on
- * the seed and on the sample's number. `what` is the name of the data in messages. To divide
- * sequences into documents, the id of end-of-text must be known from the data's manifest or the
- * tokenizer. Return NULL with an error. */
+ * the id of the next token. `what` is the name of the data in messages. To divide sequences into
+ * documents, the id of end-of-text must be known from the data's manifest or the tokenizer. Returns
+ * NULL with an error. */
 struct samples *samples_open_gpt(const struct samples_config *c, const struct opt_list *paths,
                                  const char *what);
-struct samples *samples_make_gpt(const struct samples_config *c);
 
 /* BERT pre-training. samples_open_bert opens the records of tfrecord/read/bert_rows.h. All records
  * must have the shape of the first one, which must match T and mask_tokens if these are set.
- * samples_make_bert makes pairs of sentences of random ids. Return NULL with an error. */
+ * Returns NULL with an error. */
 struct samples *samples_open_bert(const struct samples_config *c, const struct opt_list *paths,
                                   const char *what);
-struct samples *samples_make_bert(const struct samples_config *c);
 
 /* SQuAD and classes. samples_open_squad opens the windows into which a file's questions are cut
- * (squad_windows.h), samples_open_classify the texts with labels of a file (classify.h).
- * samples_make_pairs makes random sequences with answers and two classes. Return NULL with an
- * error. */
+ * (squad_windows.h), samples_open_classify the texts with labels of a file (classify.h). Return
+ * NULL with an error. */
 struct samples *samples_open_squad(const struct samples_config *c, const struct opt_list *paths,
                                    const char *what);
 struct samples *samples_open_classify(const struct samples_config *c, const struct opt_list *paths,
                                       const char *what);
-struct samples *samples_make_pairs(const struct samples_config *c);
+
+/* Makes samples of uniform random ids, which depend on the seed and on the sample's number: for
+ * GPT; pairs of sentences for BERT; or sequences with answers and two classes. */
+enum samples_made { MADE_SEQUENCES, MADE_PAIRS, MADE_ANSWERS };
+struct samples *samples_make(const struct samples_config *c, enum samples_made made);
 
 /* Returns 0 if the paths are one file and a tokenizer is there, or -1 with an error. `kind`: what
  * the file holds. */

@@ -1,21 +1,15 @@
-/* Samples for BERT: pairs of sentences with masked tokens, from TFRecords or generated at
- * random. */
+/* Samples for BERT: pairs of sentences with masked tokens. */
 
-#include "common/base/rng.h"
 #include "tfrecord/read/bert_rows.h"
 #include "tfrecord/read/dataset.h"
 #include "train/samples/samples.h"
 
-enum { KEY_GENERATED = 0x70616972 }; /* differs from the keys of other uses of the seed */
-
 struct bert_samples {
     struct samples samples; /* first, so that pointers to it and to this struct are equal */
-    struct dataset *data;   /* NULL: samples are generated */
+    struct dataset *data;
     struct bert_rows *rows; /* working memory for reading records */
     struct bert_row *row;   /* [most] */
 };
-
-/* ---- records --------------------------------------------------------------------------------- */
 
 static int check_shape(const struct bert_shape *is, int64_t T, int64_t mask_tokens)
 {
@@ -66,8 +60,7 @@ static void close_bert(struct samples *s)
 {
     SCOPED_MEM struct bert_samples *b = (struct bert_samples *)s;
     dataset_close(b->data);
-    if (b->rows)
-        bert_rows_release(b->rows);
+    bert_rows_release(b->rows);
     free(b->rows);
     free(b->row);
 }
@@ -120,41 +113,6 @@ struct samples *samples_open_bert(const struct samples_config *c, const struct o
                                    .checksum = dataset_facts(d)->checksum,
                                    .vocabulary = dataset_facts(d)->vocabulary,
                                    .read = read_shards,
-                                   .close = close_bert };
-    return &b->samples;
-}
-
-/* ---- generated samples ----------------------------------------------------------------------- */
-
-/* Adds to *out a sequence of random tokens, full and with two segments. It is cut into mask_tokens
- * parts of equal length, and each part has one token to predict. Returns 0. */
-static int make(const struct samples *s, uint64_t i, struct sequences *out)
-{
-    struct rng r = { .key = rng_key(rng_key(rng_key(0, s->seed), KEY_GENERATED), i) };
-    int64_t row = sequences_add(out), at = row * out->T, T = out->T, M = s->mask_tokens;
-    for (int64_t t = 0; t < T; t++) {
-        out->ids[at + t] = (uint32_t)rng_below(&r, (uint64_t)s->ids);
-        out->segments[at + t] = t >= T / 2;
-    }
-    for (int64_t m = 0; m < M; m++) {
-        int64_t begin = m * T / M, end = (m + 1) * T / M;
-        int64_t place = begin + (int64_t)rng_below(&r, (uint64_t)(end - begin));
-        out->labels[at + place] = (int32_t)rng_below(&r, (uint64_t)s->ids);
-    }
-    out->classes[row] = (int32_t)rng_below(&r, 2);
-    return 0;
-}
-
-struct samples *samples_make_bert(const struct samples_config *c)
-{
-    struct bert_samples *b = mem_zalloc(1, sizeof *b);
-    b->samples = (struct samples){ .most = 1,
-                                   .kind = SEQUENCES_ENCODER,
-                                   .T = c->T,
-                                   .ids = c->vocabulary,
-                                   .mask_tokens = c->mask_tokens,
-                                   .seed = c->seed,
-                                   .read = make,
                                    .close = close_bert };
     return &b->samples;
 }

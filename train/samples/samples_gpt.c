@@ -1,17 +1,13 @@
-/* Samples for GPT: sequences of tokens, each labelled with the next token; from shards or
- * random. */
+/* Samples for GPT: sequences of tokens, each labelled with the next token. */
 
 #include "common/base/log.h"
-#include "common/base/rng.h"
 #include "tfrecord/read/dataset.h"
 #include "train/samples/samples.h"
 
-enum { KEY_GENERATED = 0x67656e }; /* differs from the keys of other uses of the seed */
-
 struct gpt_samples {
     struct samples samples; /* first, so that pointers to it and to this struct are equal */
-    struct dataset *data;   /* NULL: samples are generated */
-    int64_t end_of_text;    /* divides sequences into documents; -1: they are not divided */
+    struct dataset *data;
+    int64_t end_of_text; /* divides sequences into documents; -1: they are not divided */
 };
 
 _Static_assert((int)DATASET_IGNORE == (int)MODEL_IGNORE, "one number marks a token without label");
@@ -27,18 +23,6 @@ static int read_shards(const struct samples *s, uint64_t i, struct sequences *ou
         return -1;
     if (g->end_of_text >= 0)
         sequences_divide(out, row, (uint32_t)g->end_of_text);
-    return 0;
-}
-
-static int make(const struct samples *s, uint64_t i, struct sequences *out)
-{
-    struct rng r = { .key = rng_key(rng_key(rng_key(0, s->seed), KEY_GENERATED), i) };
-    int64_t row = sequences_add(out);
-    for (int64_t t = row * out->T, end = t + out->T; t <= end; t++) {
-        out->ids[t] = (uint32_t)rng_below(&r, (uint64_t)s->ids);
-        if (t > row * out->T)
-            out->labels[t - 1] = (int32_t)out->ids[t];
-    }
     return 0;
 }
 
@@ -107,18 +91,6 @@ struct samples *samples_open_gpt(const struct samples_config *c, const struct op
                                    .vocabulary = dataset_facts(d)->vocabulary,
                                    .kind = c->documents ? SEQUENCES_DOCUMENTS : SEQUENCES_PLAIN,
                                    .read = read_shards,
-                                   .close = close_gpt };
-    return &g->samples;
-}
-
-struct samples *samples_make_gpt(const struct samples_config *c)
-{
-    struct gpt_samples *g = mem_zalloc(1, sizeof *g);
-    g->samples = (struct samples){ .most = 1,
-                                   .T = c->T,
-                                   .ids = c->vocabulary,
-                                   .seed = c->seed,
-                                   .read = make,
                                    .close = close_gpt };
     return &g->samples;
 }

@@ -1,11 +1,8 @@
-/* Samples for SQuAD: windows of contexts with the positions of the answers, or random rows. */
+/* Samples for SQuAD: windows of contexts with the positions of the answers. */
 
-#include "common/base/rng.h"
 #include "squad/squad_windows.h"
 #include "tokenizer/tokenizer.h"
 #include "train/samples/samples.h"
-
-enum { KEY_GENERATED = 0x73717561 }; /* differs from the keys of other uses of the seed */
 
 struct squad_samples {
     struct samples samples; /* first, so that pointers to it and to this struct are equal */
@@ -20,23 +17,6 @@ static int read_window(const struct samples *s, uint64_t i, struct sequences *ou
     out->lengths[row] = squad_window_row(w, i, out->ids + at, out->segments + at);
     out->starts[row] = (int32_t)w->items[i].start;
     out->ends[row] = (int32_t)w->items[i].end;
-    return 0;
-}
-
-/* Adds to *out a sequence of random tokens: a short question, a context that fills the row, and an
- * answer in the context; and a class for both. Returns 0. */
-static int make(const struct samples *s, uint64_t i, struct sequences *out)
-{
-    struct rng r = { .key = rng_key(rng_key(rng_key(0, s->seed), KEY_GENERATED), i) };
-    int64_t row = sequences_add(out), at = row * out->T, context = out->T / 8;
-    for (int64_t t = 0; t < out->T; t++) {
-        out->ids[at + t] = (uint32_t)rng_below(&r, (uint64_t)s->ids);
-        out->segments[at + t] = t >= context;
-    }
-    out->starts[row] = (int32_t)(context + (int64_t)rng_below(&r, (uint64_t)(out->T - context)));
-    out->ends[row] = out->starts[row] +
-                     (int32_t)rng_below(&r, (uint64_t)(out->T - out->starts[row]));
-    out->classes[row] = (int32_t)rng_below(&r, 2);
     return 0;
 }
 
@@ -130,17 +110,5 @@ struct samples *samples_open_squad(const struct samples_config *c, const struct 
     q->samples.count = q->windows.count;
     q->samples.tokens = count_tokens(&q->windows);
     q->samples.vocabulary = tokenizer_size(c->tokenizer);
-    return &q->samples;
-}
-
-struct samples *samples_make_pairs(const struct samples_config *c)
-{
-    struct squad_samples *q = mem_zalloc(1, sizeof *q);
-    q->samples = (struct samples){ .most = 1,
-                                   .kind = SEQUENCES_ENCODER,
-                                   .ids = c->vocabulary,
-                                   .seed = c->seed,
-                                   .read = make,
-                                   .close = close_squad };
     return &q->samples;
 }

@@ -17,10 +17,8 @@ struct task {
     int64_t length; /* default tokens per sequence */
     double masked;  /* fraction of the tokens of generated sequences that are masked */
 
-    /* Open samples from files, or make them from the seed (samples.h). Return NULL with an
-     * error. */
-    samples_open *open;
-    struct samples *(*make)(const struct samples_config *c);
+    samples_open *open;     /* opens samples from files (samples.h) */
+    enum samples_made made; /* its samples of random ids */
 };
 
 const struct task *task_of(enum task_kind kind);

@@ -105,7 +105,7 @@ Test(batches, permutation_of_a_huge_set_stays_in_range)
 static struct samples *made(int64_t vocabulary)
 {
     struct samples_config c = { .T = 7, .seed = 5, .vocabulary = vocabulary };
-    return samples_make_gpt(&c);
+    return samples_make(&c, MADE_SEQUENCES);
 }
 
 static struct step_config generated(int64_t B, int64_t A)

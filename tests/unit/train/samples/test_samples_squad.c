@@ -61,8 +61,8 @@ Test(samples_squad, made_answers_lie_in_the_context)
 {
     enum { ROWS = 200 };
     for (int64_t T = 1; T <= 33; T += 16) {
-        struct samples *s = samples_make_pairs(
-            &(struct samples_config){ .T = T, .seed = 5, .vocabulary = 7 });
+        struct samples *s = samples_make(
+            &(struct samples_config){ .T = T, .seed = 5, .vocabulary = 7 }, MADE_ANSWERS);
         struct sequences out;
         sequences_init(&out, ROWS, T, 1);
         for (uint64_t i = 0; i < ROWS; i++)

@@ -36,7 +36,7 @@ static void open_run_in(struct run *r, int64_t B, int64_t G, enum recompute reco
         .B = B, .T = T, .A = SEQUENCES / B, .G = G, .most = B, .recompute = recompute, .seed = 3
     };
     struct samples_config made = { .T = T, .seed = 3, .vocabulary = V };
-    r->samples = samples_make_gpt(&made);
+    r->samples = samples_make(&made, MADE_SEQUENCES);
     rig_open_in(&r->rig, &c, &e, store);
     r->batches = batches_new(r->samples, &e, 0, 1, 0);
     cr_assert_eq(batches_next(r->batches, &r->rig.batch), 0);

@@ -36,7 +36,7 @@ static void open_run(struct run *r, int64_t B, enum recompute recompute, double 
     struct samples_config s = { .T = T, .mask_tokens = M, .seed = 3, .vocabulary = V };
     *r = (struct run){ 0 };
     rig_open(&r->rig, &c, &e);
-    struct samples *made = samples_make_bert(&s);
+    struct samples *made = samples_make(&s, MADE_PAIRS);
     for (int64_t m = 0; m < e.A; m++) {
         struct sequences *q = &r->sequences[m];
         sequences_init(q, ROOM, T, 1);
