@@ -30,6 +30,7 @@ enum {
 };
 
 struct comm_work {
+    struct comm_thread *thread;
     struct comm_work *next;
     enum work_kind kind;
     enum comm_group group;
@@ -74,22 +75,15 @@ struct comm_thread {
 
 /* ---- the thread ----------------------------------------------------------------------------- */
 
-/* An operation of devices in progress. */
-struct watch {
-    struct comm_thread *thread;
-    struct comm_work *work;
-};
-
 /* Returns 1 if the devices have done their work, 0 if not yet, -1 with an error. */
 static int is_reached(void *ctx)
 {
-    const struct watch *watch = ctx;
-    struct comm_work *w = watch->work;
-    pthread_mutex_lock(&watch->thread->lock);
+    struct comm_work *w = ctx;
+    pthread_mutex_lock(&w->thread->lock);
     const int issued = w->issued;
     if (issued < 0)
         err_restore(&w->error);
-    pthread_mutex_unlock(&watch->thread->lock);
+    pthread_mutex_unlock(&w->thread->lock);
     if (issued < 0 || (issued && w->devices && ops_group_check(w->ops, w->devices) < 0))
         return err_in("'%s'", w->what);
     return issued && w->devices ? ops_reached(w->ops, &w->mark) : issued;
@@ -105,11 +99,10 @@ static int do_work(struct comm_thread *t, struct comm_work *w)
 {
     const struct reduce_group *g = &t->groups[w->group];
     const size_t unit = ops_type_bytes(w->x.type);
-    struct watch watch = { t, w };
     if (w->kind != WORK_WATCH && link_watch(&t->link, NULL, 0, has_arrived, w) < 0)
         return -1;
     switch (w->kind) {
-    case WORK_WATCH: return link_watch(&t->link, g->members, g->size, is_reached, &watch);
+    case WORK_WATCH: return link_watch(&t->link, g->members, g->size, is_reached, w);
     case WORK_SEND:
     case WORK_RECEIVE:
         t->transfers++;
@@ -231,6 +224,7 @@ static void *thread_main(void *arg)
 static void begin(struct comm *c, struct comm_work *w, enum comm_group group, const char *what)
 {
     struct comm_thread *t = c->thread;
+    w->thread = t;
     w->group = group;
     snprintf(w->what, sizeof w->what, "%s", what);
     pthread_mutex_lock(&t->lock);
