@@ -1,7 +1,7 @@
 /*
- * plan.h - decides everything about a run before any large memory is allocated.
- *
- * plan_make.h makes it. The plan does not change after that.
+ * plan.h - decides everything about a run before any large memory is allocated: the data and the
+ * model (plan_data.h, plan_model.h), the division of an update into micro-batches, the program of a
+ * step, and the memory that it takes. The plan does not change after that.
  */
 #pragma once
 
@@ -51,11 +51,17 @@ struct plan {
     int64_t steps;               /* 0: not known, because there is no data */
 };
 
+/* Makes the plan. Reads the tokenizer, the model folder's configuration and the indexes of the
+ * data. Fills in the settings that are not set, so that the saved configuration is complete, and
+ * checks that all settings fit together. `seed` is the seed of all random numbers. With want_data
+ * 1, missing data is an error. Returns 0, or -1 with an error. The caller releases the plan, also
+ * after an error. */
+int plan_make(struct plan *p, struct settings *s, uint64_t seed, int want_data);
+void plan_release(struct plan *p);
+
 /* Checks that the training fits in the free memory of the GPU of `o`, before any of this memory is
  * allocated. Returns 0, or -1 with an error if it does not fit. */
 int plan_check_device(const struct plan *p, const struct ops *o);
-
-void plan_release(struct plan *p);
 
 /* Sets *out to the memory that the plan needs outside the store (plan_memory.c). */
 void plan_measure(struct plan_memory *out, const struct plan *p);

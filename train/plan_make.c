@@ -1,4 +1,5 @@
-#include "train/plan_make.h"
+/* The part of plan.h that makes a plan. */
+#include "train/plan.h"
 
 #include <math.h>
 

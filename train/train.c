@@ -19,7 +19,7 @@
 #include "train/dry_run.h"
 #include "train/foreign.h"
 #include "train/loop.h"
-#include "train/plan_make.h"
+#include "train/plan.h"
 #include "train/ranks/comm.h"
 #include "train/report/origin.h"
 #include "train/report/report_command.h"
