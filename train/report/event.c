@@ -110,16 +110,17 @@ int event_open(struct file_log *log, const char *path, int64_t step)
     return bytes ? 0 : write_event(log, -1, 3, version, sizeof version - 1);
 }
 
-int event_write(struct file_log *log, int64_t step, const struct event_scalar *scalars, size_t n)
+void event_add(struct buf *summary, const char *tag, double number)
 {
-    SCOPED(buf) summary = BUF_INIT, value = BUF_INIT;
-    for (size_t i = 0; i < n; i++) {
-        buf_clear(&value);
-        put_bytes(&value, 1, scalars[i].tag, strlen(scalars[i].tag));
-        put_float(&value, 2, (float)scalars[i].value);
-        put_bytes(&summary, 1, value.data, value.len);
-    }
-    return write_event(log, step, 5, summary.data, summary.len);
+    SCOPED(buf) value = BUF_INIT;
+    put_bytes(&value, 1, tag, strlen(tag));
+    put_float(&value, 2, (float)number);
+    put_bytes(summary, 1, value.data, value.len);
+}
+
+int event_write(struct file_log *log, int64_t step, const struct buf *summary)
+{
+    return write_event(log, step, 5, summary->data, summary->len);
 }
 
 /* Writes a value for a plug-in: its tensor and the plug-in's own data. */
@@ -136,7 +137,7 @@ static int write_for(struct file_log *log, int64_t step, const char *tag, const 
     put_bytes(&value, 8, tensor->data, tensor->len);
     put_bytes(&value, 9, metadata.data, metadata.len);
     put_bytes(&summary, 1, value.data, value.len);
-    return write_event(log, step, 5, summary.data, summary.len);
+    return event_write(log, step, &summary);
 }
 
 int event_write_text(struct file_log *log, int64_t step, const char *tag, const char *text)

@@ -11,19 +11,16 @@
 
 #include "common/files/file.h"
 
-struct event_scalar {
-    const char *tag;
-    double value;
-};
-
 /* Opens `path` to append records. First cuts the file off before the first record that is damaged
  * or belongs to a step after `step`; step 0 empties it. Returns 0, or -1 with an error; the caller
  * calls file_log_close even then. */
 int event_open(struct file_log *log, const char *path, int64_t step);
 
-/* event_write appends a record with n numbers of a step. event_write_text appends a text, which
- * TensorBoard reads as Markdown. event_write_settings appends the run's hyperparameters: the
- * settings "KEY: VALUE" in the lines of a configuration. All return 0, or -1 with an error. */
-int event_write(struct file_log *log, int64_t step, const struct event_scalar *scalars, size_t n);
+/* event_add adds a number to a summary, which event_write appends as the record of a step.
+ * event_write_text appends a text, which TensorBoard reads as Markdown. event_write_settings
+ * appends the run's hyperparameters: the settings "KEY: VALUE" in the lines of a configuration.
+ * They return 0, or -1 with an error. */
+void event_add(struct buf *summary, const char *tag, double number);
+int event_write(struct file_log *log, int64_t step, const struct buf *summary);
 int event_write_text(struct file_log *log, int64_t step, const char *tag, const char *text);
 int event_write_settings(struct file_log *log, int64_t step, const char *config);

@@ -233,16 +233,13 @@ static int add_line(struct metrics *m, const struct metrics_point *p)
 
 static int add_event(struct metrics *m, const struct metrics_point *p)
 {
-    enum { MOST = NUMBERS + METRICS_PARTS * METRICS_VALUES + 1 };
-    struct number all[MOST];
-    struct event_scalar scalars[MOST];
-    size_t n = 0;
+    SCOPED(buf) summary = BUF_INIT;
+    struct number n;
     const double *value;
-    for (size_t k = 0; (value = number(m, p, k, &all[n])); k++) {
-        scalars[n] = (struct event_scalar){ all[n].tag, *value };
-        n += *all[n].tag && !(all[n].optional && isnan(*value));
-    }
-    return event_write(&m->events, p->step, scalars, n);
+    for (size_t k = 0; (value = number(m, p, k, &n)); k++)
+        if (*n.tag && !(n.optional && isnan(*value)))
+            event_add(&summary, n.tag, *value);
+    return event_write(&m->events, p->step, &summary);
 }
 
 int metrics_add(struct metrics *m, const struct metrics_point *p)

@@ -39,10 +39,11 @@ static int count_records(const char *file)
 static void write_steps(int from, int to, int64_t open_at)
 {
     struct file_log e;
-    struct event_scalar scalar = { "loss/train", 1.5 };
+    SCOPED(buf) summary = BUF_INIT;
+    event_add(&summary, "loss/train", 1.5);
     cr_assert_eq(event_open(&e, path, open_at), 0, "%s", err_get());
     for (int step = from; step <= to; step++)
-        cr_assert_eq(event_write(&e, step, &scalar, 1), 0);
+        cr_assert_eq(event_write(&e, step, &summary), 0);
     cr_assert_eq(file_log_sync(&e), 0);
     cr_assert_eq(file_log_close(&e), 0);
 }
