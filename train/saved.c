@@ -123,18 +123,15 @@ static struct split_part part_here(const struct store *s, struct entry e)
 /* The array of a block that is fetched at present, whole or only this rank's share. */
 struct hand {
     struct store *store;
-    enum store_kind kind;
-    int block; /* -1: none is fetched */
+    struct use use; /* of the array; number -1: none is fetched */
     struct ops_array array;
 };
 
 static void let_go(struct hand *h)
 {
-    if (h->block >= 0 && is_whole(h->store, h->kind))
-        store_release(h->store, h->kind, h->block);
-    else if (h->block >= 0)
-        store_release_own(h->store, h->kind, h->block);
-    h->block = -1;
+    if (h->use.number >= 0)
+        store_end(h->store, &h->use);
+    h->use.number = -1;
 }
 
 /* Fetches the array with the tensor of entry e instead of the one before, to read it or to change
@@ -143,11 +140,10 @@ static struct ops_array hold(struct hand *h, struct entry e, enum use_mode mode)
 {
     struct store *s = h->store;
     const int block = s->tensors->rows[e.row].block, whole = is_whole(s, e.kind);
-    if (h->kind != e.kind || h->block != block) {
+    if (h->use.kind != e.kind || h->use.number != block) {
         let_go(h);
-        h->array = (whole ? store_fetch : store_fetch_own)(s, e.kind, block, mode);
-        h->kind = e.kind;
-        h->block = block;
+        h->use = (struct use){ .kind = e.kind, .mode = mode, .own = !whole, .number = block };
+        h->array = store_begin(s, &h->use);
     }
     return whole ? store_tensor(s, e.kind, h->array, e.row)
                  : store_own_tensor(s, e.kind, h->array, e.row);
@@ -155,7 +151,7 @@ static struct ops_array hold(struct hand *h, struct entry e, enum use_mode mode)
 
 void saved_scale(struct store *s, size_t first, size_t end, double factor)
 {
-    struct hand h = { s, .block = -1 };
+    struct hand h = { s, .use.number = -1 };
     for (size_t row = first; row < end; row++) {
         const struct entry e = { STORE_PARAMETERS, row };
         if (!layout_owns(&s->layout, s->tensors->rows[row].block))
@@ -454,7 +450,7 @@ static void write_all(struct saving *v)
 
 static void begin_saving(struct saving *v, const struct saved *to, enum saved_what of)
 {
-    *v = (struct saving){ .to = to, .hand = { to->store, .block = -1 } };
+    *v = (struct saving){ .to = to, .hand = { to->store, .use.number = -1 } };
     v->sub = of == SAVED_WEIGHTS ? "" : training;
     v->base = of == SAVED_WEIGHTS ? base_of_weights : base_of_moments;
     list_all(&v->list, to->store, of == SAVED_WEIGHTS ? to->model : NULL, to->files);
@@ -578,7 +574,7 @@ static int read_entry(const struct safetensors *file, const struct safetensor *f
 
 static int read_all(const struct weights *files, const struct list *l, struct store *s)
 {
-    struct hand h = { s, .block = -1 };
+    struct hand h = { s, .use.number = -1 };
     int result = 0;
     for (size_t i = 0; i < l->count && !result; i++) {
         const char *name = l->tensors[i].name;
