@@ -223,8 +223,8 @@ static uint64_t begin_of(const struct job *j, uint64_t i)
     return i ? j->ends[i - 1] : 0;
 }
 
-/* Sets j->threads if it is 0. Short texts are one unit of work; to count the processors for them, for
- * which files are read, would take longer than to encode them. */
+/* Sets j->threads if it is 0. Short texts are one unit of work; to count the processors for them,
+ * for which files are read, would take longer than to encode them. */
 static void choose_threads(struct job *j)
 {
     if (j->threads <= 0)

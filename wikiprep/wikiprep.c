@@ -439,8 +439,8 @@ static int check_output(const struct wikiprep *given)
     if (recovered > 0)
         log_warn("'%s' has its tree of documents again: a run was killed while it replaced it",
                  output);
-    if (recovered < 0 ||
-        (output && tool_may_replace(output, given->tree ? "manifest" : NULL, "tree of documents") < 0))
+    if (recovered < 0 || (output && tool_may_replace(output, given->tree ? "manifest" : NULL,
+                                                     "tree of documents") < 0))
         return -1;
     if (!given->save_path)
         return 0;

@@ -13,8 +13,8 @@ uint32_t compress_crc32(const void *bytes, uint64_t n)
 LINKED_LIBRARY(zlib, "zlib", zlibVersion())
 LINKED_LIBRARY(zstd, "zstd", ZSTD_versionString())
 
-/* ZSTD_WINDOW: logarithm of the largest window, that of zstd --long=31. The library's default, 27, is
- * too little for some published corpora. */
+/* ZSTD_WINDOW: logarithm of the largest window, that of zstd --long=31. The library's default, 27,
+ * is too little for some published corpora. */
 enum { PIECE = 1 << 18, ZSTD_LEVEL = 3, ZSTD_WINDOW = 31, ZLIB_MEMORY = 8, GZIP_BITS = 16 };
 
 static const char *const names[] = { "none", "gzip", "zlib", "zstd" };

@@ -204,8 +204,8 @@ static size_t put_escape(struct buf *out, const char *p, size_t n, int inside,
 }
 
 /* Returns what the pattern has of operators after an interval that mean something else in PCRE2, or
- * NULL. {1,3}+ is "possessive" for PCRE2, and {3}? is the same as {3}; Ruby repeats the interval, or
- * makes it optional. The digits of \x{12} are no interval. */
+ * NULL. {1,3}+ is "possessive" for PCRE2, and {3}? is the same as {3}; Ruby repeats the interval,
+ * or makes it optional. The digits of \x{12} are no interval. */
 static const char *foreign_interval(const char *pattern, size_t n)
 {
     for (size_t i = 2; i + 1 < n; i++) {

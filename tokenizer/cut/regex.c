@@ -119,8 +119,8 @@ void regex_scratch_free(struct regex_scratch *s)
     free(s);
 }
 
-/* Sets *begin and *end to the range of the first match that begins at or after `from`, also an empty
- * one. Returns what pcre2_match returns. */
+/* Sets *begin and *end to the range of the first match that begins at or after `from`, also an
+ * empty one. Returns what pcre2_match returns. */
 static int match(const struct regex *re, struct regex_scratch *s, const char *text, size_t n,
                  size_t from, size_t *begin, size_t *end)
 {

@@ -337,8 +337,9 @@ static int apply_options(struct vocabulary *v, const struct tokenizer_options *o
     if (v->model != VOCABULARY_WORDPIECE)
         return err_set("'%s' is not a WordPiece vocabulary: --%s is for those only", path, option);
     if (v->general) /* its steps, not v->rules, decide */
-        return err_set("'%s' has another normalizer or other words than BERT, so --%s has no effect",
-                       path, option);
+        return err_set(
+            "'%s' has another normalizer or other words than BERT, so --%s has no effect", path,
+            option);
     if (o->letters != TOKENIZER_CASE_AUTO)
         v->rules.lowercase = v->rules.strip_accents = o->letters == TOKENIZER_UNCASED;
     if (o->google_rules) {

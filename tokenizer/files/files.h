@@ -30,8 +30,8 @@
  * tokenizer.ggml.* (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md, "Tokenizer").
  * tokenizer.ggml.model says which keys there are besides tokens and token_type:
  *
- *     gpt2   byte-level BPE: merges, and the name of the pre-tokenizer (gguf_vocabulary.c lists them)
- *     llama  BPE of SentencePiece: scores, add_space_prefix. Tokens of type BYTE, such as <0x0A>,
+ *     gpt2   byte-level BPE: merges, and the name of the pre-tokenizer (gguf_vocabulary.c lists
+ * them) llama  BPE of SentencePiece: scores, add_space_prefix. Tokens of type BYTE, such as <0x0A>,
  *            stand for the bytes of characters that have no token.
  *     bert   WordPiece: tokens that begin a word begin with U+2581; the others have no "##". Text
  *            keeps its upper case if a token has a capital letter.

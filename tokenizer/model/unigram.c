@@ -157,8 +157,8 @@ static void extend(const struct unigram *u, struct unigram_best *best, const uns
               (uint32_t)u->v->roles[TOKENIZER_UNKNOWN], at);
 }
 
-/* Subtracts the sum at `at` from all sums from there on, so that they go on from 0. Those beyond the
- * longest token are not there yet. */
+/* Subtracts the sum at `at` from all sums from there on, so that they go on from 0. Those beyond
+ * the longest token are not there yet. */
 static void rebase(const struct unigram *u, struct unigram_best *best, size_t at, size_t n)
 {
     const double sum = best[at].score;

@@ -220,11 +220,9 @@ void vocabulary_respell(struct vocabulary *v, uint32_t id, const char *bytes, si
     struct vocabulary_token *t = &v->tokens[id];
     uint32_t hash = hash_of(bytes, n);
     fill_slot(v, take_slot(v, bytes, n, hash), hash, id);
-    *t = (struct vocabulary_token){ .at = v->blob.len,
-                                    .len = (uint32_t)n,
-                                    .kind = TOKEN_MODEL,
-                                    .in_model = 1,
-                                    .added = t->added };
+    *t = (struct vocabulary_token){
+        .at = v->blob.len, .len = (uint32_t)n, .kind = TOKEN_MODEL, .in_model = 1, .added = t->added
+    };
     buf_add(&v->blob, bytes, n);
 }
 

@@ -38,7 +38,8 @@ struct vocabulary_token {
     uint32_t len;
     enum token_kind kind;
     unsigned char in_model; /* 1: the model has this token, which may be an added token, too */
-    uint32_t added; /* 1 + its index among the added tokens, which the model may have, too; 0: none */
+    uint32_t
+        added; /* 1 + its index among the added tokens, which the model may have, too; 0: none */
 };
 
 struct vocabulary_slot {
@@ -56,7 +57,8 @@ struct added_token {
     int lstrip, rstrip; /* also removes white space before it, after it */
     int normalized;     /* searched for in the second pass, in the normalized text */
     int literal;        /* its spelling is not normalized before that search */
-    size_t item; /* 1 + its index among those of its pass (added.h), 0: none; set by the tokenizer */
+    size_t
+        item; /* 1 + its index among those of its pass (added.h), 0: none; set by the tokenizer */
 };
 
 enum vocabulary_model {

@@ -29,8 +29,9 @@ static const char *find_edge(const char *s, const char *end, const char *edge, s
     return NULL;
 }
 
-/* Appends the page's text from each <section begin=NAME/> to the next <section end=LAST/>, expanded.
- * An empty `name` is the beginning of the page; an empty `last`, or a missing tag, is its end. */
+/* Appends the page's text from each <section begin=NAME/> to the next <section end=LAST/>,
+ * expanded. An empty `name` is the beginning of the page; an empty `last`, or a missing tag, is its
+ * end. */
 static void put_sections(struct expander *x, const struct frame *caller, struct library_page *page,
                          struct span name, struct span last)
 {
@@ -86,8 +87,8 @@ static int in_list(struct span list, int n, int *most)
     return found;
 }
 
-/* Returns page n of the book, or NULL. The number in its title has the digits of the wiki's language
- * or, if there is no such page, those from 0 to 9. */
+/* Returns page n of the book, or NULL. The number in its title has the digits of the wiki's
+ * language or, if there is no such page, those from 0 to 9. */
 static struct library_page *find_page(struct expander *x, struct span index, int n)
 {
     const struct number_style style = number_style(x->site->lang.data);
@@ -104,8 +105,9 @@ static struct library_page *find_page(struct expander *x, struct span index, int
     return expand_find_page(x, span_of_buf(&name), 0);
 }
 
-/* Appends a page of the book, or only its part from the section `first` to `last` (put_sections), if
- * either is given. If the page before ends with a hyphen, joins the divided word. The text of the book begins at byte `mark` of x->out. */
+/* Appends a page of the book, or only its part from the section `first` to `last` (put_sections),
+ * if either is given. If the page before ends with a hyphen, joins the divided word. The text of
+ * the book begins at byte `mark` of x->out. */
 static void put_page(struct expander *x, const struct frame *f, size_t mark,
                      struct library_page *page, struct span first, struct span last)
 {

@@ -3,8 +3,8 @@
  *
  * A library is read from an export: a whole dump, or an export of templates only. From a whole dump
  * it keeps templates, modules and pages with include tags (<noinclude> and similar) or named
- * sections; from a small wiki also other pages. The texts may exceed memory (spill.h). A template is
- * parsed at its first call, and its tree is kept. Safe for any number of threads.
+ * sections; from a small wiki also other pages. The texts may exceed memory (spill.h). A template
+ * is parsed at its first call, and its tree is kept. Safe for any number of threads.
  */
 #pragma once
 
@@ -44,7 +44,8 @@ struct library;
 
 /* Reads a library from the files of a dump. `language`, if not NULL, overrides the language that
  * the export states. If `save` is not NULL, the callable pages (templates, modules, pages with
- * include tags or named sections) are also written to that file, as an export. Returns NULL with an error. */
+ * include tags or named sections) are also written to that file, as an export. Returns NULL with an
+ * error. */
 struct library *library_read(const struct file_names *from, const char *language, int threads,
                              const char *save);
 void library_free(struct library *l);

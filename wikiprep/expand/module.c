@@ -24,8 +24,8 @@ typedef int (*module)(struct module_call *m);
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-/* Sets *value to the argument `name` of the #invoke call, and counts the work of reading it. Returns
- * 1, or 0 if it was not given. */
+/* Sets *value to the argument `name` of the #invoke call, and counts the work of reading it.
+ * Returns 1, or 0 if it was not given. */
 static int own(struct module_call *m, struct span name, struct span *value)
 {
     int is_there = expand_parameter(m->x, &m->own, name, value);
@@ -191,8 +191,8 @@ static int string(struct module_call *m)
 static int calculate(struct span s, struct number *n)
 {
     SCOPED(buf) result = BUF_INIT;
-    return number_read(s, n) || (!expression_evaluate(s, &result, NULL) &&
-                                 number_read(span_of_buf(&result), n));
+    return number_read(s, n) ||
+           (!expression_evaluate(s, &result, NULL) && number_read(span_of_buf(&result), n));
 }
 
 /* Computes the sum ('+'), mean ('/'), maximum ('>') or minimum (any other `how`) of the numbers

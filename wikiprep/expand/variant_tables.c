@@ -28,8 +28,8 @@ static void read_row(struct replacements *words, const char *s, const char *end)
     replacements_put(words, word);
 }
 
-/* Adds the table of page `title`, then those of the subpages that it links: the last one wins, as in
- * MediaWiki. Returns 1, or 0 if there is no such page. */
+/* Adds the table of page `title`, then those of the subpages that it links: the last one wins, as
+ * in MediaWiki. Returns 1, or 0 if there is no such page. */
 static int read_page(struct reading *r, const char *title, size_t n, int depth)
 {
     enum { DEPTH_MAX = 8 };

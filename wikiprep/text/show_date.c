@@ -148,7 +148,8 @@ int show_age(const struct call *c, struct buf *out)
     if (has_end ? !read_day_at(c, 4, &on)
                 : sscanf(c->page->timestamp, "%4d-%2d-%2d", &on.year, &on.month, &on.day) != 3)
         return 0;
-    if (!read_day_at(c, 1, &birth) || (!has_end && birth.year <= 31) || !put_years(&birth, &on, out))
+    if (!read_day_at(c, 1, &birth) || (!has_end && birth.year <= 31) ||
+        !put_years(&birth, &on, out))
         return 0;
     buf_adds(out, c->text);
     return 1;

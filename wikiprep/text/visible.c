@@ -114,9 +114,7 @@ void visible_filter(struct buf *text)
         struct tag t;
         const int is_tag = read_tag(s, end, &t), hidden = is_tag && is_hidden(&t);
         const int literal = is_tag && !hidden && is_literal(&t);
-        const char *after = hidden    ? element_end(&t, end)
-                            : literal ? literal_end(&t, end)
-                                      : NULL;
+        const char *after = hidden ? element_end(&t, end) : literal ? literal_end(&t, end) : NULL;
         if (!after || literal) {
             unclosed += !after && (hidden || literal);
             s = after ? after : s + 1;

@@ -146,7 +146,8 @@ static void note_section(struct wikitext *w, int level, const char *heading, siz
     w->section_begin = w->out->len;
 }
 
-/* Writes the headings that still have no text, unless none are wanted, and begins their sections. */
+/* Writes the headings that still have no text, unless none are wanted, and begins their sections.
+ */
 static void put_headings(struct wikitext *w)
 {
     const int noted = w->options.wanted >> PART_SECTIONS & 1, shown = !w->options.no_headings;

@@ -41,7 +41,11 @@ static int64_t divide(int64_t a, int64_t b, int *rest)
 
 struct calendar_date calendar_iranian(int64_t days)
 {
-    enum { EPOCH = -135061 /* 0979-01-01, or 1600-03-20 */, CYCLE = 33 * 365 + 8, FOUR = 4 * 365 + 1 };
+    enum {
+        EPOCH = -135061 /* 0979-01-01, or 1600-03-20 */,
+        CYCLE = 33 * 365 + 8,
+        FOUR = 4 * 365 + 1
+    };
     int day;
     int64_t year = 979 + 33 * divide(days - EPOCH, CYCLE, &day) + 4 * (day / FOUR);
     day %= FOUR;

@@ -176,8 +176,8 @@ static int64_t thai_year(const struct moment *m)
     return m->year + 543 - (m->year >= 1912 && m->year <= 1940 && m->month <= 3);
 }
 
-/* Appends the value of the code "x", `calendar`, `code`: of the calendar of Iran ('i'), Islam ('m'),
- * Thailand ('k'), Taiwan ('o') or Japan ('t'). */
+/* Appends the value of the code "x", `calendar`, `code`: of the calendar of Iran ('i'), Islam
+ * ('m'), Thailand ('k'), Taiwan ('o') or Japan ('t'). */
 static void put_other(struct formatter *f, char calendar, char code)
 {
     const int is_iran = calendar == 'i', has_months = is_iran || calendar == 'm';
@@ -185,7 +185,11 @@ static void put_other(struct formatter *f, char calendar, char code)
     if (code == 'Y' && calendar == 't')
         put_era(f);
     else if (code == 'Y')
-        put_number(f, has_months ? d.year : calendar == 'k' ? thai_year(f->m) : f->m->year - 1911, 1);
+        put_number(f,
+                   has_months        ? d.year
+                   : calendar == 'k' ? thai_year(f->m)
+                                     : f->m->year - 1911,
+                   1);
     else if (has_months && code == 'y')
         put_number(f, d.year % 100, 2);
     else if (has_months && (code == 'n' || code == 'j'))

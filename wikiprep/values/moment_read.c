@@ -121,9 +121,9 @@ static size_t half_of_day(const struct reader *r, const char *s)
     const size_t n = letters(r, s);
     if (!n || !strchr("ap", *s | 0x20))
         return 0;
-    return n == 2 && (s[1] | 0x20) == 'm'                                    ? 2
+    return n == 2 && (s[1] | 0x20) == 'm'                               ? 2
            : n == 1 && r->end - s >= 4 && !strncasecmp(s + 1, ".m.", 3) ? 4
-                                                                             : 0;
+                                                                        : 0;
 }
 
 /* Reads the rest of a time, "14:30", "14:30:05.5" or "2:30 pm"; `hour` has been read. Returns 1, or
@@ -245,8 +245,8 @@ static int read_time_with_points(struct reader *r, int64_t hour)
 }
 
 /* Reads the rest of a date, or of a time with points such as "14.30", that begins with one or two
- * digits, whose value is `first`; r->s is at a separator, and a digit follows it. Returns 1, or 0 if
- * it is neither. */
+ * digits, whose value is `first`; r->s is at a separator, and a digit follows it. Returns 1, or 0
+ * if it is neither. */
 static int read_short_date(struct reader *r, int64_t first)
 {
     if (*r->s == '.' && read_time_with_points(r, first))
@@ -327,8 +327,8 @@ static int read_digits(struct reader *r)
     return half_of_day(r, span_past(r->s, r->end, " ")) ? read_time(r, v) : 0; /* "4pm", "4 p.m." */
 }
 
-/* Handles "tomorrow", "noon" and similar words, which replace a time before them. A time may follow,
- * except after "noon". */
+/* Handles "tomorrow", "noon" and similar words, which replace a time before them. A time may
+ * follow, except after "noon". */
 static int set_clock(struct reader *r, int64_t days, int hour)
 {
     r->relative[DAYS] += days;

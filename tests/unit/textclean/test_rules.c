@@ -128,7 +128,8 @@ Test(rules, many_sentences_are_counted)
     }
 }
 
-/* As many lines with { or lorem ipsum as the limits allow, and the lines after them, are judged as others. */
+/* As many lines with { or lorem ipsum as the limits allow, and the lines after them, are judged as
+ * others. */
 Test(rules, some_lines_with_braces_may_stay)
 {
     static const char *const changes[] = { "c4-brace=1", "c4-lorem-ipsum=1", "c4-sentences=3" };
@@ -137,7 +138,8 @@ Test(rules, some_lines_with_braces_may_stay)
     cr_assert_eq(rules_set(&r, "c4", NULL, changes, 3), 0);
     cr_expect_str_eq(judge(&r, "Here lorem ipsum is.\nThen { it is so.\nOne more line.\n"), "");
     cr_expect_str_eq(judge(&r, "Here { it is.\nThere { it is.\nOne more line.\n"), "c4-brace");
-    cr_expect_str_eq(judge(&r, "A lorem ipsum.\nThe lorem ipsum.\nOne more line.\n"), "c4-lorem-ipsum");
+    cr_expect_str_eq(judge(&r, "A lorem ipsum.\nThe lorem ipsum.\nOne more line.\n"),
+                     "c4-lorem-ipsum");
     cr_assert_eq(rules_set(&r, "c4", NULL, off, 3), 0);
     cr_expect_str_eq(judge(&r, "Here { it is.\nThe lorem ipsum { is.\nThe lorem ipsum.\n"), "");
 }

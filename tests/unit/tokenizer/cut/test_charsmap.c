@@ -109,8 +109,8 @@ Test(charsmap, longest_strings_are_replaced_with_every_instruction_set)
     buf_release(&got);
 }
 
-/* What a damaged map makes of a text is UTF-8, too: a string or a replacement that has only a part of a
- * character has no effect. */
+/* What a damaged map makes of a text is UTF-8, too: a string or a replacement that has only a part
+ * of a character has no effect. */
 Test(charsmap, parts_of_characters)
 {
     static const char text[] = "\xC3\xA9 q";

@@ -355,7 +355,8 @@ Test(gguf_vocabulary, pre_tokenizers)
         { "a\u00CC", 0, NORMAL },
     };
     static const char text[] = "a\xCC\xA9\x31\x31\x31\x31";
-    static const char *const want[][3] = { /* the name, the ids, another name after an export */
+    static const char *const want[][3] = {
+        /* the name, the ids, another name after an export */
         { "gpt-2", "1 3 4 5 5" },
         { "llama-bpe", "1 3 4 5 2 2" },
         { "qwen2", "1 3 4 2 2 2 2" },

@@ -382,27 +382,31 @@ Test(expand, a_call_that_fails_in_a_section)
 Test(expand, sections)
 {
     static const char *const pages[] = {
-        "Page", "<noinclude>x</noinclude>a<section begin=b />b<Section END=b />c<section begin=d />d"
-                "<section end=d />e",
+        "Page",
+        "<noinclude>x</noinclude>a<section begin=b />b<Section END=b />c<section begin=d />d"
+        "<section end=d />e",
         NULL
     };
     struct library *l = make_library("en", pages, NULL);
-    cr_expect_str_eq(expand_in(l, "A", "{{#lst:Page|b}} {{#lst:Page|b|}} {{#lst:Page||b}} "
-                                       "{{#lst:Page|b|d}} {{#lst:Page}} {{#lst:Page|z}}."),
+    cr_expect_str_eq(expand_in(l, "A",
+                               "{{#lst:Page|b}} {{#lst:Page|b|}} {{#lst:Page||b}} "
+                               "{{#lst:Page|b|d}} {{#lst:Page}} {{#lst:Page|z}}."),
                      "b bcde ab bcd abcde .");
     library_free(l);
 }
 
-/* From a large wiki only pages are kept that others include; a page with sections is one of them. */
+/* From a large wiki only pages are kept that others include; a page with sections is one of them.
+ */
 Test(expand, sections_of_a_large_wiki)
 {
     struct buf large = BUF_INIT;
     while (large.len < 6 << 20)
         buf_adds(&large, "0123456789abcdef");
-    const char *const pages[] = { "One",   large.data, "Two",   large.data,
-                                  "Three", large.data, "Small", "b",
-                                  "Table", "x<section begin=a />b<section end=a />",
-                                  NULL };
+    const char *const pages[] = {
+        "One",      large.data, "Two", large.data, "Three",
+        large.data, "Small",    "b",   "Table",    "x<section begin=a />b<section end=a />",
+        NULL
+    };
     struct library *l = make_library("en", pages, NULL);
     cr_expect_str_eq(expand_in(l, "A", "{{#lst:Table|a}} {{:Small}}"), "b <ref/>");
     library_free(l);
@@ -564,7 +568,8 @@ Test(expand, modules_that_are_known)
           "2.5 7 2 no number");
     CHECK("{{#invoke:If empty|main||b|c}}{{#invoke:Br separated entries|main|a||b}}", "ba<br />b");
     CHECK("{{#invoke:Check for unknown parameters|check|x}}{{#invoke:String|match|a|b}}", "<ref/>");
-    CHECK("{{empty||c}} {{empty | {{{x|}}} | c }}", "c c"); /* the arguments of the template that calls */
+    CHECK("{{empty||c}} {{empty | {{{x|}}} | c }}",
+          "c c"); /* the arguments of the template that calls */
     CHECK("{{dashed|a| |c}} {{separated|a|x|c|separator=+|conjunction=&}} {{separated}}",
           "a-c a+b&c b");
 }
@@ -940,7 +945,9 @@ Test(moment, formats)
     buf_clear(&out); /* other calendars */
     moment_format(&m, span_of("xij xiF xiY, xmj xmF xmY, xkY, xoY, xtYxkF"), "en", &out);
     cr_expect_str_eq(out.data, "10 Dey 1388, 14 Muharram 1431, 2552, 98, 平成21F");
-    const struct moment eras[] = { { 2019, 5, 1, 0, 0, 0 }, { 2024, 3, 20, 0, 0, 0 }, { 1860, 1, 1, 0, 0, 0 } };
+    const struct moment eras[] = { { 2019, 5, 1, 0, 0, 0 },
+                                   { 2024, 3, 20, 0, 0, 0 },
+                                   { 1860, 1, 1, 0, 0, 0 } };
     buf_clear(&out);
     for (int i = 0; i < 3; i++)
         moment_format(&eras[i], span_of("xtY xnxin "), "ja", &out);

@@ -179,8 +179,8 @@ Test(dump, long_titles_are_damage)
     buf_adds(&xml, "<mediawiki>" PAGE("A", "", "x") "<page><title>");
     for (int i = 0; i < 70000; i++)
         buf_addc(&xml, 'b');
-    buf_adds(&xml, "</title><revision><text>y</text></revision></page>" PAGE("C", "", "z")
-                       "</mediawiki>");
+    buf_adds(&xml, "</title><revision><text>y</text></revision></page>" PAGE("C", "",
+                                                                             "z") "</mediawiki>");
     struct dump *d = open_bytes(xml.data, xml.len, 1 << 20);
     expect_page(d, "A", 0, "2", "x");
     cr_expect_eq(dump_read(d, &page), -1);

@@ -93,7 +93,8 @@ Test(wikitext, links)
     CHECK("[[Target|''label'']]", "label");
     CHECK("[[[Foo]]]", "[Foo]");
     CHECK("[[[[a|b]]]] [[[[c]] d]] e]] [[[[x\n]]f", "[[b]] [[c d]] e [[x f");
-    CHECK("[[a|b [c]]] d [[File:E.jpg|thumb|f [1]]] g [[File:H.jpg|[[i|j [k] l]]]] m", "b [c] d g m");
+    CHECK("[[a|b [c]]] d [[File:E.jpg|thumb|f [1]]] g [[File:H.jpg|[[i|j [k] l]]]] m",
+          "b [c] d g m");
     CHECK("[[File:A.jpg|[[b|c [d]]]]] e", "e");
     CHECK("a [[Media:B.ogg|listen]] [[Media:B.ogg]] c", "a listen Media:B.ogg c");
     CHECK("[[a|b|c]] [[a||b|]]", "b|c |b|");
