@@ -17,7 +17,6 @@
 #include "common/base/again.h"
 #include "common/base/hash.h"
 #include "common/base/utf8.h"
-#include "common/files/file.h"
 
 /* `lock` guards the list of temporaries, `looking` the cache of names */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER, looking = PTHREAD_MUTEX_INITIALIZER;
@@ -228,7 +227,7 @@ size_t temp_base(const char *name)
 
 void temp_stem(struct buf *out, const char *path)
 {
-    const char *name = file_name(path);
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     const size_t n = strlen(name), most = NAME_MAX - ENDING, hash = 1 + 16;
     buf_set(out, path, (size_t)(name - path) + n);
     if (n <= most || n > NAME_MAX)
@@ -379,18 +378,23 @@ void temp_clear(const char *path, const char *kind)
 }
 
 /* Cache of the temporary names in the folder last written to; a run writes to few folders. */
-static char *seen_folder;
-static struct file_names seen;
+static struct {
+    char *folder, **names;
+    size_t count, cap;
+} seen;
 
 static void look_into(const char *folder)
 {
-    file_names_release(&seen);
-    free(seen_folder);
-    seen_folder = mem_strdup(folder);
+    for (size_t i = 0; i < seen.count; i++)
+        free(seen.names[i]);
+    free(seen.folder);
+    seen.folder = mem_strdup(folder);
+    seen.count = 0;
     DIR *d = opendir(folder);
     for (struct dirent *e; d && (e = readdir(d));)
-        if (temp_base(e->d_name))
-            file_names_add(&seen, e->d_name);
+        if (temp_base(e->d_name)) {
+            mem_next(seen.names, seen.count, seen.cap) = mem_strdup(e->d_name);
+        }
     if (d)
         closedir(d);
 }
@@ -402,12 +406,12 @@ static int sweep(const char *path, const char *kind, int remove)
     int found = 0;
     SCOPED(buf) stem = BUF_INIT;
     temp_stem(&stem, path);
-    const char *base = file_name(stem.data);
-    SCOPED(buf) folder = file_beside(stem.data, "");
+    const char *slash = strrchr(stem.data, '/'), *base = slash ? slash + 1 : stem.data;
+    SCOPED(buf) folder = buf_format("%.*s", (int)(base - stem.data), stem.data);
     if (!folder.len)
         buf_adds(&folder, "./");
     pthread_mutex_lock(&looking);
-    if (!seen_folder || strcmp(seen_folder, folder.data))
+    if (!seen.folder || strcmp(seen.folder, folder.data))
         look_into(folder.data);
     size_t n = strlen(base);
     for (size_t i = 0; i < seen.count; i++) {

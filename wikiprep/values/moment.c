@@ -41,7 +41,7 @@ void moment_from_seconds(int64_t seconds, struct moment *m)
     m->second = (int)(left % 60);
 }
 
-int moment_days_in_month(int64_t year, int64_t month)
+static int days_in_month(int64_t year, int64_t month)
 {
     return (int)(moment_days(year, month + 1) - moment_days(year, month));
 }
@@ -128,8 +128,8 @@ static void put_code(struct formatter *f, char code)
         week(f, &year);
         put_number(f, year, 4);
         break;
-    case 't': put_number(f, moment_days_in_month(m->year, m->month), 1); break;
-    case 'L': put_number(f, moment_days_in_month(m->year, 2) == 29, 1); break;
+    case 't': put_number(f, days_in_month(m->year, m->month), 1); break;
+    case 'L': put_number(f, days_in_month(m->year, 2) == 29, 1); break;
     case 'a': buf_adds(f->out, m->hour < 12 ? "am" : "pm"); break;
     case 'A': buf_adds(f->out, m->hour < 12 ? "AM" : "PM"); break;
     case 'g': put_number(f, (m->hour + 11) % 12 + 1, 1); break;

@@ -19,11 +19,9 @@ struct moment {
 int moment_read(struct span s, const struct moment *now, struct moment *m);
 
 /* Calendar arithmetic. moment_days returns the days from 1970-01-01 to the first day of a month;
- * months below 1 and above 12 belong to other years. moment_days_in_month returns the length of
- * a month. moment_weekday returns the weekday (0: Sunday) of a day, given in days since
- * 1970-01-01. */
+ * months below 1 and above 12 belong to other years. moment_weekday returns the weekday (0: Sunday)
+ * of a day, given in days since 1970-01-01. */
 int64_t moment_days(int64_t year, int64_t month);
-int moment_days_in_month(int64_t year, int64_t month);
 int moment_weekday(int64_t days);
 
 /* Sets *m to the time `seconds` after 1970-01-01 00:00. */
