@@ -91,8 +91,8 @@ struct start {
 /* Runs the prompt text[0..n) through the model and sets *start, which is zeroed or was used before.
  * If there is no token, not even one that begins a text, the end-of-text token is the prompt.
  * Returns 0, or -1 with an error, also if the prompt has more tokens than the model has positions
- * and `slide` is not set. With `slide` the model then sees the last tokens only: those that it
- * would see if it had generated the prompt (generator_step). */
+ * and `slide` is not set. With `slide` the model then sees only the last tokens, as if it had
+ * generated the prompt itself (generator_step). */
 int generator_prompt(struct generator *g, struct start *start, const char *text, size_t n);
 void start_release(struct start *start);
 

@@ -12,7 +12,7 @@ enum {
     FLIGHT = 4,      /* pieces being sent at a time */
     PIECE = 1 << 17, /* most floats in one message */
     PIECE_LEAST = 1 << 12,
-    PIECES = 1 << 20 /* most floats of the pieces received from all members */
+    PIECES = 1 << 20 /* most floats that are on their way from all members at once */
 };
 
 /* ---- the tree -------------------------------------------------------------------------------- */

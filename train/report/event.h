@@ -12,8 +12,8 @@
 #include "common/files/file.h"
 
 /* Opens `path` to append records. First cuts the file off before the first record that is damaged
- * or belongs to a step after `step`; step 0 empties it. Returns 0, or -1 with an error; the caller
- * calls file_log_close even then. */
+ * or belongs to a step after `step`; step 0 empties it. Returns 0, or -1 with an error. In both
+ * cases the caller closes the log with file_log_close. */
 int event_open(struct file_log *log, const char *path, int64_t step);
 
 /* event_add adds a number to a summary, which event_write appends as the record of a step.

@@ -32,9 +32,8 @@ static void put_argument_text(struct expander *x, size_t begin)
 }
 
 /* Appends a pipe and the expanded argument, for each argument from node `first` of t on. A text
- * with
- * '=' would be read as a named argument, so it gets its number as its name. The arguments after it
- * get theirs, too: without a number they would be counted from its place on. */
+ * with '=' would be read as a named argument, so it gets its number as its name. The arguments
+ * after it get theirs, too: without a number they would be counted from its place on. */
 static void put_arguments(struct expander *x, const struct frame *f, const struct tree *t,
                           uint32_t first)
 {

@@ -288,8 +288,8 @@ Test(torch, refuses_another_byte_order)
     cr_assert(strstr(err_get(), "'m/byteorder' is not 'little'"), "%s", err_get());
 }
 
-/* A short archive whose directory names the same bytes again and again would keep the checksums
- * busy for hours. The second entry here is the first one once more. */
+/* If many entries named the same bytes, their checksums would take hours. The second entry here
+ * names the bytes of the first. */
 Test(torch, refuses_entries_that_overlap)
 {
     static const char zeros[2000];
