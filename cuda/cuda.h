@@ -107,7 +107,7 @@ void device_close(struct ops *o);           /* waits for all work */
 uint64_t device_free_bytes(const struct ops *o);
 size_t device_shared(const struct ops *o);       /* most bytes of shared memory of a block */
 char *device_alloc(struct ops *o, size_t bytes); /* zeroed; ends the program if memory runs out */
-void device_free(struct ops *o, char *address, size_t bytes);
+void device_free(struct ops *o, char *address);  /* device memory, or a host buffer */
 
 /* device_borrow returns host memory that belongs to the device, for the caller to fill. device_send
  * uploads it and takes it back, without waiting for the copy; device_return only takes it back. */
@@ -120,7 +120,6 @@ int device_is_host(const struct ops *o, const char *address); /* 1: a host buffe
 OPS_TYPE(upload) device_upload;
 OPS_TYPE(download) device_download;
 OPS_TYPE(host_buffer) device_host_buffer;
-OPS_TYPE(host_buffer_free) device_host_buffer_free;
 OPS_TYPE(mark) device_mark;
 OPS_TYPE(mark_free) device_mark_free;
 OPS_TYPE(after) device_after;

@@ -227,11 +227,12 @@ char *device_alloc(struct ops *o, size_t bytes)
     return at;
 }
 
-/* Frees device memory. cudaFree waits for all work. */
-void device_free(struct ops *o, char *address, size_t)
+/* cudaFree waits for all work. */
+void device_free(struct ops *o, char *address)
 {
     device_unrecord(o);
-    check("giving memory back", cudaFree(address));
+    check("giving memory back",
+          device_is_host(o, address) ? cudaFreeHost(address) : cudaFree(address));
 }
 
 void cuda_zero(struct ops *o, struct ops_array x, int64_t n)
@@ -273,12 +274,6 @@ struct ops_array device_host_buffer(struct ops *o, int64_t n)
         log_fatal("out of memory: %s that the GPU can copy from", log_bytes(text, bytes));
     memset(at, 0, bytes);
     return (struct ops_array){ at, OPS_U8 };
-}
-
-void device_host_buffer_free(struct ops *o, struct ops_array a, int64_t)
-{
-    device_unrecord(o);
-    check("giving memory back", cudaFreeHost(a.address));
 }
 
 int device_is_host(const struct ops *, const char *address)

@@ -110,7 +110,7 @@ static void close_context(struct ops *o)
     cuda_forget_steps(o);
     for (int i = 0; i < CUDA_ROOMS; i++)
         if (o->rooms[i].address)
-            device_free(o, o->rooms[i].address, (size_t)o->rooms[i].bytes);
+            device_free(o, o->rooms[i].address);
     release_table(&o->sequences);
     release_table(&o->pasts);
     products_close(o);
@@ -137,11 +137,11 @@ static struct ops_array buffer(struct ops *o, enum ops_type type, int64_t n)
 
 /* Frees an array and drops the recordings of steps, which may use it. Freeing a text's keys or
  * values drops none, because recordings find these by the table of pasts. */
-static void buffer_free(struct ops *o, struct ops_array a, int64_t n)
+static void buffer_free(struct ops *o, struct ops_array a)
 {
     if (!is_past(o, a))
         cuda_forget_steps(o);
-    device_free(o, a.address, cuda_bytes(a.type, n));
+    device_free(o, a.address);
 }
 
 struct ops_array cuda_room(struct ops *o, enum cuda_rooms which, enum ops_type type, int64_t n)
@@ -151,7 +151,7 @@ struct ops_array cuda_room(struct ops *o, enum cuda_rooms which, enum ops_type t
     if (r->bytes < bytes) {
         cuda_forget_steps(o);
         if (r->address)
-            device_free(o, r->address, (size_t)r->bytes);
+            device_free(o, r->address);
         r->address = device_alloc(o, (size_t)bytes);
         r->bytes = bytes;
         if (which == ROOM_ROWS)
@@ -466,7 +466,6 @@ static const struct ops_backend table = {
     .map_later = map_later,
     .unmap_unchanged = unmap_unchanged,
     .host_buffer = device_host_buffer,
-    .host_buffer_free = device_host_buffer_free,
     .mark = device_mark,
     .mark_free = device_mark_free,
     .after = device_after,

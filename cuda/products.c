@@ -70,7 +70,7 @@ void products_close(struct ops *o)
             free_plan(p->plans[i]);
             p->plans[i] = next;
         }
-    device_free(o, p->workspace, WORKSPACE);
+    device_free(o, p->workspace);
     cublasLtDestroy(p->library);
     free(p);
 }

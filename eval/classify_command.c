@@ -92,8 +92,8 @@ static int predict(struct classifying *given, struct said *said, const struct cl
         progress_to(next);
     }
     progress_end();
-    ops_buffer_free(n->ops, firsts, n->rows * C);
-    ops_buffer_free(n->ops, logits, n->rows * K);
+    ops_buffer_free(n->ops, firsts);
+    ops_buffer_free(n->ops, logits);
     return result;
 }
 

@@ -19,8 +19,8 @@ void scorer_release(struct scorer *s)
     free(s->labels);
     free(s->losses);
     free(s->right);
-    ops_buffer_free(s->net.ops, s->scores.losses, s->net.rows);
-    ops_buffer_free(s->net.ops, s->scores.correct, s->net.rows);
+    ops_buffer_free(s->net.ops, s->scores.losses);
+    ops_buffer_free(s->net.ops, s->scores.correct);
     network_close(&s->net);
     *s = (struct scorer){ 0 };
 }

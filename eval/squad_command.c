@@ -439,7 +439,7 @@ static int run(int argc, char **argv, void *options_given)
         result = run_squad_file(given, &s);
         squad_release(&s);
     }
-    ops_buffer_free(given->net.ops, given->last, 2 * given->net.rows);
+    ops_buffer_free(given->net.ops, given->last);
     free(given->logits);
     network_close(&given->net);
     subject_release(&given->subject);

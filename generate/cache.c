@@ -18,9 +18,8 @@ void decoder_init(struct decoder *d, const struct model *m, struct ops *o,
 
 static void free_room(struct decoder *d)
 {
-    const int64_t n = d->room * config_of(d)->vocabulary;
-    ops_buffer_free(d->forward.ops, d->last, n);
-    ops_host_buffer_free(d->forward.ops, d->copied, n * (int64_t)sizeof *d->logits);
+    ops_buffer_free(d->forward.ops, d->last);
+    ops_buffer_free(d->forward.ops, d->copied);
     free(d->pasts);
 }
 
@@ -71,9 +70,8 @@ void cache_init(struct cache *c, struct decoder *d)
 
 static void free_past(struct cache *c, const struct ops_past *p)
 {
-    const int64_t numbers = cache_numbers(c, p->room);
-    ops_buffer_free(c->d->forward.ops, p->keys, numbers);
-    ops_buffer_free(c->d->forward.ops, p->values, numbers);
+    ops_buffer_free(c->d->forward.ops, p->keys);
+    ops_buffer_free(c->d->forward.ops, p->values);
 }
 
 void cache_release(struct cache *c)
@@ -137,7 +135,7 @@ static void get_floats(struct ops *o, float *to, struct ops_array from, int64_t 
     struct ops_array whole = ops_buffer(o, OPS_F32, n);
     ops_copy(o, whole, from, n);
     ops_download(o, to, whole, n);
-    ops_buffer_free(o, whole, n);
+    ops_buffer_free(o, whole);
 }
 
 static void set_floats(struct ops *o, struct ops_array to, const float *from, int64_t n)
@@ -145,7 +143,7 @@ static void set_floats(struct ops *o, struct ops_array to, const float *from, in
     struct ops_array whole = ops_buffer(o, OPS_F32, n);
     ops_upload(o, whole, from, n);
     ops_copy(o, to, whole, n);
-    ops_buffer_free(o, whole, n);
+    ops_buffer_free(o, whole);
 }
 
 void cache_get(const struct cache *c, float *keys, float *values)

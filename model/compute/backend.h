@@ -44,7 +44,7 @@ struct ops_scratch {
     struct ops_scratch scratch; /* scratch for callers of ops.h */
 
 /* Version of the interface. Increase it when the table, OPS_COMMON or a struct of ops.h changes. */
-enum { OPS_LAYOUT = 23 };
+enum { OPS_LAYOUT = 24 };
 
 /* clang-format off */
 /* The operations of ops.h and ops_update.h that a back end does as they are called: OPS_OPERATIONS(IS) is IS(name)
@@ -82,7 +82,7 @@ struct ops_backend {
     OPS_MEMBER(arithmetic)        /* NULL: the name */
 
     OPS_MEMBER(buffer) OPS_MEMBER(buffer_free) OPS_MEMBER(upload) OPS_MEMBER(download)
-    OPS_MEMBER(map) OPS_MEMBER(fill) OPS_MEMBER(unmap) OPS_MEMBER(host_buffer) OPS_MEMBER(host_buffer_free)
+    OPS_MEMBER(map) OPS_MEMBER(fill) OPS_MEMBER(unmap) OPS_MEMBER(host_buffer)
     OPS_MEMBER(mark) OPS_MEMBER(mark_free) OPS_MEMBER(after) OPS_MEMBER(reached) OPS_MEMBER(move) OPS_MEMBER(finish)
     OPS_MEMBER(map_later) OPS_MEMBER(unmap_unchanged) /* mark, finish, unmap_unchanged: NULL: there is nothing to do */
     OPS_MEMBER(each)              /* NULL: one thread does it */

@@ -78,7 +78,7 @@ static struct ops_array cpu_buffer(struct ops *o, enum ops_type type, int64_t n)
     return a;
 }
 
-static void cpu_buffer_free(struct ops *, struct ops_array a, int64_t)
+static void cpu_buffer_free(struct ops *, struct ops_array a)
 {
     free(a.address);
 }
@@ -484,7 +484,6 @@ const struct ops_backend ops_cpu = {
     .fill = cpu_map,
     .unmap = cpu_unmap,
     .host_buffer = cpu_host_buffer,
-    .host_buffer_free = cpu_buffer_free,
     .map_later = cpu_map_later,
     .move = cpu_move,
     .each = cpu_each,

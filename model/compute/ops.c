@@ -91,7 +91,7 @@ struct ops *ops_new(int threads)
 static void scratch_release(struct ops *o)
 {
     for (int i = 0; i < o->scratch.count; i++)
-        ops_buffer_free(o, o->scratch.blocks[i].data, o->scratch.blocks[i].bytes);
+        ops_buffer_free(o, o->scratch.blocks[i].data);
     o->scratch = (struct ops_scratch){ 0 };
 }
 
@@ -324,16 +324,16 @@ struct ops_array ops_buffer(struct ops *o, enum ops_type type, int64_t n)
     return o->b->buffer(o, type, n);
 }
 
-void ops_buffer_free(struct ops *o, struct ops_array a, int64_t n)
+void ops_buffer_free(struct ops *o, struct ops_array a)
 {
     if (!ops_is_none(a))
-        o->b->buffer_free(o, a, n);
+        o->b->buffer_free(o, a);
 }
 
 struct ops_array ops_room(struct ops *o, struct ops_room *r, enum ops_type type, int64_t n)
 {
     if (r->n < n) {
-        ops_buffer_free(o, r->at, r->n);
+        ops_buffer_free(o, r->at);
         r->at = ops_buffer(o, type, n);
         r->n = n;
     }
@@ -342,7 +342,7 @@ struct ops_array ops_room(struct ops *o, struct ops_room *r, enum ops_type type,
 
 void ops_room_free(struct ops *o, struct ops_room *r)
 {
-    ops_buffer_free(o, r->at, r->n);
+    ops_buffer_free(o, r->at);
     *r = (struct ops_room){ 0 };
 }
 
@@ -389,12 +389,6 @@ struct ops_array ops_scratch(struct ops *o, enum ops_type type, int64_t n)
     s->used += bytes;
     a.type = type;
     return a;
-}
-
-void ops_host_buffer_free(struct ops *o, struct ops_array a, int64_t bytes)
-{
-    if (!ops_is_none(a))
-        o->b->host_buffer_free(o, a, bytes);
 }
 
 void ops_mark_free(struct ops *o, struct ops_mark *m)

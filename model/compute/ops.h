@@ -75,9 +75,9 @@ int ops_needs(const char *device, const struct ops_sizes *s, struct ops_needs *o
 /* ---- arrays ------------------------------------------------------------------------------- */
 
 /* Allocates an array of n zeros, aligned to 64 bytes. The context's threads zero host memory in
- * parallel. Free with ops_buffer_free, with the same n. */
+ * parallel. Free with ops_buffer_free. */
 struct ops_array ops_buffer(struct ops *o, enum ops_type type, int64_t n);
-void ops_buffer_free(struct ops *o, struct ops_array a, int64_t n); /* does nothing on OPS_NONE */
+void ops_buffer_free(struct ops *o, struct ops_array a); /* does nothing on OPS_NONE */
 
 /* An array that grows when needed and is reused. A zeroed struct has no array yet. */
 struct ops_room {

@@ -9,9 +9,8 @@
 /* ---- queues ------------------------------------------------------------------------------- */
 
 /* Allocates host memory (U8, zeroed) that the device can copy from and to while it computes. The
- * functions of ops.h accept such an array. */
+ * functions of ops.h accept such an array, ops_buffer_free too. */
 struct ops_array ops_host_buffer(struct ops *o, int64_t bytes);
-void ops_host_buffer_free(struct ops *o, struct ops_array a, int64_t bytes); /* OPS_NONE is fine */
 
 /* Work runs in the order of the calls, except copies by ops_move and the exchanges of devices
  * (below), which have their own queues. ops_mark records the current end of queue q in *m, which

@@ -122,7 +122,7 @@ int folder_ends(struct ids *ends, const char *path)
 void folder_free_blocks(struct model *m, struct ops *o, struct ops_array *blocks)
 {
     for (int b = 0; blocks && b < m->tensors.blocks; b++)
-        ops_buffer_free(o, blocks[b], m->tensors.block_size[b]);
+        ops_buffer_free(o, blocks[b]);
     free(blocks);
 }
 
@@ -362,7 +362,7 @@ int folder_reader_block(const struct folder_reader *r, const struct model *m, st
         ops_unmap(o, to, end - begin, out);
     }
     if (failed < 0) {
-        ops_buffer_free(o, *parameters, n);
+        ops_buffer_free(o, *parameters);
         *parameters = OPS_NONE;
     }
     return failed;

@@ -201,7 +201,7 @@ void parameters_release(struct parameters *p, struct model *m, struct ops *o)
 {
     /* a shared table is freed as the item of its row */
     for (size_t i = 0; p->items && !ops_on_host(o) && i < m->tensors.count; i++)
-        ops_buffer_free(o, p->items[item_of(m, i)], tensor_elements(&m->tensors.rows[i]));
+        ops_buffer_free(o, p->items[item_of(m, i)]);
     for (size_t i = 0; i < p->count; i++)
         free(p->own[i]);
     if (p->items)

@@ -168,7 +168,7 @@ static void elements(struct run *r)
     struct ops_array g = numbers(r, OPS_F32, n, 1), t = numbers(r, OPS_F32, n, 1);
     struct ops_array q = numbers(r, r->type, n, 1), fresh = ops_buffer(r->o, r->type, n);
     leave(r, "new array", fresh, n, 0);
-    ops_buffer_free(r->o, fresh, n);
+    ops_buffer_free(r->o, fresh);
     ops_copy(r->o, y, x, n);
     leave(r, "copy", y, n, 0);
     ops_add(r->o, z, x, n);
@@ -611,9 +611,8 @@ static void append_token(void *decoder)
 
 static void free_past(struct decoder *d, const struct ops_past *p)
 {
-    const int64_t n = DEEP * p->room * d->KV * HEAD;
-    ops_buffer_free(d->r->o, p->keys, n);
-    ops_buffer_free(d->r->o, p->values, n);
+    ops_buffer_free(d->r->o, p->keys);
+    ops_buffer_free(d->r->o, p->values);
 }
 
 /* Gives a text arrays with `room` positions, and keeps the positions that are used. */
@@ -672,7 +671,7 @@ static void take_tokens(struct decoder *d, struct ops_array out, struct ops_arra
         if (i == TURNS)
             turn_others(d);
         if (i == MOVES) {
-            ops_buffer_free(o, d->y, TEXTS * WIDE);
+            ops_buffer_free(o, d->y);
             d->y = ops_buffer(o, OPS_F32, TEXTS * WIDE);
         }
         if (i == CHANGES) {
@@ -687,7 +686,7 @@ static void take_tokens(struct decoder *d, struct ops_array out, struct ops_arra
     for (int text = 0; text < TEXTS; text++)
         free_past(d, &d->past[text]);
     ops_mark_free(o, &d->mark);
-    ops_buffer_free(o, d->y, TEXTS * WIDE);
+    ops_buffer_free(o, d->y);
 }
 
 /* Steps that are repeated have the bits of those that are not, and most of them are repeated. */
@@ -717,8 +716,8 @@ static void steps(struct run *r)
     leave(r, "repeated steps", out[1], n, most);
     leave(r, "steps", out[0], n, most);
     expect_same(r, 0, 1, "repeated steps: other bits than without repeating");
-    ops_buffer_free(r->o, out[0], n);
-    ops_buffer_free(r->o, out[1], n);
+    ops_buffer_free(r->o, out[0]);
+    ops_buffer_free(r->o, out[1]);
 }
 
 /* ---- losses -------------------------------------------------------------------------------- */
@@ -973,7 +972,7 @@ static void run_one(struct ops *o, const char *device, int turn, int number, int
     ops_scratch_begin(o);
     cases[number].run(&r);
     for (int i = 0; i < r.array_count; i++)
-        ops_buffer_free(o, r.arrays[i].a, r.arrays[i].n);
+        ops_buffer_free(o, r.arrays[i].a);
     if (r.broken)
         say(device, &r, number, "", &(struct result){ .name = r.broken });
     if (turn)

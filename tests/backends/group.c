@@ -85,8 +85,8 @@ static void reduce(struct test *t, int most)
         right &= got[i] == tree(0, t->ranks, i, most);
     expect(t, right, most ? "another largest element" : "another sum");
     ops_mark_free(t->o, &mark);
-    ops_buffer_free(t->o, x, n);
-    ops_buffer_free(t->o, y, n);
+    ops_buffer_free(t->o, x);
+    ops_buffer_free(t->o, y);
     free(own);
     free(got);
 }
@@ -117,8 +117,8 @@ static void gather(struct test *t, enum ops_type type)
             right &= own[(size_t)i * each] == q + 1;
     expect(t, right, "another gather");
     ops_mark_free(t->o, &mark);
-    ops_host_buffer_free(t->o, host, (int64_t)bytes);
-    ops_buffer_free(t->o, x, n);
+    ops_buffer_free(t->o, host);
+    ops_buffer_free(t->o, x);
     free(own);
 }
 

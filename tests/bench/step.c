@@ -139,9 +139,9 @@ static double matmul_rate(struct ops *o)
         ops_matmul(o, &product);
         rate[i] = 2.0 * N * N * N / (log_seconds() - begin);
     }
-    ops_buffer_free(o, a, N * N);
-    ops_buffer_free(o, b, N * N);
-    ops_buffer_free(o, c, N * N);
+    ops_buffer_free(o, a);
+    ops_buffer_free(o, b);
+    ops_buffer_free(o, c);
     return median(rate, TIMES);
 }
 

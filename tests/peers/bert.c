@@ -92,7 +92,7 @@ static void pretraining_logits(struct net *n, struct ops_array out, struct ops_a
         ops_copy(n->o, ops_part(out, n->rows * V),
                  bert_first_fwd(&n->m, n->o, last, head, rows, B, no_dropout).logits, 2 * B);
     add_numbers(n, file, out, n->rows * V + (n->m.parts == 2 ? 2 * B : 0));
-    ops_buffer_free(n->o, rows, B);
+    ops_buffer_free(n->o, rows);
     free(firsts);
 }
 
@@ -114,8 +114,8 @@ static int logits(struct net *n, const char *path)
     }
     int failed = file_write(path, file.data, file.len);
     buf_release(&file);
-    ops_buffer_free(n->o, x, (c->layers + 1) * step);
-    ops_buffer_free(n->o, out, n->rows * V + 2 * n->b.B);
+    ops_buffer_free(n->o, x);
+    ops_buffer_free(n->o, out);
     return failed;
 }
 
@@ -143,7 +143,7 @@ static double sum_of(const struct net *n, struct ops_array losses)
         ops_download(n->o, &sum, slot, 1);
         total += (next ? n->b.next_weight : n->m.part[p].weight) * sum;
     }
-    ops_buffer_free(n->o, slot, 1);
+    ops_buffer_free(n->o, slot);
     return total;
 }
 
@@ -166,10 +166,10 @@ static float loss_and_gradients(struct net *n, struct ops_array *g)
                   cache_in(m, ops_part(caches, l * size), n->b.B, n->b.T), &n->in);
     embedding_bwd(m, n->o, ops_set(g[0]), dx, n->w[0], &n->in);
     double loss = sum_of(n, out.losses);
-    ops_buffer_free(n->o, out.losses, most);
-    ops_buffer_free(n->o, x, (L + 1) * step);
-    ops_buffer_free(n->o, caches, L * size);
-    ops_buffer_free(n->o, dx, step);
+    ops_buffer_free(n->o, out.losses);
+    ops_buffer_free(n->o, x);
+    ops_buffer_free(n->o, caches);
+    ops_buffer_free(n->o, dx);
     return (float)(loss * scale);
 }
 

@@ -33,7 +33,7 @@ static int run(struct ops *o, const struct model *m, const struct parameters *p,
     ops_unmap(o, decoder ? out : x, n, floats);
     inputs_release(&in, o);
     forward_release(&f);
-    ops_buffer_free(o, out, T * V);
+    ops_buffer_free(o, out);
     buf_release(&ids);
     return failed;
 }

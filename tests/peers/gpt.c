@@ -50,7 +50,7 @@ static int logits(struct net *n, const char *ids_path, const char *out_path)
     int failed = file_write(out_path, floats, (size_t)(T * V) * sizeof *floats);
     ops_unmap(n->o, out, T * V, floats);
     inputs_release(&in, n->o);
-    ops_buffer_free(n->o, out, T * V);
+    ops_buffer_free(n->o, out);
     forward_release(&f);
     buf_release(&ids);
     return failed;
@@ -84,7 +84,7 @@ static double sum_of(struct ops *o, struct ops_array losses, int64_t n)
     struct ops_array sum = ops_buffer(o, OPS_F64, 1);
     ops_add_sum(o, sum, losses, n);
     ops_download(o, &total, sum, 1);
-    ops_buffer_free(o, sum, 1);
+    ops_buffer_free(o, sum);
     return total;
 }
 
@@ -112,10 +112,10 @@ static float forward_backward(struct net *n, struct ops_array *g, const struct b
     embedding_bwd(m, n->o, ops_set(g[0]), dx, n->w[0], &in);
     double loss = sum_of(n->o, out.losses, N);
     inputs_release(&in, n->o);
-    ops_buffer_free(n->o, out.losses, N);
-    ops_buffer_free(n->o, x, (L + 1) * N * C);
-    ops_buffer_free(n->o, cache, larger(L, 1) * size);
-    ops_buffer_free(n->o, dx, N * C);
+    ops_buffer_free(n->o, out.losses);
+    ops_buffer_free(n->o, x);
+    ops_buffer_free(n->o, cache);
+    ops_buffer_free(n->o, dx);
     return (float)(loss / (double)N);
 }
 

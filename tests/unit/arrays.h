@@ -28,7 +28,7 @@ static inline void trim(struct ops *o, float *x, int64_t n)
     struct ops_array half = ops_buffer(o, OPS_BF16, n);
     ops_copy(o, half, f32(x), n);
     ops_copy(o, f32(x), half, n);
-    ops_buffer_free(o, half, n);
+    ops_buffer_free(o, half);
 }
 
 static inline float bf16_at(struct ops_array a, int64_t i)

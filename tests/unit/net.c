@@ -67,14 +67,14 @@ void net_init_part(struct net *n, const struct model_config *c, const struct spl
 void net_release(struct net *n)
 {
     for (int i = 0; i < NET_BLOCKS; i++) {
-        ops_buffer_free(n->o, f32(n->w[i]), n->m.tensors.block_size[i]);
-        ops_buffer_free(n->o, f32(n->g[i]), n->m.tensors.block_size[i]);
+        ops_buffer_free(n->o, f32(n->w[i]));
+        ops_buffer_free(n->o, f32(n->g[i]));
     }
     for (int i = 0; i <= NET_LAYERS; i++)
-        ops_buffer_free(n->o, f32(n->x[i]), NET_TOKENS * NET_WIDTH);
+        ops_buffer_free(n->o, f32(n->x[i]));
     for (int i = 0; i < NET_LAYERS; i++)
-        ops_buffer_free(n->o, f32(n->cache[i]), layer_cache(&n->m, 1, NET_TOKENS, NULL));
-    ops_buffer_free(n->o, f32(n->dx), NET_TOKENS * NET_WIDTH);
+        ops_buffer_free(n->o, f32(n->cache[i]));
+    ops_buffer_free(n->o, f32(n->dx));
     inputs_release(&n->in, n->o);
     model_release(&n->m);
     ops_free(n->o);

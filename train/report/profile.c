@@ -58,7 +58,7 @@ static struct limits measure(struct ops *o, enum ops_type precision)
         double rate = 12.0 * (double)(n / 2) / (log_seconds() - began);
         l.bytes = rate > l.bytes ? rate : l.bytes;
     }
-    ops_buffer_free(o, a, n);
+    ops_buffer_free(o, a);
     return l;
 }
 

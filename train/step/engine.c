@@ -69,9 +69,9 @@ void engine_close(struct engine *e)
 {
     if (!e->model)
         return;
-    ops_buffer_free(e->ops, e->scores.losses, most_labels(&e->config));
-    ops_buffer_free(e->ops, e->scores.correct, most_labels(&e->config));
-    ops_buffer_free(e->ops, e->sums, e->config.A * SUMS);
+    ops_buffer_free(e->ops, e->scores.losses);
+    ops_buffer_free(e->ops, e->scores.correct);
+    ops_buffer_free(e->ops, e->sums);
     if (e->late_count)
         optimizer_end(&e->update);
     free(e->late);

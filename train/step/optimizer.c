@@ -353,12 +353,6 @@ void optimizer_update_block(const struct optimizer_update *u, int block,
         lamb_again(u, first, end, state[OPS_W], g);
 }
 
-/* Returns the elements of an update's array `squares`. */
-static int64_t squares_of(const struct store *s)
-{
-    return (int64_t)s->tensors->count * LAMB_SQUARES;
-}
-
 void optimizer_begin(struct optimizer_update *u, const struct optimizer *a, struct store *s,
                      struct comm *c, double norm, double rate, int64_t t)
 {
@@ -379,10 +373,10 @@ void optimizer_begin(struct optimizer_update *u, const struct optimizer *a, stru
                                     } };
     u->key = rng_key(rng_key(rng_key(0, a->seed), KEY_ROUNDING), (uint64_t)t);
     if (is_lamb(a->kind))
-        u->squares = ops_buffer(s->ops, OPS_F64, squares_of(s));
+        u->squares = ops_buffer(s->ops, OPS_F64, (int64_t)s->tensors->count * LAMB_SQUARES);
 }
 
 void optimizer_end(struct optimizer_update *u)
 {
-    ops_buffer_free(u->store->ops, u->squares, squares_of(u->store));
+    ops_buffer_free(u->store->ops, u->squares);
 }

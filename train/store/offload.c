@@ -31,11 +31,10 @@ struct array {
 /* A piece of host memory through which arrays are copied between the file and the GPU, one at a
  * time. */
 struct stage {
-    struct ops_array memory; /* U8, of `bytes` bytes */
-    uint64_t bytes;
-    char *data;           /* its address */
-    int array;            /* the array whose new contents it holds for the file; -1: none */
-    struct ops_mark done; /* the last copy to or from the window has ended */
+    struct ops_array memory; /* U8 */
+    char *data;              /* its address */
+    int array;               /* the array whose new contents it holds for the file; -1: none */
+    struct ops_mark done;    /* the last copy to or from the window has ended */
 };
 
 enum { STAGES = LAYOUT_STAGES / 2 }; /* the window of the file takes the other half */
@@ -76,7 +75,7 @@ static void free_slot(struct offload *m, struct slot *s)
     ops_mark_free(m->ops, &s->arrived);
     ops_mark_free(m->ops, &s->done);
     ops_mark_free(m->ops, &s->left);
-    ops_buffer_free(m->ops, s->memory, (int64_t)s->bytes);
+    ops_buffer_free(m->ops, s->memory);
     m->taken_bytes -= s->bytes;
     free(s);
 }
@@ -133,7 +132,6 @@ static void make_stages(struct offload *m, uint64_t bytes)
         struct stage *s = &m->stages[i];
         s->memory = ops_host_buffer(m->ops, (int64_t)bytes);
         s->data = ops_map(m->ops, s->memory, (int64_t)bytes);
-        s->bytes = bytes;
         s->array = -1;
     }
 }
@@ -147,11 +145,11 @@ void offload_free(struct offload *m)
         free_slot(m, m->slots);
     for (int i = 0; i < m->count; i++) {
         ops_mark_free(m->ops, &m->arrays[i].left);
-        ops_host_buffer_free(m->ops, m->arrays[i].host, (int64_t)m->arrays[i].bytes);
+        ops_buffer_free(m->ops, m->arrays[i].host);
     }
     for (int i = 0; i < STAGES; i++) {
         ops_mark_free(m->ops, &m->stages[i].done);
-        ops_host_buffer_free(m->ops, m->stages[i].memory, (int64_t)m->stages[i].bytes);
+        ops_buffer_free(m->ops, m->stages[i].memory);
     }
     free(m->arrays);
     free(m);

@@ -52,7 +52,7 @@ void shared_free(struct shared *m)
         return;
     for (size_t i = 0; i < m->count; i++)
         comm_end(m->comm, m->arrays[i].work);
-    ops_buffer_free(m->ops, m->window, (int64_t)m->bytes);
+    ops_buffer_free(m->ops, m->window);
     free(m->arrays);
     free(m);
 }
@@ -81,7 +81,7 @@ static struct ops_array own_part(const struct shared *m, const struct array *a)
 /* Removes the array from the window. */
 static void drop(struct shared *m, struct array *a)
 {
-    ops_buffer_free(m->ops, a->own_room, (int64_t)a->bytes);
+    ops_buffer_free(m->ops, a->own_room);
     a->own_room = OPS_NONE;
     a->state = OUT;
     a->made = 0;

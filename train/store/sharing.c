@@ -97,7 +97,7 @@ void sharing_close(struct sharing *h)
     for (int b = 0; b < h->store->tensors->blocks; b++)
         comm_end_of(h->comm, &h->pending[b].gather);
     word_table_close(&h->table);
-    ops_buffer_free(h->store->ops, h->squares, h->pieces[h->store->tensors->count]);
+    ops_buffer_free(h->store->ops, h->squares);
     free(h->pieces);
     free(h->shares);
     free(h->piece_bounds);

@@ -65,7 +65,7 @@ static void initialise_block(struct store *s, struct pool *pool, int block, uint
         return;
     }
     take_block(s, block, ops_part(floats, kept_part(s, block).first));
-    ops_buffer_free(s->ops, floats, n);
+    ops_buffer_free(s->ops, floats);
 }
 
 static void initialise(struct store *s, uint64_t seed)
@@ -101,7 +101,7 @@ static int read_parameters(struct store *s, const struct store_source *from)
             continue;
         }
         take_block(s, b, x);
-        ops_buffer_free(s->ops, x, part.count);
+        ops_buffer_free(s->ops, x);
     }
     return 0;
 }
@@ -198,7 +198,7 @@ void store_close(struct store *s)
     for (int kind = 0; kind < STORE_KINDS; kind++) {
         for (int i = 0; s->spots[kind] && i < s->layout.count[kind]; i++)
             if (!s->spots[kind][i].home)
-                ops_buffer_free(s->ops, s->spots[kind][i].array, s->layout.elements[kind][i]);
+                ops_buffer_free(s->ops, s->spots[kind][i].array);
         free(s->spots[kind]);
     }
     for (int kind = 0; kind < STORE_BLOCKS; kind++)

@@ -50,7 +50,7 @@ static void make_model(const struct model_config *config)
                           floats(blocks[m.tensors.rows[i].block]) + m.tensors.rows[i].offset);
     cr_assert_eq(save_whole_model(&m, o, blocks, dir, -1), 0, "%s", err_get());
     for (int b = 0; b < m.tensors.blocks; b++)
-        ops_buffer_free(o, blocks[b], m.tensors.block_size[b]);
+        ops_buffer_free(o, blocks[b]);
     model_release(&m);
     ops_free(o);
     for (int i = 0; i < TOKENS; i++)

@@ -59,7 +59,7 @@ static void drop(struct fixture *f)
 {
     decoder_release(&f->decoder);
     for (int b = 0; b < f->m.tensors.blocks; b++)
-        ops_buffer_free(f->ops, f->blocks[b], f->m.tensors.block_size[b]);
+        ops_buffer_free(f->ops, f->blocks[b]);
     free(f->blocks);
     model_release(&f->m);
     ops_free(f->ops);
@@ -100,8 +100,8 @@ static void uncached(struct fixture *f, float *losses)
                                    .tied = f->blocks[0],
                                    .in = &in });
     inputs_release(&in, f->ops);
-    ops_buffer_free(f->ops, x, numbers);
-    ops_buffer_free(f->ops, y, numbers);
+    ops_buffer_free(f->ops, x);
+    ops_buffer_free(f->ops, y);
 }
 
 /* Runs the tokens through a cache one by one, all at once, and in pieces of every size: the losses

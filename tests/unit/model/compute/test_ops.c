@@ -136,7 +136,7 @@ static struct ops_array copy_as(struct ops *o, enum ops_type type, const float *
 static void take(struct ops *o, float *x, struct ops_array a, int64_t n)
 {
     ops_copy(o, f32(x), a, n);
-    ops_buffer_free(o, a, n);
+    ops_buffer_free(o, a);
 }
 
 /* ---- products ---------------------------------------------------------------------------- */
@@ -262,10 +262,10 @@ static void product_in(struct ops *o, const struct product *p)
     take(o, s, sums, p->N);
     check("matmul", c, p->c.d, p->c.n, p->of_ends == OPS_BF16 ? 4e-3 : 2e-6);
     check("column sums", s, p->sums.d, p->N, 4e-6);
-    ops_buffer_free(o, A, p->a.n);
-    ops_buffer_free(o, B, p->b.n);
-    ops_buffer_free(o, D, p->base.n);
-    ops_buffer_free(o, E, p->N);
+    ops_buffer_free(o, A);
+    ops_buffer_free(o, B);
+    ops_buffer_free(o, D);
+    ops_buffer_free(o, E);
     free(c);
     free(s);
 }
@@ -557,7 +557,7 @@ static void few_rows_in(struct ops *o)
                 HOLDS(!memcmp(one.f, y.f + n * O, (size_t)O * sizeof(float)),
                       "row %lld of %lld, type %d", (long long)n, (long long)N, type);
             }
-            ops_buffer_free(o, l.w, w.n);
+            ops_buffer_free(o, l.w);
         }
         struct numbers *all[] = { &x, &w, &y, &bias, &one };
         for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -589,8 +589,8 @@ static void linear_operands_in(struct ops *o)
         ops_residual_fwd(o, f32(y[made].f), f32(w.f), xs, &map, (struct ops_dropout){ 0 });
         ops_linear_bwd(o, ops_set(f32(dx[made].f)), ops_set(f32(dw[made].f)),
                        (struct ops_gradient){ 0 }, dys, xs, &map);
-        ops_buffer_free(o, xs, x.n);
-        ops_buffer_free(o, dys, dy.n);
+        ops_buffer_free(o, xs);
+        ops_buffer_free(o, dys);
     }
     cr_assert_eq(0, memcmp(y[0].f, y[1].f, N * O * sizeof(float)));
     cr_assert_eq(0, memcmp(dx[0].f, dx[1].f, N * I * sizeof(float)));
@@ -653,7 +653,7 @@ static void logits_of_few_rows_in(struct ops *o)
                       (long long)n, (long long)N, type);
             }
         }
-        ops_buffer_free(o, d.table, w.n);
+        ops_buffer_free(o, d.table);
     }
     struct numbers *all[] = { &x, &w, &y, &one };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -907,7 +907,7 @@ static void check_activation(struct ops *o, struct activation form)
         HOLDS(fabs(y.f[i] - wanted) <= tolerance(o, 1e-5) * fabs(wanted) + 1e-6, "%g, not %g",
               y.f[i], wanted);
     }
-    ops_buffer_free(o, dx, N);
+    ops_buffer_free(o, dx);
     drop(&x);
     drop(&y);
     drop(&d);
@@ -1242,8 +1242,8 @@ static void stored_bf16_in(struct ops *o)
     ops_copy(o, f32(back), y, 5);
     cr_assert(back[0] == INFINITY && back[1] == -INFINITY && isnan(back[2]) && isnan(back[3]));
     cr_assert(back[4] == 0 && signbit(back[4]));
-    ops_buffer_free(o, y, N);
-    ops_buffer_free(o, again, N);
+    ops_buffer_free(o, y);
+    ops_buffer_free(o, again);
     free(back);
     drop(&x);
 }
@@ -1279,8 +1279,8 @@ static void check_state(struct ops *o, int halves)
             ops_round(o, (struct ops_state){ want, state[i].key }, f32(x[i].f), N, 0);
         cr_assert_arr_eq(state[i].at.address, want.address, N * ops_type_bytes(type), "array %d",
                          i);
-        ops_buffer_free(o, state[i].at, N);
-        ops_buffer_free(o, want, N);
+        ops_buffer_free(o, state[i].at);
+        ops_buffer_free(o, want);
         drop(&x[i]);
     }
     drop(&g);
@@ -1660,7 +1660,7 @@ static void attention_cached_of(struct ops *o, int64_t window, enum ops_type typ
         cr_assert_eq(0, memcmp(keys.f + t * C, qkv.f + t * 3 * C + C, (size_t)C * 4));
         cr_assert_eq(0, memcmp(values.f + t * C, qkv.f + t * 3 * C + 2 * C, (size_t)C * 4));
     }
-    ops_buffer_free(o, given, qkv.n);
+    ops_buffer_free(o, given);
     drop(&qkv);
     drop(&whole);
     drop(&y);
@@ -1847,10 +1847,10 @@ static void attention_rows_bf16_of(struct ops *o, int causal)
         ops_attention_fwd(o, out[3], f32(lse.f), qkv, &form);
         ops_attention_bwd(o, (struct ops_qkv){ out[0], out[1], out[2], C, C }, NULL, f32(dy.f), qkv,
                           out[3], f32(lse.f), &form);
-        ops_buffer_free(o, out[3], N * C);
+        ops_buffer_free(o, out[3]);
         for (int i = 0; i < 3; i++) {
             take(o, d[i].f, out[i], N * C);
-            ops_buffer_free(o, in[i], N * C);
+            ops_buffer_free(o, in[i]);
             if (precision == OPS_BF16)
                 check("attention of rows, bwd", d[i].f, d[i].d, N * C, tolerance(o, 0));
             for (int64_t e = 0; e < N * C; e++)
@@ -2032,7 +2032,7 @@ static void cached_together_in(struct ops *o, int64_t T, enum ops_type type)
     const size_t half = (size_t)(2 * B * one_cache) * ops_type_bytes(type);
     cr_expect(!memcmp(caches.address, caches.address + half, half), "T %ld, type %d", (long)T,
               type);
-    ops_buffer_free(o, caches, 4 * B * one_cache);
+    ops_buffer_free(o, caches);
     struct numbers *all[] = { &q, &k, &v, &y, &want, &old };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         drop(all[i]);
@@ -2441,7 +2441,7 @@ Test(ops, buffers)
         for (int64_t n = 0; n < sizes[i]; n++)
             HOLDS(p[n] == 0, "[%lld] is %g", (long long)n, p[n]);
         ops_unmap(o, a, sizes[i], p);
-        ops_buffer_free(o, a, sizes[i]);
+        ops_buffer_free(o, a);
     }
     cr_assert_eq(ops_threads(o), 2);
     cr_assert(strstr(ops_describe(o), "kernels"));
@@ -2481,7 +2481,7 @@ Test(ops, upload_and_download)
     ops_upload(o, a, in, 3);
     ops_download(o, out, ops_part(a, 1), 2);
     cr_assert(out[0] == -7 && out[1] == 1LL << 40);
-    ops_buffer_free(o, a, 3);
+    ops_buffer_free(o, a);
     cr_assert(ops_is_none(ops_part(OPS_NONE, 7)));
     ops_free(o);
 }

@@ -51,7 +51,7 @@ static void save_small(struct ops *o)
     }
     cr_assert_eq(save_whole_model(&m, o, blocks, dir, 16), 0, "%s", err_get());
     for (int b = 0; b < 4; b++)
-        ops_buffer_free(o, blocks[b], m.tensors.block_size[b]);
+        ops_buffer_free(o, blocks[b]);
     model_release(&m);
 }
 
@@ -327,7 +327,7 @@ static void save_bert(struct ops *o, enum model_head kind)
     }
     cr_assert_eq(save_whole_model(&m, o, blocks, dir, -1), 0, "%s", err_get());
     for (int b = 0; b < 4; b++)
-        ops_buffer_free(o, blocks[b], m.tensors.block_size[b]);
+        ops_buffer_free(o, blocks[b]);
     model_release(&m);
 }
 
@@ -421,7 +421,7 @@ Test(folder, parts_of_blocks)
             cr_assert_eq(folder_reader_block(&r, &again, o, b, i, n, &part), 0, "%s", err_get());
             cr_assert_arr_eq(floats(part), floats(blocks[b]) + i, (size_t)n * sizeof(float),
                              "block %d, from %d on", b, (int)i);
-            ops_buffer_free(o, part, n);
+            ops_buffer_free(o, part);
         }
     folder_reader_close(&r);
     folder_free_blocks(&m, o, blocks);

@@ -93,7 +93,7 @@ static void save_folder(struct ops *o, const struct model_config *config)
     }
     cr_assert_eq(save_whole_model(&m, o, blocks, dir, 1), 0, "%s", err_get());
     for (int b = 0; b < B; b++)
-        ops_buffer_free(o, blocks[b], m.tensors.block_size[b]);
+        ops_buffer_free(o, blocks[b]);
     model_release(&m);
 }
 

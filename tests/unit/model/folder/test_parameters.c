@@ -61,11 +61,11 @@ static void save_model(const struct model_config *config, enum ops_type type)
             floats(x)[i] = (float)rng_normal(&r);
         blocks[b] = ops_buffer(o, type, n);
         ops_copy(o, blocks[b], x, n);
-        ops_buffer_free(o, x, n);
+        ops_buffer_free(o, x);
     }
     cr_assert_eq(save_whole_model(&m, o, blocks, dir, 1), 0, "%s", err_get());
     for (int b = 0; b < BLOCKS; b++)
-        ops_buffer_free(o, blocks[b], m.tensors.block_size[b]);
+        ops_buffer_free(o, blocks[b]);
     model_release(&m);
     ops_free(o);
 }
@@ -77,7 +77,7 @@ static float *downloaded(struct ops *o, struct ops_array a, int64_t n)
     float *x = mem_alloc((size_t)n * sizeof *x);
     ops_copy(o, whole, a, n);
     ops_download(o, x, whole, n);
-    ops_buffer_free(o, whole, n);
+    ops_buffer_free(o, whole);
     return x;
 }
 

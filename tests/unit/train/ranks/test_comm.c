@@ -74,7 +74,7 @@ static void sum_on_rank(void *ctx, struct comm *c)
     comm_end(c, comm_sum_begin(c, o, x, N, "test"));
     ops_download(o, got, x, N);
     count(s, &s->equal, !memcmp(got, s->want, N * sizeof *got));
-    ops_buffer_free(o, x, N);
+    ops_buffer_free(o, x);
     free(got);
     ops_free(o);
 }
@@ -101,8 +101,8 @@ static void share_on_rank(void *ctx, struct comm *c)
     comm_end(c, comm_gather_begin(c, o, y, bounds, "gather of y"));
     ops_download(o, got, y, N);
     count(s, &s->shares_equal, equal && !memcmp(got, s->want, N * sizeof *got));
-    ops_buffer_free(o, x, N);
-    ops_buffer_free(o, y, N);
+    ops_buffer_free(o, x);
+    ops_buffer_free(o, y);
     free(got);
     ops_free(o);
 }
@@ -137,8 +137,8 @@ static void pass_on_rank(void *ctx, struct comm *c)
     count(ctx, &((struct sums *)ctx)->equal,
           sum == 2 * S && got[0] == (float)up && got[1] == (float)down);
     for (int i = 0; i < 2; i++)
-        ops_buffer_free(o, from[i], N);
-    ops_buffer_free(o, own, N);
+        ops_buffer_free(o, from[i]);
+    ops_buffer_free(o, own);
     ops_free(o);
 }
 
@@ -331,7 +331,7 @@ static void scatter_late(void *ctx, struct comm *c)
         sem_post(&l->sent);
     }
     comm_end(c, w);
-    ops_buffer_free(o, x, 2 * BIG);
+    ops_buffer_free(o, x);
     ops_free(o);
 }
 

@@ -52,7 +52,7 @@ static void rig_close(struct rig *r)
 {
     shared_free(r->shared);
     for (int i = 0; i < ARRAYS; i++)
-        ops_buffer_free(r->ops, r->own[i].array, r->count);
+        ops_buffer_free(r->ops, r->own[i].array);
     ops_free(r->ops);
 }
 
