@@ -130,15 +130,24 @@ DEVICE float activation(int f, float x, float *slope)
         }                                                                                          \
     }
 
+/* Returns the numbers that multiply the activations: those of `up`; 1 if there is no gate. */
+DEVICE struct eight factors_of(const struct map *a, int64_t i, int64_t n)
+{
+    struct eight ones;
+    for (int j = 0; j < EACH; j++)
+        ones.v[j] = 1;
+    return a->up.at ? get8(a->up, i, n) : ones;
+}
+
 DEVICE void activate(const struct map *a, const int f)
 {
     const int64_t i = FIRST, n = a->n - i;
     float slope;
     if (n <= 0)
         return;
-    struct eight x = get8(a->x, i, n);
+    struct eight x = get8(a->x, i, n), up = factors_of(a, i, n);
     for (int j = 0; j < EACH; j++)
-        x.v[j] = activation(f, x.v[j], &slope);
+        x.v[j] = activation(f, x.v[j], &slope) * up.v[j];
     put8(a->y, i, n, x);
 }
 
@@ -152,20 +161,25 @@ EXTERN_C void cuda_activation_fwd(struct ops *o, enum ops_activation f, struct o
     RUN(o, activation_fwd, m);
 }
 
-/* Computes dx and y. Reads all inputs before it writes, because outputs may be the same arrays. */
+/* Computes dx, y and, of a gate, dup. Reads all inputs before it writes, because outputs may be the
+ * same arrays. */
 DEVICE void activate_bwd(const struct map *a, const int f)
 {
     const int64_t i = FIRST, n = a->n - i;
     if (n <= 0)
         return;
-    struct eight x = get8(a->x, i, n), d = get8(a->dy, i, n);
+    struct eight x = get8(a->x, i, n), up = factors_of(a, i, n), d = get8(a->dy, i, n), y;
     for (int j = 0; j < EACH; j++) {
         float slope;
-        x.v[j] = activation(f, x.v[j], &slope);
-        d.v[j] *= slope;
+        const float active = activation(f, x.v[j], &slope);
+        x.v[j] = d.v[j] * up.v[j] * slope;
+        y.v[j] = active * up.v[j];
+        up.v[j] = d.v[j] * active;
     }
-    put8(a->y, i, n, x);
-    put8(a->dx, i, n, d);
+    put8(a->dx, i, n, x);
+    if (a->dup.at)
+        put8(a->dup, i, n, up);
+    put8(a->y, i, n, y);
 }
 
 WITH_ACTIVATION(activation_bwd, activate_bwd)
@@ -234,20 +248,6 @@ EXTERN_C void cuda_activation_bwd(struct ops *o, enum ops_activation f, struct o
     cuda_add_parts(o, sums, parts, I, count, I);
 }
 
-DEVICE void gate_fwd(const struct map *a, const int f)
-{
-    const int64_t i = FIRST, n = a->n - i;
-    float slope;
-    if (n <= 0)
-        return;
-    struct eight gate = get8(a->x, i, n), up = get8(a->up, i, n);
-    for (int j = 0; j < EACH; j++)
-        gate.v[j] = activation(f, gate.v[j], &slope) * up.v[j];
-    put8(a->y, i, n, gate);
-}
-
-WITH_ACTIVATION(gated_fwd, gate_fwd)
-
 EXTERN_C void cuda_gated_fwd(struct ops *o, const struct ops_gate *g, struct ops_array y,
                              struct ops_array gate, struct ops_array up)
 {
@@ -255,28 +255,8 @@ EXTERN_C void cuda_gated_fwd(struct ops *o, const struct ops_gate *g, struct ops
     struct map m = map_of(y, gate, g->N * g->I);
     m.f = g->f;
     m.up = view_of(up);
-    RUN(o, gated_fwd, m);
+    RUN(o, activation_fwd, m);
 }
-
-DEVICE void gate_bwd(const struct map *a, const int f)
-{
-    const int64_t i = FIRST, n = a->n - i;
-    if (n <= 0)
-        return;
-    struct eight gate = get8(a->x, i, n), up = get8(a->up, i, n), d = get8(a->dy, i, n), y;
-    for (int j = 0; j < EACH; j++) {
-        float slope;
-        const float active = activation(f, gate.v[j], &slope);
-        gate.v[j] = d.v[j] * up.v[j] * slope;
-        y.v[j] = active * up.v[j];
-        up.v[j] = d.v[j] * active;
-    }
-    put8(a->dx, i, n, gate);
-    put8(a->dup, i, n, up);
-    put8(a->y, i, n, y);
-}
-
-WITH_ACTIVATION(gated_bwd, gate_bwd)
 
 EXTERN_C void cuda_gated_bwd(struct ops *o, const struct ops_gate *g, struct ops_array dgate,
                              struct ops_array dup, struct ops_array y, struct ops_array dy,
@@ -289,7 +269,7 @@ EXTERN_C void cuda_gated_bwd(struct ops *o, const struct ops_gate *g, struct ops
     m.dup = view_of(dup);
     m.dy = view_of(dy);
     m.up = view_of(up);
-    RUN(o, gated_bwd, m);
+    RUN(o, activation_bwd, m);
 }
 
 KERNEL(tanh_fwd, map, THREADS)
