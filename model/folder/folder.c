@@ -284,7 +284,7 @@ static int read_or_make(const struct folder_reader *r, float *out, size_t i)
     const struct safetensor *t = folder_names_find(&r->whole, &r->files.weights, row->name, &file);
     if (t)
         return read_tensor(file, t, row, out);
-    tensor_initialise(row, r->seed, out);
+    tensor_initialise(row, r->seed, 0, tensor_elements(row), out);
     return 0;
 }
 

@@ -9,7 +9,7 @@
 void block_add_table(struct model *m, int block, const char *name, int64_t rows)
 {
     struct tensor_table *t = &m->tensors;
-    tensor_add(t, block, name, rows, m->config.width, INIT_NORMAL, (float)m->config.init_std, 1);
+    tensor_add(t, block, name, rows, m->config.width, INIT_NORMAL, (float)m->config.init_std);
     t->rows[t->count - 1].across = 1;
 }
 
@@ -21,7 +21,7 @@ static void add(struct model *m, int block, const char *stem, const char *end, i
     snprintf(format, sizeof format, "%s%s", stem, end);
 #pragma GCC diagnostic ignored "-Wformat-nonliteral" /* they are the architectures' own */
     snprintf(name, sizeof name, format, (long long)layer);
-    tensor_add(t, block, name, like.shape[0], like.shape[1], like.init, like.std, !!like.shape[1]);
+    tensor_add(t, block, name, like.shape[0], like.shape[1], like.init, like.std);
     t->rows[t->count - 1].transposed = !!like.shape[1];
     t->rows[t->count - 1].across = like.across;
 }
@@ -56,7 +56,8 @@ void block_add_norm(struct model *m, int block, const char *stem, int64_t layer,
 struct ops_array block_tensor(const struct model *m, struct ops_array w, size_t row)
 {
     const struct tensor *t = &m->tensors.rows[row];
-    return w.type == OPS_LIST ? ops_listed(w, t->place) : ops_part(w, t->offset);
+    return w.type == OPS_LIST ? ops_listed(w, (int64_t)(row - m->tensors.first[t->block]))
+                              : ops_part(w, t->offset);
 }
 
 struct ops_decoder block_decoder(const struct model *m, struct ops_array w, struct ops_array tied,

@@ -28,7 +28,7 @@ static int is_bias(const struct tensor_table *t)
 }
 
 void tensor_add(struct tensor_table *t, int block, const char *name, int64_t rows, int64_t columns,
-                enum tensor_init init, float std, int decay)
+                enum tensor_init init, float std)
 {
     tensor_block(t, block);
     assert(block == t->blocks - 1 && strlen(name) < TENSOR_NAME && rows > 0 && columns >= 0);
@@ -37,12 +37,10 @@ void tensor_add(struct tensor_table *t, int block, const char *name, int64_t row
                             .shape = { rows, columns },
                             .init = init,
                             .std = std,
-                            .decay = decay,
                             .maps = 1,
                             .across = -1,
                             .block = block,
-                            .offset = t->block_size[block],
-                            .place = (int64_t)(t->first[block + 1] - t->first[block]) };
+                            .offset = t->block_size[block] };
     t->first[block + 1]++;
     snprintf(row->name, sizeof row->name, "%s", name);
     if (is_bias(t))
@@ -157,8 +155,8 @@ static void fill_normal(float *out, int64_t first, int64_t n, uint64_t key, floa
         normal_pair(&out[n - 1], &unused, rng_at(key, (uint64_t)((first + n) / 2)), std);
 }
 
-void tensor_initialise_part(const struct tensor *row, uint64_t seed, int64_t first, int64_t n,
-                            float *out)
+void tensor_initialise(const struct tensor *row, uint64_t seed, int64_t first, int64_t n,
+                       float *out)
 {
     if (row->init == INIT_NORMAL) {
         fill_normal(out, first, n, name_key(seed, row->name), row->std);
@@ -167,9 +165,4 @@ void tensor_initialise_part(const struct tensor *row, uint64_t seed, int64_t fir
     float value = row->init == INIT_ONE ? 1 : 0;
     for (int64_t i = 0; i < n; i++)
         out[i] = value;
-}
-
-void tensor_initialise(const struct tensor *row, uint64_t seed, float *out)
-{
-    tensor_initialise_part(row, seed, 0, tensor_elements(row), out);
 }

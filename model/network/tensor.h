@@ -21,7 +21,6 @@ struct tensor {
     int64_t shape[TENSOR_RANK]; /* row-major */
     enum tensor_init init;
     float std;      /* standard deviation for INIT_NORMAL */
-    int decay;      /* 1: weight decay applies */
     int maps;       /* number of matrices side by side in the columns: 3 for queries, keys and
                      * values; else 1 */
     int across;     /* the axis of the residual stream's channels (split.h); -1: none */
@@ -30,7 +29,6 @@ struct tensor {
     int transposed; /* 1: files hold the transpose, [shape[1],shape[0]] */
     int block;
     int64_t offset; /* in floats, from the start of the block */
-    int64_t place;  /* index of the tensor in its block */
 };
 
 struct tensor_table {
@@ -44,10 +42,9 @@ struct tensor_table {
 /* Begins the next block, which may stay empty. Does nothing if the block has begun. */
 void tensor_block(struct tensor_table *t, int block);
 
-/* Adds a row to the last block or the next one. `columns` is 0 for a tensor of rank 1. `decay` 1:
- * weight decay applies to the tensor. */
+/* Adds a row to the last block or the next one. `columns` is 0 for a tensor of rank 1. */
 void tensor_add(struct tensor_table *t, int block, const char *name, int64_t rows, int64_t columns,
-                enum tensor_init init, float std, int decay);
+                enum tensor_init init, float std);
 void tensor_release(struct tensor_table *t);
 
 int64_t tensor_elements(const struct tensor *row); /* numbers in a tensor */
@@ -58,10 +55,8 @@ int64_t tensor_parameters(const struct tensor_table *t);
 /* Returns the row of the tensor called `name`, or NULL if there is none. */
 const struct tensor *tensor_find(const struct tensor_table *t, const char *name);
 
-/* Fills out[tensor_elements] with a tensor's initial values. They depend only on the seed and the
- * tensor's name, not on the order of calls or the number of threads. */
-void tensor_initialise(const struct tensor *row, uint64_t seed, float *out);
-/* Fills out[n] with the initial values of the tensor's elements `first` to first + n - 1, as
- * tensor_initialise does for all. */
-void tensor_initialise_part(const struct tensor *row, uint64_t seed, int64_t first, int64_t n,
-                            float *out);
+/* Fills out[n] with the initial values of the tensor's elements `first` to first + n - 1. They
+ * depend only on the seed and the tensor's name, not on the order of calls or the number of
+ * threads. */
+void tensor_initialise(const struct tensor *row, uint64_t seed, int64_t first, int64_t n,
+                       float *out);

@@ -50,7 +50,7 @@ static void set_up(struct run *r)
         const int64_t n = tensor_elements(row);
         struct ops_array w = ops_part(r->w[row->block], row->offset);
         float *floats = ops_map(r->o, w, n);
-        tensor_initialise(row, 1, floats);
+        tensor_initialise(row, 1, 0, tensor_elements(row), floats);
         ops_unmap(r->o, w, n, floats);
     }
     r->cache = mem_zalloc((size_t)c->layers, sizeof *r->cache);

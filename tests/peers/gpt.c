@@ -163,7 +163,7 @@ static int create(struct net *n, const char *dir, char **argv)
         const int64_t size = tensor_elements(row);
         struct ops_array w = ops_part(n->w[row->block], row->offset);
         float *floats = ops_map(n->o, w, size);
-        tensor_initialise(row, (uint64_t)atoll(argv[5]), floats);
+        tensor_initialise(row, (uint64_t)atoll(argv[5]), 0, tensor_elements(row), floats);
         ops_unmap(n->o, w, size, floats);
     }
     return save_whole_model(&n->m, n->o, n->w, dir, c.vocabulary - 1);

@@ -28,7 +28,7 @@ static void initialise(struct net *n, const struct model_config *c)
         const struct split_runs runs = split_runs(&row, own, split, split_number(split));
         row.init = INIT_NORMAL;
         row.std = 0.3f;
-        tensor_initialise(&row, 3, w);
+        tensor_initialise(&row, 3, 0, tensor_elements(&row), w);
         for (int64_t e = 0; e < tensor_elements(&row); e++)
             w[e] += mean;
         cr_assert_eq(split_elements(&runs), tensor_elements(own));

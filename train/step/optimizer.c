@@ -112,7 +112,7 @@ struct tensor_state {
 static struct ops_adamw adam_of(const struct optimizer_update *u, const struct tensor *row)
 {
     struct ops_adamw h = u->h;
-    h.decay = row->decay || u->optimizer->decay_all ? u->optimizer->weight_decay : 0;
+    h.decay = row->rank == 2 || u->optimizer->decay_all ? u->optimizer->weight_decay : 0;
     return h;
 }
 

@@ -23,8 +23,8 @@
  *               updates as large as AdamW's, so that AdamW's rates can be used (Liu et al. 2025).
  *               Ranks that share the matrix assemble it to compute X
  *
- * decay is weight_decay for the tensors that the tensor table marks (matrices) and 0 for the
- * others (biases, norms); with decay_all it is weight_decay for all. Moments are kept only for the
+ * decay is weight_decay for matrices and tables, and 0 for biases and norms, which are vectors;
+ * with decay_all it is weight_decay for all. Moments are kept only for the
  * updates that use them. Parameters and moments that the store keeps as bf16 are converted to f32
  * for the update and then rounded stochastically, with random numbers that depend on (seed, t,
  * tensor, array, place). There is no f32 copy of the weights. Checked in

@@ -23,8 +23,8 @@ static void initialise_one(void *ctx, int64_t i, int)
     const int rank = s->split ? split_number(s->split) : 0;
     const struct split_runs runs = store_runs(s, (size_t)i, rank);
     for (int64_t r = 0; r < runs.runs; r++)
-        tensor_initialise_part(&s->unsplit->rows[i], f->seed, r * runs.stride + runs.first,
-                               runs.count, f->floats + own->offset + r * runs.count);
+        tensor_initialise(&s->unsplit->rows[i], f->seed, r * runs.stride + runs.first, runs.count,
+                          f->floats + own->offset + r * runs.count);
 }
 
 /* Returns the part of a block's parameters that this rank keeps: all, or its share. */

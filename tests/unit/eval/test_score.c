@@ -46,7 +46,7 @@ static void make_model(const struct model_config *config)
     for (int b = 0; b < m.tensors.blocks; b++)
         blocks[b] = ops_buffer(o, OPS_F32, m.tensors.block_size[b]);
     for (size_t i = 0; i < m.tensors.count; i++)
-        tensor_initialise(&m.tensors.rows[i], 1,
+        tensor_initialise(&m.tensors.rows[i], 1, 0, tensor_elements(&m.tensors.rows[i]),
                           floats(blocks[m.tensors.rows[i].block]) + m.tensors.rows[i].offset);
     cr_assert_eq(save_whole_model(&m, o, blocks, dir, -1), 0, "%s", err_get());
     for (int b = 0; b < m.tensors.blocks; b++)

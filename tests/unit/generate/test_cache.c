@@ -43,7 +43,8 @@ static void make_of(struct fixture *f, const char *architecture, int threads)
         struct tensor row = f->m.tensors.rows[i];
         row.init = INIT_NORMAL; /* biases and gains too */
         row.std = .2f;
-        tensor_initialise(&row, 5, floats(f->blocks[row.block]) + row.offset);
+        tensor_initialise(&row, 5, 0, tensor_elements(&row),
+                          floats(f->blocks[row.block]) + row.offset);
     }
     for (int i = 0; i < POSITIONS; i++)
         f->ids[i] = (uint32_t)(i * i * 7 + 3) % VOCABULARY;

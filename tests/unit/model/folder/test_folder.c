@@ -47,7 +47,8 @@ static void save_small(struct ops *o)
         blocks[b] = ops_buffer(o, OPS_F32, m.tensors.block_size[b]);
     for (size_t i = 0; i < m.tensors.count; i++) {
         const struct tensor *row = &m.tensors.rows[i];
-        tensor_initialise(row, 8, floats(blocks[row->block]) + row->offset);
+        tensor_initialise(row, 8, 0, tensor_elements(row),
+                          floats(blocks[row->block]) + row->offset);
     }
     cr_assert_eq(save_whole_model(&m, o, blocks, dir, 16), 0, "%s", err_get());
     for (int b = 0; b < 4; b++)
@@ -69,7 +70,7 @@ Test(folder, round_trip)
         const struct tensor *row = &m.tensors.rows[i];
         int64_t n = tensor_elements(row);
         float *wanted = mem_alloc((size_t)n * sizeof *wanted);
-        tensor_initialise(row, 8, wanted);
+        tensor_initialise(row, 8, 0, tensor_elements(row), wanted);
         cr_assert_eq(0, memcmp(wanted, floats(blocks[row->block]) + row->offset,
                                (size_t)n * sizeof *wanted));
         free(wanted);
@@ -323,7 +324,8 @@ static void save_bert(struct ops *o, enum model_head kind)
         blocks[b] = ops_buffer(o, OPS_F32, m.tensors.block_size[b]);
     for (size_t i = 0; i < m.tensors.count; i++) {
         const struct tensor *row = &m.tensors.rows[i];
-        tensor_initialise(row, 8, floats(blocks[row->block]) + row->offset);
+        tensor_initialise(row, 8, 0, tensor_elements(row),
+                          floats(blocks[row->block]) + row->offset);
     }
     cr_assert_eq(save_whole_model(&m, o, blocks, dir, -1), 0, "%s", err_get());
     for (int b = 0; b < 4; b++)
@@ -342,7 +344,7 @@ static void check_bert(struct ops *o, enum model_head kind, int *made)
         const struct tensor *row = &m.tensors.rows[i];
         size_t bytes = (size_t)tensor_elements(row) * sizeof(float);
         float *wanted = mem_alloc(bytes);
-        tensor_initialise(row, 8, wanted);
+        tensor_initialise(row, 8, 0, tensor_elements(row), wanted);
         cr_assert_eq(0, memcmp(wanted, floats(blocks[row->block]) + row->offset, bytes), "%s",
                      row->name);
         free(wanted);

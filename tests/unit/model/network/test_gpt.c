@@ -221,14 +221,11 @@ Test(gpt, table)
     cr_assert_eq(m.tensors.count, 2 + 2 * 12 + 2);
     cr_assert_eq(m.tensors.block_size[1], m.tensors.block_size[2]);
     const struct tensor *qkv = tensor_find(&m.tensors, "h.1.attn.c_attn.weight");
-    cr_assert(qkv && qkv->shape[0] == 20 && qkv->shape[1] == 60 && qkv->block == 2 && qkv->decay);
+    cr_assert(qkv && qkv->shape[0] == 20 && qkv->shape[1] == 60 && qkv->block == 2);
     const struct tensor *end = tensor_find(&m.tensors, "h.0.mlp.c_proj.weight");
     cr_assert(end && end->shape[0] == 50 && end->shape[1] == 20);
     cr_assert_float_eq(end->std, 0.3 / 2, 1e-6); /* 1/sqrt(2L) */
     cr_assert_float_eq(qkv->std, 0.3, 1e-6);
-    cr_assert(tensor_find(&m.tensors, "wte.weight")->decay);
-    cr_assert_not(tensor_find(&m.tensors, "h.0.ln_1.weight")->decay);
-    cr_assert_not(tensor_find(&m.tensors, "h.0.attn.c_attn.bias")->decay);
     cr_assert_eq(tensor_find(&m.tensors, "ln_f.weight")->init, INIT_ONE);
     cr_assert_eq(tensor_find(&m.tensors, "ln_f.bias")->block, 3);
     model_release(&m);

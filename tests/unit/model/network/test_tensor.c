@@ -9,10 +9,10 @@
 static struct tensor_table small_table(void)
 {
     struct tensor_table t = { 0 };
-    tensor_add(&t, 0, "a", 3, 5, INIT_NORMAL, 0.5f, 1);
-    tensor_add(&t, 0, "b", 16, 0, INIT_ONE, 0, 0);
-    tensor_add(&t, 0, "c", 17, 0, INIT_ZERO, 0, 0);
-    tensor_add(&t, 1, "d", 2, 2, INIT_NORMAL, 0.5f, 1);
+    tensor_add(&t, 0, "a", 3, 5, INIT_NORMAL, 0.5f);
+    tensor_add(&t, 0, "b", 16, 0, INIT_ONE, 0);
+    tensor_add(&t, 0, "c", 17, 0, INIT_ZERO, 0);
+    tensor_add(&t, 1, "d", 2, 2, INIT_NORMAL, 0.5f);
     return t;
 }
 
@@ -40,20 +40,20 @@ Test(tensor, initial_values)
 {
     struct tensor_table t = small_table();
     float x[17], y[17];
-    tensor_initialise(&t.rows[1], 1, x);
+    tensor_initialise(&t.rows[1], 1, 0, tensor_elements(&t.rows[1]), x);
     for (int i = 0; i < 16; i++)
         cr_assert_eq(x[i], 1);
-    tensor_initialise(&t.rows[2], 1, x);
+    tensor_initialise(&t.rows[2], 1, 0, tensor_elements(&t.rows[2]), x);
     for (int i = 0; i < 17; i++)
         cr_assert_eq(x[i], 0);
-    tensor_initialise(&t.rows[0], 1, x);
-    tensor_initialise(&t.rows[0], 1, y);
+    tensor_initialise(&t.rows[0], 1, 0, tensor_elements(&t.rows[0]), x);
+    tensor_initialise(&t.rows[0], 1, 0, tensor_elements(&t.rows[0]), y);
     cr_assert_eq(0, memcmp(x, y, 15 * sizeof *x));
-    tensor_initialise(&t.rows[0], 2, y);
+    tensor_initialise(&t.rows[0], 2, 0, tensor_elements(&t.rows[0]), y);
     cr_assert_neq(0, memcmp(x, y, 15 * sizeof *x)); /* another seed */
     struct tensor renamed = t.rows[0];
     strcpy(renamed.name, "z");
-    tensor_initialise(&renamed, 1, y);
+    tensor_initialise(&renamed, 1, 0, tensor_elements(&renamed), y);
     cr_assert_neq(0, memcmp(x, y, 15 * sizeof *x)); /* another name */
     tensor_release(&t);
 }
@@ -65,11 +65,11 @@ Test(tensor, initial_values_of_parts)
         .name = "w", .rank = 1, .shape = { 17 }, .init = INIT_NORMAL, .std = 0.02f
     };
     float all[17], part[17];
-    tensor_initialise(&row, 5, all);
+    tensor_initialise(&row, 5, 0, tensor_elements(&row), all);
     for (int64_t first = 0; first <= 17; first++)
         for (int64_t n = 0; first + n <= 17; n++) {
             memset(part, 0, sizeof part);
-            tensor_initialise_part(&row, 5, first, n, part);
+            tensor_initialise(&row, 5, first, n, part);
             cr_assert_eq(0, memcmp(part, all + first, (size_t)n * sizeof *part));
             cr_assert(n == 17 || part[n] == 0);
         }
@@ -84,7 +84,7 @@ Test(tensor, normal_distribution)
     };
     int64_t n = tensor_elements(&row), beyond_2 = 0, beyond_4 = 0;
     float *x = mem_alloc((size_t)n * sizeof *x);
-    tensor_initialise(&row, 1234, x);
+    tensor_initialise(&row, 1234, 0, tensor_elements(&row), x);
     double moments[5] = { 0 };
     for (int64_t i = 0; i < n; i++) {
         double z = x[i] / 0.02;

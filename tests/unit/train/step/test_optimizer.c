@@ -22,8 +22,8 @@ struct rig {
 static void open_rig_of(struct rig *r, enum optimizer_kind kind, int half, int threads)
 {
     *r = (struct rig){ 0 };
-    tensor_add(&r->table, 0, "matrix", 3, 5, INIT_ONE, 0, 1);
-    tensor_add(&r->table, 1, "bias", 20, 0, INIT_ONE, 0, 0);
+    tensor_add(&r->table, 0, "matrix", 3, 5, INIT_ONE, 0);
+    tensor_add(&r->table, 1, "bias", 20, 0, INIT_ONE, 0);
     cr_assert((r->ops = ops_new(threads)), "%s", err_get());
     unsigned char *moments = optimizer_moments(kind, &r->table);
     struct store_config c = { .moments = moments, .half_moments = half };
@@ -314,10 +314,10 @@ static void check_muon(int R, int C)
     struct optimizer a = an_optimizer(OPTIMIZER_MUON);
     static double w[SIDE * SIDE], m[SIDE * SIDE], g[SIDE * SIDE];
     a.clip = 0;
-    tensor_add(&t, 0, "table", 7, 3, INIT_ONE, 0, 1);
-    tensor_add(&t, 1, "matrix", R, C, INIT_NORMAL, 0.5f, 1);
-    tensor_add(&t, 1, "bias", 9, 0, INIT_ONE, 0, 0);
-    tensor_add(&t, 2, "norm", 5, 0, INIT_ONE, 0, 0);
+    tensor_add(&t, 0, "table", 7, 3, INIT_ONE, 0);
+    tensor_add(&t, 1, "matrix", R, C, INIT_NORMAL, 0.5f);
+    tensor_add(&t, 1, "bias", 9, 0, INIT_ONE, 0);
+    tensor_add(&t, 2, "norm", 5, 0, INIT_ONE, 0);
     unsigned char *moments = optimizer_moments(a.kind, &t);
     cr_assert(moments[0] == 2 && moments[1] == 1 && moments[2] == 2 && moments[3] == 2);
     cr_assert_eq(store_open(&s, o, &t, &(struct store_config){ .moments = moments }, NULL, 1), 0);
@@ -375,9 +375,9 @@ static void run_many(enum optimizer_kind kind, struct store_config c, int thread
     struct ops *o = ops_new(threads);
     struct optimizer a = an_optimizer(kind);
     a.seed = 5;
-    tensor_add(&t, 0, "other", 3, 3, INIT_ONE, 0, 1);
-    tensor_add(&t, 1, "matrix", MANY / 100, 100, INIT_ONE, 0, 1);
-    tensor_add(&t, 2, "end", 3, 0, INIT_ONE, 0, 0);
+    tensor_add(&t, 0, "other", 3, 3, INIT_ONE, 0);
+    tensor_add(&t, 1, "matrix", MANY / 100, 100, INIT_ONE, 0);
+    tensor_add(&t, 2, "end", 3, 0, INIT_ONE, 0);
     unsigned char *moments = optimizer_moments(kind, &t);
     c.moments = moments;
     cr_assert_eq(store_open(&s, o, &t, &c, NULL, 1), 0);

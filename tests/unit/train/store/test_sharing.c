@@ -49,7 +49,7 @@ static void gather_each(void *ctx, struct comm *c)
     struct store s;
     struct ops *o = ops_new(1);
     for (int b = 0; b < BLOCKS; b++)
-        tensor_add(&t, b, (char[]){ (char)('a' + b), 0 }, ROWS, LAYOUT_PIECE, INIT_NORMAL, 1, 1);
+        tensor_add(&t, b, (char[]){ (char)('a' + b), 0 }, ROWS, LAYOUT_PIECE, INIT_NORMAL, 1);
     program_step(&program, &step);
     wrong += store_open(&s, o, &t, &config, NULL, 7) < 0;
     sharing_open(&h, &s, c);

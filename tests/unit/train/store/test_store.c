@@ -51,7 +51,7 @@ static void make_table(struct tensor_table *t)
 {
     *t = (struct tensor_table){ 0 };
     for (int b = 0; b < BLOCKS; b++)
-        tensor_add(t, b, (char[]){ 'a' + (char)b, 0 }, 64, 256, INIT_NORMAL, 1, 1);
+        tensor_add(t, b, (char[]){ 'a' + (char)b, 0 }, 64, 256, INIT_NORMAL, 1);
 }
 
 TestSuite(store, .init = make_folder, .fini = remove_folder);
