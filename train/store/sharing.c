@@ -30,14 +30,10 @@ static int64_t pieces_before(const struct sharing *h, int block, int64_t bound)
     return pieces;
 }
 
-static int64_t *bounds_of(const struct sharing *h, int block)
+static const int64_t *shares_of(const struct sharing *h, int block)
 {
-    return h->piece_bounds + (int64_t)block * (h->comm->size[COMM_DATA] + 1);
-}
-
-static int64_t *shares_of(const struct sharing *h, int block)
-{
-    return h->shares + (int64_t)block * (h->comm->size[COMM_DATA] + 1);
+    return is_shared(h) ? layout_bounds(&h->store->layout, STORE_GRADIENTS, block)
+                        : h->shares + (int64_t)block * (h->comm->size[COMM_DATA] + 1);
 }
 
 /* Cuts a block that ranks do not share into a share for each rank, of about equal sizes. Cuts lie
@@ -46,7 +42,7 @@ static void cut_block(struct sharing *h, int block)
 {
     const struct tensor_table *t = h->store->tensors;
     const int64_t ranks = h->comm->size[COMM_DATA], all = t->block_size[block];
-    int64_t *shares = shares_of(h, block), q = 1;
+    int64_t *shares = h->shares + block * (ranks + 1), q = 1;
     for (size_t i = t->first[block]; i < t->first[block + 1]; i++) {
         const int64_t first = t->rows[i].offset, n = tensor_elements(&t->rows[i]);
         for (int64_t at = first; at < first + n; at += LAYOUT_PIECE)
@@ -55,23 +51,6 @@ static void cut_block(struct sharing *h, int block)
     }
     while (q <= ranks)
         shares[q++] = all;
-}
-
-static void cut_blocks(struct sharing *h)
-{
-    const int blocks = h->store->tensors->blocks, ranks = h->comm->size[COMM_DATA];
-    const size_t each = (size_t)ranks + 1;
-    h->shares = mem_zalloc((size_t)blocks * each, sizeof *h->shares);
-    h->piece_bounds = mem_zalloc((size_t)blocks * each, sizeof *h->piece_bounds);
-    for (int b = 0; b < blocks; b++) {
-        if (is_shared(h))
-            memcpy(shares_of(h, b), layout_bounds(&h->store->layout, STORE_GRADIENTS, b),
-                   each * sizeof *h->shares);
-        else
-            cut_block(h, b);
-        for (int q = 0; q <= ranks; q++)
-            bounds_of(h, b)[q] = pieces_before(h, b, shares_of(h, b)[q]);
-    }
 }
 
 void sharing_open(struct sharing *h, struct store *s, struct comm *c)
@@ -85,7 +64,9 @@ void sharing_open(struct sharing *h, struct store *s, struct comm *c)
     h->pending = mem_zalloc((size_t)t->blocks, sizeof *h->pending);
     for (size_t i = 0; i < t->count; i++)
         h->pieces[i + 1] = h->pieces[i] + ops_pieces(tensor_elements(&t->rows[i]));
-    cut_blocks(h);
+    h->shares = mem_zalloc((size_t)t->blocks * ((size_t)c->size[COMM_DATA] + 1), sizeof *h->shares);
+    for (int b = 0; b < t->blocks && !is_shared(h); b++)
+        cut_block(h, b);
     h->squares = ops_buffer(s->ops, OPS_F64, h->pieces[t->count]);
     word_table_open(&h->table, s, c);
 }
@@ -100,7 +81,6 @@ void sharing_close(struct sharing *h)
     ops_buffer_free(h->store->ops, h->squares);
     free(h->pieces);
     free(h->shares);
-    free(h->piece_bounds);
     free(h->pending);
     *h = (struct sharing){ 0 };
 }
@@ -144,10 +124,14 @@ static void square_block(struct sharing *h, int block, struct ops_array gradient
 static void gather_squares(struct sharing *h, int block)
 {
     const size_t *first = &h->store->tensors->first[block];
+    const int ranks = h->comm->size[COMM_DATA];
+    SCOPED_MEM int64_t *bounds = mem_zalloc((size_t)ranks + 1, sizeof *bounds);
+    for (int q = 0; q <= ranks; q++)
+        bounds[q] = pieces_before(h, block, shares_of(h, block)[q]);
     if (first[0] < first[1])
         comm_end(h->comm,
                  comm_gather_begin(h->comm, h->store->ops, ops_part(h->squares, h->pieces[*first]),
-                                   bounds_of(h, block), "squares of gradients"));
+                                   bounds, "squares of gradients"));
 }
 
 /* Adds to tensors[i] the sums of squares of the pieces of tensor i. */
