@@ -143,8 +143,7 @@ int64_t cpu_row_grain(int64_t C)
 struct map {
     const struct kernels *k;
     void (*fn)(struct ops_array y, struct ops_array x, int64_t n);
-    struct ops_array y, x, dx, dy;
-    enum ops_activation f;
+    struct ops_array y, x;
     struct ops_mask mask;
     uint64_t first;
     int64_t columns, stride; /* for dropout: see struct ops_dropout */
@@ -178,30 +177,6 @@ void cpu_copy(struct ops *o, struct ops_array y, struct ops_array x, int64_t n)
     pool_for(o->pool, n, GRAIN, map_part, &(struct map){ .fn = o->k->copy, .y = y, .x = x });
 }
 
-void cpu_activation_fwd(struct ops *o, enum ops_activation f, struct ops_array y,
-                        struct ops_array x, int64_t n)
-{
-    struct map m = { .fn = o->k->activation_fwd[f], .y = y, .x = x };
-    pool_for(o->pool, n, GRAIN, map_part, &m);
-}
-
-static void activation_bwd_part(void *ctx, int64_t begin, int64_t end, int)
-{
-    const struct map *m = ctx;
-    m->k->activation_bwd[m->f](ops_part(m->dx, begin), ops_part(m->y, begin),
-                               ops_part(m->dy, begin), ops_part(m->x, begin), end - begin);
-}
-
-void cpu_activation_bwd(struct ops *o, enum ops_activation f, struct ops_array dx,
-                        struct ops_array y, struct ops_gradient sums, struct ops_array dy,
-                        struct ops_array x, int64_t N, int64_t I)
-{
-    struct map m = { .k = o->k, .y = y, .x = x, .dx = dx, .dy = dy, .f = f };
-    pool_for(o->pool, N * I, GRAIN, activation_bwd_part, &m);
-    if (!ops_is_none(sums.to))
-        cpu_column_sums(o, sums, dx, I, N, I);
-}
-
 struct gated {
     const struct kernels *k;
     struct ops_gate g;
@@ -219,10 +194,10 @@ static void gated_part(void *ctx, int64_t begin, int64_t end, int)
         struct ops_array up = ops_part(g->up, at);
         n = smaller(I - i % I, end - i);
         if (ops_is_none(g->dy))
-            g->k->gated_fwd[g->g.f](y, gate, up, n);
+            g->k->activation_fwd[g->g.f](y, gate, up, n);
         else
-            g->k->gated_bwd[g->g.f](ops_part(g->dgate, at), ops_part(g->dup, at), y,
-                                    ops_part(g->dy, i), gate, up, n);
+            g->k->activation_bwd[g->g.f](ops_part(g->dgate, at), ops_part(g->dup, at), y,
+                                         ops_part(g->dy, i), gate, up, n);
     }
 }
 
@@ -239,6 +214,22 @@ void cpu_gated_bwd(struct ops *o, const struct ops_gate *gate_of, struct ops_arr
 {
     struct gated g = { o->k, *gate_of, y, gate, up, dy, dgate, dup };
     pool_for(o->pool, g.g.N * g.g.I, GRAIN, gated_part, &g);
+}
+
+/* An activation is a gated unit without `up`. */
+void cpu_activation_fwd(struct ops *o, enum ops_activation f, struct ops_array y,
+                        struct ops_array x, int64_t n)
+{
+    cpu_gated_fwd(o, &(struct ops_gate){ f, 1, n, n }, y, x, OPS_NONE);
+}
+
+void cpu_activation_bwd(struct ops *o, enum ops_activation f, struct ops_array dx,
+                        struct ops_array y, struct ops_gradient sums, struct ops_array dy,
+                        struct ops_array x, int64_t N, int64_t I)
+{
+    cpu_gated_bwd(o, &(struct ops_gate){ f, N, I, I }, dx, OPS_NONE, y, dy, x, OPS_NONE);
+    if (!ops_is_none(sums.to))
+        cpu_column_sums(o, sums, dx, I, N, I);
 }
 
 /* Runs in the calling thread: the arrays are too small for the pool. */

@@ -160,19 +160,13 @@ struct kernels {
      * the random sequence; `first` must be a multiple of 4. */
     void (*round_bf16)(uint16_t *y, const float *x, int64_t n, uint64_t key, uint64_t first);
 
-    /* One function for each activation f: forward y = f(x); backward dx = dy f'(x), and y = f(x).
-     */
-    void (*activation_fwd[OPS_ACTIVATIONS])(struct ops_array y, struct ops_array x, int64_t n);
-    void (*activation_bwd[OPS_ACTIVATIONS])(struct ops_array dx, struct ops_array y,
-                                            struct ops_array dy, struct ops_array x, int64_t n);
-
-    /* One function for each activation f: forward y = f(gate) up; backward dgate = dy up f'(gate),
-     * dup = dy f(gate), and y = f(gate) up. */
-    void (*gated_fwd[OPS_ACTIVATIONS])(struct ops_array y, struct ops_array gate,
-                                       struct ops_array up, int64_t n);
-    void (*gated_bwd[OPS_ACTIVATIONS])(struct ops_array dgate, struct ops_array dup,
-                                       struct ops_array y, struct ops_array dy,
-                                       struct ops_array gate, struct ops_array up, int64_t n);
+    /* One function for each activation f: forward y = f(x) up; backward dx = dy up f'(x), dup = dy
+     * f(x), and y = f(x) up. Without a gate, up and dup are OPS_NONE: up is 1. */
+    void (*activation_fwd[OPS_ACTIVATIONS])(struct ops_array y, struct ops_array x,
+                                            struct ops_array up, int64_t n);
+    void (*activation_bwd[OPS_ACTIVATIONS])(struct ops_array dx, struct ops_array dup,
+                                            struct ops_array y, struct ops_array dy,
+                                            struct ops_array x, struct ops_array up, int64_t n);
 
     /* Rotates one head of one row: turns each pair of numbers i and i + half by an angle, given by
      * its cosine and sine. */
