@@ -45,29 +45,18 @@ static struct safetensor *add_entry(struct list *l, enum store_kind kind, size_t
     return &l->tensors[l->count++];
 }
 
-static void add_moment(struct list *l, const struct store *s, enum store_kind kind, size_t row,
-                       const char *suffix)
-{
-    const struct tensor *from = &s->unsplit->rows[row];
-    struct safetensor *to = add_entry(l, kind, row);
-    struct buf name = buf_format("%s.%s", from->name, suffix);
-    *to = (struct safetensor){ .name = buf_detach(&name),
-                               .dtype = s->layout.type[kind] == OPS_BF16 ? "BF16" : "F32",
-                               .rank = from->rank,
-                               .elements = tensor_elements(from) };
-    for (int k = 0; k < from->rank; k++)
-        to->shape[k] = from->shape[k];
-}
-
 /* Adds each tensor of the blocks `first` to `last` that the arrays of `kind` hold, under its name
  * and the ending `suffix`. */
 static void add_moments(struct list *l, const struct store *s, enum store_kind kind,
                         const char *suffix, int first, int last)
 {
     for (size_t i = 0; i < s->tensors->count; i++) {
-        const int block = s->tensors->rows[i].block;
-        if (block >= first && block <= last && s->layout.offset[kind][i] >= 0)
-            add_moment(l, s, kind, i, suffix);
+        const struct tensor *from = &s->unsplit->rows[i];
+        if (from->block < first || from->block > last || s->layout.offset[kind][i] < 0)
+            continue;
+        SCOPED(buf) name = buf_format("%s.%s", from->name, suffix);
+        *add_entry(l, kind, i) = safetensors_entry(name.data, s->layout.type[kind], from->rank,
+                                                   from->shape);
     }
 }
 

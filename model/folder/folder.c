@@ -458,13 +458,9 @@ void folder_describe(struct safetensor *t, const struct model *m, const struct t
                      enum ops_type type)
 {
     char name[FOLDER_NAME];
+    const int64_t shape[] = { file_shape(row, 0), file_shape(row, 1) };
     folder_names_saved(name, m, row->name);
-    *t = (struct safetensor){ .name = mem_strdup(name),
-                              .dtype = type == OPS_BF16 ? "BF16" : "F32",
-                              .rank = row->rank,
-                              .elements = tensor_elements(row) };
-    for (int d = 0; d < row->rank; d++)
-        t->shape[d] = file_shape(row, d);
+    *t = safetensors_entry(name, type, row->rank, shape);
 }
 
 /* Writes generation_config.json, which transformers reads before it generates text. */

@@ -279,26 +279,27 @@ int safetensors_read(const struct safetensors *s, const struct safetensor *t, fl
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
-static size_t bytes_written(const char *dtype)
+struct safetensor safetensors_entry(const char *name, enum ops_type type, int rank,
+                                    const int64_t *shape)
 {
-    return dtype && !strcmp(dtype, "BF16") ? 2 : 4;
-}
-
-uint64_t safetensors_written(const struct safetensor *t)
-{
-    uint64_t bytes = bytes_written(t->dtype);
-    for (int i = 0; i < t->rank; i++)
-        bytes *= (uint64_t)t->shape[i];
-    return bytes;
+    struct safetensor t = { .name = mem_strdup(name),
+                            .dtype = type == OPS_BF16 ? "BF16" : "F32",
+                            .rank = rank,
+                            .elements = 1 };
+    for (int i = 0; i < rank; i++) {
+        t.shape[i] = shape[i];
+        t.elements *= shape[i];
+    }
+    t.bytes = (uint64_t)t.elements * ops_type_bytes(type);
+    return t;
 }
 
 static uint64_t add_entry(struct buf *header, const struct safetensor *t, uint64_t begin)
 {
-    const uint64_t end = begin + safetensors_written(t);
+    const uint64_t end = begin + t->bytes;
     buf_adds(header, ",");
     js_quote(header, t->name, strlen(t->name));
-    buf_addf(header, ":{\"dtype\":\"%s\",\"shape\":[",
-             bytes_written(t->dtype) == 2 ? "BF16" : "F32");
+    buf_addf(header, ":{\"dtype\":\"%s\",\"shape\":[", t->dtype);
     for (int i = 0; i < t->rank; i++)
         buf_addf(header, "%s%lld", i ? "," : "", (long long)t->shape[i]);
     buf_addf(header, "],\"data_offsets\":[%llu,%llu]}", (unsigned long long)begin,

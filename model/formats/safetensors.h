@@ -88,11 +88,11 @@ struct safetensors_writer {
     uint64_t expected; /* bytes of the whole file */
 };
 
-/* Returns how many bytes a tensor's data take in a written file, from its dtype and shape. */
-uint64_t safetensors_written(const struct safetensor *t);
+/* Returns the entry of a tensor of F32 or BF16 in a file to write; the caller frees its name. */
+struct safetensor safetensors_entry(const char *name, enum ops_type type, int rank,
+                                    const int64_t *shape);
 
-/* Creates the file and writes its header from each tensor's name, rank, shape and dtype (F32 or
- * BF16; NULL: F32). Returns 0, or -1 with an error. */
+/* Creates the file and writes its header. Returns 0, or -1 with an error. */
 int safetensors_create(struct safetensors_writer *w, const char *path,
                        const struct safetensor *tensors, size_t count);
 /* Writes the next n numbers of the data, of `bytes` bytes each: 4 for a tensor of F32, 2 for one of

@@ -209,7 +209,7 @@ int weights_write_index(const char *dir, const char *base, const struct safetens
     uint64_t bytes = 0;
     for (size_t i = 0; i < count; i++) {
         sorted[i] = &tensors[i];
-        bytes += safetensors_written(&tensors[i]);
+        bytes += tensors[i].bytes;
     }
     qsort(sorted, count, sizeof *sorted, by_name);
     buf_adds(&text, "{\n  \"metadata\": {\n    \"crc32c\": {\n");

@@ -172,12 +172,11 @@ static void write_variant(const struct model_config *config, const char *prefix,
         const struct tensor *row = &m.tensors.rows[n];
         struct buf name = BUF_INIT;
         buf_addf(&name, "%s%s", prefix, row->name);
-        t[n] = (struct safetensor){ .name = buf_detach(&name),
-                                    .rank = row->rank,
-                                    .shape = { row->shape[0], row->shape[1] } };
+        t[n] = safetensors_entry(name.data, OPS_F32, row->rank, row->shape);
+        buf_release(&name);
     }
     if (extra)
-        t[n++] = (struct safetensor){ .name = mem_strdup(extra), .rank = 2, .shape = { rows, 12 } };
+        t[n++] = safetensors_entry(extra, OPS_F32, 2, (int64_t[]){ rows, 12 });
     cr_assert_eq(safetensors_create(&w, in_dir("model.safetensors"), t, n), 0);
     for (size_t i = 0; i < n; i++) {
         int64_t count = t[i].shape[0] * (t[i].rank == 2 ? t[i].shape[1] : 1);

@@ -175,10 +175,8 @@ static void write_index(const char *text)
 
 Test(safetensors, writes_what_it_reads, .init = make_dir, .fini = remove_dir)
 {
-    struct safetensor t[2] = {
-        { .name = (char *)(uintptr_t) "x \"y\"", .rank = 2, .shape = { 2, 3 } },
-        { .name = (char *)(uintptr_t) "z", .rank = 1, .shape = { 1 } }
-    };
+    struct safetensor t[2] = { safetensors_entry("x \"y\"", OPS_F32, 2, (int64_t[]){ 2, 3 }),
+                               safetensors_entry("z", OPS_F32, 1, (int64_t[]){ 1 }) };
     const float data[7] = { 1, 2, 3, 4, 5, 6, 7 };
     struct safetensors_writer w;
     cr_assert_eq(safetensors_create(&w, in_dir("f"), t, 2), 0);
@@ -199,6 +197,8 @@ Test(safetensors, writes_what_it_reads, .init = make_dir, .fini = remove_dir)
     cr_assert_eq(safetensors_create(&w, in_dir("g"), t, 2), 0);
     safetensors_abandon(&w);
     cr_assert_not(look(in_dir("g")));
+    free(t[0].name);
+    free(t[1].name);
 }
 
 static const char one[] = "{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}";
