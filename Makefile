@@ -33,7 +33,7 @@ $(if $(MODE_FLAGS),,$(error MODE=$(MODE) is none of release debug asan tsan cov 
 
 CFLAGS ?=
 ALL_CFLAGS = -std=gnu11 $(WARN) $(MODE_FLAGS) -pthread $(CFLAGS)
-ALL_CPPFLAGS = -I. -D_FILE_OFFSET_BITS=64 $(CPPFLAGS) $(PKG_CFLAGS)
+ALL_CPPFLAGS = -I. -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 $(CPPFLAGS) $(PKG_CFLAGS)
 # The functions of a program that its plug-ins call.
 PLUGIN_CALLS = err_set err_usage err_get log_fatal log_warn log_detail log_bytes mem_alloc mem_zalloc mem_resize ops_rows_of ops_rows_count ops_rotary_frequency
 # STATIC=1: programs that need no library of the system, and so load no plug-in. The map tells what they are made of.

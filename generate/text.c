@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* memmem */
 #include "generate/text.h"
 
 #include "common/base/utf8.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* memmem */
 #include "textclean/c4.h"
 
 #include "common/base/utf8.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* memmem */
 #include "common/base/buf.h"
 
 #include "common/base/mem.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* strnlen */
 #include "common/base/err.h"
 
 #include <stdarg.h>

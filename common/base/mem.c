@@ -1,4 +1,3 @@
-#define _DEFAULT_SOURCE /* madvise */
 #include "common/base/mem.h"
 
 #include <sys/mman.h>

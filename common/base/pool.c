@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* sched_getaffinity */
 #include "common/base/pool.h"
 
 #include <pthread.h>

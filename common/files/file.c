@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* O_TMPFILE, mkostemp, F_SETPIPE_SZ */
 #include "common/files/file.h"
 
 #include <dirent.h>

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* syncfs */
 #include "common/files/output_folder.h"
 
 #include <errno.h>

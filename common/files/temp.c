@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* O_DIRECTORY */
 #include "common/files/temp.h"
 
 #include <dirent.h>

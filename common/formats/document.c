@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* memmem */
 #include "common/formats/document.h"
 
 #include "common/base/noun.h"

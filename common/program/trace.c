@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* gettid */
 #include "common/program/trace.h"
 
 #include <pthread.h>

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* memmem */
 #include "model/formats/safetensors.h"
 
 #include "common/base/le.h"

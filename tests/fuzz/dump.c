@@ -1,5 +1,4 @@
 /* Reads any bytes as a dump, compressed or not. */
-#define _GNU_SOURCE /* memfd_create */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 /* Adds bytes in pieces, as tokens do, with a stop text. The output must be valid UTF-8 at every
  * moment, and the same however the bytes were divided. The first byte controls the division. */
-#define _GNU_SOURCE /* memmem */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /* Parses a vocab.json, a merges.txt, and added_tokens_decoder of a tokenizer_config.json, with a
  * line "---" between them; of CLIP's the tokenizer.json is made, too. */
-#define _GNU_SOURCE /* memmem */
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /* Reads any bytes as the index of a multistream dump. The result must be an error, or ranges in
  * order and inside the dump. */
-#define _GNU_SOURCE /* memfd_create */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

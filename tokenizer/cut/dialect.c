@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* memmem */
 #include "tokenizer/cut/dialect.h"
 
 #include <pthread.h>

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* memmem */
 #include "tokenizer/cut/pretokenize.h"
 
 #include "tokenizer/cut/automaton.h"

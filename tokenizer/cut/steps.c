@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* memmem */
 #include "tokenizer/cut/steps.h"
 
 #if defined(__x86_64__)

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* memmem */
 #include "tokenizer/files/clip.h"
 
 #include "common/base/lines.h"

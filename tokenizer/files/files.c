@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* memmem */
 #include "tokenizer/files/files.h"
 
 #include "common/base/lines.h"

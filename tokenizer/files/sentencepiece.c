@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* memmem */
 /* SentencePiece's vocabularies, and its .model files: a protocol buffers message with pieces,
  * trainer and normalizer specs. */
 #include "tokenizer/files/sentencepiece.h"

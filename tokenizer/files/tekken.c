@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* memmem */
 #include "tokenizer/files/tekken.h"
 
 #include "common/base/base64.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* qsort_r */
 #include "tokenizer/learn/word_counts.h"
 
 #include <errno.h>

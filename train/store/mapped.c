@@ -1,5 +1,3 @@
-#define _GNU_SOURCE /* sync_file_range, fallocate */
-
 #include "train/store/mapped.h"
 
 #include <errno.h>

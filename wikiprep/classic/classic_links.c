@@ -1,5 +1,4 @@
 /* Replaces or drops templates and links for classic.h, as WikiExtractor does. */
-#define _GNU_SOURCE /* memrchr */
 #include "wikiprep/classic/classic_pass.h"
 
 #include <ctype.h>

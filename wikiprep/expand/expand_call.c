@@ -1,6 +1,5 @@
 /* Expands one {{…}} for expand.h: finds out whether it calls a page, a parser function or a magic
  * word, and appends the result. */
-#define _GNU_SOURCE /* memrchr */
 #include <strings.h>
 
 #include "wikiprep/expand/expand_state.h"

@@ -1,5 +1,4 @@
 /* Parser functions about pages: parts of titles, addresses, namespaces, links, numbers of pages. */
-#define _GNU_SOURCE /* memrchr, memmem */
 #include <ctype.h>
 
 #include "common/formats/document.h"

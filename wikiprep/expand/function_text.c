@@ -1,5 +1,4 @@
 /* Parser functions on strings: case, padding, length, search, replacement, numbers, plural. */
-#define _GNU_SOURCE /* memmem */
 #include <ctype.h>
 #include <math.h>
 

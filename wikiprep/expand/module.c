@@ -1,6 +1,5 @@
 /* Expands {{#invoke:module|function|…}}. This program does not run Lua: a few modules, which are
  * simple and which most templates use, are reimplemented here. */
-#define _GNU_SOURCE /* memmem */
 #include <math.h>
 
 #include "common/base/utf8.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* memmem */
 #include "wikiprep/expand/preprocess.h"
 
 #include <ctype.h>

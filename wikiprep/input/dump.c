@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* memmem */
 #include "wikiprep/input/dump.h"
 
 #include <libxml/parser.h>

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* strverscmp */
 #include "wikiprep/input/dump_files.h"
 
 #include <sys/stat.h>

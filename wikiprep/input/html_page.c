@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* memmem */
 #include "wikiprep/input/html_page.h"
 
 #include <ctype.h>

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* memmem */
 #include "wikiprep/site/disambiguation.h"
 
 #include "wikiprep/site/names.h"

@@ -1,5 +1,4 @@
 /* Internal and external links for markup.h. */
-#define _GNU_SOURCE /* memrchr */
 #include "common/base/utf8.h"
 #include "wikiprep/text/markup_walk.h"
 #include "wikiprep/text/paragraph.h"

@@ -1,5 +1,4 @@
 /* HTML and extension tags for markup.h. */
-#define _GNU_SOURCE /* memmem */
 #include "common/base/lines.h"
 #include "common/base/order.h"
 #include "common/base/utf8.h"

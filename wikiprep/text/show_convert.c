@@ -7,7 +7,6 @@
  * value (6 ft 1 in), several outputs, and the options abbr, adj, disp, order, sp, sigfig and round.
  * If the unit is not known, the value and the unit's code are shown.
  */
-#define _GNU_SOURCE /* memmem */
 #include "wikiprep/text/show.h"
 
 #include <ctype.h>

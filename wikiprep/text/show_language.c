@@ -1,5 +1,4 @@
 /* Renderers of foreign words and of pronunciations for show.h. */
-#define _GNU_SOURCE /* memmem */
 #include "wikiprep/text/show.h"
 
 #include "wikiprep/site/language.h"

@@ -1,5 +1,4 @@
 /* show.h's renderers: arguments, lists, coordinates, quotations, hatnotes. */
-#define _GNU_SOURCE /* memmem */
 #include "common/base/utf8.h"
 #include "wikiprep/text/show.h"
 

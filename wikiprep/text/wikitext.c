@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* memmem */
 #include "wikiprep/text/wikitext.h"
 
 #include "common/formats/js.h"

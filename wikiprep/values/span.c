@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* strchrnul */
 #include "wikiprep/values/span.h"
 
 #include <ctype.h>

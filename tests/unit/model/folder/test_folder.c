@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* memmem */
 #include <criterion/criterion.h>
 
 #include <stdio.h>

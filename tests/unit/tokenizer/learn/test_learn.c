@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* qsort_r */
 /* Learning vocabularies, and counting the words of the texts. */
 #include <criterion/criterion.h>
 #include <stdio.h>
