@@ -144,19 +144,22 @@ static void go_forth_plain(const struct automaton *a, const uint8_t *symbols, si
 }
 
 /* Returns the backward state before the n characters, if it is the same for all states after them;
- * otherwise -1. */
-static int settle_plain(const struct automaton *a, const uint8_t *classes, size_t n)
+ * otherwise -1. All states mostly become equal after a few characters; then it follows only one. */
+static int settle(const struct automaton *a, const uint8_t *classes, size_t n)
 {
     uint8_t all[STATES];
-    int same = 1;
+    int count = a->back_count;
     for (int i = 0; i < STATES; i++)
         all[i] = (uint8_t)i;
-    while (n-- > 0)
-        for (int i = 0; i < a->back_count; i++)
+    while (n-- > 0) {
+        int same = 1;
+        for (int i = 0; i < count; i++) {
             all[i] = a->back[classes[n]][all[i]];
-    for (int i = 1; i < a->back_count; i++)
-        same &= all[i] == all[0];
-    return same ? all[0] : -1;
+            same &= all[i] == all[0];
+        }
+        count = same ? 1 : count;
+    }
+    return count == 1 ? all[0] : -1;
 }
 
 /* Returns a mask of 64 states: bit i is set if states[i] has AUTOMATON_BEGIN. */
@@ -200,19 +203,6 @@ AVX2 static void go_forth_avx2(const struct automaton *a, const uint8_t *symbols
         state = _mm_shuffle_epi8(row(a->forward, symbols[i]), state);
         states[i] = (uint8_t)_mm_extract_epi8(state, 0);
     }
-}
-
-AVX2 static int settle_avx2(const struct automaton *a, const uint8_t *classes, size_t n)
-{
-    uint8_t all[STATES];
-    int same = 1;
-    __m128i states = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    while (n-- > 0)
-        states = _mm_shuffle_epi8(row(a->back, classes[n]), states);
-    _mm_storeu_si128((__m128i *)all, states);
-    for (int i = 1; i < a->back_count; i++)
-        same &= all[i] == all[0];
-    return same ? all[0] : -1;
 }
 
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512vbmi,avx512vbmi2")))
@@ -290,15 +280,6 @@ static void mark_cuts(const uint64_t *marks, size_t n, uint8_t *classes)
     for (size_t i = 0; i < n; i += ASCII_BLOCK)
         for (uint64_t bits = marks[i / ASCII_BLOCK]; bits; bits &= bits - 1)
             classes[i + (size_t)__builtin_ctzll(bits)] |= AUTOMATON_CUT;
-}
-
-static int settle(const struct automaton *a, const uint8_t *classes, size_t n)
-{
-#if defined(__x86_64__)
-    if (simd_level() >= SIMD_AVX2)
-        return settle_avx2(a, classes, n);
-#endif
-    return settle_plain(a, classes, n);
 }
 
 static void find_marks(struct scan *s, size_t n)
