@@ -25,37 +25,21 @@ static int find_part(struct js_scan *s, char open, struct js_cut *part)
     return 0;
 }
 
-static int find_in_model(struct js_scan *s, struct model_parts *p)
+/* Finds the parts in the root of the file, or with `in_model` 1 in the root's member "model". */
+static int find_parts(struct js_scan *s, struct model_parts *p, int in_model)
 {
     const char *key;
     size_t n;
     int more;
     if (js_scan_peek(s) != '{')
-        return js_scan_skip(s);
+        return in_model ? js_scan_skip(s) : 0;
     s->at++;
     for (size_t i = 0; (more = js_scan_next(s, '}', i)) > 0; i++) {
         if (js_scan_key(s, &key, &n) < 0 ||
-            (bytes_are(key, n, "vocab")    ? find_part(s, '{', &p->vocab)
-             : bytes_are(key, n, "merges") ? find_part(s, '[', &p->merges)
-                                           : js_scan_skip(s)) < 0)
-            return -1;
-    }
-    return more;
-}
-
-static int find_in_root(struct js_scan *s, struct model_parts *p)
-{
-    const char *key;
-    size_t n;
-    int more;
-    if (check_utf8(s) < 0)
-        return -1;
-    if (js_scan_peek(s) != '{')
-        return 0;
-    s->at++;
-    for (size_t i = 0; (more = js_scan_next(s, '}', i)) > 0; i++) {
-        if (js_scan_key(s, &key, &n) < 0 ||
-            (bytes_are(key, n, "model") ? find_in_model(s, p) : js_scan_skip(s)) < 0)
+            (!in_model && bytes_are(key, n, "model")   ? find_parts(s, p, 1)
+             : in_model && bytes_are(key, n, "vocab")  ? find_part(s, '{', &p->vocab)
+             : in_model && bytes_are(key, n, "merges") ? find_part(s, '[', &p->merges)
+                                                       : js_scan_skip(s)) < 0)
             return -1;
     }
     return more;
@@ -66,7 +50,7 @@ int model_parts_find(struct model_parts *p, const char *text, size_t n)
     SCOPED(js_scan) s;
     *p = (struct model_parts){ 0 };
     js_scan_init(&s, text, n);
-    return find_in_root(&s, p);
+    return check_utf8(&s) < 0 ? -1 : find_parts(&s, p, 0);
 }
 
 size_t model_parts_cuts(const struct model_parts *p, struct js_cut cuts[2])
