@@ -109,9 +109,11 @@ int bert_roles(struct vocabulary *v);
 /* Sets v->single to [CLS] A [SEP], and v->pair to [CLS] A [SEP] B [SEP]. */
 void bert_templates(struct vocabulary *v);
 
-/* post_processor_read reads the post-processor of a tokenizer.json into v->single and v->pair, and
+/* template_around sets v->single to the token `begin`, the text and the token `end`; -1: no token.
+ * post_processor_read reads the post-processor of a tokenizer.json into v->single and v->pair, and
  * returns -1 with an error if it is not supported. templates_print appends the templates v->single
- * and v->pair to `out` as JSON. */
+ * and v->pair, which have the same special tokens or the pair none, to `out` as JSON. */
+void template_around(struct vocabulary *v, int64_t begin, int64_t end);
 int post_processor_read(struct vocabulary *v, const struct js *post);
 void templates_print(const struct vocabulary *v, struct buf *out);
 extern const char *const bert_role_names[TOKENIZER_ROLES];

@@ -200,35 +200,15 @@ static int put_added(struct vocabulary *v, const struct item *t)
 /* Appends, as JSON, the post-processor that puts the token l->begin before each text and l->end
  * behind it, as the file's keys say; null if it puts none. `begin`: 1 if l->begin is put if the
  * file has no key for it. Returns 0, or -1 with an error. */
-static int put_around(struct buf *out, const struct vocabulary *v, const struct listed *l,
-                      int begin)
+static int put_around(struct buf *out, struct vocabulary *v, const struct listed *l, int begin)
 {
-    SCOPED(buf) single = BUF_INIT, tokens = BUF_INIT, name = BUF_INIT;
     int end;
     if (read_flag(l->g, "tokenizer.ggml.add_bos_token", begin, &begin) < 0 ||
         read_flag(l->g, "tokenizer.ggml.add_eos_token", 0, &end) < 0)
         return -1;
-    const int64_t ids[] = { begin ? used(v, l->begin) : -1, end ? used(v, l->end) : -1 };
-    for (int i = 0; i < 2; i++) {
-        if (i)
-            buf_adds(&single, "{\"Sequence\":{\"id\":\"A\",\"type_id\":0}}");
-        if (ids[i] < 0)
-            continue;
-        buf_clear(&name);
-        token_print(v, (uint32_t)ids[i], &name);
-        buf_addf(&single, "%s{\"SpecialToken\":{\"id\":%s,\"type_id\":0}}%s", i ? "," : "",
-                 name.data, i ? "" : ",");
-        if (!i || ids[1] != ids[0])
-            buf_addf(&tokens, "%s%s:{\"id\":%s,\"ids\":[%lld],\"tokens\":[%s]}",
-                     tokens.len ? "," : "", name.data, name.data, (long long)ids[i], name.data);
-    }
-    if (tokens.len)
-        buf_addf(
-            out,
-            "{\"type\":\"TemplateProcessing\",\"single\":[%s],"
-            "\"pair\":[{\"Sequence\":{\"id\":\"A\",\"type_id\":0}},{\"Sequence\":{\"id\":\"B\","
-            "\"type_id\":1}}],\"special_tokens\":{%s}}",
-            single.data, tokens.data);
+    template_around(v, begin ? used(v, l->begin) : -1, end ? used(v, l->end) : -1);
+    if (v->single.count > 1)
+        templates_print(v, out);
     else
         buf_adds(out, "null");
     return 0;

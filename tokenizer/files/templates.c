@@ -11,16 +11,23 @@ static int add_part(struct template *t, int64_t id, uint32_t type)
     return 0;
 }
 
+void template_around(struct vocabulary *v, int64_t begin, int64_t end)
+{
+    v->single.count = 0;
+    if (begin >= 0)
+        add_part(&v->single, begin, 0);
+    add_part(&v->single, TEMPLATE_A, 0);
+    if (end >= 0)
+        add_part(&v->single, end, 0);
+}
+
 /* Sets v->single and v->pair, the templates: cls A sep, and for a pair cls A sep B sep, with
  * `between` times sep between A and B. B and the sep after it have the type id `second_type`, all
  * others 0. */
 static void fill_templates(struct vocabulary *v, int64_t cls, int64_t sep, int between,
                            uint32_t second_type)
 {
-    v->single.count = v->pair.count = 0;
-    add_part(&v->single, cls, 0);
-    add_part(&v->single, TEMPLATE_A, 0);
-    add_part(&v->single, sep, 0);
+    template_around(v, cls, sep);
     v->pair = v->single;
     for (int i = 1; i < between; i++)
         add_part(&v->pair, sep, 0);
@@ -175,11 +182,11 @@ static void print_template(const struct vocabulary *v, const struct template *t,
 static void print_template_tokens(const struct vocabulary *v, struct buf *out)
 {
     int printed = 0;
-    for (size_t i = 0; i < v->pair.count; i++) {
-        int64_t id = v->pair.parts[i].id;
+    for (size_t i = 0; i < v->single.count; i++) {
+        int64_t id = v->single.parts[i].id;
         int before = id < 0;
         for (size_t k = 0; k < i; k++)
-            before |= v->pair.parts[k].id == id;
+            before |= v->single.parts[k].id == id;
         if (before)
             continue;
         buf_adds(out, printed++ ? ", " : "");
