@@ -58,11 +58,6 @@ struct dump {
     int64_t origin; /* XML offset of the parser's first byte */
 };
 
-static int64_t read_input(struct dump *d, void *bytes, size_t n)
-{
-    return d->part ? part_read(d->part, bytes, n) : unpack_read(d->in, bytes, n);
-}
-
 /* Returns the XML offset after the bytes given to the parser. */
 static uint64_t given(const struct dump *d)
 {
@@ -447,7 +442,8 @@ static int64_t read_more(struct dump *d)
     buf_cut(b, 0, d->used);
     d->used = 0;
     buf_reserve(b, CHUNK);
-    int64_t n = read_input(d, b->data + b->len, CHUNK);
+    int64_t n = d->part ? part_read(d->part, b->data + b->len, CHUNK)
+                        : unpack_read(d->in, b->data + b->len, CHUNK);
     if (n <= 0)
         return n;
     b->len += (size_t)n;
@@ -500,34 +496,27 @@ static void feed_html(struct dump *d)
 /* Gives the parser one more piece: bytes to parse again, or new bytes. */
 static void feed(struct dump *d)
 {
-    char fresh[CHUNK];
-    const char *bytes = fresh;
+    const int is_first = !d->counts.xml_bytes;
     int64_t n = (int64_t)(d->rest.len - d->used);
     silence_thread();
-    if (n > 0) {
-        bytes = d->rest.data + d->used;
-        n = n < CHUNK ? n : CHUNK;
-        d->used += (size_t)n;
-    } else {
-        buf_clear(&d->rest);
-        d->used = 0;
-        n = read_input(d, fresh, sizeof fresh);
-        if (!d->counts.xml_bytes && n > 0 && html_page_recognises(fresh, (size_t)n)) {
+    if (!n) {
+        n = read_more(d);
+        if (n > 0 && is_first && html_page_recognises(d->rest.data, (size_t)n)) {
             d->is_html = 1;
-            d->counts.xml_bytes = (uint64_t)n;
-            const size_t mark = utf8_mark(fresh, (size_t)n);
-            buf_add(&d->rest, fresh + mark, (size_t)n - mark);
+            d->used = utf8_mark(d->rest.data, (size_t)n);
             if (d->part &&
                 err_set("cannot read a part of '%s': --part divides XML, not HTML", d->path))
                 fail(d, 0);
             return;
         }
-        if (n < 0 || (!d->counts.xml_bytes && check_first(d, fresh, (size_t)n) < 0)) {
+        if (n < 0 || (is_first && check_first(d, d->rest.data, (size_t)n) < 0)) {
             fail(d, n < 0);
             return;
         }
-        d->counts.xml_bytes += (uint64_t)n;
     }
+    const char *bytes = d->rest.data + d->used;
+    n = n < CHUNK ? n : CHUNK;
+    d->used += (size_t)n;
     int is_end = !n;
     for (; d->is_between && n && memchr(" \t\r\n", *bytes, 4); n--)
         bytes++;
