@@ -39,3 +39,11 @@ struct letter_case_run {
 extern const struct letter_case_run letter_case_lowers[], letter_case_laters[],
     letter_case_uppers[];
 extern const size_t letter_case_lowers_count, letter_case_laters_count, letter_case_uppers_count;
+
+/* A letter whose upper case is several characters: unicode/data/upper.txt. */
+struct letter_case_several {
+    uint32_t c;
+    const char *upper;
+};
+extern const struct letter_case_several letter_case_severals[];
+extern const size_t letter_case_severals_count;

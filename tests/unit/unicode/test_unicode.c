@@ -144,6 +144,26 @@ Test(unicode, case_of_all_code_points)
     fclose(in);
 }
 
+Test(unicode, upper_case_of_several_characters)
+{
+    FILE *in = open_data("unicode/data/upper.txt");
+    struct line l;
+    size_t rows = 0;
+    for (; next_line(in, &l); rows++) {
+        struct buf letter = BUF_INIT, want = BUF_INIT, made = BUF_INIT;
+        utf8_add(&letter, (unsigned)strtoul(l.words[0], NULL, 16));
+        for (size_t i = 1; i < l.count; i++)
+            utf8_add(&want, (unsigned)strtoul(l.words[i], NULL, 16));
+        letter_case_put(&made, letter.data, letter.len, letter_case_upper);
+        cr_assert_str_eq(made.data, want.data, "U+%s", l.words[0]);
+        buf_release(&letter);
+        buf_release(&want);
+        buf_release(&made);
+    }
+    cr_assert_eq(rows, 102);
+    fclose(in);
+}
+
 Test(unicode, scripts_of_all_code_points)
 {
     static char names[256][32]; /* by number: the script's name */
