@@ -4,7 +4,7 @@
 #include "common/base/ids.h"
 #include "common/base/le.h"
 
-enum { DIGITS = 8, LOOK_BYTES = 64, SUMMED = 12 };
+enum { DIGITS = 8, LOOK_BYTES = 64 };
 
 static const char KIND[] = "tokens 2", OLD_KIND[] = "tokens 1", TOKENIZER[] = "tokenizer";
 
@@ -21,18 +21,12 @@ static int width_of(const struct kv *header)
     return err_set("token stream: dtype=%s is neither u16 nor u32", dtype ? dtype : "");
 }
 
-/* Writes to `head` a frame's number and length in binary. A frame's checksum is the CRC of these
- * and of the payload after them. */
-static void put_summed(void *head, uint64_t number, size_t length)
-{
-    le_put_u64(head, number);
-    le_put_u32((char *)head + 8, (uint32_t)length);
-}
-
+/* Returns a frame's checksum: the CRC of its number and length in binary, and of the payload. */
 static uint32_t checksum_of(uint64_t number, size_t length, const void *payload)
 {
-    unsigned char head[SUMMED];
-    put_summed(head, number, length);
+    unsigned char head[12];
+    le_put_u64(head, number);
+    le_put_u32(head + 8, (uint32_t)length);
     return crc32c(crc32c(0, head, sizeof head), payload, length);
 }
 
@@ -77,12 +71,8 @@ int stream_frame(struct buf *frame, uint64_t number, int width, const uint32_t *
     for (size_t i = 0; i < sentences; i++, p += 4)
         le_put_u32(p, sentence_ends[i]);
     ids_put(p, width, ids, n);
-    /* The binary head is first placed right before the payload to be summed; then the hex digits
-     * overwrite it. */
-    char *summed = head + 2 * DIGITS - SUMMED;
-    put_summed(summed, number, bytes);
-    uint32_t crc = crc32c(0, summed, SUMMED + bytes);
-    put_digits(put_digits(head, (uint32_t)bytes), crc);
+    p = put_digits(head, (uint32_t)bytes);
+    put_digits(p, checksum_of(number, bytes, head + 2 * DIGITS));
     frame->len += 2 * DIGITS + bytes;
     frame->data[frame->len] = '\0';
     return 0;
