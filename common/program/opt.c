@@ -163,7 +163,7 @@ static int same_name(const char *a, const char *b, size_t n)
     return !a[n];
 }
 
-static struct opt_bound *find_name(const struct opts *o, const char *name, size_t n)
+struct opt_bound *opts_find(const struct opts *o, const char *name, size_t n)
 {
     for (size_t i = 0; i < o->count; i++)
         if (o->table[i].row->name && same_name(o->table[i].row->name, name, n))
@@ -205,7 +205,7 @@ static int unknown(const struct opts *o, const char *what, const char *dashes, c
                    const char *where)
 {
     const char *say = o->hint ? o->hint(name) : NULL, *ours = NULL, *best = NULL;
-    for (size_t i = 0; !say && (ours = opt_synonym(name, i)) && !find_name(o, ours, strlen(ours));)
+    for (size_t i = 0; !say && (ours = opt_synonym(name, i)) && !opts_find(o, ours, strlen(ours));)
         i++;
     if (say || ours)
         return err_usage("%sunknown %s '%s%s': %s%s", where, what, dashes, name,
@@ -235,10 +235,10 @@ static int parse_long(struct opts *o, const char *arg, const char *next)
 {
     const char *eq = strchr(arg, '=');
     size_t n = eq ? (size_t)(eq - arg) : strlen(arg);
-    struct opt_bound *p = find_name(o, arg, n);
+    struct opt_bound *p = opts_find(o, arg, n);
     int negated = 0;
     if (!p && !eq && !strncmp(arg, "no-", 3)) {
-        p = find_name(o, arg + 3, n - 3);
+        p = opts_find(o, arg + 3, n - 3);
         negated = 1;
     }
     if (!p || (negated && type_of(p) != OPT_FLAG)) {
@@ -306,24 +306,6 @@ int opts_parse(struct opts *o, int argc, char **argv)
     return errors.len ? err_usage("%s", errors.data) : operands;
 }
 
-int opts_given(const struct opts *o, const char *name)
-{
-    const struct opt_bound *p = find_name(o, name, strlen(name));
-    return p && p->given;
-}
-
-int opts_set(const struct opts *o, const char *name)
-{
-    const struct opt_bound *p = find_name(o, name, strlen(name));
-    return p && (p->given || p->from_file);
-}
-
-unsigned opts_flags(const struct opts *o, const char *name)
-{
-    const struct opt_bound *p = find_name(o, name, strlen(name));
-    return p ? p->row->type & ~(unsigned)(OPT_FIXED - 1) : 0;
-}
-
 const char *opts_misplaced(const struct opts *o, unsigned bit)
 {
     for (size_t i = 0; i < o->count; i++)
@@ -354,7 +336,7 @@ static void set_list(struct opts *o, const struct opt_bound *p, const char *valu
 static int set_key(struct opts *o, const struct yaml_item *item, const char *where)
 {
     const char *dot = strrchr(item->key, '.'), *key = dot ? dot + 1 : item->key;
-    struct opt_bound *p = find_name(o, key, strlen(key));
+    struct opt_bound *p = opts_find(o, key, strlen(key));
     if (!p)
         return unknown(o, "key", "", key, where);
     if (p->item && strcmp(p->item->value, item->value) != 0)

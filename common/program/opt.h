@@ -114,13 +114,8 @@ int opts_parse(struct opts *o, int argc, char **argv);
  * option several values are an error, too. */
 int opts_load(struct opts *o, const struct yaml *y, const char *path);
 
-/* Return 1 if the option was given on the command line (opts_given), or there or in a file
- * (opts_set), else 0. */
-int opts_given(const struct opts *o, const char *name);
-int opts_set(const struct opts *o, const char *name);
-
-/* Returns the flags of an option, or 0 if there is no such option. */
-unsigned opts_flags(const struct opts *o, const char *name);
+/* Returns the option name[0..n), where '_' and '-' are equal; NULL if there is none. */
+struct opt_bound *opts_find(const struct opts *o, const char *name, size_t n);
 
 /* Returns the name of the first option on the command line that is not for the purpose `bit`: it
  * has a purpose (OPT_ONLY or a higher bit), but not this one. NULL if there is none. */

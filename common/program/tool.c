@@ -545,12 +545,14 @@ int tool_configured(void)
 
 int tool_given(const char *option)
 {
-    return opts_given(&opts, option);
+    const struct opt_bound *p = opts_find(&opts, option, strlen(option));
+    return p && p->given;
 }
 
 int tool_set(const char *option)
 {
-    return opts_set(&opts, option);
+    const struct opt_bound *p = opts_find(&opts, option, strlen(option));
+    return p && (p->given || p->from_file);
 }
 
 int tool_only_preset(const char *option)
@@ -560,7 +562,8 @@ int tool_only_preset(const char *option)
 
 unsigned tool_flags(const char *option)
 {
-    return opts_flags(&opts, option);
+    const struct opt_bound *p = opts_find(&opts, option, strlen(option));
+    return p ? p->row->type & ~(unsigned)(OPT_FIXED - 1) : 0;
 }
 
 const char *tool_misplaced(unsigned bit)

@@ -284,7 +284,7 @@ Test(opt, command_line)
     cr_expect(given.flag && given.number == 2000 && given.size == 3 << 20 && given.real == 1e-3 &&
               given.choice == 1);
     cr_expect_str_eq(given.text, "out");
-    cr_expect(given.list.count == 2 && opts_given(&o, "flag"));
+    cr_expect(given.list.count == 2 && opts_find(&o, "flag", 4)->given);
     cr_expect(parse(&o, "--no-flag") == 0 && !given.flag);
     cr_expect(parse(&o, "--some all") == 0 && given.some == OPT_WORD);
     cr_expect(parse(&o, "--some=4K") == 0 && given.some == 4000);
@@ -396,9 +396,9 @@ Test(opt, flags)
     struct given given = { .number = 5 };
     struct opts o = { 0 };
     opts_add(&o, table, &given);
-    cr_expect_eq(opts_flags(&o, "number"), OPT_FIXED);
-    cr_expect_eq(opts_flags(&o, "size_limit"), RED);
-    cr_expect_eq(opts_flags(&o, "none"), 0);
+    cr_expect_eq(opts_find(&o, "number", 6)->row->type, OPT_INT | OPT_FIXED);
+    cr_expect_eq(opts_find(&o, "size_limit", 10)->row->type, OPT_SIZE | RED);
+    cr_expect_null(opts_find(&o, "none", 4));
     cr_assert_eq(parse(&o, "--size-limit 3 --some 4 --number 7"), 0);
     cr_expect_null(opts_misplaced(&o, RED));
     cr_expect_str_eq(opts_misplaced(&o, BLUE), "size-limit");
