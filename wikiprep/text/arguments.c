@@ -1,9 +1,10 @@
 #include "wikiprep/text/arguments.h"
 
+enum { GIVEN_MAX = 200 };
+
 static void place(struct arguments *a, int at, struct span value)
 {
-    if (at < 1 || at > ARGUMENTS_PLACES)
-        return;
+    mem_grow(a->at, a->at_cap, at + 3);
     while (a->count < at)
         a->at[++a->count] = (struct span){ "", 0 };
     a->at[at] = value;
@@ -22,20 +23,26 @@ int arguments_split(struct span argument, struct span *key, struct span *value)
 void arguments_read(struct arguments *a, const struct wikitext_call *call)
 {
     int next = 1;
-    a->count = a->named_count = 0;
+    *a = (struct arguments){ 0 };
     for (size_t i = 0; i < call->count; i++) {
         struct span key, value;
         int at = next;
         if (!arguments_split(call->arguments[i], &key, &value)) {
-            next += next <= ARGUMENTS_PLACES;
+            next++;
             place(a, at, value);
-        } else if (span_number(key, &at)) {
+        } else if (!span_number(key, &at)) {
+            mem_next(a->named, a->named_count, a->named_cap) = (struct named_argument){ key,
+                                                                                        value };
+        } else if (at >= 1 && (at <= GIVEN_MAX || (size_t)at <= call->count)) {
             place(a, at, value);
-        } else if (a->named_count < ARGUMENTS_NAMES) {
-            a->named[a->named_count].key = key;
-            a->named[a->named_count++].value = value;
         }
     }
+}
+
+void arguments_release(struct arguments *a)
+{
+    free(a->at);
+    free(a->named);
 }
 
 struct span arguments_at(const struct arguments *a, int at)

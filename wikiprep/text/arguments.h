@@ -11,22 +11,26 @@
 #include "wikiprep/text/call.h"
 #include "wikiprep/values/span.h"
 
-enum { ARGUMENTS_PLACES = 200, ARGUMENTS_NAMES = 40 }; /* further arguments are ignored */
+struct named_argument {
+    struct span key, value;
+};
 
 struct arguments {
-    struct span at[ARGUMENTS_PLACES + 1]; /* positions 1 to count; at[0] is unused */
-    int count;                            /* highest position given */
-    struct {
-        struct span key, value;
-    } named[ARGUMENTS_NAMES];
+    struct span *at; /* positions 1 to count; at[0] is unused, and two more follow the last one */
+    int count;       /* highest position given */
+    struct named_argument *named;
     int named_count;
+    size_t at_cap, named_cap;
 };
 
 /* Splits "key=value" at its '=' and trims both. Returns 1, or 0 if the argument has no '=' except
  * those of headings: then the value is the whole argument. */
 int arguments_split(struct span argument, struct span *key, struct span *value);
 
+/* Reads the arguments of the call; arguments_release frees them. A name such as "150" is left out
+ * if it is higher than 200 and than the number of arguments. */
 void arguments_read(struct arguments *a, const struct wikitext_call *call);
+void arguments_release(struct arguments *a);
 
 /* Returns the value of the argument at position `place` (from 1), or an empty span if it is not
  * given. */

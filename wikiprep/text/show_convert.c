@@ -319,7 +319,7 @@ static int split_range(struct arguments *a)
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
         size_t n = strlen(signs[i]);
         const char *at = s.n > n ? memmem(s.s + 1, s.n - 1, signs[i], n) : NULL;
-        if (!at || a->count + 2 > ARGUMENTS_PLACES || !isdigit((unsigned char)at[-1]))
+        if (!at || !isdigit((unsigned char)at[-1]))
             continue;
         memmove(a->at + 4, a->at + 2, (size_t)(a->count - 1) * sizeof *a->at);
         a->count += 2;

@@ -183,5 +183,7 @@ int template_render(void *ctx, const struct wikitext_call *source, struct buf *o
     c.text = e ? e->text : "";
     c.n = e ? e->n : 0;
     arguments_read(&c.a, source);
-    return e ? e->render(&c, out) : show_unknown(&c, out);
+    int shown = e ? e->render(&c, out) : show_unknown(&c, out);
+    arguments_release(&c.a);
+    return shown;
 }

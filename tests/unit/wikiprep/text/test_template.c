@@ -53,6 +53,22 @@ Test(template, arguments)
     CHECK("[[Moon{{!}}the Moon]] {{nowrap|[[a{{!}}b]]}}", "the Moon b");
 }
 
+Test(template, many_arguments)
+{
+    SCOPED(buf) call = BUF_INIT;
+    buf_adds(&call, "{{ubl");
+    for (int i = 1; i <= 300; i++)
+        buf_addf(&call, "|item %d", i);
+    buf_adds(&call, "}}\n\n{{quote");
+    for (int i = 1; i <= 50; i++)
+        buf_addf(&call, "|name %d=x", i);
+    buf_adds(&call, "|text=Last words.}}\n\n{{nowrap|999999999=a|1=b}}, {{convert|1-2|km}}");
+    const char *s = clean(call.data);
+    cr_expect(strstr(s, "\nitem 300\n"), "%s", s);
+    cr_expect(strstr(s, "\nLast words.\n"), "%s", s);
+    cr_expect(strstr(s, "\nb, 1–2 kilometres"), "%s", s);
+}
+
 Test(template, languages)
 {
     CHECK("{{lang|grc|ἄναρχος}} and {{transl|ar|ALA|alif}} {{transl|ar|Lā}}",
