@@ -75,6 +75,8 @@ struct span tag_attribute(const char *s, const char *end, const char *name)
 {
     const size_t n = strlen(name);
     for (const char *p = s; (size_t)(end - p) > n; p++) {
+        if (*p == '=') /* another attribute: its value may have any words */
+            p = skip_quoted(p + 1, end) - 1;
         if ((*p | 0x20) != *name || strncasecmp(p, name, n) || !strchr(" \t=", p[n]))
             continue;
         const char *value = after_equals(p, end);

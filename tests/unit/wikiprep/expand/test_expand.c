@@ -970,6 +970,8 @@ Test(visible, elements)
         { "a<span style='DISPLAY:None'>b</span>d", "a<ref/>d" },
         { "a<div class=\"x metadata y\">b</div>d", "a<ref/>d" },
         { "a<div class=\"metadatax\">b</div>d", "a<div class=\"metadatax\">b</div>d" },
+        { "<b title=\"the class=error \">b</b>", "<b title=\"the class=error \">b</b>" },
+        { "<b title='class=\"a\"' class=\"error\">b</b>c", "<ref/>c" },
         { "a<span class=error>b", "a<span class=error>b" },
         { "a<span class=error>b\n\nc</span>d", "a<span class=error>b\n\nc</span>d" },
         { "a<span class=\"error\" />b</span>", "a<span class=\"error\" />b</span>" },
