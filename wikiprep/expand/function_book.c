@@ -3,12 +3,14 @@
 #include <limits.h>
 #include <strings.h>
 
+#include "common/base/lines.h"
 #include "wikiprep/expand/expand_state.h"
 #include "wikiprep/expand/functions.h"
+#include "wikiprep/site/names.h"
 #include "wikiprep/text/tag.h"
 #include "wikiprep/values/number.h"
 
-/* ---- {{#lst:Page|name}}, {{#lst:Page|first|last}} -------------------------------------------------------------------- */
+/* ---- {{#lst:Page|first|last}}, {{#lsth:Page|heading}}, {{#lstx:Page|name|instead}} --------- */
 
 /* Returns the next tag <section> in [s, end) whose attribute `edge` ("begin" or "end") is `name`,
  * and sets *after to the position after the tag; NULL if there is none. */
@@ -29,17 +31,11 @@ static const char *find_edge(const char *s, const char *end, const char *edge, s
     return NULL;
 }
 
-/* Appends the page's text from each <section begin=NAME/> to the next <section end=LAST/>,
- * expanded. An empty `name` is the beginning of the page; an empty `last`, or a missing tag, is its
- * end. */
-static void put_sections(struct expander *x, const struct frame *caller, struct library_page *page,
-                         struct span name, struct span last)
+/* Appends the text from each <section begin=NAME/> to the next <section end=LAST/>. An empty `name`
+ * is the beginning of the text; an empty `last`, or a missing tag, is its end. */
+static void put_named(struct expander *x, struct span text, struct span name, struct span last)
 {
-    x->special++;
-    if ((caller->within & page->bit) || caller->depth >= DEPTH_MAX || !expand_pay(x, page->n))
-        return;
-    size_t mark = x->out.len;
-    const char *end = page->text + page->n, *after = page->text, *stop;
+    const char *end = text.s + text.n, *after = text.s, *stop;
     while (!name.n || find_edge(after, end, "begin", name, &after)) {
         const char *inner = after;
         stop = last.n ? find_edge(inner, end, "end", last, &after) : NULL;
@@ -49,6 +45,73 @@ static void put_sections(struct expander *x, const struct frame *caller, struct 
         if (!name.n)
             break;
     }
+}
+
+/* Appends the text without the sections `name`, each replaced by `instead`. */
+static void put_without(struct expander *x, struct span text, struct span name, struct span instead)
+{
+    const char *end = text.s + text.n, *after = text.s, *begin, *inner;
+    while (name.n && (begin = find_edge(after, end, "begin", name, &inner))) {
+        expand_put(x, span_between(after, begin));
+        expand_put(x, expand_without_marks(x, instead));
+        if (!find_edge(inner, end, "end", name, &after))
+            after = end;
+    }
+    expand_put(x, span_between(after, end));
+}
+
+/* Returns the next heading in [s, end) of a level up to *level and, unless `name` is empty, with
+ * this text; NULL if there is none. Sets *level to its level and *after to the end of its line. */
+static const char *find_heading(const char *s, const char *end, struct span name, int *level,
+                                const char **after)
+{
+    struct lines l = LINES_OF(s, end - s);
+    while (lines_next(&l)) {
+        const char *p = l.line, *stop = span_until(p, p + l.len, '\r');
+        int signs = 0;
+        while (stop > p && strchr(" \t", stop[-1]))
+            stop--;
+        for (; signs < *level && stop - p > 2 && *p == '=' && stop[-1] == '='; signs++)
+            p++, stop--;
+        struct span text = span_trim(span_between(p, stop));
+        if (!signs || *p == '=' ||
+            (name.n && !span_equal(text, name) && !names_equal(text.s, text.n, name.s, name.n)))
+            continue;
+        *level = signs;
+        *after = l.line + l.len;
+        return l.line;
+    }
+    return NULL;
+}
+
+/* Appends the text of the section with the heading `name`, up to the heading `last` or, without
+ * one, up to the next heading that ends the section. An empty `name` is the lead. */
+static void put_under(struct expander *x, struct span text, struct span name, struct span last)
+{
+    enum { LEVELS = 6 };
+    const char *begin = text.s, *end = begin + text.n, *stop = NULL, *after;
+    int level = LEVELS, any = LEVELS;
+    if (name.n && !find_heading(begin, end, name, &level, &begin))
+        return;
+    if (last.n)
+        stop = find_heading(begin, end, last, &any, &after);
+    if (!stop)
+        stop = find_heading(begin, end, span_of(""), &level, &after);
+    expand_put(x, span_between(begin, stop ? stop : end));
+}
+
+/* Appends a part of the page's text, expanded; `how` (LST_NAMED ...) says which part. */
+static void put_sections(struct expander *x, const struct frame *caller, struct library_page *page,
+                         int how, struct span name, struct span last)
+{
+    x->special++;
+    if ((caller->within & page->bit) || caller->depth >= DEPTH_MAX || !expand_pay(x, page->n))
+        return;
+    size_t mark = x->out.len;
+    const struct span all = { page->text, page->n };
+    (how == LST_NAMED     ? put_named
+     : how == LST_HEADING ? put_under
+                          : put_without)(x, all, name, last);
     struct span text = expand_take(x, mark);
     struct frame f = { .caller = caller,
                        .page = page,
@@ -61,11 +124,12 @@ static void put_sections(struct expander *x, const struct frame *caller, struct 
 
 void function_lst(struct expander *x, struct function_call *c)
 {
-    struct span name = expand_value(x, c, 1), last = c->count > 2 ? expand_value(x, c, 2) : name;
+    const int is_alone = c->which == LST_NAMED && c->count < 3;
+    struct span name = expand_value(x, c, 1), last = is_alone ? name : expand_value(x, c, 2);
     struct library_page *page = expand_find_page(x, c->first, 0);
     x->special++;
     if (page)
-        put_sections(x, c->frame, page, name, last);
+        put_sections(x, c->frame, page, c->which, name, last);
 }
 
 /* ---- <pages index="Book.djvu" from=3 to=7 /> ----------------------------------------------- */
@@ -118,7 +182,7 @@ static void put_page(struct expander *x, const struct frame *f, size_t mark,
         expand_puts(x, " ");
     size_t begin = x->out.len;
     if (first.n || last.n)
-        put_sections(x, f, page, first, last);
+        put_sections(x, f, page, LST_NAMED, first, last);
     else
         expand_included(x, f, NULL, 0, page);
     expand_begin_line(x, begin);

@@ -37,6 +37,7 @@ parser_function function_title, function_ns, function_url, function_titleparts, 
 parser_function function_formatdate, function_time;
 
 /* function_book.c */
+enum { LST_NAMED, LST_HEADING, LST_WITHOUT };
 parser_function function_lst;
 
 /* module.c */

@@ -395,6 +395,23 @@ Test(expand, sections)
     library_free(l);
 }
 
+/* {{#lsth:}} takes the text under a heading, {{#lstx:}} that outside a section. */
+Test(expand, sections_by_heading_and_without)
+{
+    static const char *const pages[] = {
+        "Page", "lead\n== One ==\na\n===Sub===\nb\n== two == \nc\n=== Sub ===\nd", "Parts",
+        "a<section begin=x />b<section end=x />c<section begin=x />d<section end=x />e", NULL
+    };
+    struct library *l = make_library("en", pages, NULL);
+    cr_expect_str_eq(expand_in(l, "A",
+                               "{{#lsth:Page}}|{{#lsth:Page|one}}|{{#section-h:Page|Sub}}|"
+                               "{{#lsth:Page|Two}}|{{#lsth:Page|One|sub}}|{{#lsth:Page|Three}}|"
+                               "{{#lstx:Parts|x}} {{#section-x:Parts|x|-}} {{#lstx:Parts|y}}."),
+                     "lead\n|\na\n===Sub===\nb\n|\nb\n|\nc\n=== Sub ===\nd|\na\n||"
+                     "ace a-c-e abcde.");
+    library_free(l);
+}
+
 /* From a large wiki only pages are kept that others include; a page with sections is one of them.
  */
 Test(expand, sections_of_a_large_wiki)
