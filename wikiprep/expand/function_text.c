@@ -6,6 +6,7 @@
 #include "unicode/letter_case.h"
 #include "wikiprep/expand/functions.h"
 #include "wikiprep/site/entity.h"
+#include "wikiprep/site/names.h"
 #include "wikiprep/values/number.h"
 #include "wikiprep/values/plural.h"
 
@@ -31,7 +32,14 @@ void function_case(struct expander *x, struct function_call *c)
     unsigned first;
     if (c->which >= TEXT_LOWER_FIRST && n)
         n = utf8_read(s.s, s.n, &first);
-    letter_case_put(&x->out, s.s, n, change);
+    const char *lang = x->site->lang.data;
+    if (c->which == TEXT_UPPER_FIRST && n && *s.s == 'i' &&
+        names_capital_in(span_of(lang)) == NAMES_CAPITAL_DOTTED)
+        expand_puts(x, "İ");
+    else if (c->which == TEXT_LOWER_FIRST && n && *s.s == 'I' && !strcmp(lang, "tr"))
+        expand_puts(x, "ı");
+    else
+        letter_case_put(&x->out, s.s, n, change);
     expand_put(x, (struct span){ s.s + n, s.n - n });
 }
 

@@ -13,7 +13,7 @@ struct dump_namespace {
 struct dump_site {
     struct buf name, base, lang; /* <sitename>, address of the main page, xml:lang of the export */
     struct buf date; /* date of the latest page if library.h wrote the export, else "" */
-    int capital;     /* 1: titles begin with a capital letter */
+    int capital;     /* how titles begin: enum names_capital of names.h */
     struct dump_namespace *namespaces;
     size_t count, cap;
 };

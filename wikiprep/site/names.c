@@ -63,6 +63,11 @@ static int is_hidden(unsigned c)
     return c == 0x200E || c == 0x200F || (c >= 0x202A && c <= 0x202E);
 }
 
+enum names_capital names_capital_in(struct span lang)
+{
+    return span_in(lang, "az|kaa|tr") ? NAMES_CAPITAL_DOTTED : NAMES_CAPITAL;
+}
+
 void names_add_title(struct buf *out, const char *s, size_t n, int capital)
 {
     size_t begin = out->len;
@@ -75,7 +80,9 @@ void names_add_title(struct buf *out, const char *s, size_t n, int capital)
             space = out->len > begin;
         } else if (!is_valid || !is_hidden(c)) {
             buf_adds(out, space ? " " : "");
-            if (capital && out->len == begin)
+            if (capital == NAMES_CAPITAL_DOTTED && out->len == begin && c == 'i')
+                utf8_add(out, LETTER_CASE_DOTTED_I);
+            else if (capital && out->len == begin)
                 letter_case_put(out, s + i, used, letter_case_title);
             else
                 buf_add(out, s + i, used);

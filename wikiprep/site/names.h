@@ -23,7 +23,13 @@ enum names_kind {
 
 struct names;
 
-/* capital 1: titles begin with a capital letter. */
+/* How titles begin: as they are written, with a capital letter, or with one of Turkish, where that
+ * of "i" is "İ". names_capital_in returns what holds in a language, unless the wiki says "as
+ * written". */
+enum names_capital { NAMES_AS_WRITTEN, NAMES_CAPITAL, NAMES_CAPITAL_DOTTED };
+enum names_capital names_capital_in(struct span lang);
+
+/* capital: one of enum names_capital. */
 struct names *names_new(int capital);
 void names_free(struct names *names);
 int names_capital(const struct names *names);
@@ -46,7 +52,7 @@ int names_equal(const char *a, size_t an, const char *b, size_t bn);
 
 /* Appends the title s[0..n) in the form that MediaWiki stores: runs of white space and '_'
  * become one space, those at the ends and marks of direction are dropped, and the first letter
- * becomes upper case if `capital` is set. */
+ * becomes what `capital` says (enum names_capital). */
 void names_add_title(struct buf *out, const char *s, size_t n, int capital);
 
 /* Appends the title that a link's address names: "./Foo_%28bar%29" is "Foo (bar)". The address of a

@@ -395,6 +395,19 @@ Test(expand, sections)
     library_free(l);
 }
 
+/* In Turkish the capital letter of "i" has a dot, also at the beginning of a title. */
+Test(expand, titles_in_turkish)
+{
+    static const char *const pages[] = { "Vorlage:İlçe", "a", "Vorlage:Ilçe", "b", NULL };
+    static const char call[] = "{{ilçe}} {{ucfirst:istanbul}} {{lcfirst:Irak}} {{uc:i}}";
+    struct library *l = make_library("tr", pages, NULL);
+    cr_expect_str_eq(expand_in(l, "A", call), "a İstanbul ırak I");
+    library_free(l);
+    l = make_library("en", pages, NULL);
+    cr_expect_str_eq(expand_in(l, "A", call), "b Istanbul irak I");
+    library_free(l);
+}
+
 /* {{#lsth:}} takes the text under a heading, {{#lstx:}} that outside a section. */
 Test(expand, sections_by_heading_and_without)
 {
