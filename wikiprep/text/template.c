@@ -180,9 +180,11 @@ int template_render(void *ctx, const struct wikitext_call *source, struct buf *o
     c.page = page;
     c.source = source;
     c.name = name;
+    arguments_read(&c.a, source);
+    if (e && e->render == show_hatnote && !c.a.count && call_any(&c, "name").n)
+        e = show_find("", "listing"); /* {{see|name=Louvre|content=…}} in a travel guide */
     c.text = e ? e->text : "";
     c.n = e ? e->n : 0;
-    arguments_read(&c.a, source);
     int shown = e ? e->render(&c, out) : show_unknown(&c, out);
     arguments_release(&c.a);
     return shown;

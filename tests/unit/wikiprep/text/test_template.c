@@ -343,6 +343,17 @@ Test(template, hatnotes)
     CHECK("{{vedi anche|Sole|Luna|Terra}}", "Lo stesso argomento in dettaglio: Sole, Luna e Terra");
 }
 
+Test(template, travel_guides)
+{
+    CHECK("* {{see | name=Louvre | alt= | url=http://x.fr | address=Rue de Rivoli\n"
+          "| directions=Metro | phone=+33 1 | hours=9-18 | price=€15 | content=A museum. }}\n"
+          "* {{do|name=Walk|content=Take a walk.}}\n* {{sleep|content=No name}}",
+          "Louvre, Rue de Rivoli (Metro). 9-18. A museum. €15\nWalk. Take a walk.\nNo name");
+    CHECK("* {{marker|type=city|name=[[Lyon]]}} is a city.\n{{cautionbox|Beware of dogs.}}",
+          "Lyon is a city.\nBeware of dogs.");
+    CHECK("{{see|Sun}}", "");
+}
+
 /* ---- convert ------------------------------------------------------------------------------ */
 
 Test(template, convert)
