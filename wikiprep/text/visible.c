@@ -40,11 +40,13 @@ static int read_tag(const char *s, const char *end, struct tag *t)
     return 1;
 }
 
-static int is_not_displayed(struct span style)
+/* Returns 1 if the style gives the property this value, else 0. */
+static int has_property(struct span style, const char *property, const char *value)
 {
-    for (const char *s = style.s, *end = s + style.n; end - s > 7; s++) {
-        const char *value = strncasecmp(s, "display", 7) ? end : span_past(s + 7, end, " \t:");
-        if (end - value >= 4 && !strncasecmp(value, "none", 4))
+    const size_t n = strlen(property), value_n = strlen(value);
+    for (const char *s = style.s, *end = s + style.n; (size_t)(end - s) > n; s++) {
+        const char *p = strncasecmp(s, property, n) ? end : span_past(s + n, end, " \t:");
+        if ((size_t)(end - p) >= value_n && !strncasecmp(p, value, value_n))
             return 1;
     }
     return 0;
@@ -52,7 +54,8 @@ static int is_not_displayed(struct span style)
 
 int visible_hides(struct span class, struct span style)
 {
-    return span_has_word(class, hidden_classes) || is_not_displayed(style);
+    return span_has_word(class, hidden_classes) || has_property(style, "display", "none") ||
+           has_property(style, "visibility", "hidden");
 }
 
 static struct span attribute(const struct tag *t, const char *name)

@@ -998,6 +998,7 @@ Test(visible, elements)
         { "a<span style=\"display:none\">b<span>c</span></span>d", "a<ref/>d" },
         { "a<span style='color:red; display : none'>b</span>d", "a<ref/>d" },
         { "a<span style='DISPLAY:None'>b</span>d", "a<ref/>d" },
+        { "<b style=\"color:red; Visibility: hidden\">0</b>5", "<ref/>5" },
         { "a<div class=\"x metadata y\">b</div>d", "a<ref/>d" },
         { "a<div class=\"metadatax\">b</div>d", "a<div class=\"metadatax\">b</div>d" },
         { "<b title=\"the class=error \">b</b>", "<b title=\"the class=error \">b</b>" },
