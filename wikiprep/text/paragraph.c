@@ -97,33 +97,28 @@ struct writer {
     size_t judged;
 };
 
-/* Returns the length of the sign, one of `ascii` at s or one of `wide` at s3, or 0. Either may be
- * NULL. */
-static int length_of_one(const char *s, const char *s3, const char *ascii, const char *const *wide)
-{
-    if (s && strchr(ascii, *s))
-        return 1;
-    for (; s3 && *wide; wide++)
-        if (!memcmp(s3, *wide, 3))
-            return 3;
-    return 0;
-}
-
 static int ends_with_one(const struct writer *w, const char *ascii, const char *const *wide)
 {
-    const size_t n = w->out->len - w->begin;
-    const char *end = w->out->data + w->out->len;
-    return length_of_one(n ? end - 1 : NULL, n >= 3 ? end - 3 : NULL, ascii, wide);
+    const struct span line = { w->out->data + w->begin, w->out->len - w->begin };
+    for (; line.n && *wide; wide++)
+        if (bytes_end(line.s, line.n, *wide))
+            return (int)strlen(*wide);
+    return line.n && strchr(ascii, line.s[line.n - 1]);
 }
 
 static const char *const wide_open[] = { "（", "「", "『", "【", NULL };
 static const char *const wide_close[] = { "）", "」", "』", "】", NULL };
-static const char *const wide_comma[] = { "、", "，", "；", "：", NULL };
+static const char *const wide_comma[] = { "、", "，", "；", "：", "،", "؛", "፣", NULL };
+static const char *const wide_stop[] = { "。", "।", "۔", "።", "။", NULL };
 
+/* Returns the length of the sign at s, one of `ascii` or of `wide`, or 0. */
 static int starts_with_one(const char *s, const char *end, const char *ascii,
                            const char *const *wide)
 {
-    return length_of_one(s, end - s >= 3 ? s : NULL, ascii, wide);
+    for (; *wide; wide++)
+        if (span_begins(s, end, *wide))
+            return (int)strlen(*wide);
+    return strchr(ascii, *s) != NULL;
 }
 
 static int ends_open(const struct writer *w)
@@ -179,12 +174,12 @@ static int repair(struct writer *w, const char *s, const char *end)
         w->space = w->hole = 0;
         return 0;
     }
-    if (*s == '.' && (s + 1 == end || ends_word(s[1]))) {
+    n = starts_with_one(s, end, ".", wide_stop);
+    if (n > 1 || (n && (s + 1 == end || ends_word(s[1])))) {
         drop_commas(w);
         w->space = 0;
-        n = w->out->len == w->begin || w->out->data[w->out->len - 1] == '.';
-        w->hole = n;
-        return n;
+        w->hole = w->out->len == w->begin || ends_with_one(w, ".", wide_stop);
+        return w->hole ? n : 0;
     }
     if (ends_open(w))
         w->space = 0;

@@ -443,6 +443,8 @@ Test(wikitext, holes_are_repaired)
     CHECK("Paris, {{a}}, which", "Paris, which");
     CHECK("東京（{{lang|en|Tokyo}}、とうきょう）は", "東京（とうきょう）は");
     CHECK("東京（{{a}}）は", "東京は");
+    CHECK("س ({{a}}، 1950) و {{b}}، ثم {{c}}؛ نص", "س (1950) و، ثم؛ نص");
+    CHECK("文 {{a}}。文，{{b}}。 शब्द {{c}}।", "文。文。 शब्द।");
     CHECK("main() and f(, x) stay", "main() and f(, x) stay");
     CHECK("a\n* {{b}},\nc", "a\nc");
     CHECK("* {{cite|a}}. See b.", "See b.");
