@@ -46,7 +46,7 @@ Test(language, without_data)
         const char *code, *doubt;
     } cases[] = {
         { "de", NULL },
-        { "ka", NULL }, /* a file with headings alone */
+        { "ka", NULL }, /* a file without words */
         { "xx",
           "no data for the language 'xx': headings, magic words and dates are taken for English, "
           "and sentences end by the rules of all languages" },
@@ -87,6 +87,14 @@ Test(calendar, names)
     check_name("af", CALENDAR_DAY_SHORT, 0, "So");
     check_name("ru", CALENDAR_MONTH_GENITIVE, 4, "мая");
     check_name("xx", CALENDAR_MONTH, 4, "May");
+    check_name("bs", CALENDAR_MONTH_GENITIVE, 5, "juna");
+    check_name("hy", CALENDAR_MONTH_GENITIVE, 0, "Հունվարի");
+    check_name("ka", CALENDAR_DAY, 1, "ორშაბათი");
+    check_name("kk", CALENDAR_MONTH, 11, "желтоқсан");
+    check_name("ms", CALENDAR_MONTH, 2, "Mac");
+    check_name("ta", CALENDAR_MONTH_SHORT, 0, "சன");
+    check_name("th", CALENDAR_MONTH_SHORT, 11, "ธ.ค.");
+    check_name("ur", CALENDAR_MONTH, 11, "دسمبر");
 }
 
 static void check_word(const char *lang, const char *word, const char *english)
