@@ -2,6 +2,7 @@
 
 #include "common/base/order.h"
 #include "wikiprep/expand/functions.h"
+#include "wikiprep/values/knowledge.h"
 #include "wikiprep/values/number.h"
 
 enum { NAME_MAX_BYTES = 32 };
@@ -11,6 +12,7 @@ enum {
     WIKI_LANGUAGE,
     WIKI_SERVER,
     WIKI_HOST,
+    WIKI_MARK,
     WIKI_ARTICLES,
     WIKI_PAGES,
     PAGE_ID,
@@ -60,7 +62,7 @@ static const struct row {
     { "CURRENTMONTHNAMEGEN", 0, 0, WORD_NOW, "xg" }, { "CURRENTTIME", 0, 0, WORD_NOW, "H:i" },
     { "CURRENTTIMESTAMP", 0, 0, WORD_NOW, "xNYmdHis" }, { "CURRENTVERSION", 0, 0, WORD_TEXT, "1.39.0" },
     { "CURRENTWEEK", 0, 1, WORD_NOW, "W" }, { "CURRENTYEAR", 0, 0, WORD_NOW, "Y" },
-    { "DEFAULTSORT", function_nothing, 0, 0, 0 }, { "DIRECTIONMARK", 0, 0, WORD_TEXT, "\xE2\x80\x8E" },
+    { "DEFAULTSORT", function_nothing, 0, 0, 0 }, { "DIRECTIONMARK", 0, WIKI_MARK, WORD_WIKI, 0 },
     TITLE("FULLPAGENAME", TITLE_FULL), TITLE("NAMESPACE", TITLE_NAMESPACE),
     { "NAMESPACENUMBER", function_title, TITLE_NAMESPACE_NUMBER, WORD_TITLE, 0 },
     { "NUMBEROFARTICLES", function_wiki_count, WIKI_ARTICLES, WORD_WIKI, 0 },
@@ -113,11 +115,16 @@ static void put_server(struct expander *x, int with_scheme)
 
 static void put_wiki(struct expander *x, int which)
 {
+    const struct span lang = span_of(x->site->lang.data);
     switch (which) {
     case WIKI_NAME: expand_puts(x, x->site->name.data); break;
-    case WIKI_LANGUAGE: expand_puts(x, x->site->lang.data); break;
+    case WIKI_LANGUAGE: expand_put(x, lang); break;
     case WIKI_SERVER: put_server(x, 1); break;
     case WIKI_HOST: put_server(x, 0); break;
+    case WIKI_MARK:
+        expand_puts(x, span_in(lang, knowledge_find("directions", "", "left")) ? "\xE2\x80\x8F"
+                                                                               : "\xE2\x80\x8E");
+        break;
     case WIKI_ARTICLES: put_count(x, x->facts->articles); break;
     case WIKI_PAGES: put_count(x, x->facts->pages); break;
     case PAGE_ID:

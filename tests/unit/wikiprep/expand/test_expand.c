@@ -408,6 +408,17 @@ Test(expand, titles_in_turkish)
     library_free(l);
 }
 
+Test(expand, mark_of_direction)
+{
+    static const char *const pages[] = { "A", "a", NULL };
+    struct library *l = make_library("he", pages, NULL);
+    cr_expect_str_eq(expand_in(l, "A", "{{DIRMARK}}{{DIRECTIONMARK}}"), "\u200F\u200F");
+    library_free(l);
+    l = make_library("en", pages, NULL);
+    cr_expect_str_eq(expand_in(l, "A", "{{DIRMARK}}"), "\u200E");
+    library_free(l);
+}
+
 /* {{#lsth:}} takes the text under a heading, {{#lstx:}} that outside a section. */
 Test(expand, sections_by_heading_and_without)
 {
