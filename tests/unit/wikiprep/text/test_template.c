@@ -343,6 +343,18 @@ Test(template, hatnotes)
     CHECK("{{vedi anche|Sole|Luna|Terra}}", "Lo stesso argomento in dettaglio: Sole, Luna e Terra");
 }
 
+Test(template, dictionaries)
+{
+    CHECK("From {{inh|en|ang|mōna|t=moon}}, from {{der|en|xyz|*mē}}; akin to {{cog|de|Mond}}, "
+          "{{m|la|luna||moon}}.",
+          "From Old English mōna (“moon”), from *mē; akin to German Mond, luna (“moon”).");
+    CHECK("# {{lb|en|astronomy|_|UK}} A moon.\n#: {{ux|fr|La lune.|The moon.}}\n"
+          "#* {{quote-book|en|year=1800|author=X|passage=The moon rose.}}\n#: {{syn|en|a|b}}\n"
+          "# {{plural of|en|moon}}\n* French: {{t+|fr|lune|f}}\n{{col3|en|moonlight|moonbeam}}",
+          "A moon.\nLa lune. ― The moon.\nThe moon rose.\nSynonyms: a, b\nplural of moon\n"
+          "French: lune\nmoonlight, moonbeam");
+}
+
 Test(template, travel_guides)
 {
     CHECK("* {{see | name=Louvre | alt= | url=http://x.fr | address=Rue de Rivoli\n"
