@@ -382,6 +382,10 @@ Test(template, convert)
     CHECK("{{convert|1.8|m}} {{convert|100|m|ft}}", "1.8 metres (5 ft 11 in) 100 metres (330 ft)");
     CHECK("{{convert|324|m|ft}} {{convert|324.5|m|ft}}",
           "324 metres (1,063 ft) 324.5 metres (1,065 ft)");
+    CHECK("{{convert|240|ml}} {{convert|12|USoz|mL}} {{cvt|150|cc}}",
+          "240 millilitres (8.4 imp fl oz; 8.1 US fl oz) 12 US fluid ounces (350 mL) "
+          "150 cc (9.2 cu in)");
+    CHECK("{{convert|2|Mt|ST}}", "2 megatonnes (2,200,000 short tons)");
     CHECK("{{convert|85|kg}} {{convert|80|kg|lb}}", "85 kilograms (187 lb) 80 kilograms (180 lb)");
     CHECK("{{convert|6|ft|4|in|cm}}", "6 feet 4 inches (193 cm)");
     CHECK("{{convert|-6|ft|4|in|cm}}", "−6 feet 4 inches (−193 cm)");
