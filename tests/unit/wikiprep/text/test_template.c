@@ -343,6 +343,11 @@ Test(template, hatnotes)
     CHECK("{{vedi anche|Sole|Luna|Terra}}", "Lo stesso argomento in dettaglio: Sole, Luna e Terra");
 }
 
+Test(template, links_to_wikipedia)
+{
+    CHECK("{{w|Moon}} and {{w|Moon landing|the landing}}", "Moon and the landing");
+}
+
 Test(template, dictionaries)
 {
     CHECK("From {{inh|en|ang|mōna|t=moon}}, from {{der|en|xyz|*mē}}; akin to {{cog|de|Mond}}, "
