@@ -49,7 +49,7 @@ static const struct tag {
     { "langconvert", STRIP }, { "languages", STRIP }, { "li", BLOCK }, { "link", ITEM }, { "mapframe", DROP },
     { "maplink", DROP }, { "mark", STRIP }, { "math", FORMULA }, { "meta", ITEM }, { "noinclude", VANISH },
     { "nowiki", LITERAL }, { "ol", BLOCK }, { "onlyinclude", VANISH }, { "p", BLOCK }, { "pages", DROP },
-    { "phonos", DROP }, { "poem", POEM }, { "pre", PRE }, { "q", STRIP }, { "rb", STRIP }, { "ref", REF },
+    { "phonos", DROP }, { "poem", POEM }, { "pre", PRE }, { "q", STRIP }, { "quiz", DROP }, { "rb", STRIP }, { "ref", REF },
     { "references", DROP }, { "rp", STRIP }, { "rt", STRIP }, { "rtc", STRIP }, { "ruby", STRIP },
     { "s", STRIP }, { "samp", STRIP }, { "score", DROP }, { "section", VANISH }, { "small", STRIP },
     { "source", CODE }, { "span", STRIP }, { "strike", STRIP }, { "strong", STRIP }, { "sub", STRIP },
@@ -300,7 +300,8 @@ static const char *skip_content(struct markup *m, const char *s, const struct ta
     if (tag->kind == DROP && !strcmp(tag->name, "gallery"))
         note_gallery(m, s, close);
     const int is_source = tag->kind == CODE;
-    const int is_inline = is_source && memmem(attributes, (size_t)(s - attributes), "inline", 6);
+    const int is_inline = is_source && (memmem(attributes, (size_t)(s - attributes), "inline", 6) ||
+                                        span_is(tag_attribute(attributes, s, "enclose"), "none"));
     const int is_formula = tag->kind == FORMULA && m->options->formulas;
     if (is_inline || is_formula || tag->kind == LITERAL) {
         put_literal(m, s, close, is_source, ' ',

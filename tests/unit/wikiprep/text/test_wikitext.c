@@ -185,6 +185,8 @@ Test(wikitext, tags)
     CHECK("1 < 2 and 3 > 2, a<b and <unknown>c</unknown> <3",
           "1 < 2 and 3 > 2, a<b and <unknown>c</unknown> <3");
     CHECK("a <math>x < {y}</math> b <gallery>\nFile:A.jpg|c\n</gallery> d", "a b d");
+    CHECK("a <source lang=c enclose=\"none\">int y;</source> b", "a int y; b");
+    CHECK("a\n<quiz display=simple>\n{What?\n|type=\"()\"}\n+ A\n- B\n</quiz>\nb", "a\nb");
     CHECK("use <syntaxhighlight lang=\"c\" inline>x = {{y}};</syntaxhighlight> here",
           "use x = {{y}}; here");
     CHECK("a\n<source lang=\"c\">x = y;</source>\nb", "a\nb");
