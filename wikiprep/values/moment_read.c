@@ -302,6 +302,25 @@ static int read_four_digits(struct reader *r, int64_t v)
     return r->has_year = 1;
 }
 
+/* Reads the rest of a day in a week as ISO 8601 counts them, "2008-W27-3" or "2008W27", where r->s
+ * is behind the year. Returns 1, or 0 if it is not a date. */
+static int read_week(struct reader *r, int64_t year)
+{
+    int64_t week, day = 1, monday = moment_days(year, 1) + 3; /* 4 January is in the first week */
+    struct moment m;
+    pass(r, '-');
+    pass(r, 'W');
+    if (take(r, 2, &week) != 2 || week > 53)
+        return 0;
+    if (is_digit_at(r, r->s + span_begins(r->s, r->end, "-"))) {
+        pass(r, '-');
+        take(r, 1, &day);
+    }
+    monday -= (moment_weekday(monday) + 6) % 7;
+    moment_from_seconds((monday + (week - 1) * 7 + day - 1) * 86400, &m);
+    return set_date(r, m.year, m.month, m.day);
+}
+
 static int read_digits(struct reader *r)
 {
     int64_t v;
@@ -312,6 +331,8 @@ static int read_digits(struct reader *r)
         return 0;
     take(r, 4, &v);
     char next = r->s < r->end ? *r->s : '\0';
+    if (n == 4 && span_begins(r->s + (next == '-'), r->end, "W"))
+        return read_week(r, v);
     if (n >= 3 && (next == '-' || next == '/'))
         return read_year_first(r, v);
     if (n == 4)

@@ -922,6 +922,10 @@ Test(moment, dates)
     DATE("Sat, 3 Feb 2001", "2001-02-03 00:00:00");
     DATE("2001-Feb-03", "2001-02-03 00:00:00");
     DATE("Thurs, 6 Sept 2001", "2001-09-06 00:00:00");
+    DATE("2008-W27-3", "2008-07-02 00:00:00");
+    DATE("2008W27", "2008-06-30 00:00:00");
+    DATE("2009-W53-7 12:30", "2010-01-03 12:30:00"); /* in the week's year, not the calendar's */
+    DATE("2008-W54", "");
 }
 
 Test(moment, relative_to_now)
