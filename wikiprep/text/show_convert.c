@@ -13,6 +13,7 @@
 #include <math.h>
 
 #include "wikiprep/values/figure.h"
+#include "wikiprep/values/number.h"
 #include "wikiprep/values/unit.h"
 
 enum { VALUES_MAX = 4, OUTPUTS_MAX = 4, NAME_MAX_BYTES = 96 };
@@ -69,6 +70,7 @@ static const struct range {
 };
 
 struct conversion {
+    struct number_style style; /* of the wiki's language */
     struct figure in[VALUES_MAX];
     const struct range *between[VALUES_MAX];
     int values;
@@ -246,13 +248,30 @@ static void add_input(struct buf *out, const struct conversion *c, int symbol, i
 
 /* ---- reading the call ------------------------------------------------------------------------ */
 
+/* Reads a number as the wiki's language writes it into *x. Where the decimal mark is a comma,
+ * "12,5" and "1.234,5" have one, but "1,234.5" and "1,234,567" are English. Returns 1, or 0 if s is
+ * not a number. */
+static int read_figure(const struct conversion *c, struct span s, struct figure *x)
+{
+    SCOPED(buf) english = BUF_INIT;
+    const char *end = s.s + s.n, *comma = span_until(s.s, end, ',');
+    if (c->style.digits.n)
+        number_unformat(s, &c->style, &english);
+    else if (span_is(c->style.point, ",") && comma < end && span_until(comma, end, '.') == end &&
+             span_until(comma + 1, end, ',') == end)
+        for (const char *p = s.s; p < end; p++)
+            if (!strchr(". \xC2\xA0", *p)) /* separators of groups */
+                buf_addc(&english, *p == ',' ? '.' : *p);
+    return figure_read(english.len ? span_of_buf(&english) : s, x);
+}
+
 /* Reads the rest of a value in two units, {{convert|6|ft|1|in|…}}; `place` is the position of the
  * first unit. Returns the position after the value, or 0 if there is only one unit. */
 static int read_compound(struct conversion *c, const struct arguments *a, int place)
 {
     struct figure small;
     struct measure m;
-    if (!figure_read(arguments_at(a, place + 1), &small) ||
+    if (!read_figure(c, arguments_at(a, place + 1), &small) ||
         !measure_find(arguments_at(a, place + 2), &m) || m.power)
         return 0;
     const struct unit_pair *pair = unit_pair(c->from.unit, m.unit);
@@ -299,7 +318,7 @@ static int read_outputs(struct conversion *c, struct span s)
 static int read_values(struct conversion *c, const struct arguments *a)
 {
     int place = 1;
-    while (c->values < VALUES_MAX && figure_read(arguments_at(a, place), &c->in[c->values])) {
+    while (c->values < VALUES_MAX && read_figure(c, arguments_at(a, place), &c->in[c->values])) {
         c->values++;
         const struct range *range = find_range(arguments_at(a, place + 1));
         if (!range || c->values == VALUES_MAX)
@@ -360,9 +379,10 @@ static void read_precision(struct conversion *c, struct span s)
 
 /* Appends the value and the next argument, for an unknown unit. Returns 1, or 0 if there is no
  * value. */
-static int render_unknown(const struct arguments *a, struct buf *out)
+static int render_unknown(const struct arguments *a, const struct number_style *style,
+                          struct buf *out)
 {
-    struct conversion c = { 0 };
+    struct conversion c = { .style = *style };
     int place = read_values(&c, a);
     if (!place)
         return 0;
@@ -412,12 +432,12 @@ static void add_conversion(struct buf *out, const struct conversion *c, struct s
     buf_adds(out, forms[form].close);
 }
 
-/* Shows {{convert|5|mi|km}}; with symbols, "5 km", if the row's number is 1, as for {{cvt}}. */
-int show_convert(const struct call *call, struct buf *out)
+/* Appends the text of the call, with numbers as English writes them. Returns 1, or 0 if it has
+ * none. */
+static int convert(const struct call *call, int english, struct buf *out)
 {
-    int english = !strcmp(call->page->lang, "en") || !strcmp(call->page->lang, "simple");
     struct arguments a = call->a;
-    struct conversion c = { 0 };
+    struct conversion c = { .style = number_style(call->page->lang) };
     struct span disp = arguments_any(&a, "disp");
     read_options(&c, &a, call->n || !english); /* unit names exist only in English */
     int place = read_values(&c, &a);
@@ -426,9 +446,9 @@ int show_convert(const struct call *call, struct buf *out)
         place = read_values(&c, &a);
     }
     if (!place)
-        return render_unknown(&call->a, out);
+        return render_unknown(&call->a, &c.style, out);
     if (!measure_find(arguments_at(&a, place), &c.from) || c.from.pair)
-        return render_unknown(&a, out);
+        return render_unknown(&a, &c.style, out);
     int after = c.values == 1 ? read_compound(&c, &a, place) : 0;
     place = after ? after : place + 1;
     if (c.from.unit->flags & TEMPERATURE) /* temperatures always have symbols */
@@ -442,5 +462,22 @@ int show_convert(const struct call *call, struct buf *out)
         read_outputs(&c, span_of(c.from.unit->defaults));
     read_precision(&c, arguments_at(&a, place));
     add_conversion(out, &c, disp);
+    return 1;
+}
+
+/* Shows {{convert|5|mi|km}}; with symbols, "5 km", if the row's number is 1, as for {{cvt}}. */
+int show_convert(const struct call *call, struct buf *out)
+{
+    const char *lang = call->page->lang;
+    SCOPED(buf) text = BUF_INIT, plain = BUF_INIT;
+    if (!strcmp(lang, "en") || !strcmp(lang, "simple"))
+        return convert(call, 1, out);
+    if (!convert(call, 0, &text))
+        return 0;
+    for (const char *s = text.data; *s; s++) /* without the commas of "1,234.5" */
+        if (*s != ',' || s == text.data || !isdigit((unsigned char)s[-1]) ||
+            !isdigit((unsigned char)s[1]))
+            buf_addc(&plain, *s);
+    number_show(span_of_buf(&plain), lang, out);
     return 1;
 }
