@@ -328,6 +328,12 @@ static enum element_kind kind_of(const char *element)
     return found ? found->is : NOTHING;
 }
 
+/* Returns 1 if the element is a block of source code, else 0. Code in a sentence is <code>. */
+static int is_code_block(enum element_kind is, const struct attributes *a)
+{
+    return is != CODE && has_word(a->class, "mw-highlight");
+}
+
 /* Returns 1 if readers do not see the element, or not as text, else 0. */
 static int is_hidden(const struct html *h, enum element_kind is, const struct attributes *a)
 {
@@ -342,7 +348,7 @@ static int is_hidden(const struct html *h, enum element_kind is, const struct at
         if (has_word(a->type, types[i]))
             return 1;
     return span_has_word(class, classes) || visible_hides(class, span_of(a->style)) ||
-           (!h->options.common->code && has_word(a->class, "mw-highlight")) ||
+           (!h->options.common->code && is_code_block(is, a)) ||
            (!(page && page->hatnotes) && has_word(a->class, "hatnote"));
 }
 
@@ -364,7 +370,7 @@ static int on_class(struct html *h, enum element_kind is, const struct attribute
     } else if (is == FIGCAPTION || has_word(a->class, "gallerytext")) {
         if (wants(h, PART_CAPTIONS) || wants(h, PART_LINKS))
             capture(h, CAPTION);
-    } else if (how->markdown && how->code && !h->hidden && has_word(a->class, "mw-highlight")) {
+    } else if (how->markdown && how->code && !h->hidden && is_code_block(is, a)) {
         const char *language = strstr(a->class, "lang-");
         capture(h, PRE_BLOCK);
         names_add_href(&top(h)->target, language ? language + strlen("lang-") : "");

@@ -717,3 +717,16 @@ Test(wikitext, html_without_what_is_not_text)
     wikitext_free(w);
     names_free(names);
 }
+
+Test(wikitext, html_code_in_a_sentence)
+{
+    static const char html[] =
+        "<body><p>call <code class=\"mw-highlight mw-highlight-lang-c\">f()</code> here</p>"
+        "<div class=\"mw-highlight mw-highlight-lang-c\"><pre>int x;</pre></div></body>";
+    struct names *names = names_new(1);
+    struct wikitext *w = wikitext_new(names, &how);
+    wikitext_clean_html(w, html, sizeof html - 1, &out);
+    cr_expect_str_eq(out.data, "call f() here");
+    wikitext_free(w);
+    names_free(names);
+}
