@@ -365,6 +365,15 @@ Test(template, dictionaries)
           "French: lune\nmoonlight, moonbeam");
 }
 
+Test(template, books)
+{
+    CHECK(
+        "{{c|{{larger|CHAPTER I.}}}}\n\n{{drop initial|T}}he man, {{asc|A.D.}} 5, saw {{SIC|teh|the}} "
+        "{{hws|moun|mountain}}",
+        "CHAPTER I.\nThe man, A.D. 5, saw teh moun-");
+    CHECK("{{sic|teh}}", "teh [sic]");
+}
+
 Test(template, travel_guides)
 {
     CHECK("* {{see | name=Louvre | alt= | url=http://x.fr | address=Rue de Rivoli\n"
