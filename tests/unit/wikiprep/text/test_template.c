@@ -137,6 +137,10 @@ Test(template, local_names)
           "XIXe siècle, Ve siècle av. J.-C., XVIIIe et XIXe siècles, XXe" },
         { "fr", "{{unité|5|kg/m|3}} {{Unité|1000000|km|2}} {{unité|10|m|s|-1}} {{heure|8|30}}",
           "5 kg/m³ 1 000 000 km² 10 m s⁻¹ 8 h 30" },
+        { "fr",
+          "Du {{étyl|la|fr|luna|sens=lune}}\n#* {{exemple|La lune brille.|lang=fr}}\n"
+          "* {{T|en}} : {{trad+|en|moon}}",
+          "Du latin luna (« lune »)\nLa lune brille.\nanglais : moon" },
         { "fr", "{{date|1|janvier|2000}} {{date-|02|3|1999}} {{date-|avril 2019}}",
           "1er janvier 2000 2 mars 1999 avril 2019" },
         { "fr", "{{Lien|langue=en|trad=Moon|fr=Lune}} {{citation|mot}} {{M.|Dupont}} {{Mme}}",
