@@ -372,6 +372,13 @@ Test(template, dictionaries)
           "French: lune\nmoonlight, moonbeam");
 }
 
+Test(template, letters)
+{
+    CHECK("Jane Doe {{post-nominals|country=GBR|OBE|FRS}}, {{postnominals|sep=,|A|B}} was "
+          "{{lc:ABC}} {{uc:d É}}.",
+          "Jane Doe OBE FRS, A, B was abc D É.");
+}
+
 Test(template, books)
 {
     CHECK(
