@@ -379,6 +379,16 @@ Test(template, letters)
           "Jane Doe OBE FRS, A, B was abc D É.");
 }
 
+Test(template, names_and_numbers)
+{
+    CHECK("cost {{INRConvert|1000|c}}; {{mpl|2010 TK|7}}; {{OldStyleDateDY|1 Jan|1700|2 Dec}}; "
+          "{{stl|MBTA|Harvard}}; {{OEIS|A000045}}; {{SubatomicParticle|link=yes|Electron}}",
+          "cost ₹1,000 crore; 2010 TK7; 1 Jan [O.S. 2 Dec] 1700; Harvard; (sequence A000045 in the "
+          "OEIS); e−");
+    CHECK("the {{cfb link|year=2010|team=Texas Longhorns|title=Texas}} and {{EquationNote|1}}",
+          "the Texas and 1");
+}
+
 Test(template, books)
 {
     CHECK(
