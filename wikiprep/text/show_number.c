@@ -27,10 +27,12 @@ int show_val(const struct call *c, struct buf *out)
     return 1;
 }
 
+/* Shows {{ordinal|3}}: "3rd" in English; in other languages the number alone, whose ending depends
+ * on the word that follows. */
 int show_ordinal(const struct call *c, struct buf *out)
 {
-    int v;
-    if (!span_number(call_at(c, 1), &v))
+    int v, english = !strcmp(c->page->lang, "en") || !strcmp(c->page->lang, "simple");
+    if (!english || !span_number(call_at(c, 1), &v))
         return show_span(call_at(c, 1), out);
     static const char *const ends[] = { "th", "st", "nd", "rd" };
     buf_addf(out, "%d%s", v, ends[v % 100 / 10 == 1 || v % 10 > 3 ? 0 : v % 10]);

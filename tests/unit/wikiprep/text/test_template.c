@@ -153,6 +153,7 @@ Test(template, local_names)
         { "de", "{{convert|10|km|mi}} {{Bruch|1|2}}", "10 km (6,2 mi) 1⁄2" },
         { "de", "{{convert|1.234,5|km}} {{convert|1,234.5|km}} {{convert|1,234,567|km}}",
           "1.234,5 km (767,1 mi) 1.234,5 km (767,1 mi) 1.234.567 km (767.124 mi)" },
+        { "es", "{{ord|5}} {{ordinal|3|a}}", "5 3" },
         { "es", "{{convertir|12,5|km|mi}} {{convert|10,5-20,5|m|ft|disp=comma}}",
           "12,5 km (7,8 mi) 10,5–20,5 m, 34–67 ft" },
         { "fa", "{{convert|۱۲٫۵|km|mi}}", "۱۲٫۵ km (۷٫۸ mi)" },
