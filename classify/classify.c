@@ -248,7 +248,7 @@ static int begin(struct reader *r)
 
 static int read_object(struct reader *r)
 {
-    SCOPED_JS object = js_parse(r->line.s, r->line.n, r->where.data);
+    SCOPED_JS object = js_parse_line(r->line.s, r->line.n, r->where.data);
     r->object = object;
     if (!object || (!r->chosen && choose_columns(r) < 0))
         return -1;

@@ -451,7 +451,7 @@ static int find_form(enum choices_form *form, const struct js *root, const char 
 int choices_parse(struct choices_question *q, enum choices_form *form, const char *line, size_t n,
                   const char *name)
 {
-    SCOPED_JS root = js_parse(line, n, name);
+    SCOPED_JS root = js_parse_line(line, n, name);
     if (!root)
         return -1;
     if (*form == CHOICES_AUTO && find_form(form, root, name) < 0)

@@ -88,7 +88,7 @@ static int check_question(enum core_kind kind, const struct js *item)
 static int add_question(struct items *g, const char *line, size_t n, const char *name)
 {
     struct core_questions *q = g->ctx;
-    struct js *item = js_parse(line, n, name);
+    struct js *item = js_parse_line(line, n, name);
     if (!item)
         return -1;
     mem_next(q->items, q->count, q->cap) = item;

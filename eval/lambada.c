@@ -15,7 +15,7 @@ struct lambada {
 
 int lambada_parse(const char *line, size_t n, const char *name, struct buf *text)
 {
-    SCOPED_JS object = js_parse(line, n, name);
+    SCOPED_JS object = js_parse_line(line, n, name);
     if (!object)
         return -1;
     size_t len;

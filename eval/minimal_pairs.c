@@ -54,7 +54,7 @@ static int add_sentence(struct items *g, const struct js *object, const char *ke
 static int add_line(struct items *g, const char *line, size_t n, const char *name)
 {
     const struct pairs *p = g->ctx;
-    SCOPED_JS object = js_parse(line, n, name);
+    SCOPED_JS object = js_parse_line(line, n, name);
     if (!object)
         return -1;
     return add_sentence(g, object, p->good) < 0 || add_sentence(g, object, p->bad) < 0

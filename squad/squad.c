@@ -217,7 +217,7 @@ static int read_tree(struct squad *s, const char *name)
 
 int squad_parse(struct squad *s, const char *text, size_t n, const char *name)
 {
-    *s = (struct squad){ .json = js_parse(text, n, name) };
+    *s = (struct squad){ .json = js_parse_line(text, n, name) };
     if (s->json && read_tree(s, name) == 0)
         return 0;
     squad_release(s);

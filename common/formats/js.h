@@ -16,8 +16,9 @@ struct js;
 /* Parses text[0..n). Returns the root, which the caller frees with js_free, or NULL with an error
  * that contains `name`, the line and the byte offset. The text is not needed afterwards. */
 struct js *js_parse(const char *text, size_t n, const char *name);
-/* Parses a line of JSON that another program may have written, as Python does: if a key occurs
- * twice, the last value takes the place of the first. NaN, Infinity and -Infinity are null. */
+/* Parses JSON, such as a line, that another program may have written, as Python does: if a key
+ * occurs twice, the last value takes the place of the first. NaN, Infinity and -Infinity are
+ * null. */
 struct js *js_parse_line(const char *text, size_t n, const char *name);
 struct js *js_load(const char *path); /* reads a regular file, as file_read does */
 /* Reads a file that the user gave, as file_read_any does. If a key occurs twice, the last value

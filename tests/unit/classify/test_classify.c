@@ -88,11 +88,12 @@ Test(classify, columns_may_have_numbers_or_be_keys_of_json)
 Test(classify, the_first_text_of_json_may_have_no_label)
 {
     static const char json[] = "{\"text\": \"red\", \"label\": null}\n{\"text\": \"cup\"}\n"
+                               "{\"text\": \"no\", \"text\": \"old\", \"label\": NaN}\n"
                                "{\"text\": \"blue\", \"label\": \"yes\"}\n \t\r\n";
     static const struct classify_columns names[] = { { 0 }, { .label = "label" } };
     for (size_t i = 0; i < 2; i++) {
         cr_assert_eq(read(json, names[i], NULL, 16, 1), 0, "%s", err_get());
-        cr_expect(c.count == 1 && c.unlabelled == 2 && c.texts[0].label == 0);
+        cr_expect(c.count == 1 && c.unlabelled == 3 && c.texts[0].label == 0);
         cr_expect_str_eq(labels_name(&c.classes, 0), "yes");
         classify_release(&c);
     }
