@@ -170,10 +170,17 @@ int prompt_read(struct prompt *p, const char **line, size_t *n)
     return more;
 }
 
-int prompt_ready(const struct prompt *p)
+/* Returns 1 if the buffer has a whole line, or no more bytes will come, else 0. */
+static int has_line(const struct input *in)
+{
+    return in->eof ||
+           (in->begin < in->end && memchr(in->data + in->begin, '\n', in->end - in->begin) != NULL);
+}
+
+int prompt_ready(struct prompt *p)
 {
     struct pollfd from = { .fd = p->in.fd, .events = POLLIN };
-    if (p->edit)
-        return 0;
-    return p->in.begin < p->in.end || p->in.eof || poll(&from, 1, 0) > 0;
+    if (!p->edit && !has_line(&p->in) && poll(&from, 1, 0) > 0)
+        input_peek(&p->in, p->in.end - p->in.begin + 1); /* prompt_read meets an error again */
+    return !p->edit && has_line(&p->in);
 }
