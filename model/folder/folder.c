@@ -368,17 +368,14 @@ int folder_reader_block(const struct folder_reader *r, const struct model *m, st
     return failed;
 }
 
-/* Checks that the machine has enough memory. Without the check, a signal would end the process. */
-static int check_machine(const struct model *m, const char *dir)
+int folder_check_machine(const char *dir, uint64_t bytes, const char *as)
 {
-    uint64_t floats = 0, machine = usage_machine_bytes();
-    for (int b = 0; b < m->tensors.blocks; b++)
-        floats += (uint64_t)m->tensors.block_size[b];
-    if (floats <= machine / sizeof(float))
+    const uint64_t machine = usage_machine_bytes();
+    if (bytes <= machine)
         return 0;
     char need[32], has[32];
-    return err_set("the model in '%s' takes %s as f32, but this machine has only %s of memory", dir,
-                   log_bytes(need, floats * sizeof(float)), log_bytes(has, machine));
+    return err_set("the model in '%s' takes %s%s, but this machine has only %s of memory", dir,
+                   log_bytes(need, bytes), as, log_bytes(has, machine));
 }
 
 int folder_load(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
@@ -389,7 +386,10 @@ int folder_load(struct model *m, struct ops *o, struct ops_array **blocks, const
     *blocks = NULL;
     if (folder_reader_open(&r, m, dir, &wanted, NULL, seed, made) < 0)
         return -1;
-    int failed = check_machine(m, dir);
+    uint64_t bytes = 0;
+    for (int b = 0; b < m->tensors.blocks; b++)
+        bytes += (uint64_t)m->tensors.block_size[b] * sizeof(float);
+    int failed = folder_check_machine(dir, bytes, " as f32");
     if (!failed)
         *blocks = mem_zalloc((size_t)m->tensors.blocks, sizeof **blocks);
     for (int b = 0; b < m->tensors.blocks && !failed; b++)

@@ -42,6 +42,10 @@ int folder_load(struct model *m, struct ops *o, struct ops_array **blocks, const
                 enum model_head head, uint64_t seed, int *made);
 void folder_free_blocks(struct model *m, struct ops *o, struct ops_array *blocks); /* or NULL */
 
+/* Checks that the machine has memory for these bytes of the model in `dir`. Without the check a
+ * signal would end the process. `as` is a part of the error. Returns 0, or -1 with an error. */
+int folder_check_machine(const char *dir, uint64_t bytes, const char *as);
+
 /* The files of a model: those of a folder, or a GGUF file. */
 struct folder_files {
     struct weights weights;

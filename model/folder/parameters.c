@@ -54,6 +54,7 @@ struct loading {
     struct pool *pool;
     enum ops_type weights;
     const struct gguf *gguf; /* NULL: a folder */
+    uint64_t *need; /* if not NULL, nothing is made: the bytes that would be are added here */
 };
 
 /* Sets p->items[item] to the matrix in type `type`, with `grouped` in groups: to the file's bytes
@@ -64,6 +65,11 @@ static int put(const struct loading *k, size_t item, const struct matrix *x, uns
 {
     const size_t bytes = ops_type_bytes(x->type); /* 0 for blocks, which need no alignment */
     const int in_place = matrix_is(x, type, grouped) && (!bytes || (uintptr_t)x->data % bytes == 0);
+    if (k->need) {
+        *k->need += in_place ? 0 : stored_bytes(type, x->O * x->I);
+        free(copy);
+        return 0;
+    }
     char *made = in_place ? NULL : matrix_make(x, type, grouped, k->pool);
     void *own = in_place ? (void *)copy : made;
     char *numbers = in_place ? (char *)(uintptr_t)x->data : made;
@@ -156,8 +162,14 @@ static int load_small(struct parameters *p, struct model *m, struct ops *o, cons
     if (folder_open(m, &p->files, dir, &wanted, NULL) < 0)
         return -1;
     const struct gguf *gguf = p->files.gguf.path ? &p->files.gguf : NULL;
-    const struct loading k = { p, m, o, pool_new(ops_threads(o)), weights, gguf };
+    uint64_t need = 0;
+    struct loading k = { p, m, o, pool_new(ops_threads(o)), weights, gguf, &need };
     make_lists(p, m);
+    for (size_t i = 0; i < m->tensors.count && !failed && ops_on_host(o); i++)
+        failed = use_tensor(&k, i);
+    if (!failed)
+        failed = folder_check_machine(dir, need, "");
+    k.need = NULL;
     for (size_t i = 0; i < m->tensors.count && !failed; i++)
         failed = use_tensor(&k, i);
     pool_free(k.pool);
