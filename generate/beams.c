@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "common/base/least.h"
+
 /* Beam `parent` extended by the token `id`. */
 struct continuation {
     int64_t parent;
@@ -36,6 +38,13 @@ static void free_beams(struct beam *beams, int64_t n)
     free(beams);
 }
 
+/* Returns the number of the best continuations of all beams that are looked at: so many that
+ * `width` of them go on, also if each beam ends with each token that ends a text. */
+static int64_t looked_at(const struct beams *b)
+{
+    return (1 + larger(1, (int64_t)b->g->ends.count)) * b->width;
+}
+
 void beams_begin(struct beams *b, struct generator *g, const struct start *start)
 {
     const size_t width = (size_t)b->width;
@@ -44,8 +53,8 @@ void beams_begin(struct beams *b, struct generator *g, const struct start *start
     b->running = new_beams(g, b->width);
     b->next = new_beams(g, b->width);
     b->results = mem_zalloc(width, sizeof *b->results);
-    b->continuations = mem_zalloc(2 * width * width, sizeof *b->continuations);
-    b->top = mem_zalloc(2 * width * width, sizeof *b->top);
+    b->continuations = mem_zalloc(width * (size_t)looked_at(b), sizeof *b->continuations);
+    b->top = mem_zalloc(width * (size_t)looked_at(b), sizeof *b->top);
     b->taking = mem_zalloc(width, sizeof *b->taking);
     b->last = mem_zalloc(width, sizeof *b->last);
     cache_copy(&b->running[0].cache, &start->cache, start->cache.past.used);
@@ -115,12 +124,11 @@ static int by_sum(const void *a, const void *b)
     return x->id < y->id ? -1 : 1;
 }
 
-/* Returns the number of continuations of each beam that are ranked: no beam can have more among the
- * best 2 * width of all. */
+/* Returns the number of continuations of each beam that are ranked: no beam can have more among
+ * those that are looked at. */
 static int64_t ranked(const struct beams *b)
 {
-    const int64_t V = generator_choices(b->g);
-    return 2 * b->width < V ? 2 * b->width : V;
+    return smaller(looked_at(b), generator_choices(b->g));
 }
 
 /* Writes the most probable continuations of running beam `parent` to its part of b->continuations.
@@ -149,7 +157,7 @@ static void extend(void *ctx, int64_t parent, int thread)
         };
 }
 
-/* Sorts the continuations of all beams and sets how the best 2 * width of them end. Returns the
+/* Sorts the continuations of all beams and sets how those end that are looked at. Returns the
  * number of these, or -1 with an error. */
 static int64_t rank(struct beams *b)
 {
@@ -162,8 +170,7 @@ static int64_t rank(struct beams *b)
                            "diverged",
                            b->continuations[i].sum);
     qsort(b->continuations, (size_t)count, sizeof *b->continuations, by_sum);
-    if (count > 2 * b->width)
-        count = 2 * b->width;
+    count = smaller(count, looked_at(b));
     for (int64_t i = 0; i < count; i++)
         b->continuations[i].finish = finish_of(b, &b->continuations[i]);
     return count;
