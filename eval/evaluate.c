@@ -1,6 +1,7 @@
 /* evaluate - measures a model: text, last words, multiple choice, training data, SQuAD. */
 #include <math.h>
 
+#include "common/base/least.h"
 #include "common/base/log.h"
 #include "eval/evaluate_commands.h"
 #include "eval/lambada.h"
@@ -191,7 +192,7 @@ static int score_shards(struct shards_score *score, struct scorer *s, struct dat
                         int64_t length, uint64_t sequences)
 {
     uint64_t vocabulary = (uint64_t)s->net.model.config.vocabulary;
-    uint64_t group = (uint64_t)(s->net.rows / length); /* sequences in a batch */
+    uint64_t group = (uint64_t)larger(1, s->net.batch / length); /* sequences in a batch */
     SCOPED_MEM uint32_t *ids = mem_zalloc(group * (uint64_t)(length + 1), sizeof *ids);
     SCOPED_MEM int32_t *labels = mem_zalloc(group * (uint64_t)length + 1, sizeof *labels);
     SCOPED_MEM struct window *w = mem_zalloc(group, sizeof *w);

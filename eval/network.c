@@ -1,7 +1,9 @@
 #include "eval/network.h"
 
+#include "common/base/least.h"
+
 int network_open(struct network *n, const char *dir, enum model_head head, const char *device,
-                 int threads, enum ops_type weights, int64_t rows)
+                 int threads, enum ops_type weights, int64_t batch)
 {
     *n = (struct network){ .ops = ops_open(device, threads) };
     if (!n->ops || parameters_load(&n->parameters, &n->model, n->ops, dir, head, weights) < 0) {
@@ -12,8 +14,8 @@ int network_open(struct network *n, const char *dir, enum model_head head, const
     n->forward = (struct forward){ .model = &n->model,
                                    .ops = n->ops,
                                    .blocks = n->parameters.blocks };
-    const struct model_config *c = &n->model.config;
-    n->rows = rows > c->positions ? rows : c->positions;
+    n->batch = batch;
+    n->rows = larger(batch, n->model.config.positions);
     return 0;
 }
 
@@ -49,7 +51,7 @@ size_t network_run_rows(struct network *n, struct ops_array *x, int64_t T, netwo
         mem_grow(n->lengths, n->lengths_cap, k + 1);
         n->lengths[k] = row(source, i, n->ids + at, n->segments + at);
         tokens += n->lengths[k];
-        if (tokens > n->rows)
+        if (tokens > n->batch && i > first)
             break;
     }
     const struct batch b = { .B = (int64_t)(i - first),

@@ -16,7 +16,8 @@ struct network {
     struct model model;
     struct parameters parameters;
     struct forward forward;
-    int64_t rows;         /* the most tokens in a batch */
+    int64_t batch;        /* the most tokens in a batch of several sequences */
+    int64_t rows;         /* the most tokens in any batch: one sequence may be longer */
     struct inputs inputs; /* the last batch on the device */
     /* the last batch of network_run_rows, in memory that is reused */
     uint32_t *ids, *segments; /* [rows of a batch,T] */
@@ -25,10 +26,10 @@ struct network {
 };
 
 /* Loads the model folder `dir` with the head `head` onto a device (ops_open). `weights` is the type
- * of the stored weights (parameters.h). `rows` is the most tokens in a batch; it is raised to hold
- * at least one sequence of full length. Returns 0, or -1 with an error. */
+ * of the stored weights (parameters.h). `batch` is the most tokens in a batch of several sequences.
+ * Returns 0, or -1 with an error. */
 int network_open(struct network *n, const char *dir, enum model_head head, const char *device,
-                 int threads, enum ops_type weights, int64_t rows);
+                 int threads, enum ops_type weights, int64_t batch);
 void network_close(struct network *n); /* does nothing for a zeroed struct */
 
 /* Runs a batch and returns the output of the last layer, one row of C numbers for each token that

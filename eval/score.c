@@ -103,7 +103,7 @@ static void run_all(struct scorer *s, struct window *const *w, size_t n)
         int64_t T = 0;
         for (end = begin; end < n; end++) {
             int64_t longer = w[end]->count - 1 > T ? w[end]->count - 1 : T;
-            if (end > begin && (longer * (int64_t)(end - begin + 1) > s->net.rows ||
+            if (end > begin && (longer * (int64_t)(end - begin + 1) > s->net.batch ||
                                 model_is_longer(c, longer) != model_is_longer(c, T)))
                 break;
             T = longer;

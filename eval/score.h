@@ -35,7 +35,7 @@ struct window {
 };
 
 struct scorer {
-    struct network net; /* net.rows, the most tokens in a batch, bounds the memory */
+    struct network net; /* net.batch, or a longer window, bounds the memory */
     uint32_t *ids;      /* this and the following arrays: [net.rows] */
     int32_t *labels;
     struct ops_scores scores; /* results for the scored tokens, on the device */

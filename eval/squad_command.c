@@ -264,7 +264,7 @@ static int report_answers(struct answering *given, const struct squad *s,
 static size_t group_of(const struct answering *given, const struct squad_windows *w, size_t q)
 {
     int64_t tokens = 0;
-    for (; q < w->squad->question_count && tokens < GROUP_BATCHES * given->net.rows; q++)
+    for (; q < w->squad->question_count && tokens < GROUP_BATCHES * given->net.batch; q++)
         for (size_t i = w->of_question[q]; i < w->of_question[q + 1]; i++)
             tokens += squad_window_offset(w, i) + w->items[i].count + 1;
     return q;

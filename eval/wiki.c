@@ -267,7 +267,7 @@ int wiki_score(struct wiki_score *score, struct scorer *s, struct wiki_text *tex
                enum wiki_rule rule, int64_t length, int64_t stride, void (*progress)(uint64_t done))
 {
     enum { GROUP = 64 };
-    int64_t group = smaller(s->net.rows / length, GROUP); /* windows in a batch */
+    int64_t group = larger(1, smaller(s->net.batch / length, GROUP)); /* windows in a batch */
     struct place p = { 0, rule == WIKI_STRIDED ? 0 : 1 };
     struct window w[GROUP];
     *score = (struct wiki_score){ 0 };

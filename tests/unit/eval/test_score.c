@@ -109,6 +109,24 @@ Test(score, windows_side_by_side_equal_windows_alone)
     }
 }
 
+/* Several windows in a batch have no more tokens than asked, although the model has more positions.
+ */
+Test(score, batches)
+{
+    struct window w[4];
+    scorer_release(&scorer);
+    cr_assert_eq(network_open(&scorer.net, dir, HEAD_NEXT, "cpu", 2, OPS_F32, 6), 0, "%s",
+                 err_get());
+    scorer_init(&scorer);
+    for (int i = 0; i < 4; i++)
+        w[i] = (struct window){ .ids = ids + i, .count = 4, .scored = 1 };
+    cr_assert_eq(score_windows(&scorer, w, 4), 0, "%s", err_get());
+    cr_expect_eq(scorer.net.inputs.N, 6);
+    w[0].count = POSITIONS + 1;
+    cr_assert_eq(score_windows(&scorer, w, 1), 0, "%s", err_get());
+    cr_expect_eq(scorer.net.inputs.N, POSITIONS);
+}
+
 /* LongRoPE has other frequencies for texts of more than 6 tokens, and only for them. */
 TestSuite(score_longrope, .fini = teardown);
 
