@@ -1,5 +1,6 @@
 #include "generate/cache.h"
 
+#include "common/base/least.h"
 #include "model/compute/ops_exchange.h"
 
 /* ---- what all texts share ----------------------------------------------------------------- */
@@ -229,7 +230,8 @@ float *cache_forward(struct cache *c, const uint32_t *ids, int64_t n)
     if (check(c, ids, n) < 0)
         return NULL;
     make_room(c->d, 1);
-    append(c->d, 0, &c, 1, ids, n);
+    for (int64_t begin = 0; begin < n; begin += CACHE_PIECE)
+        append(c->d, 0, &c, 1, ids + begin, smaller(n - begin, CACHE_PIECE));
     return get_logits(c->d, 1);
 }
 

@@ -4,15 +4,16 @@
  *
  *     decoder_init(&d, &model, ops, blocks, OPS_F32);
  *     cache_init(&c, &d);                             one for each text
- *     logits = cache_forward(&c, prompt, n);          the whole prompt at once
+ *     logits = cache_forward(&c, prompt, n);          the whole prompt
  *     logits = decoder_step(&d, texts, next, 5);      then a token of each of five texts at a time
  *
  * A step reads the weights once for all texts (or for each OPS_FEW_ROWS of them). On the CPU a text
  * gets the same bits whatever other texts are in the step.
  *
  * Memory: 2 * layers * KV * HS numbers per position, for KV key/value heads of width HS. Room is
- * for 64 positions, doubled as needed up to the model's. The longest forward run's buffers are
- * extra. Positions are absolute, as in training; a full cache takes no more tokens.
+ * for 64 positions, doubled as needed up to the model's. The buffers of a forward run are extra; it
+ * takes at most CACHE_PIECE tokens of a prompt, so that their size has a bound. Positions are
+ * absolute, as in training; a full cache takes no more tokens.
  */
 #pragma once
 
@@ -36,6 +37,8 @@ struct decoder {
 void decoder_init(struct decoder *d, const struct model *m, struct ops *o,
                   const struct ops_array *blocks, enum ops_type type);
 void decoder_release(struct decoder *d); /* does nothing for a zeroed struct */
+
+enum { CACHE_PIECE = 1024 };
 
 /* The keys and values of one text. */
 struct cache {

@@ -141,6 +141,32 @@ Test(cache, equals_the_uncached_forward)
     check_pieces("smollm3");
 }
 
+/* A long prompt takes the memory of a piece. The logits are those of a text whose last token comes
+ * alone. */
+Test(cache, runs_a_long_prompt_in_pieces)
+{
+    enum { LONG = 2 * CACHE_PIECE + 100 };
+    struct fixture f;
+    struct cache whole, other;
+    uint32_t ids[LONG];
+    make_of(&f, "llama", 2); /* it has no table of positions */
+    f.m.config.positions = LONG;
+    for (int i = 0; i < LONG; i++)
+        ids[i] = f.ids[i % POSITIONS];
+    cache_init(&whole, &f.decoder);
+    cache_init(&other, &f.decoder);
+    const double got = nll(cache_forward(&whole, ids, LONG), 1);
+    cr_expect_eq(f.decoder.inputs.N, 100);
+    cr_expect_eq(whole.past.used, LONG);
+    cr_assert(cache_forward(&other, ids, CACHE_PIECE - 7));
+    cr_assert(cache_forward(&other, ids + CACHE_PIECE - 7, CACHE_PIECE + 106));
+    const double want = nll(cache_forward(&other, ids + LONG - 1, 1), 1);
+    cr_expect_float_eq(got, want, 1e-4);
+    cache_release(&whole);
+    cache_release(&other);
+    drop(&f);
+}
+
 Test(cache, truncation_forgets)
 {
     struct fixture f;
