@@ -1,7 +1,9 @@
 #include "generate/export_command.h"
 
 #include "common/base/log.h"
+#include "common/files/file.h"
 #include "common/formats/gguf.h"
+#include "common/formats/js.h"
 #include "generate/export_vocabulary.h"
 #include "model/compute/stored.h"
 #include "model/folder/folder.h"
@@ -38,12 +40,36 @@ static int add_ends(const struct exporting *e, struct gguf_writer *w, int64_t vo
     return result;
 }
 
+/* Adds the chat template that lies beside the tokenizer, if there is one: llama.cpp would take
+ * another model's. */
+static int add_chat(const struct exporting *e, struct gguf_writer *w)
+{
+    static const char *const names[] = { "chat_template.jinja", "tokenizer_config.json" };
+    const char *dir = e->vocab ? e->vocab : e->model_dir;
+    const int found = file_first(dir, names, 2);
+    SCOPED(buf) path = file_path(dir, names[found == 1]), text = BUF_INIT;
+    SCOPED_JS root = found == 1 ? js_load(path.data) : NULL;
+    if (found < 0 || (found == 1 && !root) || (!found && file_read(path.data, &text) < 0))
+        return -1;
+    const struct js *form = js_get(root, "chat_template"), *list = form;
+    for (size_t i = 0; js_is_array(list) && i < js_count(list); i++)
+        if (js_text_is(js_get(js_at(list, i), "name"), "default"))
+            form = js_get(js_at(list, i), "template");
+    size_t n;
+    const char *s = js_text(form, &n);
+    if (s)
+        buf_add(&text, s, n);
+    if (text.len)
+        gguf_add_text(w, "tokenizer.chat_template", text.data, text.len);
+    return 0;
+}
+
 static int add_tokenizer(void *ctx, struct gguf_writer *w, int64_t vocabulary)
 {
     const struct exporting *e = ctx;
     const char *doubt;
     if (export_vocabulary(w, e->tokenizer, vocabulary, &doubt) < 0 ||
-        add_ends(e, w, vocabulary) < 0)
+        add_ends(e, w, vocabulary) < 0 || add_chat(e, w) < 0)
         return -1;
     if (doubt && e->format == GGUF)
         log_warn("%s", doubt);
