@@ -113,10 +113,15 @@ static int read_pause(struct model_config *c, const struct js *root, const char 
 static int read_rest(struct model_config *c, const struct js *root, const char *path)
 {
     int64_t local;
-    if (c->layers < 1 || config_count(&local, root, "local_attention", 128, path) < 0 ||
-        read_base(&c->rope_theta, root, "full_attention", path) < 0 ||
-        read_base(&c->local_theta, root, "sliding_attention", path) < 0)
-        return c->layers < 1 ? err_set("%s: bad num_hidden_layers", path) : -1;
+    if (c->layers < 1)
+        return err_set("%s: bad num_hidden_layers", path);
+    if (config_count(&local, root, "local_attention", 128, path) < 0 ||
+        read_base(&c->rope_theta, root, "full_attention", path) < 0)
+        return -1;
+    if (js_is_null(js_get(root, "local_rope_theta"))) /* so transformers understands null */
+        c->local_theta = c->rope_theta;
+    if (read_base(&c->local_theta, root, "sliding_attention", path) < 0)
+        return -1;
     if (c->local_pause < 1 || local < 0)
         return err_set("%s: bad global_attn_every_n_layers or local_attention: %lld and %lld", path,
                        (long long)c->local_pause, (long long)local);

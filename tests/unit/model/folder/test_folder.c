@@ -458,6 +458,14 @@ Test(folder, bert_config)
               c.vocabulary == 30522 && c.types == 2 && c.epsilon == 1e-12 &&
               c.activation == OPS_GELU && !c.dropout_first && !c.bare_head &&
               c.embedding_dropout == 0.1);
+    put_text("config.json", "{\"model_type\":\"modernbert\",\"global_rope_theta\":7,"
+                            "\"local_rope_theta\":null}");
+    cr_assert_eq(folder_read_config(&c, HEAD_NONE, dir), 0, "%s", err_get());
+    cr_assert(c.rope_theta == 7 && c.local_theta == 7);
+    put_text("config.json", "{\"model_type\":\"modernbert\",\"local_rope_theta\":null,"
+                            "\"rope_parameters\":{\"sliding_attention\":{\"rope_theta\":9}}}");
+    cr_assert_eq(folder_read_config(&c, HEAD_NONE, dir), 0, "%s", err_get());
+    cr_assert(c.rope_theta == 160000 && c.local_theta == 9);
     bert_refused("{\"model_type\":\"gpt2\"}",
                  "unsupported model_type 'gpt2', only bert, distilbert, roberta and modernbert");
     bert_refused("{\"model_type\":\"bert\",\"hidden_act\":\"mish\"}",
