@@ -64,7 +64,9 @@ static int64_t first_half(struct lines *l, const char *line, size_t n)
 static int add_text(struct items *g, const char *line, size_t n)
 {
     struct lines *l = g->ctx;
-    size_t begin = g->ids.count;
+    size_t begin = g->ids.count, valid = utf8_valid(line, n);
+    if (valid < n)
+        return err_set("not valid UTF-8 at byte %zu", valid);
     ids_add(&g->ids, (uint32_t)l->subject.start);
     if (encoder_encode(l->subject.encoder, line, n, TOKENIZER_ORDINARY, &g->ids) < 0)
         return -1;
