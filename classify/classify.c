@@ -193,7 +193,10 @@ static int cut(struct ids *a, struct ids *b, size_t room)
 
 static int encode(struct reader *r, struct span text, struct ids *out)
 {
+    const size_t valid = utf8_valid(text.s, text.n);
     out->count = 0;
+    if (valid < text.n)
+        return err_set("%s: not valid UTF-8 at byte %zu of a text", r->where.data, valid);
     return encoder_encode(r->encoder, text.s, text.n, TOKENIZER_ORDINARY, out) < 0
                ? err_in("%s", r->where.data)
                : 0;

@@ -85,6 +85,13 @@ Test(classify, columns_may_have_numbers_or_be_keys_of_json)
     expect_error("file:1: there is no column or key 'wish'");
 }
 
+Test(classify, a_text_in_another_encoding_is_refused)
+{
+    static const char latin[] = "sentence1\tsentence2\nred\tol\xE9\n";
+    cr_expect_eq(read(latin, (struct classify_columns){ 0 }, NULL, 16, 0), -1);
+    expect_error("file:2: not valid UTF-8 at byte 2 of a text");
+}
+
 Test(classify, the_first_text_of_json_may_have_no_label)
 {
     static const char json[] = "{\"text\": \"red\", \"label\": null}\n{\"text\": \"cup\"}\n"
