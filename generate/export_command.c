@@ -40,24 +40,39 @@ static int add_ends(const struct exporting *e, struct gguf_writer *w, int64_t vo
     return result;
 }
 
-/* Adds the chat template that lies beside the tokenizer, if there is one: llama.cpp would take
- * another model's. */
-static int add_chat(const struct exporting *e, struct gguf_writer *w)
+/* Sets *config to the tokenizer_config.json beside the tokenizer; NULL: there is none. */
+static int load_config(struct js **config, const char *dir)
 {
-    static const char *const names[] = { "chat_template.jinja", "tokenizer_config.json" };
-    const char *dir = e->vocab ? e->vocab : e->model_dir;
-    const int found = file_first(dir, names, 2);
-    SCOPED(buf) path = file_path(dir, names[found == 1]), text = BUF_INIT;
-    SCOPED_JS root = found == 1 ? js_load(path.data) : NULL;
-    if (found < 0 || (found == 1 && !root) || (!found && file_read(path.data, &text) < 0))
+    SCOPED(buf) path = file_path(dir, "tokenizer_config.json");
+    const int there = file_look(path.data);
+    *config = there > 0 ? js_load(path.data) : NULL;
+    return there && !*config ? -1 : 0;
+}
+
+/* Returns the token that the tokenizer_config.json names as the begin of a text, or -1. */
+static int64_t named_begin(const struct exporting *e, const struct js *config)
+{
+    const struct js *bos = js_get(config, "bos_token");
+    size_t n;
+    const char *name = js_text(js_is_object(bos) ? js_get(bos, "content") : bos, &n);
+    return name ? tokenizer_find(e->tokenizer, name, n) : -1;
+}
+
+/* Adds the chat template of a file or, without one, of the tokenizer_config.json: without it
+ * llama.cpp would take another model's. */
+static int add_chat(struct gguf_writer *w, const char *dir, const struct js *config)
+{
+    SCOPED(buf) path = file_path(dir, "chat_template.jinja"), text = BUF_INIT;
+    const int there = file_look(path.data);
+    if (there < 0 || (there && file_read(path.data, &text) < 0))
         return -1;
-    const struct js *form = js_get(root, "chat_template"), *list = form;
+    const struct js *form = js_get(config, "chat_template"), *list = form;
     for (size_t i = 0; js_is_array(list) && i < js_count(list); i++)
         if (js_text_is(js_get(js_at(list, i), "name"), "default"))
             form = js_get(js_at(list, i), "template");
     size_t n;
     const char *s = js_text(form, &n);
-    if (s)
+    if (s && !there)
         buf_add(&text, s, n);
     if (text.len)
         gguf_add_text(w, "tokenizer.chat_template", text.data, text.len);
@@ -67,9 +82,11 @@ static int add_chat(const struct exporting *e, struct gguf_writer *w)
 static int add_tokenizer(void *ctx, struct gguf_writer *w, int64_t vocabulary)
 {
     const struct exporting *e = ctx;
-    const char *doubt;
-    if (export_vocabulary(w, e->tokenizer, vocabulary, &doubt) < 0 ||
-        add_ends(e, w, vocabulary) < 0 || add_chat(e, w) < 0)
+    const char *doubt, *dir = e->vocab ? e->vocab : e->model_dir;
+    SCOPED_JS config = NULL;
+    if (load_config(&config, dir) < 0 ||
+        export_vocabulary(w, e->tokenizer, vocabulary, named_begin(e, config), &doubt) < 0 ||
+        add_ends(e, w, vocabulary) < 0 || add_chat(w, dir, config) < 0)
         return -1;
     if (doubt && e->format == GGUF)
         log_warn("%s", doubt);

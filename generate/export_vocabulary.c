@@ -331,16 +331,16 @@ static void add_role(struct gguf_writer *w, const struct tokenizer *t, enum toke
         gguf_add_u32(w, key, (uint32_t)id);
 }
 
-static void add_ids(struct gguf_writer *w, const struct tokenizer *t)
+static void add_ids(struct gguf_writer *w, const struct tokenizer *t, int64_t named)
 {
     const struct ids none = { 0 };
     SCOPED(ids) begin = { 0 }, all = { 0 };
     const int64_t end = tokenizer_end_of_text(t);
     tokenizer_begin_text(t, &begin);
     tokenizer_assemble(t, &none, NULL, &all, NULL);
-    if (begin.count == 1 || end >= 0)
-        gguf_add_u32(w, "tokenizer.ggml.bos_token_id",
-                     begin.count == 1 ? begin.data[0] : (uint32_t)end);
+    const int64_t first = begin.count == 1 ? begin.data[0] : named >= 0 ? named : end;
+    if (first >= 0)
+        gguf_add_u32(w, "tokenizer.ggml.bos_token_id", (uint32_t)first);
     if (end >= 0)
         gguf_add_u32(w, "tokenizer.ggml.eos_token_id", (uint32_t)end);
     gguf_add_bool(w, "tokenizer.ggml.add_bos_token", begin.count == 1);
@@ -353,13 +353,13 @@ static void add_ids(struct gguf_writer *w, const struct tokenizer *t)
 }
 
 int export_vocabulary(struct gguf_writer *w, const struct tokenizer *t, int64_t vocabulary,
-                      const char **doubt)
+                      int64_t begin, const char **doubt)
 {
     SCOPED(buf) text = BUF_INIT;
     tokenizer_print(t, &text);
     SCOPED_JS root = js_parse(text.data, text.len, "tokenizer.json");
     int failed = root ? add_keys(w, root, vocabulary, doubt) : -1;
-    add_ids(w, t);
+    add_ids(w, t, begin);
     gguf_add_text(w, "tokenizer.huggingface.json", text.data, text.len);
     return failed;
 }

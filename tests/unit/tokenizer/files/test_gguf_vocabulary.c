@@ -97,7 +97,7 @@ static void export(struct buf *b, int64_t size)
     cr_assert_eq(read_bytes(&v, b), 0, "%s", err_get());
     struct tokenizer *t = tokenizer_from_vocabulary(&v);
     gguf_begin(&w);
-    cr_assert_eq(export_vocabulary(&w, t, size, &doubt), 0, "%s", err_get());
+    cr_assert_eq(export_vocabulary(&w, t, size, -1, &doubt), 0, "%s", err_get());
     cr_expect_null(doubt, "%s", doubt);
     tokenizer_free(t);
     buf_clear(b);
@@ -311,7 +311,7 @@ Test(gguf_vocabulary, cased_bert)
     cr_assert_eq(read_bytes(&v, &b), 0, "%s", err_get());
     struct tokenizer *t = tokenizer_from_vocabulary(&v);
     gguf_begin(&w2);
-    cr_assert_eq(export_vocabulary(&w2, t, 12, &doubt), 0, "%s", err_get());
+    cr_assert_eq(export_vocabulary(&w2, t, 12, -1, &doubt), 0, "%s", err_get());
     cr_expect(doubt && strstr(doubt, "lower case"), "%s", doubt);
     cr_assert_eq(gguf_create(&w2, path), 0, "%s", err_get());
     gguf_abandon(&w2);
@@ -433,7 +433,7 @@ static void doubted(const char *normalizer, const char *model, const char *warni
     cr_assert_eq(tokenizer_json_parse(&v, text.data, text.len, "x"), 0, "%s", err_get());
     struct tokenizer *t = tokenizer_from_vocabulary(&v);
     gguf_begin(&w);
-    cr_assert_eq(export_vocabulary(&w, t, 9, &doubt), 0, "%s", err_get());
+    cr_assert_eq(export_vocabulary(&w, t, 9, -1, &doubt), 0, "%s", err_get());
     cr_expect(warning ? doubt && strstr(doubt, warning) : !doubt, "'%s' lacks '%s'",
               doubt ? doubt : "", warning ? warning : "");
     gguf_create(&w, path);
