@@ -104,11 +104,22 @@ void model_release(struct model *m)
     *m = (struct model){ 0 };
 }
 
+/* Returns 1 if attention has the same positions, scores and windows with two configurations. */
+static int attends_alike(const struct model_config *c, const struct model_config *d)
+{
+    return c->heads == d->heads && c->kv_heads == d->kv_heads && c->window == d->window &&
+           c->local_pause == d->local_pause && c->local_theta == d->local_theta &&
+           c->rope_theta == d->rope_theta && c->rope_pause == d->rope_pause &&
+           !memcmp(&c->rope_stretch, &d->rope_stretch, sizeof c->rope_stretch) &&
+           !memcmp(&c->rope_longer, &d->rope_longer, sizeof c->rope_longer) &&
+           c->unscaled == d->unscaled && c->scale_by_layer == d->scale_by_layer;
+}
+
 int model_alike(const struct model *a, const struct model *b)
 {
     const struct model_config *c = &a->config, *d = &b->config;
-    if (c->architecture != d->architecture || c->head != d->head || c->heads != d->heads ||
-        c->kv_heads != d->kv_heads || c->positions != d->positions || c->window != d->window ||
+    if (c->architecture != d->architecture || c->head != d->head || c->positions != d->positions ||
+        c->activation != d->activation || !attends_alike(c, d) ||
         a->tensors.count != b->tensors.count)
         return 0;
     for (size_t i = 0; i < a->tensors.count; i++) {

@@ -166,8 +166,8 @@ static inline int model_is_longer(const struct model_config *c, int64_t T)
 int model_is_map(const struct model *m, size_t row);
 int model_is_decoder(const struct model *m, size_t row);
 
-/* Returns 1 if two models have the same architecture, kind of head, number of attention heads,
- * longest sequence, and names and shapes of tensors, else 0. */
+/* Returns 1 if two models have the same architecture, kind of head, activation, settings of
+ * attention, longest sequence, and names and shapes of tensors, else 0. */
 int model_alike(const struct model *a, const struct model *b);
 
 /* Returns the floating-point operations of training, forward and backward, for one token of a
