@@ -149,15 +149,28 @@ static int remove_one(const char *path)
     return temp_drop(temp.data, lock) < 0 || failed ? -1 : 0;
 }
 
+/* Checks the files of the checkpoint `path` but the weights and moments. Returns as sums_check. */
+static int check_small_files(const char *path)
+{
+    SCOPED(kv) state = { 0 }, small = KV_INIT;
+    const int result = read_state(&state, path);
+    for (size_t i = 0; i < state.count; i++)
+        if (!strstr(state.pairs[i].value, ".safetensors "))
+            kv_add(&small, state.pairs[i].key, state.pairs[i].value);
+    return result ? result : sums_check(&small, path, 0, 1);
+}
+
 int checkpoint_newest(const char *out, struct buf *path)
 {
     SCOPED(buf) folder = file_path(out, "checkpoints");
     SCOPED(file_names) names = { 0 };
-    const int result = list(folder.data, &names);
+    int result = list(folder.data, &names) < 0 ? -1 : SUMS_DAMAGED;
     buf_clear(path);
-    if (names.count)
-        buf_addf(path, "%s/%s", folder.data, names.names[names.count - 1]);
-    return result;
+    for (size_t i = names.count; result > 0 && i-- > 0;) {
+        buf_setf(path, "%s/%s", folder.data, names.names[i]);
+        result = check_small_files(path->data);
+    }
+    return result < 0 ? -1 : 0;
 }
 
 int checkpoint_prune(const char *out, int64_t keep)
