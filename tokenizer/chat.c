@@ -327,31 +327,31 @@ static int read_inside(struct buf *text, const char *path)
     return k ? gguf_text(&g, k, text) : 0;
 }
 
-/* Reads the chat template: that in the vocabulary, a GGUF file; without it, chat_template.jinja
- * beside it; without that, the one in tokenizer_config.json. Returns 0, or -1 with an error. */
-static int read_template(struct chat *c, const char *vocabulary)
+int chat_template(struct buf *text, struct buf *from, const char *vocabulary)
 {
-    SCOPED(buf) inside = file_path(vocabulary, ""), text = BUF_INIT;
+    SCOPED(buf) inside = file_path(vocabulary, "");
     SCOPED_JS root = NULL;
     const int kind = file_look(vocabulary);
     const char *beside = kind == FILE_FOLDER ? inside.data : vocabulary;
-    SCOPED(buf) path = file_beside(beside, "chat_template.jinja");
-    if (gguf_is(vocabulary) && read_inside(&text, vocabulary) < 0)
+    buf_setf(from, "%s", vocabulary);
+    if (gguf_is(vocabulary) && read_inside(text, vocabulary) < 0)
         return -1;
-    if (text.len)
-        return check_template(c, text.data, vocabulary);
-    int there = kind < 0 ? -1 : file_look(path.data);
-    if (there > 0 && file_read(path.data, &text) < 0)
+    if (text->len)
+        return 0;
+    buf_release(from);
+    *from = file_beside(beside, "chat_template.jinja");
+    int there = kind < 0 ? -1 : file_look(from->data);
+    if (there > 0 && file_read(from->data, text) < 0)
         return -1;
     if (!there) {
-        buf_release(&path);
-        path = file_beside(beside, "tokenizer_config.json");
-        there = file_look(path.data);
-        if (there > 0 && !(root = js_load(path.data)))
+        buf_release(from);
+        *from = file_beside(beside, "tokenizer_config.json");
+        there = file_look(from->data);
+        if (there > 0 && !(root = js_load(from->data)))
             return -1;
-        buf_adds(&text, template_of(root) ? template_of(root) : "");
+        buf_adds(text, template_of(root) ? template_of(root) : "");
     }
-    return there < 0 ? -1 : text.len ? check_template(c, text.data, path.data) : 0;
+    return there < 0 ? -1 : 0;
 }
 
 /* Checks that texts are encoded without a space in front, so that their parts may be encoded one by
@@ -372,6 +372,7 @@ static int check_parts(const struct tokenizer *t)
 int chat_open(struct chat *c, int form, const struct tokenizer *t, const char *path)
 {
     static const char *const others[] = { "<|endoftext|>", "<|end_of_text|>", "<|bos|>" };
+    SCOPED(buf) text = BUF_INIT, from = BUF_INIT;
     *c = (struct chat){ .t = t, .end_of_text = tokenizer_end_of_text(t), .system = BUF_INIT };
     if (choose(c, form) < 0 || check_parts(t) < 0)
         return -1;
@@ -379,7 +380,9 @@ int chat_open(struct chat *c, int form, const struct tokenizer *t, const char *p
     const int64_t last = tokenizer_find(t, c->form->close, strlen(c->form->close));
     for (int i = 0; i < 3 && (c->end_of_text < 0 || c->end_of_text == last); i++)
         c->end_of_text = tokenizer_find(t, others[i], strlen(others[i]));
-    return form == CHAT_AUTO && path ? read_template(c, path) : 0;
+    if (form == CHAT_AUTO && path && chat_template(&text, &from, path) < 0)
+        return -1;
+    return text.len ? check_template(c, text.data, from.data) : 0;
 }
 
 void chat_close(struct chat *c)

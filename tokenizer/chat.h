@@ -46,6 +46,11 @@ struct chat {
     enum chat_use use; /* chat_open sets CHAT_LEARN */
 };
 
+/* Appends to `text` the chat template of a vocabulary: that in it, a GGUF file; without it, that in
+ * chat_template.jinja beside it; without that, the one in tokenizer_config.json; or nothing. Sets
+ * *from to the name of the file. Returns 0, or -1 with an error. */
+int chat_template(struct buf *text, struct buf *from, const char *vocabulary);
+
 /* Opens form number `form` of CHAT_FORMS for the vocabulary t, which was loaded from `path`.
  * CHAT_AUTO chooses the form whose special tokens t has. If there is a chat template in the
  * vocabulary, a GGUF file, or beside it, it must be of that form, and c->system is taken from it.

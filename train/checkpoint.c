@@ -263,9 +263,11 @@ static int write_rest(const char *dir, const struct checkpoint_content *from)
     const struct tokenizer *t = from->tokenizer;
     const int64_t end = t ? tokenizer_end_of_text(t) : -1;
     SCOPED(ids) begin = { 0 }, ends = { 0 };
+    SCOPED(buf) path = file_path(dir, "chat_template.jinja");
     if (t)
         tokenizer_begin_text(t, &begin);
-    if (t && tokenizer_save(t, from->model->config.positions, dir) < 0)
+    if ((t && tokenizer_save(t, from->model->config.positions, dir) < 0) ||
+        (from->chat->len && file_write(path.data, from->chat->data, from->chat->len) < 0))
         return -1;
     if (end >= 0)
         ids_add(&ends, (uint32_t)end);

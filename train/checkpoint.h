@@ -55,6 +55,7 @@ struct checkpoint_content {
     struct comm *comm;
     enum saved_files files;
     const struct tokenizer *tokenizer; /* NULL: none */
+    const struct buf *chat;            /* the tokenizer's chat template; empty: none */
     const struct ids *ends; /* tokens that end a text in the model that training began with */
     const char *config;     /* the text of config.yaml */
 };

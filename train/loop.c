@@ -322,6 +322,7 @@ static struct checkpoint_content content_of(struct loop *l)
                                         .comm = l->comm,
                                         .files = (enum saved_files)l->settings->checkpoint_files,
                                         .tokenizer = p->tokenizer,
+                                        .chat = &p->chat,
                                         .ends = &p->ends,
                                         .config = l->config };
 }

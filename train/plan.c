@@ -23,6 +23,7 @@ void plan_release(struct plan *p)
     program_release(&p->program);
     free(p->moments);
     free(p->whole);
+    buf_release(&p->chat);
     ids_release(&p->ends);
     tokenizer_free(p->tokenizer);
     samples_close(p->data);

@@ -34,6 +34,7 @@ struct plan {
                                         * the whole model */
     struct model teacher;              /* zeroed: none */
     struct tokenizer *tokenizer;       /* NULL: none */
+    struct buf chat;                   /* the tokenizer's chat template; empty: none */
     struct ids ends;                   /* tokens that end a text in the model to start from */
     struct samples *data, *validation; /* NULL: none (data: only when a plan is printed) */
     struct step_config engine;

@@ -6,6 +6,7 @@
 #include "common/base/log.h"
 #include "common/files/file.h"
 #include "common/formats/gguf.h"
+#include "tokenizer/chat.h"
 
 /* Returns 1 if a model folder or a GGUF file holds a tokenizer, 0 if not, or -1 with an error. */
 static int has_tokenizer(const char *dir)
@@ -21,8 +22,9 @@ static int has_tokenizer(const char *dir)
 
 static int load_tokenizer(struct plan *p, const char *path)
 {
+    SCOPED(buf) from = BUF_INIT;
     p->tokenizer = tokenizer_load(path);
-    return p->tokenizer ? 0 : -1;
+    return p->tokenizer ? chat_template(&p->chat, &from, path) : -1;
 }
 
 int plan_data_find_tokenizer(struct plan *p)

@@ -121,8 +121,10 @@ static int refuse_own_base(const struct settings *s, const char *option, const c
 
 int start_remove_old_run(const char *out)
 {
-    SCOPED(buf) path = file_path(out, "metrics.jsonl");
-    return checkpoint_remove_all(out) < 0 || weights_remove(out, "model", 1) < 0
+    SCOPED(buf) path = file_path(out, "metrics.jsonl"),
+                chat = file_path(out, "chat_template.jinja"); /* a new model may have none */
+    return checkpoint_remove_all(out) < 0 || weights_remove(out, "model", 1) < 0 ||
+                   file_remove(chat.data) < 0
                ? -1
                : file_remove(path.data);
 }

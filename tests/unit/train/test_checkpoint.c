@@ -248,11 +248,13 @@ static struct checkpoint_work *begin_save(struct whole *w, enum saved_files file
                                    .leaves = 8,
                                    .seconds = 1.5,
                                    .validation = 3.25 };
+    static const struct buf chat;
     static const struct ids ends;
     const struct checkpoint_content content = { .model = &w->model,
                                                 .store = &w->store,
                                                 .comm = alone(),
                                                 .files = files,
+                                                .chat = &chat,
                                                 .ends = &ends,
                                                 .config = "seed: 1\n" };
     cr_assert_eq(checkpoint_begin(&work, dir, 0, &at, &content), 0, "%s", err_get());
