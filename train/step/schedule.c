@@ -111,7 +111,7 @@ int schedule_init(struct schedule *s, const char *text, double peak, double floo
     *s = (struct schedule){ .peak = peak, .floor = floor, .steps = steps };
     if (parse(s, text) < 0)
         return -1;
-    if (floor > peak)
+    if (floor > peak && s->kind != SCHEDULE_CONSTANT && s->kind != SCHEDULE_RATES)
         return err_set("minimum-learning-rate %g is above learning-rate %g", floor, peak);
     s->warmup = span(warmup, steps, "warmup", "--warmup");
     if (s->warmup < 0)

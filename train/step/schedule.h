@@ -50,8 +50,8 @@ struct schedule {
 /* Sets up a schedule of `steps` updates (0: not known yet); `text` is a value of --schedule.
  * `warmup` below 1 is a fraction of the steps, else a whole number of steps. Returns 0, or -1 with
  * an error when the text is no schedule, when `warmup` is neither, when warm-up and cooldown are
- * longer than the training, or when the floor is above the peak. The caller releases the schedule
- * in any case. */
+ * longer than the training, or when the floor of a schedule that falls is above its peak. The
+ * caller releases the schedule in any case. */
 int schedule_init(struct schedule *s, const char *text, double peak, double floor, int64_t steps,
                   double warmup);
 void schedule_release(struct schedule *s); /* fine on a zeroed struct */

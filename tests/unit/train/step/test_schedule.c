@@ -51,6 +51,16 @@ Test(schedule, constant_warms_up_too)
     near(schedule_rate(&s, 99), 2.0);
 }
 
+Test(schedule, constant_has_no_floor_that_could_be_above_it)
+{
+    struct schedule s;
+    cr_assert_eq(schedule_init(&s, "constant", 1e-5, 3e-4, 100, 0), 0);
+    near(schedule_rate(&s, 99), 1e-5);
+    cr_assert_eq(schedule_init(&s, "0:1e-5", 1e-5, 3e-4, 100, 0), 0);
+    schedule_release(&s);
+    cr_assert_eq(schedule_init(&s, "linear", 1e-5, 3e-4, 100, 0), -1);
+}
+
 Test(schedule, warmup_below_one_is_a_share)
 {
     struct schedule s;
