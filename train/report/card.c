@@ -17,17 +17,19 @@ static int look(const char *path, int *free)
     return result;
 }
 
-static void print_losses(struct buf *out, const struct metrics *m)
+static void print_losses(struct buf *out, const struct page_run *p)
 {
+    const struct metrics *m = p->metrics;
+    const char *unit = strstr(p->config, "task: regression\n") ? "" : " nats";
     double loss = NAN, validation = NAN;
     for (size_t i = 0; i < m->count; i++) {
         loss = m->points[i].loss;
         validation = isnan(m->points[i].validation) ? validation : m->points[i].validation;
     }
     if (isfinite(loss))
-        buf_addf(out, "- training loss at the end: %.4f nats\n", loss);
+        buf_addf(out, "- training loss at the end: %.4f%s\n", loss, unit);
     if (isfinite(validation))
-        buf_addf(out, "- validation loss at the end: %.4f nats\n", validation);
+        buf_addf(out, "- validation loss at the end: %.4f%s\n", validation, unit);
 }
 
 static void print_use(struct buf *out)
@@ -52,7 +54,7 @@ int card_write(const char *dir, const struct page_run *p, const struct kv *origi
              log_count(parameters, (uint64_t)p->parameters), (long long)p->steps,
              log_count(tokens,
                        p->metrics->count ? p->metrics->points[p->metrics->count - 1].tokens : 0));
-    print_losses(&text, p->metrics);
+    print_losses(&text, p);
     if (p->calibrated.factor > 0)
         buf_addf(&text, "- then the logits were multiplied by %.4f: validation loss %.4f nats\n",
                  p->calibrated.factor, p->calibrated.loss);
