@@ -697,6 +697,8 @@ static int settle(struct settings *s, struct comm *ranks, struct buf *validation
     s->flags = flags_of;
     s->force = tool_force;
     s->loose_vocabulary = !s->start_from && tool_only_preset("vocabulary");
+    if (s->start_from && tool_only_preset("vocabulary"))
+        s->model.vocabulary = 0; /* that of the model to start from */
     s->loose_length = !s->start_from && tool_only_preset("sequence-length");
     s->loose_masks = tool_only_preset("mask-tokens");
     if (s->force && s->resume)
