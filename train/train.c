@@ -699,7 +699,7 @@ static int settle(struct settings *s, struct comm *ranks, struct buf *validation
     s->loose_vocabulary = !s->start_from && tool_only_preset("vocabulary");
     if (s->start_from && tool_only_preset("vocabulary"))
         s->model.vocabulary = 0; /* that of the model to start from */
-    s->loose_length = !s->start_from && tool_only_preset("sequence-length");
+    s->loose_length = tool_only_preset("sequence-length");
     s->loose_masks = tool_only_preset("mask-tokens");
     if (s->force && s->resume)
         return err_usage(
