@@ -30,6 +30,7 @@ struct translation {
     int64_t product;     /* product of the factors; INT64_MAX: that or more */
     int factor_line;     /* line of the last factor; 0: none */
     int no_correction;   /* line that turns bias correction off; 0: none */
+    int to_zero;         /* line of a schedule of transformers, which falls to 0; 0: none */
     struct nameset *out; /* reasons to leave out keys; the value is a struct buf, the keys */
 };
 
@@ -192,6 +193,8 @@ static int take(struct translation *t, size_t i)
     }
     if (t->pretraining && !strcmp(key, "epsilon")) /* not that of layer norms */
         snprintf(key, sizeof key, "adam-epsilon");
+    if (!strcmp(key, "lr-scheduler-type"))
+        t->to_zero = item->line;
     struct foreign f = { .line = BUF_INIT };
     int result = 0;
     if (strcmp(key, second_dimension) && find(&f, key)) /* see join_grid */
@@ -322,6 +325,8 @@ static void fill_in(const struct translation *t)
     join_grid(y);
     if (t->no_correction)
         set_default(y, "bias-correction", "false", t->no_correction);
+    if (t->to_zero)
+        set_default(y, "minimum-learning-rate", "0", t->to_zero);
     const char *name = yaml_get(y, "architecture");
     for (size_t i = 0; name && architecture_at(i); i++)
         if (!strcmp(architecture_at(i)->name, name))
