@@ -583,10 +583,12 @@ static int read_all(const struct weights *files, const struct list *l, struct st
 int saved_read_moments(const char *dir, struct store *s)
 {
     SCOPED(buf) folder = file_path(dir, "training");
-    SCOPED_BY(weights_close) struct weights files;
+    SCOPED_BY(weights_close) struct weights files = { 0 };
     SCOPED(list) l = { 0 };
+    list_all(&l, s, NULL, SAVED_ONE);
+    if (!l.count) /* an optimizer without moments has no file */
+        return 0;
     if (weights_open_base(&files, folder.data, base_of_moments) < 0)
         return -1;
-    list_all(&l, s, NULL, SAVED_ONE);
     return read_all(&files, &l, s) < 0 ? err_in("the optimizer's state in '%s'", folder.data) : 0;
 }
