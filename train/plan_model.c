@@ -1,5 +1,6 @@
 #include "train/plan_model.h"
 
+#include "common/base/least.h"
 #include "common/base/log.h"
 #include "model/folder/folder.h"
 #include "model/network/architecture.h"
@@ -23,15 +24,17 @@ int plan_model_vocabulary(struct plan *p)
     }
     if (!s->model.vocabulary)
         return err_set("the vocabulary size is not known: give --vocabulary N or --vocab DIR");
+    if (s->model.vocabulary >= tokenizer && s->model.vocabulary >= data)
+        return 0;
+    SCOPED(buf) hint = BUF_INIT;
+    if (!s->start_from)
+        buf_addf(&hint, ": give --vocabulary %" PRId64, larger(tokenizer, data));
     if (s->model.vocabulary < tokenizer)
         return err_set("the model has %" PRId64 " token rows, but the tokenizer has %" PRId64
-                       " tokens: give --vocabulary %" PRId64,
-                       s->model.vocabulary, tokenizer, tokenizer);
-    if (s->model.vocabulary < data)
-        return err_set("the model has %" PRId64 " token rows, but the data has ids below %" PRId64
-                       ": give --vocabulary %" PRId64,
-                       s->model.vocabulary, data, data);
-    return 0;
+                       " tokens%s",
+                       s->model.vocabulary, tokenizer, hint.data);
+    return err_set("the model has %" PRId64 " token rows, but the data has ids below %" PRId64 "%s",
+                   s->model.vocabulary, data, hint.data);
 }
 
 /* Returns 1 if the command line has the option, so that a value equal to the default counts, too.
