@@ -37,15 +37,18 @@ void opts_release(struct opts *o)
 
 /* ---- values ----------------------------------------------------------------------------- */
 
+/* A least value of -1 stands for no number, so it is the only one below 0. */
 static int in_bounds(const struct opt_bound *p, double v)
 {
-    return (p->row->min == 0 && p->row->max == 0) || (v >= p->row->min && v <= p->row->max);
+    const double least = p->row->min == -1 && v != -1 ? 0 : p->row->min;
+    return (p->row->min == 0 && p->row->max == 0) || (v >= least && v <= p->row->max);
 }
 
 static int out_of_bounds(const struct opt_bound *p, const char *value)
 {
-    return err_usage("--%s %s is out of bounds (%.10g to %.10g)", p->row->name, value, p->row->min,
-                     p->row->max);
+    const int word = p->row->min == -1;
+    return err_usage("--%s %s is out of bounds (%s%.10g to %.10g)", p->row->name, value,
+                     word ? "-1, or " : "", word ? 0 : p->row->min, p->row->max);
 }
 
 /* Parses a number that may end in K, M or G, powers of `kilo`, into *real and *integer. Integers
