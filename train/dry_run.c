@@ -36,8 +36,8 @@ static void print_steps(const struct plan *p, struct buf *out)
         put_int(out, "data_parallel", (uint64_t)p->ranks);
     put_int(out, "global_batch_size", (uint64_t)p->settings->global_batch_size);
     put_int(out, "tokens_per_step", (uint64_t)tokens);
-    buf_addf(out, "learning_rate=%g\nminimum_learning_rate=%g\n", p->settings->learning_rate,
-             p->settings->minimum_learning_rate);
+    buf_addf(out, "learning_rate=%g\nminimum_learning_rate=%g\n", p->schedule.peak,
+             p->schedule.floor);
     buf_addf(out, "flops_per_token=%.0f\nflops_per_step=%.0f\n", flops, flops * tokens);
     if (!p->steps)
         return;

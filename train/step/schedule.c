@@ -111,9 +111,15 @@ int schedule_init(struct schedule *s, const char *text, double peak, double floo
     *s = (struct schedule){ .peak = peak, .floor = floor, .steps = steps };
     if (parse(s, text) < 0)
         return -1;
-    if (floor > peak && s->kind != SCHEDULE_CONSTANT && s->kind != SCHEDULE_RATES)
+    if (s->kind == SCHEDULE_CONSTANT)
+        s->floor = peak;
+    for (size_t i = 0; i < s->count; i++) {
+        s->floor = s->points[i].rate;
+        s->peak = i && s->peak > s->floor ? s->peak : s->floor;
+    }
+    if (s->floor > s->peak)
         return err_set("minimum-learning-rate %g is above learning-rate %g", floor, peak);
-    s->warmup = span(warmup, steps, "warmup", "--warmup");
+    s->warmup = s->count ? 0 : span(warmup, steps, "warmup", "--warmup");
     if (s->warmup < 0)
         return -1;
     return s->kind == SCHEDULE_WSD && steps ? set_cooldown(s) : 0;

@@ -39,7 +39,7 @@ struct schedule_point {
 
 struct schedule {
     enum schedule_kind kind;
-    double peak, floor;
+    double peak, floor;            /* the highest rate and the one at the end */
     int64_t steps, warmup;         /* T and w */
     double numbers[2];             /* those after the word: A; D and N; C */
     int64_t cooldown;              /* c of a wsd schedule */
@@ -50,8 +50,9 @@ struct schedule {
 /* Sets up a schedule of `steps` updates (0: not known yet); `text` is a value of --schedule.
  * `warmup` below 1 is a fraction of the steps, else a whole number of steps. Returns 0, or -1 with
  * an error when the text is no schedule, when `warmup` is neither, when warm-up and cooldown are
- * longer than the training, or when the floor of a schedule that falls is above its peak. The
- * caller releases the schedule in any case. */
+ * longer than the training, or when the floor is above the peak. A constant schedule and one of
+ * rates ignore the floor, and one of rates also the peak and the warm-up. The caller releases the
+ * schedule in any case. */
 int schedule_init(struct schedule *s, const char *text, double peak, double floor, int64_t steps,
                   double warmup);
 void schedule_release(struct schedule *s); /* fine on a zeroed struct */

@@ -56,8 +56,7 @@ Test(schedule, constant_has_no_floor_that_could_be_above_it)
     struct schedule s;
     cr_assert_eq(schedule_init(&s, "constant", 1e-5, 3e-4, 100, 0), 0);
     near(schedule_rate(&s, 99), 1e-5);
-    cr_assert_eq(schedule_init(&s, "0:1e-5", 1e-5, 3e-4, 100, 0), 0);
-    schedule_release(&s);
+    near(s.floor, 1e-5);
     cr_assert_eq(schedule_init(&s, "linear", 1e-5, 3e-4, 100, 0), -1);
 }
 
@@ -142,6 +141,16 @@ Test(schedule, wsd_is_stable_until_the_cooldown)
 
 /* Tables with which BERT was trained: the rate is .009 from update 21 on; and a line to .00599729
  * at update 2000 in steps of 16 updates. */
+Test(schedule, rates_have_no_other_peak_floor_or_warmup)
+{
+    struct schedule s;
+    cr_assert_eq(schedule_init(&s, "0:2e-5,3:1e-3,6:1e-4", 1e-5, 3e-4, 10, 100), 0);
+    cr_assert_eq(s.warmup, 0);
+    near(s.peak, 1e-3);
+    near(s.floor, 1e-4);
+    schedule_release(&s);
+}
+
 Test(schedule, rates_hold_until_the_next_one)
 {
     struct schedule s;
