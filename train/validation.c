@@ -121,7 +121,8 @@ int validation_count_bytes(struct validation *v)
         for (int64_t k = 0; k < v->round->count * v->round->T; k++) {
             size_t n;
             const int32_t id = v->round->labels[k];
-            if (id != tokenizer_end_of_text(t) && tokenizer_token(t, (uint32_t)id, &n))
+            if (id != tokenizer_end_of_text(t) && !tokenizer_is_special(t, (uint32_t)id) &&
+                tokenizer_token(t, (uint32_t)id, &n))
                 v->bytes += n;
         }
     }

@@ -28,9 +28,9 @@ void validation_close(struct validation *v); /* fine on a zeroed struct */
  * 0, or -1 with an error. */
 int validation_score(struct validation *v, struct engine_score *score);
 
-/* Sets v->bytes to the number of bytes of the text that the validation's labels stand for; the end
- * of a text has none. It stays 0 unless the model is a GPT or a Llama and the tokenizer's tokens
- * are bytes of the text. Returns 0, or -1 with an error. */
+/* Sets v->bytes to the number of bytes of the text that the validation's labels stand for; special
+ * tokens, such as the end of a text, have none. It stays 0 unless the model is a GPT or a Llama and
+ * the tokenizer's tokens are bytes of the text. Returns 0, or -1 with an error. */
 int validation_count_bytes(struct validation *v);
 
 /* Multiplies the logits by the factor for which the validation loss is least: temperature scaling
