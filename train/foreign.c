@@ -30,7 +30,7 @@ struct translation {
     int64_t product;     /* product of the factors; INT64_MAX: that or more */
     int factor_line;     /* line of the last factor; 0: none */
     int no_correction;   /* line that turns bias correction off; 0: none */
-    int to_zero;         /* line of a schedule of transformers, which falls to 0; 0: none */
+    int to_zero;         /* line of a schedule of trainers whose schedules fall to 0; 0: none */
     struct nameset *out; /* reasons to leave out keys; the value is a struct buf, the keys */
 };
 
@@ -193,7 +193,7 @@ static int take(struct translation *t, size_t i)
     }
     if (t->pretraining && !strcmp(key, "epsilon")) /* not that of layer norms */
         snprintf(key, sizeof key, "adam-epsilon");
-    if (!strcmp(key, "lr-scheduler-type"))
+    if (!strcmp(key, "lr-scheduler-type") || !strcmp(key, "lr-schedule"))
         t->to_zero = item->line;
     struct foreign f = { .line = BUF_INIT };
     int result = 0;
