@@ -122,8 +122,10 @@ static int count_steps(struct plan *p, int want_data)
 {
     struct settings *s = p->settings;
     if (s->steps && s->epochs > 0)
-        return err_set("steps %" PRId64 " and epochs %g are both given: give one of them", s->steps,
-                       s->epochs);
+        return err_set("steps %" PRId64
+                       " and epochs %g are both given: give one of them, and 0 for "
+                       "the other",
+                       s->steps, s->epochs);
     p->steps = s->steps;
     if (p->steps)
         return 0;
