@@ -178,12 +178,14 @@ static int translate(struct translation *t, size_t i, const char *key, const str
 /* Translates item i. Returns 1 if it was removed, 0 if not, or -1 with an error. */
 static int take(struct translation *t, size_t i)
 {
+    static const char *const sections[] = { "task_specific_params.", "id2label.", "label2id." };
     struct yaml_item *item = &t->y->items[i];
     char key[64];
-    if (!strncmp(item->key, "task_specific_params.", 21)) {
-        yaml_remove(t->y, i);
-        return 1;
-    }
+    for (size_t k = 0; k < sizeof sections / sizeof *sections; k++)
+        if (!strncmp(item->key, sections[k], strlen(sections[k]))) {
+            yaml_remove(t->y, i);
+            return 1;
+        }
     plain_key(key, item->key);
     if (is_factor(key)) {
         t->product = product_of(t->product, strtoll(item->value, NULL, 10));
