@@ -348,9 +348,12 @@ static void fill_in(const struct translation *t)
     struct yaml_item *activation = t->pretraining ? yaml_find(y, "activation") : NULL;
     if (activation)
         set_text(&activation->value, "gelu_new"); /* those programs have only this form */
-    const char *dropout = yaml_get(y, "dropout"), *attention = yaml_get(y, "attention-dropout");
-    if (dropout && attention && strtod(dropout, NULL) == strtod(attention, NULL))
-        yaml_drop(y, "attention-dropout"); /* so that --dropout changes both */
+    static const char *const parts[] = { "attention-dropout", "embedding-dropout" };
+    for (int k = 0; k < 2; k++) {
+        const char *dropout = yaml_get(y, "dropout"), *part = yaml_get(y, parts[k]);
+        if (dropout && part && strtod(dropout, NULL) == strtod(part, NULL))
+            yaml_drop(y, parts[k]); /* so that --dropout changes both */
+    }
 }
 
 /* Prints one warning for each reason. */
