@@ -204,7 +204,9 @@ static int too_small(const struct plan *p, uint64_t needed)
     uint64_t given = on_gpu(p) ? p->settings->device_memory : p->settings->memory;
     return err_set("training takes %s, which is more than %s %s%s", log_bytes(need, needed),
                    on_gpu(p) ? "--device-memory" : "--memory", log_bytes(limit, given),
-                   p->store.dir || on_gpu(p) ? "" : ": give --memmap-dir, or --recompute layer");
+                   p->store.dir || on_gpu(p) ? ""
+                   : p->engine.stages > 1    ? ": give --recompute layer"
+                                             : ": give --memmap-dir, or --recompute layer");
 }
 
 /* Checks that the machine has enough memory, since the kernel would kill the run otherwise. With
@@ -218,7 +220,8 @@ static int check_machine(const struct plan *p, uint64_t needed)
     return err_set(
         "training takes %s, but this machine has only %s of memory: give %s, or a smaller --micro-batch-size",
         log_bytes(need, needed), log_bytes(has, machine),
-        p->store.dir ? "--recompute layer" : "--memmap-dir DIR, --recompute layer");
+        p->store.dir || p->engine.stages > 1 ? "--recompute layer"
+                                             : "--memmap-dir DIR, --recompute layer");
 }
 
 /* Returns the times of phases relative to each other, by their operations: a backward pass takes
