@@ -26,7 +26,9 @@ const char *compress_name(enum compression how)
 
 enum compression compress_recognise(const unsigned char *p, uint64_t n)
 {
-    if (n >= 4 && !memcmp(p, "\x28\xB5\x2F\xFD", 4))
+    /* a file of pzstd begins with a skippable frame */
+    if (n >= 4 && (!memcmp(p, "\x28\xB5\x2F\xFD", 4) ||
+                   ((p[0] & 0xF0) == 0x50 && !memcmp(p + 1, "\x2A\x4D\x18", 3))))
         return COMPRESS_ZSTD;
     if (n >= 2 && p[0] == 0x1F && p[1] == 0x8B)
         return COMPRESS_GZIP;

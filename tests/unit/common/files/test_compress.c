@@ -80,6 +80,24 @@ Test(compress, what_is_packed_comes_back)
     buf_release(&got);
 }
 
+/* pzstd puts a skippable frame before each frame. */
+Test(compress, skippable_frames_are_skipped)
+{
+    static const char frame[] = "\x50\x2A\x4D\x18\4\0\0\0size";
+    struct buf plain = records(60), packed = BUF_INIT, got = BUF_INIT;
+    for (int i = 0; i < 2; i++) {
+        buf_add(&packed, frame, sizeof frame - 1);
+        pack(COMPRESS_ZSTD, &plain, 1 << 20, &packed);
+    }
+    cr_expect_eq(compress_recognise((unsigned char *)packed.data, packed.len), COMPRESS_ZSTD);
+    cr_assert_eq(unpack(COMPRESS_ZSTD, &packed, packed.len, &got), 0, "%s", err_get());
+    cr_expect_eq(got.len, 2 * plain.len);
+    cr_expect_eq(unpack(COMPRESS_ZSTD, &packed, sizeof frame - 2, &got), -1);
+    buf_release(&plain);
+    buf_release(&packed);
+    buf_release(&got);
+}
+
 Test(compress, every_truncation_is_told)
 {
     struct buf plain = records(60), packed = BUF_INIT, got = BUF_INIT;
