@@ -264,6 +264,10 @@ int64_t compress_read(struct compress_reader *r, void *bytes, size_t n)
             return -1;
         if (r->whole && r->ended)
             return 0;
+        if (r->whole && r->how == COMPRESS_GZIP && !*r->next) { /* padding, as gzip reads it */
+            take(r, 1);
+            continue;
+        }
         if (r->whole && check_next(r) < 0)
             return -1;
         r->fault = (r->how == COMPRESS_ZSTD ? unzstd_some : inflate_some)(r, bytes, n, &got);

@@ -98,6 +98,25 @@ Test(compress, skippable_frames_are_skipped)
     buf_release(&got);
 }
 
+/* Devices with blocks, such as tapes, pad a file with zeros, which gzip and Python ignore. */
+Test(compress, zeros_after_gzip_are_padding)
+{
+    struct buf plain = records(60), packed = BUF_INIT, got = BUF_INIT;
+    for (int i = 0; i < 2; i++) {
+        pack(COMPRESS_GZIP, &plain, 1 << 20, &packed);
+        for (int k = 0; k < 512; k++)
+            buf_addc(&packed, 0);
+    }
+    cr_assert_eq(unpack(COMPRESS_GZIP, &packed, packed.len, &got), 0, "%s", err_get());
+    cr_expect_eq(got.len, 2 * plain.len);
+    buf_addc(&packed, 'x');
+    cr_expect_eq(unpack(COMPRESS_GZIP, &packed, packed.len, &got), -1);
+    expect_error("what follows is no other stream");
+    buf_release(&plain);
+    buf_release(&packed);
+    buf_release(&got);
+}
+
 Test(compress, every_truncation_is_told)
 {
     struct buf plain = records(60), packed = BUF_INIT, got = BUF_INIT;
