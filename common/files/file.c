@@ -621,9 +621,16 @@ char *file_resolve(const char *path)
         return NULL;
     int failed = lstat(path, &st) < 0 && errno != ENOENT && errno != ENOTDIR;
     char *target = NULL;
-    if (!failed && S_ISLNK(st.st_mode)) {
-        target = realpath(path, NULL);
-        failed = !target && errno != ENOENT && errno != ENOTDIR;
+    if (!failed && S_ISLNK(st.st_mode) && !(target = realpath(path, NULL))) {
+        /* what the link leads to may be made only now: then one link is followed after the other */
+        char to[4096];
+        const ssize_t n = errno == ENOENT || errno == ENOTDIR ? readlink(path, to, sizeof to) : -1;
+        if (n > 0) {
+            SCOPED(buf) next = buf_format(
+                "%.*s%.*s", *to == '/' ? 0 : (int)(file_name(path) - path), path, (int)n, to);
+            return file_resolve(next.data);
+        }
+        failed = 1;
     }
     if (failed)
         cannot_look(path);

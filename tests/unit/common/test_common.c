@@ -457,6 +457,11 @@ Test(file, output_replaces_no_device)
     cr_assert_eq(file_write(link.data, "new", 3), 0, "%s", err_get());
     cr_expect(!lstat(link.data, &st) && S_ISLNK(st.st_mode));
     cr_expect(file_read(file.data, &text) == 0 && !strcmp(text.data, "new"));
+    /* links to a file that does not exist yet make it */
+    cr_assert(!unlink(file.data) && file_write(link.data, "newer", 5) == 0, "%s", err_get());
+    cr_expect(!lstat(link.data, &st) && S_ISLNK(st.st_mode));
+    buf_clear(&text);
+    cr_expect(file_read(file.data, &text) == 0 && !strcmp(text.data, "newer"));
     close(fd);
     temp_remove(dir);
     buf_release(&fifo);
