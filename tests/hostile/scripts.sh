@@ -207,6 +207,14 @@ STAND_IN
     done
     [ -z "$(find . -name ran)" ] || fail 'a file name was run'
 }
+# A program that fails gives no line of figures.
+case_benchmark_fails() {
+    mkdir bin
+    printf '#!/bin/sh\nfor last; do :; done\nmkdir -p "$last"\necho "step 1 9 tok/s"\nexit 7\n' >bin/train
+    chmod +x bin/train
+    PATH=$PWD/bin:$PATH "$ROOT/scripts/benchmark" gpt2-small >figures 2>said && fail 'status 0'
+    check test "$(grep -c '' figures)" = 1
+}
 case_hold_out() {
     wikiprep -q "$SAMPLE" >documents
     local name
