@@ -207,6 +207,18 @@ STAND_IN
     done
     [ -z "$(find . -name ran)" ] || fail 'a file name was run'
 }
+# Called by a link, or installed beside the programs, which are not in the PATH, it finds what it needs.
+case_language_elsewhere() {
+    local script
+    mkdir -p in/share/textmill/scripts in/bin mine && touch mine/file
+    cp "$ROOT/scripts/language" in/share/textmill/scripts
+    ln -s "$BIN/wikiprep" in/bin
+    ln -s in/share/textmill/scripts/language link
+    for script in in/share/textmill/scripts/language ./link; do
+        env -u TEXTMILL_BIN PATH=/usr/bin:/bin $script el --dump "$SAMPLE" -o mine >said 2>&1 && fail 'it runs'
+        grep -q 'holds other files' said || fail "$(cat said)"
+    done
+}
 # A program that fails gives no line of figures.
 case_benchmark_fails() {
     mkdir bin
