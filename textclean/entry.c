@@ -280,6 +280,7 @@ int entry_parse(struct entry *r, enum entry_format format, const char *field)
         result = check_text(&r->document.text);
     if (format == ENTRY_JSONL) {
         js_scan_init(&f.scan, r->raw.data, r->raw.len);
+        f.scan.halves = 1; /* as tokenize reads them */
         result = find_text(&f);
         js_scan_release(&f.scan);
     }

@@ -94,19 +94,19 @@ static int hex4(const char *digits, size_t n)
 }
 
 /* Returns the code point of the escape whose text after "\u" is p: "XXXX", or "XXXX\uXXXX" for two
- * surrogates. Sets *len to the length of this text. Returns -1, without an error set, if the text
- * is not valid. */
-static int read_unicode(const char *p, size_t n, size_t *len)
+ * surrogates. Sets *len to the length of this text. Returns `half` for a surrogate without its
+ * other half, and -1, without an error set, if the text is not valid. */
+static int read_unicode(const char *p, size_t n, int half, size_t *len)
 {
     int high = hex4(p, n);
     *len = 4;
     if (high < 0xD800 || high > 0xDFFF)
         return high;
     int low = n >= 6 && p[4] == '\\' && p[5] == 'u' ? hex4(p + 6, n - 6) : -1;
+    if (high > 0xDBFF || low < 0xDC00 || low > 0xDFFF)
+        return half;
     *len = 10;
-    return high > 0xDBFF || low < 0xDC00 || low > 0xDFFF
-               ? -1
-               : 0x10000 + ((high & 0x3FF) << 10) + (low & 0x3FF);
+    return 0x10000 + ((high & 0x3FF) << 10) + (low & 0x3FF);
 }
 
 /* Writes text[begin..end) to s->plain with its escapes decoded. */
@@ -126,7 +126,8 @@ static int unescape(struct js_scan *s, size_t begin, size_t end)
             buf_addc(&s->plain, meant[name - names]);
             continue;
         }
-        int c = s->text[plain + 1] == 'u' ? read_unicode(s->text + i, end - i, &len) : -1;
+        const int half = s->halves ? 0xFFFD : -1;
+        int c = s->text[plain + 1] == 'u' ? read_unicode(s->text + i, end - i, half, &len) : -1;
         if (c < 0)
             return js_scan_error(s, plain, "no escape");
         utf8_add(&s->plain, (unsigned)c);

@@ -18,6 +18,7 @@ struct js_scan {
     const char *text; /* borrowed */
     size_t n, at;     /* length of the text; position of the next byte */
     struct buf plain; /* working memory: a string after unescaping */
+    int halves;       /* set by the caller, 1: half a surrogate pair is no error, but U+FFFD */
 };
 
 void js_scan_init(struct js_scan *s, const char *text, size_t n);

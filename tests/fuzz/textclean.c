@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         struct js *root = js_parse(out.data, out.len, "out");
         size_t n = 0;
         const char *text = root ? js_text(js_get(root, "text"), &n) : NULL;
-        if (root) { /* else a key occurs twice, which only the other parser refuses */
+        if (root) { /* else the other parser refuses it: a key occurs twice, or half a pair */
             assert(text || js_is_null(js_get(root, "text"))); /* no text: an empty one */
             assert(n == r.document.text.len && (!n || !memcmp(text, r.document.text.data, n)));
             assert(js_text_is(js_get(root, "textclean"), "a \"b\""));
