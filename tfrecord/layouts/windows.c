@@ -190,9 +190,12 @@ static uint64_t order_documents(struct job *j, uint64_t group)
 static int enough(const struct job *j)
 {
     const struct documents *d = &j->documents;
+    /* with best_fit this is the least number: a row has at most sequence_length labels */
+    const uint64_t records = j->w->best_fit ? d->tokens / ((uint64_t)j->w->sequence_length + 1)
+                                            : whole_windows(j->w, d->tokens);
     if (j->w->group == WINDOWS_ALL)
         return 0;
-    if (!j->groups && whole_windows(j->w, d->tokens) < 2 * (uint64_t)j->w->shards)
+    if (!j->groups && records < 2 * (uint64_t)j->w->shards)
         return 0;
     return j->w->group ? d->count >= j->w->group : d->tokens >= WINDOWS_GROUP;
 }
