@@ -431,7 +431,7 @@ size_t rules_learn(const double *values, size_t count, double tail, struct buf *
     for (size_t i = 0; i < RULES; i++) {
         size_t n = 0;
         for (size_t k = i; k < count * RULES; k += RULES)
-            if (!isnan(values[k]))
+            if (isfinite(values[k])) /* line ends of a text without words: infinitely many a word */
                 sorted[n++] = values[k];
         if (!n)
             continue;
