@@ -2,6 +2,7 @@
 
 #include "common/base/order.h"
 #include "common/files/packed.h"
+#include "common/files/temp.h"
 
 static int add_folder(struct file_names *out, const char *dir);
 static int add_matches(struct file_names *out, const char *pattern);
@@ -34,6 +35,8 @@ static int add_folder(struct file_names *out, const char *dir)
     SCOPED(file_names) names = { 0 };
     int result = file_list(&names, dir, "");
     for (size_t i = 0; i < names.count && !result; i++) {
+        if (temp_base(names.names[i])) /* a program writes it, or was killed */
+            continue;
         SCOPED(buf) path = file_path(dir, names.names[i]);
         result = file_look(path.data) == FILE_SPECIAL /* opening a pipe without a writer blocks */
                      ? err_set("cannot read '%s': not a regular file", path.data)

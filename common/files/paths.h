@@ -2,8 +2,8 @@
  * paths.h - the files that the operands of a command stand for.
  *
  * A folder stands for all files in it and in its subfolders, in order of their names, without
- * hidden ones. A path with *, ? or [ that is not the name of a file stands for the paths that match
- * it, in order.
+ * hidden ones and those with temporary names (temp.h). A path with *, ? or [ that is not the name
+ * of a file stands for the paths that match it, in order.
  */
 #pragma once
 
