@@ -294,6 +294,10 @@ static int take_config(const char *operand)
 
 static int run_command(const struct tool_command *c, int argc, char **argv, void *given)
 {
+    const int is_text = c->run && !(c->common & TOOL_FILE_OPERAND); /* such as a prompt */
+    if (argc && c == tool->commands[0] && !is_text && find_command(tool, argv[0]) != c &&
+        is_nowhere(argv[0]))
+        return err_usage("the command '%s' must stand before all options", argv[0]);
     int taken = (c->common & TOOL_CONFIG_OPERAND) && argc ? take_config(argv[0]) : 0;
     if (taken < 0)
         return -1;
