@@ -88,7 +88,10 @@ static int open_next(struct entries *s)
     if (recognise(s) < 0)
         return -1;
     document_open(&s->reader, &s->in);
-    return s->format == ENTRY_PARQUET ? rows_open(&s->rows, &s->in, COLUMNS_PARQUET, s->field) : 0;
+    /* an empty file, such as Spark's _SUCCESS, has no rows */
+    return s->format == ENTRY_PARQUET && input_peek(&s->in, 1)
+               ? rows_open(&s->rows, &s->in, COLUMNS_PARQUET, s->field)
+               : 0;
 }
 
 static int read_document(struct entries *s, struct entry *r)
@@ -132,7 +135,7 @@ static int read_file(struct entries *s, struct buf *text)
 /* Reads a row and joins the texts of its columns by blanks. A null is an empty text. */
 static int read_row(struct entries *s, struct buf *text)
 {
-    int got = rows_read(&s->rows);
+    int got = s->rows.reader ? rows_read(&s->rows) : 0;
     s->line = s->rows.row;
     for (size_t i = 0; got > 0 && i < s->rows.count; i++) {
         if (i)

@@ -98,12 +98,18 @@ void rows_copy_close(struct rows_copy *c)
 static int open_files(struct rows_copy *c, const char *file)
 {
     while (c->next < c->paths->count && (!c->next || c->paths->names[c->next - 1] != file)) {
-        struct input *in = &c->in[c->next % 2];
+        struct input *in = &c->in[c->opened % 2];
         struct columns_bytes bytes;
         input_close(in);
         *in = (struct input){ 0 };
         if (input_open(in, c->paths->names[c->next++]) < 0)
             return -1;
+        const int64_t there = input_peek(in, 1);
+        if (there < 0)
+            return -1;
+        if (!there) /* it has no rows, as textclean/entry.c reads it */
+            continue;
+        c->opened++;
         if (set_bytes(in, COLUMNS_PARQUET, &bytes) < 0 ||
             c->library->copy_file(c->copy, &bytes) < 0)
             return err_in("%s", in->path);

@@ -29,6 +29,7 @@ int rows_read(struct rows *r);
 struct rows_copy {
     const struct file_names *paths; /* of the files, borrowed */
     size_t next;                    /* the file to be opened next */
+    size_t opened;                  /* number of files so far that were not empty */
     struct input in[2];             /* the open file and the one before it */
     const struct columns *library;
     struct columns_copy *copy;
