@@ -1,6 +1,7 @@
 #include "textclean/c4.h"
 
 #include "common/base/utf8.h"
+#include "unicode/unicode.h"
 #include "unicode/whitespace.h"
 
 /* ---- phrases --------------------------------------------------------------------------------- */
@@ -76,9 +77,13 @@ static size_t reference(const char *s, size_t n)
     for (int i = 0; i < 2; i++)
         if (bytes_begin(s, n, marks[i]))
             return strlen(marks[i]);
-    size_t k = 1;
-    while (k < n && s[k] >= '0' && s[k] <= '9')
-        k++;
+    size_t k = 1, digit;
+    unsigned c;
+    for (; k < n; k += digit) {
+        digit = utf8_read(s + k, n - k, &c);
+        if (unicode_of(c)->category != UNICODE_ND)
+            break;
+    }
     return k < n && s[k] == ']' ? k + 1 : 0;
 }
 

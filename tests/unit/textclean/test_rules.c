@@ -128,6 +128,23 @@ Test(rules, many_sentences_are_counted)
     }
 }
 
+/* Arabic, Persian, Hindi and others have digits of their own. */
+Test(rules, references_have_digits_of_all_scripts)
+{
+    static const char *const changes[] = { "c4-sentences=1" };
+    static const char text[64] = "This is so[1][\xD9\xA3][\xDB\xB1\xDB\xB2] [a] [\xE4\xB8\x80].";
+    static const char left[] = "This is so [a] [\xE4\xB8\x80].";
+    struct rules r;
+    struct rules_tools t;
+    uint64_t lines = 0;
+    cr_assert_eq(rules_set(&r, "c4", NULL, changes, 1), 0);
+    rules_tools_init(NULL, &t);
+    cr_expect_eq(rules_judge(&r, &t, text, strlen(text), &lines), -1);
+    cr_expect(bytes_are(t.features.text, t.features.n, left), "%.*s", (int)t.features.n,
+              t.features.text);
+    rules_tools_release(&t);
+}
+
 /* As many lines with { or lorem ipsum as the limits allow, and the lines after them, are judged as
  * others. */
 Test(rules, some_lines_with_braces_may_stay)
