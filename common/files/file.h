@@ -114,9 +114,9 @@ struct input {
     int64_t (*pull)(void *from, void *bytes, size_t n);
     void *from;
     int regular; /* 1: fd is a regular file, which has an end */
-    /* the most bytes of a line, set by the caller; 0: no limit for a regular file, and 100 MiB for
-     * a pipe or a device. input_line fails if the buffer holds more bytes without a line end. A
-     * line whose end was read into the buffer in time may be longer. */
+    /* the most bytes of a line, set by the caller; 0: no limit. Of a pipe or a device at most 100
+     * MiB in any case. input_line fails if the buffer holds more bytes without a line end. A line
+     * whose end was read into the buffer in time may be longer. */
     size_t most;
     char *data; /* unread bytes of the buffer: data[begin..end) */
     size_t begin, end, cap;
