@@ -63,6 +63,9 @@ static int recognise(struct entries *s)
         kind = "an Arrow file: Parquet or JSON lines are wanted";
     else if (rows && s->format == ENTRY_TEXT)
         kind = "Parquet";
+    else if (!kind && !s->any &&
+             (file_ends_with(s->in.path, ".csv") || kinds_is_table(text, (size_t)n, ',')))
+        kind = "a table (CSV): JSON lines or Parquet are wanted, or --format text";
     if (kind && s->format != ENTRY_LINES)
         return err_set("%s: not text but %s", s->in.path, kind);
     if (s->any || (s->format == ENTRY_JSONL && !whitespace_strip(text, (size_t)n).n))

@@ -204,7 +204,7 @@ const char *kinds_recognise(const char *path, const char *text, size_t n)
         return "JSON over several lines: JSON lines are wanted, an object a line with a string "
                "\"text\"";
     if (file_ends_with(path, ".tsv") || kinds_is_table(text, n, '\t'))
-        return "a table with tabs (TSV): a table with commas (CSV) or JSON lines are wanted";
+        return "a table with tabs (TSV): JSON lines are wanted, or for tokenize a table with commas";
     return NULL;
 }
 
