@@ -57,23 +57,27 @@ static int recognise(struct entries *s)
     input_skip(&s->in, mark);
     n -= (int64_t)mark;
     const char *text = s->in.data + s->in.begin;
-    const char *kind = kinds_recognise(s->in.path, text, (size_t)n);
+    SCOPED_MEM char *name = mem_strndup(s->in.path, packed_name(s->in.path));
+    const char *kind = kinds_recognise(name, text, (size_t)n);
     const int rows = kinds_columns(text, (size_t)n, &columns);
     if (rows && columns != COLUMNS_PARQUET)
         kind = "an Arrow file: Parquet or JSON lines are wanted";
     else if (rows && s->format == ENTRY_TEXT)
         kind = "Parquet";
     else if (!kind && !s->any &&
-             (file_ends_with(s->in.path, ".csv") || kinds_is_table(text, (size_t)n, ',')))
+             (file_ends_with(name, ".csv") || kinds_is_table(text, (size_t)n, ',')))
         kind = "a table (CSV): JSON lines or Parquet are wanted, or --format text";
+    if (file_check_pointer(s->in.path, text, (size_t)n) < 0)
+        return -1;
     if (kind && s->format != ENTRY_LINES)
         return err_set("%s: not text but %s", s->in.path, kind);
     if (s->any || (s->format == ENTRY_JSONL && !whitespace_strip(text, (size_t)n).n))
         return 0;
     enum entry_format found = rows                                  ? ENTRY_PARQUET
                               : kinds_is_documents(text, (size_t)n) ? ENTRY_DOCUMENTS
-                              : kinds_is_jsonl(text, (size_t)n)     ? ENTRY_JSONL
-                                                                    : ENTRY_TEXT;
+                              : kinds_is_jsonl(text, (size_t)n) || file_ends_with(name, ".jsonl")
+                                  ? ENTRY_JSONL
+                                  : ENTRY_TEXT;
     if (s->format == ENTRY_AUTO)
         s->format = found;
     return found == s->format ? 0
