@@ -349,6 +349,8 @@ static int open_work(struct stage *s, const char *name)
 
 int stage_open(struct stage *s, const char *dir, const char *name, int resume)
 {
+    if (!strcmp(dir, "-"))
+        return err_usage("--output -: the files need a folder, not standard output");
     *s = (struct stage){ .dir = mem_strdup(dir), .lock = -1, .resume = resume };
     if (file_mkdirs_count(dir, &s->made) < 0 || open_work(s, name) < 0) {
         stage_close(s, 1);
