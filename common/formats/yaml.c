@@ -50,13 +50,12 @@ static int visit(struct walk *w, const yaml_node_t *n)
                                              w->name, line_of(n), VALUES_MOST);
 }
 
-/* Adds the item key: value of line `line`; `list` as in struct yaml_item. `merged` 1: it comes from
- * a merge key ("<<"), and is left out if the key exists already (YAML merge key type, 2005).
- * `merged` 0: it is an error if the key exists. */
-static int put(struct walk *w, const char *key, const char *value, int line, int list, int merged)
+/* Adds the item key: value of line `line`; `list` as in struct yaml_item. It is an error if the key
+ * exists. */
+static int put(struct walk *w, const char *key, const char *value, int line, int list)
 {
     if (yaml_find(w->out, key))
-        return merged ? 0 : err_set("%s:%d: key '%s' is given twice", w->name, line, key);
+        return err_set("%s:%d: key '%s' is given twice", w->name, line, key);
     mem_next(w->out->items, w->out->count,
              w->out->cap) = (struct yaml_item){ mem_strdup(key), mem_strdup(value), line, list };
     return 0;
@@ -110,13 +109,13 @@ static int merge(struct walk *w, const yaml_node_t *value, const char *prefix)
 }
 
 /* Adds the mappings of a list: item i has the keys "key.i.…". */
-static int numbered(struct walk *w, const char *key, const yaml_node_t *list, int merged)
+static int numbered(struct walk *w, const char *key, const yaml_node_t *list)
 {
     int result = 0;
     const yaml_node_item_t *first = list->data.sequence.items.start;
     for (const yaml_node_item_t *i = first; i < list->data.sequence.items.top && !result; i++) {
         SCOPED(buf) prefix = buf_format("%s.%td", key, i - first);
-        result = map(w, yaml_document_get_node(w->doc, *i), prefix.data, merged);
+        result = map(w, yaml_document_get_node(w->doc, *i), prefix.data, 0);
     }
     return result;
 }
@@ -130,23 +129,35 @@ static int is_numbered(const struct walk *w, const yaml_node_t *value)
                YAML_MAPPING_NODE;
 }
 
-static int pair(struct walk *w, const char *key, const yaml_node_t *value, int line, int merged)
+/* Returns 1 if there is an item of this key, or one in its section or list of mappings. */
+static int exists(const struct yaml *y, const char *key)
+{
+    const size_t n = strlen(key);
+    for (size_t i = 0; i < y->count; i++)
+        if (!strncmp(y->items[i].key, key, n) && strchr(".", y->items[i].key[n]))
+            return 1;
+    return 0;
+}
+
+static int pair(struct walk *w, const char *key, const yaml_node_t *value, int line)
 {
     if (visit(w, value) < 0)
         return -1;
     if (value->type == YAML_MAPPING_NODE)
-        return map(w, value, key, merged);
+        return map(w, value, key, 0);
     if (is_numbered(w, value))
-        return numbered(w, key, value, merged);
+        return numbered(w, key, value);
     if (scalar(value))
-        return put(w, key, scalar(value), line, 0, merged);
+        return put(w, key, scalar(value), line, 0);
     SCOPED(buf) list = BUF_INIT;
     w->joined = 0;
-    return join(w, value, &list) < 0 ? -1 : put(w, key, list.data, line, 1, merged);
+    return join(w, value, &list) < 0 ? -1 : put(w, key, list.data, line, 1);
 }
 
-/* Adds the items of a mapping, with `prefix` and '.' before their keys; `merged` is as for put.
- * Uses two passes, so that an explicit key takes precedence over a merged one wherever '<<' is. */
+/* Adds the items of a mapping, with `prefix` and '.' before their keys. `merged` 1: it comes from a
+ * merge key ("<<"), and its keys that exist already are left out, with all that is in them (YAML
+ * merge key type, 2005). Uses two passes, so that an explicit key takes precedence over a merged
+ * one wherever '<<' is. */
 static int map(struct walk *w, const yaml_node_t *node, const char *prefix, int merged)
 {
     if (node->type != YAML_MAPPING_NODE)
@@ -166,7 +177,9 @@ static int map(struct walk *w, const yaml_node_t *node, const char *prefix, int 
             if (++w->pairs > PAIRS)
                 return err_set("%s:%d: more than %d keys", w->name, line_of(k), PAIRS);
             SCOPED(buf) key = buf_format("%s%s%s", prefix, *prefix ? "." : "", scalar(k));
-            if ((pass ? merge(w, v, prefix) : pair(w, key.data, v, line_of(k), merged)) < 0)
+            if (merged && !pass && exists(w->out, key.data))
+                continue;
+            if ((pass ? merge(w, v, prefix) : pair(w, key.data, v, line_of(k))) < 0)
                 return -1;
         }
     }

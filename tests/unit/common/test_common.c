@@ -238,6 +238,28 @@ Test(yaml, sections_lists_anchors_and_merge_keys)
     expect_error("t.yaml:");
 }
 
+Test(yaml, a_key_replaces_all_that_a_merge_key_brings_for_it)
+{
+    const char *text = ".a: &a {model: {layers: 3, width: 64}, stages: [{n: 1}, {n: 2}], seed: 7}\n"
+                       ".b: &b {model: {heads: 4}, modes: 5}\n"
+                       "<<: [*a, *b]\nmodel: {layers: 2}\nstages: [{n: 9}]\nmode: 6\n"
+                       "nested: {<<: [*a, *b]}\n";
+    struct yaml y;
+    cr_assert_eq(yaml_parse(&y, text, strlen(text), "t.yaml"), 0, "%s", err_get());
+    cr_expect_str_eq(yaml_get(&y, "model.layers"), "2");
+    cr_expect_null(yaml_get(&y, "model.width"));
+    cr_expect_null(yaml_get(&y, "model.heads"));
+    cr_expect_str_eq(yaml_get(&y, "stages.0.n"), "9");
+    cr_expect_null(yaml_get(&y, "stages.1.n"));
+    cr_expect_str_eq(yaml_get(&y, "seed"), "7");
+    cr_expect_str_eq(yaml_get(&y, "mode"), "6");
+    cr_expect_str_eq(yaml_get(&y, "modes"), "5");
+    cr_expect_str_eq(yaml_get(&y, "nested.model.width"), "64");
+    cr_expect_null(yaml_get(&y, "nested.model.heads"));
+    cr_expect_str_eq(yaml_get(&y, "nested.stages.1.n"), "2");
+    yaml_release(&y);
+}
+
 struct given {
     int flag, choice;
     int64_t number, some;
