@@ -83,7 +83,7 @@ static const struct opt options[] = {
     { 0, "max-piece-length", OPT_INT, AT(length_max), "N", "Unigram: longest token, in characters",
       1, SEEDS_LENGTH_MAX },
     { 0, "seed-size", OPT_INT, AT(seed_count), "N",
-      "Unigram: start with the N most frequent substrings", 1, 1 << 26 },
+      "Unigram: start with the N substrings of the highest frequency times length", 1, 1 << 26 },
     { 0, "shrinking-factor", OPT_REAL, AT(shrinking), "X",
       "Unigram: keep this share of the tokens in each round of pruning", 0.01, 0.99 },
     { .help = "Memory" },
