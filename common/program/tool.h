@@ -17,11 +17,11 @@
 enum {
     TOOL_THREADS = 1,  /* -t/--threads */
     TOOL_SEED = 2,     /* --seed */
-    TOOL_CONFIG = 4,   /* -c/--config, --set, --print-config */
+    TOOL_CONFIG = 4,   /* -c/--config, --print-config */
     TOOL_PROGRESS = 8, /* --progress, --no-progress */
     TOOL_FORCE = 32,   /* --force: see tool_may_replace */
     /* a first operand that ends in .yaml, .yml or .json, or names a preset (preset.h), is read as a
-     * configuration before --set, and not passed to the command */
+     * configuration before that of --config, and not passed to the command */
     TOOL_CONFIG_OPERAND = 16,
     /* of a command without name: the first operand is a file. If there is no such file, and the
      * word is similar to the name of a command or a preset, the error says so. */

@@ -58,7 +58,7 @@ def _mapped(name):
 
 
 def documents(*paths, **options):
-    """Yields the pages of MediaWiki dumps, in any form that wikiprep(1) reads, as dicts: id, title, url, text. The program wikiprep must be
+    """Yields the pages of MediaWiki dumps, in any form that wikiprep(1) reads, as dicts: id, revid, url, title, text. The program wikiprep must be
     on the PATH; `options` are its own: language="lv", min_length=100, lists=False. Its errors are raised when the pages before them have been
     yielded. If the iterator is closed or forgotten, wikiprep ends."""
     flags = [[f"--no-{name}"] if value is False else [f"--{name}"] if value is True else [f"--{name}", str(value)]
