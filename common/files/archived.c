@@ -78,6 +78,8 @@ static int fail(struct archived *a)
         why = errno == ENOMEM ? strerror(ENOMEM) : "unknown reason";
     if (strstr(why, "No progress is possible")) /* liblzma needs more input, and there is none */
         why = "cut short";
+    if (strstr(why, "not support seeking")) /* an archive whose list of files is at its end */
+        why = "7z needs a file, not a pipe";
     /* before anything is unpacked, libarchive does not say where it is */
     if (at < 0 && a->taken && !a->from.seek)
         return err_set("cannot unpack '%s': in its first %" PRIu64 " bytes: %s", a->name, a->taken,
