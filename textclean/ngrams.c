@@ -89,7 +89,7 @@ int64_t ngrams_add(struct ngrams *g, const struct ngram_words *w, uint64_t sourc
     for (size_t i = 0; i + n <= w->count; i++) {
         struct key key = key_of(w, i, n, p);
         if (firsts_add(&g->firsts, &key, source, &first) < 0)
-            return -1;
+            return err_set("the words of the tests do not fit --memory: give more");
     }
     return (int64_t)(w->count - n + 1);
 }
