@@ -22,7 +22,7 @@ static const struct opt options[] = {
     { 0, "rules", OPT_TEXT, AT(sets), "SET[,SET]",
       "sets of rules, in the order in which they judge: gopher, repetition, c4, fineweb, mc4" },
     { 0, "thresholds", OPT_TEXT, AT(thresholds_path), "FILE",
-      "take limits from FILE, which learn-filter wrote; --limit goes before it" },
+      "take limits from FILE, which learn-filter wrote; --limit wins over it" },
     { 0, "limit", OPT_LIST, AT(limits), "RULE=X", "change the limit of a rule; RULE=off drops it" },
     { 0, "list", OPT_FLAG, AT(list), NULL, "print all rules with their limits, and stop" },
     { 0, "personal", OPT_CHOICE, AT(personal), PERSONAL_HOW,
