@@ -478,8 +478,8 @@ enum { BASES = 8, FILES = 64 }; /* most levels of nested base files, and most fi
 static int load_config(const char *path, int depth);
 
 /* Applies the files that the key `base` of the configuration file `path` names, in order; their
- * paths are relative to its folder. They are applied before the file itself. `depth` is the number
- * of files that led to it by their keys `base`. */
+ * paths are relative to its folder, or names of presets. They are applied before the file itself.
+ * `depth` is the number of files that led to it by their keys `base`. */
 static int load_bases(const char *path, const struct yaml_item *base, int depth)
 {
     int result = 0;
@@ -487,12 +487,16 @@ static int load_bases(const char *path, const struct yaml_item *base, int depth)
         return err_set("%s:%d: too many nested base files: do they form a circle?", path,
                        base->line);
     for (const char *name = base->value; *name && !result; name += *name == ',') {
-        SCOPED(buf) file = file_beside(*name == '/' ? "" : path, "");
+        SCOPED(buf) file = file_beside(*name == '/' ? "" : path, ""), preset_path = BUF_INIT;
+        const size_t at = file.len;
         for (; *name && (*name != ',' || !base->list); name++) {
             name += base->list && *name == '\\' && name[1] == ',';
             buf_addc(&file, *name);
         }
-        result = load_config(file.data, depth + 1);
+        const int found = file_look(file.data) == FILE_PLAIN
+                              ? 0
+                              : preset_find(&preset_path, file.data + at);
+        result = found < 0 ? -1 : load_config(found ? preset_path.data : file.data, depth + 1);
     }
     return result < 0 && !depth ? err_in("%s:%d: base", path, base->line) : result;
 }

@@ -78,9 +78,9 @@ extern int tool_force;       /* --force */
 int tool_may_replace(const char *path, const char *mark, const char *what);
 
 /* Applies a configuration file to the options not given on the command line. Its key "base" names
- * one or several files to apply before it; the file's own values take precedence. Sections whose
- * name begins with a dot are ignored; they hold values that others share with YAML anchors. Returns
- * 0, or -1 with an error. */
+ * one or several files or presets to apply before it; the file's own values take precedence.
+ * Sections whose name begins with a dot are ignored; they hold values that others share with YAML
+ * anchors. Returns 0, or -1 with an error. */
 int tool_load_config(const char *path);
 
 /* Appends the current options as YAML, except those that have OPT_NO_SETTING or one of the flags
