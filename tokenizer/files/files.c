@@ -354,6 +354,10 @@ int vocabulary_load(struct vocabulary *v, const char *path, const struct tokeniz
     vocabulary_init(v);
     const int kind = path ? file_look(path) : FILE_NONE, folder = kind == FILE_FOLDER;
     int result = kind < 0 ? -1 : 0;
+    if (path && kind == FILE_NONE && strcmp(path, "-"))
+        return err_set("there is no vocabulary '%s': 'tokenize train' makes one, and "
+                       "'scripts/model-download' fetches published ones",
+                       path);
     if (folder)
         result = find_in_folder(&file, path);
     else
