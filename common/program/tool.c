@@ -137,8 +137,8 @@ static void add_examples(struct buf *out, const struct tool *t)
 
 static void add_usage(struct buf *out, const struct tool_command *c)
 {
-    buf_addf(out, "%s%s%s [options]%s%s\n", program, c->name ? " " : "", c->name ? c->name : "",
-             *c->args ? " " : "", c->args);
+    buf_addf(out, "%s%s%s%s%s%s\n", program, c->name ? " " : "", c->name ? c->name : "",
+             c->run ? " [options]" : "", *c->args ? " " : "", c->args);
 }
 
 static void print_help(const struct tool *t, const struct tool_command *c)
