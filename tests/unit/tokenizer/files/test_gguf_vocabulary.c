@@ -415,6 +415,37 @@ Test(gguf_vocabulary, first_id_ends_a_text)
     buf_release(&b);
 }
 
+/* The tokenizer.json of the file's vocabulary must contain `part`. */
+static void expect_json(const struct buf *b, const char *part)
+{
+    struct vocabulary v;
+    struct buf json = BUF_INIT;
+    cr_assert_eq(read_bytes(&v, b), 0, "%s", err_get());
+    struct tokenizer *t = tokenizer_from_vocabulary(&v);
+    tokenizer_print(t, &json);
+    cr_expect(strstr(json.data, part), "'%s' lacks '%s'", json.data, part);
+    tokenizer_free(t);
+    buf_release(&json);
+}
+
+/* Hugging Face's tokenizers give an added token that the model lacks an id after the model's. */
+Test(gguf_vocabulary, special_tokens_before_others_are_tokens_of_the_model)
+{
+    static const struct token letters[] = { { "<|endoftext|>", 0, CONTROL }, { "a", 0, NORMAL } };
+    struct gguf_writer w;
+    struct buf b = BUF_INIT, merges = BUF_INIT;
+    begin(&w, "gpt2", letters, 2);
+    gguf_add_text(&w, "tokenizer.ggml.pre", "gpt-2", 5);
+    gguf_add_list(&w, "tokenizer.ggml.merges", GGUF_TEXT, 0, &merges);
+    end(&w, &b);
+    expect_json(&b, "\"<|endoftext|>\": 0,");
+    buf_clear(&b);
+    begin(&w, "bert", words, sizeof words / sizeof *words);
+    end(&w, &b);
+    expect_json(&b, "\"[PAD]\": 0,");
+    buf_release(&b);
+}
+
 /* ---- what llama.cpp does in another way ------------------------------------------------------ */
 
 /* Exporting a tokenizer.json with this normalizer and model must give a warning that contains
