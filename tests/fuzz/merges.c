@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (merges_parse(&v, merges.data, merges.len, "merges.txt") == 0)
             for (size_t i = 0; i < v.merge_count; i++)
                 assert(v.merges[i].left < v.count && v.merges[i].id < v.count);
-        if (added && added_decoder_read(&v, added) == 0)
+        if (added && added_decoder_read(&v, added, 0) == 0)
             for (size_t i = 0; i < v.added_count; i++)
                 assert(v.added[i].id < v.count);
     }

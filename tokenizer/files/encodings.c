@@ -149,25 +149,30 @@ int encoding_cut(struct vocabulary *v, const struct encoding *e)
                       : splitter_add(&v->splitter, SPLIT_GPT2, NULL, 0);
 }
 
-int encoding_add_specials(struct vocabulary *v, const struct encoding *e)
+int encoding_fill(struct vocabulary *v, int64_t count)
 {
     char name[32];
+    while (v->count < count) {
+        snprintf(name, sizeof name, "<|unused_%u|>", v->count);
+        if (vocabulary_put_special(v, v->count, name, strlen(name), 0) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int encoding_add_specials(struct vocabulary *v, const struct encoding *e)
+{
     size_t i = 0;
     if (!e->pattern) {
         v->end_of_text = vocabulary_hole(v);
         return vocabulary_put_special(v, v->end_of_text, end_of_text_name, strlen(end_of_text_name),
                                       1);
     }
-    for (; i < SPECIAL_MAX && e->special[i].name; i++) {
-        while (v->count < e->special[i].id) {
-            snprintf(name, sizeof name, "<|unused_%u|>", v->count);
-            if (vocabulary_put_special(v, v->count, name, strlen(name), 0) < 0)
-                return -1;
-        }
-        if (vocabulary_put_special(v, e->special[i].id, e->special[i].name,
+    for (; i < SPECIAL_MAX && e->special[i].name; i++)
+        if (encoding_fill(v, e->special[i].id) < 0 ||
+            vocabulary_put_special(v, e->special[i].id, e->special[i].name,
                                    strlen(e->special[i].name), 0) < 0)
             return -1;
-    }
     if (i)
         v->end_of_text = e->special[e->end].id;
     return 0;

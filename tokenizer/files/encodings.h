@@ -26,3 +26,6 @@ int encoding_cut(struct vocabulary *v, const struct encoding *e);
 /* Adds the special tokens of the encoding. Unused ids before them get placeholder names. GPT-2's
  * end-of-text token gets the least id without a token. Returns 0, or -1 with an error. */
 int encoding_add_specials(struct vocabulary *v, const struct encoding *e);
+
+/* Adds special tokens with placeholder names up to `count` ids. Returns 0, or -1 with an error. */
+int encoding_fill(struct vocabulary *v, int64_t count);

@@ -296,7 +296,8 @@ static int check_added_json(const struct vocabulary *v, const struct js *root)
 
 static int read_config(struct vocabulary *v, const struct js *root, const char *file, int whole)
 {
-    if (!whole && added_decoder_read(v, js_get(root, "added_tokens_decoder")) < 0)
+    const int ranks = v->byte_level && !file_ends_with(file, ".json");
+    if (!whole && added_decoder_read(v, js_get(root, "added_tokens_decoder"), ranks) < 0)
         return -1;
     if (file_ends_with(file, "vocab.txt") && read_words(v, root) < 0)
         return -1;

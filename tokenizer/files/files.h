@@ -61,8 +61,9 @@ int merges_parse(struct vocabulary *v, const char *text, size_t n, const char *n
 int tiktoken_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
 
 /* Adds the tokens of by_id, the "added_tokens_decoder" of a tokenizer_config.json, an object whose
- * keys are ids. Returns 0, or -1 with an error. */
-int added_decoder_read(struct vocabulary *v, const struct js *by_id);
+ * keys are ids. `ranks` 1: v is from a file of ranks, so the ids between them are unused special
+ * tokens. Returns 0, or -1 with an error. */
+int added_decoder_read(struct vocabulary *v, const struct js *by_id, int ranks);
 
 /* Parses text[0..n), a SentencePiece .model file, into an initialised vocabulary; error messages
  * use `name`. Returns 0, or -1 with an error. */

@@ -1,6 +1,7 @@
 /* Reads and writes tokenizer.json, the format of Hugging Face tokenizers. */
 
 #include "common/formats/js.h"
+#include "tokenizer/files/encodings.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/files/model_json.h"
 #include "tokenizer/files/splits_json.h"
@@ -175,7 +176,7 @@ static int check_added(const struct vocabulary *v)
     return 0;
 }
 
-int added_decoder_read(struct vocabulary *v, const struct js *by_id)
+int added_decoder_read(struct vocabulary *v, const struct js *by_id, int ranks)
 {
     for (void *it = js_first(by_id); it; it = js_next(by_id, it)) {
         const struct js *item = js_value(it);
@@ -191,7 +192,9 @@ int added_decoder_read(struct vocabulary *v, const struct js *by_id)
             (v->model == VOCABULARY_WORDPIECE && js_flag(item, "normalized", 1)))
             return err_set("added_tokens_decoder: tokens such as '%s' need a tokenizer.json",
                            content);
-        if (!known && put_added(v, item, id, content, n) < 0)
+        /* a file of a few bytes must not demand many ids */
+        if (!known && ((ranks && id / 2 < v->count && encoding_fill(v, id) < 0) ||
+                       put_added(v, item, id, content, n) < 0))
             return err_in("added_tokens_decoder");
     }
     return js_count(by_id) ? check_added(v) : 0;
