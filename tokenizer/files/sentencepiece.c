@@ -11,6 +11,10 @@
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
+/* Bytes of the longest piece: SentencePiece learns at most 512 characters. To find the merges of a
+ * piece, and to search for it in a text, takes time that grows with the square of its length. */
+enum { PIECE_MAX = 512 * 4 };
+
 int sentencepiece_put(struct sentencepiece *m, int64_t id, const char *bytes, size_t n,
                       double score, enum sentencepiece_type type)
 {
@@ -22,6 +26,8 @@ int sentencepiece_put(struct sentencepiece *m, int64_t id, const char *bytes, si
         return err_set("its type or score is not supported");
     if (!n || utf8_valid(bytes, n) != n)
         return err_set("it is no text");
+    if (n > PIECE_MAX)
+        return err_set("it is longer than %d bytes", PIECE_MAX);
     if (vocabulary_find(v, bytes, n) >= 0)
         return err_set("it occurs twice");
     if (vocabulary_put(v, id, bytes, n, added ? TOKEN_ADDED : TOKEN_MODEL) < 0)
