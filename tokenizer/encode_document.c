@@ -44,22 +44,40 @@ static int find_sentences(const struct tokenizer *t, struct batch *b, const char
     return 0;
 }
 
-/* Encodes each line, which is a sentence, by itself, and adds the ids to *b. With WordPiece the ids
- * are the same as those of the whole text, because no token crosses a line end. If tokens are byte
- * strings, or bytes have tokens such as <0x0A>, line ends are encoded, too. A line without tokens
- * is not counted as a sentence, as in BERT's create_pretraining_data.py. */
+/* Encodes each line, which is a sentence, by itself, and adds the ids to *b. With BERT's words the
+ * ids are the same as those of the whole text, because no token crosses a line end. A line without
+ * tokens is not counted as a sentence, as in BERT's create_pretraining_data.py. */
 static int encode_lines(const struct encode_options *how, struct encoder *e, struct batch *b,
                         const char *text, size_t n)
 {
-    const int keeps = how->t->v.byte_level || how->t->v.byte_fallback;
     for (size_t at = 0, end; at < n; at = end) {
-        size_t before = b->ids.count, len = (end = after_line(text, n, at)) - at;
-        while (!keeps && len && text[at + len - 1] == '\n')
-            len--;
-        if (encoder_encode(e, text + at, len, special_of(how), &b->ids) < 0)
+        size_t before = b->ids.count;
+        end = after_line(text, n, at);
+        if (encoder_encode(e, text + at, end - at, special_of(how), &b->ids) < 0)
             return -1;
         if (b->ids.count > before)
             ids_add(&b->sentence_ends, (uint32_t)b->ids.count);
+    }
+    return 0;
+}
+
+/* As encode_lines for other vocabularies whose tokens do not tile the text. A token belongs to the
+ * sentence in whose line, including the line ends that follow, its range ends. */
+static int encode_ranges(const struct encode_options *how, struct encoder *e, struct batch *b,
+                         const char *text, size_t n)
+{
+    SCOPED(placed) own = { 0 };
+    if (encoder_encode_places(e, text, n, special_of(how), &own) < 0)
+        return -1;
+    encoder_places_in_bytes(text, n, &own, 0);
+    ids_append(&b->ids, own.ids.data, own.ids.count);
+    for (size_t at = 0, token = 0; at < n;) {
+        const size_t before = token;
+        at = after_line(text, n, at);
+        while (token < own.ids.count && own.ends.data[token] <= at)
+            token++;
+        if (token > before)
+            ids_add(&b->sentence_ends, (uint32_t)token);
     }
     return 0;
 }
@@ -132,16 +150,20 @@ static int encode_chat(const struct encode_options *how, struct encoder *e, stru
 static int encode(const struct encode_options *how, struct encoder *e, struct batch *b,
                   uint64_t number, const char *text, size_t n)
 {
-    int by_line = b->sentences && !how->as_ids && !tokenizer_tiles(how->t);
+    const struct vocabulary *v = &how->t->v;
+    const int ends = b->sentences && !how->as_ids, tiles = tokenizer_tiles(how->t);
+    const int by_line = ends && v->model == VOCABULARY_WORDPIECE && !v->general;
+    const int by_range = ends && !tiles && !by_line;
     b->ids.count = b->sentence_ends.count = 0;
-    if (b->sentences && !how->as_ids && !by_line) {
+    if (ends && !by_line) {
         buf_clear(&b->repaired);
         b->replaced += utf8_repair(&b->repaired, text, n);
         text = b->repaired.data;
         n = b->repaired.len;
     }
-    if (by_line ? encode_lines(how, e, b, text, n) < 0
-                : encoder_encode(e, text, n, special_of(how), &b->ids) < 0)
+    if (by_line    ? encode_lines(how, e, b, text, n) < 0
+        : by_range ? encode_ranges(how, e, b, text, n) < 0
+                   : encoder_encode(e, text, n, special_of(how), &b->ids) < 0)
         return -1;
     b->tokens += b->ids.count;
     if (how->as_ids) {
@@ -152,7 +174,7 @@ static int encode(const struct encode_options *how, struct encoder *e, struct ba
         buf_addc(&b->out, '\n');
         return 0;
     }
-    if (b->sentences && !by_line && find_sentences(how->t, b, text, n) < 0)
+    if (ends && tiles && find_sentences(how->t, b, text, n) < 0)
         return -1;
     return stream_frame(&b->out, number, how->width, b->ids.data, b->ids.count,
                         b->sentence_ends.data, b->sentence_ends.count);

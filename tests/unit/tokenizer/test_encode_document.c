@@ -6,6 +6,7 @@
 #include "common/base/err.h"
 #include "common/base/mem.h"
 #include "tokenizer/encode_document.h"
+#include "tokenizer/files/files.h"
 
 static struct batch *batch_new(void)
 {
@@ -80,6 +81,50 @@ Test(encode_document, ends_of_sentences)
     cr_expect_eq(b->sentence_ends.data[0], b->ids.count - 1);
     batch_free(b);
     tokenizer_free(t);
+}
+
+/* Ids, and where sentences end, of "a b\nb\n" where tokens do not tile the text. */
+Test(encode_document, a_document_of_sentences_has_one_prefix)
+{
+    static const struct {
+        const char *json;
+        uint32_t count, ids[8], ends[2];
+    } cases[] = {
+        /* Llama 2: a prefix, and a token for the line end */
+        { "{\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"Prepend\",\"prepend\":"
+          "\"\u2581\"},{\"type\":\"Replace\",\"pattern\":{\"String\":\" \"},\"content\":\"\u2581\"}]},"
+          "\"model\":{\"type\":\"BPE\",\"byte_fallback\":true,\"merges\":[],\"vocab\":{\"<0x0A>\":0,"
+          "\"\u2581\":1,\"a\":2,\"b\":3}}}",
+          7,
+          { 1, 2, 1, 3, 0, 3, 0 },
+          { 5, 7 } },
+        /* T5: a line end becomes a space, which begins the next word */
+        { "{\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"Nmt\"},{\"type\":"
+          "\"Strip\",\"strip_left\":true,\"strip_right\":true}]},\"pre_tokenizer\":{\"type\":"
+          "\"Metaspace\",\"replacement\":\"\u2581\",\"prepend_scheme\":\"first\",\"split\":true},"
+          "\"model\":{\"type\":\"Unigram\",\"unk_id\":0,\"vocab\":[[\"?\",-9],[\"\u2581a\",-1],"
+          "[\"\u2581b\",-1]]}}",
+          3,
+          { 1, 2, 2 },
+          { 2, 3 } },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct vocabulary v;
+        vocabulary_init(&v);
+        cr_assert_eq(tokenizer_json_parse(&v, cases[i].json, strlen(cases[i].json), "x"), 0, "%s",
+                     err_get());
+        struct tokenizer *t = tokenizer_from_vocabulary(&v);
+        struct batch *b = batch_new();
+        struct encode_options how = { .t = t, .width = 2 };
+        b->sentences = 1;
+        cr_assert_eq(encode(&how, b, "a b\nb\n", 6), 0, "%s", err_get());
+        cr_assert_eq(b->ids.count, cases[i].count, "case %zu: %zu", i, b->ids.count);
+        cr_expect_arr_eq(b->ids.data, cases[i].ids, cases[i].count * sizeof(uint32_t));
+        cr_assert_eq(b->sentence_ends.count, 2);
+        cr_expect_arr_eq(b->sentence_ends.data, cases[i].ends, sizeof cases[i].ends);
+        batch_free(b);
+        tokenizer_free(t);
+    }
 }
 
 Test(encode_document, what_is_not_text)
