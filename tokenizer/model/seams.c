@@ -96,18 +96,6 @@ static void put_token(struct seams *s, const char *bytes, size_t n)
     }
 }
 
-/* For Unigram: makes the characters of the unknown token's spelling unknown. Unigram joins this
- * spelling and unknown characters beside it, so no cut may be between them. */
-static void forget_unknown(struct seams *s, const struct vocabulary *v)
-{
-    size_t n = 0, len;
-    const char *bytes = vocabulary_bytes(v, (uint32_t)v->roles[TOKENIZER_UNKNOWN], &n);
-    for (size_t i = 0; i < n && v->model == VOCABULARY_UNIGRAM; i += len) {
-        uint32_t c = utf8_get((const unsigned char *)bytes + i, &len);
-        s->known[c >> 6] &= ~((uint64_t)1 << (c & 63));
-    }
-}
-
 /* Returns NULL if texts of this vocabulary cannot be cut in this way. Takes pairs of neighbours
  * only from tokens of the model, because others are neither made by merges nor the token of a
  * character. */
@@ -115,8 +103,9 @@ struct seams *seams_new(const struct vocabulary *v)
 {
     int log = BITS_LOG_MIN;
     size_t n;
-    if ((v->model != VOCABULARY_BPE && v->model != VOCABULARY_UNIGRAM) || v->byte_level ||
-        v->ignore_merges || *v->prefix || *v->suffix || merges_others(v))
+    const int pieces = v->model == VOCABULARY_UNIGRAM && v->hides; /* of SentencePiece */
+    if ((v->model != VOCABULARY_BPE && !pieces) || v->byte_level || v->ignore_merges ||
+        *v->prefix || *v->suffix || merges_others(v))
         return NULL;
     while (((size_t)1 << log) < (size_t)v->count * BITS_PER_TOKEN)
         log++;
@@ -130,7 +119,6 @@ struct seams *seams_new(const struct vocabulary *v)
         if (bytes && v->tokens[id].in_model && utf8_valid(bytes, n) == n)
             put_token(s, bytes, n);
     }
-    forget_unknown(s, v);
     for (uint32_t c = 0; c < ASCII; c++) {
         for (uint32_t right = 0; right < ASCII; right++)
             s->ascii[c][right] = !s->ascii[c][right] && are_known(s, c, right);

@@ -4,7 +4,9 @@
  * A merge joins two tokens into one that has the characters of both. If no token of the model has
  * two given characters side by side, no merge crosses the border between them: a cut there changes
  * no id. So a document without pre-tokenization is divided into short parts. The same holds for the
- * tokens of Unigram, unless two divisions of a text have equal scores: then rounding decides.
+ * tokens of Unigram, unless two divisions of a text have equal scores: then the rounding of sums
+ * decides. SentencePiece's sums go on from part to part (unigram.h); those of Hugging Face begin
+ * with a piece, so its pieces are not cut.
  *
  * Unknown characters are an exception. A run of them may become one unknown token, so no cut is
  * made between two unknown characters. If there is no unknown token, unknown characters are left
@@ -18,8 +20,8 @@ struct vocabulary;
 struct seams;
 
 /* Makes the table of the vocabulary v. Returns NULL if its texts cannot be cut, because it has
- * prefixes or suffixes, has merges of byte tokens or of the unknown token, or looks up whole pieces
- * first. */
+ * prefixes or suffixes, has merges of byte tokens or of the unknown token, looks up whole pieces
+ * first, or is Hugging Face's Unigram. */
 struct seams *seams_new(const struct vocabulary *v);
 void seams_free(struct seams *s);
 

@@ -275,6 +275,24 @@ Test(tokenizer, the_longest_added_token_is_taken)
     tokenizer_free(t);
 }
 
+/* "-" with "--" and "--" with "-" have equal scores. Behind "x" the second one gets the greater sum
+ * by rounding, as in Hugging Face's tokenizers, which add up from the beginning of the piece. */
+Test(tokenizer, rounding_decides_between_equal_scores_of_unigram)
+{
+    struct tokenizer *t = tokenizer_of(
+        "{\"model\": {\"type\": \"Unigram\", \"unk_id\": 0, \"vocab\": [[\"?\", -20.0], [\"x\", -2.9],"
+        "[\"-\", -7.4], [\"--\", -4.3]]}}");
+    static const uint32_t want[] = { 1, 3, 2 };
+    struct encoder *e = encoder_new(t);
+    struct ids ids = { 0 };
+    cr_assert_eq(encoder_encode(e, "x---", 4, TOKENIZER_ORDINARY, &ids), 0);
+    cr_assert_eq(ids.count, sizeof want / sizeof *want);
+    cr_assert_arr_eq(ids.data, want, sizeof want);
+    ids_release(&ids);
+    encoder_free(e);
+    tokenizer_free(t);
+}
+
 /* The texts that decoders of each kind give for the tokens "xxaxxx", "b" and "xxb". The expected
  * texts are those of Hugging Face's tokenizers. */
 Test(tokenizer, decoders_of_each_kind)
