@@ -109,11 +109,6 @@ static const char *unknown_name(const struct learning *given)
                                                        : bert_role_names[TOKENIZER_UNKNOWN];
 }
 
-static int has_no_special(const struct learning *given)
-{
-    return given->special_tokens.count == 1 && !*given->special_tokens.items[0];
-}
-
 /* Returns the options for learning. `usual` has the default special tokens of BPE: the unknown
  * token, and end-of-text (used alone if tokens are bytes). */
 static struct learn_options options_for(const struct learning *given, const struct vocabulary *v,
@@ -129,7 +124,7 @@ static struct learn_options options_for(const struct learning *given, const stru
         .initial = given->initial_alphabet,
         .alphabet_limit = (size_t)given->alphabet_limit,
     };
-    if (has_no_special(given)) {
+    if (o.special_count == 1 && !*o.special[0]) {
         o.special_count = 0;
     } else if (!given->special_tokens.count && !v->count) {
         o.special = wordpiece ? (const char **)(uintptr_t)bert_role_names : usual + v->byte_level;
@@ -190,7 +185,7 @@ static int learn_pieces(const struct learning *given, struct vocabulary *v,
     };
     if (given->special_tokens.count) {
         o.special = given->special_tokens.items;
-        o.special_count = has_no_special(given) ? 0 : given->special_tokens.count;
+        o.special_count = given->special_tokens.count;
     }
     v->byte_fallback = given->byte_fallback;
     return learn_unigram(v, words, &o);
@@ -251,10 +246,10 @@ static int check_special(const struct learning *given)
         return err_usage("--unknown needs --units characters or --model unigram");
     if (given->unknown_token && (!found || !*unknown))
         return err_usage("--unknown '%s' is not a special token: add it with --special", unknown);
-    if (found || !(wordpiece || pieces) || given->byte_fallback)
+    if (found || !(wordpiece || pieces))
         return 0;
-    return err_usage("%s needs a special token '%s'%s", pieces ? "Unigram" : "WordPiece", unknown,
-                     pieces ? ", or --byte-fallback" : "");
+    /* Hugging Face's Unigram needs it for each unknown character, also if that becomes bytes */
+    return err_usage("%s needs a special token '%s'", pieces ? "Unigram" : "WordPiece", unknown);
 }
 
 /* Rejects options that have no effect on the model. Returns 0, or -1 with a usage error. */
