@@ -190,7 +190,7 @@ static int put_word(const struct vocabulary *v, const char *word, size_t n, stru
     id = id < 0 ? v->roles[TOKENIZER_UNKNOWN] : id;
     if (id < 0)
         return err_set("the vocabulary has no token for '%.*s', and none for what is unknown",
-                       n < 16 ? (int)n : 16, word);
+                       (int)utf8_valid(word, n < 16 ? n : 16), word);
     ids_add(out, (uint32_t)id);
     return 0;
 }

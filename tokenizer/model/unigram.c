@@ -206,7 +206,7 @@ static int put_unknown(const struct unigram *u, const char *text, size_t n, stru
     }
     if (u->v->roles[TOKENIZER_UNKNOWN] < 0)
         return err_set("the vocabulary has no token for '%.*s', and none for what is unknown",
-                       n < 16 ? (int)n : 16, text);
+                       (int)utf8_valid(text, n < 16 ? n : 16), text);
     ids_add(out, (uint32_t)u->v->roles[TOKENIZER_UNKNOWN]);
     return 0;
 }
