@@ -113,8 +113,9 @@ static int put_frame(const struct sentencepiece *m)
     buf_adds(&text, ",\"decoder\":{\"type\":\"Sequence\",\"decoders\":["
                     "{\"type\":\"Replace\",\"pattern\":{\"String\":\"\u2581\"},\"content\":\" \"},"
                     "{\"type\":\"ByteFallback\"},{\"type\":\"Fuse\"}");
-    if (m->dummy_prefix)
-        buf_adds(&text, ",{\"type\":\"Strip\",\"content\":\" \",\"start\":1,\"stop\":0}");
+    if (m->dummy_prefix || m->remove_extra)
+        buf_addf(&text, ",{\"type\":\"Strip\",\"content\":\" \",\"start\":%d,\"stop\":0}",
+                 m->remove_extra ? INT32_MAX : 1);
     buf_adds(&text, "]}}");
     return frame_read(m->v, text.data, text.len);
 }
