@@ -236,11 +236,23 @@ static int has_option_m(const char *pattern, size_t n)
     return 0;
 }
 
+/* Returns 1 if a property stands without braces, as in \pL, which Ruby reads as the letters pL. */
+static int has_bare_property(const char *pattern, size_t n)
+{
+    for (size_t i = 0; i + 1 < n; i++)
+        if (pattern[i] == '\\' && (pattern[++i] | 0x20) == 'p' &&
+            (i + 1 == n || pattern[i + 1] != '{'))
+            return 1;
+    return 0;
+}
+
 static int check_dialect(const char *pattern, size_t n)
 {
     const char *found = foreign_interval(pattern, n);
     if (!found && has_option_m(pattern, n))
         found = "(?m";
+    if (!found && has_bare_property(pattern, n))
+        found = "\\p without {}";
     return found ? err_set("pattern '%.*s': %s is not supported", (int)n, pattern, found) : 0;
 }
 

@@ -259,7 +259,7 @@ Test(pretokenize, bad_rules)
         { "(", "missing closing parenthesis" }, { "[a[[:alpha:]]]", "a class in" },
         { "[a&&]", "&& is not supported" },     { "\\d{1,3}+", "{n,m}+ is not" },
         { "(?m:.)", "(?m is not supported" },   { "\\d{3}?", "{n}? is not" },
-        { "a|(?im)b.c", "(?m is not" },
+        { "a|(?im)b.c", "(?m is not" },         { "\\\\|\\pL+", "\\p without {} is not" },
     };
     struct splitter s = { .count = 0 };
     add(&s, SPLIT_PATTERN, "a3}+"); /* no interval, and neither is this: */
