@@ -270,8 +270,10 @@ struct ops_array device_host_buffer(struct ops *o, int64_t n)
     void *at = NULL;
     char text[32];
     device_unrecord(o);
-    if (cudaHostAlloc(&at, bytes ? bytes : 1, cudaHostAllocDefault) != cudaSuccess)
+    const cudaError_t error = cudaHostAlloc(&at, bytes ? bytes : 1, cudaHostAllocDefault);
+    if (error == cudaErrorMemoryAllocation)
         log_fatal("out of memory: %s that the GPU can copy from", log_bytes(text, bytes));
+    check("taking host memory", error);
     memset(at, 0, bytes);
     return (struct ops_array){ at, OPS_U8 };
 }
