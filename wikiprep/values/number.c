@@ -10,15 +10,10 @@ enum { PRECISION = 14, NUMBER_MAX_BYTES = 400 };
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-static int is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* Returns the position after the digits at s.s[i]. */
 static size_t skip_digits(struct span s, size_t i)
 {
-    while (i < s.n && is_digit(s.s[i]))
+    while (i < s.n && isdigit((unsigned char)s.s[i]))
         i++;
     return i;
 }
@@ -37,22 +32,21 @@ static size_t skip_exponent(struct span s, size_t i)
     return end > digits ? end : i;
 }
 
+/* Returns the position after the digits and the point at s.s[i], or 0 if there is no digit. */
+static size_t skip_mantissa(struct span s, size_t i)
+{
+    size_t point = skip_digits(s, i);
+    size_t end = point < s.n && s.s[point] == '.' ? skip_digits(s, point + 1) : point;
+    return point > i || end > point + 1 ? end : 0;
+}
+
 /* Returns the length of the number at the start of s, or 0. *is_integer is set to 1 if it has no
  * point and no exponent. */
 static size_t number_length(struct span s, int *is_integer)
 {
-    size_t begin = skip_sign(s, 0), i = skip_digits(s, begin), digits = i - begin;
-    *is_integer = 1;
-    if (i < s.n && s.s[i] == '.') {
-        size_t end = skip_digits(s, i + 1);
-        digits += end - i - 1;
-        i = digits ? end : i;
-        *is_integer = 0;
-    }
-    if (!digits)
-        return 0;
-    size_t end = skip_exponent(s, i);
-    *is_integer &= end == i;
+    size_t mantissa = skip_mantissa(s, skip_sign(s, 0));
+    size_t end = mantissa ? skip_exponent(s, mantissa) : 0;
+    *is_integer = end == mantissa && !memchr(s.s, '.', mantissa);
     return end;
 }
 
@@ -189,7 +183,7 @@ struct number_style number_style(const char *lang)
 /* Appends c, if it is a digit as the style writes it. */
 static void put_digit(char c, const struct number_style *style, struct buf *out)
 {
-    size_t n = is_digit(c) ? style->digits.n / 10 : 0;
+    size_t n = isdigit((unsigned char)c) ? style->digits.n / 10 : 0;
     if (n)
         buf_add(out, style->digits.s + n * (size_t)(c - '0'), n);
     else
@@ -213,14 +207,6 @@ static void put_grouped(const char *s, size_t n, const struct number_style *styl
             span_put(style->group, out);
         put_digit(s[i], style, out);
     }
-}
-
-/* Returns the length of the number without exponent at s, or 0. */
-static size_t plain_number(struct span s)
-{
-    size_t begin = *s.s == '-', i = skip_digits(s, begin), whole = i - begin;
-    size_t end = i < s.n && s.s[i] == '.' ? skip_digits(s, i + 1) : i;
-    return whole || end > i + 1 ? end : 0;
 }
 
 /* Appends the number s, which has no exponent, in the style. */
@@ -259,7 +245,7 @@ void number_format(struct span s, const struct number_style *style, struct buf *
     if (s.n && *s.s == '+' && number_read(s, &whole))
         s.s++, s.n--;
     while (s.n) {
-        size_t n = plain_number(s), end = n ? skip_exponent(s, n) : 1;
+        size_t n = skip_mantissa(s, *s.s == '-'), end = n ? skip_exponent(s, n) : 1;
         if (end > n && n) {
             buf_clear(&plain);
             write_out((struct span){ s.s, end }, &plain);
