@@ -1,7 +1,6 @@
 #include "wikiprep/values/expression.h"
 
 #include <math.h>
-#include <strings.h>
 
 #include "common/base/utf8.h"
 
@@ -190,9 +189,8 @@ static int apply(struct machine *m, enum operator op)
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-/* If s begins with an operator spelled as HTML or with a typographic minus, returns its length in
- * bytes and sets *as to its ASCII spelling. Else returns 0. */
-static size_t respelled(struct span s, const char **as)
+/* Replaces operators spelled as HTML, and a typographic minus, by their ASCII spellings. */
+static void respell(struct buf *s)
 {
     static const char *const signs[][2] = {
         { "&lt;", "<" },
@@ -200,22 +198,20 @@ static size_t respelled(struct span s, const char **as)
         { "&minus;", "-" },
         { "−", "-" },
     };
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
-        if (bytes_begin(s.s, s.n, signs[i][0])) {
-            *as = signs[i][1];
-            return strlen(signs[i][0]);
-        }
-    return 0;
+    SCOPED(buf) plain = BUF_INIT;
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+        buf_clear(&plain);
+        buf_add_replaced(&plain, s->data, s->len, signs[i][0], strlen(signs[i][0]), signs[i][1], 1);
+        buf_swap(s, &plain);
+    }
 }
 
-static enum operator find_word(const char *word, size_t n)
+static enum operator find_word(struct span s)
 {
-    for (int op = 0; op < OPERATORS; op++) {
-        const char *names[] = { operators[op].name, operators[op].synonym };
-        for (int i = 0; i < 2; i++)
-            if (names[i] && strlen(names[i]) == n && !strncasecmp(names[i], word, n))
-                return (enum operator)op;
-    }
+    for (int op = OPEN; op < OPERATORS; op++)
+        if (span_is(s, operators[op].name) ||
+            (operators[op].synonym && span_is(s, operators[op].synonym)))
+            return (enum operator)op;
     return NONE;
 }
 
@@ -233,11 +229,11 @@ static int on_binary(struct machine *m, enum operator op, const char *name)
 
 static int on_word(struct machine *m, struct span s)
 {
-    char name[32];
-    snprintf(name, sizeof name, "%.*s", (int)(s.n < 31 ? s.n : 31), s.s);
-    enum operator op = find_word(s.s, s.n);
+    enum { NAME_MAX_BYTES = 31 };
+    enum operator op = find_word(s);
     if (op == NONE)
-        return fail(m, "Expression error: Unrecognized word \"%s\".", name);
+        return fail(m, "Expression error: Unrecognized word \"%.*s\".",
+                    (int)(s.n < NAME_MAX_BYTES ? s.n : NAME_MAX_BYTES), s.s);
     if (op == PI && m->wants_operator)
         return fail(m, "Expression error: Unexpected number.");
     if (op == PI)
@@ -279,11 +275,9 @@ static int on_sign(struct machine *m, struct span s)
             if (names[i] && bytes_begin(s.s, s.n, names[i]))
                 return on_binary(m, (enum operator)op, names[i]) ? -1 : (int)strlen(names[i]);
     }
-    char sign[8] = "";
     unsigned c;
-    size_t n = utf8_read(s.s, s.n, &c);
-    memcpy(sign, s.s, n);
-    return fail(m, "Expression error: Unrecognized punctuation character \"%s\".", sign);
+    const int n = (int)utf8_read(s.s, s.n, &c);
+    return fail(m, "Expression error: Unrecognized punctuation character \"%.*s\".", n, s.s);
 }
 
 static int on_number(struct machine *m, struct span s)
@@ -327,12 +321,8 @@ int expression_evaluate(struct span s, struct buf *out, int *truth)
     SCOPED(buf) plain = BUF_INIT;
     m.value_count = m.waiting_count = m.wants_operator = 0;
     m.out = out;
-    for (size_t i = 0, n; i < s.n; i += n) {
-        const char *as;
-        n = respelled((struct span){ s.s + i, s.n - i }, &as);
-        buf_addc(&plain, n ? *as : s.s[i]);
-        n += !n;
-    }
+    span_put(s, &plain);
+    respell(&plain);
     int result = read_all(&m, span_of_buf(&plain));
     if (truth)
         *truth = !result && m.value_count && (m.value_count > 1 || m.values[0].value != 0);
