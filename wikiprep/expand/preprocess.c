@@ -68,7 +68,7 @@ struct preprocessor {
     /* 1: text up to the next <onlyinclude> is skipped. 0: inside <onlyinclude>. -1: the page does
      * not use it. */
     int find_only;
-    size_t unclosed[TAG_ALL]; /* a start tag before this position has no end tag */
+    const char *unclosed[TAG_ALL]; /* per tag, for tag_find_close */
 };
 
 /* ---- nodes ------------------------------------------------------------------------------- */
@@ -207,19 +207,6 @@ static int find_tag(const struct preprocessor *p, size_t at)
     return -1;
 }
 
-/* Returns where the end tag is that tag_find_close finds from `at` on, and sets *after to its end;
- * returns 0 if the element is not closed. */
-static size_t find_close(struct preprocessor *p, int tag, size_t at, size_t *after)
-{
-    const char *end = p->s + p->n, *behind;
-    if (at < p->unclosed[tag])
-        return 0;
-    const char *close = tag_find_close(p->s + at, end, tag_names[tag], &behind);
-    p->unclosed[tag] = close ? 0 : (size_t)(behind - p->s);
-    *after = (size_t)(behind - p->s);
-    return close ? (size_t)(close - p->s) : 0;
-}
-
 static size_t comment_end(struct preprocessor *p, size_t at)
 {
     return (size_t)(tag_comment_end(p->s + at, p->s + p->n, &p->no_comment_close) - p->s);
@@ -268,7 +255,7 @@ static void add_tag(struct preprocessor *p, int tag, size_t begin, size_t inner,
 static void on_known_tag(struct preprocessor *p, int tag, int closing)
 {
     int included = p->mode == PREPROCESS_INCLUDED;
-    size_t begin = p->i, name_end = begin + 1 + (size_t)closing + strlen(tag_names[tag]), after;
+    size_t begin = p->i, name_end = begin + 1 + (size_t)closing + strlen(tag_names[tag]);
     const char *end = p->s + p->n, *gt = tag_end(p->s + name_end, end);
     int is_mark = included ? tag == TAG_INCLUDEONLY
                            : tag == TAG_NOINCLUDE || tag == TAG_ONLYINCLUDE;
@@ -283,14 +270,14 @@ static void on_known_tag(struct preprocessor *p, int tag, int closing)
         return;
     int hidden = tag == (included ? TAG_NOINCLUDE : TAG_INCLUDEONLY);
     if (gt[-1] != '/') {
-        inner_end = find_close(p, tag, open_end, &after);
-        if (!inner_end && (tag < TAG_NOINCLUDE || !included)) {
+        const char *after = end,
+                   *close = tag_find_close(gt + 1, end, tag_names[tag], &after, &p->unclosed[tag]);
+        if (!close && (tag < TAG_NOINCLUDE || !included)) {
             add_text(p, begin, open_end);
             return;
         }
-        if (!inner_end)
-            inner_end = after = p->n;
-        p->i = after;
+        inner_end = close ? (size_t)(close - p->s) : p->n;
+        p->i = (size_t)(after - p->s);
     }
     int is_edge = tag == TAG_SECTION && p->i == open_end; /* <section begin=…/> shows nothing */
     if (!hidden && !is_edge)

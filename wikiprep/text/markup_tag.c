@@ -112,12 +112,7 @@ static const char *on_comment(struct markup *m, const char *s)
 static const char *find_close(struct markup *m, const char *s, const struct tag *tag,
                               const char **after)
 {
-    const char **open = &m->unclosed[tag - tags];
-    if (*open && s < *open)
-        return NULL;
-    const char *close = tag_find_close(s, m->end, tag->name, after);
-    *open = close ? NULL : *after;
-    return close;
+    return tag_find_close(s, m->end, tag->name, after, &m->unclosed[tag - tags]);
 }
 
 /* Returns the end of the line at s. The end of an open call or link, or `stop`, may come first. */
@@ -202,11 +197,11 @@ static void put_pieces(struct markup *m, const char *s, const char *end, int is_
                        void (*put)(struct markup *, const char *s, const char *end, int line_end))
 {
     static const char open[] = "<nowiki>";
-    const char *inner, *close, *after;
+    const char *inner, *close, *after, *unclosed = NULL;
     for (; is_source && (after = memchr(s, '&', (size_t)(end - s))); s = after + 1)
         put(m, s, after + 1, line_end);
     while (!is_source && (inner = bytes_find(s, end, open, sizeof open - 1)) &&
-           (close = tag_find_close(inner + 1, end, "nowiki", &after))) {
+           (close = tag_find_close(inner + 1, end, "nowiki", &after, &unclosed))) {
         put(m, s, inner, line_end);
         put(m, inner + sizeof open - 1, close, line_end);
         s = after;

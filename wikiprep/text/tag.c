@@ -109,8 +109,11 @@ static int begins_again(const char *name, const char *rest, const char *end)
     return !isalnum((unsigned char)*rest);
 }
 
-const char *tag_find_close(const char *s, const char *end, const char *name, const char **after)
+const char *tag_find_close(const char *s, const char *end, const char *name, const char **after,
+                           const char **unclosed)
 {
+    if (*unclosed && s < *unclosed)
+        return NULL;
     size_t len = strlen(name);
     int shown = !strcmp(name, "nowiki") || !strcmp(name, "pre");
     const char *from = s; /* line ends are searched from here on, each byte once */
@@ -122,7 +125,7 @@ const char *tag_find_close(const char *s, const char *end, const char *name, con
         p += len;
         if (!closing && begins_again(name, p, end)) {
             if (bytes_find(from, s, "\n\n", shown ? 2 : 1)) {
-                *after = s;
+                *unclosed = s;
                 return NULL;
             }
             from = s;
@@ -131,9 +134,10 @@ const char *tag_find_close(const char *s, const char *end, const char *name, con
             p++;
         if (closing && p < end && *p == '>') {
             *after = p + 1;
+            *unclosed = NULL;
             return s;
         }
     }
-    *after = end;
+    *unclosed = end;
     return NULL;
 }

@@ -28,6 +28,8 @@ struct span tag_attribute(const char *s, const char *end, const char *name);
 int tag_is_wikitext(const char *s, const char *end);
 
 /* Returns the '<' of the next closing tag </name> in [s, end), and sets *after to the position
- * after its '>'. Returns NULL if the element is not closed: *after is where it begins again on a
- * later line (<nowiki> and <pre>: in a later paragraph), or `end`. Case does not matter. */
-const char *tag_find_close(const char *s, const char *end, const char *name, const char **after);
+ * after its '>'. Returns NULL if the element is not closed: if it begins again on a later line
+ * (<nowiki> and <pre>: in a later paragraph), or ends nowhere. Sets *unclosed, which is NULL at
+ * first, to that place, and does not search again before it. Case does not matter. */
+const char *tag_find_close(const char *s, const char *end, const char *name, const char **after,
+                           const char **unclosed);

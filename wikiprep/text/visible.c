@@ -101,9 +101,9 @@ static int is_literal(const struct tag *t)
 static const char *literal_end(const struct tag *t, const char *end)
 {
     char name[NAME_MAX_BYTES + 1];
-    const char *after;
+    const char *after, *unclosed = NULL;
     span_copy(t->name, name, sizeof name);
-    return tag_find_close(t->after, end, name, &after) ? after : NULL;
+    return tag_find_close(t->after, end, name, &after, &unclosed) ? after : NULL;
 }
 
 void visible_filter(struct buf *text)
