@@ -19,7 +19,16 @@ enum {
     REVISION_ID
 };
 
-static void function_wiki_count(struct expander *x, struct function_call *c);
+/* {{NUMBEROFARTICLES}}; {{NUMBEROFARTICLES:R}} has digits alone. */
+static void function_wiki_count(struct expander *x, struct function_call *c)
+{
+    const uint64_t n = c->which == WIKI_PAGES ? x->facts->pages : x->facts->articles;
+    SCOPED(buf) digits = buf_format("%llu", (unsigned long long)n);
+    if (c->first.n == 1 && *c->first.s == 'R')
+        span_put(span_of_buf(&digits), &x->out);
+    else
+        number_show(span_of_buf(&digits), x->site->lang.data, &x->out);
+}
 
 /* Where the value of a magic word without an argument comes from. */
 enum word_kind { NO_WORD, WORD_TEXT, WORD_TITLE, WORD_NOW, WORD_REVISION_TIME, WORD_WIKI };
@@ -97,12 +106,6 @@ static const struct row {
 #undef TITLE
 /* clang-format on */
 
-static void put_count(struct expander *x, uint64_t n)
-{
-    SCOPED(buf) b = buf_format("%llu", (unsigned long long)n);
-    number_show(span_of_buf(&b), x->site->lang.data, &x->out);
-}
-
 static void put_server(struct expander *x, int with_scheme)
 {
     const char *s = strstr(x->site->base.data, "//");
@@ -125,15 +128,11 @@ static void put_wiki(struct expander *x, int which)
         expand_puts(x, span_in(lang, knowledge_find("directions", "", "left")) ? "\xE2\x80\x8F"
                                                                                : "\xE2\x80\x8E");
         break;
-    case WIKI_ARTICLES: put_count(x, x->facts->articles); break;
-    case WIKI_PAGES: put_count(x, x->facts->pages); break;
-    case PAGE_ID:
-        x->special++;
-        expand_puts(x, x->page->id);
-        break;
+    case WIKI_ARTICLES:
+    case WIKI_PAGES: function_wiki_count(x, &(struct function_call){ .which = which }); break;
     default:
         x->special++;
-        expand_puts(x, x->page->revid);
+        expand_puts(x, which == PAGE_ID ? x->page->id : x->page->revid);
         break;
     }
 }
@@ -143,20 +142,8 @@ static void put_now(struct expander *x, const struct row *w)
 {
     size_t mark = x->out.len;
     function_put_time(x, w->text, x->facts->date.data);
-    if (w->which && x->out.len > mark && x->out.data[mark] == '0') {
-        memmove(x->out.data + mark, x->out.data + mark + 1, x->out.len - mark - 1);
-        buf_truncate(&x->out, x->out.len - 1);
-    }
-}
-
-/* {{NUMBEROFARTICLES:R}} */
-static void function_wiki_count(struct expander *x, struct function_call *c)
-{
-    uint64_t n = c->which == WIKI_PAGES ? x->facts->pages : x->facts->articles;
-    if (c->first.n == 1 && *c->first.s == 'R')
-        buf_addf(&x->out, "%llu", (unsigned long long)n);
-    else
-        put_count(x, n);
+    if (w->which && x->out.len > mark && x->out.data[mark] == '0')
+        buf_cut(&x->out, mark, mark + 1);
 }
 
 static char *lower(char *key)
