@@ -313,14 +313,6 @@ static void call_source(struct expander *x, const struct frame *f, struct span n
         function_put_escaped(x, (struct span){ page->text, page->n });
 }
 
-/* Appends what MediaWiki shows for a template that does not exist: a link to it. */
-static void put_missing(struct expander *x, const struct title *title)
-{
-    expand_puts(x, "[[:");
-    title_put(x->site, title, &x->out);
-    expand_puts(x, "]]");
-}
-
 static void call_template(struct expander *x, const struct frame *f, const struct tree *t,
                           const struct node *call, struct span name, struct span spaced)
 {
@@ -344,10 +336,13 @@ static void call_template(struct expander *x, const struct frame *f, const struc
     } else if (readable && title->ns != LIBRARY_TEMPLATES) { /* perhaps not in the library */
         expand_fail(x, f);
     } else if (readable && !expand_give_up(x, f)) {
-        if (choice == TEMPLATE_GUESSED)
+        if (choice == TEMPLATE_GUESSED) {
             expand_leave(x, f, t, expand_copy(x, span_of_buf(&title->text)), first, NULL);
-        else
-            put_missing(x, title);
+        } else { /* as in MediaWiki, a link to the missing page */
+            expand_puts(x, "[[:");
+            title_put(x->site, title, &x->out);
+            expand_puts(x, "]]");
+        }
     } else if (!readable) { /* not a valid call */
         put_call(x, f, t, spaced, first);
     }
@@ -411,17 +406,11 @@ void expand_begin_line(struct expander *x, size_t mark)
     x->out.data[mark] = '\n';
 }
 
-static int has_prefix(struct span s, const char *prefix)
-{
-    size_t n = strlen(prefix);
-    return s.n >= n && !strncasecmp(s.s, prefix, n);
-}
-
 static int drop_prefix(struct span *s, const char *prefix)
 {
-    if (!has_prefix(*s, prefix))
-        return 0;
     size_t n = strlen(prefix);
+    if (s->n < n || strncasecmp(s->s, prefix, n))
+        return 0;
     *s = span_trim_space((struct span){ s->s + n, s->n - n });
     return 1;
 }
@@ -438,7 +427,7 @@ void expand_call(struct expander *x, const struct frame *f, const struct tree *t
         expand_hole(x);
         return;
     }
-    if (has_prefix(name, "subst:")) { /* substituted when a page is saved, not when it is shown */
+    if (drop_prefix(&name, "subst:")) { /* substituted when a page is saved, not when it is shown */
         put_call(x, f, t, spaced, part->next);
         return;
     }

@@ -57,11 +57,6 @@ static int nth(struct module_call *m, int n, struct span *value)
     return expand_parameter(m->x, m->caller, span_of(number), value);
 }
 
-static void put_count(struct module_call *m, size_t n)
-{
-    buf_addf(&m->x->out, "%zu", n);
-}
-
 /* Appends a number in Lua's format. */
 static void put_number(struct module_call *m, double v)
 {
@@ -105,7 +100,7 @@ static void string_find(struct module_call *m, const struct span *a)
     int64_t start = number_integer(a[2]);
     size_t begin = utf8_offset(a->s, a->n, start > 1 ? (size_t)start - 1 : 0);
     const char *at = a->n && a[1].n ? memmem(a->s + begin, a->n - begin, a[1].s, a[1].n) : NULL;
-    put_count(m, at ? utf8_count(a->s, (size_t)(at - a->s)) + 1 : 0);
+    buf_addf(&m->x->out, "%zu", at ? utf8_count(a->s, (size_t)(at - a->s)) + 1 : 0);
 }
 
 /* As string_find, but an empty text is at place 1, and a text that is missing at -1. */
@@ -130,12 +125,12 @@ static void string_repeat(struct module_call *m, const struct span *a)
 
 static void string_count(struct module_call *m, const struct span *a)
 {
-    put_count(m, function_count_of(a[0], a[1]));
+    buf_addf(&m->x->out, "%zu", function_count_of(a[0], a[1]));
 }
 
 static void string_len(struct module_call *m, const struct span *a)
 {
-    put_count(m, utf8_count(a->s, a->n));
+    buf_addf(&m->x->out, "%zu", utf8_count(a->s, a->n));
 }
 
 static void string_pos(struct module_call *m, const struct span *a)
@@ -231,19 +226,15 @@ static int math_round(struct module_call *m)
 
 static int math(struct module_call *m)
 {
-    static const struct {
-        const char *name;
-        char how;
-    } folds[] = { { "max", '>' }, { "min", '<' }, { "sum", '+' }, { "average", '/' } };
+    const int place = span_place(m->function, "max|min|sum|average");
     struct span first;
     struct number a;
     double v = 0;
-    for (size_t i = 0; i < sizeof folds / sizeof *folds; i++)
-        if (span_is(m->function, folds[i].name)) {
-            if (fold(m, folds[i].how, &v))
-                put_number(m, v);
-            return 1;
-        }
+    if (place >= 0) {
+        if (fold(m, "><+/"[place], &v))
+            put_number(m, v);
+        return 1;
+    }
     if (span_is(m->function, "round"))
         return math_round(m);
     if (!span_in(m->function, "abs|order") || !nth(m, 1, &first) || !calculate(first, &a))
@@ -353,7 +344,7 @@ static int letters(struct module_call *m)
     } else if (span_is(m->function, "trim")) {
         expand_put(m->x, s);
     } else if (span_is(m->function, "len")) {
-        put_count(m, utf8_count(s.s, s.n));
+        buf_addf(out, "%zu", utf8_count(s.s, s.n));
     } else {
         return 0;
     }
