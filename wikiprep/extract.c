@@ -91,13 +91,12 @@ static const struct buf *expand(struct extract *x, const struct dump_page *p)
         source = scanned_text(&p->text);
     if (!x->expander && source.n == p->text.len)
         return &p->text;
-    buf_clear(&x->expanded);
-    if (!x->expander) {
-        span_put(source, &x->expanded);
-        return &x->expanded;
+    if (x->expander) {
+        x->is_cut = expand_text(x->expander, &x->page, source.s, source.n, &x->expanded);
+        visible_filter(&x->expanded);
+    } else {
+        buf_set(&x->expanded, source.s, source.n);
     }
-    x->is_cut = expand_text(x->expander, &x->page, source.s, source.n, &x->expanded);
-    visible_filter(&x->expanded);
     return &x->expanded;
 }
 

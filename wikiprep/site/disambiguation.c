@@ -24,12 +24,8 @@ int disambiguation_page(const char *text, size_t n)
     if (memmem(text, n, "__DISAMBIG__", strlen("__DISAMBIG__")))
         return 1;
     for (const char *s = text; (s = memmem(s, (size_t)(end - s), "{{", 2)); s += 2) {
-        size_t most = (size_t)(end - s - 2) < NAME_MAX_BYTES ? (size_t)(end - s - 2)
-                                                             : NAME_MAX_BYTES;
-        size_t len = 0;
-        while (len < most && !strchr("|}\n{", s[2 + len]))
-            len++;
-        if (len < most && marks_one(s + 2, len))
+        const size_t len = strcspn(s + 2, "|}\n{");
+        if (len < NAME_MAX_BYTES && s + 2 + len < end && marks_one(s + 2, len))
             return 1;
     }
     return 0;

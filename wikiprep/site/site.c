@@ -60,12 +60,10 @@ static int add_category(void *ctx, const char *name, size_t n)
 int site_takes_categories(const struct site *s, const char *lines)
 {
     int takes = !s->categories;
-    while (*lines) {
-        size_t n = strcspn(lines, "\n");
-        if (s->unwanted_categories && nameset_find(s->unwanted_categories, lines, n) >= 0)
+    for (struct span name; span_next(&lines, '\n', &name);) {
+        if (s->unwanted_categories && nameset_find(s->unwanted_categories, name.s, name.n) >= 0)
             return 0;
-        takes = takes || nameset_find(s->categories, lines, n) >= 0;
-        lines += n + 1;
+        takes = takes || nameset_find(s->categories, name.s, name.n) >= 0;
     }
     return takes;
 }

@@ -93,16 +93,10 @@ static const struct range *find_range(struct span s)
 
 static void add_us(struct buf *out, const char *name, size_t n, int american)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (american && n - i >= 5 &&
-            (!memcmp(name + i, "metre", 5) || !memcmp(name + i, "litre", 5))) {
-            buf_add(out, name + i, 3);
-            buf_adds(out, "er");
-            i += 4;
-        } else {
-            buf_addc(out, name[i]);
-        }
-    }
+    const size_t len = american ? 5 : 0; /* 0: no spelling changes */
+    SCOPED(buf) metres = BUF_INIT;
+    buf_add_replaced(&metres, name, n, "metre", len, "meter", 5);
+    buf_add_replaced(out, metres.data, metres.len, "litre", len, "liter", 5);
 }
 
 /* Appends the plural of a unit's name: "miles per hour", "square feet", "inches of mercury",
