@@ -31,14 +31,6 @@ struct run {
     size_t left; /* bytes of the call that may still be written */
 };
 
-static size_t call_bytes(const struct wikitext_call *source)
-{
-    size_t sum = source->name.n;
-    for (size_t i = 0; i < source->count; i++)
-        sum += source->arguments[i].n;
-    return sum;
-}
-
 /* ---- arguments ------------------------------------------------------------------------------- */
 
 static int put_month(struct run *r, struct span s)
@@ -47,16 +39,6 @@ static int put_month(struct run *r, struct span s)
     if (!month)
         return show_span(s, r->out);
     return show_span(calendar_name(r->c->page->lang, CALENDAR_MONTH_GENITIVE, month - 1), r->out);
-}
-
-/* Appends the decade of a year: "1980" for "1987". Returns 1, or 0 if s is not a year. */
-static int put_decade(struct run *r, struct span s)
-{
-    int year;
-    if (!span_number(s, &year))
-        return 0;
-    buf_addf(r->out, "%d", year - year % 10);
-    return 1;
 }
 
 /* Appends the text of the row for the country's code s, "USA = United States", else the name of
@@ -78,6 +60,7 @@ static int put_country(struct run *r, struct span s)
  * appended, else 0. */
 static int put_changed(struct run *r, struct span s, struct span how)
 {
+    int year;
     if (span_is(how, "number"))
         number_show(s, r->c->page->lang, r->out);
     else if (span_is(how, "raise"))
@@ -86,15 +69,17 @@ static int put_changed(struct run *r, struct span s, struct span how)
         return put_month(r, s);
     else if (span_is(how, "language"))
         return show_language_name(r->c, s, r->out);
-    else if (span_is(how, "decade"))
-        return put_decade(r, s);
     else if (span_is(how, "country"))
         return put_country(r, s);
     else if (span_is(how, "upper"))
         letter_case_put(r->out, s.s, s.n, letter_case_upper);
     else if (span_is(how, "lower"))
         letter_case_put(r->out, s.s, s.n, letter_case_lower);
-    else
+    else if (span_is(how, "decade")) { /* "1980" for "1987" */
+        if (!span_number(s, &year))
+            return 0;
+        buf_addf(r->out, "%d", year - year % 10);
+    } else
         return show_span(s, r->out);
     return s.n > 0;
 }
@@ -240,9 +225,11 @@ static const char *put_choice(struct run *r, const char *p)
 
 int show_pattern(const struct call *c, struct buf *out)
 {
-    struct run r = { c, out, call_bytes(c->source) };
+    struct run r = { c, out, c->source->name.n };
     const size_t mark = out->len;
     int all;
+    for (size_t i = 0; i < c->source->count; i++)
+        r.left += c->source->arguments[i].n;
     put_sequence(&r, c->text, "", &all);
     if (!all)
         buf_truncate(out, mark);
