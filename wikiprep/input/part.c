@@ -10,9 +10,9 @@ struct part {
     struct unpack *in; /* the file, borrowed; part_open moves it to the start of the range */
     enum { HEAD, SKIPPING, READING, DONE } state;
     int is_cut;
-    struct buf head, text; /* unread bytes are [used, len) */
-    size_t head_used, used;
-    uint64_t at; /* offset of text.data[used] in the decompressed data of `in` */
+    struct buf text; /* in state HEAD the dump's head; unread bytes are [used, len) */
+    size_t used;
+    uint64_t at; /* offset of text.data[used] in the head or in the decompressed data of `in` */
 };
 
 size_t part_find_page(const char *s, size_t n)
@@ -23,6 +23,19 @@ size_t part_find_page(const char *s, size_t n)
         if (end - p >= (ptrdiff_t)sizeof tag && memchr("> \t\r\n", p[sizeof tag - 1], 5))
             return (size_t)(p - s);
     return n;
+}
+
+/* Reads more text after the unread bytes. Returns its size in bytes, 0 at the end, or -1 with an
+ * error. */
+static int64_t more(struct part *p)
+{
+    buf_cut(&p->text, 0, p->used);
+    p->used = 0;
+    buf_reserve(&p->text, CHUNK);
+    int64_t got = unpack_read(p->in, p->text.data + p->text.len, CHUNK);
+    p->text.len += got > 0 ? (size_t)got : 0;
+    p->text.data[p->text.len] = '\0';
+    return got;
 }
 
 /* ---- the head ----------------------------------------------------------------------------- */
@@ -43,13 +56,11 @@ static int read_head(struct part *p)
 {
     int64_t got = 1;
     size_t end = 0;
-    while (got > 0 && !end && p->head.len < HEAD_MAX) {
-        buf_reserve(&p->head, CHUNK);
-        got = unpack_read(p->in, p->head.data + p->head.len, CHUNK);
-        p->head.len += got > 0 ? (size_t)got : 0;
-        end = head_end(p->head.data, p->head.len);
+    while (got > 0 && !end && p->text.len < HEAD_MAX) {
+        got = more(p);
+        end = head_end(p->text.data, p->text.len);
     }
-    buf_truncate(&p->head, end ? end : p->head.len);
+    buf_truncate(&p->text, end ? end : p->text.len);
     return got < 0 ? -1 : 0;
 }
 
@@ -59,7 +70,6 @@ struct part *part_open(struct unpack *in, uint64_t begin, uint64_t end, int thre
 {
     struct part *p = mem_zalloc(1, sizeof *p);
     p->in = in;
-    buf_init(&p->head);
     buf_init(&p->text);
     p->state = begin ? HEAD : READING;
     /* recognising the format and reading the head decode the first block only once */
@@ -73,7 +83,6 @@ void part_close(struct part *p)
 {
     if (!p)
         return;
-    buf_release(&p->head);
     buf_release(&p->text);
     free(p);
 }
@@ -96,26 +105,13 @@ static void skip(struct part *p, size_t n)
     p->at += n;
 }
 
-/* Reads more text after the unread bytes. Returns its size in bytes, 0 at the end, or -1 with an
- * error. */
-static int64_t more(struct part *p)
-{
-    buf_cut(&p->text, 0, p->used);
-    p->used = 0;
-    buf_reserve(&p->text, CHUNK);
-    int64_t got = unpack_read(p->in, p->text.data + p->text.len, CHUNK);
-    p->text.len += got > 0 ? (size_t)got : 0;
-    p->text.data[p->text.len] = '\0';
-    return got;
-}
-
 static void end(struct part *p)
 {
     p->state = DONE;
     p->is_cut = 1;
 }
 
-/* Moves to the first page of the part. Returns 1, 0 if there is none, or -1 with an error. */
+/* Moves to the first page of the part, if there is one. Returns 0, or -1 with an error. */
 static int skip_to_page(struct part *p)
 {
     int64_t got = 1;
@@ -124,8 +120,10 @@ static int skip_to_page(struct part *p)
         skip(p, found < n ? found : n > TAG ? n - TAG : 0);
         if (p->at >= unpack_part_end(p->in))
             break;
-        if (found < n)
-            return 1;
+        if (found < n) {
+            p->state = READING;
+            return 0;
+        }
         got = more(p);
     }
     if (got < 0)
@@ -141,6 +139,8 @@ static size_t own(struct part *p, int ended)
 {
     uint64_t stop = unpack_part_end(p->in);
     size_t n = waiting(p);
+    if (p->state == HEAD)
+        return n;
     if (p->at < stop)
         return stop - p->at < n ? (size_t)(stop - p->at) : n;
     size_t found = n ? part_find_page(p->text.data + p->used, n) : 0;
@@ -176,21 +176,11 @@ static int64_t read_own(struct part *p, void *bytes, size_t n)
 
 int64_t part_read(struct part *p, void *bytes, size_t n)
 {
-    if (p->state == HEAD && p->head_used < p->head.len) {
-        size_t left = p->head.len - p->head_used;
-        n = n < left ? n : left;
-        memcpy(bytes, p->head.data + p->head_used, n);
-        p->head_used += n;
-        return (int64_t)n;
-    }
-    if (p->state == HEAD)
+    if (p->state == HEAD && !waiting(p)) {
         p->state = SKIPPING;
-    if (p->state == SKIPPING) {
-        int found = skip_to_page(p);
-        if (found < 0)
-            return -1;
-        if (found)
-            p->state = READING;
+        p->at = 0;
     }
-    return p->state == READING ? read_own(p, bytes, n) : 0;
+    if (p->state == SKIPPING && skip_to_page(p) < 0)
+        return -1;
+    return p->state == DONE ? 0 : read_own(p, bytes, n);
 }
