@@ -12,16 +12,6 @@ enum { NS_MEDIA = -2, NS_SPECIAL = -1, NS_FILE = 6 };
 
 /* ---- parts of a title ----------------------------------------------------------------------- */
 
-static int subject(int ns)
-{
-    return ns > 0 ? ns & ~1 : ns;
-}
-
-static int talk(int ns)
-{
-    return ns >= 0 ? ns | 1 : ns;
-}
-
 static struct span base(struct span text)
 {
     const char *slash = memrchr(text.s, '/', text.n);
@@ -34,8 +24,22 @@ static void add_part(struct buf *out, const struct dump_site *site, const struct
     int has_subpages = title_has_subpages(site, t->ns);
     struct span tops = has_subpages ? base(text) : text;
     const char *slash = has_subpages ? memchr(text.s, '/', text.n) : NULL;
+    int ns = t->ns;
+    if (part == TITLE_SUBJECT || part == TITLE_SUBJECT_SPACE)
+        ns = ns > 0 ? ns & ~1 : ns;
+    if (part == TITLE_TALK || part == TITLE_TALK_SPACE) {
+        if (ns < 0) /* a special page has no talk page */
+            return;
+        ns |= 1;
+    }
     switch (part) {
-    case TITLE_FULL: title_put(site, t, out); break;
+    case TITLE_FULL:
+    case TITLE_SUBJECT:
+    case TITLE_TALK: title_put(site, &(struct title){ .ns = ns, .text = t->text }, out); break;
+    case TITLE_NAMESPACE:
+    case TITLE_SUBJECT_SPACE:
+    case TITLE_TALK_SPACE: buf_adds(out, dump_namespace_name(site, ns)); break;
+    case TITLE_NAMESPACE_NUMBER: buf_addf(out, "%d", ns); break;
     case TITLE_BASE: span_put(tops, out); break;
     case TITLE_ROOT: buf_add(out, text.s, slash ? (size_t)(slash - text.s) : text.n); break;
     case TITLE_SUB: {
@@ -43,20 +47,6 @@ static void add_part(struct buf *out, const struct dump_site *site, const struct
         buf_add(out, text.s + skip, text.n - skip);
         break;
     }
-    case TITLE_TALK:
-        if (t->ns >= 0)
-            title_put(site, &(struct title){ .ns = talk(t->ns), .text = t->text }, out);
-        break;
-    case TITLE_SUBJECT:
-        title_put(site, &(struct title){ .ns = subject(t->ns), .text = t->text }, out);
-        break;
-    case TITLE_NAMESPACE: buf_adds(out, dump_namespace_name(site, t->ns)); break;
-    case TITLE_NAMESPACE_NUMBER: buf_addf(out, "%d", t->ns); break;
-    case TITLE_TALK_SPACE:
-        if (t->ns >= 0)
-            buf_adds(out, dump_namespace_name(site, talk(t->ns)));
-        break;
-    case TITLE_SUBJECT_SPACE: buf_adds(out, dump_namespace_name(site, subject(t->ns))); break;
     default: span_put(text, out); break;
     }
 }
