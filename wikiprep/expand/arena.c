@@ -27,15 +27,6 @@ void *arena_take(struct arena *a, size_t bytes)
     return more->bytes;
 }
 
-char *arena_copy(struct arena *a, const char *s, size_t n)
-{
-    char *copy = arena_take(a, n + 1);
-    if (n)
-        memcpy(copy, s, n);
-    copy[n] = '\0';
-    return copy;
-}
-
 void arena_reset(struct arena *a)
 {
     struct arena_chunk *c = a->chunk;

@@ -10,7 +10,6 @@ struct arena {
 };
 
 /* A zeroed struct is an empty arena. */
-void *arena_take(struct arena *a, size_t bytes);            /* aligned to 16 bytes, not cleared */
-char *arena_copy(struct arena *a, const char *s, size_t n); /* adds a NUL */
-void arena_reset(struct arena *a);                          /* frees all blocks; keeps one chunk */
-void arena_release(struct arena *a);                        /* frees all memory */
+void *arena_take(struct arena *a, size_t bytes); /* aligned to 16 bytes, not cleared */
+void arena_reset(struct arena *a);               /* frees all blocks; keeps one chunk */
+void arena_release(struct arena *a);             /* frees all memory */

@@ -29,9 +29,13 @@ void *expand_memory(struct expander *x, size_t bytes)
 
 struct span expand_copy(struct expander *x, struct span s)
 {
-    if (!expand_pay(x, s.n + 1))
+    char *copy = expand_memory(x, s.n + 1);
+    if (!copy)
         return (struct span){ "", 0 };
-    return (struct span){ arena_copy(&x->arena, s.s, s.n), s.n };
+    if (s.n)
+        memcpy(copy, s.s, s.n);
+    copy[s.n] = '\0';
+    return (struct span){ copy, s.n };
 }
 
 void expand_put(struct expander *x, struct span s)

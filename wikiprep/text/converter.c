@@ -40,11 +40,6 @@ static struct span trimmed(const char *s, const char *end)
     return span_trim_space(span_between(s, end));
 }
 
-static int variant_of(const struct converter *c, struct span code)
-{
-    return span_place(code, c->v->list);
-}
-
 /* ---- the markup ------------------------------------------------------------------------------ */
 
 /* Returns the bits of the flags in [s, end] that are letters. Sets *fits, -1 before, to 1 if a flag
@@ -58,7 +53,7 @@ static unsigned read_flags(const struct converter *c, const char *s, const char 
         struct span word = trimmed(s, stop);
         const char *letter = word.n == 1 ? strchr(letters, *word.s) : NULL;
         flags |= letter ? 1u << (letter - letters) : 0;
-        int variant = variant_of(c, word), same = variant == c->v->chosen;
+        int variant = span_place(word, c->v->list), same = variant == c->v->chosen;
         if (variant < 0)
             continue;
         for (const signed char *k = c->v->fallbacks[c->v->chosen]; *k >= 0; k++)
@@ -72,7 +67,7 @@ static unsigned read_flags(const struct converter *c, const char *s, const char 
 static int at_code(const struct converter *c, const char *s, const char *end)
 {
     const char *colon = memchr(s, ':', (size_t)(end - s));
-    return colon && variant_of(c, trimmed(s, colon)) >= 0;
+    return colon && span_place(trimmed(s, colon), c->v->list) >= 0;
 }
 
 /* Returns the end of the item at s: a ';' that an item or only spaces follow, or `end`. */
@@ -97,7 +92,7 @@ static void read_items(struct converter *c, struct span rules)
         if (!colon)
             continue;
         const char *arrow = bytes_find(s, colon, "=>", 2);
-        struct item it = { .variant = variant_of(c, trimmed(arrow ? arrow + 2 : s, colon)),
+        struct item it = { .variant = span_place(trimmed(arrow ? arrow + 2 : s, colon), c->v->list),
                            .from = arrow ? trimmed(s, arrow) : (struct span){ NULL, 0 },
                            .to = trimmed(colon + 1, stop) };
         if (it.variant < 0) {
