@@ -273,8 +273,7 @@ static int read_compound(struct conversion *c, const struct arguments *a, int pl
         return 0;
     double large = c->in[0].value;
     c->compound = 1;
-    SCOPED(buf) text = BUF_INIT;
-    buf_adds(&text, c->in[0].text);
+    SCOPED(buf) text = buf_format("%s", c->in[0].text);
     add_unit(&text, c, &c->from, c->in_symbol, large, c->adjective);
     buf_addc(&text, ' ');
     buf_adds(&text, small.text);

@@ -39,38 +39,6 @@ static int english_month(struct span s)
     return month_in("en", CALENDAR_MONTH_SHORT, s);
 }
 
-/* Appends "4 July 1776", "July 4, 1776", "July 1776" or "1776". Day and month are 0 if unknown. */
-static void put_parts(int day, int month, int year, int day_first, struct buf *out)
-{
-    if (day && day_first)
-        buf_addf(out, "%d ", day);
-    if (month)
-        span_put(calendar_name("en", CALENDAR_MONTH, month - 1), out);
-    if (day && !day_first)
-        buf_addf(out, " %d,", day);
-    buf_addf(out, month ? " %d" : "%d", year);
-}
-
-/* Appends a date, "4 July 1776", "July 4, 1776", "July 1776" or "1776". The first arguments are the
- * year, month and day. Returns 1, or 0 if there is no year. */
-static int put_date(const struct call *c, struct buf *out)
-{
-    int year, day = 0, month = english_month(call_at(c, 2));
-    if (!span_number(call_at(c, 1), &year) || year > YEAR_MAX)
-        return 0;
-    if (month)
-        span_number(call_at(c, 3), &day);
-    struct span order = call_any(c, "df|mf");
-    int day_first = arguments_yes(&c->a, "df") || span_is(order, "dmy");
-    put_parts(day, month, year, day_first, out);
-    return 1;
-}
-
-int show_date(const struct call *c, struct buf *out)
-{
-    return put_date(c, out) || show_span(call_at(c, 1), out);
-}
-
 /* A date of a call; month and day are 0 if they are not given. */
 struct day {
     int year, month, day;
@@ -83,6 +51,35 @@ static int read_day_at(const struct call *c, int place, struct day *d)
     *d = (struct day){ .month = english_month(call_at(c, place + 1)) };
     span_number(call_at(c, place + 2), &d->day);
     return span_number(call_at(c, place), &d->year) && d->year <= YEAR_MAX;
+}
+
+/* Appends "4 July 1776", "July 4, 1776", "July 1776" or "1776". */
+static void put_parts(const struct day *d, int day_first, struct buf *out)
+{
+    const int day = d->month ? d->day : 0;
+    if (day && day_first)
+        buf_addf(out, "%d ", day);
+    if (d->month)
+        span_put(calendar_name("en", CALENDAR_MONTH, d->month - 1), out);
+    if (day && !day_first)
+        buf_addf(out, " %d,", day);
+    buf_addf(out, d->month ? " %d" : "%d", d->year);
+}
+
+/* Appends the date of the first arguments: year, month and day. Returns 1, or 0 if there is no
+ * year. */
+static int put_date(const struct call *c, struct buf *out)
+{
+    struct day d;
+    if (!read_day_at(c, 1, &d))
+        return 0;
+    put_parts(&d, arguments_yes(&c->a, "df") || span_is(call_any(c, "df|mf"), "dmy"), out);
+    return 1;
+}
+
+int show_date(const struct call *c, struct buf *out)
+{
+    return put_date(c, out) || show_span(call_at(c, 1), out);
 }
 
 /* Appends the whole years between two dates, "39"; "39–40" if a missing month or day decides.
@@ -133,7 +130,7 @@ int show_year_and_age(const struct call *c, struct buf *out)
     struct day birth = { 0 }, death = { .month = english_month(call_at(c, 3)) };
     if (!span_number(call_at(c, 1), &death.year))
         return show_span(call_at(c, 1), out);
-    put_parts(0, death.month, death.year, 0, out);
+    put_parts(&death, 0, out);
     if (span_number(call_at(c, 2), &birth.year))
         put_age(&birth, &death, out);
     return 1;
@@ -165,10 +162,10 @@ int show_as_of(const struct call *c, struct buf *out)
     int american = span_in(call_any(c, "df"), "US|mdy|m");
     if (!arguments_yes(&c->a, "bare"))
         buf_adds(out, since ? (lower ? "since " : "Since ") : (lower ? "as of " : "As of "));
-    int year, day = 0, month = english_month(call_at(c, 2));
-    if (month && span_number(call_at(c, 1), &year)) {
-        span_number(call_at(c, 3), &day);
-        put_parts(day, month, year, !american, out);
+    struct day d = { .month = english_month(call_at(c, 2)) };
+    if (d.month && span_number(call_at(c, 1), &d.year)) {
+        span_number(call_at(c, 3), &d.day);
+        put_parts(&d, !american, out);
     } else if (!show_span(call_at(c, 1), out)) {
         buf_truncate(out, begin);
         return 0;

@@ -24,10 +24,9 @@ void figure_put_raised(struct buf *out, struct span s)
 
 void figure_put_power(struct buf *out, int n)
 {
-    char text[FIGURE_MAX];
-    snprintf(text, sizeof text, "%d", n);
+    SCOPED(buf) text = buf_format("%d", n);
     buf_adds(out, "×10");
-    figure_put_raised(out, span_of(text));
+    figure_put_raised(out, span_of_buf(&text));
 }
 
 /* Copies s without its sign and commas to `plain`, and sets *negative to 1 for a minus sign, else
@@ -84,12 +83,9 @@ static int read_decimal(struct figure *x, const char *plain, struct buf *text)
         while (whole && plain[whole - 1] == '0')
             whole--, x->decimals--;
     }
-    char digits[FIGURE_MAX];
-    memcpy(digits, plain, mantissa);
-    digits[mantissa] = '\0';
-    if (*digits == '.')
+    if (*plain == '.')
         buf_addc(text, '0');
-    number_show(span_of(digits), "en", text);
+    number_show((struct span){ plain, mantissa }, "en", text);
     if (e) {
         long power = strtol(e + 1, &end, 10);
         if (end == e + 1 || labs(power) > POWER_MAX)
@@ -127,18 +123,16 @@ double figure_round(double v, int precision)
 
 void figure_put(struct buf *out, double v, int precision)
 {
-    char text[400];
     v = figure_round(v, precision);
     if (v < 0)
         buf_adds(out, "−");
     v = fabs(v);
     if (v >= 1e9 || (v > 0 && v < 1e-6)) { /* as 1.5×10⁹ */
         int e = (int)floor(log10(v) + 1e-12), digits = precision + e;
-        snprintf(text, sizeof text, "%.*f", digits > 0 ? digits : 0, v / pow(10, e));
-        buf_adds(out, text);
+        buf_addf(out, "%.*f", digits > 0 ? digits : 0, v / pow(10, e));
         figure_put_power(out, e);
         return;
     }
-    snprintf(text, sizeof text, "%.*f", precision > 0 ? precision : 0, v);
-    number_show(span_of(text), "en", out);
+    SCOPED(buf) text = buf_format("%.*f", precision > 0 ? precision : 0, v);
+    number_show(span_of_buf(&text), "en", out);
 }
