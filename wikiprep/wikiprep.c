@@ -573,21 +573,6 @@ static int finish(struct run *r, int result)
     return result;
 }
 
-/* Opens the sink for a stream or a tree. */
-static int open_documents(struct run *r)
-{
-    const struct wikiprep *given = r->given;
-    const enum sink_format format = given->json          ? SINK_JSON
-                                    : given->how.classic ? SINK_CLASSIC
-                                                         : SINK_DOCUMENTS;
-    if (given->tree)
-        return sink_open_tree(&r->sink, given->output_path, given->file_bytes, format,
-                              given->choice.sentences);
-    sink_open_stream(&r->sink, given->output_path ? given->output_path : "-", format,
-                     given->choice.sentences);
-    return 0;
-}
-
 static int run_inputs(struct run *r, struct wikiprep *given)
 {
     if (check_options(r, given) < 0)
@@ -611,7 +596,12 @@ static int run_inputs(struct run *r, struct wikiprep *given)
     else if (given->rows)
         result = sink_open_rows(&r->sink, given->output_path, &given->how.layout);
     else
-        result = open_documents(r);
+        result = sink_open(&r->sink, given->output_path ? given->output_path : "-", given->tree,
+                           given->file_bytes,
+                           given->json          ? SINK_JSON
+                           : given->how.classic ? SINK_CLASSIC
+                                                : SINK_DOCUMENTS,
+                           given->choice.sentences);
     if (!result)
         result = run_pipeline(r);
     progress_end();

@@ -145,18 +145,17 @@ static int check_target(const char *dir)
     return output_folder_look(&names, dir) < 0 ? -1 : names.count ? check_tree(dir, &names) : 0;
 }
 
-void sink_open_stream(struct sink *s, const char *path, enum sink_format format, int sentences)
+int sink_open(struct sink *s, const char *path, int is_tree, uint64_t limit_bytes,
+              enum sink_format format, int sentences)
 {
-    *s = (struct sink){ .format = format, .sentences = sentences, .path = path, .piece = BUF_INIT };
-}
-
-int sink_open_tree(struct sink *s, const char *dir, uint64_t limit_bytes, enum sink_format format,
-                   int sentences)
-{
-    *s = (struct sink){
-        .format = format, .sentences = sentences, .limit_bytes = limit_bytes, .piece = BUF_INIT
-    };
-    return check_target(dir) < 0 ? -1 : output_folder_open(&s->folder, dir);
+    *s = (struct sink){ .format = format,
+                        .sentences = sentences,
+                        .path = path,
+                        .limit_bytes = limit_bytes,
+                        .piece = BUF_INIT };
+    if (!is_tree)
+        return 0;
+    return check_target(path) < 0 ? -1 : output_folder_open(&s->folder, path);
 }
 
 static int put_bytes(void *ctx, const void *bytes, size_t n)

@@ -42,12 +42,11 @@ struct sink {
     struct buf piece;
 };
 
-/* Open the sink. `sentences` 1: the documents' lines are sentences. sink_open_stream opens `path`
- * ("-": stdout) only at the first document or at the end. sink_open_tree: limit_bytes is the size
- * limit of a file of the folder; 0: one document per file. It returns 0, or -1 with an error. */
-void sink_open_stream(struct sink *s, const char *path, enum sink_format format, int sentences);
-int sink_open_tree(struct sink *s, const char *dir, uint64_t limit_bytes, enum sink_format format,
-                   int sentences);
+/* Opens a tree of files, or a stream to `path` ("-": stdout), which is opened only at the first
+ * document or at the end. limit_bytes is the size limit of a file of the tree; 0: one document per
+ * file. `sentences` 1: the documents' lines are sentences. Returns 0, or -1 with an error. */
+int sink_open(struct sink *s, const char *path, int is_tree, uint64_t limit_bytes,
+              enum sink_format format, int sentences);
 
 /* Opens a Parquet file with the columns of `layout`. Returns 0, or -1 with an error; the caller
  * calls sink_abandon even then. */

@@ -252,7 +252,7 @@ Test(sink, folders_go_on_after_ZZ)
     struct kv none = KV_INIT;
     struct buf one = BUF_INIT;
     buf_adds(&one, "x\n");
-    cr_assert_eq(sink_open_tree(&s, dir, 0, SINK_JSON, 0), 0, "%s", err_get());
+    cr_assert_eq(sink_open(&s, dir, 1, 0, SINK_JSON, 0), 0, "%s", err_get());
     s.files = 676 * 100 - 1; /* as if ZZ were almost full */
     struct buf zz = BUF_INIT;
     buf_addf(&zz, "%s/ZZ", s.folder.path);
@@ -281,7 +281,7 @@ Test(sink, files_are_filled_to_the_limit)
     struct buf one = BUF_INIT, file = BUF_INIT;
     cr_assert(mkdtemp(dir));
     buf_adds(&one, "1234\n");
-    cr_assert_eq(sink_open_tree(&s, dir, 10, SINK_JSON, 0), 0, "%s", err_get());
+    cr_assert_eq(sink_open(&s, dir, 1, 10, SINK_JSON, 0), 0, "%s", err_get());
     for (int i = 0; i < 5; i++)
         cr_assert_eq(sink_write(&s, &one), 0, "%s", err_get());
     cr_assert_eq(sink_close(&s, &none), 0, "%s", err_get());
@@ -307,7 +307,7 @@ Test(sink, end_marks_are_within_the_limit)
     struct buf one = BUF_INIT, file = BUF_INIT;
     cr_assert(mkdtemp(dir));
     buf_adds(&one, "<doc id=\"1\">\n23456789\n</doc>\n");
-    cr_assert_eq(sink_open_tree(&s, dir, LIMIT, SINK_DOCUMENTS, 1), 0, "%s", err_get());
+    cr_assert_eq(sink_open(&s, dir, 1, LIMIT, SINK_DOCUMENTS, 1), 0, "%s", err_get());
     for (int i = 0; i < 3; i++)
         cr_assert_eq(sink_write(&s, &one), 0, "%s", err_get());
     cr_assert_eq(sink_close(&s, &none), 0, "%s", err_get());
