@@ -30,7 +30,6 @@ enum {
     TAG_INCLUDEONLY,
     TAG_ONLYINCLUDE,
     TAG_ALL,
-    TAG_NAME_MAX = 16,
     HEADING_MAX = 6,
     NODES_MAX = 1000000, /* limit on nodes plus parts of open elements */
 };
@@ -103,18 +102,20 @@ static void append_list(struct preprocessor *p, struct part *to, uint32_t head, 
     to->tail = tail;
 }
 
+static void add_node(struct preprocessor *p, uint32_t node)
+{
+    append_list(p, part(p), node, node);
+}
+
 static void add_text(struct preprocessor *p, size_t begin, size_t end)
 {
-    struct part *to = part(p);
-    struct node *last = to->tail ? &p->tree->nodes[to->tail] : NULL;
+    struct node *last = part(p)->tail ? &p->tree->nodes[part(p)->tail] : NULL;
     if (begin == end)
         return;
-    if (last && last->kind == NODE_TEXT && last->end == begin) {
+    if (last && last->kind == NODE_TEXT && last->end == begin)
         last->end = (uint32_t)end;
-    } else {
-        uint32_t node = new_node(p, NODE_TEXT, begin, end);
-        append_list(p, to, node, node);
-    }
+    else
+        add_node(p, new_node(p, NODE_TEXT, begin, end));
 }
 
 /* Adds the next n bytes as text, and moves past them. */
@@ -122,11 +123,6 @@ static void take_text(struct preprocessor *p, size_t n)
 {
     add_text(p, p->i, p->i + n);
     p->i += n;
-}
-
-static void add_node(struct preprocessor *p, uint32_t node)
-{
-    append_list(p, part(p), node, node);
 }
 
 /* ---- open elements --------------------------------------------------------------------------- */
@@ -164,14 +160,6 @@ static void break_top(struct preprocessor *p, uint32_t signs)
 }
 
 /* ---- headings ---------------------------------------------------------------------------- */
-
-static size_t spaces_before(const struct preprocessor *p, size_t at)
-{
-    size_t n = 0;
-    while (n < at && (p->s[at - 1 - n] == ' ' || p->s[at - 1 - n] == '\t'))
-        n++;
-    return n;
-}
 
 /* Opens a heading if '=' is at p->i, the start of a line (after a '\n', or the text's start). */
 static void on_line_start(struct preprocessor *p)
@@ -216,7 +204,9 @@ static size_t comment_end(struct preprocessor *p, size_t at)
 static void on_comment(struct preprocessor *p)
 {
     const char *s = p->s;
-    size_t end = comment_end(p, p->i), begin = p->i - spaces_before(p, p->i), line = end;
+    size_t end = comment_end(p, p->i), begin = p->i, line = end;
+    while (begin && (s[begin - 1] == ' ' || s[begin - 1] == '\t'))
+        begin--;
     int may_have_line = begin && s[begin - 1] == '\n';
     while (may_have_line) {
         line = (size_t)(span_past(s + line, s + p->n, " \t") - s);
