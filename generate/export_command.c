@@ -8,6 +8,7 @@
 #include "model/compute/stored.h"
 #include "model/folder/folder.h"
 #include "model/folder/gguf_export.h"
+#include "tokenizer/chat.h"
 #include "tokenizer/tokenizer.h"
 
 struct exporting {
@@ -40,42 +41,19 @@ static int add_ends(const struct exporting *e, struct gguf_writer *w, int64_t vo
     return result;
 }
 
-/* Sets *config to the tokenizer_config.json beside the tokenizer; NULL: there is none. */
-static int load_config(struct js **config, const char *dir)
+/* Sets *id to the token that the tokenizer_config.json beside the tokenizer names as the begin of a
+ * text; -1: none. */
+static int find_begin(const struct exporting *e, const char *dir, int64_t *id)
 {
     SCOPED(buf) path = file_path(dir, "tokenizer_config.json");
+    SCOPED_JS config = NULL;
     const int there = file_look(path.data);
-    *config = there > 0 ? js_load(path.data) : NULL;
-    return there && !*config ? -1 : 0;
-}
-
-/* Returns the token that the tokenizer_config.json names as the begin of a text, or -1. */
-static int64_t named_begin(const struct exporting *e, const struct js *config)
-{
+    if (there < 0 || (there && !(config = js_load(path.data))))
+        return -1;
     const struct js *bos = js_get(config, "bos_token");
     size_t n;
     const char *name = js_text(js_is_object(bos) ? js_get(bos, "content") : bos, &n);
-    return name ? tokenizer_find(e->tokenizer, name, n) : -1;
-}
-
-/* Adds the chat template of a file or, without one, of the tokenizer_config.json: without it
- * llama.cpp would take another model's. */
-static int add_chat(struct gguf_writer *w, const char *dir, const struct js *config)
-{
-    SCOPED(buf) path = file_path(dir, "chat_template.jinja"), text = BUF_INIT;
-    const int there = file_look(path.data);
-    if (there < 0 || (there && file_read(path.data, &text) < 0))
-        return -1;
-    const struct js *form = js_get(config, "chat_template"), *list = form;
-    for (size_t i = 0; js_is_array(list) && i < js_count(list); i++)
-        if (js_text_is(js_get(js_at(list, i), "name"), "default"))
-            form = js_get(js_at(list, i), "template");
-    size_t n;
-    const char *s = js_text(form, &n);
-    if (s && !there)
-        buf_add(&text, s, n);
-    if (text.len)
-        gguf_add_text(w, "tokenizer.chat_template", text.data, text.len);
+    *id = name ? tokenizer_find(e->tokenizer, name, n) : -1;
     return 0;
 }
 
@@ -83,11 +61,14 @@ static int add_tokenizer(void *ctx, struct gguf_writer *w, int64_t vocabulary)
 {
     const struct exporting *e = ctx;
     const char *doubt, *dir = e->vocab ? e->vocab : e->model_dir;
-    SCOPED_JS config = NULL;
-    if (load_config(&config, dir) < 0 ||
-        export_vocabulary(w, e->tokenizer, vocabulary, named_begin(e, config), &doubt) < 0 ||
-        add_ends(e, w, vocabulary) < 0 || add_chat(w, dir, config) < 0)
+    SCOPED(buf) chat = BUF_INIT, from = BUF_INIT;
+    int64_t begin;
+    if (find_begin(e, dir, &begin) < 0 ||
+        export_vocabulary(w, e->tokenizer, vocabulary, begin, &doubt) < 0 ||
+        add_ends(e, w, vocabulary) < 0 || chat_template(&chat, &from, dir) < 0)
         return -1;
+    if (chat.len) /* without it llama.cpp would take another model's */
+        gguf_add_text(w, "tokenizer.chat_template", chat.data, chat.len);
     if (doubt && e->format == GGUF)
         log_warn("%s", doubt);
     return 0;
