@@ -45,7 +45,9 @@ static int add_ends(const struct exporting *e, struct gguf_writer *w, int64_t vo
  * text; -1: none. */
 static int find_begin(const struct exporting *e, const char *dir, int64_t *id)
 {
-    SCOPED(buf) path = file_path(dir, "tokenizer_config.json");
+    SCOPED(buf) inside = file_path(dir, "");
+    SCOPED(buf) path = file_beside(file_look(dir) == FILE_FOLDER ? inside.data : dir,
+                                   "tokenizer_config.json");
     SCOPED_JS config = NULL;
     const int there = file_look(path.data);
     if (there < 0 || (there && !(config = js_load(path.data))))
