@@ -177,8 +177,8 @@ static int load_store(const struct start *s, const char *dir, int *made)
         return -1;
     int result = model_alike(&from.model, &p->own)
                      ? 0
-                     : err_set("the sizes or the settings of attention of the model in '%s' differ "
-                               "from those of this run",
+                     : err_set("the sizes, the activation or the settings of attention of the "
+                               "model in '%s' differ from those of this run",
                                dir);
     if (!result && !made)
         result = check_classes(&from.model.config.classes, &p->model.config.classes);
