@@ -137,7 +137,6 @@ static void begin_place(struct export *x, const unsigned char **attributes, int 
     case MEDIAWIKI:
         x->is_closed = 0;
         span_put(attribute(attributes, count, "lang"), &x->site.lang);
-        x->site.capital = (int)names_capital_in(span_of_buf(&x->site.lang));
         break;
     case NAMESPACE:
         value = attribute(attributes, count, "key");
@@ -177,8 +176,9 @@ static void end_place(struct export *x)
     case SITENAME: buf_swap(&s->name, &x->field); break;
     case BASE: buf_swap(&s->base, &x->field); break;
     case CASE:
-        if (!strcmp(x->field.data, "case-sensitive"))
-            s->capital = NAMES_AS_WRITTEN;
+        s->capital = strcmp(x->field.data, "case-sensitive")
+                         ? (int)names_capital_in(span_of_buf(&s->lang))
+                         : NAMES_AS_WRITTEN;
         break;
     case DATE: buf_swap(&s->date, &x->field); break;
     case NAMESPACE:
@@ -236,6 +236,7 @@ void export_init(struct export *x, size_t max_text_bytes)
 {
     *x = (struct export){ .max_text = max_text_bytes, .place = ROOT };
     x->site = DUMP_SITE_INIT;
+    x->site.capital = NAMES_CAPITAL;
     buf_init(&x->field);
     x->page = x->revision = (struct dump_page)DUMP_PAGE_INIT;
 }
@@ -255,6 +256,7 @@ void export_next(struct export *x)
 {
     assert(x->head == x->tail);
     dump_site_release(&x->site);
+    x->site.capital = NAMES_CAPITAL;
 }
 
 void export_release(struct export *x)

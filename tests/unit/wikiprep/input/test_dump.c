@@ -13,6 +13,7 @@
 #include "wikiprep/input/dump.h"
 #include "wikiprep/input/pages.h"
 #include "wikiprep/output/sink.h"
+#include "wikiprep/site/names.h"
 
 static char path[64];
 static struct dump_page page = DUMP_PAGE_INIT;
@@ -176,7 +177,8 @@ Test(dump, long_texts)
 Test(dump, long_titles_are_damage)
 {
     struct buf xml = BUF_INIT;
-    buf_adds(&xml, "<mediawiki>" PAGE("A", "", "x") "<page><title>");
+    buf_adds(&xml, "<mediawiki><siteinfo><case>case-sensitive</case></siteinfo>" PAGE(
+                       "A", "", "x") "<page><title>");
     for (int i = 0; i < 70000; i++)
         buf_addc(&xml, 'b');
     buf_adds(&xml, "</title><revision><text>y</text></revision></page>" PAGE("C", "",
@@ -187,6 +189,7 @@ Test(dump, long_titles_are_damage)
     cr_expect(strstr(err_get(), "a title has more than 65536 bytes"), "%s", err_get());
     cr_assert(dump_resume(d));
     expect_page(d, "C", 0, "2", "z");
+    cr_expect_eq(dump_site(d)->capital, NAMES_AS_WRITTEN, "behind damage, too");
     expect_end(d);
     buf_release(&xml);
 }
