@@ -447,6 +447,7 @@ Test(wikitext, holes_are_repaired)
     CHECK("東京（{{a}}）は", "東京は");
     CHECK("س ({{a}}، 1950) و {{b}}، ثم {{c}}؛ نص", "س (1950) و، ثم؛ نص");
     CHECK("文 {{a}}。文，{{b}}。 शब्द {{c}}।", "文。文。 शब्द।");
+    CHECK("ई.पू.{{a}}। Apple Inc.<ref>b</ref>。文。<ref>c</ref>。", "ई.पू.। Apple Inc.。文。");
     CHECK("main() and f(, x) stay", "main() and f(, x) stay");
     CHECK("a\n* {{b}},\nc", "a\nc");
     CHECK("* {{cite|a}}. See b.", "See b.");
