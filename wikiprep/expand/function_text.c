@@ -36,7 +36,7 @@ void function_case(struct expander *x, struct function_call *c)
     if (c->which == TEXT_UPPER_FIRST && n && *s.s == 'i' &&
         names_capital_in(span_of(lang)) == NAMES_CAPITAL_DOTTED)
         expand_puts(x, "İ");
-    else if (c->which == TEXT_LOWER_FIRST && n && *s.s == 'I' && !strcmp(lang, "tr"))
+    else if (c->which == TEXT_LOWER_FIRST && n && *s.s == 'I' && span_in(span_of(lang), "kaa|tr"))
         expand_puts(x, "ı");
     else
         letter_case_put(&x->out, s.s, n, change);

@@ -403,6 +403,12 @@ Test(expand, titles_in_turkish)
     struct library *l = make_library("tr", pages, NULL);
     cr_expect_str_eq(expand_in(l, "A", call), "a İstanbul ırak I");
     library_free(l);
+    l = make_library("kaa", pages, NULL);
+    cr_expect_str_eq(expand_in(l, "A", call), "a İstanbul ırak I");
+    library_free(l);
+    l = make_library("az", pages, NULL);
+    cr_expect_str_eq(expand_in(l, "A", call), "a İstanbul irak I");
+    library_free(l);
     l = make_library("en", pages, NULL);
     cr_expect_str_eq(expand_in(l, "A", call), "b Istanbul irak I");
     library_free(l);
