@@ -439,7 +439,7 @@ static int convert(const struct call *call, int english, struct buf *out)
         place = read_values(&c, &a);
     }
     if (!place)
-        return render_unknown(&call->a, &c.style, out);
+        return render_unknown(&a, &c.style, out);
     if (!measure_find(arguments_at(&a, place), &c.from) || c.from.pair)
         return render_unknown(&a, &c.style, out);
     int after = c.values == 1 ? read_compound(&c, &a, place) : 0;

@@ -461,7 +461,7 @@ Test(template, convert_displays)
     CHECK("{{convert|10|mi|km|disp=out}} {{convert|10|mi|km|0|disp=number}}", "16 kilometres 16");
     CHECK("{{convert|10|mi|km|disp=sqbr}} {{convert|10|mi|km|disp=comma}}",
           "10 miles [16 km] 10 miles, 16 km");
-    CHECK("{{convert|3|parsnips}} {{convert|abc|km}} {{convert}}", "3 parsnips");
+    CHECK("{{convert|3|parsnips}} {{convert|abc|km}} {{convert}} {{convert|5-x}}", "3 parsnips");
 }
 
 /* ---- the rows ------------------------------------------------------------------------------- */
