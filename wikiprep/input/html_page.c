@@ -201,6 +201,6 @@ int html_page_read(struct dump_page *page, struct dump_site *site, const char *s
     buf_truncate(&target, strcspn(target.data, "#"));
     names_add_href(&page->target, target.data);
     page->too_long = page->text.len > max_text;
-    site->capital = 1;
+    site->capital = (int)names_capital_in(span_of_buf(&site->lang));
     return 0;
 }

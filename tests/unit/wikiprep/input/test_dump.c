@@ -194,6 +194,19 @@ Test(dump, long_titles_are_damage)
     buf_release(&xml);
 }
 
+Test(dump, titles_of_pages_in_html)
+{
+    struct dump *d = open_text(
+        "<!DOCTYPE html>\n<html prefix=\"dc: http://purl.org/dc/terms/\"><head>"
+        "<meta property=\"mw:pageId\" content=\"1\"/>"
+        "<link rel=\"dc:isVersionOf\" href=\"//tr.wikipedia.org/wiki/A\"/>"
+        "<meta http-equiv=\"content-language\" content=\"tr\"/></head><body>x</body></html>");
+    cr_assert_eq(dump_read(d, &page), 1, "%s", err_get());
+    cr_expect_str_eq(page.title.data, "A");
+    cr_expect_eq(dump_site(d)->capital, NAMES_CAPITAL_DOTTED);
+    expect_end(d);
+}
+
 Test(dump, cut_short)
 {
     const char *xml = "<mediawiki>" PAGE("A", "", "x") "<page><title>B</title><revision><text>y";
