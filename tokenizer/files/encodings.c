@@ -149,12 +149,14 @@ int encoding_cut(struct vocabulary *v, const struct encoding *e)
                       : splitter_add(&v->splitter, SPLIT_GPT2, NULL, 0);
 }
 
-int encoding_fill(struct vocabulary *v, int64_t count)
+int encoding_fill(struct vocabulary *v, uint32_t from, int64_t to)
 {
     char name[32];
-    while (v->count < count) {
-        snprintf(name, sizeof name, "<|unused_%u|>", v->count);
-        if (vocabulary_put_special(v, v->count, name, strlen(name), 0) < 0)
+    for (uint32_t id = from; id < to; id++) {
+        if (id < v->count && v->tokens[id].kind != TOKEN_HOLE)
+            continue;
+        snprintf(name, sizeof name, "<|unused_%u|>", id);
+        if (vocabulary_put_special(v, id, name, strlen(name), 0) < 0)
             return -1;
     }
     return 0;
@@ -169,7 +171,7 @@ int encoding_add_specials(struct vocabulary *v, const struct encoding *e)
                                       1);
     }
     for (; i < SPECIAL_MAX && e->special[i].name; i++)
-        if (encoding_fill(v, e->special[i].id) < 0 ||
+        if (encoding_fill(v, v->count, e->special[i].id) < 0 ||
             vocabulary_put_special(v, e->special[i].id, e->special[i].name,
                                    strlen(e->special[i].name), 0) < 0)
             return -1;

@@ -27,5 +27,6 @@ int encoding_cut(struct vocabulary *v, const struct encoding *e);
  * end-of-text token gets the least id without a token. Returns 0, or -1 with an error. */
 int encoding_add_specials(struct vocabulary *v, const struct encoding *e);
 
-/* Adds special tokens with placeholder names up to `count` ids. Returns 0, or -1 with an error. */
-int encoding_fill(struct vocabulary *v, int64_t count);
+/* Gives those of the ids [from, to) that have no token special tokens with placeholder names.
+ * Returns 0, or -1 with an error. */
+int encoding_fill(struct vocabulary *v, uint32_t from, int64_t to);

@@ -178,6 +178,7 @@ static int check_added(const struct vocabulary *v)
 
 int added_decoder_read(struct vocabulary *v, const struct js *by_id, int ranks)
 {
+    const uint32_t count = v->count;
     for (void *it = js_first(by_id); it; it = js_next(by_id, it)) {
         const struct js *item = js_value(it);
         size_t n;
@@ -192,11 +193,12 @@ int added_decoder_read(struct vocabulary *v, const struct js *by_id, int ranks)
             (v->model == VOCABULARY_WORDPIECE && js_flag(item, "normalized", 1)))
             return err_set("added_tokens_decoder: tokens such as '%s' need a tokenizer.json",
                            content);
-        /* a file of a few bytes must not demand many ids */
-        if (!known && ((ranks && id / 2 < v->count && encoding_fill(v, id) < 0) ||
-                       put_added(v, item, id, content, n) < 0))
+        if (!known && put_added(v, item, id, content, n) < 0)
             return err_in("added_tokens_decoder");
     }
+    /* a file of a few bytes must not demand many ids */
+    if (ranks && v->count / 2 <= count && encoding_fill(v, count, v->count) < 0)
+        return err_in("added_tokens_decoder");
     return js_count(by_id) ? check_added(v) : 0;
 }
 
