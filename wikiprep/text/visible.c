@@ -45,7 +45,8 @@ static int has_property(struct span style, const char *property, const char *val
 {
     const size_t n = strlen(property), value_n = strlen(value);
     for (const char *s = style.s, *end = s + style.n; (size_t)(end - s) > n; s++) {
-        const char *p = strncasecmp(s, property, n) ? end : span_past(s + n, end, " \t:");
+        const int is_it = !strncasecmp(s, property, n) && (s == style.s || s[-1] != '-');
+        const char *p = is_it ? span_past(s + n, end, " \t:") : end;
         if ((size_t)(end - p) >= value_n && !strncasecmp(p, value, value_n))
             return 1;
     }

@@ -1021,6 +1021,7 @@ Test(visible, elements)
         { "a<span style='DISPLAY:None'>b</span>d", "a<ref/>d" },
         { "<b style=\"color:red; Visibility: hidden\">0</b>5", "<ref/>5" },
         { "a<div class=\"x metadata y\">b</div>d", "a<ref/>d" },
+        { "<b style=x-visibility:hidden>b</b>", "<b style=x-visibility:hidden>b</b>" },
         { "a<div class=\"metadatax\">b</div>d", "a<div class=\"metadatax\">b</div>d" },
         { "<b title=\"the class=error \">b</b>", "<b title=\"the class=error \">b</b>" },
         { "<b title='class=\"a\"' class=\"error\">b</b>c", "<ref/>c" },
