@@ -7,8 +7,8 @@
  * letters, as Oniguruma does: superscript digits and fractions of Latin-1. \h is a hexadecimal
  * digit, \uHHHH a character. ^ and $ match at line ends. A class with && or with inner classes is
  * written out as ranges. Scripts, such as \p{Han}, have PCRE2's Unicode version. Syntax that the
- * two read differently is otherwise an error: (?m), an interval followed by +, {n} followed by ?,
- * and && or brackets in a class that charset.h cannot read.
+ * two read differently is otherwise an error: (?m), \p without braces, an interval followed by +,
+ * {n} followed by ?, and && or brackets in a class that charset.h cannot read.
  */
 #pragma once
 
