@@ -170,11 +170,12 @@ int prompt_read(struct prompt *p, const char **line, size_t *n)
     return more;
 }
 
-/* Returns 1 if the buffer has a whole line, or no more bytes will come, else 0. */
+/* Returns 1 if the buffer has a whole line or BEGUN_MOST bytes, or no more will come; else 0. */
 static int has_line(const struct input *in)
 {
-    return in->eof ||
-           (in->begin < in->end && memchr(in->data + in->begin, '\n', in->end - in->begin) != NULL);
+    enum { BEGUN_MOST = 1 << 20 };
+    const size_t n = in->end - in->begin;
+    return in->eof || n >= BEGUN_MOST || (n && memchr(in->data + in->begin, '\n', n));
 }
 
 int prompt_ready(struct prompt *p)

@@ -29,8 +29,8 @@ int prompt_interactive(const struct prompt *p); /* 1: input is a terminal */
  * of a pipe or file, without a byte order mark. *line is valid until the next call. Returns 1, 0 at
  * the end, or -1 with an error. */
 int prompt_read(struct prompt *p, const char **line, size_t *n);
-/* Returns 1 if prompt_read would not wait, also not for the end of a line, else 0. At a terminal
- * returns 0. */
+/* Returns 1 if prompt_read would not wait, also not for the end of a line, unless it is longer than
+ * a megabyte; else 0. At a terminal returns 0. */
 int prompt_ready(struct prompt *p);
 
 extern volatile sig_atomic_t prompt_interrupted; /* set to 1 by Ctrl-C; the code that checks it sets
