@@ -96,9 +96,9 @@ int checkpoint_read(const char *path, struct comm *comm, struct checkpoint *c, s
 int checkpoint_find(const char *out, struct comm *comm, struct buf *path, struct checkpoint *c,
                     struct buf *config, struct buf *damaged);
 
-/* Sets *path to the newest checkpoint of the output folder `out` whose files, without the weights
- * and moments, are undamaged; if there is none, to the oldest checkpoint, or to "" if there is
- * none. Returns 0, or -1 with an error. */
+/* Sets *path to the newest checkpoint of the output folder `out` whose small files (all but weights
+ * and moments) are undamaged. If all are damaged, *path is the oldest checkpoint; if there is no
+ * checkpoint, it is "". Returns 0, or -1 with an error. */
 int checkpoint_newest(const char *out, struct buf *path);
 
 /* Removes all checkpoints of the folder `out` except the last `keep` and the one with the lowest

@@ -479,7 +479,7 @@ static int load_config(const char *path, int depth);
 
 /* Applies the files that the key `base` of the configuration file `path` names, in order; their
  * paths are relative to its folder, or names of presets. They are applied before the file itself.
- * `depth` is the number of files that led to it by their keys `base`. */
+ * `depth` counts the files above it: 0 for the file that the user named, 1 for its base. */
 static int load_bases(const char *path, const struct yaml_item *base, int depth)
 {
     int result = 0;

@@ -61,8 +61,8 @@ int merges_parse(struct vocabulary *v, const char *text, size_t n, const char *n
 int tiktoken_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
 
 /* Adds the tokens of by_id, the "added_tokens_decoder" of a tokenizer_config.json, an object whose
- * keys are ids. `ranks` 1: v is from a file of ranks, so the ids between them are unused special
- * tokens. Returns 0, or -1 with an error. */
+ * keys are ids. `ranks` 1: v is from a file of ranks (.tiktoken); then ids that by_id skips become
+ * unused special tokens. Returns 0, or -1 with an error. */
 int added_decoder_read(struct vocabulary *v, const struct js *by_id, int ranks);
 
 /* Parses text[0..n), a SentencePiece .model file, into an initialised vocabulary; error messages
@@ -110,10 +110,10 @@ int bert_roles(struct vocabulary *v);
 /* Sets v->single to [CLS] A [SEP], and v->pair to [CLS] A [SEP] B [SEP]. */
 void bert_templates(struct vocabulary *v);
 
-/* template_around sets v->single to the token `begin`, the text and the token `end`; -1: no token.
+/* template_around sets v->single to the token `begin`, the text, the token `end`; -1 is no token.
  * post_processor_read reads the post-processor of a tokenizer.json into v->single and v->pair, and
  * returns -1 with an error if it is not supported. templates_print appends the templates v->single
- * and v->pair, which have the same special tokens or the pair none, to `out` as JSON. */
+ * and v->pair to `out` as JSON; v->pair may have no special token that v->single lacks. */
 void template_around(struct vocabulary *v, int64_t begin, int64_t end);
 int post_processor_read(struct vocabulary *v, const struct js *post);
 void templates_print(const struct vocabulary *v, struct buf *out);

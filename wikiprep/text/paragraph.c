@@ -178,7 +178,7 @@ static int repair(struct writer *w, const char *s, const char *end)
     if (n > 1 || (n && (s + 1 == end || ends_word(s[1])))) {
         drop_commas(w);
         w->space = 0;
-        /* a wide one ends a sentence also behind an abbreviation: "Inc.。" */
+        /* in "Inc.。" the dot belongs to the word: both stay */
         w->hole = w->out->len == w->begin || ends_with_one(w, n > 1 ? "" : ".", wide_stop);
         return w->hole ? n : 0;
     }
