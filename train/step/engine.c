@@ -56,13 +56,23 @@ void engine_open(struct engine *e, const struct step_config *config, const struc
     };
     engine_evaluation(&e->evaluation, config, m);
     sharing_open(&e->sharing, s, c);
-    transfer_open(&e->transfers, s, c);
+    for (int kind = 0; kind < STORE_KINDS && c->size[COMM_PIPE] > 1; kind++)
+        e->transfers[kind] = mem_zalloc((size_t)s->layout.count[kind] + 1,
+                                        sizeof *e->transfers[kind]);
     e->late = mem_zalloc((size_t)m->tensors.blocks, sizeof *e->late);
     e->inputs = mem_zalloc((size_t)p->micros, sizeof *e->inputs);
     e->scores.losses = ops_buffer(o, OPS_F32, most_labels(config));
     if (m->part[0].name) /* a GPT has too many labels to find the correct predictions */
         e->scores.correct = ops_buffer(o, OPS_U8, most_labels(config));
     e->sums = ops_buffer(o, OPS_F64, config->A * SUMS);
+}
+
+/* Waits for all transfers between stages. */
+static void end_transfers(struct engine *e)
+{
+    for (int kind = 0; kind < STORE_KINDS; kind++)
+        for (int i = 0; e->transfers[kind] && i < e->store->layout.count[kind]; i++)
+            comm_end_of(e->comm, &e->transfers[kind][i].work);
 }
 
 void engine_close(struct engine *e)
@@ -75,7 +85,9 @@ void engine_close(struct engine *e)
     if (e->late_count)
         optimizer_end(&e->update);
     free(e->late);
-    transfer_close(&e->transfers);
+    end_transfers(e);
+    for (int kind = 0; kind < STORE_KINDS; kind++)
+        free(e->transfers[kind]);
     for (int i = 0; i < e->program->micros; i++)
         inputs_release(&e->inputs[i], e->ops);
     free(e->inputs);
@@ -314,7 +326,10 @@ static void transfer(struct pass *s, const struct phase *f, const struct ops_arr
 {
     const struct engine *e = s->e;
     const struct use *u = &f->uses[0];
+    struct engine_transfer *t = &e->transfers[u->kind][u->number];
+    char what[40];
     int64_t n;
+    assert(f->count == 1);
     if (u->own) {
         const int64_t *own = layout_bounds(&e->store->layout, u->kind, f->block) +
                              e->store->layout.rank;
@@ -323,7 +338,11 @@ static void transfer(struct pass *s, const struct phase *f, const struct ops_arr
         n = e->store->tensors->block_size[f->block];
     else
         n = split_rows(e->model, inputs_of(s, f)->N).count * e->model->config.width;
-    transfer_begin(&s->e->transfers, f, at[u->role], n);
+    comm_end_of(e->comm, &t->work);
+    snprintf(what, sizeof what, "%s, micro-batch %d", phase_name(f->kind), f->micro);
+    t->sends = u->mode == MODE_READ;
+    t->work = comm_transfer_begin(e->comm, COMM_PIPE, t->sends, f->peer, u->kind, e->ops,
+                                  at[u->role], n, what);
 }
 
 static phase_function *const functions[PHASE_KINDS] = {
@@ -357,6 +376,14 @@ static phase_function *const functions[PHASE_KINDS] = {
 
 static void update_late(struct engine *e, int block);
 
+/* Waits until the array of use u can be used in that way: for its transfer, if there is one. */
+static void await_transfer(struct engine *e, const struct use *u)
+{
+    struct engine_transfer *t = e->transfers[u->kind];
+    if (t && t[u->number].work && (!t[u->number].sends || u->mode != MODE_READ))
+        comm_end_of(e->comm, &t[u->number].work);
+}
+
 static void run_phase(struct pass *s, const struct program *p, int64_t n)
 {
     struct store *store = s->e->store;
@@ -369,7 +396,7 @@ static void run_phase(struct pass *s, const struct program *p, int64_t n)
             update_late(s->e, f->uses[i].number);
     TRACE_PHASE(phase_name(f->kind), f->layer);
     for (int i = 0; i < f->count; i++) {
-        transfer_await(&s->e->transfers, &f->uses[i]);
+        await_transfer(s->e, &f->uses[i]);
         sharing_await(&s->e->sharing, &f->uses[i]);
         at[f->uses[i].role] = store_begin(store, &f->uses[i]);
     }
@@ -502,7 +529,7 @@ static void exchange_table(struct engine *e)
     for (int part = e->program->update + 1; part < e->program->part_count; part++)
         run_part(&s, e->program, part);
     if (layout_is_shared(&e->store->layout, STORE_PARAMETERS))
-        transfer_await_all(&e->transfers);
+        end_transfers(e);
 }
 
 /* Postpones the updates of all blocks but block 0, whose sum is complete. */

@@ -21,7 +21,13 @@
 #include "train/step/teacher.h"
 #include "train/store/sharing.h"
 #include "train/store/store.h"
-#include "train/store/transfer.h"
+
+/* The transfer of an array between the stages of a pipeline. It begins in its phase and goes on
+ * while later phases run. A receive ends before its array is used, a send before it is changed. */
+struct engine_transfer {
+    struct comm_work *work; /* NULL: none is in progress */
+    int sends;
+};
 
 struct engine {
     struct step_config config;
@@ -35,14 +41,14 @@ struct engine {
     int counted;                /* 1: labels are those of the next step */
     int (*watch)(void *ctx, double share); /* see engine_step; NULL: none */
     void *watch_ctx;
-    int left;                  /* 1: the last engine_step was left */
-    struct inputs *inputs;     /* [program->micros]: the micro-batches in progress */
-    struct ops_scores scores;  /* buffer [most,T+1] for the scores of all labels */
-    struct ops_array sums;     /* F64 [A,MODEL_PARTS,2]: for each micro-batch and part of the loss,
-                                * the sum of the losses and the number of correct predictions */
-    struct teacher *teacher;   /* borrowed; NULL: none. The caller sets it after engine_open */
-    struct sharing sharing;    /* operations with the other data-parallel ranks */
-    struct transfer transfers; /* operations with the other stages of the pipeline */
+    int left;                 /* 1: the last engine_step was left */
+    struct inputs *inputs;    /* [program->micros]: the micro-batches in progress */
+    struct ops_scores scores; /* buffer [most,T+1] for the scores of all labels */
+    struct ops_array sums;    /* F64 [A,MODEL_PARTS,2]: for each micro-batch and part of the loss,
+                               * the sum of the losses and the number of correct predictions */
+    struct teacher *teacher;  /* borrowed; NULL: none. The caller sets it after engine_open */
+    struct sharing sharing;   /* operations with the other data-parallel ranks */
+    struct engine_transfer *transfers[STORE_KINDS]; /* [arrays of the kind]; NULL: no pipeline */
 
     /* Blocks whose update waits for the sum of their gradients (engine_update). */
     struct optimizer_update update;
