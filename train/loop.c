@@ -7,6 +7,7 @@
 #include "common/files/file.h"
 #include "common/files/usage.h"
 #include "common/program/trace.h"
+#include "generate/generator.h"
 #include "model/folder/folder.h"
 #include "train/checkpoint.h"
 #include "train/report/card.h"
@@ -15,7 +16,6 @@
 #include "train/report/page.h"
 #include "train/report/profile.h"
 #include "train/report/slow.h"
-#include "train/sample_text.h"
 #include "train/samples/batches.h"
 #include "train/start.h"
 #include "train/stop.h"
@@ -150,6 +150,36 @@ static int open_files(struct loop *l, int there)
     return origin_resume(l->origin, path.data, l->at.step) < 0 ? -1 : write_config(l, path.data);
 }
 
+/* Sets l->sample to the model's continuation of the prompt of --sample, of at most `length` tokens:
+ * to what `generate --slide` prints after it for the same seed. A second signal ends it early.
+ * Returns 0, or -1 with an error. */
+static int write_sample(struct loop *l, int64_t length)
+{
+    const struct plan *p = l->plan;
+    const char *prompt = l->settings->sample;
+    const uint64_t key = rng_key(rng_key(rng_key(0, p->engine.seed), 0), 0); /* as in generate */
+    const int count = p->own.tensors.blocks;
+    SCOPED_MEM struct ops_array *blocks = mem_zalloc((size_t)count, sizeof *blocks);
+    struct generator g = { .sampler = SAMPLER_DEFAULT, .length = length, .begin = 1, .slide = 1 };
+    SCOPED(start) start = { 0 };
+    struct generation one = { 0 }, *texts[] = { &one };
+    for (int i = 0; i < count; i++)
+        blocks[i] = store_fetch(&l->store, STORE_PARAMETERS, i, MODE_READ);
+    generator_open(&g, p->tokenizer, l->ops, &p->own, blocks);
+    int result = generator_prompt(&g, &start, prompt, strlen(prompt));
+    if (!result)
+        result = generation_begin(&g, &one, &start, key, 1);
+    while (!result && !one.finish && *stop_count() < 2)
+        result = generator_step(&g, texts, 1);
+    buf_clear(&l->sample); /* a NUL, which would end the text, becomes U+FFFD */
+    buf_add_replaced(&l->sample, one.text.all.data, one.text.all.len, "", 1, "\xEF\xBF\xBD", 3);
+    generation_release(&one);
+    generator_release(&g);
+    for (int i = 0; i < count; i++)
+        store_release(&l->store, STORE_PARAMETERS, i);
+    return result < 0 ? err_in("sample") : 0;
+}
+
 /* Lets the model write one token for --sample, so that errors show before hours of training.
  * A file may have it without validation data: then nothing is written. */
 static int try_sample(struct loop *l)
@@ -165,7 +195,7 @@ static int try_sample(struct loop *l)
         return err_set("--sample needs all weights in the memory of each process: it goes without "
                        "--tensor-parallel, --pipeline-parallel, --zero 3, --memmap-dir and "
                        "--device-memory");
-    return l->first ? sample_text(l->plan, &l->store, 1, stop_count(), &l->sample) : 0;
+    return l->first ? write_sample(l, 1) : 0;
 }
 
 /* Loads the teacher, if there is one, on the rank that has the model's head. */
@@ -195,7 +225,7 @@ static int open_loop(struct loop *l, int threads)
         result = start_lock(l->settings->output, &l->lock);
     if (comm_agree(l->comm, result) < 0 || join_devices(l) < 0)
         return -1;
-    const struct start start = { p, l->config, l->ops, l->comm, &l->store, &l->at };
+    const struct run_start start = { p, l->config, l->ops, l->comm, &l->store, &l->at };
     if (comm_agree(l->comm, start_run(&start)) < 0)
         return -1;
     engine_open(&l->engine, &p->engine, &p->program, &p->own, l->ops, &l->store, l->comm);
@@ -237,7 +267,7 @@ static int validate(struct loop *l, struct engine_score *score)
     engine_settle(&l->engine);
     int result = validation_score(&l->validation, score);
     if (!result && l->first && l->settings->sample)
-        result = sample_text(l->plan, &l->store, SAMPLE_TOKENS, stop_count(), &l->sample);
+        result = write_sample(l, SAMPLE_TOKENS);
     return comm_agree(l->comm, result);
 }
 

@@ -33,7 +33,7 @@ static const char *value_of(const char *config, const char *key, int *n, int *te
  * is an error if a resumed run must have the same value (OPT_FIXED), else a warning, or nothing if
  * the value is free. If the checkpoint lacks the setting, only a text is compared: earlier versions
  * wrote no line for others. */
-static int compare_setting(const struct start *s, const char *then, const char *key)
+static int compare_setting(const struct run_start *s, const char *then, const char *key)
 {
     static const char unset[] = "unset";
     const unsigned flags = s->plan->settings->flags(key);
@@ -55,7 +55,7 @@ static int compare_setting(const struct start *s, const char *then, const char *
     return 0;
 }
 
-static int compare_settings(const struct start *s, const char *then)
+static int compare_settings(const struct run_start *s, const char *then)
 {
     char key[64];
     int n, text;
@@ -129,7 +129,7 @@ int start_remove_old_run(const char *out)
                : file_remove(path.data);
 }
 
-static int open_store(const struct start *s, const struct store_source *from)
+static int open_store(const struct run_start *s, const struct store_source *from)
 {
     return store_open(s->store, s->ops, &s->plan->own.tensors, &s->plan->store, from,
                       s->plan->engine.seed);
@@ -137,7 +137,7 @@ static int open_store(const struct start *s, const struct store_source *from)
 
 /* A model folder from which the store is filled. */
 struct source {
-    const struct start *start;
+    const struct run_start *start;
     struct folder_reader reader;
     struct model model;
 };
@@ -164,7 +164,7 @@ static int check_classes(const struct labels *then, const struct labels *now)
 
 /* Opens the store with the weights of a model folder, which must have the plan's shapes. *made is
  * as for folder_load; NULL: it is a checkpoint to resume from. */
-static int load_store(const struct start *s, const char *dir, int *made)
+static int load_store(const struct run_start *s, const char *dir, int *made)
 {
     const struct plan *p = s->plan;
     struct source from = { .start = s };
@@ -190,7 +190,7 @@ static int load_store(const struct start *s, const char *dir, int *made)
 }
 
 /* Logs how this resumed run differs from one that was not interrupted. */
-static void say_otherwise(const struct start *s)
+static void say_otherwise(const struct run_start *s)
 {
     const struct checkpoint *at = s->at;
     const char *arithmetic = ops_arithmetic(s->ops);
@@ -211,7 +211,7 @@ static void say_otherwise(const struct start *s)
 }
 
 /* Returns 0, or -1 with an error if the checkpoint to resume from is beyond the run's last step. */
-static int check_steps(const struct start *s)
+static int check_steps(const struct run_start *s)
 {
     if (s->at->step > s->plan->steps)
         return err_set("steps is %" PRId64 ", but step %" PRId64 " is saved already: give --steps "
@@ -231,7 +231,7 @@ static uint64_t vocabulary_of(const struct plan *p)
 
 /* Resumes from the checkpoint at `path`, whose state is in *s->at. `config` is its configuration.
  */
-static int resume(const struct start *s, const char *path, const char *config)
+static int resume(const struct run_start *s, const char *path, const char *config)
 {
     struct plan *p = s->plan;
     if (check_steps(s) < 0 || compare_settings(s, config) < 0)
@@ -260,7 +260,7 @@ static int resume(const struct start *s, const char *path, const char *config)
     return 0;
 }
 
-static int begin(const struct start *s)
+static int begin(const struct run_start *s)
 {
     const char *from = s->plan->settings->start_from;
     int made = 0;
@@ -289,7 +289,7 @@ static void say_damaged(char *damaged, const char *sound)
 }
 
 /* Returns -1 with an error if the first rank finds files that a new run may not replace. */
-static int refuse(const struct start *s)
+static int refuse(const struct run_start *s)
 {
     const struct settings *given = s->plan->settings;
     return comm_is_first(s->comm) &&
@@ -301,7 +301,7 @@ static int refuse(const struct start *s)
                : 0;
 }
 
-int start_run(const struct start *s)
+int start_run(const struct run_start *s)
 {
     const struct settings *given = s->plan->settings;
     SCOPED(buf) path = BUF_INIT, config = BUF_INIT, damaged = BUF_INIT;

@@ -7,7 +7,7 @@
 #include "train/checkpoint.h"
 #include "train/plan.h"
 
-struct start {
+struct run_start {
     struct plan *plan;  /* all are borrowed */
     const char *config; /* text of config.yaml */
     struct ops *ops;
@@ -33,4 +33,4 @@ int start_remove_old_run(const char *folder);
 /* Begins at step 0, or with --resume goes on from the latest checkpoint: opens the store with the
  * weights and moments, and sets the state of the run. All ranks must call it. Returns 0, or -1
  * with an error on this rank; the store may be open then, too. */
-int start_run(const struct start *s);
+int start_run(const struct run_start *s);
