@@ -1,8 +1,9 @@
 #include "model/formats/torch.h"
 
+#include "common/base/le.h"
 #include "common/base/order.h"
+#include "common/files/compress.h"
 #include "model/formats/pickle.h"
-#include "model/formats/zip.h"
 
 /* The storage classes of torch, with their types in safetensors and the bytes of a number. */
 static const struct {
@@ -15,11 +16,182 @@ static const struct {
     { "BoolStorage", "BOOL", 1 },
 };
 
+/* An entry of the zip archive that holds the bytes of one file, uncompressed. */
+struct entry {
+    char *name;
+    uint64_t offset, bytes; /* in the archive */
+    uint32_t crc;
+};
+
 struct archive {
     struct safetensors *s;
-    struct zip zip;
+    const struct file_map *map; /* of the archive */
+    struct entry *entries;      /* in the directory's order */
+    size_t count, cap;
     char *root; /* the folder prefix of all entries */
 };
+
+/* ---- the zip archive: its directory ---------------------------------------------------------- */
+
+/* Names, sizes and checksums come from the directory at the archive's end; the header before an
+ * entry's bytes is used only to find where the bytes begin. Archives and entries beyond 4 GiB
+ * (zip64) are supported. Format: PKWARE's APPNOTE.TXT 6.3.9.
+ *
+ * The marks at the beginning of records, and the bytes of records: */
+enum { LOCAL = 0x04034b50, ENTRY = 0x02014b50, END = 0x06054b50 };
+enum { END64 = 0x06064b50, LOCATOR = 0x07064b50 };
+enum { LOCAL_BYTES = 30, ENTRY_BYTES = 46, END_BYTES = 22, END64_BYTES = 56, LOCATOR_BYTES = 20 };
+
+enum { COMMENT_MAX = 65535, ENCRYPTED = 1, EXTRA_ZIP64 = 1 };
+
+struct directory {
+    uint64_t offset, bytes, entries;
+};
+
+/* Finds the end-of-central-directory record, which is followed only by its comment. Sets *at to the
+ * record's offset. */
+static int find_end(const struct archive *a, uint64_t *at)
+{
+    uint64_t least = a->map->bytes > END_BYTES + COMMENT_MAX
+                         ? a->map->bytes - END_BYTES - COMMENT_MAX
+                         : 0;
+    for (uint64_t i = a->map->bytes; i-- > least;) {
+        const unsigned char *p = a->map->data + i;
+        if (a->map->bytes - i >= END_BYTES && le_number(p, 4) == END &&
+            le_number(p + 20, 2) == a->map->bytes - i - END_BYTES) {
+            *at = i;
+            return 0;
+        }
+    }
+    return err_set("%s: truncated: the end of the zip archive is not in its %llu bytes", a->s->path,
+                   (unsigned long long)a->map->bytes);
+}
+
+static int find_directory(const struct archive *a, struct directory *d)
+{
+    uint64_t end = 0;
+    if (find_end(a, &end) < 0)
+        return -1;
+    const unsigned char *p = a->map->data + end;
+    *d = (struct directory){ le_number(p + 16, 4), le_number(p + 12, 4), le_number(p + 10, 2) };
+    if (end >= LOCATOR_BYTES && le_number(p - LOCATOR_BYTES, 4) == LOCATOR) {
+        uint64_t at = le_number(p - LOCATOR_BYTES + 8, 8);
+        if (at > end || end - at < END64_BYTES || le_number(a->map->data + at, 4) != END64)
+            return err_set("%s: byte %llu: the end of the zip archive's directory should be here",
+                           a->s->path, (unsigned long long)at);
+        p = a->map->data + at;
+        *d = (struct directory){ le_number(p + 48, 8), le_number(p + 40, 8), le_number(p + 32, 8) };
+    }
+    if (d->offset > end || d->bytes > end - d->offset || d->entries > d->bytes / ENTRY_BYTES)
+        return err_set("%s: bad directory: %llu entries in %llu bytes from byte %llu on",
+                       a->s->path, (unsigned long long)d->entries, (unsigned long long)d->bytes,
+                       (unsigned long long)d->offset);
+    return 0;
+}
+
+/* ---- the zip archive: its entries ------------------------------------------------------------ */
+
+/* Replaces *x by the next 8-byte number of the zip64 extra field if *x has the value that marks a
+ * number too large for 32 bits. Moves *extra past that number. */
+static void widen(uint64_t *x, const unsigned char **extra, const unsigned char *end)
+{
+    if (*x == UINT32_MAX && end - *extra >= 8) {
+        *x = le_number(*extra, 8);
+        *extra += 8;
+    }
+}
+
+/* Sets *bytes, *packed and *local, the sizes and the offset of an entry, from the entry's zip64
+ * extra field if their 32-bit fields say that they are there. */
+static void read_large(const unsigned char *extra, size_t n, uint64_t *bytes, uint64_t *packed,
+                       uint64_t *local)
+{
+    const unsigned char *end = extra + n;
+    while (end - extra >= 4) {
+        uint64_t id = le_number(extra, 2), length = le_number(extra + 2, 2);
+        extra += 4;
+        if (length > (uint64_t)(end - extra))
+            return;
+        if (id == EXTRA_ZIP64) {
+            const unsigned char *p = extra;
+            widen(bytes, &p, extra + length);
+            widen(packed, &p, extra + length);
+            widen(local, &p, extra + length);
+            return;
+        }
+        extra += length;
+    }
+}
+
+/* Sets e->offset to the first byte of the entry's data, after the local header at offset local. */
+static int find_bytes(const struct archive *a, struct entry *e, uint64_t local)
+{
+    if (local > a->map->bytes || a->map->bytes - local < LOCAL_BYTES ||
+        le_number(a->map->data + local, 4) != LOCAL)
+        return err_set("%s: byte %llu: entry '%s' should begin here", a->s->path,
+                       (unsigned long long)local, e->name);
+    const unsigned char *p = a->map->data + local;
+    e->offset = local + LOCAL_BYTES + le_number(p + 26, 2) + le_number(p + 28, 2);
+    if (e->offset > a->map->bytes || e->bytes > a->map->bytes - e->offset)
+        return err_set(
+            "%s: truncated: entry '%s' has %llu bytes from byte %llu on, but the file has %llu",
+            a->s->path, e->name, (unsigned long long)e->bytes, (unsigned long long)e->offset,
+            (unsigned long long)a->map->bytes);
+    return 0;
+}
+
+/* Reads the entry of the central directory at offset *at into *e, and moves *at past it. */
+static int read_entry(const struct archive *a, struct entry *e, uint64_t *at, uint64_t end)
+{
+    const unsigned char *p = a->map->data + *at;
+    uint64_t left = end - *at;
+    if (left < ENTRY_BYTES || le_number(p, 4) != ENTRY)
+        return err_set("%s: byte %llu: an entry of the directory should begin here", a->s->path,
+                       (unsigned long long)*at);
+    uint64_t name = le_number(p + 28, 2), extra = le_number(p + 30, 2),
+             comment = le_number(p + 32, 2);
+    if (name + extra + comment > left - ENTRY_BYTES)
+        return err_set("%s: byte %llu: truncated entry of the directory", a->s->path,
+                       (unsigned long long)*at);
+    uint64_t packed = le_number(p + 20, 4), local = le_number(p + 42, 4);
+    e->name = mem_strndup((const char *)p + ENTRY_BYTES, name);
+    e->crc = (uint32_t)le_number(p + 16, 4);
+    e->bytes = le_number(p + 24, 4);
+    read_large(p + ENTRY_BYTES + name, extra, &e->bytes, &packed, &local);
+    if (le_number(p + 8, 2) & ENCRYPTED || le_number(p + 10, 2) || packed != e->bytes)
+        return err_set("%s: byte %llu: entry '%s' is compressed or encrypted", a->s->path,
+                       (unsigned long long)*at, e->name);
+    *at += ENTRY_BYTES + name + extra + comment;
+    return find_bytes(a, e, local);
+}
+
+/* Reads all entries. Together they must not have more bytes than the archive. */
+static int read_entries(struct archive *a)
+{
+    struct directory d;
+    if (find_directory(a, &d) < 0)
+        return -1;
+    uint64_t at = d.offset, all = 0;
+    for (uint64_t i = 0; i < d.entries; i++) {
+        struct entry *e = &mem_next(a->entries, a->count, a->cap);
+        *e = (struct entry){ 0 };
+        if (read_entry(a, e, &at, d.offset + d.bytes) < 0)
+            return -1;
+        all += e->bytes;
+        if (all > a->map->bytes)
+            return err_set("%s: entry '%s' overlaps another one", a->s->path, e->name);
+    }
+    return 0;
+}
+
+/* Returns the entry with this name, or NULL. */
+static const struct entry *find(const struct archive *a, const char *name)
+{
+    for (size_t i = 0; i < a->count; i++)
+        if (!strcmp(a->entries[i].name, name))
+            return &a->entries[i];
+    return NULL;
+}
 
 /* ---- tensors --------------------------------------------------------------------------------- */
 
@@ -60,7 +232,7 @@ static int measure(struct safetensor *t, int64_t offset, int64_t *end)
 /* Sets the type and the file offset of a tensor, which is a view of a storage. The storage is an
  * entry of the zip archive. Returns 0, or -1 with an error if the view does not fit into it. */
 static int place(struct safetensor *t, const struct pickle_tensor *from,
-                 const struct zip_entry *storage, const char *path)
+                 const struct entry *storage, const char *path)
 {
     int bytes = set_dtype(t, from, path);
     int64_t end, all = from->storage_elements;
@@ -92,7 +264,7 @@ static int add_tensor(void *ctx, const struct pickle_tensor *from)
     *t = from->view;
     t->name = mem_strdup(t->name);
     SCOPED(buf) entry = buf_format("%sdata/%s", a->root, from->key);
-    const struct zip_entry *storage = zip_find(&a->zip, entry.data);
+    const struct entry *storage = find(a, entry.data);
     if (!storage)
         return err_set("%s: no entry '%s', which should hold tensor '%s'", s->path, entry.data,
                        t->name);
@@ -108,18 +280,18 @@ static int check_names(struct safetensors *s)
     return 0;
 }
 
-/* ---- the archive ----------------------------------------------------------------------------- */
+/* ---- what torch.save writes ------------------------------------------------------------------ */
 
 /* Returns the entry "ROOT/data.pkl", or NULL if there is none. Sets *n to the length of "ROOT/",
  * the prefix of all entry names. */
-static const struct zip_entry *find_list(const struct zip *zip, size_t *n)
+static const struct entry *find_list(const struct archive *a, size_t *n)
 {
     static const char list[] = "data.pkl";
-    for (size_t i = 0; i < zip->count; i++) {
-        const char *slash = strchr(zip->entries[i].name, '/');
+    for (size_t i = 0; i < a->count; i++) {
+        const char *slash = strchr(a->entries[i].name, '/');
         if (slash && !strcmp(slash + 1, list)) {
-            *n = (size_t)(slash + 1 - zip->entries[i].name);
-            return &zip->entries[i];
+            *n = (size_t)(slash + 1 - a->entries[i].name);
+            return &a->entries[i];
         }
     }
     return NULL;
@@ -127,19 +299,25 @@ static const struct zip_entry *find_list(const struct zip *zip, size_t *n)
 
 static int check_archive(const struct archive *a)
 {
-    const unsigned char *data = a->s->map.data;
-    for (size_t i = 0; i < a->zip.count; i++)
-        if (zip_check(&a->zip.entries[i], data, a->s->path) < 0)
-            return -1;
+    const unsigned char *data = a->map->data;
+    for (size_t i = 0; i < a->count; i++) {
+        const struct entry *e = &a->entries[i];
+        const uint32_t crc = compress_crc32(data + e->offset, e->bytes);
+        if (crc != e->crc)
+            return err_set(
+                "%s: entry '%s', from byte %llu on, is damaged: its checksum is %08x and "
+                "should be %08x",
+                a->s->path, e->name, (unsigned long long)e->offset, crc, e->crc);
+    }
     SCOPED(buf) name = buf_format("%sbyteorder", a->root);
-    const struct zip_entry *order = zip_find(&a->zip, name.data);
+    const struct entry *order = find(a, name.data);
     if (order && (order->bytes != 6 || memcmp(data + order->offset, "little", 6)))
         return err_set("%s: '%s' is not 'little': only little-endian numbers are supported",
                        a->s->path, order->name);
     return 0;
 }
 
-static int read_list(struct archive *a, const struct zip_entry *list)
+static int read_list(struct archive *a, const struct entry *list)
 {
     struct safetensors *s = a->s;
     SCOPED(buf) name = BUF_INIT;
@@ -151,16 +329,18 @@ static int read_list(struct archive *a, const struct zip_entry *list)
 
 static int read_zip(struct safetensors *s)
 {
-    struct archive a = { .s = s };
+    struct archive a = { .s = s, .map = &s->map };
     size_t n;
-    if (zip_open(&a.zip, s->map.data, s->map.bytes, s->path) < 0)
-        return -1;
-    const struct zip_entry *list = find_list(&a.zip, &n);
+    int failed = read_entries(&a);
+    const struct entry *list = failed ? NULL : find_list(&a, &n);
     a.root = list ? mem_strndup(list->name, n) : NULL;
-    int failed = !list ? err_set("%s: no entry data.pkl, which torch.save writes", s->path)
+    if (!failed)
+        failed = !list ? err_set("%s: no entry data.pkl, which torch.save writes", s->path)
                        : check_archive(&a) < 0 || read_list(&a, list) < 0;
+    for (size_t i = 0; i < a.count; i++)
+        free(a.entries[i].name);
+    free(a.entries);
     free(a.root);
-    zip_close(&a.zip);
     return failed ? -1 : 0;
 }
 

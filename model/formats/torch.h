@@ -1,7 +1,7 @@
 /*
  * torch.h - reads the file of named tensors that torch.save writes for a model's state.
  *
- * Since torch 1.6 (2020) it is a zip archive (zip.h) of uncompressed entries, whose checksums are
+ * Since torch 1.6 (2020) it is a zip archive of uncompressed entries, whose checksums are
  * verified:
  *
  *     ROOT/data.pkl     a pickle of the tensors' names and their storages (pickle.h)
