@@ -10,7 +10,6 @@
 #include "generate/generator.h"
 #include "model/folder/folder.h"
 #include "train/checkpoint.h"
-#include "train/report/card.h"
 #include "train/report/metrics.h"
 #include "train/report/origin.h"
 #include "train/report/page.h"
@@ -421,8 +420,8 @@ static int write_pages(struct loop *l, int running, int card)
     if (page_write(path.data, &page, 1) < 0)
         return -1;
     return !card ? 0
-                 : card_write(l->settings->output, &page, l->origin,
-                              l->plan->task->head == HEAD_NEXT);
+                 : page_write_card(l->settings->output, &page, l->origin,
+                                   l->plan->task->head == HEAD_NEXT);
 }
 
 /* ---- the loop -------------------------------------------------------------------------------- */

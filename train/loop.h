@@ -8,7 +8,7 @@
  *     OUT/report.html                    page.h
  *     OUT/checkpoints/step-000100/       checkpoint.h
  *     OUT/config.json model.safetensors  the finished model, with the tokenizer's files and a
- *                                        README.md (card.h):
+ *                                        README.md (page.h):
  *                                        written only after the last step
  *
  * After SIGINT, SIGTERM or SIGHUP to any rank (stop.h), the run finishes its step, saves a

@@ -1,14 +1,16 @@
 /*
- * page.h - report.html: a page for people about one run or several.
+ * page.h - report.html, a page for people about one run or several, and README.md, the model card
+ * that model hubs show.
  *
- * The page needs no other file. It is page.html of this folder, whose scripts draw the curves, with
- * the data of the runs in JSON: summary, points, configuration. Of many points only some are kept:
- * from each interval, those with the least and the greatest loss, the greatest gradient norm and
- * the lowest validation loss. So no spike is lost.
+ * report.html needs no other file. It is page.html of this folder, whose scripts draw the curves,
+ * with the data of the runs in JSON: summary, points, configuration. Of many points only some are
+ * kept: from each interval, those with the least and the greatest loss, the greatest gradient norm
+ * and the lowest validation loss. So no spike is lost.
  */
 #pragma once
 
 #include "train/report/metrics.h"
+#include "train/report/origin.h"
 
 struct page_run {
     const char *name, *title; /* the name is short and tells runs apart */
@@ -29,3 +31,9 @@ struct page_run {
 /* Writes the page about `count` runs to the file `path`. Writes nothing if a run has no points.
  * Returns 0, or -1 with an error. */
 int page_write(const char *path, const struct page_run *runs, size_t count);
+
+/* Writes dir/README.md: what the model is, its losses, how it is used, and where it comes from.
+ * `generates` is 1 for models that generate text. An existing README.md without this program's mark
+ * is the user's, and stays. Returns 0, or -1 with an error. */
+int page_write_card(const char *dir, const struct page_run *p, const struct kv *origin,
+                    int generates);
