@@ -182,9 +182,15 @@ static const struct architecture_gguf distilbert_gguf = { "bert", gguf_keys, dis
 
 /* ---- the rows ----------------------------------------------------------------------------- */
 
+/* What the rows of this file share; the names of their tensors begin with `start`. */
+#define ROW(tag, shown, start, operations)                                                         \
+    .name = tag, .title = shown, .prefix = start, .layer = operations, .activation = OPS_GELU,     \
+    .init = init, .names.words = start "embeddings.word_embeddings.weight",                        \
+    .names.positions = start "embeddings.position_embeddings.weight",                              \
+    .names.norm = start "embeddings.LayerNorm"
+
 const struct architecture architecture_bert = {
-    .name = "bert",
-    .title = "BERT",
+    ROW("bert", "BERT", "bert.", bert_layer),
     .sign = "hidden_size",
     .classes = { [HEAD_NONE] = "BertModel",
                  [HEAD_PRETRAINING] = "BertForPreTraining",
@@ -193,26 +199,19 @@ const struct architecture architecture_bert = {
     .keys = bert_keys,
     .read = read_rest,
     .print = print_rest,
-    .layer = bert_layer,
-    .names = { .words = "bert.embeddings.word_embeddings.weight",
-               .positions = "bert.embeddings.position_embeddings.weight",
-               .types = "bert.embeddings.token_type_embeddings.weight",
-               .norm = "bert.embeddings.LayerNorm",
-               .layer = "bert.encoder.layer.%lld.",
-               .pooler = "bert.pooler.dense",
-               .next = "cls.seq_relationship",
-               .classes = "classifier",
-               .dense = "cls.predictions.transform.dense",
-               .dense_norm = "cls.predictions.transform.LayerNorm",
-               .bias = "cls.predictions.bias" },
-    .prefix = "bert.",
+    .names.types = "bert.embeddings.token_type_embeddings.weight",
+    .names.layer = "bert.encoder.layer.%lld.",
+    .names.pooler = "bert.pooler.dense",
+    .names.next = "cls.seq_relationship",
+    .names.classes = "classifier",
+    .names.dense = "cls.predictions.transform.dense",
+    .names.dense_norm = "cls.predictions.transform.LayerNorm",
+    .names.bias = "cls.predictions.bias",
     .respelled = norms,
     .gguf = &bert_gguf,
     .ties = ties,
     .passed_over = passed_over,
-    .activation = OPS_GELU,
     .settings = bert_settings,
-    .init = init,
 };
 
 /* The defaults of DistilBertConfig, which has no key for epsilon. */
@@ -245,26 +244,18 @@ static const char *const distilbert_passed_over[] = {
 static const char *const no_settings[] = { NULL };
 
 const struct architecture architecture_distilbert = {
-    .name = "distilbert",
-    .title = "DistilBERT",
+    ROW("distilbert", "DistilBERT", "distilbert.", distilbert_layer),
     .classes = { [HEAD_NONE] = "DistilBertModel",
                  [HEAD_QUESTIONS] = "DistilBertForQuestionAnswering" },
     .keys = distilbert_keys,
     .read = read_distilbert,
     .print = print_rest,
-    .layer = distilbert_layer,
-    .names = { .words = "distilbert.embeddings.word_embeddings.weight",
-               .positions = "distilbert.embeddings.position_embeddings.weight",
-               .norm = "distilbert.embeddings.LayerNorm",
-               .layer = "distilbert.transformer.layer.%lld." },
-    .prefix = "distilbert.",
+    .names.layer = "distilbert.transformer.layer.%lld.",
     .respelled = norms,
     .gguf = &distilbert_gguf,
     .ties = no_ties,
     .passed_over = distilbert_passed_over,
-    .activation = OPS_GELU,
     .settings = no_settings,
-    .init = init,
 };
 
 /* ---- RoBERTa ------------------------------------------------------------------------------ */
@@ -301,30 +292,22 @@ static const char *const roberta_passed_over[] = { "embeddings.position_ids",
                                                    NULL };
 
 const struct architecture architecture_roberta = {
-    .name = "roberta",
-    .title = "RoBERTa",
+    ROW("roberta", "RoBERTa", "roberta.", bert_layer),
     .classes = { [HEAD_NONE] = "RobertaModel",
                  [HEAD_PRETRAINING] = "RobertaForMaskedLM",
                  [HEAD_CLASSES] = "RobertaForSequenceClassification" },
     .keys = bert_keys,
     .read = read_roberta,
     .print = print_roberta,
-    .layer = bert_layer,
-    .names = { .words = "roberta.embeddings.word_embeddings.weight",
-               .positions = "roberta.embeddings.position_embeddings.weight",
-               .types = "roberta.embeddings.token_type_embeddings.weight",
-               .norm = "roberta.embeddings.LayerNorm",
-               .layer = "roberta.encoder.layer.%lld.",
-               .pooler = "classifier.dense",
-               .classes = "classifier.out_proj",
-               .dense = "lm_head.dense",
-               .dense_norm = "lm_head.layer_norm",
-               .bias = "lm_head.bias" },
+    .names.types = "roberta.embeddings.token_type_embeddings.weight",
+    .names.layer = "roberta.encoder.layer.%lld.",
+    .names.pooler = "classifier.dense",
+    .names.classes = "classifier.out_proj",
+    .names.dense = "lm_head.dense",
+    .names.dense_norm = "lm_head.layer_norm",
+    .names.bias = "lm_head.bias",
     .first_position = 2,
-    .prefix = "roberta.",
     .ties = roberta_ties,
     .passed_over = roberta_passed_over,
-    .activation = OPS_GELU,
     .settings = no_settings,
-    .init = init,
 };
