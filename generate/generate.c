@@ -14,7 +14,6 @@
 #include "generate/export_command.h"
 #include "generate/generator.h"
 #include "generate/prompt_cache.h"
-#include "generate/queue.h"
 #include "model/compute/ops.h"
 #include "model/compute/stored.h"
 
@@ -29,6 +28,30 @@ struct feed {
     struct prompt *lines; /* lines of stdin; NULL: they are not read */
     int asking;           /* 1: prompts come from a terminal, which shows them between the texts */
     uint64_t number;      /* prompts so far */
+};
+
+/* One text of the queue. */
+struct queued {
+    struct queued *next;
+    struct buf prompt;
+    uint64_t number; /* number of the prompt */
+    int64_t sample;  /* number of the text, from 0, among those with this prompt */
+    struct generation one;
+    double prompt_seconds, began, ended; /* times of log_seconds; ended 0: not yet */
+    int shown;                           /* 1: what stands before the text was printed */
+};
+
+/* The texts that have begun and are not printed to their end, in the order of the prompts. When a
+ * text ends, the next one begins; it stays here until the texts before it have ended, too. */
+struct queue {
+    struct queued *first, **end; /* end: where the next text is put */
+    struct generation **going;   /* [together] */
+    int64_t active;              /* number of unfinished texts */
+
+    /* the last prompt, and how many of its texts have not begun yet */
+    struct start start;
+    struct buf prompt;
+    int64_t left;
 };
 
 /* The options, and the generator that they set up. */
@@ -259,8 +282,8 @@ static int save_first(struct generate *given, const struct start *start)
     return path ? prompt_cache_save(&given->g, start, given->model_dir, path) : 0;
 }
 
-/* Adds the next prompt to the queue. Returns as feed_next does. At a terminal, it only warns of an
- * unusable prompt, and returns 1. */
+/* Runs the next prompt through the model; later steps begin its texts. Returns as feed_next does.
+ * At a terminal, it only warns of an unusable prompt, and returns 1. */
 static int add_prompt(struct generate *given)
 {
     const char *text;
@@ -270,27 +293,101 @@ static int add_prompt(struct generate *given)
     int more = feed_next(f, !q->active, &text, &n);
     if (more != 1)
         return more;
-    const uint64_t number = f->number++;
-    /* the random numbers do not depend on other prompts, nor those of a sample on other samples */
-    const uint64_t key = rng_key(rng_key(0, (uint64_t)tool_seed), number);
-    if (queue_add(q, text, n, number, key, given->samples) == 0) {
-        if (save_first(given, &q->start) == 0)
-            return 1;
-        queue_stop(q); /* only the first prompt is saved, so no other text is in the queue */
-        return -1;
+    f->number++;
+    if (generator_prompt(&given->g, &q->start, text, n) < 0) {
+        if (!f->asking)
+            return -1;
+        log_warn("%s", err_get());
+        return 1;
     }
-    if (!f->asking)
+    buf_set(&q->prompt, text, n);
+    if (save_first(given, &q->start) < 0)
         return -1;
-    log_warn("%s", err_get());
+    q->left = given->samples;
     return 1;
+}
+
+/* Begins the next text of the prompt. */
+static int begin_text(struct generate *given)
+{
+    struct queue *q = &given->queue;
+    struct queued *t = mem_zalloc(1, sizeof *t);
+    buf_init(&t->prompt);
+    buf_add(&t->prompt, q->prompt.data, q->prompt.len);
+    t->number = given->feed.number - 1;
+    t->sample = given->samples - q->left--;
+    t->prompt_seconds = q->start.seconds;
+    t->began = log_seconds();
+    *q->end = t;
+    q->end = &t->next;
+    q->active++;
+    /* the random numbers do not depend on other prompts, nor those of a sample on other samples */
+    const uint64_t key = rng_key(rng_key(0, (uint64_t)tool_seed), t->number);
+    return generation_begin(&given->g, &t->one, &q->start, rng_key(key, (uint64_t)t->sample),
+                            !q->left);
+}
+
+/* Sets the times at which texts ended, and q->active to the number of the others. */
+static void count_active(struct queue *q)
+{
+    q->active = 0;
+    for (struct queued *t = q->first; t; t = t->next) {
+        if (t->one.finish && !t->ended)
+            t->ended = log_seconds();
+        q->active += !t->one.finish;
+    }
+}
+
+/* Generates one token for each unfinished text, and begins texts of the last prompt until as many
+ * are unfinished as are generated together. Returns 1 if there are texts that are unfinished or
+ * have not begun, 0 if not, or -1 with an error. */
+static int step_texts(struct generate *given)
+{
+    struct queue *q = &given->queue;
+    int64_t going = 0;
+    for (struct queued *t = q->first; t; t = t->next)
+        if (!t->one.finish)
+            q->going[going++] = &t->one;
+    if (generator_step(&given->g, q->going, going) < 0)
+        return -1;
+    count_active(q);
+    /* a text may end with its first token: at most so many end before they are printed */
+    for (int64_t i = 0; i < given->together && q->left && q->active < given->together; i++) {
+        if (begin_text(given) < 0)
+            return -1;
+        count_active(q);
+    }
+    return q->active > 0 || q->left;
+}
+
+/* Ends all texts that have begun; the others will not begin. */
+static void interrupt_texts(struct queue *q)
+{
+    for (struct queued *t = q->first; t; t = t->next)
+        if (!t->one.finish)
+            generation_end(&t->one, FINISH_INTERRUPT);
+    q->left = 0;
+    count_active(q);
+}
+
+/* Takes the first text out of the queue. */
+static void drop_text(struct queue *q)
+{
+    struct queued *t = q->first;
+    q->first = t->next;
+    if (!q->first)
+        q->end = &q->first;
+    generation_release(&t->one);
+    buf_release(&t->prompt);
+    free(t);
 }
 
 /* Prints the new part of the first text in the queue and, while that text is finished, of the next
  * one. */
 static void print_queue(struct generate *given)
 {
-    for (struct queued *t; (t = given->queue.first); queue_drop(&given->queue)) {
-        if (!t->told++)
+    for (struct queued *t; (t = given->queue.first); drop_text(&given->queue)) {
+        if (!t->shown++)
             print_head(given, t->number, t->sample, t->prompt.data, t->prompt.len);
         print_news(given, &t->one);
         if (!t->one.finish)
@@ -306,16 +403,19 @@ static int run_texts(struct generate *given)
 {
     struct queue *q = &given->queue;
     int more = 1, unfinished = 1;
+    q->end = &q->first;
+    buf_init(&q->prompt);
+    q->going = mem_zalloc((size_t)given->together, sizeof *q->going);
     while (unfinished > 0 || more == 1) {
         int got = more;
-        while (got == 1 && queue_wants(q))
+        while (got == 1 && !q->left && q->active < given->together)
             got = add_prompt(given);
         more = got == LATER ? more : got;
-        unfinished = queue_step(q);
+        unfinished = step_texts(given);
         if (unfinished < 0)
             return -1;
         if (prompt_interrupted || ferror(stdout))
-            queue_stop(q);
+            interrupt_texts(q);
         print_queue(given);
     }
     return more;
@@ -468,11 +568,14 @@ static int run(int argc, char **argv, void *options_given)
                      : feed_open(&given->feed, argc, argv, given->history);
     }
     if (!result) {
-        queue_init(&given->queue, &given->g, given->together);
         result = given->beams.width > 1 ? run_beams(given) : run_texts(given);
         if (!result && given->save_path)
             result = err_set("no prompt: '%s' is not written", given->save_path);
-        queue_release(&given->queue);
+        while (given->queue.first)
+            drop_text(&given->queue);
+        start_release(&given->queue.start);
+        buf_release(&given->queue.prompt);
+        free(given->queue.going);
         if (prompt_close(given->feed.lines) < 0)
             log_warn("%s", err_get());
         buf_release(&given->feed.text);
