@@ -202,14 +202,62 @@ size_t opt_distance(const char *a, const char *b)
     return row[n];
 }
 
+/* Our names for options of Hugging Face's programs, nanoGPT, Megatron-LM, llama.cpp and
+ * WikiExtractor, if several of our programs have them or their program has no table. If our
+ * programs have different names, the foreign name is in several rows. */
+static const struct opt_foreign synonyms[] = {
+    { "batch-size", "batch-texts" },
+    { "batch-size", "batch-tokens" },
+    { "num-beams", "beams" },
+    { "clip-grad", "clip" },
+    { "train-data", "data" },
+    { "gpu gpus n-gpu-layers", "device" },
+    { "num-epochs num-train-epochs", "epochs" },
+    { "num-layers", "layers" },
+    { "max-length max-new-tokens max-tokens n-predict", "length" },
+    { "checkpoint model-name-or-path model-path", "model" },
+    { "out-dir out-file output-dir output-file output-file-path", "output" },
+    { "dtype fp16 bf16", "precision" },
+    { "start", "prompt" },
+    { "repeat-penalty", "repetition-penalty" },
+    { "resume-from-checkpoint", "resume" },
+    { "num-return-sequences num-samples", "samples" },
+    { "save-interval", "save-every" },
+    { "block-size context-length max-seq-len max-seq-length seq-length", "sequence-length" },
+    { "temp", "temperature" },
+    { "jobs num-workers processes", "threads" },
+    { "tokenizer use-bpe vocab-file vocab-path", "vocab" },
+    { "embed-dim", "width" },
+    { 0 },
+};
+
+/* Returns 1 if `name` is one of the names, which blanks separate; else 0. */
+static int is_one_of(const char *names, const char *name)
+{
+    for (size_t n; *names; names += n + (names[n] == ' ')) {
+        n = strcspn(names, " ");
+        if (same_name(name, names, n))
+            return 1;
+    }
+    return 0;
+}
+
+const char *opt_foreign(const struct opt_foreign *table, const char *name)
+{
+    while (table->names && !is_one_of(table->names, name))
+        table++;
+    return table->say;
+}
+
 /* Sets the error for an unknown option or key: the hint for an option of another program, or else
  * our name for it, or else the most similar option. Returns -1. */
 static int unknown(const struct opts *o, const char *what, const char *dashes, const char *name,
                    const char *where)
 {
     const char *say = o->hint ? o->hint(name) : NULL, *ours = NULL, *best = NULL;
-    for (size_t i = 0; !say && (ours = opt_synonym(name, i)) && !opts_find(o, ours, strlen(ours));)
-        i++;
+    for (const struct opt_foreign *row = synonyms; !say && !ours && row->names; row++)
+        if (is_one_of(row->names, name) && opts_find(o, row->say, strlen(row->say)))
+            ours = row->say;
     if (say || ours)
         return err_usage("%sunknown %s '%s%s': %s%s", where, what, dashes, name,
                          say ? say : "give --", say ? "" : ours);

@@ -23,7 +23,6 @@
 #pragma once
 
 #include "common/formats/yaml.h"
-#include "common/program/opt_foreign.h"
 
 #define OPT_WORD INT64_MAX /* value of an OPT_INT that was given as a word, see `arg` */
 
@@ -97,6 +96,15 @@ struct opts {
     char **kept;                           /* strings read from configuration files; owned */
     size_t kept_count, kept_cap;
 };
+
+/* Maps option names of other programs, which blanks separate, to a hint what to use here. The table
+ * ends with `names` NULL. */
+struct opt_foreign {
+    const char *names, *say;
+};
+
+/* Returns the hint for an option of another program, or NULL. '_' and '-' are equal. */
+const char *opt_foreign(const struct opt_foreign *table, const char *name);
 
 /* Returns the Levenshtein distance of two words in bytes; 64 if `b` has 64 bytes or more. */
 size_t opt_distance(const char *a, const char *b);
