@@ -6,7 +6,7 @@
  *
  * The context is encoded alone, and with the choice. The tokens that the second encoding has more
  * are those of the choice, to which white space at the end of the context belongs. If the context
- * is empty, the token that begins a text (framed.h) takes its place. A sequence longer than the
+ * is empty, the token that begins a text (subject.h) takes its place. A sequence longer than the
  * model's positions is cut at its beginning.
  *
  *     acc       the right choice has the largest sum of log p
@@ -24,7 +24,6 @@
 
 #include "common/base/pyrandom.h"
 #include "eval/choices.h"
-#include "eval/framed.h"
 #include "eval/items.h"
 #include "eval/report.h"
 #include "eval/subject.h"
@@ -137,15 +136,15 @@ static int encode_option(struct items *g, const struct buf *head, const struct c
         own -= width;
     buf_add(&whole, o->ending.data, o->ending.len);
     if (own) {
-        if (framed_encode(t, e, whole.data, own, &g->ids) < 0 ||
-            framed_encode(t, e, whole.data, whole.len, &all) < 0)
+        if (subject_encode(t, e, whole.data, own, &g->ids) < 0 ||
+            subject_encode(t, e, whole.data, whole.len, &all) < 0)
             return -1;
         *from = g->ids.count;
         own = *from - begin;
         ids_append(&g->ids, all.data + own, all.count > own ? all.count - own : 0);
         return 0;
     }
-    const int64_t start = framed_start(t);
+    const int64_t start = subject_start(t);
     if (start < 0)
         return -1;
     ids_add(&g->ids, (uint32_t)start);

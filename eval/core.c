@@ -13,7 +13,7 @@
  *     continuation_delimiter  the text before an answer; a space if it is missing
  *     random_baseline         the score by chance in per cent, if there is no eval_meta_data.csv
  *
- * A question has these keys. The model reads the token that begins a text (framed.h), the k
+ * A question has these keys. The model reads the token that begins a text (subject.h), the k
  * examples with their right answers, and the question:
  *
  *     multiple_choice     query, choices [..], gold

@@ -1,7 +1,7 @@
 /*
  * `evaluate lines`: the probability of each line of a text, and of its second half.
  *
- * A line is one sequence: the token that begins a text (framed.h), then the line's tokens. A
+ * A line is one sequence: the token that begins a text (subject.h), then the line's tokens. A
  * sequence is cut after `length` tokens, the first one included.
  *
  *     bits              - sum of log2 p of the line's tokens

@@ -4,7 +4,7 @@
  *
  * Input: JSON lines. Each object has a good and a bad sentence, as strings under two keys; the
  * usual ones are those of BLiMP (Warstadt et al. 2020). A sentence is scored after the token that
- * begins a text (framed.h), with a space before it, as lm-evaluation-harness scores BLiMP:
+ * begins a text (subject.h), with a space before it, as lm-evaluation-harness scores BLiMP:
  *
  *     right  the sum of log p of the good sentence's tokens is not less than that of the bad one's
  *

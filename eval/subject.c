@@ -2,7 +2,6 @@
 
 #include "common/base/log.h"
 #include "common/program/tool.h"
-#include "eval/framed.h"
 #include "model/folder/folder.h"
 
 int subject_load_tokenizer(struct subject *s)
@@ -17,6 +16,26 @@ int subject_load_tokenizer(struct subject *s)
         return -1;
     s->encoder = encoder_new(s->tokenizer);
     return 0;
+}
+
+int subject_encode(const struct tokenizer *t, struct encoder *e, const char *text, size_t n,
+                   struct ids *out)
+{
+    SCOPED(ids) plain = { 0 };
+    if (encoder_encode(e, text, n, TOKENIZER_ORDINARY, &plain) < 0)
+        return -1;
+    tokenizer_assemble(t, &plain, NULL, out, NULL);
+    return 0;
+}
+
+int64_t subject_start(const struct tokenizer *t)
+{
+    SCOPED(ids) begin = { 0 };
+    tokenizer_begin_text(t, &begin);
+    int64_t start = begin.count ? begin.data[0] : tokenizer_end_of_text(t);
+    return start >= 0 ? start
+                      : err_set("the vocabulary has no token that begins a text: neither one of "
+                                "its post-processor nor end-of-text");
 }
 
 int subject_open(struct subject *s, struct network *n, enum model_head head)
@@ -50,7 +69,7 @@ int subject_load(struct subject *s)
 {
     if (subject_load_tokenizer(s) < 0 || subject_load_scorer(s) < 0)
         return -1;
-    s->start = framed_start(s->tokenizer);
+    s->start = subject_start(s->tokenizer);
     return s->start < 0 ? -1 : 0;
 }
 

@@ -21,7 +21,7 @@ struct subject {
     struct tokenizer *tokenizer; /* set by subject_load_tokenizer, as is the encoder */
     struct encoder *encoder;
     struct scorer scorer; /* set by subject_load_scorer */
-    int64_t start;        /* the token that begins a text (framed.h); set by subject_load */
+    int64_t start;        /* subject_start of the tokenizer; set by subject_load */
 };
 
 /* The model if none is named: the folder that train writes by default. */
@@ -66,6 +66,17 @@ enum { SUBJECT_ONLY = OPT_ONLY };
 /* Loads the tokenizer from `vocab` or, if that is NULL, from `model_dir`, and makes the encoder. If
  * both are NULL, sets `model_dir` to its default. Returns 0, or -1 with an error. */
 int subject_load_tokenizer(struct subject *s);
+
+/* Appends the ids of text[0..n) and of the special tokens that the vocabulary puts around a text
+ * (Llama: <s>; GPT-2: none) to `out`, like Hugging Face's tokenizers. Returns 0, or -1 with an
+ * error if the text cannot be encoded. */
+int subject_encode(const struct tokenizer *t, struct encoder *e, const char *text, size_t n,
+                   struct ids *out);
+
+/* Returns the token that is put before a text to predict the text's first token: the first special
+ * token that the vocabulary puts before a text or, if it puts none, end-of-text. Returns -1 with an
+ * error if there is neither. */
+int64_t subject_start(const struct tokenizer *t);
 
 /* Loads the tokenizer and the model as a decoder that scores text. Returns 0, or -1 with an
  * error. */

@@ -9,7 +9,7 @@
 #include "common/files/archived.h"
 #include "common/files/file.h"
 #include "eval/detokenize.h"
-#include "eval/framed.h"
+#include "eval/subject.h"
 #include "unicode/whitespace.h"
 
 /* ---- counting ------------------------------------------------------------------------------- */
@@ -84,7 +84,7 @@ static int encode_page(struct wiki_text *text, struct reading *r)
                               &text->ids);
     if (r->rule == WIKI_WORDS)
         ids_add(&text->ids, (uint32_t)r->start);
-    return framed_encode(r->tokenizer, r->encoder, r->page.data, r->page.len, &text->ids);
+    return subject_encode(r->tokenizer, r->encoder, r->page.data, r->page.len, &text->ids);
 }
 
 static int add_page(struct wiki_text *text, struct reading *r, const char *s, size_t n)
@@ -131,7 +131,7 @@ static int add_pages(struct wiki_text *text, struct reading *r, const char *s, s
 
 static int encode(struct wiki_text *text, struct reading *r, const struct buf *data)
 {
-    if (r->rule == WIKI_WORDS && (r->start = framed_start(r->tokenizer)) < 0)
+    if (r->rule == WIKI_WORDS && (r->start = subject_start(r->tokenizer)) < 0)
         return -1;
     if (r->rule == WIKI_WORDS && r->detokenizer == WIKI_WIKI)
         return add_pages(text, r, data->data, data->len);
