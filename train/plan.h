@@ -1,7 +1,7 @@
 /*
  * plan.h - decides everything about a run before any large memory is allocated: the data and the
- * model (plan_data.h, plan_model.h), the division of an update into micro-batches, the program of a
- * step, and the memory that it takes. The plan does not change after that.
+ * model (plan_parts.h), the division of an update into micro-batches, the program of a step, and
+ * the memory that it takes. The plan does not change after that.
  */
 #pragma once
 
@@ -76,7 +76,5 @@ uint64_t plan_leaves(const struct plan *p);
  * round fills and empties the pipeline once: a stage waits for about a ninth of its time. */
 int plan_validation_round(const struct plan *p);
 
-/* Return the floating-point operations of training per token, and those of them that the teacher's
- * forward pass takes. */
+/* Returns the floating-point operations of training per token. */
 double plan_flops_per_token(const struct plan *p);
-double plan_teacher_flops(const struct plan *p);

@@ -1,4 +1,5 @@
-#include "train/plan_data.h"
+/* The part of plan_make for the tokenizer, the data, and the settings of lengths and masks. */
+#include "train/plan_parts.h"
 
 #include <math.h>
 

@@ -1,4 +1,6 @@
-#include "train/plan_model.h"
+/* The part of plan_make for the model: its settings come from the options, the folder to start
+ * from, or the architecture. */
+#include "train/plan_parts.h"
 
 #include "common/base/least.h"
 #include "common/base/log.h"

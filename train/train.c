@@ -1,6 +1,6 @@
 /*
  * train - trains a GPT, a Llama or a BERT from shards of tokens. This file has the options and
- * connects the parts: plan_make.c makes all decisions before memory is allocated, loop.c runs the
+ * connects the parts: plan.c makes all decisions before memory is allocated, loop.c runs the
  * training, engine.c runs a step.
  */
 #include <time.h>
