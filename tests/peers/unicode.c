@@ -7,14 +7,14 @@
 
 #include "common/base/buf.h"
 #include "common/base/utf8.h"
-#include "unicode/classes.h"
+#include "tokenizer/cut/charset.h"
 #include "unicode/forms.h"
 #include "unicode/letter_case.h"
 #include "unicode/lower.h"
 #include "unicode/whitespace.h"
 
 static const char *rule;
-static struct classes_set set;
+static struct charset set;
 
 static int is(const char *name)
 {
@@ -49,19 +49,19 @@ static void apply(struct buf *out, uint32_t c, const char *s, size_t n)
     else if (is("upper") || is("lower-one"))
         letter_case_put(out, s, n, is("upper") ? letter_case_upper : letter_case_lower);
     else
-        put_if(out, s, n, classes_has(&set, c));
+        put_if(out, s, n, charset_has(&set, c));
 }
 
 static int choose_set(void)
 {
     if (is("\\w"))
-        classes_word_set(&set, 0);
+        charset_word(&set, 0);
     else if (is("[\\w]"))
-        classes_word_set(&set, 1);
+        charset_word(&set, 1);
     else if (is("\\s"))
-        classes_space_set(&set);
+        charset_space(&set);
     else if (strlen(rule) <= 2)
-        return classes_category(&set, rule, strlen(rule));
+        return charset_category(&set, rule, strlen(rule));
     return 0;
 }
 

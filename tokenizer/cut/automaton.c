@@ -459,7 +459,7 @@ static int takes_ascii(const struct pattern *e)
 {
     for (int i = 0; i < e->count; i++)
         for (uint32_t c = 0; c < 0x80 && e->steps[i].op == PATTERN_TAKE; c++)
-            if (classes_has(e->sets[e->steps[i].set], c))
+            if (charset_has(e->sets[e->steps[i].set], c))
                 return 1;
     return 0;
 }

@@ -1,13 +1,12 @@
 #include "tokenizer/cut/charset.h"
 
 #include "common/base/utf8.h"
-#include "unicode/unicode.h"
 
 enum { DEPTH_MAX = 8, LONG_S = 0x17F, KELVIN = 0x212A };
 
 /* ---- sets ------------------------------------------------------------------------------------ */
 
-void charset_add(struct classes_set *s, uint32_t first, uint32_t last)
+void charset_add(struct charset *s, uint32_t first, uint32_t last)
 {
     for (; first <= last && first & 7; first++)
         s->bits[first >> 3] |= (uint8_t)(1 << (first & 7));
@@ -17,39 +16,74 @@ void charset_add(struct classes_set *s, uint32_t first, uint32_t last)
         s->bits[first >> 3] |= (uint8_t)(1 << (first & 7));
 }
 
-void charset_invert(struct classes_set *s)
+void charset_invert(struct charset *s)
 {
     for (size_t i = 0; i < sizeof s->bits; i++)
         s->bits[i] = (uint8_t)~s->bits[i];
 }
 
-static void unite(struct classes_set *s, const struct classes_set *other)
+static void unite(struct charset *s, const struct charset *other)
 {
     for (size_t i = 0; i < sizeof s->bits; i++)
         s->bits[i] |= other->bits[i];
 }
 
-static void intersect(struct classes_set *s, const struct classes_set *other)
+static void intersect(struct charset *s, const struct charset *other)
 {
     for (size_t i = 0; i < sizeof s->bits; i++)
         s->bits[i] &= other->bits[i];
 }
 
-int charset_fold(struct classes_set *s)
+int charset_fold(struct charset *s)
 {
     for (size_t i = 0x80 / 8; i < sizeof s->bits; i++)
         if (s->bits[i])
             return -1;
     for (uint32_t c = 'a'; c <= 'z'; c++)
-        if (classes_has(s, c) || classes_has(s, c - 'a' + 'A')) {
+        if (charset_has(s, c) || charset_has(s, c - 'a' + 'A')) {
             charset_add(s, c, c);
             charset_add(s, c - 'a' + 'A', c - 'a' + 'A');
         }
-    if (classes_has(s, 's'))
+    if (charset_has(s, 's'))
         charset_add(s, LONG_S, LONG_S);
-    if (classes_has(s, 'k'))
+    if (charset_has(s, 'k'))
         charset_add(s, KELVIN, KELVIN);
     return 0;
+}
+
+int charset_category(struct charset *s, const char *name, size_t n)
+{
+    static const char names[] = "LuLlLtLmLoMnMcMeNdNlNoPcPdPsPePiPfPoSmScSkSoZsZlZpCcCfCoCn";
+    uint64_t wanted = 0;
+    for (unsigned i = 0; i < sizeof names / 2; i++)
+        if ((n == 1 || n == 2) && !memcmp(names + 2 * i, name, n))
+            wanted |= (uint64_t)1 << i;
+    memset(s, 0, sizeof *s);
+    for (uint32_t c = 0; c < UNICODE_LIMIT && wanted; c++)
+        if (wanted >> unicode_of(c)->category & 1)
+            charset_add(s, c, c);
+    return wanted ? 0 : -1;
+}
+
+/* Sets *s to the characters in these sets. */
+static void set_to(struct charset *s, unsigned sets)
+{
+    memset(s, 0, sizeof *s);
+    for (uint32_t c = 0; (c = unicode_next(sets, c)) < UNICODE_LIMIT; c++)
+        charset_add(s, c, c);
+}
+
+void charset_word(struct charset *s, int in_brackets)
+{
+    static const unsigned char alone[] = { 0xB2, 0xB3, 0xB9, 0xBC, 0xBD, 0xBE };
+    set_to(s, UNICODE_IS_REGEX_WORD);
+    for (size_t i = 0; i < sizeof alone && in_brackets; i++)
+        s->bits[alone[i] >> 3] &= (uint8_t) ~(1 << (alone[i] & 7));
+}
+
+void charset_space(struct charset *s)
+{
+    set_to(s, UNICODE_IS_SPACE);
 }
 
 /* ---- escapes --------------------------------------------------------------------------------- */
@@ -102,7 +136,7 @@ static size_t character(const char *p, size_t n, uint32_t *c)
     return letter_or_digit || *c >= 0x80 ? 0 : 2;
 }
 
-int charset_ask(struct classes_set *s, struct buf *spelling, const char *name, size_t n,
+int charset_ask(struct charset *s, struct buf *spelling, const char *name, size_t n,
                 charset_property_fn *theirs)
 {
     buf_setf(spelling, "\\p{sc:%.*s}", (int)n, name);
@@ -115,7 +149,7 @@ int charset_ask(struct classes_set *s, struct buf *spelling, const char *name, s
 /* Reads \p{...} or \P{...}, where ^ after the brace means the complement, into s. `theirs` is asked
  * for properties that are not known here. Returns the number of bytes read, 0 if p is no known
  * property. */
-static size_t property(struct classes_set *s, const char *p, size_t n, charset_property_fn *theirs)
+static size_t property(struct charset *s, const char *p, size_t n, charset_property_fn *theirs)
 {
     const char *end = n > 3 && p[2] == '{' ? memchr(p, '}', n) : NULL;
     if (!end)
@@ -125,9 +159,9 @@ static size_t property(struct classes_set *s, const char *p, size_t n, charset_p
     name += *name == '^';
     size_t len = (size_t)(end - name);
     if (bytes_are(name, len, "White_Space")) {
-        classes_space_set(s);
+        charset_space(s);
         known = 1;
-    } else if (!(known = len && classes_category(s, name, len) == 0)) {
+    } else if (!(known = len && charset_category(s, name, len) == 0)) {
         SCOPED(buf) text = BUF_INIT;
         known = charset_ask(s, &text, name, len, theirs) == 0;
     }
@@ -139,7 +173,7 @@ static size_t property(struct classes_set *s, const char *p, size_t n, charset_p
 /* Reads \s, \d, \w, \h, their complements, or a property at p[0..n) into *s. `in_brackets`: whether
  * it is in a bracketed class, where \w has fewer characters. Returns the number of bytes read, 0 if
  * it is none of these. */
-static size_t named(struct classes_set *s, const char *p, size_t n, int in_brackets,
+static size_t named(struct charset *s, const char *p, size_t n, int in_brackets,
                     charset_property_fn *theirs)
 {
     if (n < 2 || *p != '\\' || !memchr("sSdDwWhHpP", p[1], 10))
@@ -148,9 +182,9 @@ static size_t named(struct classes_set *s, const char *p, size_t n, int in_brack
         return property(s, p, n, theirs);
     memset(s, 0, sizeof *s);
     switch (p[1] | 0x20) {
-    case 's': classes_space_set(s); break;
-    case 'd': classes_category(s, "Nd", 2); break;
-    case 'w': classes_word_set(s, in_brackets); break;
+    case 's': charset_space(s); break;
+    case 'd': charset_category(s, "Nd", 2); break;
+    case 'w': charset_word(s, in_brackets); break;
     default:
         charset_add(s, '0', '9');
         charset_add(s, 'a', 'f');
@@ -170,10 +204,10 @@ struct class
     int depth, nested;
 };
 
-static size_t brackets(struct classes_set *s, const char *p, size_t n, struct class *c);
+static size_t brackets(struct charset *s, const char *p, size_t n, struct class *c);
 
 /* Adds the character or range at p[0..n) to the set. Returns the bytes read, 0 if there is none. */
-static size_t range(struct classes_set *s, const char *p, size_t n)
+static size_t range(struct charset *s, const char *p, size_t n)
 {
     uint32_t first, last;
     size_t len = character(p, n, &first), more;
@@ -191,9 +225,9 @@ static size_t range(struct classes_set *s, const char *p, size_t n)
 
 /* Reads one part of a class at p[0..n) and adds it to the set s; `c` is the state of reading the
  * class. Returns the number of bytes read, 0 if it is not supported. */
-static size_t part(struct classes_set *s, const char *p, size_t n, struct class *c)
+static size_t part(struct charset *s, const char *p, size_t n, struct class *c)
 {
-    struct classes_set *inner;
+    struct charset *inner;
     size_t len;
     if (*p != '[' && (n < 2 || *p != '\\' || !memchr("sSdDwWhHpP", p[1], 10)))
         return range(s, p, n);
@@ -216,7 +250,7 @@ static size_t part(struct classes_set *s, const char *p, size_t n, struct class 
 /* Reads one operand of && in a bracketed class, or the whole content of a class without &&, into
  * *s. Stops at && or ]. Returns the number of bytes read, or 0 if the operand is empty or not
  * supported. */
-static size_t operand(struct classes_set *s, const char *p, size_t n, struct class *c)
+static size_t operand(struct charset *s, const char *p, size_t n, struct class *c)
 {
     size_t i = 0, len;
     memset(s, 0, sizeof *s);
@@ -228,7 +262,7 @@ static size_t operand(struct classes_set *s, const char *p, size_t n, struct cla
 
 /* Reads a class at p[0..n), which begins with '[', into the set s. Returns the number of bytes
  * read, 0 if it is not supported. */
-static size_t brackets(struct classes_set *s, const char *p, size_t n, struct class *c)
+static size_t brackets(struct charset *s, const char *p, size_t n, struct class *c)
 {
     size_t i = 1, len;
     int inverted = n > 1 && p[1] == '^';
@@ -239,7 +273,7 @@ static size_t brackets(struct classes_set *s, const char *p, size_t n, struct cl
         return 0;
     i += len;
     while (p[i] == '&') {
-        SCOPED_MEM struct classes_set *other = mem_alloc(sizeof *other);
+        SCOPED_MEM struct charset *other = mem_alloc(sizeof *other);
         c->nested = 1;
         i += 2;
         if ((len = operand(other, p + i, n - i, c)) != 0)
@@ -253,7 +287,7 @@ static size_t brackets(struct classes_set *s, const char *p, size_t n, struct cl
     return i + 1;
 }
 
-size_t charset_parse(struct classes_set *s, const char *p, size_t n, charset_property_fn *theirs,
+size_t charset_parse(struct charset *s, const char *p, size_t n, charset_property_fn *theirs,
                      int *nested)
 {
     struct class class = { .theirs = theirs };

@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 
-#include "unicode/classes.h"
 #include "unicode/unicode.h"
 
 /* ---- classes --------------------------------------------------------------------------------- */
@@ -17,7 +16,7 @@ static const char lone_word_base[] =
  * points that it lacks. */
 struct spelling {
     char *base; /* PCRE2's name of the class, as written inside brackets */
-    struct classes_set ours, theirs;
+    struct charset ours, theirs;
     int complete; /* PCRE2's class has no code point that ours lacks */
     struct spelling *next;
 };
@@ -27,14 +26,14 @@ static struct spelling *spellings;
 static pthread_mutex_t spellings_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Fills `s` from our tables. Returns 0, or -1 if they do not have the class. */
-static int find_ours(struct classes_set *s, const char *base)
+static int find_ours(struct charset *s, const char *base)
 {
     size_t n = strlen(base);
     if (!strcmp(base, word_base) || !strcmp(base, lone_word_base)) {
-        classes_word_set(s, !strcmp(base, word_base));
+        charset_word(s, !strcmp(base, word_base));
         return 0;
     }
-    return classes_category(s, base + 3, n - 4); /* `base` is like \p{Lu} */
+    return charset_category(s, base + 3, n - 4); /* `base` is like \p{Lu} */
 }
 
 /* Returns the cached entry of a class, NULL if there is none yet. */
@@ -74,13 +73,13 @@ static const struct spelling *find_spelling(const char *base, charset_property_f
 
 /* Appends, as ranges, the code points that are in `set` (in = 1) or not in it (in = 0), except
  * those in `without`. */
-static void put_ranges(struct buf *out, const struct classes_set *set, int in,
-                       const struct classes_set *without)
+static void put_ranges(struct buf *out, const struct charset *set, int in,
+                       const struct charset *without)
 {
     for (uint32_t c = 0, first; c < UNICODE_LIMIT; c++) {
         first = c;
-        while (c < UNICODE_LIMIT && (c < 0xD800 || c >= 0xE000) && classes_has(set, c) == in &&
-               !(without && classes_has(without, c)))
+        while (c < UNICODE_LIMIT && (c < 0xD800 || c >= 0xE000) && charset_has(set, c) == in &&
+               !(without && charset_has(without, c)))
             c++;
         if (c > first)
             buf_addf(out, c - first > 1 ? "\\x{%X}-\\x{%X}" : "\\x{%X}", first, c - 1);
@@ -106,7 +105,7 @@ static void put_space(struct buf *out, int complement, int inside)
 static void put_their_class(struct buf *out, const char *base, int complement,
                             charset_property_fn *theirs)
 {
-    SCOPED_MEM struct classes_set *members = mem_alloc(sizeof *members);
+    SCOPED_MEM struct charset *members = mem_alloc(sizeof *members);
     SCOPED(buf) name = BUF_INIT;
     charset_ask(members, &name, base + 3, strlen(base) - 4, theirs);
     buf_addf(out, "\\%c%s", complement ? 'P' : 'p', name.data + 2);
@@ -260,7 +259,7 @@ static int check_dialect(const char *pattern, size_t n)
  * read; 0 if it is not such a class. */
 static size_t put_nested(struct buf *out, const char *p, size_t n, charset_property_fn *theirs)
 {
-    SCOPED_MEM struct classes_set *s = mem_alloc(sizeof *s);
+    SCOPED_MEM struct charset *s = mem_alloc(sizeof *s);
     int nested;
     size_t used = charset_parse(s, p, n, theirs, &nested), before;
     if (used && nested) {

@@ -32,7 +32,7 @@ static int node_add(struct reader *r, struct node n)
 
 /* Adds a set and takes ownership of it. Returns its number, or that of an equal set; -1 if there
  * are too many. */
-static int set_add(struct pattern *e, struct classes_set *s)
+static int set_add(struct pattern *e, struct charset *s)
 {
     for (int i = 0; i < e->set_count; i++)
         if (!memcmp(e->sets[i], s, sizeof *s)) {
@@ -50,7 +50,7 @@ static int set_add(struct pattern *e, struct classes_set *s)
 /* Adds the complement of a set. Returns its number, or -1 if there are too many sets. */
 static int set_invert(struct pattern *e, int set)
 {
-    struct classes_set *s = mem_alloc(sizeof *s);
+    struct charset *s = mem_alloc(sizeof *s);
     *s = *e->sets[set];
     charset_invert(s);
     return set_add(e, s);
@@ -93,7 +93,7 @@ static int begins_one(const struct reader *r, const char *characters)
 /* Reads a set of characters at r->p and adds it. Returns its number, or -1 if it cannot be read. */
 static int read_set(struct reader *r)
 {
-    struct classes_set *s = mem_zalloc(1, sizeof *s);
+    struct charset *s = mem_zalloc(1, sizeof *s);
     int nested;
     if (*r->p == '.') { /* any character except a line end */
         charset_add(s, '\n', '\n');
@@ -114,7 +114,7 @@ static int read_set(struct reader *r)
  * Returns the number of the new node, or -1, without an error set, on failure. */
 static int read_end(struct reader *r, int line)
 {
-    struct classes_set *s = mem_zalloc(1, sizeof *s);
+    struct charset *s = mem_zalloc(1, sizeof *s);
     if (line)
         charset_add(s, '\n', '\n');
     int set = set_add(r->e, s);

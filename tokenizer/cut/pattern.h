@@ -34,7 +34,7 @@ struct pattern_step {
 struct pattern {
     struct pattern_step steps[PATTERN_STEPS];
     int count, start;
-    struct classes_set *sets[PATTERN_SETS]; /* no two are equal */
+    struct charset *sets[PATTERN_SETS]; /* no two are equal */
     int set_count;
 };
 

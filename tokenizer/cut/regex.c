@@ -7,7 +7,6 @@
 #include "common/base/utf8.h"
 #include "tokenizer/cut/dialect.h"
 #include "tokenizer/cut/runs.h"
-#include "unicode/classes.h"
 #include "unicode/unicode.h"
 
 enum { JIT_STACK_START = 32 << 10, JIT_STACK_MAX = 16 << 20 };
@@ -158,7 +157,7 @@ int regex_find(const struct regex *re, struct regex_scratch *s, const char *text
     return err_set("cannot match the tokenizer's pattern: %s", (char *)why);
 }
 
-int regex_class(struct classes_set *s, const char *base)
+int regex_class(struct charset *s, const char *base)
 {
     SCOPED(buf) text = buf_format("[%s]+", base), all = BUF_INIT;
     size_t begin, end, len, from = 0;

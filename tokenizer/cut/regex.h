@@ -32,5 +32,5 @@ int regex_find(const struct regex *re, struct regex_scratch *s, const char *text
 /* Fills `s` with the code points that PCRE2 has in the class `base`, which is written as it would
  * be inside brackets, such as \p{Han}. Returns 0, or -1, without an error set, if PCRE2 does not
  * know the class. */
-struct classes_set;
-int regex_class(struct classes_set *s, const char *base);
+struct charset;
+int regex_class(struct charset *s, const char *base);

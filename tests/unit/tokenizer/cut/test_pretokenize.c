@@ -126,7 +126,7 @@ Test(pretokenize, words_in_brackets_have_fewer_characters)
 }
 
 #ifndef SANITIZED /* memory that runs out is a leak */
-static int without_memory(struct classes_set *s, const char *base)
+static int without_memory(struct charset *s, const char *base)
 {
     (void)s, (void)base;
     mem_zalloc(SIZE_MAX, 2);
