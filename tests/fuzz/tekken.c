@@ -2,7 +2,7 @@
 #include <assert.h>
 #include <stdint.h>
 
-#include "tokenizer/files/tekken.h"
+#include "tokenizer/files/files.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,7 +1,9 @@
-#include "tokenizer/files/clip.h"
+/* Makes a tokenizer.json of CLIP's vocab.json and merges.txt. These do not say that text is in
+ * lower case, how it is split, and which tokens stand around it. */
 
 #include "common/base/lines.h"
 #include "common/formats/js.h"
+#include "tokenizer/files/files.h"
 
 static const char begin[] = "<|startoftext|>", end[] = "<|endoftext|>";
 
@@ -71,15 +73,17 @@ static void put_json(struct buf *out, const struct buf *tokens, const struct buf
     buf_adds(out, "}}");
 }
 
-int clip_json(struct buf *out, const struct buf *tokens, const struct buf *merges, const char *name)
+int clip_parse(struct vocabulary *v, const struct buf *tokens, const struct buf *merges,
+               const char *name)
 {
+    SCOPED(buf) json = BUF_INIT;
     SCOPED_JS root = js_parse(tokens->data, tokens->len, name);
     int64_t ids[2];
-    int result = root ? 0 : -1;
-    if (!result && find_specials(root, ids) < 0)
-        result = err_set("%s: has no ids of '%s' and '%s', which CLIP puts around a text", name,
-                         begin, end);
-    if (!result)
-        put_json(out, tokens, merges, ids);
-    return result;
+    if (!root)
+        return -1;
+    if (find_specials(root, ids) < 0)
+        return err_set("%s: has no ids of '%s' and '%s', which CLIP puts around a text", name,
+                       begin, end);
+    put_json(&json, tokens, merges, ids);
+    return tokenizer_json_parse(v, json.data, json.len, name);
 }

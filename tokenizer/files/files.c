@@ -4,9 +4,7 @@
 #include "common/files/file.h"
 #include "common/formats/gguf.h"
 #include "common/formats/js.h"
-#include "tokenizer/files/clip.h"
 #include "tokenizer/files/encodings.h"
-#include "tokenizer/files/tekken.h"
 
 /* Fills `v` with the 256 bytes, in order, and end-of-text; text is cut as GPT-2 does. */
 static int put_bytes(struct vocabulary *v)
@@ -100,16 +98,6 @@ static int refuse_marian(const char *path, const char *other)
     return result;
 }
 
-/* Reads CLIP's vocab.json and merges.txt by way of a tokenizer.json (clip.h). */
-static int read_clip(struct vocabulary *v, const char *path, const struct buf *tokens,
-                     const struct buf *merges)
-{
-    SCOPED(buf) json = BUF_INIT;
-    return clip_json(&json, tokens, merges, path) < 0
-               ? -1
-               : tokenizer_json_parse(v, json.data, json.len, path);
-}
-
 /* Loads vocab.json from `path`, and the merges.txt that belongs to it. A tokenizer.json beside it
  * has the same tokens and says more, so it is read in place of both. */
 static int load_pair(struct vocabulary *v, const char *path, const struct tokenizer_options *o,
@@ -132,7 +120,7 @@ static int load_pair(struct vocabulary *v, const char *path, const struct tokeni
         read_text(file_read, other.data, &merges) < 0)
         return -1;
     if (!o->pattern && clip_is(text->data, text->len))
-        return read_clip(v, path, text, &merges);
+        return clip_parse(v, text, &merges, path);
     if (vocab_json_parse(v, text->data, text->len, path) < 0 ||
         merges_parse(v, merges.data, merges.len, other.data) < 0)
         return -1;

@@ -53,12 +53,25 @@ int vocabulary_load(struct vocabulary *v, const char *path, const struct tokeniz
 
 /* Each function parses text[0..n) into an initialised vocabulary; error messages use `name`.
  * vocab_json_parse reads the tokens of a vocab.json, and merges_parse adds the merges to them.
- * tiktoken_parse reads a file of ranks. These three do not set how text is cut.
- * Returns 0, or -1 with an error. */
+ * tiktoken_parse reads a file of ranks. These three do not set how text is cut. clip_parse reads
+ * CLIP's vocab.json and merges.txt. Returns 0, or -1 with an error. */
 int tokenizer_json_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
 int vocab_json_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
 int merges_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
 int tiktoken_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
+int tekken_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
+int clip_parse(struct vocabulary *v, const struct buf *tokens, const struct buf *merges,
+               const char *name);
+
+/* Return 1 if text[0..n), read from a JSON file, is a tekken.json or CLIP's vocab.json, else 0. */
+int tekken_is(const char *text, size_t n);
+int clip_is(const char *text, size_t n);
+
+/* Reads `value`, the JSON of a pre-tokenizer, into v->splitter and v->prefix_space, and returns 1.
+ * Returns 0, without a change of v, if it is not one that only cuts byte-level text, or -1 with an
+ * error for a bad pattern. If the result is 1, sets *plain to 1 if the two fields describe the
+ * whole value, else to 0. */
+int splits_read(struct vocabulary *v, const struct js *value, int *plain);
 
 /* Adds the tokens of by_id, the "added_tokens_decoder" of a tokenizer_config.json, an object whose
  * keys are ids. `ranks` 1: v is from a file of ranks (.tiktoken); then ids that by_id skips become

@@ -1,8 +1,9 @@
-#include "tokenizer/files/splits_json.h"
+/* Reads pre-tokenizers of tokenizer.json that cut byte-level text without changing it: lists of
+ * Split, Punctuation and Digits around ByteLevel. They become rules of pretokenize.h. */
 
 #include "common/formats/js.h"
+#include "tokenizer/files/files.h"
 #include "tokenizer/model/alphabet.h"
-#include "tokenizer/model/vocabulary.h"
 #include "unicode/unicode.h"
 
 struct reading {

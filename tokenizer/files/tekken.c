@@ -1,8 +1,15 @@
-#include "tokenizer/files/tekken.h"
+/* Reads tekken.json, Mistral's form of a file of ranks:
+ *
+ *     config          pattern, default_vocab_size, default_num_special_tokens
+ *     special_tokens  names; may be missing or too few. Special tokens have the ids from 0 on.
+ *     vocab           rank and token_bytes (base64) of each token. The id is the rank plus the
+ *                     number of special tokens; tokens whose id is beyond the size are not used.
+ */
 
 #include "common/base/base64.h"
 #include "common/base/choice.h"
 #include "common/formats/js.h"
+#include "tokenizer/files/files.h"
 
 /* The special tokens of files of versions before 11, which have no list of them. */
 static const char older[] =

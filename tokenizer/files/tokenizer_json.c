@@ -4,7 +4,6 @@
 #include "tokenizer/files/encodings.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/files/model_json.h"
-#include "tokenizer/files/splits_json.h"
 #include "tokenizer/model/decoder.h"
 #include "tokenizer/model/wordpiece.h"
 
