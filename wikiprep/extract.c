@@ -4,7 +4,6 @@
 #include "common/formats/js.h"
 #include "wikiprep/classic/classic.h"
 #include "wikiprep/expand/expand.h"
-#include "wikiprep/output/page_rows.h"
 #include "wikiprep/sentences/sentence.h"
 #include "wikiprep/site/disambiguation.h"
 #include "wikiprep/text/template.h"
@@ -181,7 +180,7 @@ static void put_document(struct extract *x, const struct site *site, const struc
     if (x->how->form == EXTRACT_JSON)
         page_json_put(&x->bytes, &x->how->layout, &from);
     else if (x->how->form == EXTRACT_ROW)
-        page_rows_put(&x->bytes, &x->how->layout, &from);
+        page_json_put_row(&x->bytes, &x->how->layout, &from);
     else if (x->classic)
         classic_put(&x->bytes, d);
     else

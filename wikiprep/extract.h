@@ -21,8 +21,8 @@ struct library;
 
 enum extract_form {
     EXTRACT_DOCUMENTS, /* the format of document.h */
-    EXTRACT_JSON,      /* the format of page_json.h */
-    EXTRACT_ROW,       /* the format of page_rows.h */
+    EXTRACT_JSON,      /* an object of page_json.h */
+    EXTRACT_ROW,       /* a row of page_json.h */
     EXTRACT_TEXT,      /* the text alone */
 };
 

@@ -18,7 +18,6 @@
 #include "wikiprep/input/dump_files.h"
 #include "wikiprep/input/pages.h"
 #include "wikiprep/output/page_json.h"
-#include "wikiprep/output/page_rows.h"
 #include "wikiprep/output/sink.h"
 #include "wikiprep/sentences/sentence_train.h"
 #include "wikiprep/site/language.h"
@@ -536,7 +535,7 @@ static int check_options(struct run *r, struct wikiprep *given)
     if (misplaced)
         return err_usage("--wikiextractor cannot be used with --%s", misplaced);
     if (given->rows && !tool_given("fields"))
-        given->field_list = PAGE_ROWS_FIELDS;
+        given->field_list = PAGE_JSON_ROW_FIELDS;
     if (check_output(given) < 0 ||
         page_json_layout_parse(&given->how.layout, given->field_list) < 0)
         return -1;

@@ -1,5 +1,6 @@
 #include "wikiprep/output/page_json.h"
 
+#include "common/base/le.h"
 #include "common/base/lines.h"
 #include "common/formats/js.h"
 
@@ -94,16 +95,6 @@ static void put_value(struct buf *out, enum field f, const struct page_json_sour
     }
 }
 
-void page_json_text(struct buf *out, const struct page_json_layout *layout, int i,
-                    const struct page_json_source *from)
-{
-    const struct buf *text = text_of(layout->fields[i], from);
-    if (text)
-        buf_add(out, text->data, text->len);
-    else
-        put_value(out, layout->fields[i], from);
-}
-
 /* Returns 1 if the page has the field, else 0. */
 static int is_there(enum field f, const struct page_json_source *from)
 {
@@ -129,4 +120,31 @@ void page_json_put(struct buf *out, const struct page_json_layout *layout,
             put_value(out, f, from);
     }
     buf_adds(out, *before == '{' ? "{}\n" : "}\n");
+}
+
+enum { LENGTH_BYTES = 8 };
+
+void page_json_put_row(struct buf *out, const struct page_json_layout *layout,
+                       const struct page_json_source *from)
+{
+    for (int i = 0; i < layout->count; i++) {
+        const struct buf *text = text_of(layout->fields[i], from);
+        size_t begin = out->len;
+        buf_add(out, (const char[LENGTH_BYTES]){ 0 }, LENGTH_BYTES);
+        if (text)
+            buf_add(out, text->data, text->len);
+        else
+            put_value(out, layout->fields[i], from);
+        le_put_u64(out->data + begin, out->len - begin - LENGTH_BYTES);
+    }
+}
+
+void page_json_cells(const struct buf *row, struct columns_cell *cells, int count)
+{
+    const char *at = row->data;
+    for (int i = 0; i < count; i++) {
+        cells[i].len = le_u64((const unsigned char *)at);
+        cells[i].text = at + LENGTH_BYTES;
+        at += LENGTH_BYTES + cells[i].len;
+    }
 }

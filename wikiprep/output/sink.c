@@ -90,7 +90,7 @@ int sink_write(struct sink *s, const struct buf *document)
     s->documents++;
     if (s->format == SINK_ROWS) {
         struct columns_cell cells[PAGE_JSON_FIELDS_MAX];
-        page_rows_read(document, cells, s->columns);
+        page_json_cells(document, cells, s->columns);
         return s->library->add(s->writer, cells);
     }
     return output_write(&s->out, document->data, document->len);

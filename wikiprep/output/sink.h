@@ -17,7 +17,7 @@
 #include "common/files/output_folder.h"
 #include "common/formats/document.h"
 #include "common/formats/kv.h"
-#include "wikiprep/output/page_rows.h"
+#include "wikiprep/output/page_json.h"
 
 enum sink_format {
     SINK_DOCUMENTS,
