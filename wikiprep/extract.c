@@ -5,7 +5,6 @@
 #include "wikiprep/classic/classic.h"
 #include "wikiprep/expand/expand.h"
 #include "wikiprep/sentences/sentence.h"
-#include "wikiprep/site/disambiguation.h"
 #include "wikiprep/text/template.h"
 #include "wikiprep/text/visible.h"
 #include "wikiprep/text/wikitext.h"
@@ -123,7 +122,7 @@ static enum extract_result extract_text(struct extract *x, const struct site *si
     int is_html = !strcmp(p->model.data, "html");
     if (how->filter_disambiguation &&
         (is_html ? strstr(p->text.data, "mw:PageProp/disambiguation") != NULL
-                 : disambiguation_page(p->text.data, p->text.len)))
+                 : dump_disambiguates(p->text.data, p->text.len)))
         return EXTRACT_DISAMBIGUATION;
     x->page = (struct template_page){ .lang = site->lang,
                                       .title = p->title.data,
@@ -143,7 +142,7 @@ static enum extract_result extract_text(struct extract *x, const struct site *si
         x->page.parts = NULL;
     const struct buf *source = is_html ? &p->text : expand(x, p);
     if (how->filter_disambiguation && source != &p->text &&
-        disambiguation_page(source->data, source->len)) /* its templates say so */
+        dump_disambiguates(source->data, source->len)) /* its templates say so */
         return EXTRACT_DISAMBIGUATION;
     clean(x->cleaner, site, source, text, is_html);
     if (!site_takes_categories(site, x->categories.data))

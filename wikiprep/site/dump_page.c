@@ -48,24 +48,18 @@ static int find_namespace(const struct dump_namespace *list, size_t count, const
     return 0;
 }
 
-/* As find_namespace, for names of Template that a language has beside the one of <siteinfo>. */
-static int find_alias(const struct dump_site *site, const char *name, size_t n, int *key)
-{
-    enum { TEMPLATE = 10 };
-    const char *aliases = knowledge_find("prefixes", site->lang.data, "template");
-    for (struct span alias; aliases && span_next(&aliases, '|', &alias);)
-        if (names_equal(alias.s, alias.n, name, n)) {
-            *key = TEMPLATE;
-            return 1;
-        }
-    return 0;
-}
-
 int dump_namespace(const struct dump_site *site, const char *name, size_t n, int *key)
 {
-    return find_namespace(site->namespaces, site->count, name, n, key) ||
-           find_namespace(english, sizeof english / sizeof *english, name, n, key) ||
-           find_alias(site, name, n, key);
+    enum { TEMPLATE = 10 };
+    if (find_namespace(site->namespaces, site->count, name, n, key) ||
+        find_namespace(english, sizeof english / sizeof *english, name, n, key))
+        return 1;
+    /* names of Template that a language has beside the one of <siteinfo> */
+    const char *aliases = knowledge_find("prefixes", site->lang.data, "template");
+    if (!aliases || !names_listed(aliases, '|', name, n))
+        return 0;
+    *key = TEMPLATE;
+    return 1;
 }
 
 const char *dump_namespace_name(const struct dump_site *site, int key)
@@ -133,6 +127,33 @@ int dump_namespace_of(const struct dump_site *site, const struct buf *title)
 int dump_page_is_scan(const struct dump_page *p)
 {
     return !strcmp(p->model.data, "proofread-page");
+}
+
+/* ---- disambiguation pages ---------------------------------------------------------------- */
+
+/* Returns 1 if a template of this name marks disambiguation pages in some language, else 0. */
+static int marks_one(const char *name, size_t n)
+{
+    const struct knowledge_row *rows;
+    size_t count = knowledge_section("disambiguation", NULL, &rows);
+    for (size_t i = 0; i < count; i++)
+        if (names_listed(rows[i].value, '|', name, n))
+            return 1;
+    return 0;
+}
+
+int dump_disambiguates(const char *text, size_t n)
+{
+    enum { NAME_MAX_BYTES = 64 };
+    const char *end = text + n;
+    if (memmem(text, n, "__DISAMBIG__", strlen("__DISAMBIG__")))
+        return 1;
+    for (const char *s = text; (s = memmem(s, (size_t)(end - s), "{{", 2)); s += 2) {
+        const size_t len = strcspn(s + 2, "|}\n{");
+        if (len < NAME_MAX_BYTES && s + 2 + len < end && marks_one(s + 2, len))
+            return 1;
+    }
+    return 0;
 }
 
 /* ---- redirects --------------------------------------------------------------------------- */

@@ -48,6 +48,11 @@ int dump_redirect(struct span text, struct span *target);
  * empty. */
 int dump_page_redirects(struct dump_page *p, const struct dump_site *site);
 
+/* Returns 1 if text[0..n) is the wikitext of a disambiguation page, which lists the meanings of a
+ * title, else 0: it has a template that marks such pages, in the languages of the larger wikis, or
+ * the switch __DISAMBIG__ of the extension Disambiguator. Time is linear in n. */
+int dump_disambiguates(const char *text, size_t n);
+
 /* Returns 1 if this is a page of a scanned book, with its text in wikitext, else 0. */
 int dump_page_is_scan(const struct dump_page *p);
 

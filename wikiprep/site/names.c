@@ -49,6 +49,14 @@ int names_equal(const char *a, size_t an, const char *b, size_t bn)
     return n && n == fold(y, b, bn) && !memcmp(x, y, n);
 }
 
+int names_listed(const char *list, char mark, const char *name, size_t n)
+{
+    for (struct span item; span_next(&list, mark, &item);)
+        if (names_equal(item.s, item.n, name, n))
+            return 1;
+    return 0;
+}
+
 /* Returns 1 for code points that MediaWiki treats as a space in titles, else 0. */
 static int is_blank(unsigned c)
 {

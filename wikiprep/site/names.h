@@ -50,6 +50,9 @@ enum names_kind names_find(const struct names *names, const char *prefix, size_t
  * space, else 0. */
 int names_equal(const char *a, size_t an, const char *b, size_t bn);
 
+/* Returns 1 if one of the names in a list with `mark` between them is equal to it, else 0. */
+int names_listed(const char *list, char mark, const char *name, size_t n);
+
 /* Appends the title s[0..n) in the form that MediaWiki stores: runs of white space and '_'
  * become one space, those at the ends and marks of direction are dropped, and the first letter
  * becomes what `capital` says (enum names_capital). */

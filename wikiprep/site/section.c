@@ -27,8 +27,5 @@ char *section_list_new(const char *names, const char *lang)
 
 int section_listed(const char *list, const char *heading, size_t n)
 {
-    for (struct span name; span_next(&list, ',', &name);)
-        if (names_equal(name.s, name.n, heading, n))
-            return 1;
-    return 0;
+    return names_listed(list, ',', heading, n);
 }

@@ -6,7 +6,7 @@
 
 #include "common/base/buf.h"
 #include "common/base/mem.h"
-#include "wikiprep/site/disambiguation.h"
+#include "wikiprep/site/dump_page.h"
 #include "wikiprep/site/entity.h"
 #include "wikiprep/site/names.h"
 #include "wikiprep/site/section.h"
@@ -536,7 +536,7 @@ Test(wikitext, wanted_sections)
 
 static int is_disambiguation(const char *text)
 {
-    return disambiguation_page(text, strlen(text));
+    return dump_disambiguates(text, strlen(text));
 }
 
 Test(wikitext, disambiguation)
