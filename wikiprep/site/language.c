@@ -34,13 +34,17 @@ const char *language_own_name(const char *code, size_t n)
     return knowledge_find_code("own-names", "", "", (struct span){ code, n });
 }
 
+/* Returns "no", which has the data, for the codes of both forms of Norwegian. */
+static const char *norwegian(const char *code)
+{
+    return !strcmp(code, "nb") || !strcmp(code, "nn") ? "no" : code;
+}
+
 const char *language_name(const char *code, size_t n, const char *wiki)
 {
     const struct span base = span_between(code, span_until(code, code + n, '-')); /* "sr-Latn" */
-    if (!strcmp(wiki, "nb") || !strcmp(wiki, "nn"))
-        wiki = "no";
     const char *english = knowledge_find_code("languages", "en", "", base);
-    const char *name = english ? knowledge_find_code("languages", wiki, "", base) : NULL;
+    const char *name = english ? knowledge_find_code("languages", norwegian(wiki), "", base) : NULL;
     return name ? name : english;
 }
 
@@ -56,4 +60,18 @@ struct span language_country(struct span code, const char *wiki)
         return (struct span){ "", 0 };
     struct span name = span_item(names, place);
     return (struct span){ name.s, *name.s == '-' ? 0 : name.n };
+}
+
+char *language_sections(const char *headings, const char *lang)
+{
+    const char *defaults = knowledge_find("sections", norwegian(lang), "default");
+    if (!defaults)
+        defaults = knowledge_find("sections", "en", "default");
+    struct buf all = BUF_INIT;
+    for (struct span name; span_next(&headings, ',', &name); buf_addc(&all, ','))
+        if (span_is(span_trim(name), "default"))
+            buf_add_replaced(&all, defaults, strlen(defaults), "|", 1, ",", 1);
+        else
+            span_put(name, &all);
+    return buf_detach(&all);
 }

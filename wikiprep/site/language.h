@@ -1,6 +1,6 @@
 /*
- * language.h - which languages have data, and names of languages as templates show them: "Russian:
- * водка", "ロシア語: водка".
+ * language.h - which languages have data, names of languages as templates show them: "Russian:
+ * водка", "ロシア語: водка", and headings of sections.
  */
 #pragma once
 
@@ -24,3 +24,8 @@ int language_lacks_data(const char *code, struct buf *out);
 
 /* Returns the language's own name, "Deutsch", or NULL if it is not known. */
 const char *language_own_name(const char *code, size_t n);
+
+/* Makes a list of comma-separated headings for a wiki in language `lang`; the caller frees it. The
+ * word "default" stands for the language's headings, or the English ones, of the sections that hold
+ * no prose: notes, references, literature, links. */
+char *language_sections(const char *headings, const char *lang);

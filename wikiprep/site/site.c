@@ -3,6 +3,7 @@
 #include <limits.h>
 
 #include "common/files/nameset.h"
+#include "wikiprep/site/language.h"
 
 /* ---- namespaces -------------------------------------------------------------------------- */
 
@@ -90,9 +91,9 @@ struct site *site_new(const struct dump_site *dump, const struct site_choice *ch
     s->names = names_new(dump->capital);
     name_namespaces(s->names, dump);
     if (choice->sections)
-        s->wanted = section_list_new(choice->sections, s->lang);
+        s->wanted = language_sections(choice->sections, s->lang);
     if (choice->unwanted_sections)
-        s->unwanted = section_list_new(choice->unwanted_sections, s->lang);
+        s->unwanted = language_sections(choice->unwanted_sections, s->lang);
     if (choice->sentences)
         s->model = sentence_model_new(s->lang);
     int failed = choose_namespaces(s, dump, choice->namespaces);

@@ -7,7 +7,6 @@
 #include "wikiprep/sentences/sentence_model.h"
 #include "wikiprep/site/dump_page.h"
 #include "wikiprep/site/names.h"
-#include "wikiprep/site/section.h"
 #include "wikiprep/site/variant.h"
 
 /* The selection that the options make. NULL and empty lists select everything. */
@@ -26,7 +25,7 @@ struct site {
     char *lang;                   /* language code */
     char *base;                   /* common start of its page addresses */
     char *about;                  /* description for the manifest */
-    char *wanted, *unwanted;      /* section_list_new; NULL: keep all, exclude none */
+    char *wanted, *unwanted;      /* language_sections; NULL: keep all, exclude none */
     struct variants *variants;    /* NULL: its language has none */
     struct sentence_model *model; /* NULL: do not split into sentences */
 

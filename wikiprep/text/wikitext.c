@@ -36,7 +36,7 @@ struct wikitext {
     struct table_extents tables, html_tables;
     struct buf rows, cells, grid; /* of the current table: its rows, a row, all cells */
     struct buf *out;
-    const char *wanted, *unwanted; /* lists made by section_list_new */
+    const char *wanted, *unwanted; /* lists with commas */
     int wanted_level;              /* heading level of the wanted section; 0: outside */
     int unwanted_level;            /* heading level of the unwanted section; 0: outside */
     int has_calls;                 /* the page has calls, and one of them may begin a table */
@@ -241,9 +241,9 @@ static int is_left_out(const struct wikitext *w)
 static void begin_section(struct wikitext *w, int level, const char *s, size_t n)
 {
     if (level <= w->unwanted_level || !w->unwanted_level)
-        w->unwanted_level = w->unwanted && section_listed(w->unwanted, s, n) ? level : 0;
+        w->unwanted_level = w->unwanted && names_listed(w->unwanted, ',', s, n) ? level : 0;
     if (w->wanted && (level <= w->wanted_level || !w->wanted_level))
-        w->wanted_level = section_listed(w->wanted, s, n) ? level : 0;
+        w->wanted_level = names_listed(w->wanted, ',', s, n) ? level : 0;
 }
 
 static void add_heading(struct wikitext *w, const char *s, const char *end)
@@ -546,7 +546,7 @@ static void begin_text(struct wikitext *w, struct buf *out)
     if (w->converter)
         converter_begin(w->converter, w->options.page ? w->options.page->variants : NULL);
     w->wanted_level = w->unwanted_level = 0; /* the text before the first heading is "lead" */
-    begin_section(w, LEVELS + 1, SECTION_LEAD, strlen(SECTION_LEAD));
+    begin_section(w, LEVELS + 1, "lead", strlen("lead"));
 }
 
 /* Does the second pass over w->marked. */

@@ -14,7 +14,6 @@
 #pragma once
 
 #include "wikiprep/site/names.h"
-#include "wikiprep/site/section.h"
 #include "wikiprep/text/call.h"
 
 /* The state of one thread. `names` is borrowed; the options are copied. */
@@ -23,8 +22,8 @@ struct wikitext *wikitext_new(const struct names *names, const struct wikitext_o
 void wikitext_free(struct wikitext *w);
 
 /* Sets, for all later pages, the names of their wiki and the sections to keep (`wanted`) and to
- * leave out (`unwanted`): lists as in section.h. NULL: keep all, leave out none. A section includes
- * its subsections. The arguments must outlive their use. */
+ * leave out (`unwanted`): lists of headings with commas. NULL: keep all, leave out none. A section
+ * includes its subsections. The arguments must outlive their use. */
 void wikitext_set_site(struct wikitext *w, const struct names *names, const char *wanted,
                        const char *unwanted);
 

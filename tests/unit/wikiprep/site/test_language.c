@@ -6,7 +6,7 @@
 #include "wikiprep/sentences/sentence.h"
 #include "wikiprep/site/language.h"
 #include "wikiprep/site/magic.h"
-#include "wikiprep/site/section.h"
+#include "wikiprep/site/names.h"
 #include "wikiprep/values/calendar.h"
 #include "wikiprep/values/knowledge.h"
 #include "wikiprep/values/number.h"
@@ -121,9 +121,10 @@ Test(magic, words)
 
 Test(knowledge, of_a_new_language)
 {
-    char *list = section_list_new("Lead, default", "af");
-    cr_expect(section_listed(list, "Eksterne skakels", 16) && section_listed(list, "lead", 4));
-    cr_expect_not(section_listed(list, "Geskiedenis", 11));
+    char *list = language_sections("Lead, default", "af");
+    cr_expect(names_listed(list, ',', "Eksterne skakels", 16) &&
+              names_listed(list, ',', "lead", 4));
+    cr_expect_not(names_listed(list, ',', "Geskiedenis", 11));
     free(list);
     cr_expect_str_eq(language_name("de", 2, "af"), "Duits");
     cr_expect(span_is(number_style("af").point, ","));

@@ -8,8 +8,8 @@
 #include "common/base/mem.h"
 #include "wikiprep/site/dump_page.h"
 #include "wikiprep/site/entity.h"
+#include "wikiprep/site/language.h"
 #include "wikiprep/site/names.h"
-#include "wikiprep/site/section.h"
 #include "wikiprep/site/variant.h"
 #include "wikiprep/text/wikitext.h"
 
@@ -460,7 +460,7 @@ Test(wikitext, headings_in_html)
     CHECK("a <h2>B</h2> c <h2></h2> d", "a\nB\nc\nd");
     CHECK("<h2>a\n\nb</h2> c</h3>\nd", "a\nb\nc\nd");
     CHECK("<h2>=a=</h2>\nb {{c|<h2>d}} e</h2> f", "=a=\nb e\nf");
-    unwanted = section_list_new("B", "en");
+    unwanted = language_sections("B", "en");
     CHECK("<h2>A</h2>\na\n<h2>B</h2>\nb", "A\na");
     free(unwanted);
     unwanted = NULL;
@@ -504,13 +504,13 @@ static const char sections[] = "A.\n== B ==\nb\n=== C ===\nc\n{|\n|x\n|}\n== ''D
 
 Test(wikitext, unwanted_sections)
 {
-    unwanted = section_list_new("d,default", "en");
+    unwanted = language_sections("d,default", "en");
     CHECK(sections, "A.\nB\nb\nC\nc\nG\ng");
     free(unwanted);
-    unwanted = section_list_new("lead,C,G", "en");
+    unwanted = language_sections("lead,C,G", "en");
     CHECK(sections, "B\nb\nD\nd\nE\ne\nReferences\nr\nF\nf");
     free(unwanted);
-    unwanted = section_list_new("default", "it");
+    unwanted = language_sections("default", "it");
     CHECK("== Note ==\na\n== References ==\nb", "References\nb");
     free(unwanted);
     unwanted = NULL;
@@ -518,14 +518,14 @@ Test(wikitext, unwanted_sections)
 
 Test(wikitext, wanted_sections)
 {
-    wanted = section_list_new("lead,b", "en");
+    wanted = language_sections("lead,b", "en");
     CHECK(sections, "A.\nB\nb\nC\nc");
     free(wanted);
-    wanted = section_list_new("E", "en");
-    unwanted = section_list_new("C", "en");
+    wanted = language_sections("E", "en");
+    unwanted = language_sections("C", "en");
     CHECK(sections, "E\ne");
     free(wanted);
-    wanted = section_list_new("B", "en");
+    wanted = language_sections("B", "en");
     CHECK(sections, "B\nb");
     free(wanted);
     free(unwanted);
