@@ -18,6 +18,13 @@ uint32_t unicode_next(unsigned sets, uint32_t from)
     return UNICODE_LIMIT;
 }
 
+uint32_t unicode_script(uint32_t code_point)
+{
+    const struct unicode_script_run *run = unicode_run(
+        unicode_script_runs, unicode_script_run_count, sizeof *run, code_point);
+    return run && code_point - run->first < run->count ? run->script : UNICODE_COMMON;
+}
+
 static uint32_t table[BLOCKS]; /* by block: the classes of its 16 code points */
 static pthread_once_t table_once = PTHREAD_ONCE_INIT;
 

@@ -113,6 +113,24 @@ static inline const void *unicode_run(const void *runs, size_t count, size_t byt
     return low ? list + (low - 1) * bytes : NULL;
 }
 
+/* ---- scripts: Latin, Greek, Han and so on ---------------------------------------------------- */
+
+enum {
+    UNICODE_COMMON,    /* digits, punctuation, symbols and other characters of all scripts */
+    UNICODE_INHERITED, /* marks that have the script of the character before */
+};
+
+/* A run of `count` code points of one script. */
+struct unicode_script_run {
+    uint32_t first, count, script;
+};
+extern const struct unicode_script_run unicode_script_runs[]; /* in order of code points */
+extern const size_t unicode_script_run_count;
+
+/* Returns the number of the code point's script: one of these, or one from 2 on. Hiragana and
+ * Katakana count as Han, as in SentencePiece, because Japanese words mix them. */
+uint32_t unicode_script(uint32_t code_point);
+
 /* ---- the classes that GPT-2's pattern asks for ----------------------------------------------- */
 
 enum unicode_class {

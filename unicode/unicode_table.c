@@ -3,7 +3,6 @@
 
 #include "unicode/forms.h"
 #include "unicode/letter_case.h"
-#include "unicode/scripts.h"
 
 /* clang-format off */
 const struct unicode_record unicode_records[256] = {
@@ -311,7 +310,7 @@ const struct letter_case_several letter_case_severals[] = {
 };
 const size_t letter_case_severals_count = 102;
 
-const struct scripts_run scripts_runs[] = {
+const struct unicode_script_run unicode_script_runs[] = {
     {65,26,71},{97,26,71},{170,1,71},{186,1,71},{192,23,71},{216,31,71},{248,449,71},{736,5,71},{746,2,14},{768,112,1},
     {880,4,45},{885,9,45},{895,6,45},{902,1,45},{904,90,45},{994,14,26},{1008,16,45},{1024,133,30},{1157,2,1},
     {1159,169,30},{1329,95,6},{1425,100,55},{1536,5,5},{1542,6,5},{1549,14,5},{1564,3,5},{1568,32,5},{1601,10,5},
@@ -356,7 +355,7 @@ const struct scripts_run scripts_runs[] = {
     {123136,80,104},{123536,31,158},{123584,64,163},{124112,42,98},{124368,48,107},{124896,31,39},{124928,215,88},
     {125184,96,2},{126464,242,5},{127488,1,50},{131072,78970,50},{917760,240,1},
 };
-const size_t scripts_run_count = 344;
+const size_t unicode_script_run_count = 344;
 
 const char forms_canonical[] =
     "#C0:6bÀÁÂÃÄÅ#C7:9bÇÈÉÊËÌÍÎÏ#D1:6bÑÒÓÔÕÖ#D9:5bÙÚÛÜÝ#E0:6bàá"

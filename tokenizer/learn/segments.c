@@ -2,7 +2,6 @@
 
 #include "common/base/order.h"
 #include "common/base/utf8.h"
-#include "unicode/scripts.h"
 #include "unicode/unicode.h"
 
 enum { SPACE = 0x2581, ANY = UINT16_MAX };
@@ -61,8 +60,8 @@ static size_t segment_end(const unsigned char *text, size_t n, size_t at,
         uint32_t c = utf8_get(text + i, &len);
         if (!chosen[c] || (c == SPACE && i > at))
             return i;
-        uint32_t own = c == SPACE ? ANY : scripts_of(c);
-        if (own == SCRIPT_INHERITED)
+        uint32_t own = c == SPACE ? ANY : unicode_script(c);
+        if (own == UNICODE_INHERITED)
             own = script;
         if (own != ANY && script != ANY && own != script)
             return i;

@@ -3,7 +3,7 @@
  *
  * A piece never crosses the end of a segment, so a division of a word into pieces is a division of
  * each of its segments. As in SentencePiece, a segment ends before each U+2581 (which stands for a
- * space), where the script changes (scripts.h), and at characters that are not in the alphabet,
+ * space), where the script changes (unicode.h), and at characters that are not in the alphabet,
  * which belong to no segment. Equal segments of different words are one segment.
  */
 #pragma once

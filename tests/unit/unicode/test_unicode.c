@@ -8,7 +8,6 @@
 #include "common/base/utf8.h"
 #include "unicode/forms.h"
 #include "unicode/letter_case.h"
-#include "unicode/scripts.h"
 
 /* The tests compare the tables with the text files of unicode/data, for every code point. */
 
@@ -170,20 +169,20 @@ Test(unicode, scripts_of_all_code_points)
     FILE *in = open_data("unicode/data/scripts.txt");
     struct line l;
     uint32_t next = 0;
-    strcpy(names[SCRIPT_INHERITED], "Inherited");
+    strcpy(names[UNICODE_INHERITED], "Inherited");
     while (next_line(in, &l)) {
         struct run run = run_of(l.words[0]);
-        char *name = names[scripts_of(run.first)];
+        char *name = names[unicode_script(run.first)];
         if (!*name)
             snprintf(name, sizeof *names, "%s", l.words[1]);
         cr_assert_str_eq(name, l.words[1], "U+%04X", run.first);
         while (next < run.first)
-            cr_assert_eq(scripts_of(next++), SCRIPT_COMMON, "before U+%04X", run.first);
+            cr_assert_eq(unicode_script(next++), UNICODE_COMMON, "before U+%04X", run.first);
         for (; next <= run.last; next++)
-            cr_assert_eq(scripts_of(next), scripts_of(run.first), "U+%04X", next);
+            cr_assert_eq(unicode_script(next), unicode_script(run.first), "U+%04X", next);
     }
     while (next < UNICODE_LIMIT)
-        cr_assert_eq(scripts_of(next++), SCRIPT_COMMON);
+        cr_assert_eq(unicode_script(next++), UNICODE_COMMON);
     fclose(in);
 }
 
