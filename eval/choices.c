@@ -5,7 +5,6 @@
 #include "common/files/file.h"
 #include "common/formats/js.h"
 #include "unicode/letter_case.h"
-#include "unicode/lower.h"
 #include "unicode/whitespace.h"
 
 /* clang-format off */
@@ -93,8 +92,8 @@ static int put_capitalized(struct buf *out, struct span text)
     SCOPED(buf) lower = BUF_INIT, first = BUF_INIT;
     size_t width = n ? utf8_offset(s, n, 1) : 0;
     letter_case_put(out, s, width, letter_case_title);
-    lower_add(&first, s, width);
-    lower_add(&lower, s, n); /* a sigma's form depends on what is before it */
+    letter_case_python(&first, s, width);
+    letter_case_python(&lower, s, n); /* a sigma's form depends on what is before it */
     buf_add(out, lower.data + first.len, lower.len - first.len);
     return 0;
 }
@@ -103,7 +102,7 @@ static int put_capitalized(struct buf *out, struct span text)
 static int put_uncapitalized(struct buf *out, struct span s)
 {
     size_t width = s.n ? utf8_offset(s.s, s.n, 1) : 0;
-    lower_add(out, s.s, width);
+    letter_case_python(out, s.s, width);
     buf_add(out, s.s + width, s.n - width);
     return s.n ? 0 : err_set("is empty");
 }

@@ -4,7 +4,7 @@
 #include "common/base/utf8.h"
 #include "common/files/nameset.h"
 #include "eval/score.h"
-#include "unicode/lower.h"
+#include "unicode/letter_case.h"
 #include "unicode/unicode.h"
 #include "unicode/whitespace.h"
 
@@ -44,7 +44,7 @@ void squad_normalise(struct buf *out, const char *s, size_t n)
     SCOPED(buf) lower = BUF_INIT;
     size_t start = out->len, len;
     int gap = 0; /* white space or an article since the last character */
-    lower_add(&lower, s, n);
+    letter_case_python(&lower, s, n);
     remove_punctuation(&lower);
     for (size_t i = 0; i < lower.len; i += len) {
         const char *p = lower.data + i;

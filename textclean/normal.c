@@ -4,7 +4,7 @@
 #include "common/base/utf8.h"
 #include "textclean/chunk.h"
 #include "unicode/forms.h"
-#include "unicode/lower.h"
+#include "unicode/letter_case.h"
 #include "unicode/unicode.h"
 #include "unicode/whitespace.h"
 
@@ -135,7 +135,7 @@ static void add_chunk(struct normal *t, const char *s, size_t n)
         s = t->valid.data;
         n = t->valid.len;
     }
-    lower_add(&t->lower, s, n);
+    letter_case_python(&t->lower, s, n);
     add_plain(&t->plain, t->lower.data, t->lower.len);
     buf_clear(&t->lower);
     forms_normalize(&t->lower, t->plain.data, t->plain.len, FORM_NFD);

@@ -4,7 +4,6 @@
 
 #include "common/base/ids.h"
 #include "common/base/utf8.h"
-#include "unicode/letter_case.h"
 #include "unicode/unicode.h"
 
 enum {
@@ -389,22 +388,7 @@ void forms_normalize(struct buf *out, const char *text, size_t n, enum form form
     ids_release(&room);
 }
 
-/* ---- lower case, marks, controls ------------------------------------------------------------- */
-
-void forms_lower(struct buf *out, const char *text, size_t n)
-{
-    size_t len;
-    for (size_t i = 0; i < n; i += len) {
-        uint32_t c = utf8_get((const unsigned char *)text + i, &len);
-        if (c < 0x80) {
-            buf_addc(out, c >= 'A' && c <= 'Z' ? (int)c + 'a' - 'A' : (int)c);
-        } else if (c == LETTER_CASE_DOTTED_I) {
-            buf_adds(out, "i\xCC\x87");
-        } else {
-            utf8_add(out, letter_case_lower_new(c));
-        }
-    }
-}
+/* ---- marks, controls ------------------------------------------------------------------------- */
 
 void forms_drop(struct buf *out, const char *text, size_t n, unsigned sets)
 {

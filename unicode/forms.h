@@ -1,5 +1,5 @@
 /*
- * forms.h - Unicode normalization forms, lower case, removal of accents.
+ * forms.h - Unicode normalization forms, removal of accents.
  *
  * All functions give the results of Hugging Face's tokenizers, whose tables come from several
  * versions of Unicode: the normalization forms know no character newer than about version 9, the
@@ -25,7 +25,6 @@ void forms_normalize(struct buf *out, const char *text, size_t n, enum form form
 /* Returns the length in bytes of the longest prefix in which the form changes no character,
  * whatever follows. Only its last character may compose with characters after it. */
 size_t forms_stable(const char *text, size_t n, enum form form);
-void forms_lower(struct buf *out, const char *text, size_t n);
 void forms_strip_marks(struct buf *out, const char *text, size_t n); /* removes Mn, Mc and Me */
 void forms_nmt(struct buf *out, const char *text, size_t n);         /* drops or blanks controls */
 

@@ -2,6 +2,8 @@
 
 #include "common/base/utf8.h"
 
+static const char dotted_i[] = "i\xCC\x87"; /* the lower case of LETTER_CASE_DOTTED_I */
+
 static uint32_t find(const struct letter_case_run *runs, size_t count, uint32_t c)
 {
     const struct letter_case_run *r = unicode_run(runs, count, sizeof *runs, c);
@@ -39,8 +41,8 @@ unsigned letter_case_title(unsigned c)
 /* Returns the result of `change` for c if it is several characters, else NULL. */
 static const char *special(unsigned c, unsigned (*change)(unsigned))
 {
-    if (change == letter_case_lower && c == 0x130)
-        return "i̇";
+    if (change == letter_case_lower && c == LETTER_CASE_DOTTED_I)
+        return dotted_i;
     for (size_t i = 0; change == letter_case_upper && i < letter_case_severals_count; i++)
         if (letter_case_severals[i].c == c)
             return letter_case_severals[i].upper;
@@ -59,4 +61,62 @@ void letter_case_put(struct buf *out, const char *s, size_t n, unsigned (*change
         else
             utf8_add(out, change(c));
     }
+}
+
+/* Returns 1 if the nearest character before s[at] that is in none of the sets is cased. */
+static int cased_before(const char *s, size_t at, unsigned sets)
+{
+    for (unsigned c; at;) {
+        at -= utf8_last(s, at, &c);
+        if (!unicode_is(c, sets))
+            return unicode_is(c, UNICODE_IS_CASED);
+    }
+    return 0;
+}
+
+static int cased_from(const char *s, size_t n, size_t at, unsigned sets)
+{
+    size_t len;
+    for (; at < n; at += len) {
+        uint32_t c = utf8_get((const unsigned char *)s + at, &len);
+        if (!unicode_is(c, sets))
+            return unicode_is(c, UNICODE_IS_CASED);
+    }
+    return 0;
+}
+
+int letter_case_is_final(const char *s, size_t n, size_t at, unsigned sets)
+{
+    enum { SIGMA_BYTES = 2 };
+    return cased_before(s, at, sets | UNICODE_IS_CASE_IGNORABLE) &&
+           !cased_from(s, n, at + SIGMA_BYTES, sets | UNICODE_IS_CASE_IGNORABLE);
+}
+
+/* Appends s[0..n) in lower case, by `lower` beyond ASCII. */
+static inline void put_lower(struct buf *out, const char *s, size_t n, unsigned (*lower)(unsigned))
+{
+    enum { CAPITAL_SIGMA = 0x3A3, FINAL_SIGMA = 0x3C2 };
+    size_t len;
+    for (size_t i = 0; i < n; i += len) {
+        uint32_t c = utf8_get((const unsigned char *)s + i, &len);
+        if (c < 0x80)
+            buf_addc(out, c >= 'A' && c <= 'Z' ? (int)c + 'a' - 'A' : (int)c);
+        else if (c == LETTER_CASE_DOTTED_I)
+            buf_adds(out, dotted_i);
+        else if (c == CAPITAL_SIGMA && lower == letter_case_lower &&
+                 letter_case_is_final(s, n, i, 0))
+            utf8_add(out, FINAL_SIGMA);
+        else
+            utf8_add(out, lower(c));
+    }
+}
+
+void letter_case_python(struct buf *out, const char *s, size_t n)
+{
+    put_lower(out, s, n, letter_case_lower);
+}
+
+void letter_case_newer(struct buf *out, const char *s, size_t n)
+{
+    put_lower(out, s, n, letter_case_lower_new);
 }

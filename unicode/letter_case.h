@@ -1,5 +1,6 @@
 /*
- * letter_case.h - upper and lower case, one code point to one (Unicode standard, section 4.2).
+ * letter_case.h - upper and lower case of letters and of texts (Unicode standard, sections 3.13 and
+ * 4.2).
  *
  * Follows Unicode 14, as Python 3.11 and MediaWiki's PHP do: unicode/data/case.txt.
  */
@@ -27,6 +28,18 @@ unsigned letter_case_title(unsigned c);
 /* Appends s[0..n) with each character changed by one of the functions above. Letters whose upper or
  * lower case is several characters are replaced by all of them. Invalid UTF-8 bytes are kept. */
 void letter_case_put(struct buf *out, const char *s, size_t n, unsigned (*change)(unsigned));
+
+/* Append s[0..n), valid UTF-8, in lower case. letter_case_python does what Python's str.lower()
+ * does, which the published SQuAD scores depend on; letter_case_newer what Hugging Face's
+ * tokenizers do. U+0130 becomes two characters. In Python a capital sigma becomes the final form
+ * (U+03C2) where letter_case_is_final. */
+void letter_case_python(struct buf *out, const char *s, size_t n);
+void letter_case_newer(struct buf *out, const char *s, size_t n);
+
+/* Returns 1 if the sigma at s[at] ends its word in s[0..n), which is valid UTF-8: if a cased letter
+ * precedes it and none follows it, not counting case-ignorable characters and those in any of the
+ * sets (UNICODE_IS_*) (Unicode standard, table 3-17; Python's str.lower). Else returns 0. */
+int letter_case_is_final(const char *s, size_t n, size_t at, unsigned sets);
 
 /* ---- tables --------------------------------------------------------------------------------- */
 

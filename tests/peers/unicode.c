@@ -10,7 +10,6 @@
 #include "tokenizer/cut/charset.h"
 #include "unicode/forms.h"
 #include "unicode/letter_case.h"
-#include "unicode/lower.h"
 #include "unicode/whitespace.h"
 
 static const char *rule;
@@ -37,13 +36,13 @@ static void apply(struct buf *out, uint32_t c, const char *s, size_t n)
             return;
         }
     if (is("lower"))
-        forms_lower(out, s, n);
+        letter_case_newer(out, s, n);
     else if (is("strip-marks"))
         forms_strip_marks(out, s, n);
     else if (is("nmt"))
         forms_nmt(out, s, n);
     else if (is("str.lower"))
-        lower_add(out, s, n);
+        letter_case_python(out, s, n);
     else if (is("str.isspace"))
         put_if(out, s, n, whitespace_at(s, n) == n);
     else if (is("upper") || is("lower-one"))

@@ -4,7 +4,6 @@
 #include "tokenizer/cut/ascii.h"
 #include "unicode/forms.h"
 #include "unicode/letter_case.h"
-#include "unicode/lower.h"
 #include "unicode/unicode.h"
 
 /* What a code point becomes. A table entry has the kind in its lowest bits and, above it, a number
@@ -276,7 +275,8 @@ static void put_mark(struct words *w, const unsigned char *bytes, size_t n, uint
 static const char *small_sigma(const struct words *w)
 {
     const unsigned dropped = w->n->rules.clean_text ? UNICODE_IS_GOOGLE_CONTROL : 0;
-    return lower_is_final((const char *)w->text, w->size, w->at, dropped) ? "\xCF\x82" : "\xCF\x83";
+    return letter_case_is_final((const char *)w->text, w->size, w->at, dropped) ? "\xCF\x82"
+                                                                                : "\xCF\x83";
 }
 
 /* Processes the code point at w->text + w->at. Returns the number of its bytes. */

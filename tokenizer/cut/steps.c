@@ -12,6 +12,7 @@
 #include "tokenizer/cut/charsmap.h"
 #include "tokenizer/cut/regex.h"
 #include "unicode/forms.h"
+#include "unicode/letter_case.h"
 #include "unicode/unicode.h"
 
 enum {
@@ -246,7 +247,7 @@ int steps_normalize(const struct step *step, struct regex_scratch *scratch, cons
     case STEP_NFKC:
         forms_normalize(out, text, n, (enum form)(FORM_NFD + (int)(step->kind - STEP_NFD)));
         return 0;
-    case STEP_LOWERCASE: forms_lower(out, text, n); return 0;
+    case STEP_LOWERCASE: letter_case_newer(out, text, n); return 0;
     case STEP_STRIP_ACCENTS: forms_strip_marks(out, text, n); return 0;
     case STEP_NMT: forms_nmt(out, text, n); return 0;
     case STEP_STRIP: strip(step, text, n, out); return 0;

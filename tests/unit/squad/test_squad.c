@@ -5,7 +5,7 @@
 #include "common/base/err.h"
 #include "eval/squad_metric.h"
 #include "squad/squad.h"
-#include "unicode/lower.h"
+#include "unicode/letter_case.h"
 
 static struct squad squad;
 
@@ -121,7 +121,7 @@ Test(squad, errors_name_the_place)
 static void expect_lower(const char *text, const char *want)
 {
     struct buf b = BUF_INIT;
-    lower_add(&b, text, strlen(text));
+    letter_case_python(&b, text, strlen(text));
     cr_expect_str_eq(b.data, want);
     buf_release(&b);
 }
