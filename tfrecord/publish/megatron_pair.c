@@ -1,10 +1,62 @@
 #include "tfrecord/publish/megatron_pair.h"
 
 #include "common/base/log.h"
+#include "common/files/file.h"
 #include "common/formats/kv.h"
 #include "tfrecord/formats/manifest.h"
 #include "tfrecord/formats/megatron.h"
-#include "tfrecord/publish/pair_files.h"
+
+/* ---- the files of any pair ------------------------------------------------------------------- */
+
+static int check_files(const char *prefix, int (*may_replace)(const char *path))
+{
+    static const char *const endings[] = { ".bin", ".idx", ".tokenizer.json", ".manifest" };
+    int result = 0;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings && !result; i++) {
+        SCOPED(buf) path = buf_format("%s%s", prefix, endings[i]);
+        result = may_replace(path.data);
+    }
+    return result;
+}
+
+int pair_files_open(struct pair_files *p, const char *prefix, int (*may_replace)(const char *path))
+{
+    const int kind = file_look(prefix);
+    *p = (struct pair_files){ prefix, file_name(prefix), { .lock = -1 } };
+    if (kind < 0)
+        return -1;
+    if (!*p->name || kind == FILE_FOLDER)
+        return err_usage("--output %s is a folder; the megatron layout needs a prefix, such as %s",
+                         prefix, "data/corpus");
+    if (strchr(p->name, '\n')) /* the manifest has it in one line */
+        return err_set("the name of '%s' has a line feed", prefix);
+    SCOPED(buf) dir = file_beside(prefix, "");
+    int result = stage_open(&p->stage, dir.len ? dir.data : ".", p->name, 0);
+    if (!result && check_files(prefix, may_replace) < 0) {
+        stage_close(&p->stage, 1);
+        return -1;
+    }
+    return result;
+}
+
+int pair_files_publish(struct pair_files *p, struct kv *kv, const struct buf *tokenizer,
+                       const struct kv *pg)
+{
+    SCOPED(buf) manifest = buf_format("%s.manifest", p->name),
+                vocabulary = buf_format("%s.tokenizer.json", p->name),
+                path = file_path(p->stage.work, manifest.data),
+                index = buf_format("%s.idx", p->prefix);
+    int result = manifest_add_tokenizer(kv, p->stage.work, vocabulary.data, tokenizer);
+    kv_add_all(kv, pg);
+    /* a new index is never beside an old pair's tokens, not even for a moment */
+    return result < 0 || manifest_write(kv, path.data) < 0 ||
+                   stage_forget(&p->stage, "", manifest.data) < 0 || file_remove(index.data) < 0 ||
+                   file_sync_dir(index.data) < 0
+               ? -1
+               : stage_publish(&p->stage, "", manifest.data);
+}
+
+/* ---- the pair of a token stream -------------------------------------------------------------- */
 
 /* Adds a document: one sequence per sentence, or a single one. End-of-text belongs to the last. A
  * document without tokens has no sequence, but counts as a document, so that pairs of several

@@ -9,7 +9,7 @@
 #include "tfrecord/formats/record.h"
 #include "tfrecord/formats/record_file.h"
 #include "tfrecord/layouts/record_shard.h"
-#include "tfrecord/publish/pair_files.h"
+#include "tfrecord/publish/megatron_pair.h"
 #include "tfrecord/publish/stage.h"
 
 /* ---- what manifests say ---------------------------------------------------------------------- */

@@ -29,7 +29,7 @@ struct merge_sets {
     int force;              /* 1: replace a finished set */
     uint32_t shards;        /* most shards of a folder; each has at least one record */
     const char *provenance; /* this program's pg= line */
-    int (*may_replace)(const char *path); /* for pairs: see pair_files.h */
+    int (*may_replace)(const char *path); /* for pairs: see pair_files_open */
     /* for folders: the blend to make of the sets, or NULL. `samples` is its number of records, and
      * taken[i] the number of them that come from set i (blend_count) */
     struct blend *blend;
