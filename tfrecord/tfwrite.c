@@ -59,6 +59,19 @@ static const struct tfwrite write_defaults = {
     .short_probability = 0.1,
 };
 
+/* Values of the options of the other commands, each of which has some of them. */
+struct others {
+    const char *output, *split;
+    int64_t shards, samples, epochs, seed, sequence_length, limit;
+    int part, wide, split_rule;
+};
+
+static const struct others other_defaults = {
+    .shards = 4,
+    .seed = 1234,
+    .sequence_length = 1024,
+};
+
 static int may_replace(const char *path)
 {
     return tool_may_replace(path, NULL, NULL);
@@ -258,13 +271,6 @@ static int run_write(int argc, char **argv, void *options)
     return result;
 }
 
-/* Values of the options of `tfwrite index` and `tfwrite repair`. */
-struct written {
-    const char *output;
-};
-
-static const struct written written_defaults = { 0 };
-
 static int index_file(const char *path, const char *to)
 {
     SCOPED_BY(record_file_close) struct record_file f = { 0 };
@@ -285,7 +291,7 @@ static int index_file(const char *path, const char *to)
 
 static int run_index(int argc, char **argv, void *options)
 {
-    const struct written *given = options;
+    const struct others *given = options;
     int result = 0;
     if (given->output && argc > 1)
         return err_usage("--output needs exactly one FILE");
@@ -315,7 +321,7 @@ static int run_verify(int argc, char **argv, void *)
 
 static int run_repair(int, char **argv, void *options)
 {
-    const struct written *given = options;
+    const struct others *given = options;
     struct repair r = { .told = print_bad };
     if (!given->output)
         return err_usage("--output is missing: name a file for the good records");
@@ -330,15 +336,6 @@ static int run_repair(int, char **argv, void *options)
     return 0;
 }
 
-/* Values of the options of `tfwrite index-map`. */
-struct index_map {
-    const char *output, *split;
-    int64_t samples, epochs, seed, sequence_length;
-    int part, wide, split_rule;
-};
-
-static const struct index_map index_map_defaults = { .seed = 1234, .sequence_length = 1024 };
-
 /* Checks the files NAME_MAP.npy of `count` maps, as tool_may_replace does. */
 static int may_replace_maps(const char *name, const char *const *maps, size_t count)
 {
@@ -350,7 +347,7 @@ static int may_replace_maps(const char *name, const char *const *maps, size_t co
     return result;
 }
 
-static int write_maps(const struct index_map *given, const char *prefix)
+static int write_maps(const struct others *given, const char *prefix)
 {
     static const char *const maps[] = { "doc_idx", "sample_idx", "shuffle_idx" };
     struct indexmap x = { .sequence_length = (uint32_t)given->sequence_length,
@@ -380,7 +377,7 @@ static int write_maps(const struct index_map *given, const char *prefix)
     return 0;
 }
 
-static int check_maps(const struct index_map *given)
+static int check_maps(const struct others *given)
 {
     if (!given->samples == !given->epochs)
         return err_usage("give either --samples or --epochs");
@@ -391,25 +388,17 @@ static int check_maps(const struct index_map *given)
 
 static int run_index_map(int, char **argv, void *options)
 {
-    const struct index_map *given = options;
+    const struct others *given = options;
     SCOPED(buf) prefix = BUF_INIT;
     if (check_maps(given) < 0)
         return -1;
     return megatron_prefix(&prefix, argv[0]) < 0 ? -1 : write_maps(given, prefix.data);
 }
 
-/* Values of the options of `tfwrite merge` and `tfwrite blend`. */
-struct joined {
-    const char *output;
-    int64_t shards, samples;
-};
-
-static const struct joined joined_defaults = { .shards = 4 };
-
 /* Returns what merge_sets.h needs. Sets `pg` to this program's pg= line, up to and including
  * `command`, which begins with a space (" merge"). The arguments after it are left out, because
  * they are paths, and the manifest describes sets by content, not by path. */
-static struct merge_sets make_merge(const struct joined *given, struct buf *pg, const char *command)
+static struct merge_sets make_merge(const struct others *given, struct buf *pg, const char *command)
 {
     const char *all = tool_provenance(), *found = strstr(all, command);
     buf_set(pg, all, found ? (size_t)(found - all) + strlen(command) : strlen(all));
@@ -422,7 +411,7 @@ static struct merge_sets make_merge(const struct joined *given, struct buf *pg, 
 
 static int run_merge(int argc, char **argv, void *options)
 {
-    const struct joined *given = options;
+    const struct others *given = options;
     SCOPED(buf) prefix = BUF_INIT, self = BUF_INIT;
     uint64_t records = 0;
     if (!given->output)
@@ -482,7 +471,7 @@ static int is_no_source(const struct blend *b, const char *output)
 
 /* Writes the blend of folders as one folder. Sets of[i] to the number of records of source i, and
  * taken[i] to the number that the blend takes of it. Returns 0, or -1 with an error. */
-static int blend_folders(const struct joined *given, struct blend *b, uint64_t *taken, uint64_t *of)
+static int blend_folders(const struct others *given, struct blend *b, uint64_t *taken, uint64_t *of)
 {
     SCOPED(buf) self = BUF_INIT;
     uint64_t records;
@@ -515,7 +504,7 @@ static int check_pairs(const struct blend *b)
 
 /* Writes the index files of the blend of Megatron pairs, and sets taken[i] to the number of samples
  * that it takes of source i. Returns 0, or -1 with an error. */
-static int blend_pairs(const struct joined *given, struct blend *b, uint64_t *taken)
+static int blend_pairs(const struct others *given, struct blend *b, uint64_t *taken)
 {
     static const char *const maps[] = { "dataset_index", "dataset_sample_index" };
     const uint64_t samples = (uint64_t)given->samples;
@@ -547,7 +536,7 @@ static int are_pairs(const struct blend *b)
 
 static int run_blend(int argc, char **argv, void *options)
 {
-    const struct joined *given = options;
+    const struct others *given = options;
     struct blend b;
     if (!given->output)
         return err_usage("--output is missing: name a folder, or a prefix for Megatron pairs");
@@ -566,16 +555,9 @@ static int run_blend(int argc, char **argv, void *options)
     return result;
 }
 
-/* Values of the options of `tfwrite show`. */
-struct listed {
-    int64_t limit;
-};
-
-static const struct listed show_defaults = { 0 };
-
 static int run_show(int, char **argv, void *options)
 {
-    const struct listed *given = options;
+    const struct others *given = options;
     SCOPED(buf) prefix = BUF_INIT;
     struct output out;
     uint64_t shown = 0;
@@ -655,54 +637,54 @@ static const struct opt write_options[] = {
     { 0 },
 };
 static const struct opt index_options[] = {
-    { 'o', "output", OPT_TEXT, offsetof(struct written, output), "FILE",
+    { 'o', "output", OPT_TEXT, offsetof(struct others, output), "FILE",
       "output file, with one input FILE; - is standard output" },
     { 0 },
 };
 static const struct opt index_map_options[] = {
-    { 'o', "output", OPT_TEXT, offsetof(struct index_map, output), "NAME",
+    { 'o', "output", OPT_TEXT, offsetof(struct others, output), "NAME",
       "prefix of the names of the index-map files (.npy)" },
-    { 0, "samples", OPT_INT, offsetof(struct index_map, samples), "N",
+    { 0, "samples", OPT_INT, offsetof(struct others, samples), "N",
       "number of samples in the index maps; 0: use --epochs", 0, 4e9 },
-    { 0, "epochs", OPT_INT, offsetof(struct index_map, epochs), "N",
+    { 0, "epochs", OPT_INT, offsetof(struct others, epochs), "N",
       "number of epochs in the index maps; 0: use --samples", 0, 1e9 },
-    { 0, "sequence-length", OPT_INT, offsetof(struct index_map, sequence_length), "N",
+    { 0, "sequence-length", OPT_INT, offsetof(struct others, sequence_length), "N",
       "tokens per sequence; gpt records hold one more, the last label", 1, 1 << 24 },
-    { 0, "seed", OPT_INT, offsetof(struct index_map, seed), "N",
+    { 0, "seed", OPT_INT, offsetof(struct others, seed), "N",
       "seed of the order of documents and samples", 0, UINT32_MAX },
-    { 0, "split", OPT_TEXT, offsetof(struct index_map, split), "A,B,C",
+    { 0, "split", OPT_TEXT, offsetof(struct others, split), "A,B,C",
       "shares of training, validation and test parts" },
-    { 0, "split-rule", OPT_CHOICE, offsetof(struct index_map, split_rule), "core|older",
+    { 0, "split-rule", OPT_CHOICE, offsetof(struct others, split_rule), "core|older",
       "how the bounds of the parts are rounded: as Megatron Core does, or as older versions did" },
-    { 0, "part", OPT_CHOICE, offsetof(struct index_map, part), "train|valid|test",
+    { 0, "part", OPT_CHOICE, offsetof(struct others, part), "train|valid|test",
       "part of the data to write index maps for" },
-    { 0, "wide", OPT_FLAG, offsetof(struct index_map, wide), NULL,
+    { 0, "wide", OPT_FLAG, offsetof(struct others, wide), NULL,
       "write sample_idx with 64-bit numbers, as some Megatron versions do" },
     { 0 },
 };
 static const struct opt repair_options[] = {
-    { 'o', "output", OPT_TEXT, offsetof(struct written, output), "FILE",
+    { 'o', "output", OPT_TEXT, offsetof(struct others, output), "FILE",
       "output file for the good records" },
     { 0 },
 };
 static const struct opt merge_options[] = {
-    { 'o', "output", OPT_TEXT, offsetof(struct joined, output), "DIR",
+    { 'o', "output", OPT_TEXT, offsetof(struct others, output), "DIR",
       "output folder for the shards; for Megatron pairs a prefix of file names" },
-    { 0, "shards", OPT_INT, offsetof(struct joined, shards), "N", "number of shard files to write",
+    { 0, "shards", OPT_INT, offsetof(struct others, shards), "N", "number of shard files to write",
       1, 99999 },
     { 0 },
 };
 static const struct opt blend_options[] = {
-    { 'o', "output", OPT_TEXT, offsetof(struct joined, output), "DIR",
+    { 'o', "output", OPT_TEXT, offsetof(struct others, output), "DIR",
       "output folder for the shards; for Megatron pairs a prefix of file names" },
-    { 0, "samples", OPT_INT, offsetof(struct joined, samples), "N",
+    { 0, "samples", OPT_INT, offsetof(struct others, samples), "N",
       "number of samples in the blend; 0: as many as the sources have", 0, 1e12 },
-    { 0, "shards", OPT_INT, offsetof(struct joined, shards), "N", "number of shard files to write",
+    { 0, "shards", OPT_INT, offsetof(struct others, shards), "N", "number of shard files to write",
       1, 99999 },
     { 0 },
 };
 static const struct opt show_options[] = {
-    { 'n', "limit", OPT_INT, offsetof(struct listed, limit), "N",
+    { 'n', "limit", OPT_INT, offsetof(struct others, limit), "N",
       "maximum number of records to print; 0: all", 0, 9e15 },
     { 0 },
 };
@@ -718,7 +700,7 @@ static const struct tool_command index_command = {
     .name = "index",
     .args = "FILE...",
     .summary = "Write the index of TFRecord files, as tfrecord2idx does.",
-    TOOL_OPTIONS(index_options, written_defaults),
+    TOOL_OPTIONS(index_options, other_defaults),
     .common = TOOL_FORCE,
     .run = run_index,
 };
@@ -726,7 +708,7 @@ static const struct tool_command index_map_command = {
     .name = "index-map",
     .args = "PREFIX",
     .summary = "Write the index maps of a Megatron pair.",
-    TOOL_OPTIONS(index_map_options, index_map_defaults),
+    TOOL_OPTIONS(index_map_options, other_defaults),
     .common = TOOL_FORCE,
     .run = run_index_map,
 };
@@ -740,7 +722,7 @@ static const struct tool_command repair_command = {
     .name = "repair",
     .args = "FILE",
     .summary = "Write the good records of a damaged TFRecord file.",
-    TOOL_OPTIONS(repair_options, written_defaults),
+    TOOL_OPTIONS(repair_options, other_defaults),
     .common = TOOL_FORCE,
     .run = run_repair,
 };
@@ -748,7 +730,7 @@ static const struct tool_command merge_command = {
     .name = "merge",
     .args = "DIR|PREFIX...",
     .summary = "Make one data set of several, in their order.",
-    TOOL_OPTIONS(merge_options, joined_defaults),
+    TOOL_OPTIONS(merge_options, other_defaults),
     .common = TOOL_PROGRESS | TOOL_FORCE,
     .run = run_merge,
 };
@@ -756,7 +738,7 @@ static const struct tool_command blend_command = {
     .name = "blend",
     .args = "PATH:WEIGHT...",
     .summary = "Make one data set of several, by their weights.",
-    TOOL_OPTIONS(blend_options, joined_defaults),
+    TOOL_OPTIONS(blend_options, other_defaults),
     .common = TOOL_PROGRESS | TOOL_FORCE,
     .run = run_blend,
 };
@@ -764,7 +746,7 @@ static const struct tool_command show_command = {
     .name = "show",
     .args = "FILE",
     .summary = "Print records as JSON lines.",
-    TOOL_OPTIONS(show_options, show_defaults),
+    TOOL_OPTIONS(show_options, other_defaults),
     .run = run_show,
 };
 
