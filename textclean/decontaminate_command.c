@@ -3,12 +3,17 @@
 
 #include "common/base/log.h"
 #include "common/base/utf8.h"
+#include "common/base/xxh64.h"
 #include "common/formats/js.h"
+#include "textclean/firsts.h"
 #include "textclean/flow.h"
-#include "textclean/ngrams.h"
+#include "textclean/words.h"
+#include "unicode/letter_case.h"
+#include "unicode/unicode.h"
 #include "unicode/whitespace.h"
 
 enum rule { RULE_CUT, RULE_DROP };
+enum { NGRAMS_MOST = 64 }; /* words */
 
 struct decontaminate {
     struct flow_options flow;
@@ -61,13 +66,126 @@ static const struct opt options[] = {
 enum { REASON_FOUND, REASON_PIECES, REASON_NOTHING_LEFT, REASONS };
 static const char *const reasons[REASONS] = { "test-words", "test-pieces", "nothing-left" };
 
+/* ---- runs of words --------------------------------------------------------------------------- */
+
+/* The runs of n words of the texts of tests. */
+struct ngrams {
+    size_t words; /* words in a run */
+    size_t least; /* a text with fewer than `words` words, but at least `least`, is one run */
+    struct firsts firsts;
+    uint8_t lengths[NGRAMS_MOST + 1]; /* lengths[n] 1: there are runs of n words */
+};
+
+/* A text's words, working memory for one thread. A word is what stands between white space, in
+ * lower case, without CCNet's punctuation (UNICODE_IS_CCNET_PUNCTUATION) and without other
+ * punctuation (category P). */
+struct ngram_words {
+    struct ngram_word {
+        size_t begin, end; /* bytes of the text */
+        uint64_t sum;      /* hash of all words up to this one */
+    } * list;
+    size_t count, cap;
+    struct buf word; /* working memory */
+};
+
+static void ngram_words_release(struct ngram_words *w)
+{
+    free(w->list);
+    buf_release(&w->word);
+}
+
+static int is_mark(unsigned c)
+{
+    enum unicode_category category = (enum unicode_category)unicode_of(c)->category;
+    return (category >= UNICODE_PC && category <= UNICODE_PO) ||
+           unicode_is(c, UNICODE_IS_CCNET_PUNCTUATION);
+}
+
+/* Adds the word text[begin..end), unless it is only punctuation. */
+static void add_word(struct ngram_words *w, const char *text, size_t begin, size_t end)
+{
+    unsigned c;
+    buf_clear(&w->word);
+    for (size_t at = begin, k; at < end; at += k) {
+        k = utf8_read(text + at, end - at, &c);
+        if (c < 0x80 && (c | 0x20) >= 'a' && (c | 0x20) <= 'z')
+            buf_addc(&w->word, (int)(c | 0x20));
+        else if (!is_mark(c))
+            utf8_add(&w->word, letter_case_lower(c));
+    }
+    if (!w->word.len)
+        return;
+    mem_grow(w->list, w->cap, w->count + 1);
+    uint64_t before = w->count ? w->list[w->count - 1].sum : 0;
+    w->list[w->count++] = (struct ngram_word){
+        begin, end, before * WORDS_BASE + xxh64(w->word.data, w->word.len, 0)
+    };
+}
+
+/* Replaces the words by those of text[0..n). */
+static void set_words(struct ngram_words *w, const char *text, size_t n)
+{
+    w->count = 0;
+    for (size_t at = 0, k; at < n; at += k)
+        if (!(k = whitespace_at(text + at, n - at))) {
+            k = whitespace_word(text + at, n - at);
+            add_word(w, text, at, at + k);
+        }
+}
+
+/* Returns the key of the run of n words from `first` on; p is words_power(n). */
+static struct key key_of(const struct ngram_words *w, size_t first, size_t n, uint64_t p)
+{
+    uint64_t before = first ? w->list[first - 1].sum : 0;
+    uint64_t h = w->list[first + n - 1].sum - before * p;
+    return (struct key){ (h ^ h >> 32) * XXH64_2, n };
+}
+
+/* Adds the runs of the words of text number `source`. Returns their number, or -1 with an error if
+ * they do not fit the memory. */
+static int64_t add_runs(struct ngrams *g, const struct ngram_words *w, uint64_t source)
+{
+    size_t n = w->count < g->words ? w->count : g->words;
+    uint64_t p = words_power(n), first;
+    if (!n || (n < g->words && n < g->least))
+        return 0;
+    g->lengths[n] = 1;
+    for (size_t i = 0; i + n <= w->count; i++) {
+        struct key key = key_of(w, i, n, p);
+        if (firsts_add(&g->firsts, &key, source, &first) < 0)
+            return err_set("the words of the tests do not fit --memory: give more");
+    }
+    return (int64_t)(w->count - n + 1);
+}
+
+/* Finds the next run from word *at on. Returns 1, and sets *at to its first word, *words to its
+ * number of words, and *source to the first text that has it; 0 if there is none. */
+static int find_run(const struct ngrams *g, const struct ngram_words *w, size_t *at, size_t *words,
+                    uint64_t *source)
+{
+    uint64_t powers[NGRAMS_MOST + 1];
+    for (size_t n = 0; n <= g->words; n++)
+        powers[n] = g->lengths[n] ? words_power(n) : 0;
+    for (; *at < w->count; ++*at)
+        for (size_t n = g->words; n; n--) {
+            if (!g->lengths[n] || *at + n > w->count)
+                continue;
+            struct key key = key_of(w, *at, n, powers[n]);
+            if (firsts_find(&g->firsts, &key, source)) {
+                *words = n;
+                return 1;
+            }
+        }
+    return 0;
+}
+
+/* ---- texts of tests -------------------------------------------------------------------------- */
+
 struct run {
     const struct decontaminate *given;
     struct ngrams ngrams;
     struct output *matches; /* for --matches */
 };
-
-/* ---- texts of tests -------------------------------------------------------------------------- */
 
 /* Sets *text to the strings of the fields, joined by blanks. */
 static int join_fields(struct entry *e, enum entry_format format, const char *fields,
@@ -89,16 +207,15 @@ static int join_fields(struct entry *e, enum entry_format format, const char *fi
 
 static int read_tests(struct run *r, struct entries *source, struct entry *e)
 {
-    SCOPED(ngram_words) words;
+    SCOPED(ngram_words) words = { .word = BUF_INIT };
     SCOPED(buf) text = BUF_INIT;
     int64_t added = 0, more;
     int got;
-    ngram_words_init(&words);
     while ((got = entries_read(source, e)) > 0) {
         if (join_fields(e, source->format, r->given->fields, &text) < 0)
             return -1;
-        ngram_words_set(&words, text.data, text.len);
-        if ((more = ngrams_add(&r->ngrams, &words, e->number)) < 0)
+        set_words(&words, text.data, text.len);
+        if ((more = add_runs(&r->ngrams, &words, e->number)) < 0)
             return -1;
         added += more;
     }
@@ -130,7 +247,7 @@ struct tools {
 static void tools_init(void *, void *tools)
 {
     struct tools *t = tools;
-    ngram_words_init(&t->words);
+    t->words = (struct ngram_words){ .word = BUF_INIT };
     buf_init(&t->left);
     buf_init(&t->lines);
 }
@@ -183,8 +300,8 @@ static int judge(void *ctx, void *tools, struct flow_item *item)
     uint64_t source;
     int64_t pieces = 0;
     buf_clear(&t->left);
-    ngram_words_set(&t->words, text->data, text->len);
-    for (size_t at = 0; ngrams_find(&r->ngrams, &t->words, &at, &words, &source); at += words) {
+    set_words(&t->words, text->data, text->len);
+    for (size_t at = 0; find_run(&r->ngrams, &t->words, &at, &words, &source); at += words) {
         size_t begin = t->words.list[at].begin, end = t->words.list[at + words - 1].end;
         if (r->given->matches_path)
             report_match(&t->lines, item, begin, end, source);
@@ -250,11 +367,13 @@ static int run_decontaminate(int argc, char **argv, void *given_options)
         for (int k = 0; k < argc + !argc; k++)
             if (!strcmp(given->against.items[i], "-") && (!argc || !strcmp(argv[k], "-")))
                 return err_usage("standard input cannot be both test and corpus");
-    ngrams_init(&r.ngrams, (size_t)given->ngram, (size_t)given->least, given->memory_bytes);
+    r.ngrams.words = (size_t)given->ngram;
+    r.ngrams.least = (size_t)given->least;
+    firsts_init(&r.ngrams.firsts, given->memory_bytes, 0);
     int result = open_tests(&r);
     if (!result)
         result = run_flow(&r, argc, argv);
-    ngrams_release(&r.ngrams);
+    firsts_release(&r.ngrams.firsts);
     return result;
 }
 
