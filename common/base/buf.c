@@ -161,6 +161,18 @@ int hex_digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
+int hex_value(const char *s, size_t n, size_t digits)
+{
+    int value = 0;
+    for (size_t i = 0; i < digits; i++) {
+        int digit = i < n ? hex_digit(s[i]) : -1;
+        if (digit < 0)
+            return -1;
+        value = value << 4 | digit;
+    }
+    return value;
+}
+
 void buf_add_replaced(struct buf *out, const char *text, size_t n, const char *from, size_t len,
                       const char *to, size_t to_len)
 {

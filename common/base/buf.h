@@ -79,7 +79,10 @@ static inline int bytes_end(const char *s, size_t n, const char *string)
     return n >= len && !memcmp(s + n - len, string, len);
 }
 
-int hex_digit(char c); /* the digit's value, or -1 if c is no hexadecimal digit */
+/* Returns the value of a hexadecimal digit, or of `digits` of them (at most 6) at the start of
+ * s[0..n); -1 if c is none, or if they are not all there. */
+int hex_digit(char c);
+int hex_value(const char *s, size_t n, size_t digits);
 
 /* Drops spaces, tabs, CR and LF at the end. */
 void buf_rtrim(struct buf *b);

@@ -78,31 +78,16 @@ static size_t find_quote(const struct js_scan *s, size_t begin)
     return s->n;
 }
 
-/* Returns the value of four hexadecimal digits; -1 if they are not all there. */
-static int hex4(const char *digits, size_t n)
-{
-    int value = 0;
-    if (n < 4)
-        return -1;
-    for (size_t i = 0; i < 4; i++) {
-        int digit = hex_digit(digits[i]);
-        if (digit < 0)
-            return -1;
-        value = value << 4 | digit;
-    }
-    return value;
-}
-
 /* Returns the code point of the escape whose text after "\u" is p: "XXXX", or "XXXX\uXXXX" for two
  * surrogates. Sets *len to the length of this text. Returns `half` for a surrogate without its
  * other half, and -1, without an error set, if the text is not valid. */
 static int read_unicode(const char *p, size_t n, int half, size_t *len)
 {
-    int high = hex4(p, n);
+    int high = hex_value(p, n, 4);
     *len = 4;
     if (high < 0xD800 || high > 0xDFFF)
         return high;
-    int low = n >= 6 && p[4] == '\\' && p[5] == 'u' ? hex4(p + 6, n - 6) : -1;
+    int low = n >= 6 && p[4] == '\\' && p[5] == 'u' ? hex_value(p + 6, n - 6, 4) : -1;
     if (high > 0xDBFF || low < 0xDC00 || low > 0xDFFF)
         return half;
     *len = 10;

@@ -20,15 +20,7 @@ int mend_check(enum mend_rule rule, uint64_t replaced, size_t n)
 /* Returns the code of the escape \uHHHH at p[0..n), or -1 if it is none. */
 static int32_t escape_at(const char *p, size_t n)
 {
-    int32_t code = 0;
-    if (n < 6 || p[0] != '\\' || p[1] != 'u')
-        return -1;
-    for (int i = 2; i < 6; i++) {
-        if (hex_digit(p[i]) < 0)
-            return -1;
-        code = code << 4 | hex_digit(p[i]);
-    }
-    return code;
+    return n >= 6 && p[0] == '\\' && p[1] == 'u' ? hex_value(p + 2, 4, 4) : -1;
 }
 
 uint64_t mend_json(struct buf *out, const char *text, size_t n)

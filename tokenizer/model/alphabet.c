@@ -67,8 +67,5 @@ int alphabet_decode(struct buf *out, const char *text, size_t n)
 
 int alphabet_named(const char *name, size_t n)
 {
-    if (n != 6 || memcmp(name, "<0x", 3) != 0 || name[5] != '>')
-        return -1;
-    int high = hex_digit(name[3]), low = hex_digit(name[4]);
-    return high < 0 || low < 0 ? -1 : high << 4 | low;
+    return n == 6 && !memcmp(name, "<0x", 3) && name[5] == '>' ? hex_value(name + 3, 2, 2) : -1;
 }

@@ -57,9 +57,7 @@ static inline int span_begins(const char *s, const char *end, const char *text)
 /* Returns the byte that a percent code such as "%41" at s stands for; -1 if s is not one. */
 static inline int span_percent(const char *s, const char *end)
 {
-    const int high = *s == '%' && end - s > 2 ? hex_digit(s[1]) : -1;
-    const int low = high >= 0 ? hex_digit(s[2]) : -1;
-    return low >= 0 ? 16 * high + low : -1;
+    return *s == '%' && end - s > 2 ? hex_value(s + 1, 2, 2) : -1;
 }
 
 /* Returns 1 if s equals `text`, else 0. The case of ASCII letters does not count. */
