@@ -9,27 +9,45 @@
 #include "textclean/flow.h"
 #include "textclean/languages.h"
 
-/* ---- language -------------------------------------------------------------------------------- */
-
-struct language {
+/* Values of the options of the four commands, each of which has some of them. */
+struct given {
     struct flow_options flow;
-    const char *model_path, *keep;
-    double threshold;
+    const char *model_path, *codes; /* codes, share: the values of --keep */
+    double share, threshold;
+    struct opt_list good, bad;
 };
 
-static const struct language language_defaults = { .flow = FLOW_DEFAULTS };
+static const struct given defaults = { .flow = FLOW_DEFAULTS };
+static const struct given learn_defaults = { .flow = { .field = "text" } };
+#define AT(member) offsetof(struct given, member)
 
-#define AT(member) offsetof(struct language, member)
+/* Opens a model: of kinds of text if `exact` is 1, else of languages. `keeps` 1: --keep is given.
+ * Returns 0, or -1 with an error; languages_close is allowed even then. */
+static int open_model(struct languages *m, const struct given *given, int exact, int keeps)
+{
+    const char *learner = exact ? "learn-quality" : "learn-language";
+    if (!given->model_path)
+        return err_usage("--model is missing: give a file that textclean %s wrote", learner);
+    if (!keeps && given->threshold <= 0 && !given->flow.mark)
+        return err_usage("nothing to do: give --keep, --threshold or --mark");
+    int result = languages_open(m, given->model_path);
+    if (!result && m->exact != exact)
+        result = err_set("%s: a model of %s: %s writes others", given->model_path,
+                         exact ? "languages" : "quality", learner);
+    return result;
+}
+
+/* ---- language -------------------------------------------------------------------------------- */
+
 static const struct opt language_options[] = {
     { 0, "model", OPT_TEXT, AT(model_path), "FILE", "the model that learn-language wrote" },
-    { 0, "keep", OPT_TEXT, AT(keep), "CODE[,CODE]",
+    { 0, "keep", OPT_TEXT, AT(codes), "CODE[,CODE]",
       "languages that stay; without it, all of the model" },
     { 0, "threshold", OPT_REAL, AT(threshold), "X",
       "leave documents out whose language has a lower score", 0, 1 },
-    FLOW_ROWS(struct language),
+    FLOW_ROWS(struct given),
     { 0 },
 };
-#undef AT
 
 struct judging {
     struct languages model;
@@ -84,17 +102,11 @@ static int set_kept(struct judging *j, const char *list)
 
 static int run_language(int argc, char **argv, void *given_options)
 {
-    const struct language *given = given_options;
+    const struct given *given = given_options;
     struct judging j = { .threshold = given->threshold };
-    if (!given->model_path)
-        return err_usage("--model is missing: give a file that textclean learn-language wrote");
-    if (!given->keep && given->threshold <= 0 && !given->flow.mark)
-        return err_usage("nothing to do: give --keep, --threshold or --mark");
-    int result = languages_open(&j.model, given->model_path);
-    if (!result && j.model.exact)
-        result = err_set("%s: a model of quality: learn-language writes others", given->model_path);
+    int result = open_model(&j.model, given, 0, given->codes != NULL);
     if (!result)
-        result = set_kept(&j, given->keep);
+        result = set_kept(&j, given->codes);
     SCOPED(flow) flow = { .options = &given->flow,
                           .judge = judge,
                           .ctx = &j,
@@ -111,33 +123,23 @@ const struct tool_command language_command = {
     .name = "language",
     .args = "[FILE...]",
     .summary = "Keep documents in some languages, or mark each with its language.",
-    TOOL_OPTIONS(language_options, language_defaults),
+    TOOL_OPTIONS(language_options, defaults),
     .common = TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE,
     .run = run_language,
 };
 
 /* ---- quality --------------------------------------------------------------------------------- */
 
-struct quality {
-    struct flow_options flow;
-    const char *model_path;
-    double keep, threshold;
-};
-
-static const struct quality quality_defaults = { .flow = FLOW_DEFAULTS };
-
-#define AT(member) offsetof(struct quality, member)
 static const struct opt quality_options[] = {
     { 0, "model", OPT_TEXT, AT(model_path), "FILE", "the model that learn-quality wrote" },
-    { 0, "keep", OPT_REAL, AT(keep), "X",
+    { 0, "keep", OPT_REAL, AT(share), "X",
       "keep this share of the documents, those with the highest scores; files are read twice", 0,
       1 },
     { 0, "threshold", OPT_REAL, AT(threshold), "X", "leave documents out that have a lower score",
       0, 1 },
-    FLOW_ROWS(struct quality),
+    FLOW_ROWS(struct given),
     { 0 },
 };
-#undef AT
 
 struct scoring {
     struct languages model;
@@ -191,12 +193,8 @@ static int find_threshold(struct scoring *s, const struct flow *flow, double kee
 static int run_quality(int argc, char **argv, void *given_options)
 {
     static const char *const reasons[] = { "low-quality" };
-    const struct quality *given = given_options;
+    const struct given *given = given_options;
     struct scoring s = { .threshold = given->threshold };
-    if (!given->model_path)
-        return err_usage("--model is missing: give a file that textclean learn-quality wrote");
-    if (given->keep <= 0 && given->threshold <= 0 && !given->flow.mark)
-        return err_usage("nothing to do: give --keep, --threshold or --mark");
     SCOPED(flow) flow = { .options = &given->flow,
                           .judge = judge_quality,
                           .forget = free,
@@ -204,12 +202,9 @@ static int run_quality(int argc, char **argv, void *given_options)
                           .tools_bytes = sizeof(struct languages_runs),
                           .reasons = reasons,
                           .reason_count = 1 };
-    int result = languages_open(&s.model, given->model_path);
-    if (!result && !s.model.exact)
-        result = err_set("%s: a model of languages: learn-quality writes others",
-                         given->model_path);
-    if (!result && given->keep > 0)
-        result = find_threshold(&s, &flow, given->keep, argc, argv);
+    int result = open_model(&s.model, given, 1, given->share > 0);
+    if (!result && given->share > 0)
+        result = find_threshold(&s, &flow, given->share, argc, argv);
     flow.least = s.count;
     if (!result)
         result = flow_run(&flow, argc, argv);
@@ -222,28 +217,20 @@ const struct tool_command quality_command = {
     .name = "quality",
     .args = "[FILE...]",
     .summary = "Keep documents that are like good ones, or mark each with its score.",
-    TOOL_OPTIONS(quality_options, quality_defaults),
+    TOOL_OPTIONS(quality_options, defaults),
     .common = TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE,
     .run = run_quality,
 };
 
 /* ---- learn-language -------------------------------------------------------------------------- */
 
-struct learn {
-    struct flow_options flow;
-    struct opt_list good, bad;
-};
-static const struct learn learn_defaults = { .flow = { .field = "text" } };
-
-#define AT(member) offsetof(struct learn, member)
 static const struct opt learn_quality_options[] = {
     { 0, "good", OPT_LIST, AT(good), "FILE", "file or folder with good texts; may be given again" },
     { 0, "bad", OPT_LIST, AT(bad), "FILE", "file or folder with bad texts; may be given again" },
     { 'o', "output", OPT_TEXT, AT(flow.output_path), "FILE", "the file for the model" },
-    FLOW_INPUT_ROWS(struct learn),
+    FLOW_INPUT_ROWS(struct given),
     { 0 },
 };
-#undef AT
 
 struct learning {
     struct languages_counts counts;
@@ -288,7 +275,7 @@ static int divide(char *arg, char **path)
 }
 
 /* Learns the languages names[] and writes the model. paths[i] has texts in language argv[i]. */
-static int learn_and_write(const struct learn *learn, int argc, char **argv, char **paths,
+static int learn_and_write(const struct given *learn, int argc, char **argv, char **paths,
                            const char **names, size_t languages)
 {
     const struct flow_options *given = &learn->flow;
@@ -315,27 +302,25 @@ static int learn_and_write(const struct learn *learn, int argc, char **argv, cha
 
 static int run_learn(int argc, char **argv, void *given_options)
 {
-    const struct learn *given = given_options;
+    const struct given *given = given_options;
     SCOPED_MEM char **paths = mem_alloc(((size_t)argc + 1) * sizeof *paths);
     SCOPED_MEM const char **names = mem_alloc(((size_t)argc + 1) * sizeof *names);
     size_t languages = 0;
-    int result = given->flow.output_path ? 0
-                                         : err_usage("-o is missing: name the file of the model");
-    for (int i = 0; i < argc && !result; i++) {
-        result = divide(argv[i], &paths[i]);
+    if (!given->flow.output_path)
+        return err_usage("-o is missing: name the file of the model");
+    for (int i = 0; i < argc; i++) {
+        if (divide(argv[i], &paths[i]) < 0)
+            return -1;
         names[i] = argv[i];
     }
-    if (!result)
-        qsort(names, (size_t)argc, sizeof *names, order_texts);
-    for (int i = 0; i < argc && !result; i++)
+    qsort(names, (size_t)argc, sizeof *names, order_texts);
+    for (int i = 0; i < argc; i++)
         if (!i || strcmp(names[i], names[languages - 1]))
             names[languages++] = names[i];
-    if (!result && (languages < 2 || languages > LANGUAGES_MOST))
-        result = err_usage("%zu language(s) given: a model has 2 to %d; give CODE=PATH for each",
-                           languages, LANGUAGES_MOST);
-    if (!result)
-        result = learn_and_write(given, argc, argv, paths, names, languages);
-    return result;
+    if (languages < 2 || languages > LANGUAGES_MOST)
+        return err_usage("%zu language(s) given: a model has 2 to %d; give CODE=PATH for each",
+                         languages, LANGUAGES_MOST);
+    return learn_and_write(given, argc, argv, paths, names, languages);
 }
 
 const struct tool_command learn_language_command = {
@@ -352,7 +337,7 @@ const struct tool_command learn_language_command = {
 static int run_learn_quality(int, char **, void *given_options)
 {
     const char *names[] = { "bad", "good" };
-    const struct learn *given = given_options;
+    const struct given *given = given_options;
     const struct opt_list *lists[] = { &given->bad, &given->good };
     const size_t count = given->bad.count + given->good.count;
     SCOPED_MEM char **paths = mem_alloc((count + 1) * sizeof *paths);
