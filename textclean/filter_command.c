@@ -7,15 +7,18 @@
 #include "textclean/personal.h"
 #include "textclean/rules.h"
 
+/* Values of the options of filter and learn-filter. */
 struct filter {
     struct flow_options flow;
     const char *sets, *thresholds_path;
     struct opt_list limits;
     int personal, list;
+    double tail;
 };
 
 static const struct filter defaults = { .flow = FLOW_DEFAULTS,
-                                        .sets = "repetition,gopher,fineweb" };
+                                        .sets = "repetition,gopher,fineweb",
+                                        .tail = 0.1 };
 
 #define AT(member) offsetof(struct filter, member)
 static const struct opt options[] = {
@@ -31,7 +34,6 @@ static const struct opt options[] = {
     FLOW_ROWS(struct filter),
     { 0 },
 };
-#undef AT
 
 /* ---- a document ------------------------------------------------------------------------------ */
 
@@ -49,9 +51,8 @@ static int judge(void *ctx, void *tools, struct flow_item *item)
     const struct buf *text = &r->document.text;
     item->reason = rules_judge(&run->rules, t, text->data, text->len, &item->pieces);
     const int passed = item->reason < 0;
-    const struct features *f = &t->features;
-    if (passed && f->text != text->data)
-        entry_change(r, f->text, f->n);
+    if (passed && t->features.text != text->data)
+        entry_change(r, t->features.text, t->features.n);
     if ((passed || run->mark) && run->personal &&
         personal_replace(&t->personal, text->data, text->len, run->personal))
         entry_change(r, t->personal.data, t->personal.len);
@@ -101,17 +102,6 @@ const struct tool_command filter_command = {
 
 /* ---- learn-filter ---------------------------------------------------------------------------- */
 
-struct learn {
-    struct flow_options flow;
-    const char *sets;
-    double tail;
-};
-
-static const struct learn learn_defaults = { .flow = FLOW_DEFAULTS,
-                                             .sets = "repetition,gopher,fineweb",
-                                             .tail = 0.1 };
-
-#define AT(member) offsetof(struct learn, member)
 static const struct opt learn_options[] = {
     { 0, "rules", OPT_TEXT, AT(sets), "SET[,SET]",
       "sets of rules whose limits are learned: gopher, repetition, fineweb" },
@@ -119,7 +109,7 @@ static const struct opt learn_options[] = {
       "share of the documents that each rule may leave out with its limit", 0, 0.5 },
     { 'o', "output", OPT_TEXT, AT(flow.output_path), "FILE",
       "output file, for filter --thresholds; - is standard output" },
-    FLOW_INPUT_ROWS(struct learn),
+    FLOW_INPUT_ROWS(struct filter),
     { 0 },
 };
 
@@ -161,7 +151,7 @@ static int add_row(void *ctx, struct flow_item *item)
 
 static int run_learn(int argc, char **argv, void *given_options)
 {
-    const struct learn *given = given_options;
+    const struct filter *given = given_options;
     struct learning l = { .step = 1 };
     if (rules_set(&l.rules, given->sets, NULL, NULL, 0) < 0)
         return -1;
@@ -189,7 +179,7 @@ const struct tool_command learn_filter_command = {
     .name = "learn-filter",
     .args = "[FILE...]",
     .summary = "Learn limits of rules from good texts, such as a wiki.",
-    TOOL_OPTIONS(learn_options, learn_defaults),
+    TOOL_OPTIONS(learn_options, defaults),
     .common = TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE,
     .run = run_learn,
 };
