@@ -3,7 +3,6 @@
 #include "common/base/log.h"
 #include "common/files/file.h"
 #include "common/formats/gguf.h"
-#include "common/formats/js.h"
 #include "generate/export_vocabulary.h"
 #include "model/compute/stored.h"
 #include "model/folder/folder.h"
@@ -41,32 +40,12 @@ static int add_ends(const struct exporting *e, struct gguf_writer *w, int64_t vo
     return result;
 }
 
-/* Sets *id to the token that the tokenizer_config.json beside the tokenizer names as the begin of a
- * text; -1: none. */
-static int find_begin(const struct exporting *e, const char *dir, int64_t *id)
-{
-    SCOPED(buf) inside = file_path(dir, "");
-    SCOPED(buf) path = file_beside(file_look(dir) == FILE_FOLDER ? inside.data : dir,
-                                   "tokenizer_config.json");
-    SCOPED_JS config = NULL;
-    const int there = file_look(path.data);
-    if (there < 0 || (there && !(config = js_load(path.data))))
-        return -1;
-    const struct js *bos = js_get(config, "bos_token");
-    size_t n;
-    const char *name = js_text(js_is_object(bos) ? js_get(bos, "content") : bos, &n);
-    *id = name ? tokenizer_find(e->tokenizer, name, n) : -1;
-    return 0;
-}
-
 static int add_tokenizer(void *ctx, struct gguf_writer *w, int64_t vocabulary)
 {
     const struct exporting *e = ctx;
     const char *doubt, *dir = e->vocab ? e->vocab : e->model_dir;
     SCOPED(buf) chat = BUF_INIT, from = BUF_INIT;
-    int64_t begin;
-    if (find_begin(e, dir, &begin) < 0 ||
-        export_vocabulary(w, e->tokenizer, vocabulary, begin, &doubt) < 0 ||
+    if (export_vocabulary(w, e->tokenizer, vocabulary, &doubt) < 0 ||
         add_ends(e, w, vocabulary) < 0 || chat_template(&chat, &from, dir) < 0)
         return -1;
     if (chat.len) /* without it llama.cpp would take another model's */

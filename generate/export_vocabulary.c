@@ -331,14 +331,13 @@ static void add_role(struct gguf_writer *w, const struct tokenizer *t, enum toke
         gguf_add_u32(w, key, (uint32_t)id);
 }
 
-static void add_ids(struct gguf_writer *w, const struct tokenizer *t, int64_t named)
+static void add_ids(struct gguf_writer *w, const struct tokenizer *t)
 {
     const struct ids none = { 0 };
     SCOPED(ids) begin = { 0 }, all = { 0 };
-    const int64_t end = tokenizer_end_of_text(t);
+    const int64_t end = tokenizer_end_of_text(t), first = tokenizer_begin_of_text(t);
     tokenizer_begin_text(t, &begin);
     tokenizer_assemble(t, &none, NULL, &all, NULL);
-    const int64_t first = begin.count == 1 ? begin.data[0] : named >= 0 ? named : end;
     if (first >= 0)
         gguf_add_u32(w, "tokenizer.ggml.bos_token_id", (uint32_t)first);
     if (end >= 0)
@@ -353,13 +352,13 @@ static void add_ids(struct gguf_writer *w, const struct tokenizer *t, int64_t na
 }
 
 int export_vocabulary(struct gguf_writer *w, const struct tokenizer *t, int64_t vocabulary,
-                      int64_t begin, const char **doubt)
+                      const char **doubt)
 {
     SCOPED(buf) text = BUF_INIT;
     tokenizer_print(t, &text);
     SCOPED_JS root = js_parse(text.data, text.len, "tokenizer.json");
     int failed = root ? add_keys(w, root, vocabulary, doubt) : -1;
-    add_ids(w, t, begin);
+    add_ids(w, t);
     gguf_add_text(w, "tokenizer.huggingface.json", text.data, text.len);
     return failed;
 }

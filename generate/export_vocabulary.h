@@ -14,8 +14,7 @@
 #include "tokenizer/tokenizer.h"
 
 /* Adds the keys. vocabulary: the number of ids in the model; ids without a token are unused ones.
- * begin: the token that begins a text if the vocabulary puts none before it, or -1. Sets *doubt to
- * what llama.cpp does in another way than textmill, or to NULL if its tokens are the same. Returns
- * 0, or -1 with an error if a token has an id that the model lacks. */
+ * Sets *doubt to what llama.cpp does in another way than textmill, or to NULL if its tokens are the
+ * same. Returns 0, or -1 with an error if a token has an id that the model lacks. */
 int export_vocabulary(struct gguf_writer *w, const struct tokenizer *t, int64_t vocabulary,
-                      int64_t begin, const char **doubt);
+                      const char **doubt);

@@ -164,6 +164,11 @@ int64_t tokenizer_end_of_text(const struct tokenizer *t)
     return t->v.end_of_text;
 }
 
+int64_t tokenizer_begin_of_text(const struct tokenizer *t)
+{
+    return vocabulary_begin_of_text(&t->v);
+}
+
 void tokenizer_want_end_of_text(struct tokenizer *t, int64_t id)
 {
     if (t->v.end_of_text < 0)

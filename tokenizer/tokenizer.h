@@ -67,6 +67,7 @@ void tokenizer_print(const struct tokenizer *t, struct buf *out);
 
 uint32_t tokenizer_size(const struct tokenizer *t);       /* number of ids; all ids are below it */
 int64_t tokenizer_end_of_text(const struct tokenizer *t); /* -1: none */
+int64_t tokenizer_begin_of_text(const struct tokenizer *t); /* vocabulary_begin_of_text */
 
 /* Sets the id of the end-of-text token if the vocabulary's files name none. -1: does nothing. */
 void tokenizer_want_end_of_text(struct tokenizer *t, int64_t id);

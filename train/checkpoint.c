@@ -262,10 +262,8 @@ static int write_rest(const char *dir, const struct checkpoint_content *from)
 {
     const struct tokenizer *t = from->tokenizer;
     const int64_t end = t ? tokenizer_end_of_text(t) : -1;
-    SCOPED(ids) begin = { 0 }, ends = { 0 };
+    SCOPED(ids) ends = { 0 };
     SCOPED(buf) path = file_path(dir, "chat_template.jinja");
-    if (t)
-        tokenizer_begin_text(t, &begin);
     if ((t && tokenizer_save(t, from->model->config.positions, dir) < 0) ||
         (from->chat->len && file_write(path.data, from->chat->data, from->chat->len) < 0))
         return -1;
@@ -275,7 +273,7 @@ static int write_rest(const char *dir, const struct checkpoint_content *from)
         if (from->ends->data[i] != end)
             ids_add(&ends, from->ends->data[i]);
     return folder_save_config(from->model, from->store->layout.type[STORE_PARAMETERS], dir,
-                              begin.count == 1 ? (int64_t)begin.data[0] : -1, &ends);
+                              t ? tokenizer_begin_of_text(t) : -1, &ends);
 }
 
 /* Makes the folder `dir` of a checkpoint with the files that only the first rank writes. */

@@ -88,7 +88,7 @@ int folder_matrix(struct matrix *x, unsigned char **copy, const struct model *m,
 
 /* For a caller that writes a model folder. folder_save_config writes config.json into `dir`, which
  * is created if needed, and, for a decoder with tokens that end a text (`ends`, the usual one
- * first), generation_config.json. `begin`: the token before each text; -1: the first of `ends`.
+ * first), generation_config.json. `begin`: the token that begins a text; -1: the first of `ends`.
  * `type`: that of the weights, F32 or BF16. folder_describe sets *t to the entry of a tensor in a
  * file's header; the caller frees its name. folder_write_tensor writes the numbers of tensor[],
  * which has the row's shape, as they are in files. folder_save_config and folder_write_tensor

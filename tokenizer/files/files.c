@@ -238,16 +238,29 @@ static int find_in_folder(struct buf *path, const char *dir)
                    dir);
 }
 
-/* Sets v->end_of_text to the token that a tokenizer_config.json names. */
-static int read_end(struct vocabulary *v, const struct js *root)
+/* Reads which tokens a tokenizer_config.json names. Only the one that ends a text replaces another
+ * one, and must be in the vocabulary. */
+static int read_tokens(struct vocabulary *v, const struct js *root)
 {
-    const struct js *eos = js_get(root, "eos_token");
-    size_t n;
-    const char *name = js_text(js_is_object(eos) ? js_get(eos, "content") : eos, &n);
-    int64_t id = name ? vocabulary_find(v, name, n) : -1;
-    if (name && id < 0)
-        return err_set("eos_token '%s' is not a token of the vocabulary", name);
-    v->end_of_text = name ? id : v->end_of_text;
+    const struct {
+        const char *key;
+        int64_t *id;
+    } tokens[] = { { "eos_token", &v->end_of_text },
+                   { "bos_token", &v->begin_of_text },
+                   { "pad_token", &v->roles[TOKENIZER_PAD] },
+                   { "cls_token", &v->roles[TOKENIZER_CLS] },
+                   { "sep_token", &v->roles[TOKENIZER_SEP] },
+                   { "mask_token", &v->roles[TOKENIZER_MASK] } };
+    for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++) {
+        const struct js *token = js_get(root, tokens[i].key);
+        size_t n;
+        const char *name = js_text(js_is_object(token) ? js_get(token, "content") : token, &n);
+        const int64_t id = name ? vocabulary_find(v, name, n) : -1;
+        if (name && id < 0 && !i)
+            return err_set("eos_token '%s' is not a token of the vocabulary", name);
+        if (id >= 0 && (!i || *tokens[i].id < 0))
+            *tokens[i].id = id;
+    }
     return 0;
 }
 
@@ -289,7 +302,7 @@ static int read_config(struct vocabulary *v, const struct js *root, const char *
         return -1;
     if (file_ends_with(file, "vocab.txt") && read_words(v, root) < 0)
         return -1;
-    return read_end(v, root);
+    return read_tokens(v, root);
 }
 
 /* Reads tokenizer_config.json and added_tokens.json beside the vocabulary `file`, if they exist
@@ -355,7 +368,8 @@ int vocabulary_load(struct vocabulary *v, const char *path, const struct tokeniz
         result = o->pattern ? err_set("--pattern is for .tiktoken files") : put_bytes(v);
     else if (!result)
         result = load_file(v, file.data, o, folder ? file_read : file_read_any, &text);
-    if (!result && (folder || file_ends_with(file.data, "vocab.json")))
+    if (!result && (folder || file_ends_with(file.data, "vocab.json") ||
+                    !strcmp(file_name(file.data), "tokenizer.json")))
         result = load_config(v, file.data, o);
     if (!result)
         result = apply_options(v, o, file.data);

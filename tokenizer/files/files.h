@@ -36,9 +36,10 @@
  *     bert   WordPiece: tokens that begin a word begin with U+2581; the others have no "##". Text
  *            keeps its upper case if a token has a capital letter.
  *
- * In a folder and beside a vocab.json, tokenizer_config.json may name the end-of-text token
- * (eos_token). If there is no tokenizer.json, it also has the added tokens (added_tokens_decoder)
- * and, for vocab.txt, the options of BERT's words.
+ * In a folder and beside a vocab.json or tokenizer.json, tokenizer_config.json may name the
+ * end-of-text token (eos_token), the begin of a text (bos_token) and the tokens of some roles
+ * (pad_token, cls_token, sep_token, mask_token). If there is no tokenizer.json, it also has the
+ * added tokens (added_tokens_decoder) and, for vocab.txt, the options of BERT's words.
  */
 #pragma once
 
@@ -115,6 +116,10 @@ int characters_frame(struct vocabulary *v);
  * default: NFKC, white space becomes a space, one space between words. Words begin with U+2581.
  * Returns 0, or -1 with an error. */
 int unigram_frame(struct vocabulary *v);
+
+/* Returns the token that begins a text: the one that is put before it; or else the one that the
+ * files name, SentencePiece's <s>, or the token that ends a text. -1: none. */
+int64_t vocabulary_begin_of_text(const struct vocabulary *v);
 
 /* Sets v->roles to the ids of [PAD] [UNK] [CLS] [SEP] [MASK]. Returns 0, or -1 with an error if
  * there is no [UNK]. */

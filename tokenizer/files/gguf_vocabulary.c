@@ -445,15 +445,23 @@ static int read_keys(struct vocabulary *v, const struct gguf *g)
                    g->path, model.data);
 }
 
-/* Sets v->end_of_text from the GGUF key: the tokenizer.json in the file may not tell it. */
-static int read_end(struct vocabulary *v, const struct gguf *g)
+/* Reads from GGUF's keys which tokens begin, end and fill texts: the vocabulary may not tell it. */
+static int read_ids(struct vocabulary *v, const struct gguf *g)
 {
-    const struct gguf_key *k = gguf_find(g, "tokenizer.ggml.eos_token_id");
-    double id = -1;
-    if (k && gguf_real(g, k, &id) < 0)
-        return -1;
-    if (k && v->model != VOCABULARY_WORDPIECE && id >= 0 && id < v->count)
-        v->end_of_text = used(v, (int64_t)id);
+    const struct {
+        const char *key;
+        int64_t *id;
+    } tokens[] = { { "tokenizer.ggml.bos_token_id", &v->begin_of_text },
+                   { "tokenizer.ggml.eos_token_id", &v->end_of_text },
+                   { "tokenizer.ggml.padding_token_id", &v->roles[TOKENIZER_PAD] } };
+    for (int i = 0; i < 3 && v->model != VOCABULARY_WORDPIECE; i++) {
+        const struct gguf_key *k = gguf_find(g, tokens[i].key);
+        double id = -1;
+        if (k && gguf_real(g, k, &id) < 0)
+            return -1;
+        if (id >= 0 && id < v->count)
+            *tokens[i].id = used(v, (int64_t)id);
+    }
     return 0;
 }
 
@@ -461,9 +469,8 @@ int gguf_vocabulary_read(struct vocabulary *v, const struct gguf *g)
 {
     const struct gguf_key *k = gguf_find(g, "tokenizer.huggingface.json");
     SCOPED(buf) text = BUF_INIT;
-    if (!k)
-        return read_keys(v, g);
-    if (gguf_text(g, k, &text) < 0 || tokenizer_json_parse(v, text.data, text.len, g->path) < 0)
-        return -1;
-    return read_end(v, g);
+    int failed = k ? gguf_text(g, k, &text) : read_keys(v, g);
+    if (k && !failed)
+        failed = tokenizer_json_parse(v, text.data, text.len, g->path);
+    return failed ? -1 : read_ids(v, g);
 }

@@ -4,10 +4,8 @@
 #include "common/base/base64.h"
 #include "common/base/log.h"
 #include "common/files/file.h"
-#include "common/formats/js.h"
 #include "tokenizer/files/encodings.h"
 #include "tokenizer/files/files.h"
-#include "tokenizer/model/added.h"
 
 static void vocab_json_print(const struct vocabulary *v, struct buf *out)
 {
@@ -36,23 +34,26 @@ static void merges_print(const struct vocabulary *v, struct buf *out)
 
 enum { BERT_LONGEST = 512 }; /* tokens that most models take at a time */
 
-static void bert_config_print(const struct vocabulary *v, struct buf *out)
+static void roles_print(const struct vocabulary *v, struct buf *out)
 {
     static const char *const keys[TOKENIZER_ROLES] = { "pad", "unk", "cls", "sep", "mask" };
+    for (int i = 0; i < TOKENIZER_ROLES; i++) {
+        if (v->roles[i] < 0)
+            continue;
+        buf_addf(out, ",\n  \"%s_token\": ", keys[i]);
+        token_print(v, (uint32_t)v->roles[i], out);
+    }
+}
+
+static void bert_config_print(const struct vocabulary *v, struct buf *out)
+{
     buf_addf(out, "{\n  \"tokenizer_class\": \"BertTokenizer\",\n  \"do_lower_case\": %s",
              v->rules.lowercase ? "true" : "false");
     if (v->rules.strip_accents != v->rules.lowercase)
         buf_addf(out, ",\n  \"strip_accents\": %s", v->rules.strip_accents ? "true" : "false");
     if (!v->rules.chinese_chars)
         buf_adds(out, ",\n  \"tokenize_chinese_chars\": false");
-    for (int i = 0; i < TOKENIZER_ROLES; i++) {
-        size_t n = 0;
-        if (v->roles[i] < 0)
-            continue;
-        const char *bytes = vocabulary_bytes(v, (uint32_t)v->roles[i], &n);
-        buf_addf(out, ",\n  \"%s_token\": ", keys[i]);
-        js_quote(out, bytes, n);
-    }
+    roles_print(v, out);
     buf_addf(out, ",\n  \"model_max_length\": %lld\n}\n",
              v->longest ? (long long)v->longest : BERT_LONGEST);
 }
@@ -76,24 +77,19 @@ static void config_print(const struct vocabulary *v, struct buf *out)
     buf_addf(out, "{\n  \"tokenizer_class\": \"%s\",\n  \"add_prefix_space\": %s",
              gpt2 ? "GPT2Tokenizer" : "PreTrainedTokenizerFast",
              v->prefix_space ? "true" : "false");
-    const int pieces = v->model == VOCABULARY_UNIGRAM || v->hides; /* of SentencePiece */
-    int64_t unknown = v->roles[TOKENIZER_UNKNOWN], begin = vocabulary_find(v, "<s>", 3);
-    if (v->model == VOCABULARY_BPE && v->single.parts[0].id >= 0)
-        begin = v->single.parts[0].id; /* stands before each text */
-    else if (begin < 0 || !pieces || !added_is_special(v, (uint32_t)begin))
-        begin = v->end_of_text;
     const struct {
         const char *role;
         int64_t id;
-    } roles[] = { { "bos_token", begin },
+    } roles[] = { { "bos_token", vocabulary_begin_of_text(v) },
                   { "eos_token", v->end_of_text },
-                  { "unk_token", unknown >= 0 ? unknown : v->end_of_text } };
+                  { "unk_token", v->roles[TOKENIZER_UNKNOWN] < 0 ? v->end_of_text : -1 } };
     for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
         if (roles[i].id < 0)
             continue;
         buf_addf(out, ",\n  \"%s\": ", roles[i].role);
         token_print(v, (uint32_t)roles[i].id, out);
     }
+    roles_print(v, out);
     buf_adds(out, ",\n  \"clean_up_tokenization_spaces\": false,\n  \"model_max_length\": ");
     if (v->longest)
         buf_addf(out, "%lld\n}\n", (long long)v->longest);

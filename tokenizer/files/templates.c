@@ -2,6 +2,7 @@
 
 #include "common/formats/js.h"
 #include "tokenizer/files/files.h"
+#include "tokenizer/model/added.h"
 
 static int add_part(struct template *t, int64_t id, uint32_t type)
 {
@@ -33,6 +34,17 @@ static void fill_templates(struct vocabulary *v, int64_t cls, int64_t sep, int b
         add_part(&v->pair, sep, 0);
     add_part(&v->pair, TEMPLATE_B, second_type);
     add_part(&v->pair, sep, second_type);
+}
+
+int64_t vocabulary_begin_of_text(const struct vocabulary *v)
+{
+    const int pieces = v->model == VOCABULARY_UNIGRAM || v->hides; /* of SentencePiece */
+    const int64_t usual = pieces ? vocabulary_find(v, "<s>", 3) : -1;
+    if (v->single.count && v->single.parts[0].id >= 0)
+        return v->single.parts[0].id;
+    if (v->begin_of_text >= 0)
+        return v->begin_of_text;
+    return usual >= 0 && added_is_special(v, (uint32_t)usual) ? usual : v->end_of_text;
 }
 
 void bert_templates(struct vocabulary *v)

@@ -17,6 +17,7 @@ void vocabulary_init(struct vocabulary *v)
 {
     *v = (struct vocabulary){ .blob = BUF_INIT,
                               .most = VOCABULARY_MAX,
+                              .begin_of_text = -1,
                               .end_of_text = -1,
                               .byte_level = 1,
                               .trims_places = 1,

@@ -121,7 +121,7 @@ struct vocabulary {
     int fuse_unknown, byte_fallback; /* see subword.h */
     int hides; /* 1 for SentencePiece. VOCABULARY_UNIGRAM then adds scores as floats, and does not
                 * find the spellings of special tokens and of byte tokens in a text */
-    int64_t end_of_text; /* -1: none */
+    int64_t begin_of_text, end_of_text; /* as the files name them; -1: none */
 
     /* general 1: the steps `normalizer` and `pre_tokenizer` are used. steps_cut 1: the steps also
      * cut the text, because neither the splitter nor BERT's rules can. */

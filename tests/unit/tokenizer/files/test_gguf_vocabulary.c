@@ -97,7 +97,7 @@ static void export(struct buf *b, int64_t size)
     cr_assert_eq(read_bytes(&v, b), 0, "%s", err_get());
     struct tokenizer *t = tokenizer_from_vocabulary(&v);
     gguf_begin(&w);
-    cr_assert_eq(export_vocabulary(&w, t, size, -1, &doubt), 0, "%s", err_get());
+    cr_assert_eq(export_vocabulary(&w, t, size, &doubt), 0, "%s", err_get());
     cr_expect_null(doubt, "%s", doubt);
     tokenizer_free(t);
     buf_clear(b);
@@ -311,7 +311,7 @@ Test(gguf_vocabulary, cased_bert)
     cr_assert_eq(read_bytes(&v, &b), 0, "%s", err_get());
     struct tokenizer *t = tokenizer_from_vocabulary(&v);
     gguf_begin(&w2);
-    cr_assert_eq(export_vocabulary(&w2, t, 12, -1, &doubt), 0, "%s", err_get());
+    cr_assert_eq(export_vocabulary(&w2, t, 12, &doubt), 0, "%s", err_get());
     cr_expect(doubt && strstr(doubt, "lower case"), "%s", doubt);
     cr_assert_eq(gguf_create(&w2, path), 0, "%s", err_get());
     gguf_abandon(&w2);
@@ -415,6 +415,30 @@ Test(gguf_vocabulary, first_id_ends_a_text)
     buf_release(&b);
 }
 
+/* They are kept, so that a model with this vocabulary is saved with them. */
+Test(gguf_vocabulary, tokens_that_begin_and_fill_texts)
+{
+    static const struct token letters[] = {
+        { "<s>", 0, CONTROL }, { "</s>", 0, CONTROL }, { "<pad>", 0, CONTROL }, { "a", 0, NORMAL }
+    };
+    struct gguf_writer w;
+    struct vocabulary v;
+    struct buf b = BUF_INIT, merges = BUF_INIT;
+    begin(&w, "gpt2", letters, 4);
+    gguf_add_text(&w, "tokenizer.ggml.pre", "gpt-2", 5);
+    gguf_add_list(&w, "tokenizer.ggml.merges", GGUF_TEXT, 0, &merges);
+    gguf_add_u32(&w, "tokenizer.ggml.bos_token_id", 0);
+    gguf_add_u32(&w, "tokenizer.ggml.eos_token_id", 1);
+    gguf_add_u32(&w, "tokenizer.ggml.padding_token_id", 2);
+    end(&w, &b);
+    cr_assert_eq(read_bytes(&v, &b), 0, "%s", err_get());
+    cr_expect_eq(vocabulary_begin_of_text(&v), 0);
+    cr_expect_eq(v.end_of_text, 1);
+    cr_expect_eq(v.roles[TOKENIZER_PAD], 2);
+    vocabulary_release(&v);
+    buf_release(&b);
+}
+
 /* The tokenizer.json of the file's vocabulary must contain `part`. */
 static void expect_json(const struct buf *b, const char *part)
 {
@@ -464,7 +488,7 @@ static void doubted(const char *normalizer, const char *model, const char *warni
     cr_assert_eq(tokenizer_json_parse(&v, text.data, text.len, "x"), 0, "%s", err_get());
     struct tokenizer *t = tokenizer_from_vocabulary(&v);
     gguf_begin(&w);
-    cr_assert_eq(export_vocabulary(&w, t, 9, -1, &doubt), 0, "%s", err_get());
+    cr_assert_eq(export_vocabulary(&w, t, 9, &doubt), 0, "%s", err_get());
     cr_expect(warning ? doubt && strstr(doubt, warning) : !doubt, "'%s' lacks '%s'",
               doubt ? doubt : "", warning ? warning : "");
     gguf_create(&w, path);
