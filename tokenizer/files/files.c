@@ -302,7 +302,12 @@ static int read_config(struct vocabulary *v, const struct js *root, const char *
         return -1;
     if (file_ends_with(file, "vocab.txt") && read_words(v, root) < 0)
         return -1;
-    return read_tokens(v, root);
+    if (read_tokens(v, root) < 0)
+        return -1;
+    if (!whole)
+        post_processor_put(v, js_flag(root, "add_bos_token", 0) ? vocabulary_begin_of_text(v) : -1,
+                           js_flag(root, "add_eos_token", 0) ? v->end_of_text : -1);
+    return 0;
 }
 
 /* Reads tokenizer_config.json and added_tokens.json beside the vocabulary `file`, if they exist

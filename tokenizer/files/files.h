@@ -39,7 +39,8 @@
  * In a folder and beside a vocab.json or tokenizer.json, tokenizer_config.json may name the
  * end-of-text token (eos_token), the begin of a text (bos_token) and the tokens of some roles
  * (pad_token, cls_token, sep_token, mask_token). If there is no tokenizer.json, it also has the
- * added tokens (added_tokens_decoder) and, for vocab.txt, the options of BERT's words.
+ * added tokens (added_tokens_decoder), says which of these tokens are put around texts
+ * (add_bos_token, add_eos_token) and, for vocab.txt, has the options of BERT's words.
  */
 #pragma once
 
@@ -128,11 +129,12 @@ int bert_roles(struct vocabulary *v);
 /* Sets v->single to [CLS] A [SEP], and v->pair to [CLS] A [SEP] B [SEP]. */
 void bert_templates(struct vocabulary *v);
 
-/* template_around sets v->single to the token `begin`, the text, the token `end`; -1 is no token.
- * post_processor_read reads the post-processor of a tokenizer.json into v->single and v->pair, and
- * returns -1 with an error if it is not supported. templates_print appends the templates v->single
- * and v->pair to `out` as JSON; v->pair may have no special token that v->single lacks. */
-void template_around(struct vocabulary *v, int64_t begin, int64_t end);
+/* post_processor_read reads the post-processor of a tokenizer.json into v->single and v->pair, and
+ * returns -1 with an error if it is not supported. post_processor_put makes the one that puts the
+ * token `begin` before each text and `end` behind it; -1 is no token. templates_print appends the
+ * templates v->single and v->pair to `out` as JSON; v->pair may have no special token that
+ * v->single lacks. */
+void post_processor_put(struct vocabulary *v, int64_t begin, int64_t end);
 int post_processor_read(struct vocabulary *v, const struct js *post);
 void templates_print(const struct vocabulary *v, struct buf *out);
 extern const char *const bert_role_names[TOKENIZER_ROLES];

@@ -197,20 +197,15 @@ static int put_added(struct vocabulary *v, const struct item *t)
     return 0;
 }
 
-/* Appends, as JSON, the post-processor that puts the token l->begin before each text and l->end
- * behind it, as the file's keys say; null if it puts none. `begin`: 1 if l->begin is put if the
- * file has no key for it. Returns 0, or -1 with an error. */
-static int put_around(struct buf *out, struct vocabulary *v, const struct listed *l, int begin)
+/* Puts the token l->begin before each text and l->end behind it, as the file's keys say. `begin`: 1
+ * if l->begin is put if the file has no key for it. Returns 0, or -1 with an error. */
+static int put_around(struct vocabulary *v, const struct listed *l, int begin)
 {
     int end;
     if (read_flag(l->g, "tokenizer.ggml.add_bos_token", begin, &begin) < 0 ||
         read_flag(l->g, "tokenizer.ggml.add_eos_token", 0, &end) < 0)
         return -1;
-    template_around(v, begin ? used(v, l->begin) : -1, end ? used(v, l->end) : -1);
-    if (v->single.count > 1)
-        templates_print(v, out);
-    else
-        buf_adds(out, "null");
+    post_processor_put(v, begin ? used(v, l->begin) : -1, end ? used(v, l->end) : -1);
     return 0;
 }
 
@@ -301,13 +296,10 @@ static int frame_byte_level(struct vocabulary *v, const struct listed *l, const 
 {
     SCOPED(buf) frame = buf_format("{\"pre_tokenizer\":");
     put_pre(&frame, pre);
-    buf_adds(&frame, ",\"post_processor\":");
-    if (put_around(&frame, v, l, pre->begin) < 0)
-        return -1;
     buf_adds(&frame, ",\"decoder\":" BYTES("true") "}");
-    int failed = frame_read(v, frame.data, frame.len);
     v->ignore_merges = pre->whole;
-    return failed ? err_in("%s", l->g->path) : 0;
+    return frame_read(v, frame.data, frame.len) < 0 ? err_in("%s", l->g->path)
+                                                    : put_around(v, l, pre->begin);
 }
 
 static int read_byte_level(struct vocabulary *v, const struct gguf *g)
@@ -333,18 +325,15 @@ static int put_piece(struct vocabulary *v, const struct item *t, void *pieces)
 
 static int finish_pieces(struct vocabulary *v, const struct listed *l, struct sentencepiece *m)
 {
-    SCOPED(buf) post = BUF_INIT;
     if (v->roles[TOKENIZER_UNKNOWN] < 0)
         v->roles[TOKENIZER_UNKNOWN] = used(v, l->unknown);
     if (v->roles[TOKENIZER_UNKNOWN] < 0 && !v->byte_fallback)
         return err_set("%s: no token for unknown characters, of type 2 or 6: give --vocab",
                        l->g->path);
-    if (put_around(&post, v, l, 1) < 0 ||
-        read_flag(l->g, "tokenizer.ggml.add_space_prefix", 1, &m->dummy_prefix) < 0)
+    if (read_flag(l->g, "tokenizer.ggml.add_space_prefix", 1, &m->dummy_prefix) < 0)
         return -1;
-    m->post = post.data;
     v->end_of_text = used(v, l->end);
-    return sentencepiece_finish(m) < 0 ? err_in("%s", l->g->path) : 0;
+    return sentencepiece_finish(m) < 0 ? err_in("%s", l->g->path) : put_around(v, l, 1);
 }
 
 static int read_pieces(struct vocabulary *v, const struct gguf *g)

@@ -107,8 +107,7 @@ static void put_normalizer(const struct sentencepiece *m, struct buf *out)
 
 static int put_frame(const struct sentencepiece *m)
 {
-    SCOPED(buf) text = buf_format("{\"pre_tokenizer\":null,\"post_processor\":%s,\"normalizer\":",
-                                  m->post ? m->post : "null");
+    SCOPED(buf) text = buf_format("{\"pre_tokenizer\":null,\"normalizer\":");
     put_normalizer(m, &text);
     buf_adds(&text, ",\"decoder\":{\"type\":\"Sequence\",\"decoders\":["
                     "{\"type\":\"Replace\",\"pattern\":{\"String\":\"\u2581\"},\"content\":\" \"},"

@@ -37,8 +37,7 @@ struct sentencepiece {
     size_t charsmap_bytes;
     const char *end; /* the control piece that ends a text, borrowed; only for .model files */
     size_t end_bytes;
-    const char *post; /* JSON of the post-processor, borrowed; NULL: none */
-    uint8_t *types;   /* of each id; 0: an id without a piece */
+    uint8_t *types; /* of each id; 0: an id without a piece */
     size_t types_cap;
     uint32_t spaced; /* 1 + the id of a user-defined piece that remove_extra changes; 0: none */
 };

@@ -12,7 +12,8 @@ static int add_part(struct template *t, int64_t id, uint32_t type)
     return 0;
 }
 
-void template_around(struct vocabulary *v, int64_t begin, int64_t end)
+/* Sets v->single to the token `begin`, the text, the token `end`; -1 is no token. */
+static void set_single(struct vocabulary *v, int64_t begin, int64_t end)
 {
     v->single.count = 0;
     if (begin >= 0)
@@ -28,7 +29,7 @@ void template_around(struct vocabulary *v, int64_t begin, int64_t end)
 static void fill_templates(struct vocabulary *v, int64_t cls, int64_t sep, int between,
                            uint32_t second_type)
 {
-    template_around(v, cls, sep);
+    set_single(v, cls, sep);
     v->pair = v->single;
     for (int i = 1; i < between; i++)
         add_part(&v->pair, sep, 0);
@@ -220,4 +221,16 @@ void templates_print(const struct vocabulary *v, struct buf *out)
     buf_adds(out, ",\n    \"special_tokens\": {");
     print_template_tokens(v, out);
     buf_adds(out, "}}");
+}
+
+void post_processor_put(struct vocabulary *v, int64_t begin, int64_t end)
+{
+    struct buf text = BUF_INIT;
+    if (begin < 0 && end < 0)
+        return;
+    set_single(v, begin, end);
+    templates_print(v, &text);
+    free(v->json[POST_PROCESSOR]);
+    v->json[POST_PROCESSOR] = buf_detach(&text);
+    v->trims_places = 0;
 }
