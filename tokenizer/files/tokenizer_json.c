@@ -152,14 +152,12 @@ static int read_added(struct vocabulary *v, const struct js *list)
     return 0;
 }
 
-/* Checks that the added tokens of a vocabulary with holes have the ids that Hugging Face gives
- * them: a token that the model lacks gets the number of the model's tokens or, if that is greater,
- * 1 + the greatest id of the added tokens before it. */
+/* Checks that the added tokens have the ids that Hugging Face gives them: a token that the model
+ * lacks gets the number of the model's tokens or, if that is greater, 1 + the greatest id of the
+ * added tokens before it. */
 static int check_added(const struct vocabulary *v)
 {
     int64_t tokens = 0, most = -1;
-    if (vocabulary_hole(v) == v->count)
-        return 0;
     for (uint32_t id = 0; id < v->count; id++)
         tokens += v->tokens[id].in_model;
     for (size_t i = 0; i < v->added_count; i++) {
@@ -198,7 +196,8 @@ int added_decoder_read(struct vocabulary *v, const struct js *by_id, int ranks)
     /* a file of a few bytes must not demand many ids */
     if (ranks && v->count / 2 <= count && encoding_fill(v, count, v->count) < 0)
         return err_in("added_tokens_decoder");
-    return js_count(by_id) ? check_added(v) : 0;
+    /* without holes, any order is right: Hugging Face sorts these by their ids */
+    return js_count(by_id) && vocabulary_hole(v) < v->count ? check_added(v) : 0;
 }
 
 /* ---- normalizer, pre-tokenizer and decoder --------------------------------------------------- */
@@ -444,12 +443,17 @@ static void print_bool(struct buf *out, const char *key, int value)
     buf_addf(out, ", \"%s\": %s", key, value ? "true" : "false");
 }
 
+/* Appends the added tokens in the order of their ids, as check_added wants them. */
 static void print_added(const struct vocabulary *v, struct buf *out)
 {
+    const char *before = "";
     buf_adds(out, "  \"added_tokens\": [");
-    for (size_t i = 0; i < v->added_count; i++) {
-        const struct added_token *a = &v->added[i];
-        buf_addf(out, "%s\n    {\"id\": %u, \"content\": ", i ? "," : "", a->id);
+    for (uint32_t id = 0; id < v->count; id++) {
+        if (!v->tokens[id].added)
+            continue;
+        const struct added_token *a = &v->added[v->tokens[id].added - 1];
+        buf_addf(out, "%s\n    {\"id\": %u, \"content\": ", before, id);
+        before = ",";
         js_quote(out, v->blob.data + a->at, a->len);
         print_bool(out, "single_word", a->single_word);
         print_bool(out, "lstrip", a->lstrip);
