@@ -32,25 +32,16 @@ int bert_is_role(const char *token, size_t n)
     return 0;
 }
 
-/* Returns 1 if a token has an ASCII capital letter, which shows that a vocabulary is cased, else 0.
- * Names such as [CLS] do not count. */
-static int has_capitals(const char *token, size_t n)
-{
-    if (n > 1 && token[0] == '[' && token[n - 1] == ']')
-        return 0;
-    for (size_t i = 0; i < n; i++)
-        if (token[i] >= 'A' && token[i] <= 'Z')
-            return 1;
-    return 0;
-}
-
 int bert_is_cased(const struct vocabulary *v)
 {
     for (uint32_t id = 0; id < v->count; id++) {
         size_t n = 0;
         const char *token = vocabulary_bytes(v, id, &n);
-        if (has_capitals(token, n))
-            return 1;
+        if (n > 1 && token[0] == '[' && token[n - 1] == ']')
+            continue;
+        for (size_t i = 0; i < n; i++)
+            if (token[i] >= 'A' && token[i] <= 'Z')
+                return 1;
     }
     return 0;
 }

@@ -18,15 +18,6 @@ static const char frame[] =
     "{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"trim_offsets\":true,\"use_regex\":true}]},"
     "\"decoder\":{\"type\":\"ByteLevel\"},";
 
-/* Sets *ids to those of the two special tokens. Returns 0, or -1 if one is not there. */
-static int find_specials(const struct js *tokens, int64_t ids[2])
-{
-    return js_is_object(tokens) && js_int(js_get(tokens, begin), &ids[0]) == 0 &&
-                   js_int(js_get(tokens, end), &ids[1]) == 0
-               ? 0
-               : -1;
-}
-
 int clip_is(const char *text, size_t n)
 {
     static const char suffix[] = "</w>\"", special[] = "\"<|startoftext|>\"";
@@ -81,7 +72,7 @@ int clip_parse(struct vocabulary *v, const struct buf *tokens, const struct buf 
     int64_t ids[2];
     if (!root)
         return -1;
-    if (find_specials(root, ids) < 0)
+    if (js_int(js_get(root, begin), &ids[0]) < 0 || js_int(js_get(root, end), &ids[1]) < 0)
         return err_set("%s: has no ids of '%s' and '%s', which CLIP puts around a text", name,
                        begin, end);
     put_json(&json, tokens, merges, ids);

@@ -245,12 +245,11 @@ static int read_tokens(struct vocabulary *v, const struct js *root)
     const struct {
         const char *key;
         int64_t *id;
-    } tokens[] = { { "eos_token", &v->end_of_text },
-                   { "bos_token", &v->begin_of_text },
-                   { "pad_token", &v->roles[TOKENIZER_PAD] },
-                   { "cls_token", &v->roles[TOKENIZER_CLS] },
-                   { "sep_token", &v->roles[TOKENIZER_SEP] },
-                   { "mask_token", &v->roles[TOKENIZER_MASK] } };
+    } tokens[] = {
+        { "eos_token", &v->end_of_text },          { "bos_token", &v->begin_of_text },
+        { "pad_token", &v->roles[TOKENIZER_PAD] }, { "cls_token", &v->roles[TOKENIZER_CLS] },
+        { "sep_token", &v->roles[TOKENIZER_SEP] }, { "mask_token", &v->roles[TOKENIZER_MASK] }
+    };
     for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++) {
         const struct js *token = js_get(root, tokens[i].key);
         size_t n;

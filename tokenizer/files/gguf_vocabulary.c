@@ -378,25 +378,19 @@ static int put_word(struct vocabulary *v, const struct item *t, void *name)
     return vocabulary_put(v, t->id, b->data, b->len, TOKEN_MODEL);
 }
 
-static int read_role(struct vocabulary *v, const struct listed *l, const char *key,
-                     enum tokenizer_role role)
-{
-    int64_t id;
-    if (read_id(l, key, -1, &id) < 0)
-        return -1;
-    v->roles[role] = used(v, id);
-    return 0;
-}
-
 static int finish_words(struct vocabulary *v, const struct listed *l)
 {
+    static const char *const keys[TOKENIZER_ROLES] = { "tokenizer.ggml.padding_token_id",
+                                                       "tokenizer.ggml.unknown_token_id",
+                                                       "tokenizer.ggml.bos_token_id",
+                                                       "tokenizer.ggml.seperator_token_id",
+                                                       "tokenizer.ggml.mask_token_id" };
     wordpiece_frame(v, bert_is_cased(v));
-    if (read_role(v, l, "tokenizer.ggml.padding_token_id", TOKENIZER_PAD) < 0 ||
-        read_role(v, l, "tokenizer.ggml.unknown_token_id", TOKENIZER_UNKNOWN) < 0 ||
-        read_role(v, l, "tokenizer.ggml.bos_token_id", TOKENIZER_CLS) < 0 ||
-        read_role(v, l, "tokenizer.ggml.seperator_token_id", TOKENIZER_SEP) < 0 ||
-        read_role(v, l, "tokenizer.ggml.mask_token_id", TOKENIZER_MASK) < 0)
-        return -1;
+    for (int i = 0; i < TOKENIZER_ROLES; i++) {
+        if (read_id(l, keys[i], -1, &v->roles[i]) < 0)
+            return -1;
+        v->roles[i] = used(v, v->roles[i]);
+    }
     if (bert_roles(v) < 0)
         return err_in("%s", l->g->path);
     bert_templates(v);

@@ -34,15 +34,19 @@ static void merges_print(const struct vocabulary *v, struct buf *out)
 
 enum { BERT_LONGEST = 512 }; /* tokens that most models take at a time */
 
+static void role_print(const struct vocabulary *v, const char *role, int64_t id, struct buf *out)
+{
+    if (id < 0)
+        return;
+    buf_addf(out, ",\n  \"%s_token\": ", role);
+    token_print(v, (uint32_t)id, out);
+}
+
 static void roles_print(const struct vocabulary *v, struct buf *out)
 {
-    static const char *const keys[TOKENIZER_ROLES] = { "pad", "unk", "cls", "sep", "mask" };
-    for (int i = 0; i < TOKENIZER_ROLES; i++) {
-        if (v->roles[i] < 0)
-            continue;
-        buf_addf(out, ",\n  \"%s_token\": ", keys[i]);
-        token_print(v, (uint32_t)v->roles[i], out);
-    }
+    static const char *const roles[TOKENIZER_ROLES] = { "pad", "unk", "cls", "sep", "mask" };
+    for (int i = 0; i < TOKENIZER_ROLES; i++)
+        role_print(v, roles[i], v->roles[i], out);
 }
 
 static void bert_config_print(const struct vocabulary *v, struct buf *out)
@@ -77,18 +81,10 @@ static void config_print(const struct vocabulary *v, struct buf *out)
     buf_addf(out, "{\n  \"tokenizer_class\": \"%s\",\n  \"add_prefix_space\": %s",
              gpt2 ? "GPT2Tokenizer" : "PreTrainedTokenizerFast",
              v->prefix_space ? "true" : "false");
-    const struct {
-        const char *role;
-        int64_t id;
-    } roles[] = { { "bos_token", vocabulary_begin_of_text(v) },
-                  { "eos_token", v->end_of_text },
-                  { "unk_token", v->roles[TOKENIZER_UNKNOWN] < 0 ? v->end_of_text : -1 } };
-    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
-        if (roles[i].id < 0)
-            continue;
-        buf_addf(out, ",\n  \"%s\": ", roles[i].role);
-        token_print(v, (uint32_t)roles[i].id, out);
-    }
+    role_print(v, "bos", vocabulary_begin_of_text(v), out);
+    role_print(v, "eos", v->end_of_text, out);
+    if (v->roles[TOKENIZER_UNKNOWN] < 0)
+        role_print(v, "unk", v->end_of_text, out);
     roles_print(v, out);
     buf_adds(out, ",\n  \"clean_up_tokenization_spaces\": false,\n  \"model_max_length\": ");
     if (v->longest)
