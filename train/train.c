@@ -14,6 +14,7 @@
 #include "common/program/preset.h"
 #include "common/program/tool.h"
 #include "model/compute/ops.h"
+#include "model/network/architecture.h"
 #include "model/network/layer.h"
 #include "train/checkpoint.h"
 #include "train/dry_run.h"
@@ -522,6 +523,9 @@ static int train(struct plan *p, struct comm *ranks)
     if (!p->tokenizer && p->data->count)
         log_warn(
             "the model is saved without a tokenizer: there is none with the data, and --vocab is not given");
+    if (p->tokenizer && p->config.architecture->own_cuts && !s->start_from)
+        log_warn("for a %s transformers 5 cuts texts in its own way: use PreTrainedTokenizerFast",
+                 p->config.architecture->title);
     say_data(p->data, (double)(p->steps * s->global_batch_size));
     log_info("learning rate %g, at the end %g; warm-up of %" PRId64 " update%s; %" PRId64
              " sequence%s per update, %" PRId64 " per micro-batch",
@@ -667,10 +671,9 @@ static int choose_base(struct settings *s, struct buf *path)
     const int vocab = s->vocab && file_look(s->vocab) == FILE_NONE;
     if (!s->resume || !(base || vocab))
         return 0;
-    if (checkpoint_newest(s->output, path) < 0)
-        return -1;
-    if (!path->len)
-        return 0;
+    const int failed = checkpoint_newest(s->output, path);
+    if (failed || !path->len)
+        return failed;
     log_info("%s%s%s from '%s'", base ? "the shape of the model" : "", base && vocab ? " and " : "",
              vocab ? "the vocabulary" : "", path->data);
     s->start_from = base ? path->data : s->start_from;

@@ -469,13 +469,13 @@ static const struct architecture_gguf qwen3_gguf = { "qwen3", gguf_keys, gguf_na
 static const struct architecture_gguf smollm3_gguf = { "smollm3", gguf_keys, gguf_names, 1, NULL };
 
 /* Makes a row: the parameters are what differs between the architectures of this file, the rest is
- * the same for all. some: its training options; list: the operations of its layers. */
-#define ROW(tag, shown, class, some, list, entries, reader, file)                                  \
+ * the same for all. cuts: own_cuts; some: its training options; list: the layers' operations. */
+#define ROW(tag, shown, class, cuts, some, list, entries, reader, file)                            \
     {                                                                                              \
-        .name = tag, .title = shown, .classes = { [HEAD_NEXT] = class }, .settings = some,         \
-        .layer = list, .keys = entries, .read = reader, .gguf = &file, .print = print_rest,        \
-        .prefix = "model.", .ties = ties, .passed_over = passed_over, .rms = 1, .unbiased = 1,     \
-        .activation = OPS_SILU, .init = init, .names = {                                           \
+        .name = tag, .title = shown, .classes = { [HEAD_NEXT] = class }, .own_cuts = cuts,         \
+        .settings = some, .layer = list, .keys = entries, .read = reader, .gguf = &file,           \
+        .print = print_rest, .prefix = "model.", .ties = ties, .passed_over = passed_over,         \
+        .rms = 1, .unbiased = 1, .activation = OPS_SILU, .init = init, .names = {                  \
             .words = "model.embed_tokens.weight",                                                  \
             .layer = "model.layers.%lld.",                                                         \
             .last_norm = "model.norm",                                                             \
@@ -483,15 +483,16 @@ static const struct architecture_gguf smollm3_gguf = { "smollm3", gguf_keys, ggu
         }                                                                                          \
     }
 
-const struct architecture architecture_llama = ROW("llama", "Llama", "LlamaForCausalLM", settings,
-                                                   layer, llama_keys, read_rest, llama_gguf);
-const struct architecture architecture_qwen2 = ROW("qwen2", "Qwen2", "Qwen2ForCausalLM", settings,
-                                                   layer, qwen2_keys, read_qwen, qwen2_gguf);
-const struct architecture architecture_qwen3 = ROW("qwen3", "Qwen3", "Qwen3ForCausalLM", settings,
-                                                   qwen3_layer, qwen3_keys, read_qwen, qwen3_gguf);
-const struct architecture architecture_smollm3 = ROW("smollm3", "SmolLM3", "SmolLM3ForCausalLM",
+const struct architecture architecture_llama = ROW(
+    "llama", "Llama", "LlamaForCausalLM", 0, settings, layer, llama_keys, read_rest, llama_gguf);
+const struct architecture architecture_qwen2 = ROW(
+    "qwen2", "Qwen2", "Qwen2ForCausalLM", 1, settings, layer, qwen2_keys, read_qwen, qwen2_gguf);
+const struct architecture architecture_qwen3 = ROW("qwen3", "Qwen3", "Qwen3ForCausalLM", 0,
+                                                   settings, qwen3_layer, qwen3_keys, read_qwen,
+                                                   qwen3_gguf);
+const struct architecture architecture_smollm3 = ROW("smollm3", "SmolLM3", "SmolLM3ForCausalLM", 0,
                                                      settings, layer, smollm3_keys, read_smollm3,
                                                      smollm3_gguf);
-const struct architecture architecture_mistral = ROW("mistral", "Mistral", "MistralForCausalLM",
+const struct architecture architecture_mistral = ROW("mistral", "Mistral", "MistralForCausalLM", 0,
                                                      mistral_settings, layer, mistral_keys,
                                                      read_mistral, mistral_gguf);
