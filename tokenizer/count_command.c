@@ -47,14 +47,12 @@ static int write_counts(const struct count *given, const struct tokenizer *t,
     struct output out;
     uint64_t words;
     counting_rules(&given->counting, t, &rules);
-    int result = output_open(&out, given->output_path);
-    if (!result) {
-        result = word_file_write(&out, rules.data, counted->tables, counted->count, &words);
-        if (!result)
-            tool_count("word(s)", words);
-        result = output_end(&out, result);
-    }
-    return result;
+    if (output_open(&out, given->output_path) < 0)
+        return -1;
+    const int result = word_file_write(&out, rules.data, counted->tables, counted->count, &words);
+    if (!result)
+        tool_count("word(s)", words);
+    return output_end(&out, result);
 }
 
 static int run(int argc, char **argv, void *options_given)

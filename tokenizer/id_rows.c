@@ -35,9 +35,8 @@ void id_rows_close(struct id_rows *r)
 
 int id_rows_where(const struct id_rows *r)
 {
-    if (r->lines)
-        return err_in("%s: line %" PRIu64, r->in.path, r->number);
-    return err_in("%s: document %" PRIu64, r->in.path, r->number - 1);
+    return err_in("%s: %s %" PRIu64, r->in.path, r->lines ? "line" : "document",
+                  r->lines ? r->number : r->number - 1);
 }
 
 /* Reads one line of decimal ids into r->line. Returns 1, or -1 with an error. */

@@ -15,7 +15,6 @@
 #include "common/program/tool.h"
 #include "model/compute/ops.h"
 #include "model/network/architecture.h"
-#include "model/network/layer.h"
 #include "train/checkpoint.h"
 #include "train/dry_run.h"
 #include "train/foreign.h"

@@ -141,11 +141,11 @@ static int check_shape(const struct safetensors *file, const struct safetensor *
     SCOPED(buf) shape = BUF_INIT;
     for (int i = 0; i < t->rank; i++)
         buf_addf(&shape, "%s%lld", i ? "," : "", (long long)t->shape[i]);
-    err_set(row->rank == 1 ? "%s: tensor '%s' has shape [%s], but config.json needs [%lld]"
-                           : "%s: tensor '%s' has shape [%s], but config.json needs [%lld,%lld]",
-            file->path, t->name, shape.data, (long long)file_shape(row, 0),
-            (long long)(row->rank == 1 ? 0 : file_shape(row, 1)));
-    return -1;
+    return err_set(row->rank == 1
+                       ? "%s: tensor '%s' has shape [%s], but config.json needs [%lld]"
+                       : "%s: tensor '%s' has shape [%s], but config.json needs [%lld,%lld]",
+                   file->path, t->name, shape.data, (long long)file_shape(row, 0),
+                   (long long)(row->rank == 1 ? 0 : file_shape(row, 1)));
 }
 
 /* Checks a tensor that is in a file and not in the table: it must be an equal copy of a tied

@@ -242,34 +242,32 @@ int architecture_read(struct model_config *c, enum model_head head, const char *
     return c->architecture ? read_keys(c, root, name) : err_in("%s", name);
 }
 
-/* Sets the error for a config.json, `root`, whose model_type is not supported: it lists all
- * architectures. Returns -1. */
-static int unknown_type(const struct js *root)
+/* Returns -1 with an error for a config.json, `root`, whose model_type is not supported: it lists
+ * all architectures. */
+static int unknown_type(const struct js *root, const char *name)
 {
     const char *type = js_text(js_get(root, "model_type"), NULL);
     SCOPED(buf) decoders = BUF_INIT, encoders = BUF_INIT;
     list_names(&decoders, HEAD_NEXT);
     list_names(&encoders, HEAD_NONE);
-    err_set("unsupported model_type '%s', only %s, and the encoders %s", type ? type : "",
-            decoders.data, encoders.data);
-    return -1;
+    return err_set("%s: unsupported model_type '%s', only %s, and the encoders %s", name,
+                   type ? type : "", decoders.data, encoders.data);
 }
 
 int architecture_head(enum model_head *head, const char *text, size_t n, const char *name)
 {
     SCOPED_JS root = js_parse(text, n, name);
+    if (!root)
+        return -1;
     const struct js *class = js_at(js_get(root, "architectures"), 0);
-    const struct architecture *a = root ? row_of(root, HEAD_NEXT) : NULL;
-    int failed = root ? 0 : -1;
-    *head = HEAD_NEXT;
-    if (root && !a && (a = row_of(root, HEAD_NONE)))
-        *head = HEAD_NONE;
-    for (int h = 0; a && h < MODEL_HEADS; h++)
+    const struct architecture *a = row_of(root, HEAD_NEXT);
+    *head = a ? HEAD_NEXT : HEAD_NONE;
+    if (!a && !(a = row_of(root, HEAD_NONE)))
+        return unknown_type(root, name);
+    for (int h = 0; h < MODEL_HEADS; h++)
         if (a->classes[h] && js_text_is(class, a->classes[h]))
             *head = (enum model_head)h;
-    if (root && !a && unknown_type(root) < 0)
-        failed = err_in("%s", name);
-    return failed;
+    return 0;
 }
 
 /* ---- writing ------------------------------------------------------------------------------ */

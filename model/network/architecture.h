@@ -57,8 +57,7 @@ struct architecture {
                         * NULL: none */
     /* The class of the transformers library for each head; NULL: the head is not supported. */
     const char *classes[MODEL_HEADS];
-    int own_cuts; /* 1: transformers 5 cuts texts as the published models' vocabulary does, whatever
-                   * the tokenizer.json beside the model says */
+    int own_cuts; /* 1: transformers 5 cuts texts its own way, whatever tokenizer.json says */
     const struct config_key *keys; /* ends with an entry whose key is NULL */
     /* Read and write the rest of the configuration, after the keys; may be NULL. `read` returns 0,
      * or -1 with an error. */

@@ -40,41 +40,33 @@ static void put_merges(struct buf *out, const struct buf *merges)
     buf_adds(out, *before == '[' ? "[]" : "]");
 }
 
-/* Appends a tokenizer.json made of the two files. `ids` are those of the two special tokens. */
-static void put_json(struct buf *out, const struct buf *tokens, const struct buf *merges,
-                     const int64_t ids[2])
-{
-    const char *const names[] = { begin, end };
-    buf_adds(out, "{\"added_tokens\":[");
-    for (int i = 0; i < 2; i++)
-        buf_addf(out,
-                 "%s{\"id\":%" PRId64 ",\"content\":\"%s\",\"special\":true,\"normalized\":false}",
-                 i ? "," : "", ids[i], names[i]);
-    buf_addf(out,
-             "],%s\"post_processor\":{\"type\":\"RobertaProcessing\",\"sep\":[\"%s\",%" PRId64
-             "],\"cls\":[\"%s\",%" PRId64 "],\"trim_offsets\":false,\"add_prefix_space\":false},",
-             frame, end, ids[1], begin, ids[0]);
-    buf_addf(out,
-             "\"model\":{\"type\":\"BPE\",\"unk_token\":\"%s\",\"continuing_subword_prefix\":\"\","
-             "\"end_of_word_suffix\":\"</w>\",\"fuse_unk\":false,\"vocab\":",
-             end);
-    buf_add(out, tokens->data, tokens->len);
-    buf_adds(out, ",\"merges\":");
-    put_merges(out, merges);
-    buf_adds(out, "}}");
-}
-
 int clip_parse(struct vocabulary *v, const struct buf *tokens, const struct buf *merges,
                const char *name)
 {
     SCOPED(buf) json = BUF_INIT;
     SCOPED_JS root = js_parse(tokens->data, tokens->len, name);
+    const char *const names[] = { begin, end };
     int64_t ids[2];
     if (!root)
         return -1;
     if (js_int(js_get(root, begin), &ids[0]) < 0 || js_int(js_get(root, end), &ids[1]) < 0)
         return err_set("%s: has no ids of '%s' and '%s', which CLIP puts around a text", name,
                        begin, end);
-    put_json(&json, tokens, merges, ids);
+    for (int i = 0; i < 2; i++)
+        buf_addf(&json,
+                 "%s{\"id\":%" PRId64 ",\"content\":\"%s\",\"special\":true,\"normalized\":false}",
+                 i ? "," : "{\"added_tokens\":[", ids[i], names[i]);
+    buf_addf(&json,
+             "],%s\"post_processor\":{\"type\":\"RobertaProcessing\",\"sep\":[\"%s\",%" PRId64
+             "],\"cls\":[\"%s\",%" PRId64 "],\"trim_offsets\":false,\"add_prefix_space\":false},",
+             frame, end, ids[1], begin, ids[0]);
+    buf_addf(&json,
+             "\"model\":{\"type\":\"BPE\",\"unk_token\":\"%s\",\"continuing_subword_prefix\":\"\","
+             "\"end_of_word_suffix\":\"</w>\",\"fuse_unk\":false,\"vocab\":",
+             end);
+    buf_add(&json, tokens->data, tokens->len);
+    buf_adds(&json, ",\"merges\":");
+    put_merges(&json, merges);
+    buf_adds(&json, "}}");
     return tokenizer_json_parse(v, json.data, json.len, name);
 }

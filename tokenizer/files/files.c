@@ -88,8 +88,7 @@ static int settle_pattern(struct vocabulary *v, const char *path, const struct t
  * such files; its vocab.json has the ids of the pieces of source.spm and target.spm. */
 static int refuse_marian(const char *path, const char *other)
 {
-    SCOPED(buf) file = BUF_INIT;
-    beside(&file, path, NULL, other);
+    SCOPED(buf) file = file_beside(path, other);
     int result = file_look(file.data);
     if (result > 0)
         result = err_set("'%s' and '%s' are of a Marian model, whose pieces have the ids of its "

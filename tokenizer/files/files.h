@@ -36,11 +36,10 @@
  *     bert   WordPiece: tokens that begin a word begin with U+2581; the others have no "##". Text
  *            keeps its upper case if a token has a capital letter.
  *
- * In a folder and beside a vocab.json or tokenizer.json, tokenizer_config.json may name the
- * end-of-text token (eos_token), the begin of a text (bos_token) and the tokens of some roles
- * (pad_token, cls_token, sep_token, mask_token). If there is no tokenizer.json, it also has the
- * added tokens (added_tokens_decoder), says which of these tokens are put around texts
- * (add_bos_token, add_eos_token) and, for vocab.txt, has the options of BERT's words.
+ * In a folder and beside a vocab.json or tokenizer.json, tokenizer_config.json may name tokens by
+ * role: eos_token (end-of-text), bos_token, pad_token, cls_token, sep_token, mask_token. If there
+ * is no tokenizer.json, it also has the added tokens (added_tokens_decoder), says which ones stand
+ * around texts (add_bos_token, add_eos_token) and, for vocab.txt, has BERT's options.
  */
 #pragma once
 

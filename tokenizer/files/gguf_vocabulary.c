@@ -307,12 +307,10 @@ static int read_byte_level(struct vocabulary *v, const struct gguf *g)
     struct listed l;
     SCOPED(buf) bytes = BUF_INIT;
     const struct pre *pre = find_pre(g);
-    if (!pre || find_lists(&l, g, -1, -1, -1) < 0 ||
-        each_token(v, &l, &bytes, put_byte_level) < 0 || read_merges(v, g) < 0 ||
-        frame_byte_level(v, &l, pre) < 0)
-        return -1;
-    v->end_of_text = used(v, l.end);
-    return 0;
+    return !pre || find_lists(&l, g, -1, -1, -1) < 0 ||
+                   each_token(v, &l, &bytes, put_byte_level) < 0 || read_merges(v, g) < 0
+               ? -1
+               : frame_byte_level(v, &l, pre);
 }
 
 /* ---- llama -------------------------------------------------------------------------------- */

@@ -83,14 +83,11 @@ static int read_tokens(struct vocabulary *v, struct js_scan *s, put_token *put)
     int more;
     for (size_t i = 0; (more = js_scan_next(s, '}', i)) > 0; i++) {
         size_t at = s->at;
-        if ((more = js_scan_key(s, &name, &n)) < 0)
-            break;
-        more = js_scan_int(s, &id) < 0 ? err_set("it has no whole number for an id")
-                                       : put(v, name, n, id, &bytes);
-        if (more < 0) {
-            err_in("token '%.*s' at byte %zu", (int)n, name, at);
-            break;
-        }
+        if (js_scan_key(s, &name, &n) < 0)
+            return -1;
+        if ((js_scan_int(s, &id) < 0 ? err_set("it has no whole number for an id")
+                                     : put(v, name, n, id, &bytes)) < 0)
+            return err_in("token '%.*s' at byte %zu", (int)n, name, at);
     }
     return more;
 }

@@ -68,14 +68,13 @@ int merges_parse(struct vocabulary *v, const char *text, size_t n, const char *n
 {
     SCOPED(named_merge) m = { .bytes = BUF_INIT };
     struct lines l = LINES_OF(text, n);
-    int result = 0;
-    while (!result && lines_next_text(&l)) {
+    while (lines_next_text(&l)) {
         if (!l.len || (l.number == 1 && bytes_begin(l.line, l.len, "#version")))
             continue;
         if (merge_joined(v, &m, l.line, l.len) < 0)
-            result = err_in("%s: line %" PRIu64, name, l.number);
+            return err_in("%s: line %" PRIu64, name, l.number);
     }
-    return result;
+    return 0;
 }
 
 /* ---- .tiktoken ----------------------------------------------------------------------------- */
@@ -99,23 +98,15 @@ static int put_rank(struct vocabulary *v, const char *line, size_t len, struct b
     return vocabulary_put(v, rank, bytes->data, bytes->len, TOKEN_MODEL);
 }
 
-static int read_ranks(struct vocabulary *v, const char *text, size_t n, const char *name)
+int tiktoken_parse(struct vocabulary *v, const char *text, size_t n, const char *name)
 {
     SCOPED(buf) bytes = BUF_INIT;
     struct lines l = LINES_OF(text, n);
-    int result = 0;
-    while (!result && lines_next_text(&l))
-        if (l.len && put_rank(v, l.line, l.len, &bytes) < 0)
-            result = err_in("%s: line %" PRIu64, name, l.number);
-    if (!result && !v->count)
-        result = err_set("%s: no tokens", name);
-    return result;
-}
-
-int tiktoken_parse(struct vocabulary *v, const char *text, size_t n, const char *name)
-{
     vocabulary_expect(v, n);
-    if (read_ranks(v, text, n, name) < 0)
-        return -1;
+    while (lines_next_text(&l))
+        if (l.len && put_rank(v, l.line, l.len, &bytes) < 0)
+            return err_in("%s: line %" PRIu64, name, l.number);
+    if (!v->count)
+        return err_set("%s: no tokens", name);
     return vocabulary_derive_merges(v) < 0 ? err_in("%s", name) : 0;
 }
