@@ -301,13 +301,14 @@ static int read_config(struct vocabulary *v, const struct js *root, const char *
     const int ranks = v->byte_level && !file_ends_with(file, ".json");
     if (!whole && added_decoder_read(v, js_get(root, "added_tokens_decoder"), ranks) < 0)
         return -1;
-    if (file_ends_with(file, "vocab.txt") && read_words(v, root) < 0)
+    if ((file_ends_with(file, "vocab.txt") && read_words(v, root) < 0) || read_tokens(v, root) < 0)
         return -1;
-    if (read_tokens(v, root) < 0)
-        return -1;
-    if (!whole)
-        post_processor_put(v, js_flag(root, "add_bos_token", 0) ? vocabulary_begin_of_text(v) : -1,
-                           js_flag(root, "add_eos_token", 0) ? v->end_of_text : -1);
+    if (whole)
+        return 0;
+    post_processor_put(v, js_flag(root, "add_bos_token", 0) ? vocabulary_begin_of_text(v) : -1,
+                       js_flag(root, "add_eos_token", 0) ? v->end_of_text : -1);
+    if (splitter_is_gpt2(&v->splitter))
+        v->prefix_space = js_flag(root, "add_prefix_space", 0);
     return 0;
 }
 

@@ -38,8 +38,8 @@
  *
  * In a folder and beside a vocab.json or tokenizer.json, tokenizer_config.json may name tokens by
  * role: eos_token (end-of-text), bos_token, pad_token, cls_token, sep_token, mask_token. If there
- * is no tokenizer.json, it also has the added tokens (added_tokens_decoder), says which ones stand
- * around texts (add_bos_token, add_eos_token) and, for vocab.txt, has BERT's options.
+ * is no tokenizer.json, it also has the added tokens (added_tokens_decoder), says what stands around
+ * texts (add_bos_token, add_eos_token, add_prefix_space) and, for vocab.txt, has BERT's options.
  */
 #pragma once
 
