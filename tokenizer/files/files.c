@@ -265,19 +265,18 @@ static int read_tokens(struct vocabulary *v, const struct js *root)
     return 0;
 }
 
-/* Reads how a tokenizer_config.json cuts text into the words of a vocab.txt. */
-static int read_words(struct vocabulary *v, const struct js *root)
+/* Reads how a tokenizer_config.json cuts text into BERT's words. whole: 1 beside tokenizer.json. */
+static int read_words(struct vocabulary *v, const struct js *root, int whole)
 {
     int is;
     if (js_get(root, "word_tokenizer_type") ||
         js_text_is(js_get(root, "tokenizer_class"), "BertJapaneseTokenizer"))
         return err_set("its words are cut by a dictionary, which is not supported");
-    if (js_bool(js_get(root, "do_basic_tokenize"), &is) == 0 && !is)
+    if (!whole && js_bool(js_get(root, "do_basic_tokenize"), &is) == 0 && !is)
         return err_set("do_basic_tokenize false is not supported");
     if (js_bool(js_get(root, "do_lower_case"), &is) == 0)
         v->rules.lowercase = v->rules.strip_accents = is;
-    if (js_bool(js_get(root, "strip_accents"), &is) == 0)
-        v->rules.strip_accents = is;
+    v->rules.strip_accents = js_flag(root, "strip_accents", v->rules.strip_accents);
     v->rules.chinese_chars = js_flag(root, "tokenize_chinese_chars", v->rules.chinese_chars);
     return 0;
 }
@@ -299,9 +298,11 @@ static int check_added_json(const struct vocabulary *v, const struct js *root)
 static int read_config(struct vocabulary *v, const struct js *root, const char *file, int whole)
 {
     const int ranks = v->byte_level && !file_ends_with(file, ".json");
+    const int words = v->model == VOCABULARY_WORDPIECE && !v->general &&
+                      !js_text_is(js_get(root, "tokenizer_class"), "PreTrainedTokenizerFast");
     if (!whole && added_decoder_read(v, js_get(root, "added_tokens_decoder"), ranks) < 0)
         return -1;
-    if ((file_ends_with(file, "vocab.txt") && read_words(v, root) < 0) || read_tokens(v, root) < 0)
+    if ((words && read_words(v, root, whole) < 0) || read_tokens(v, root) < 0)
         return -1;
     if (whole)
         return 0;

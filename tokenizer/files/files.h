@@ -36,10 +36,10 @@
  *     bert   WordPiece: tokens that begin a word begin with U+2581; the others have no "##". Text
  *            keeps its upper case if a token has a capital letter.
  *
- * In a folder and beside a vocab.json or tokenizer.json, tokenizer_config.json may name tokens by
- * role: eos_token (end-of-text), bos_token, pad_token, cls_token, sep_token, mask_token. If there
- * is no tokenizer.json, it also has the added tokens (added_tokens_decoder), says what stands around
- * texts (add_bos_token, add_eos_token, add_prefix_space) and, for vocab.txt, has BERT's options.
+ * In a folder and beside a vocab.json or tokenizer.json, tokenizer_config.json has the options of
+ * BERT's words, and may name tokens: eos_token (end-of-text), bos_token, pad_token, cls_token,
+ * sep_token, mask_token. If there is no tokenizer.json, it also has the added tokens and says what
+ * stands around texts: added_tokens_decoder, add_bos_token, add_eos_token, add_prefix_space.
  */
 #pragma once
 

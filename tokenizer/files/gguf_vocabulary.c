@@ -378,14 +378,12 @@ static int put_word(struct vocabulary *v, const struct item *t, void *name)
 
 static int finish_words(struct vocabulary *v, const struct listed *l)
 {
-    static const char *const keys[TOKENIZER_ROLES] = { "tokenizer.ggml.padding_token_id",
-                                                       "tokenizer.ggml.unknown_token_id",
-                                                       "tokenizer.ggml.bos_token_id",
-                                                       "tokenizer.ggml.seperator_token_id",
-                                                       "tokenizer.ggml.mask_token_id" };
+    static const char *const roles[] = { "padding", "unknown", "bos", "seperator", "mask" };
+    char key[64];
     wordpiece_frame(v, bert_is_cased(v));
     for (int i = 0; i < TOKENIZER_ROLES; i++) {
-        if (read_id(l, keys[i], -1, &v->roles[i]) < 0)
+        snprintf(key, sizeof key, "tokenizer.ggml.%s_token_id", roles[i]);
+        if (read_id(l, key, -1, &v->roles[i]) < 0)
             return -1;
         v->roles[i] = used(v, v->roles[i]);
     }
