@@ -46,7 +46,8 @@ int generator_load(struct generator *g, const char *dir, const char *vocab, cons
                    int threads, enum ops_type weights)
 {
     const char *from = vocab ? vocab : dir;
-    if (folder_check(dir) < 0)
+    struct model_config c; /* read before the vocabulary: no other one helps an unknown model */
+    if (folder_check(dir) < 0 || folder_read_config(&c, HEAD_NEXT, dir) < 0)
         return -1;
     g->tokenizer = tokenizer_load(from);
     if (!g->tokenizer || (g->verify && folder_verify(dir, 0, 1) < 0) ||
