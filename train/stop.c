@@ -50,6 +50,8 @@ void stop_catch(int alone, int said)
     stopping.most = alone ? 2 : 1;
     stopping.said = said && log_level >= 0;
     sigfillset(&action.sa_mask);
+    if (alone) /* who reads the messages, as tee, may end at the same Ctrl-C */
+        signal(SIGPIPE, SIG_IGN);
     for (int i = 0; stops[i]; i++)
         if (!sigaction(stops[i], NULL, &stopping.usual[i]) &&
             stopping.usual[i].sa_handler != SIG_IGN) /* as nohup and shells ask for */

@@ -4,7 +4,7 @@
  * The first one asks the run to end after its update, the second after its micro-batch. Then the
  * handlers from before the run act again: the next one kills the process. A run of several ranks
  * cannot leave an update, so there the second one kills. Signals that are ignored when
- * stop_catch is called, as nohup asks for, stay ignored.
+ * stop_catch is called, as nohup asks for, stay ignored. A run of one rank ignores SIGPIPE.
  */
 #pragma once
 
