@@ -40,9 +40,9 @@ static int take_numbers(struct schedule *s, const char *text)
         s->numbers[i] = words[s->kind].defaults[i];
         if (*text != ':')
             continue;
-        s->numbers[i] = strtod(text + 1, &end);
-        if (end == text + 1 ||
-            !(s->numbers[i] >= words[s->kind].least[i] && s->numbers[i] <= words[s->kind].most[i]))
+        const double x = s->numbers[i] = strtod(text + 1, &end);
+        if (end == text + 1 || !(x >= words[s->kind].least[i] && x <= words[s->kind].most[i]) ||
+            (i && x != nearbyint(x))) /* a second number counts updates */
             return -1;
         text = end;
     }

@@ -192,6 +192,7 @@ Test(schedule, refuses_what_is_none)
         { "polynomial:-1", "the numbers behind polynomial" },
         { "polynomial:nan", "the numbers behind polynomial" },
         { "exponential:0.1:0", "the numbers behind exponential" },
+        { "exponential:0.1:1.5", "the numbers behind exponential" },
         { "exponential:0.1:2:3", "the numbers behind exponential" },
         { "wsd:x", "the numbers behind wsd" },
     };
