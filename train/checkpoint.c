@@ -66,26 +66,20 @@ static int read_state(struct kv *state, const char *path)
     return kv_parse(state, text.data, text.len) < 0 ? SUMS_DAMAGED : 0;
 }
 
-/* Sets *loss to the validation loss in the state of checkpoint `name`; INFINITY if it has none. */
-static int validation_of(const char *folder, const char *name, double *loss)
-{
-    SCOPED(buf) path = file_path(folder, name);
-    SCOPED(kv) state = { 0 };
-    int result = read_state(&state, path.data);
-    const char *text = result ? NULL : kv_get(&state, "validation");
-    *loss = text ? strtod(text, NULL) : INFINITY;
-    return result < 0 ? -1 : 0;
-}
-
 /* Sets *best to the checkpoint with the lowest validation loss, the latest of equal ones, or to
  * names->count if none has a loss. */
 static int best_of(const char *folder, const struct file_names *names, size_t *best)
 {
-    double lowest = INFINITY, loss;
+    double lowest = INFINITY;
     *best = names->count;
     for (size_t i = 0; i < names->count; i++) {
-        if (validation_of(folder, names->names[i], &loss) < 0)
+        SCOPED(buf) path = file_path(folder, names->names[i]);
+        SCOPED(kv) state = { 0 };
+        const int result = read_state(&state, path.data);
+        if (result < 0)
             return -1;
+        const char *text = result ? NULL : kv_get(&state, "validation");
+        const double loss = text ? strtod(text, NULL) : INFINITY;
         if (loss <= lowest && isfinite(loss)) {
             *best = i;
             lowest = loss;
@@ -94,25 +88,18 @@ static int best_of(const char *folder, const struct file_names *names, size_t *b
     return 0;
 }
 
-/* Returns 1 if a checkpoint may have the file `name`: its state lists it, or it is the state itself
- * or the folder `training`. Else returns 0. */
-static int is_saved(const struct kv *state, const char *name)
-{
-    uint32_t crc;
-    return !strcmp(name, "training") || !strcmp(name, "training/state") ||
-           sums_of_file(state, name, &crc);
-}
-
-/* Returns 1 if the folder `path`/`sub` has only files that the checkpoint's state lists, 0 if not,
- * or -1 with an error. */
+/* Returns 1 if the folder `path`/`sub` has only files that the checkpoint's state lists, beside the
+ * state itself and the folder `training`; 0 if not, or -1 with an error. */
 static int has_only(const struct kv *state, const char *path, const char *sub)
 {
     SCOPED(buf) folder = file_path(path, sub);
     SCOPED(file_names) names = { 0 };
+    uint32_t crc;
     int result = file_list_all(&names, folder.data) < 0 ? -1 : 1;
     for (size_t i = 0; i < names.count && result > 0; i++) {
         SCOPED(buf) name = buf_format("%s%s", sub, names.names[i]);
-        result = is_saved(state, name.data);
+        result = !strcmp(name.data, "training") || !strcmp(name.data, "training/state") ||
+                 sums_of_file(state, name.data, &crc);
     }
     return result;
 }
