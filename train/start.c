@@ -10,6 +10,7 @@
 #include "common/program/opt.h"
 #include "model/folder/folder.h"
 #include "model/formats/weights.h"
+#include "train/report/origin.h"
 #include "train/samples/batches.h"
 #include "train/saved.h"
 
@@ -89,11 +90,25 @@ static const char *const marks[] = { "metrics.jsonl",
                                      "model.ckpt.index" };
 enum { RUN_MARKS = 2, MARKS = sizeof marks / sizeof *marks };
 
+/* Returns -1 with an error if the folder has a config.yaml of the user's, which a new run would
+ * write anew; else 0. */
+static int refuse_own_config(const char *out)
+{
+    SCOPED(buf) path = file_path(out, "config.yaml");
+    const int ours = origin_may_replace(path.data, "# command: ");
+    return ours ? (ours < 0 ? -1 : 0)
+                : err_set("'%s' was not written by train: give --output another folder, or --force "
+                          "to replace the file",
+                          path.data);
+}
+
 int start_refuse_old_run(const struct settings *s)
 {
     const char *out = s->output;
     const int resumed = s->resume, first = resumed ? RUN_MARKS : 0;
     const int found = file_first(out, marks + first, MARKS - first);
+    if (found == MARKS - first && !resumed && !s->force)
+        return refuse_own_config(out);
     if (found < 0 || found == MARKS - first || s->force)
         return found < 0 ? -1 : 0;
     return err_set(resumed ? "'%s' holds a model and no checkpoint to go on from: give --output "

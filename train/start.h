@@ -22,8 +22,8 @@ struct run_start {
  * else 0. */
 int start_lock(const char *folder, int *lock);
 
-/* Returns -1 with an error if the output folder holds a run or a model and --force is not given,
- * else 0. With --resume, a run without a checkpoint begins again; a model is not replaced. */
+/* Returns -1 with an error if the output folder holds a run, a model or the user's config.yaml, and
+ * there is no --force; else 0. --resume begins a run without a checkpoint again, over no model. */
 int start_refuse_old_run(const struct settings *s);
 
 /* Removes the old run's files from the folder, so that its checkpoints and model cannot be taken

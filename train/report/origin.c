@@ -39,6 +39,15 @@ void origin_add_machine(struct kv *facts)
 
 /* ---- earlier runs ---------------------------------------------------------------------------- */
 
+int origin_may_replace(const char *path, const char *mark)
+{
+    SCOPED(buf) text = BUF_INIT;
+    const int kind = file_look(path);
+    if (kind < 0 || (kind == FILE_PLAIN && file_read(path, &text) < 0))
+        return -1;
+    return kind == FILE_NONE || strstr(text.data, mark) != NULL;
+}
+
 /* Appends the facts at the beginning of a config.yaml. */
 static void parse(struct kv *facts, const char *text)
 {

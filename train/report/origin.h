@@ -16,6 +16,10 @@ int64_t origin_now(void);
  * tells them. */
 void origin_add_machine(struct kv *facts);
 
+/* Returns 1 if the file `path` is not there, or has the text `mark` that this program writes into
+ * it; 0: it is the user's; -1 with an error. */
+int origin_may_replace(const char *path, const char *mark);
+
 /* Puts the facts of earlier runs, which are at the beginning of the config.yaml `path`, in front of
  * *facts, those of the run that goes on after step `step`. If the file has none, or is not there,
  * *facts stays as it is. Returns 0, or -1 with an error. */

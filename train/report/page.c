@@ -157,16 +157,6 @@ int page_write(const char *path, const struct page_run *runs, size_t count)
 static const char card_mark[] =
     "<!-- train writes this file anew as long as this line is in it. -->";
 
-/* Sets *free to 1 if the file may be written: it is not there, or this program wrote it. */
-static int look(const char *path, int *free)
-{
-    SCOPED(buf) text = BUF_INIT;
-    const int kind = file_look(path);
-    const int result = kind < 0 ? -1 : kind == FILE_PLAIN ? file_read(path, &text) : 0;
-    *free = kind == FILE_NONE || strstr(text.data, card_mark) != NULL;
-    return result;
-}
-
 static void print_losses(struct buf *out, const struct page_run *p)
 {
     const struct metrics *m = p->metrics;
@@ -187,8 +177,8 @@ int page_write_card(const char *dir, const struct page_run *p, const struct kv *
 {
     SCOPED(buf) path = file_path(dir, "README.md"), text = BUF_INIT;
     char parameters[32], tokens[32];
-    int free;
-    if (look(path.data, &free) < 0)
+    const int free = origin_may_replace(path.data, card_mark);
+    if (free < 0)
         return -1;
     if (!free)
         log_info("'%s' stays: it was not written by train", path.data);
