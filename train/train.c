@@ -222,7 +222,7 @@ static const struct opt options[] = {
       "end the run when a rank waits longer than this for another; 0: wait for ever", 0, 1e9 },
 
     { .help = "Output:", .arg = OPT_MORE },
-    { 0, "save", OPT_FLAG | OPT_FREE, AT(save), NULL,
+    { 0, "save", OPT_FLAG | OPT_OF_RUN, AT(save), NULL,
       "save checkpoints and the model; or --no-save" },
     { 0, "save-every", OPT_INT | OPT_FREE, AT(save_every), "N",
       "updates between checkpoints; 0: none but on a signal", 0, UP },
