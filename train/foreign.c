@@ -352,8 +352,8 @@ static void fill_in(const struct translation *t)
     for (int k = 0; k < 2; k++) {
         const char *dropout = yaml_get(y, "dropout"), *part = yaml_get(y, parts[k]);
         if (dropout && part && strtod(dropout, NULL) == strtod(part, NULL) &&
-            (!k || file_ends_with(t->path, ".json"))) /* else it is the user's own */
-            yaml_drop(y, parts[k]);                   /* so that --dropout changes both */
+            (t->pretraining || file_ends_with(t->path, ".json"))) /* else it is the user's own */
+            yaml_drop(y, parts[k]); /* so that --dropout changes both */
     }
 }
 
