@@ -275,11 +275,17 @@ static int resume(const struct run_start *s, const char *path, const char *confi
     return 0;
 }
 
+/* Begins at step 0, unless the first rank finds files that a new run may not replace. */
 static int begin(const struct run_start *s)
 {
-    const char *from = s->plan->settings->start_from;
+    const struct settings *given = s->plan->settings;
     int made = 0;
-    if ((from ? load_store(s, from, &made) : open_store(s, NULL)) < 0)
+    if (comm_is_first(s->comm) &&
+        (start_refuse_old_run(given) < 0 ||
+         (!given->resume && (refuse_own_base(given, "start-from", given->start_from) < 0 ||
+                             refuse_own_base(given, "teacher", given->teacher) < 0))))
+        return -1;
+    if ((given->start_from ? load_store(s, given->start_from, &made) : open_store(s, NULL)) < 0)
         return -1;
     if (made)
         log_info("the model to start from lacks tensors of the head, %d: they get initial values",
@@ -303,31 +309,18 @@ static void say_damaged(char *damaged, const char *sound)
     }
 }
 
-/* Returns -1 with an error if the first rank finds files that a new run may not replace. */
-static int refuse(const struct run_start *s)
-{
-    const struct settings *given = s->plan->settings;
-    return comm_is_first(s->comm) &&
-                   (start_refuse_old_run(given) < 0 ||
-                    (!given->resume &&
-                     (refuse_own_base(given, "start-from", given->start_from) < 0 ||
-                      refuse_own_base(given, "teacher", given->teacher) < 0)))
-               ? -1
-               : 0;
-}
-
 int start_run(const struct run_start *s)
 {
     const struct settings *given = s->plan->settings;
     SCOPED(buf) path = BUF_INIT, config = BUF_INIT, damaged = BUF_INIT;
     if (!given->resume)
-        return refuse(s) < 0 ? -1 : begin(s);
+        return begin(s);
     const int found = checkpoint_find(given->output, s->comm, &path, s->at, &config, &damaged);
     if (found < 0)
         return -1;
     if (!found) {
         log_info("no checkpoint in '%s': starting at step 0", given->output);
-        return refuse(s) < 0 ? -1 : begin(s);
+        return begin(s);
     }
     say_damaged(damaged.data, path.data);
     return resume(s, path.data, config.data);
