@@ -309,15 +309,18 @@ static void join_schedule(struct yaml *y)
     SCOPED(buf) text = BUF_INIT;
     if (!name)
         return;
-    const int custom = !strcmp(name, "custom");
+    int custom = !strcmp(name, "custom"), joined = custom;
     buf_adds(&text, custom ? "" : name);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         const char *number = yaml_get(y, parts[i].key);
-        if (!strcmp(name, parts[i].schedule))
+        if (!strcmp(name, parts[i].schedule)) {
+            joined |= number != NULL;
             buf_addf(&text, "%s%s", custom ? "" : ":", number ? number : parts[i].number);
+        }
         yaml_drop(y, parts[i].key);
     }
-    set_text(&yaml_find(y, "schedule")->value, text.data);
+    if (joined) /* else the name alone is the value */
+        set_text(&yaml_find(y, "schedule")->value, text.data);
 }
 
 /* Adds settings that a file of another program implies without naming them. */
