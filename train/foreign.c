@@ -3,6 +3,7 @@
 #include "common/base/log.h"
 #include "common/files/file.h"
 #include "common/files/nameset.h"
+#include "common/program/tool.h"
 #include "train/samples/task.h"
 
 extern const char foreign_keys[]; /* foreign.txt */
@@ -332,11 +333,12 @@ static void fill_in(const struct translation *t)
         set_default(y, "bias-correction", "false", t->no_correction);
     if (t->to_zero)
         set_default(y, "minimum-learning-rate", "0", t->to_zero);
-    const char *name = yaml_get(y, "architecture");
+    const int tasked = tool_set("task"); /* by a file that this one begins with, such as `base` */
+    const char *name = tasked ? NULL : yaml_get(y, "architecture");
     for (size_t i = 0; name && architecture_at(i); i++)
         if (!strcmp(architecture_at(i)->name, name))
             set_default(y, "task", task_for(architecture_at(i))->name, 1);
-    if (yaml_get(y, "mask-tokens") || yaml_get(y, "types")) /* only a BERT has them */
+    if (!tasked && (yaml_get(y, "mask-tokens") || yaml_get(y, "types"))) /* only a BERT's */
         set_default(y, "task", "bert", 1);
     for (const char *p = foreign_keys; (p = strstr(p, "\n= ")) && t->pretraining; p++) {
         char key[64], value[64];
