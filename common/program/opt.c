@@ -395,7 +395,7 @@ static int set_key(struct opts *o, const struct yaml_item *item, const char *whe
                          item->key, item->value, p->item->key, p->item->line, p->item->value,
                          p->row->name);
     p->item = item;
-    p->from_file = 1;
+    p->from_file = 1 + o->preset;
     if (p->given)
         return 0;
     if (type_of(p) == OPT_LIST)

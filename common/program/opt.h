@@ -84,7 +84,7 @@ struct opt_bound {
     const struct opt *row; /* borrowed */
     void *to;
     int given;                    /* 1: given on the command line */
-    int from_file;                /* 1: given in a configuration file */
+    int from_file;                /* 1: given in a configuration file; 2: only in a preset */
     const struct yaml_item *item; /* the item of the file being read that gave it; NULL: none */
 };
 
@@ -92,6 +92,7 @@ struct opt_bound {
 struct opts {
     struct opt_bound *table; /* in the order of help */
     size_t count;
+    int preset;                            /* 1: the configuration file that is read is a preset */
     const char *(*hint)(const char *name); /* for unknown options, see struct tool; may be NULL */
     char **kept;                           /* strings read from configuration files; owned */
     size_t kept_count, kept_cap;

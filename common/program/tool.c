@@ -29,7 +29,6 @@ static struct {
 
 static const char *program;     /* its name, with the prefix with which it was called, if any */
 static int configured;          /* 1: an operand was a configuration */
-static int preset;              /* 1: an operand was the name of a preset */
 static const struct tool *tool; /* the running program */
 
 /* Values of the common options. */
@@ -276,6 +275,8 @@ static int check_preset(const char *word)
     return result;
 }
 
+static int load_config(const char *path, int depth, int preset);
+
 /* Applies the operand if it is a configuration. Returns 1 if so, 0 if not, or -1 with an error. */
 static int take_config(const char *operand)
 {
@@ -285,10 +286,9 @@ static int take_config(const char *operand)
         buf_adds(&path, operand);
     else if (!(found = preset_find(&path, operand)))
         found = check_preset(operand);
-    if (found > 0 && tool_load_config(path.data) < 0)
+    if (found > 0 && load_config(path.data, 0, !is_config(operand)) < 0)
         found = -1;
     configured |= found > 0;
-    preset |= found > 0 && !is_config(operand);
     return found;
 }
 
@@ -475,12 +475,10 @@ int tool_main(const struct tool *t, int argc, char **argv)
 
 enum { BASES = 8, FILES = 64 }; /* most levels of nested base files, and most files in all */
 
-static int load_config(const char *path, int depth);
-
 /* Applies the files that the key `base` of the configuration file `path` names, in order; their
  * paths are relative to its folder, or names of presets. They are applied before the file itself.
- * `depth` counts the files above it: 0 for the file that the user named, 1 for its base. */
-static int load_bases(const char *path, const struct yaml_item *base, int depth)
+ * `depth`: number of files above it; 0: the user named it. `preset`: 1: it belongs to a preset. */
+static int load_bases(const char *path, const struct yaml_item *base, int depth, int preset)
 {
     int result = 0;
     if (depth == BASES)
@@ -496,12 +494,13 @@ static int load_bases(const char *path, const struct yaml_item *base, int depth)
         const int found = file_look(file.data) == FILE_PLAIN
                               ? 0
                               : preset_find(&preset_path, file.data + at);
-        result = found < 0 ? -1 : load_config(found ? preset_path.data : file.data, depth + 1);
+        const char *next = found ? preset_path.data : file.data;
+        result = found < 0 ? -1 : load_config(next, depth + 1, found || preset);
     }
     return result < 0 && !depth ? err_in("%s:%d: base", path, base->line) : result;
 }
 
-static int load_config(const char *path, int depth)
+static int load_config(const char *path, int depth, int preset)
 {
     static int files;
     SCOPED(yaml) y = { 0 };
@@ -512,12 +511,13 @@ static int load_config(const char *path, int depth)
     int result = 0;
     for (size_t i = 0; i < y.count && !result;) {
         if (!strcmp(y.items[i].key, "base"))
-            result = load_bases(path, &y.items[i], depth);
+            result = load_bases(path, &y.items[i], depth, preset);
         if (!strcmp(y.items[i].key, "base") || y.items[i].key[0] == '.')
             yaml_remove(&y, i);
         else
             i++;
     }
+    opts.preset = preset;
     return result < 0 || (tool->translate && tool->translate(&y, path) < 0)
                ? -1
                : opts_load(&opts, &y, path);
@@ -525,7 +525,7 @@ static int load_config(const char *path, int depth)
 
 int tool_load_config(const char *path)
 {
-    return load_config(path, 0);
+    return load_config(path, 0, 0);
 }
 
 void tool_print_config(unsigned without, struct buf *out)
@@ -565,7 +565,8 @@ int tool_set(const char *option)
 
 int tool_only_preset(const char *option)
 {
-    return preset && !common.config_path && !tool_given(option);
+    const struct opt_bound *p = opts_find(&opts, option, strlen(option));
+    return p && !p->given && p->from_file > 1;
 }
 
 unsigned tool_flags(const char *option)

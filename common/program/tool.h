@@ -86,11 +86,9 @@ int tool_load_config(const char *path);
 /* Appends the current options as YAML, except those that have OPT_NO_SETTING or one of the flags
  * `without` (opt.h). */
 void tool_print_config(unsigned without, struct buf *out);
-int tool_given(const char *option); /* 1: it is on the command line */
-int tool_set(const char *option);   /* 1: it is there or in a configuration file */
-/* Returns 1 if the first operand is the name of a preset, and neither --config nor the command line
- * can have set the option; else 0. */
-int tool_only_preset(const char *option);
+int tool_given(const char *option);       /* 1: it is on the command line */
+int tool_set(const char *option);         /* 1: it is there or in a configuration file */
+int tool_only_preset(const char *option); /* 1: a preset has set it, and nothing after that */
 unsigned tool_flags(const char *option);  /* 0 if there is no such option */
 const char *tool_misplaced(unsigned bit); /* as opts_misplaced */
 int tool_configured(void);                /* 1: a configuration file was given */
