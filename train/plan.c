@@ -109,10 +109,10 @@ static int batch_arithmetic(struct plan *p)
         return err_set("group %" PRId64 " is given, but in a pipeline the group is the leaf, of "
                        "%" PRId64 " micro-batches: give --group 0",
                        s->group, leaf);
-    if (s->group > leaf)
+    if (s->group > leaf && s->given && s->given("group")) /* a file serves more ranks, too */
         return err_set("group %" PRId64 " is more than the %" PRId64 " micro-batches of %s",
                        s->group, leaf, leaf < p->engine.A || p->ranks > 1 ? "a leaf" : "an update");
-    p->engine.G = s->group ? s->group : leaf;
+    p->engine.G = s->group ? smaller(s->group, leaf) : leaf;
     return 0;
 }
 
