@@ -461,7 +461,7 @@ static void say_progress(const struct loop *l, int64_t step, double share)
 {
     char part[16] = "", done[96] = "", speed[32], left[32];
     const double steps = (double)(l->at.step - l->run_step), busy = l->run_busy;
-    if (!progress_due())
+    if (!l->first || !progress_due())
         return;
     if (share < 1 && busy >= steps)
         snprintf(part, sizeof part, ", %.0f %% of it", 100 * share);
