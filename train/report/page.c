@@ -44,8 +44,8 @@ static void choose(const struct metrics *m, size_t from, size_t to, unsigned cha
     const struct metrics_point *p = m->points;
     size_t least = from, most = from, steepest = from, validated = to;
     for (size_t i = from; i < to; i++) {
-        least = p[i].loss < p[least].loss ? i : least;
-        most = p[i].loss > p[most].loss ? i : most;
+        least = p[i].loss < p[least].loss || isnan(p[least].loss) ? i : least;
+        most = p[i].loss > p[most].loss || isnan(p[most].loss) ? i : most;
         steepest = p[i].norm > p[steepest].norm ? i : steepest;
         if (!isnan(p[i].validation) &&
             (validated == to || p[i].validation < p[validated].validation))

@@ -1,5 +1,6 @@
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 #include "train/report/page.h"
 
 static char path[64];
+static size_t hole = SIZE_MAX; /* number of the point that has no loss */
 
 static void make_dir_and_path(void)
 {
@@ -27,7 +29,7 @@ static void make_page(struct buf *out, size_t count, double loss, const char *co
     struct metrics m = { .count = count, .points = mem_zalloc(count + 1, sizeof *m.points) };
     for (size_t i = 0; i < count; i++)
         m.points[i] = (struct metrics_point){ .step = (int64_t)i + 1,
-                                              .loss = loss / sqrt(i + 1.0),
+                                              .loss = i == hole ? NAN : loss / sqrt(i + 1.0),
                                               .validation = i % 100 ? NAN : loss,
                                               .rate = 1e-3,
                                               .norm = 1,
@@ -90,6 +92,16 @@ Test(page, thinning_keeps_the_spike_and_the_ends)
     cr_assert(!strstr(page.data, "\\n99998,"));
     cr_assert(strstr(page.data, "{\"step\":1,\"text\"")); /* the first and the last sample */
     cr_assert(strstr(page.data, "{\"step\":100000,\"text\""));
+    buf_release(&page);
+}
+
+Test(page, thinning_keeps_the_spike_behind_a_loss_that_is_no_number)
+{
+    struct buf page = BUF_INIT;
+    hole = 0;
+    make_page(&page, 100000, 7.75, "");
+    cr_assert(strstr(page.data, "\\n2,5.48")); /* 7.75 / sqrt(2) */
+    hole = SIZE_MAX;
     buf_release(&page);
 }
 
