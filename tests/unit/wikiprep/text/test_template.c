@@ -296,6 +296,28 @@ Test(template, dates)
     CHECK("{{OldStyleDate|2 February|1905|20 January}}", "2 February 1905 [O.S. 20 January]");
 }
 
+/* Outside of English, dates are written as in the language of the wiki, and ages are left out. */
+Test(template, dates_of_other_wikis)
+{
+    static const char *const cases[][3] = {
+        { "it", "{{bda|1981|12|28}}, {{start date|1981|12}}, {{start date|1981}}",
+          "28 dicembre 1981, dicembre 1981, 1981" },
+        { "el", "{{death date and age|df=y|1981|12|28|1885|4|3}}, {{death year and age|1990|1950}}",
+          "28 Δεκεμβρίου 1981, 1990" },
+        { "es", "{{birth date and age|1981|12|28}}", "28 de diciembre de 1981" },
+        { "de", "{{Start date|1981|05|08}}", "8. Mai 1981" },
+        { "ja", "{{start date|1981|12|28}}, {{start date|1981|12}}, {{start date|1981}}",
+          "1981年12月28日, 1981年12月, 1981" },
+        { "ko", "{{birth date|1981|12|28}}", "1981년 12월 28일" },
+        { "hu", "{{birth date|1981|12|28}}", "1981. december 28." },
+        { "vi", "{{birth date|1981|12|28}}", "28 tháng 12 năm 1981" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        page = (struct template_page){ .lang = cases[i][0], .title = "Moon", .timestamp = "" };
+        CHECK(cases[i][1], cases[i][2]);
+    }
+}
+
 Test(template, numbers)
 {
     CHECK("{{frac|1|2}} {{frac|3|1|2}} {{frac|4}} {{sfrac|2|3}}", "1⁄2 3+1⁄2 1⁄4 2/3");
