@@ -34,17 +34,12 @@ const char *language_own_name(const char *code, size_t n)
     return knowledge_find_code("own-names", "", "", (struct span){ code, n });
 }
 
-/* Returns "no", which has the data, for the codes of both forms of Norwegian. */
-static const char *norwegian(const char *code)
-{
-    return !strcmp(code, "nb") || !strcmp(code, "nn") ? "no" : code;
-}
-
 const char *language_name(const char *code, size_t n, const char *wiki)
 {
     const struct span base = span_between(code, span_until(code, code + n, '-')); /* "sr-Latn" */
     const char *english = knowledge_find_code("languages", "en", "", base);
-    const char *name = english ? knowledge_find_code("languages", norwegian(wiki), "", base) : NULL;
+    const char *name =
+        english ? knowledge_find_code("languages", knowledge_language(wiki), "", base) : NULL;
     return name ? name : english;
 }
 
@@ -64,7 +59,7 @@ struct span language_country(struct span code, const char *wiki)
 
 char *language_sections(const char *headings, const char *lang)
 {
-    const char *defaults = knowledge_find("sections", norwegian(lang), "default");
+    const char *defaults = knowledge_find("sections", knowledge_language(lang), "default");
     if (!defaults)
         defaults = knowledge_find("sections", "en", "default");
     struct buf all = BUF_INIT;

@@ -44,7 +44,7 @@ struct nameset *magic_new(const char *lang)
     const struct knowledge_row *rows;
     struct span word;
     for (int own = 0; own < 2; own++) {
-        size_t count = knowledge_section("words", own ? lang : "", &rows);
+        size_t count = knowledge_section("words", own ? knowledge_language(lang) : "", &rows);
         for (size_t i = 0; i < count; i++)
             for (const char *s = rows[i].value; span_next(&s, '|', &word);)
                 add(m, word.s, word.n, rows[i].key);

@@ -8,6 +8,7 @@
 #include "wikiprep/site/language.h"
 #include "wikiprep/site/names.h"
 #include "wikiprep/text/show.h"
+#include "wikiprep/values/knowledge.h"
 #include "wikiprep/values/marks.h"
 
 /* Writes a template's name without "Template:" to `out` as names_fold does. Returns its length. */
@@ -53,7 +54,7 @@ static const struct show_entry *find_exact(const char *lang, const char *name)
 static const struct show_entry *find_row(const struct template_page *page, struct span given,
                                          char name[NAMES_MAX_BYTES], struct span *star)
 {
-    const char *lang = strcmp(page->lang, "simple") ? page->lang : "en";
+    const char *lang = knowledge_language(page->lang);
     const struct show_entry *e = NULL;
     struct span bare = span_trim(given);
     *star = (struct span){ "", 0 };

@@ -25,6 +25,11 @@ static size_t lower_bound(const char *section, const char *lang, const char *key
     return low;
 }
 
+const char *knowledge_language(const char *lang)
+{
+    return !strcmp(lang, "nb") || !strcmp(lang, "nn") ? "no" : strcmp(lang, "simple") ? lang : "en";
+}
+
 const char *knowledge_find(const char *section, const char *lang, const char *key)
 {
     size_t i = lower_bound(section, lang, key);

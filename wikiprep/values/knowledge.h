@@ -13,6 +13,10 @@ struct knowledge_row {
     const char *section, *lang, *key, *value; /* lang "" is for all languages */
 };
 
+/* Returns the language whose rows a wiki in `lang` has, too: Norwegian, "no", for both of its
+ * written forms, English for Simple English, else `lang`. */
+const char *knowledge_language(const char *lang);
+
 /* Returns the value of the row, or NULL if there is no such row. */
 const char *knowledge_find(const char *section, const char *lang, const char *key);
 

@@ -236,6 +236,8 @@ Test(template, local_text)
         { "nl", "{{citaat|Ja|Ik}} {{en}} {{aut|Naam}}", "Ja\n— Ik\n(en) Naam" },
         { "uk", "{{lang-sk|kraj}} {{lang-be|край}} {{lang-cu|край}} {{ref-hr}}",
           "словац. kraj біл. край церк.-слов. край (хорв.)" },
+        { "nb", "{{km2|5}} {{sitat|Ja|Jeg}} {{språkikon|en}} c", "5 km²\nJa\n— Jeg\n(engelsk) c" },
+        { "nn", "{{km2|5}} {{lang-en|Moon}}", "5 km² engelsk: Moon" },
         { "ru", "{{lang-be|край}} {{lang-ka|a}} {{lang-no|b}}", "белор. край груз. a норв. b" },
         { "el", "{{lang-cs|Praha}} {{lang-hy|a}}", "Τσεχικά: Praha Αρμενικά: a" },
         { "it", "{{M|1|M|Hz}}, {{M|61.000||km/h}}, {{M|2|e=8|-|-}}, {{M|5|u=km}}, {{M||k|m}}",
