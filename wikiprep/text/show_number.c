@@ -4,6 +4,12 @@
 #include "wikiprep/values/figure.h"
 #include "wikiprep/values/number.h"
 
+static struct span without_sign(struct span s)
+{
+    size_t n = bytes_begin(s.s, s.n, "−") ? strlen("−") : s.n && memchr("+-\x0C", *s.s, 3) ? 1 : 0;
+    return (struct span){ s.s + n, s.n - n };
+}
+
 /* Shows {{val|6.241|(7)|e=18|u=C}}. Numbers of five or more characters get separators. */
 int show_val(const struct call *c, struct buf *out)
 {
@@ -16,8 +22,10 @@ int show_val(const struct call *c, struct buf *out)
     else
         span_put(call_at(c, 1), out);
     int is_short = call_at(c, 2).n && *call_at(c, 2).s == '('; /* the last digits, in brackets */
-    if (show_after(is_short ? "" : call_at(c, 3).n ? "+" : "±", call_at(c, 2), out) && !is_short)
-        show_after("−", call_at(c, 3), out);
+    if (is_short)
+        span_put(call_at(c, 2), out);
+    else if (show_after(call_at(c, 3).n ? "+" : "±", without_sign(call_at(c, 2)), out))
+        show_after("−", without_sign(call_at(c, 3)), out);
     if (e.n)
         buf_adds(out, call_at(c, 1).n ? "×10" : "10");
     figure_put_raised(out, e);
@@ -39,21 +47,26 @@ int show_ordinal(const struct call *c, struct buf *out)
     return 1;
 }
 
-static int is_exponent(struct span s)
-{
-    int v;
-    size_t sign = s.n > 3 && !memcmp(s.s, "−", 3) ? 3 : s.n > 1 && memchr("-\x0C", *s.s, 2) ? 1 : 0;
-    return span_number((struct span){ s.s + sign, s.n - sign }, &v);
-}
-
+/* Shows {{unité|5|à=10|e=6|m|s|-1}} as "5 à 10×10⁶ m s⁻¹". The row's text has the names of
+ * arguments that join a second number: "à|et". */
 int show_unit(const struct call *c, struct buf *out)
 {
+    struct span e = call_any(c, "e"), word;
+    char key[8];
+    int v;
     if (!call_at(c, 1).n)
         return 0;
     number_show(call_at(c, 1), c->page->lang, out);
+    for (const char *words = c->text; span_next(&words, '|', &word);)
+        if (span_copy(word, key, sizeof key) && call_any(c, key).n) {
+            buf_addf(out, " %s ", key);
+            number_show(call_any(c, key), c->page->lang, out);
+        }
+    buf_adds(out, e.n ? "×10" : "");
+    figure_put_raised(out, e);
     for (int i = 2; i <= c->a.count; i++) {
         struct span s = call_at(c, i);
-        if (i > 2 && is_exponent(s))
+        if (i > 2 && span_number(without_sign(s), &v))
             figure_put_raised(out, s);
         else
             show_after(span_is(s, "°") ? "" : " ", s, out);

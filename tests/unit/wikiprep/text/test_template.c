@@ -225,6 +225,8 @@ Test(template, local_text)
           "« Moon » « Moon » (« Lune »)" },
         { "fr", "{{terme défini|mot}} {{citation|a}} {{date|2000-01-31}}",
           "mot « a » 31 janvier 2000" },
+        { "fr", "{{unité|1.5|e=6|m|s|-1}} {{unité|10|à=20|km}} {{unité|10|±=2|m|2}}",
+          "1,5×10⁶ m s⁻¹ 10 à 20 km 10 ± 2 m²" },
         { "es", "{{lang-en|Moon}} {{ac|44}} {{fecha|2000|2|1}}",
           "en inglés: Moon 44 a. C. 1 de febrero de 2000" },
         { "ru", "{{lang-en|Moon|луна}} {{lang-en2|Moon}} {{OldStyleDate|6|июня|1799|26|мая}}",
@@ -325,6 +327,8 @@ Test(template, numbers)
     CHECK("{{frac|1|2}} {{frac|3|1|2}} {{frac|4}} {{sfrac|2|3}}", "1⁄2 3+1⁄2 1⁄4 2/3");
     CHECK("{{val|6.241|e=18}} {{val|30000|u=C}} {{val|1.00794|(7)}} {{val|1.5|0.2|e=-3|u=m}}",
           "6.241×10¹⁸ 30,000 C 1.00794(7) 1.5±0.2×10⁻³ m");
+    CHECK("{{val|1.2|+0.1|-0.2|u=m}} {{val|1.2|0.1|−0.2}} {{val|5|+1}}",
+          "1.2+0.1−0.2 m 1.2+0.1−0.2 5±1");
     CHECK("5.97{{e|24}} kg {{ordinal|1}} {{ordinal|12}} {{ordinal|23}}",
           "5.97×10²⁴ kg 1st 12th 23rd");
     CHECK("{{US$|1234567}} {{£|5 million}} {{GBP|10}} {{€|3.5}} {{currency|20|USD}}",
