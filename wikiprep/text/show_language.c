@@ -2,6 +2,7 @@
 #include "wikiprep/text/show.h"
 
 #include "wikiprep/site/language.h"
+#include "wikiprep/values/knowledge.h"
 
 /* ---- languages ----------------------------------------------------------------------------- */
 
@@ -10,6 +11,13 @@ int show_language_name(const struct call *c, struct span code, struct buf *out)
     const char *language = language_name(code.s, code.n, c->page->lang);
     buf_adds(out, language ? language : "");
     return language != NULL;
+}
+
+/* Returns `text`, or `other` if the wiki is in a language that is not English. */
+static const char *english(const struct call *c, const char *text, const char *other)
+{
+    const char *lang = knowledge_language(c->page->lang);
+    return *lang && strcmp(lang, "en") ? other : text;
 }
 
 /* Appends "Russian: водка, romanized: vodka, lit. 'little water'". `code` is the language; `from`
@@ -26,8 +34,9 @@ static int put_named(const struct call *c, struct span code, int from, struct bu
     if (!span_in(label, "none|no") && show_language_name(c, code, out))
         buf_adds(out, out->data[out->len - 1] == '.' ? " " : ": "); /* "англ. Moon" */
     span_put(text, out);
-    show_after(", romanized: ", translit, out);
-    if (show_after(", lit. \1", literal, out)) /* markup.h's stand-in for an apostrophe */
+    show_after(english(c, ", romanized: ", ", "), translit, out);
+    /* \1 is markup.h's stand-in for an apostrophe */
+    if (show_after(english(c, ", lit. \1", ", \1"), literal, out))
         buf_addc(out, 1);
     return 1;
 }
@@ -82,7 +91,7 @@ int show_chinese(const struct call *c, struct buf *out)
         { "l", "lit. " },
     };
     size_t begin = out->len;
-    int labels = !span_in(call_any(c, "labels"), "no|none");
+    int labels = !span_in(call_any(c, "labels"), "no|none") && *english(c, "1", "");
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         struct span s = call_any(c, parts[i][0]);
         if (!s.n)
@@ -114,12 +123,12 @@ static int put_pronounced(const struct call *c, struct span code, int place, str
     if (!sound.n)
         return 0;
     if (span_is(how, "pron"))
-        buf_adds(out, "pronounced ");
+        buf_adds(out, english(c, "pronounced ", ""));
     else if (span_is(how, "local"))
-        buf_adds(out, "locally ");
+        buf_adds(out, english(c, "locally ", ""));
     else if (!has_how || span_in(how, "lang|lang2"))
         if (show_language_name(c, code, out))
-            buf_adds(out, has_how ? ": " : " pronunciation: ");
+            buf_adds(out, has_how ? ": " : english(c, " pronunciation: ", ": "));
     put_sound(sound, "[", "]", out);
     return 1;
 }

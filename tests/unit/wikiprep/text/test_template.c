@@ -261,6 +261,8 @@ Test(template, local_text)
           "英語：Moon 俄語：луна，luna 截至2020年5月3日 香港" },
         { "en", "{{ill|de|Mond}} {{interlanguage link|fr|Lune|lt=the Moon}}", "Mond the Moon" },
         { "el", "{{lang-cs|Praha}} {{lang-hy|a}}", "Τσεχικά: Praha Αρμενικά: a" },
+        { "el", "{{lang-ru|луна|luna|moon}} {{IPA-de|ha}} {{zh|c=月|p=yuè}}",
+          "Ρωσικά: луна, luna, 'moon' Γερμανικά: [ha] 月; yuè" },
         { "it", "{{M|1|M|Hz}}, {{M|61.000||km/h}}, {{M|2|e=8|-|-}}, {{M|5|u=km}}, {{M||k|m}}",
           "1 MHz, 61.000 km/h, 2×10⁸, 5 km, km" },
         { "uk", "{{ДН|14|3|1854|2}}, {{ДС|10|3|1861|26|2}}, {{OldStyleDate|12|жовтня||30|вересня}}",
