@@ -39,14 +39,6 @@ int show_nth(const struct call *c, struct buf *out)
     return put_any(c, c->text, out);
 }
 
-int show_last(const struct call *c, struct buf *out)
-{
-    int count = c->a.count;
-    while (count > 1 && !call_at(c, count).n)
-        count--;
-    return count && show_span(call_at(c, count < c->n ? count : count > 3 ? 3 : count), out);
-}
-
 /* If argument c->n is given, shows its label (lt, label or text) or itself, on a separate line. */
 int show_line(const struct call *c, struct buf *out)
 {
