@@ -71,7 +71,7 @@ int show_after(const char *before, struct span s, struct buf *out);
 int show_join(const struct call *c, const char *between, struct buf *out);
 
 /* show_language.c: foreign words and pronunciations */
-renderer show_langx, show_nihongo, show_chinese, show_ipa, show_ipa_ja, show_ipac, show_respell;
+renderer show_langx, show_nihongo, show_ipa, show_ipac, show_respell;
 
 /* Appends the name of the language with this code, in the page's language. Returns 1, or 0 if it is
  * not known. */

@@ -76,33 +76,6 @@ int show_nihongo(const struct call *c, struct buf *out)
     return 1;
 }
 
-/* Shows {{zh|s=北京|t=北京|p=Běijīng}} as "simplified Chinese: 北京; traditional Chinese: 北京;
- * ...". */
-int show_chinese(const struct call *c, struct buf *out)
-{
-    static const char *const parts[][2] = {
-        { "c", "Chinese: " },
-        { "s", "simplified Chinese: " },
-        { "t", "traditional Chinese: " },
-        { "p|hp", "pinyin: " },
-        { "w", "Wade–Giles: " },
-        { "j", "Jyutping: " },
-        { "poj", "Pe̍h-ōe-jī: " },
-        { "l", "lit. " },
-    };
-    size_t begin = out->len;
-    int labels = !span_in(call_any(c, "labels"), "no|none") && *english(c, "1", "");
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        struct span s = call_any(c, parts[i][0]);
-        if (!s.n)
-            continue;
-        buf_adds(out, out->len > begin ? "; " : "");
-        buf_adds(out, labels ? parts[i][1] : "");
-        span_put(s, out);
-    }
-    return out->len > begin || show_span(call_at(c, 1), out);
-}
-
 /* ---- pronunciation ------------------------------------------------------------------------- */
 
 /* Appends a sound between brackets, unless it has its own. */
@@ -141,17 +114,6 @@ int show_ipa(const struct call *c, struct buf *out)
     if (!call_at(c, 2).n || !language_name(call_at(c, 1).s, call_at(c, 1).n, ""))
         return show_span(call_at(c, 1), out);
     return put_pronounced(c, call_at(c, 1), 2, out);
-}
-
-/* Shows the sound in brackets for {{IPA}} and in slashes for {{ipa}}, as Japanese Wikipedia
- * does. */
-int show_ipa_ja(const struct call *c, struct buf *out)
-{
-    int is_ipa = memmem(c->source->name.s, c->source->name.n, "IPA", 3) != NULL;
-    if (!call_at(c, 1).n)
-        return 0;
-    put_sound(call_at(c, 1), is_ipa ? "[" : "/", is_ipa ? "]" : "/", out);
-    return 1;
 }
 
 /* Returns the output for a word in a table of pairs, or NULL. Case matters, because it

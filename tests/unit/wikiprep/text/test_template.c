@@ -85,6 +85,9 @@ Test(template, languages)
           "Aikido (Japanese: 合気道, Hepburn: Aikidō)");
     CHECK("{{nihongo3|moon|月|tsuki}}", "tsuki (月, moon)");
     CHECK("{{zh|s=北京|p=Běijīng}}", "simplified Chinese: 北京; pinyin: Běijīng");
+    CHECK(
+        "{{zh|c=月|p=yuè|l=moon}}, {{zh|labels=no|s=马|t=馬}}, {{zh|t=馬|j=maa5}}, {{zh|月}}",
+        "Chinese: 月; pinyin: yuè; lit. moon, 马; 馬, traditional Chinese: 馬; Jyutping: maa5, 月");
     CHECK("{{native name|fr|Paris}} {{script|Copt|Ⲁ ⲁ}} {{ill|Foo|de|Bar}} {{ill|a|lt=b|de}}",
           "Paris Ⲁ ⲁ Foo b");
     CHECK("{{linktext|漢|字}} {{wikt-lang|en|moon}}", "漢字 moon");
