@@ -155,21 +155,16 @@ int show_age(const struct call *c, struct buf *out)
 /* Shows {{as of|2011|4|1|lc=y}} as "as of 1 April 2011". */
 int show_as_of(const struct call *c, struct buf *out)
 {
-    if (call_any(c, "alt").n)
-        return show_span(call_any(c, "alt"), out);
+    struct day d;
     int lower = arguments_yes(&c->a, "lc"), since = arguments_yes(&c->a, "since");
-    size_t begin = out->len;
-    int american = span_in(call_any(c, "df"), "US|mdy|m");
+    if (call_any(c, "alt").n || !call_at(c, 1).n)
+        return show_span(call_any(c, "alt"), out);
     if (!arguments_yes(&c->a, "bare"))
         buf_adds(out, since ? (lower ? "since " : "Since ") : (lower ? "as of " : "As of "));
-    struct day d = { .month = english_month(call_at(c, 2)) };
-    if (d.month && span_number(call_at(c, 1), &d.year)) {
-        span_number(call_at(c, 3), &d.day);
-        put_parts(&d, !american, out);
-    } else if (!show_span(call_at(c, 1), out)) {
-        buf_truncate(out, begin);
-        return 0;
-    }
+    if (read_day_at(c, 1, &d) && d.month)
+        put_parts(&d, !span_in(call_any(c, "df"), "US|mdy|m"), out);
+    else
+        span_put(call_at(c, 1), out);
     span_put(call_any(c, "post"), out);
     return 1;
 }
