@@ -132,6 +132,7 @@ static enum extract_result extract_text(struct extract *x, const struct site *si
                                       .variants = site->variants,
                                       .ns = p->ns,
                                       .hatnotes = how->hatnotes,
+                                      .formulas = how->formulas,
                                       .markdown = how->markdown };
     page_parts_each(&x->parts, buf_clear);
     x->page.parts = x->source || !how->library ? &x->parts : NULL;

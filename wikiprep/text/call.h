@@ -52,6 +52,7 @@ struct template_page {
     const char *timestamp; /* of the revision, "2020-01-31T…" */
     int ns;
     int hatnotes;             /* keep notes such as "Main article: …" */
+    int formulas;             /* keep TeX */
     int markdown;             /* mark quotations */
     struct page_parts *parts; /* output: description and coordinates are set; NULL: not wanted */
     const struct variants *variants; /* of the wiki's language; NULL: it has none */

@@ -179,6 +179,18 @@ int show_description(const struct call *c, struct buf *)
     return 0;
 }
 
+/* Shows TeX as <math> does: nothing, unless formulas are wanted. */
+int show_formula(const struct call *c, struct buf *out)
+{
+    const int mark = c->page->markdown ? MARKUP_FORMULA : MARKUP_EMPTY;
+    if (!c->page->formulas)
+        return 0;
+    buf_addc(out, mark);
+    span_put(call_at(c, 1), out);
+    buf_addc(out, mark);
+    return 1;
+}
+
 /* ---- quotations, notes --------------------------------------------------------------------- */
 
 /* Shows a quotation as a separate paragraph, with its source: "— Author, Source". */

@@ -362,6 +362,13 @@ Test(template, numbers)
     CHECK("x{{sup|2}} {{mvar|y}} {{math|''z'' {{=}} 1}} A{{Music|flat}}", "x2 y z = 1 A♭");
 }
 
+Test(template, formulas)
+{
+    CHECK("a {{tmath|\\mathbf{R}^n}} b", "a b");
+    page.formulas = 1;
+    CHECK("a {{tmath|1=\\mathbf{R}^n}} b", "a \\mathbf{R}^n b");
+}
+
 Test(template, inline_text)
 {
     CHECK("{{nowrap|a b}} {{abbr|UN|United Nations}} {{sic|recieve}} {{sic|hide=y|teh}} "
