@@ -243,6 +243,8 @@ Test(template, local_text)
           "a {{incise|ici|stop}}. b {{incise|là}} c {{p.}} 5 {{lang|en|texte=moon}} {{fchim|H|2|O}}",
           "a – ici. b – là – c p. 5 moon H2O" },
         { "fr", "a {{drapeau|Côte d'Ivoire}} {{France}} {{États-Unis}}", "a France États-Unis" },
+        { "fr", "au {{IIIe millénaire}} {{tunité|10|20|30|cm}} {{dunité|1,5|2|m}}, {{Cie}}",
+          "au IIIe millénaire 10 × 20 × 30 cm 1,5 × 2 m, Cie" },
         { "es", "{{lang-en|Moon}} {{ac|44}} {{fecha|2000|2|1}}",
           "en inglés: Moon 44 a. C. 1 de febrero de 2000" },
         { "es", "{{ord|1.|a}} vez, {{n.º|5}} a {{bandera|España}} b", "1.a vez, n.º 5 a b" },
@@ -260,8 +262,12 @@ Test(template, local_text)
         { "ru", "{{lang-be|край}} {{lang-ka|a}} {{lang-no|b}}", "белор. край груз. a норв. b" },
         { "ru", "a {{флаг|Россия}} {{Россия}} {{США}}", "a Россия США" },
         { "pt", "{{PEPB|a|b}}", "a (português europeu) ou b (português brasileiro)" },
+        { "pt", "{{Link|en|2=http://a.org|3=Moon}}", "Moon" },
+        { "fa", "{{به انگلیسی|Moon}}", "به انگلیسی: Moon" },
         { "zh", "{{lang-en|Moon}} {{lang-ru|луна|luna}} {{as of|2020|5|3}} {{HKG}}",
           "英語：Moon 俄語：луна，luna 截至2020年5月3日 香港" },
+        { "zh", "{{link-vi|月|Trăng}} {{Internal link helper/ko|月|달}} {{link-interwiki|a}}",
+          "月 月 a" },
         { "en", "{{ill|de|Mond}} {{interlanguage link|fr|Lune|lt=the Moon}}", "Mond the Moon" },
         { "el", "{{lang-cs|Praha}} {{lang-hy|a}}", "Τσεχικά: Praha Αρμενικά: a" },
         { "el", "{{lang-ru|луна|luna|moon}} {{IPA-de|ha}} {{zh|c=月|p=yuè}}",
@@ -339,6 +345,10 @@ Test(template, dates_of_other_wikis)
         { "ko", "{{birth date|1981|12|28}}", "1981년 12월 28일" },
         { "hu", "{{birth date|1981|12|28}}", "1981. december 28." },
         { "vi", "{{birth date|1981|12|28}}", "28 tháng 12 năm 1981" },
+        { "vi", "{{ngày sinh và tuổi|1981|12|28}}", "28 tháng 12 năm 1981" },
+        { "ja", "{{生年月日と年齢|1981|12|28}}, {{生年月日と年齢||12|28}}",
+          "1981年12月28日, 12月28日" },
+        { "ru", "{{дата рождения|8|5|1981}}", "8 мая 1981" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         page = (struct template_page){ .lang = cases[i][0], .title = "Moon", .timestamp = "" };
