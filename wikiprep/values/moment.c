@@ -194,6 +194,10 @@ static void put_other(struct formatter *f, char calendar, char code)
         put_number(f, d.year % 100, 2);
     else if (has_months && (code == 'n' || code == 'j'))
         put_number(f, code == 'n' ? d.month : d.day, 1);
+    else if (is_iran && code == 't') /* days in the month, leap year or not */
+        put_number(f, d.month <= 6 ? 31 : d.month < 12 ? 30 : 29, 1);
+    else if (is_iran && code == 'z')
+        put_number(f, 30 * (d.month - 1) + (d.month <= 6 ? d.month - 1 : 6) + d.day - 1, 1);
     else if (has_months && code == 'F')
         put_name(f, is_iran ? CALENDAR_IRANIAN : CALENDAR_ISLAMIC, d.month - 1);
     else
