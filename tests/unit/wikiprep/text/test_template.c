@@ -261,6 +261,8 @@ Test(template, local_text)
         { "nn", "{{km2|5}} {{lang-en|Moon}}", "5 km² engelsk: Moon" },
         { "ru", "{{lang-be|край}} {{lang-ka|a}} {{lang-no|b}}", "белор. край груз. a норв. b" },
         { "ru", "a {{флаг|Россия}} {{Россия}} {{США}}", "a Россия США" },
+        { "pl", "a {{flaga|Korea Południowa}} b {{państwo|Czechy}}", "a b Czechy" },
+        { "cs", "a {{vlajka|Jižní Korea}} b {{vlajka a název|Česko}}", "a b Česko" },
         { "pt", "{{PEPB|a|b}}", "a (português europeu) ou b (português brasileiro)" },
         { "pt", "{{Link|en|2=http://a.org|3=Moon}}", "Moon" },
         { "fa", "{{به انگلیسی|Moon}}", "به انگلیسی: Moon" },
