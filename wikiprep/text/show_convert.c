@@ -52,25 +52,26 @@ static int default_precision(const struct figure *in, const struct measure *from
 /* ---- the call -------------------------------------------------------------------------------- */
 
 static const struct range {
-    const char *words, *text;
-    int each; /* 1: a symbol follows each value */
+    const char *words, *text[2]; /* on wikis in English, on others */
+    int each;                    /* 1: a symbol follows each value */
 } ranges[] = {
-    { "to", " to ", 0 },
-    { "-|–|\x0C", "–", 0 },
-    { "and|&", " and ", 0 },
-    { "or", " or ", 0 },
-    { "by", " by ", 0 },
-    { "x|×|*", " × ", 1 },
-    { "+/-|±|+/−|+-|+/\x0C", " ± ", 0 },
-    { "to(-)", " to ", 0 },
-    { "and(-)", " and ", 0 },
-    { ",", ", ", 0 },
-    { ", and|,and", ", and ", 0 },
-    { "x-|xx", " × ", 0 },
+    { "to", { " to ", "–" }, 0 },
+    { "-|–|\x0C", { "–", "–" }, 0 },
+    { "and|&", { " and ", ", " }, 0 },
+    { "or", { " or ", "/" }, 0 },
+    { "by", { " by ", " × " }, 0 },
+    { "x|×|*", { " × ", " × " }, 1 },
+    { "+/-|±|+/−|+-|+/\x0C", { " ± ", " ± " }, 0 },
+    { "to(-)", { " to ", "–" }, 0 },
+    { "and(-)", { " and ", ", " }, 0 },
+    { ",", { ", ", ", " }, 0 },
+    { ", and|,and", { ", and ", ", " }, 0 },
+    { "x-|xx", { " × ", " × " }, 0 },
 };
 
 struct conversion {
     struct number_style style; /* of the wiki's language */
+    int foreign;               /* 1: not English, which the words and the names of units are */
     struct figure in[VALUES_MAX];
     const struct range *between[VALUES_MAX];
     int values;
@@ -207,7 +208,7 @@ static void add_output(struct buf *out, const struct conversion *c, const struct
         if (i) {
             if (c->between[i]->each && symbol && !c->bare && !to->pair) /* a pair has its units */
                 add_unit(out, c, to, symbol, last, 0);
-            buf_adds(out, c->between[i]->text);
+            buf_adds(out, c->between[i]->text[c->foreign]);
         }
         if (c->nearest)
             results[i] = figure_round(results[i] / c->nearest, 0) * c->nearest;
@@ -231,7 +232,7 @@ static void add_input(struct buf *out, const struct conversion *c, int symbol, i
         if (i && c->between[i]->each && symbol && !c->bare)
             add_unit(out, c, &c->from, symbol, c->in[i - 1].value, 0);
         if (i)
-            buf_adds(out, c->between[i]->text);
+            buf_adds(out, c->between[i]->text[c->foreign]);
         buf_adds(out, c->in[i].text);
     }
     double v = c->in[c->values - 1].value;
@@ -347,8 +348,8 @@ static void read_options(struct conversion *c, const struct arguments *a, int ab
 {
     struct span abbr = arguments_any(a, "abbr|abbre"), disp = arguments_any(a, "disp");
     c->in_symbol = abbreviated || span_in(abbr, "on|in|yes");
-    c->out_symbol = !span_in(abbr, "off|none|in");
-    if (span_in(abbr, "off|none|out"))
+    c->out_symbol = c->foreign || !span_in(abbr, "off|none|in");
+    if (!c->foreign && span_in(abbr, "off|none|out"))
         c->in_symbol = 0;
     c->bare = span_is(abbr, "values");
     c->american = span_is(arguments_any(a, "sp"), "us");
@@ -414,7 +415,7 @@ static void add_conversion(struct buf *out, const struct conversion *c, struct s
         const char *disp, *open, *close;
     } forms[] = { { "or", " or ", "" },        { "comma|,", ", ", "" },  { "sqbr", " [", "]" },
                   { "semicolon|;", "; ", "" }, { "slash|/|s", "/", "" }, { "", " (", ")" } };
-    size_t form = 0;
+    size_t form = (size_t)c->foreign; /* without "or" */
     while (*forms[form].disp && !span_in(disp, forms[form].disp))
         form++;
     buf_adds(out, forms[form].open);
@@ -430,9 +431,9 @@ static void add_conversion(struct buf *out, const struct conversion *c, struct s
 static int convert(const struct call *call, int english, struct buf *out)
 {
     struct arguments a = call->a;
-    struct conversion c = { .style = number_style(call->page->lang) };
+    struct conversion c = { .style = number_style(call->page->lang), .foreign = !english };
     struct span disp = arguments_any(&a, "disp");
-    read_options(&c, &a, call->n || !english); /* unit names exist only in English */
+    read_options(&c, &a, call->n || !english);
     int place = read_values(&c, &a);
     if (!place && split_range(&a)) {
         c.values = 0;

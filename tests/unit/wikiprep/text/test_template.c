@@ -159,6 +159,8 @@ Test(template, local_names)
         { "es", "{{ord|5}} {{ordinal|3|a}}", "5 3" },
         { "es", "{{convertir|12,5|km|mi}} {{convert|10,5-20,5|m|ft|disp=comma}}",
           "12,5 km (7,8 mi) 10,5–20,5 m, 34–67 ft" },
+        { "es", "{{convert|3|to|4|km}} {{convert|3|and|4|km}} {{convert|5|ft|m|abbr=off|disp=or}}",
+          "3–4 km (1,9–2,5 mi) 3, 4 km (1,9, 2,5 mi) 5 ft (1,5 m)" },
         { "fa", "{{convert|۱۲٫۵|km|mi}}", "۱۲٫۵ km (۷٫۸ mi)" },
         { "es", "{{siglo|XIX||s}} {{siglo|V|a}} {{unidad|10|km}} {{fecha|1|2|2000}}",
           "siglo XIX V a. C. 10 km 1 de febrero de 2000" },
