@@ -436,6 +436,10 @@ Test(template, hatnotes)
     CHECK("{{main|Sun|Moon||}}", "Main article: Sun and Moon");
     page.lang = "it";
     CHECK("{{vedi anche|Sole|Luna|Terra}}", "Lo stesso argomento in dettaglio: Sole, Luna e Terra");
+    page.lang = "el";
+    CHECK("{{Κύριο|Ήλιος|Γη}}\n{{Main|Ήλιος}}", "Κύριο λήμμα: Ήλιος και Γη\nΚύριο λήμμα: Ήλιος");
+    page.lang = "fr";
+    CHECK("{{Article détaillé|Soleil}}", "Article détaillé : Soleil");
 }
 
 Test(template, links_to_wikipedia)
