@@ -110,7 +110,7 @@ static int put_angle(const struct call *c, int from, const char *letters, struct
     if (!i || letter.n != 1 || !strchr(letters, *letter.s))
         return 0;
     span_put(letter, out);
-    if (strchr("SsWw", *letter.s))
+    if (strchr("SsWwOo", *letter.s)) /* "O": in French, Italian and others */
         *degrees = -*degrees;
     return from + i + 1;
 }
@@ -134,12 +134,12 @@ static int put_coordinates(const struct call *c, struct buf *out, double at[2])
     int next = put_angle(c, 1, "NSns", out, &at[0]);
     if (next) {
         buf_addc(out, ' ');
-        next = put_angle(c, next, "EWew", out, &at[1]);
+        next = put_angle(c, next, "EWewOo", out, &at[1]);
     }
     if (next)
         return 1;
     buf_truncate(out, begin);
-    if (!call_at(c, 1).n || !call_at(c, 2).n ||
+    if (c->a.count > 4 || !call_at(c, 1).n || !call_at(c, 2).n ||
         !isdigit((unsigned char)call_at(c, 2).s[call_at(c, 2).n - 1]) ||
         !isdigit((unsigned char)call_at(c, 1).s[call_at(c, 1).n - 1]))
         return 0;

@@ -399,6 +399,7 @@ Test(template, inline_text)
     CHECK("{{USS|Hornet|CV-12|6}}, {{USS|Hornet|CV-12}}, {{HMS|Ajax|22|2}}, {{ship|SS|Oria}}",
           "Hornet, USS Hornet (CV-12), HMS Ajax, SS Oria");
     CHECK("{{coord|29|53||N|48|||E}}", "29°53′N 48°E");
+    CHECK("{{coord|48|51|N|2|21|O}} {{coord|48|51|X|2|21|E}} a", "48°51′N 2°21′O a");
     CHECK("{{coord|1|N|2|E|display=i}}, {{coord|1|N|3|E|display=ti}}{{coord|1|N|4|E|display=t}}",
           "1°N 2°E, 1°N 3°E");
     CHECK("({{coord|46|12|N|10|5|E}}; {{coord|32.7|-86.7|display=inline,title}})",
