@@ -216,28 +216,30 @@ int show_quote(const struct call *c, struct buf *out)
 }
 
 /* Shows a note such as "Main article: Moon" as a separate paragraph, if hatnotes are wanted. The
- * row's text comes first; after '|' it has what is between the last two titles: " and ". */
+ * row's text has what comes first, what is between the last two titles, " and ", and what comes
+ * last, with '|' between them. */
 int show_hatnote(const struct call *c, struct buf *out)
 {
     enum { LABELS_MAX = 200 /* keeps the time linear */ };
-    const char *text = c->text, *bar = strchr(text, '|');
+    const struct span between = span_item(c->text, 1);
     int last = c->a.count;
     while (last && !call_at(c, last).n)
         last--;
     if (!c->page->hatnotes || !call_at(c, 1).n)
         return 0;
     buf_adds(out, "\n\n");
-    buf_add(out, text, bar ? (size_t)(bar - text) : strlen(text));
+    span_put(span_item(c->text, 0), out);
     for (int i = 1; i <= last; i++) {
         if (!call_at(c, i).n)
             continue;
         char key[16];
         snprintf(key, sizeof key, "l%d", i);
         if (i > 1)
-            buf_adds(out, i < last ? ", " : bar ? bar + 1 : " and ");
+            span_put(i == last && between.n ? between : span_of(i < last ? ", " : " and "), out);
         struct span label = call_any(c, i <= LABELS_MAX ? key : "");
         span_put(label.n ? label : call_at(c, i), out);
     }
+    span_put(span_item(c->text, 2), out);
     buf_adds(out, "\n\n");
     return 1;
 }

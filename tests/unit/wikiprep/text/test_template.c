@@ -441,6 +441,8 @@ Test(template, hatnotes)
     CHECK("{{Κύριο|Ήλιος|Γη}}\n{{Main|Ήλιος}}", "Κύριο λήμμα: Ήλιος και Γη\nΚύριο λήμμα: Ήλιος");
     page.lang = "fr";
     CHECK("{{Article détaillé|Soleil}}", "Article détaillé : Soleil");
+    page.lang = "ja";
+    CHECK("{{Main|太陽}}\n{{See also|月|星}}", "詳細は「太陽」を参照\n「月」および「星」も参照");
 }
 
 Test(template, links_to_wikipedia)
