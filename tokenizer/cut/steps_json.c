@@ -102,7 +102,8 @@ static void keep_texts(struct charsmap *m, const struct js *list)
 
 static int read_precompiled(struct step *step, const struct js *value)
 {
-    static const char cluster[] = "\\X";
+    /* PCRE2 10.42 joins pictographs; before (C) and (R) the map would then replace both by one */
+    static const char cluster[] = ".(?=[\u00A9\u00AE])|\\X";
     struct buf map = BUF_INIT;
     size_t n;
     const char *text = js_text(js_get(value, "precompiled_charsmap"), &n);

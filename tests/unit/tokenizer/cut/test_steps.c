@@ -95,6 +95,27 @@ Test(steps, words_and_other_characters_are_cut_in_texts_of_all_lengths)
     buf_release(&text);
 }
 
+/* The map turns the sign TM into two letters. The ® behind it is a cluster of its own, and stays; a
+ * mark is of the sign's cluster. */
+Test(steps, pictographs_are_clusters_of_their_own)
+{
+    static const char json[] = "{\"type\": \"Precompiled\", \"precompiled_charsmap\": "
+                               "\"FAAAAACMAwDiHAIAhIwCAKIdAAAAAACAVE0A\"}";
+    static const char text[] = "™® ®™ ™©a ™\u0301 ™™ a®";
+    struct steps map = { 0 }, none = { 0 };
+    struct buf got = BUF_INIT;
+    int lost;
+    struct js *value = js_parse(json, sizeof json - 1, "normalizer");
+    cr_assert_eq(steps_read_normalizer(&map, value), 0, "%s", err_get());
+    struct stepper *s = stepper_new(&map, &none);
+    cr_assert_eq(stepper_normalize(s, text, sizeof text - 1, &got, &lost), 0);
+    cr_expect_str_eq(got.data, "TM® ®TM TM©a TM TMTM a®");
+    stepper_free(s);
+    js_free(value);
+    steps_release(&map);
+    buf_release(&got);
+}
+
 /* The map turns a tab into x. Texts of the list "keep" stay as they are: two tabs in a row. Members
  * of the list that are no texts are skipped. */
 Test(steps, texts_of_the_list_are_kept_from_the_map)
