@@ -273,24 +273,21 @@ int steps_normalize(const struct step *step, struct regex_scratch *scratch, cons
 }
 
 /* Returns 1 if the step drops the first character of the text and puts nothing in its place, else
- * 0. */
+ * 0. Hugging Face's tokenizers do not notice what a character map drops there. */
 static int loses_first(struct stepper *s, const struct step *step, const char *text, size_t n)
 {
     SCOPED(buf) made = BUF_INIT;
+    struct step left = *step;
     size_t len = 0, begin = 0, end = 0;
-    int lost = 0;
-    if (!n)
+    if (!n || step->kind == STEP_PREPEND || step->kind == STEP_APPEND ||
+        step->kind == STEP_PRECOMPILED)
         return 0;
-    utf8_get((const unsigned char *)text, &len);
-    if (step->kind == STEP_REPLACE) {
-        lost = !step->content_len && steps_find(step, s->scratch, text, n, 0, &begin, &end) > 0 &&
+    if (step->kind == STEP_REPLACE)
+        return !step->content_len && steps_find(step, s->scratch, text, n, 0, &begin, &end) > 0 &&
                !begin;
-    } else if (step->kind != STEP_PREPEND && step->kind != STEP_APPEND) {
-        struct step left = *step;
-        left.right = 0;
-        lost = steps_normalize(&left, s->scratch, text, len, &made) == 0 && !made.len;
-    }
-    return lost;
+    utf8_get((const unsigned char *)text, &len);
+    left.right = 0;
+    return steps_normalize(&left, s->scratch, text, len, &made) == 0 && !made.len;
 }
 
 static int leaves(const struct step *step, const char *text, size_t n)
