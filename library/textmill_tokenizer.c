@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 #include "common/base/base.h"
 #include "common/base/choice.h"
@@ -102,7 +103,10 @@ static int open_tokenizer(void *ctx)
         free(made);
         return -1;
     }
-    made->path = mem_strdup(o->path);
+    /* a chat's template is looked for later, when the caller may be in another folder */
+    SCOPED_MEM char *here = *o->path == '/' ? NULL : getcwd(NULL, 0);
+    struct buf path = buf_format("%s%s%s", here ? here : "", here ? "/" : "", o->path);
+    made->path = buf_detach(&path);
     pthread_mutex_init(&made->lock, NULL);
     o->made = made;
     return 0;
@@ -175,9 +179,8 @@ static struct encoder *take_encoder(struct textmill_tokenizer *t)
 
 static void give_encoder(struct textmill_tokenizer *t, struct encoder *e)
 {
-    int room;
     pthread_mutex_lock(&t->lock);
-    room = t->idle_count < ENCODERS;
+    const int room = t->idle_count < ENCODERS;
     if (room)
         t->idle[t->idle_count++] = e;
     pthread_mutex_unlock(&t->lock);

@@ -156,6 +156,28 @@ Test(textmill_tokenizer, conversations_and_a_tokenizer_json)
     textmill_close(t);
 }
 
+/* The path was relative to a folder that the caller has left. */
+Test(textmill_tokenizer, a_chat_template_is_found_from_another_folder)
+{
+    static const char line[] = "{\"messages\": []}", date[] = "<|im_start|><|im_end|>strftime_now";
+    static const char json[] =
+        "{\"added_tokens\": [{\"id\": 1, \"content\": \"<|im_start|>\", \"special\": true},"
+        " {\"id\": 2, \"content\": \"<|im_end|>\", \"special\": true}],"
+        " \"model\": {\"type\": \"WordLevel\", \"vocab\": {\"a\": 0}}}";
+    struct textmill_error why;
+    struct textmill_tokens out;
+    cr_assert_eq(chdir(dir), 0);
+    cr_assert_eq(file_write("tokenizer.json", json, sizeof json - 1), 0);
+    cr_assert_eq(file_write("chat_template.jinja", date, sizeof date - 1), 0);
+    struct textmill_tokenizer *t = textmill_open("tokenizer.json", NULL, &why);
+    cr_assert(t, "%s", why.text);
+    cr_assert_eq(chdir("/"), 0);
+    cr_expect_eq(
+        textmill_encode_chat(t, "auto", line, sizeof line - 1, TEXTMILL_CHAT_READ, &out, &why), -1);
+    cr_expect(strstr(why.text, "strftime_now"), "%s", why.text);
+    textmill_close(t);
+}
+
 enum { LINES = 20000, CALLERS = 4 };
 
 struct caller {
