@@ -511,8 +511,10 @@ static int encode_conversation(void *ctx)
     struct chat chat = *opened;
     struct ids ids = { 0 }, spans = { 0 };
     struct encoder *e = take_encoder(v->t);
+    const uint64_t before = encoder_replaced(e);
     chat.use = (enum chat_use)v->use; /* both enums have the same values */
     const int result = chat_encode(&chat, e, v->line, v->n, &ids, &spans);
+    v->out->replaced = encoder_replaced(e) - before;
     give_encoder(v->t, e);
     v->out->ids = ids.data;
     v->out->texts = spans.count;

@@ -4,6 +4,8 @@
 #include "common/files/file.h"
 #include "common/formats/gguf.h"
 #include "common/formats/js.h"
+#include "tokenizer/input/mend.h"
+#include "tokenizer/parts.h"
 #include "unicode/whitespace.h"
 
 struct form {
@@ -218,6 +220,10 @@ int chat_encode(const struct chat *c, struct encoder *e, const char *line, size_
     if (!whitespace_strip(line + mark, n - mark).n)
         return 0;
     SCOPED_JS root = js_parse_line(line + mark, n - mark, "JSON");
+    SCOPED(buf) mended = BUF_INIT;
+    const uint64_t replaced = root ? 0 : mend_json(&mended, line + mark, n - mark);
+    if (replaced && (root = js_parse_line(mended.data, mended.len, "JSON")))
+        e->replaced += replaced;
     int result = root ? put_conversation(&k, root) : -1;
     buf_release(&k.text);
     buf_release(&k.system);

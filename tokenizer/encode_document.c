@@ -196,11 +196,9 @@ int encode_document(const struct encode_options *how, struct encoder *e, struct 
     uint64_t before = encoder_replaced(e), repaired = b->replaced;
     if (check_text(how->mend, text, n, number) < 0)
         return -1;
-    if (how->chat)
-        return encode_chat(how, e, b, number, text, n);
     if (how->offsets)
         return encode_places(how, e, b, text, n) < 0 ? err_in("document %" PRIu64, number) : 0;
-    if (encode(how, e, b, number, text, n) < 0)
+    if ((how->chat ? encode_chat : encode)(how, e, b, number, text, n) < 0)
         return -1;
     b->replaced += encoder_replaced(e) - before;
     if (mend_check(how->mend, b->replaced - repaired, n) < 0)

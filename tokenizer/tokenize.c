@@ -153,9 +153,7 @@ static int run_tokenize(int argc, char **argv, void *options)
         return err_usage("--wrap needs --ids: a token stream has no special tokens");
     if (given->encode.offsets && !given->as_ids)
         return err_usage("--offsets needs --ids: a token stream has no offsets");
-    static const char *const unused[] = {
-        "format", "field", "special", "invalid", "wrap", "offsets"
-    };
+    static const char *const unused[] = { "format", "field", "special", "wrap", "offsets" };
     for (size_t i = 0; i < sizeof unused / sizeof *unused && given->chat; i++)
         if (tool_given(unused[i]))
             return err_usage("--%s cannot be used with --chat", unused[i]);
