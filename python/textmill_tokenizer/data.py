@@ -23,13 +23,13 @@ class Shards:
         names = [self.path]
         if os.path.isdir(self.path):
             names = [os.path.join(self.path, name) for name in sorted(os.listdir(self.path)) if name.endswith(".tfrecord")]
-        if not names:
+        if not names and not _is_empty_set(self.path):
             raise _core.TokenizerError(f"{self.path}: no file here ends in .tfrecord")
         self._files = [(name, *_mapped(name)) for name in names]
         self._ends = numpy.cumsum([len(offsets) for _, _, offsets in self._files]).tolist()
 
     def __len__(self):
-        return self._ends[-1]
+        return self._ends[-1] if self._ends else 0
 
     def __getitem__(self, i):
         i = range(len(self))[i]
@@ -45,6 +45,15 @@ class Shards:
 
     def __reduce__(self):
         return type(self), (self.path,)
+
+
+def _is_empty_set(folder):
+    """Whether tfwrite --allow-empty finished the folder without a record."""
+    manifest = os.path.join(folder, "manifest")
+    if not os.path.exists(manifest):
+        return False
+    with open(manifest, encoding="utf-8", errors="replace") as f:
+        return "records=0\n" in f
 
 
 def _mapped(name):

@@ -78,6 +78,8 @@ def check_shards(folder):
         run("tfwrite", "-q", "--sequence-length", "64", "--compression", how, "-o", f"{folder}/{name}", input=text)
         raises(TokenizerError, "compressed", lambda: Shards(f"{folder}/{name}"))
     raises(TokenizerError, "ends in .tfrecord", lambda: Shards(DATA))
+    run("tfwrite", "-q", "--sequence-length", "4096", "--allow-empty", "-o", f"{folder}/empty", input=answers)
+    assert len(Shards(f"{folder}/empty")) == 0 and not list(Shards(f"{folder}/empty"))
     raises(FileNotFoundError, "nothing", lambda: Shards("nothing"))
     rows = Shards(file)
     os.truncate(file, os.path.getsize(file) - 5)
