@@ -78,12 +78,9 @@ static int set_option(struct tokenizer_options *o, const char *text, size_t n)
 static int read_options(struct tokenizer_options *o, const char *text)
 {
     *o = (struct tokenizer_options){ 0 };
-    while (text && *text) {
-        size_t n = strcspn(text, ",");
-        if (set_option(o, text, n) < 0)
+    for (size_t n; text && *text; text += n + (text[n] == ','))
+        if (set_option(o, text, n = strcspn(text, ",")) < 0)
             return -1;
-        text += n + (text[n] == ',');
-    }
     return 0;
 }
 
@@ -96,13 +93,11 @@ static int open_tokenizer(void *ctx)
 {
     struct opening *o = ctx;
     struct tokenizer_options how;
-    if (read_options(&how, o->options) < 0)
+    struct tokenizer *t;
+    if (read_options(&how, o->options) < 0 || !(t = tokenizer_load_with(o->path, &how)))
         return -1;
     struct textmill_tokenizer *made = mem_zalloc(1, sizeof *made);
-    if (!(made->t = tokenizer_load_with(o->path, &how))) {
-        free(made);
-        return -1;
-    }
+    made->t = t;
     /* a chat's template is looked for later, when the caller may be in another folder */
     SCOPED_MEM char *here = *o->path == '/' ? NULL : getcwd(NULL, 0);
     struct buf path = buf_format("%s%s%s", here ? here : "", here ? "/" : "", o->path);
@@ -287,8 +282,7 @@ static void *work_units(void *ctx)
             j->why = err_keep();
         }
         pthread_mutex_unlock(&j->lock);
-        break; /* only the first error counts, and other threads process the units before this one
-                */
+        break; /* only the first error counts; other threads process the units before this one */
     }
     return NULL;
 }
@@ -375,13 +369,12 @@ static int encode_text(const struct job *j, struct unit *u, struct encoder *e, s
 static int encode_unit(struct job *j, struct unit *u)
 {
     struct encoder *e = take_encoder(j->t);
-    struct placed one = { 0 };
+    SCOPED(placed) one = { 0 };
     uint64_t before = encoder_replaced(e);
     int result = 0;
     for (uint64_t i = 0; i < u->count && !result; i++)
         result = encode_text(j, u, e, &one, u->first + i);
     u->replaced = encoder_replaced(e) - before;
-    placed_release(&one);
     give_encoder(j->t, e);
     return result;
 }
