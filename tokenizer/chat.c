@@ -297,13 +297,14 @@ static void find_system(struct chat *c, const char *template)
 
 static int check_template(struct chat *c, const char *template, const char *path)
 {
-    static const char *const unknown[] = { "strftime_now", "date_string", "<think>" };
+    static const char *const unknown[] = { "strftime_now", "date_string", "<think>", "bos_token" };
+    const size_t count = *c->form->begin ? 3 : 4; /* a form with a beginning writes that token */
     SCOPED(buf) mark = BUF_INIT;
     int result = 0;
     if (!has_marks(c->form, NULL, template, &mark))
         result = err_set("%s: its chat template lacks %s, so it is not of form '%s'", path,
                          mark.data, c->name);
-    for (size_t i = 0; i < sizeof unknown / sizeof *unknown && !result; i++)
+    for (size_t i = 0; i < count && !result; i++)
         if (strstr(template, unknown[i]))
             result = err_set("%s: its chat template uses '%s', which is not known here: give "
                              "--chat %s to do without",
