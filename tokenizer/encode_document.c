@@ -33,7 +33,6 @@ static int find_sentences(const struct tokenizer *t, struct batch *b, const char
     if (t->v.drops ? all != n + front : all < n || all > n + 1)
         return err_set(
             "cannot find the ends of sentences: bytes were dropped, or a special token removes spaces");
-    b->sentence_ends.count = 0;
     for (size_t at = 0; at < n;) {
         at = after_line(text, n, at);
         for (; token < b->ids.count && reached < at + (all - n); token++)
@@ -135,10 +134,8 @@ static void print_labels(struct buf *out, const struct ids *ids, const struct id
 static int encode_chat(const struct encode_options *how, struct encoder *e, struct batch *b,
                        uint64_t number, const char *text, size_t n)
 {
-    b->ids.count = b->sentence_ends.count = 0;
     if (chat_encode(how->chat, e, text, n, &b->ids, &b->sentence_ends) < 0)
         return err_in("conversation %" PRIu64, number);
-    b->tokens += b->ids.count;
     if (how->as_ids) {
         print_labels(&b->out, &b->ids, &b->sentence_ends);
         return 0;
@@ -154,7 +151,6 @@ static int encode(const struct encode_options *how, struct encoder *e, struct ba
     const int ends = b->sentences && !how->as_ids, tiles = tokenizer_tiles(how->t);
     const int by_line = ends && v->model == VOCABULARY_WORDPIECE && !v->general;
     const int by_range = ends && !tiles && !by_line;
-    b->ids.count = b->sentence_ends.count = 0;
     if (ends && !by_line) {
         buf_clear(&b->repaired);
         b->replaced += utf8_repair(&b->repaired, text, n);
@@ -165,7 +161,6 @@ static int encode(const struct encode_options *how, struct encoder *e, struct ba
         : by_range ? encode_ranges(how, e, b, text, n) < 0
                    : encoder_encode(e, text, n, special_of(how), &b->ids) < 0)
         return -1;
-    b->tokens += b->ids.count;
     if (how->as_ids) {
         b->wrapped.count = 0;
         if (how->wrap)
@@ -198,8 +193,10 @@ int encode_document(const struct encode_options *how, struct encoder *e, struct 
         return -1;
     if (how->offsets)
         return encode_places(how, e, b, text, n) < 0 ? err_in("document %" PRIu64, number) : 0;
+    b->ids.count = b->sentence_ends.count = 0;
     if ((how->chat ? encode_chat : encode)(how, e, b, number, text, n) < 0)
         return -1;
+    b->tokens += b->ids.count;
     b->replaced += encoder_replaced(e) - before;
     if (mend_check(how->mend, b->replaced - repaired, n) < 0)
         return err_in("document %" PRIu64, number);
