@@ -78,7 +78,7 @@ enum {
     TEXTMILL_WRAP = 2,    /* put the vocabulary's special tokens, such as [CLS], around each text */
     TEXTMILL_STRICT = 4,  /* bytes that are not UTF-8 are an error, not replaced by U+FFFD */
     TEXTMILL_OFFSETS_CHARACTERS = 8, /* report each token's range in its text, in code points */
-    TEXTMILL_OFFSETS_BYTES = 16,     /* or in bytes */
+    TEXTMILL_OFFSETS_BYTES = 16,     /* or in bytes; the text must be UTF-8 for both */
 };
 
 struct textmill_tokens {

@@ -38,8 +38,8 @@ class Tokenizer:
     @overload
     def encode(self, text: _Text, *, special: bool = ..., wrap: bool = ..., strict: bool = ..., offsets: None = ...) -> _Array:
         """Returns the ids of a text. With `special`, spellings of special tokens become their ids; with `wrap`, the vocabulary's
-        special tokens stand around the text; with `strict`, bytes that are not UTF-8 are an error. With `offsets`, returns ids and an
-        array of begins and ends of the tokens in the text."""
+        special tokens stand around the text; with `strict` or `offsets`, bytes that are not UTF-8 are an error. With `offsets`, returns
+        ids and an array of begins and ends of the tokens in the text."""
     @overload
     def encode(self, text: _Text, *, special: bool = ..., wrap: bool = ..., strict: bool = ...,
                offsets: _Offsets) -> tuple[_Array, _Array]: ...
