@@ -275,15 +275,15 @@ static void expand(struct buf *out, const char *text, const char *role)
     for (; *text; text++)
         if (*text == '%' && role)
             buf_adds(out, role);
-        else if (!strncmp(text, "\\n", 2))
-            buf_addc(out, (text++, '\n'));
         else
-            buf_addc(out, *text);
+            buf_addc(out, strncmp(text, "\\n", 2) ? *text : (text++, '\n'));
 }
 
-/* Sets c->system to the first system message that stands whole in one string of the template. */
+/* Sets c->system to the first system message that stands whole in one string of the template, or in
+ * one without quotes that is given to system_message. */
 static void find_system(struct chat *c, const char *template)
 {
+    static const char given[] = "set system_message = '";
     SCOPED(buf) open = BUF_INIT, all = BUF_INIT;
     expand(&open, c->form->open, roles[SYSTEM]);
     expand(&all, template, NULL);
@@ -293,6 +293,10 @@ static void find_system(struct chat *c, const char *template)
         if (end && strcspn(at, "'\"{") >= (size_t)(end - at))
             buf_add(&c->system, at, (size_t)(end - at));
     }
+    const char *set = c->system.len ? NULL : strstr(all.data, given);
+    const size_t n = set ? strcspn(set += sizeof given - 1, "'\\") : 0;
+    if (n && set[n] == '\'')
+        buf_add(&c->system, set, n);
 }
 
 static int check_template(struct chat *c, const char *template, const char *path)
@@ -300,18 +304,17 @@ static int check_template(struct chat *c, const char *template, const char *path
     static const char *const unknown[] = { "strftime_now", "date_string", "<think>", "bos_token" };
     const size_t count = *c->form->begin ? 3 : 4; /* a form with a beginning writes that token */
     SCOPED(buf) mark = BUF_INIT;
-    int result = 0;
     if (!has_marks(c->form, NULL, template, &mark))
-        result = err_set("%s: its chat template lacks %s, so it is not of form '%s'", path,
-                         mark.data, c->name);
-    for (size_t i = 0; i < count && !result; i++)
+        return err_set("%s: its chat template lacks %s, so it is not of form '%s'", path, mark.data,
+                       c->name);
+    for (size_t i = 0; i < count; i++)
         if (strstr(template, unknown[i]))
-            result = err_set("%s: its chat template uses '%s', which is not known here: give "
-                             "--chat %s to do without",
-                             path, unknown[i], c->name);
-    if (!result && c->form->how != JOINS)
+            return err_set("%s: its chat template uses '%s', which is not known here: give "
+                           "--chat %s to do without",
+                           path, unknown[i], c->name);
+    if (c->form->how != JOINS)
         find_system(c, template);
-    return result;
+    return 0;
 }
 
 /* Returns the template of a tokenizer_config.json: a string, or the "default" one of a list. */
