@@ -209,13 +209,12 @@ static int find_one(struct buf *path, const char *dir, const char *suffix)
     SCOPED(file_names) names = { 0 };
     if (file_list(&names, dir, suffix) < 0)
         return -1;
-    int found = names.count > 0;
     if (names.count > 1)
-        found = err_set("'%s' has several vocabularies: '%s' and '%s'", dir, names.names[0],
-                        names.names[1]);
-    else if (found)
+        return err_set("'%s' has several vocabularies: '%s' and '%s'", dir, names.names[0],
+                       names.names[1]);
+    if (names.count)
         *path = file_path(dir, names.names[0]);
-    return found;
+    return names.count > 0;
 }
 
 static int find_in_folder(struct buf *path, const char *dir)
@@ -318,18 +317,16 @@ static int read_config(struct vocabulary *v, const struct js *root, const char *
 static int load_config(struct vocabulary *v, const char *file, const struct tokenizer_options *o)
 {
     SCOPED(buf) path = BUF_INIT;
-    SCOPED_JS root = NULL;
+    SCOPED_JS root = NULL, *added = NULL;
     beside(&path, file, "vocab.json", "tokenizer.json");
     const int there = file_look(path.data);
     const int whole = (there && !o->pattern) || file_ends_with(file, "tokenizer.json");
     int result = there < 0 ? -1 : load_beside(&root, &path, file, "tokenizer_config.json");
     if (root && read_config(v, root, file, whole) < 0)
         result = err_in("%s", path.data);
-    js_free(root);
-    root = NULL;
     if (!result && !whole)
-        result = load_beside(&root, &path, file, "added_tokens.json");
-    if (root && check_added_json(v, root) < 0)
+        result = load_beside(&added, &path, file, "added_tokens.json");
+    if (added && check_added_json(v, added) < 0)
         result = err_in("%s", path.data);
     return result;
 }
