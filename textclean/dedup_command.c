@@ -37,7 +37,7 @@ static const struct {
     int64_t bands, rows;
 } recipes[] = {
     { 5, 0, 14, 8 },  { 5, 0, 450, 20 }, { 13, 0, 9, 13 },
-    { 5, 0, 15, 93 }, { 24, 1, 20, 13 }, { 5, 0, 26, 11 },
+    { 5, 0, 93, 15 }, { 24, 1, 20, 13 }, { 5, 0, 26, 11 },
 };
 
 #define AT(member) offsetof(struct dedup, member)
