@@ -349,8 +349,9 @@ void entry_put(const struct entry *r, enum entry_format format, const char *mark
     } else if (format == ENTRY_DOCUMENTS) {
         document_put(out, &r->document);
     } else {
-        buf_add(out, r->document.text.data, r->document.text.len);
-        if (format == ENTRY_LINES)
-            buf_addc(out, '\n');
+        const struct buf *text = &r->document.text;
+        buf_add(out, text->data, text->len);
+        if (format == ENTRY_LINES || (text->len && text->data[text->len - 1] != '\n'))
+            buf_addc(out, '\n'); /* what follows begins on a line of its own */
     }
 }

@@ -40,8 +40,10 @@ Test(entry, formats)
         const char *text, *mark, *in, *out;
     } cases[] = {
         { ENTRY_AUTO, NULL, NULL, "", "" },
-        { ENTRY_AUTO, NULL, NULL, "one\n\ntwo", "one\n\ntwo" },
-        { ENTRY_AUTO, "new", NULL, "one\n\ntwo", "new" },
+        { ENTRY_AUTO, NULL, NULL, "one\n\ntwo", "one\n\ntwo\n" },
+        { ENTRY_AUTO, NULL, NULL, "one\n\n", "one\n\n" },
+        { ENTRY_AUTO, "new", NULL, "one\n\ntwo", "new\n" },
+        { ENTRY_AUTO, "", NULL, "one\n\ntwo", "" },
         { ENTRY_LINES, NULL, NULL, "one\r\n\ntwo", "one\r\n\ntwo\n" },
         { ENTRY_TEXT, NULL, NULL, "id,text\n1,a\n", "id,text\n1,a\n" },
         { ENTRY_AUTO, NULL, NULL, DOCUMENT, DOCUMENT },
