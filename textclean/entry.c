@@ -338,6 +338,7 @@ static void put_json(const struct entry *r, const char *mark, struct buf *out)
 
 void entry_put(const struct entry *r, enum entry_format format, const char *mark, struct buf *out)
 {
+    const struct buf *text = &r->document.text;
     if (format == ENTRY_JSONL) {
         put_json(r, mark, out);
     } else if (format == ENTRY_DOCUMENTS && mark) {
@@ -348,10 +349,12 @@ void entry_put(const struct entry *r, enum entry_format format, const char *mark
         buf_release(&marked.more);
     } else if (format == ENTRY_DOCUMENTS) {
         document_put(out, &r->document);
+    } else if (format == ENTRY_LINES) { /* a line that was cut into pieces stays one */
+        buf_add_replaced(out, text->data, text->len, "\n", 1, " ", 1);
+        buf_addc(out, '\n');
     } else {
-        const struct buf *text = &r->document.text;
         buf_add(out, text->data, text->len);
-        if (format == ENTRY_LINES || (text->len && text->data[text->len - 1] != '\n'))
+        if (text->len && text->data[text->len - 1] != '\n')
             buf_addc(out, '\n'); /* what follows begins on a line of its own */
     }
 }

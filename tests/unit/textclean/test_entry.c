@@ -45,6 +45,7 @@ Test(entry, formats)
         { ENTRY_AUTO, "new", NULL, "one\n\ntwo", "new\n" },
         { ENTRY_AUTO, "", NULL, "one\n\ntwo", "" },
         { ENTRY_LINES, NULL, NULL, "one\r\n\ntwo", "one\r\n\ntwo\n" },
+        { ENTRY_LINES, "a\n\nb", NULL, "one\ntwo\n", "a  b\na  b\n" },
         { ENTRY_TEXT, NULL, NULL, "id,text\n1,a\n", "id,text\n1,a\n" },
         { ENTRY_AUTO, NULL, NULL, DOCUMENT, DOCUMENT },
         { ENTRY_AUTO, NULL, "x", DOCUMENT,
