@@ -9,8 +9,6 @@
 
 enum { DOCUMENT_MOST = 1 << 30, NESTED_MOST = 200, PAD = 64 };
 
-static const char MARK[] = ENTRY_MARK;
-
 void entry_init(struct entry *r)
 {
     *r = (struct entry){ .document = DOCUMENT_INIT, .raw = BUF_INIT };
@@ -234,7 +232,7 @@ static int scan_member(struct search *f, const char *key, size_t n, const char *
     if (field && strlen(field) > n && field[n] == '.' && !memcmp(field, key, n) &&
         js_scan_peek(&f->scan) == '{')
         return scan_object(f, field + n + 1);
-    int is_mark = f->depth == 1 && bytes_are(key, n, MARK);
+    int is_mark = f->depth == 1 && bytes_are(key, n, ENTRY_MARK);
     js_scan_peek(&f->scan);
     size_t begin = f->scan.at;
     if (js_scan_value(&f->scan, NESTED_MOST - 1) < 0)
@@ -258,7 +256,6 @@ static int scan_object(struct search *f, const char *field)
         if (js_scan_key(&f->scan, &key, &n) < 0 || scan_member(f, key, n, field) < 0)
             return -1;
     f->depth--;
-    f->r->members = i;
     return more;
 }
 
@@ -329,7 +326,7 @@ static void put_json(const struct entry *r, const char *mark, struct buf *out)
         put_in_place(r, &at, r->mark_begin, r->mark_end, mark, strlen(mark), out);
     buf_add(out, r->raw.data + at, r->close - at);
     if (mark && !older) {
-        buf_addf(out, "%s\"%s\": ", r->members ? ", " : "", MARK);
+        buf_adds(out, ", \"" ENTRY_MARK "\": "); /* the text is a member before it */
         js_quote(out, mark, strlen(mark));
     }
     buf_add(out, r->raw.data + r->close, r->raw.len - r->close);
@@ -344,7 +341,7 @@ void entry_put(const struct entry *r, enum entry_format format, const char *mark
     } else if (format == ENTRY_DOCUMENTS && mark) {
         struct document marked = r->document;
         buf_init(&marked.more);
-        document_put_attribute(&marked.more, &r->document.more, MARK, mark);
+        document_put_attribute(&marked.more, &r->document.more, ENTRY_MARK, mark);
         document_put(out, &marked);
         buf_release(&marked.more);
     } else if (format == ENTRY_DOCUMENTS) {

@@ -42,7 +42,6 @@ struct entry {
     /* jsonl: offsets in `raw` of the text with its quotes, of an older mark's value, and of the
      * closing brace; 0 before entry_parse */
     size_t text_begin, text_end, mark_begin, mark_end, close;
-    size_t members;
 };
 
 void entry_init(struct entry *r);
