@@ -80,19 +80,24 @@ static const struct generate defaults = {
 
 /* ---- output ------------------------------------------------------------------------------- */
 
-/* Prints text. A terminal gets control characters, other than line ends and tabs, in the form \x1b,
- * so that no text can give it orders. */
+/* Prints text, or a line of JSON. A terminal gets control characters, other than line ends and
+ * tabs, in the form \x1b, in JSON \u001b, so that no text can give it orders. */
 static void print_text(const struct generate *given, const char *text, size_t n)
 {
     if (given->raw || !isatty(1)) {
         fwrite(text, 1, n, stdout);
         return;
     }
-    for (size_t i = 0, escaped = 0; i < n; i++) {
-        if (!escaped && text[i] != '\n' && text[i] != '\t')
-            escaped = err_control(text + i, n - i);
-        printf(escaped ? "\\x%02x" : "%c", (unsigned char)text[i]);
-        escaped -= escaped > 0;
+    for (size_t i = 0, width; i < n; i += width) {
+        const int plain = text[i] == '\n' || text[i] == '\t';
+        const size_t control = plain ? 0 : err_control(text + i, n - i);
+        width = control ? control : 1;
+        if (!control)
+            putchar(text[i]);
+        else if (given->json)
+            printf("\\u%04x", utf8_get((const unsigned char *)text + i, &width));
+        for (size_t k = 0; k < control && !given->json; k++)
+            printf("\\x%02x", (unsigned char)text[i + k]);
     }
 }
 
@@ -159,7 +164,7 @@ static void print_json(struct generate *given, const struct generation *one, con
     if (given->g.alternatives)
         add_logprobs(&line, given, one);
     buf_adds(&line, "}\n");
-    fputs(line.data, stdout);
+    print_text(given, line.data, line.len);
 }
 
 /* Prints what stands before text number `sample` of prompt number `number`, such as the prompt. */

@@ -319,6 +319,9 @@ case_generated_controls_at_a_terminal() {
     ! LC_ALL=C grep -q $'\e\|\a\|\xc2\x9b' shown || fail 'the terminal gets control characters'
     on_terminal "generate -q --raw --model $model -n 1 --seed 1 - <prompt" >raw || fail "$(cat raw)"
     check grep -qF "$prompt" raw
+    on_terminal "generate -q --json --model $model -n 1 --seed 1 - <prompt" >json || fail "$(cat json)"
+    check grep -qF '"\u001b]0;x\u0007\u009b31m\u202eab\tc"' json
+    ! LC_ALL=C grep -q $'\xc2\x9b' json || fail 'the terminal gets control characters in JSON'
     # A token that the model chooses.
     local id
     id=$(printf '\e' | tokenize --vocab "$(shared vocab)" --format text --ids | cut -d ' ' -f 1)
