@@ -128,7 +128,7 @@ static int by_sum(const void *a, const void *b)
  * those that are looked at. */
 static int64_t ranked(const struct beams *b)
 {
-    return smaller(looked_at(b), generator_choices(b->g));
+    return smaller(looked_at(b), tokenizer_size(b->g->tokenizer));
 }
 
 /* Writes the most probable continuations of running beam `parent` to its part of b->continuations.
@@ -137,7 +137,8 @@ static void extend(void *ctx, int64_t parent, int thread)
 {
     const struct beams *b = ctx;
     const struct beam *beam = &b->running[parent];
-    const int64_t all = b->g->model.config.vocabulary, V = generator_choices(b->g), n = ranked(b);
+    const int64_t all = b->g->model.config.vocabulary, n = ranked(b);
+    const int64_t V = tokenizer_size(b->g->tokenizer);
     float *logits = b->logits + parent * all;
     struct logprob *top = b->top + parent * n;
     SCOPED(ids) text = { 0 };

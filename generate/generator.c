@@ -180,11 +180,6 @@ void start_release(struct start *start)
 
 /* ---- the choice of a token ---------------------------------------------------------------- */
 
-int64_t generator_choices(const struct generator *g)
-{
-    return tokenizer_size(g->tokenizer);
-}
-
 struct sampler *generator_sampler(struct generator *g, int thread)
 {
     struct sampler *own = &g->choosers[thread].sampler;
@@ -203,7 +198,7 @@ static void keep_logprobs(struct generator *g, struct generation *one, const flo
     struct logprob *row = one->logprobs + one->logprob_count;
     double sum = logprobs_sum(raw, V);
     row[0] = (struct logprob){ id, raw[id] - sum };
-    logprobs_top(row + 1, n, raw, generator_choices(g), sum);
+    logprobs_top(row + 1, n, raw, tokenizer_size(g->tokenizer), sum);
     one->logprob_count += width;
 }
 
@@ -225,8 +220,8 @@ static void choose_token(void *ctx, int64_t i, int thread)
     float *logits = c->logits + i * c->V;
     if (c->g->alternatives)
         own->raw = memcpy(mem_resize(own->raw, bytes, 1), logits, bytes);
-    uint32_t id = sampler_next(generator_sampler(c->g, thread), logits, generator_choices(c->g),
-                               &text, &one->rng);
+    uint32_t id = sampler_next(generator_sampler(c->g, thread), logits,
+                               tokenizer_size(c->g->tokenizer), &text, &one->rng);
     if (c->g->alternatives)
         keep_logprobs(c->g, one, own->raw, id);
     ids_add(&one->ids, id);

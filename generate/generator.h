@@ -39,6 +39,8 @@ struct generator {
     int64_t alternatives; /* log probabilities kept per token, besides its own; 0: none */
     enum ops_type cached; /* type of the keys and values that are kept: F32 or BF16 */
 
+    /* Only its tokens are chosen. A model may have more, because its vocabulary was padded to a
+     * round number. */
     struct tokenizer *tokenizer;
     struct encoder *encoder;
     struct ops *ops;
@@ -98,10 +100,6 @@ void start_release(struct start *start);
 
 /* Returns the sampler of a thread, with the generator's parameters. */
 struct sampler *generator_sampler(struct generator *g, int thread);
-
-/* Returns the number of ids that can be chosen: the tokenizer's size. A model may have more ids,
- * because its vocabulary was padded to a round number. */
-int64_t generator_choices(const struct generator *g);
 
 enum finish {
     FINISH_NOT,         /* not finished */
