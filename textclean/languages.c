@@ -108,7 +108,7 @@ static int other_kind(const struct file_map *map)
 {
     const size_t n = map->bytes < KINDS_LOOK ? map->bytes : KINDS_LOOK;
     const char *kind = n ? kinds_recognise("", (const char *)map->data, n) : "an empty file";
-    return err_set("not a model of languages of version 1%s%s; textclean learn-language writes one",
+    return err_set("not a model of version 1%s%s; learn-language and learn-quality write them",
                    kind ? " but " : "", kind ? kind : "");
 }
 
