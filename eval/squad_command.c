@@ -356,20 +356,15 @@ static int answer_lines(struct answering *given, struct span context)
 {
     struct prompt *p = prompt_open("evaluate", "Question: ", 0);
     const char *line;
-    size_t n, number = 0;
+    size_t n;
     int more;
     if (!p)
         return -1;
-    while ((more = prompt_read(p, &line, &n)) > 0) {
-        number++;
-        if (!n || answer_one(given, context, line, n) == 0)
-            continue;
-        if (!prompt_interactive(p)) {
-            more = err_in("<stdin>:%zu", number);
+    while ((more = prompt_read(p, &line, &n)) > 0)
+        if (n && answer_one(given, context, line, n) < 0 && prompt_failed(p) < 0) {
+            more = -1;
             break;
         }
-        log_warn("%s", err_get());
-    }
     prompt_close(p);
     return more;
 }

@@ -26,7 +26,6 @@ struct feed {
         next; /* next: index in the list of the values of --prompt, followed by the operands */
     struct buf text;      /* text of the operand "-" */
     struct prompt *lines; /* lines of stdin; NULL: they are not read */
-    int asking;           /* 1: prompts come from a terminal, which shows them between the texts */
     uint64_t number;      /* prompts so far */
 };
 
@@ -173,7 +172,7 @@ static void print_head(const struct generate *given, uint64_t number, int64_t sa
 {
     if (given->json)
         return;
-    if (sample || (number && !given->feed.asking))
+    if (sample || (number && !prompt_interactive(given->feed.lines))) /* which shows prompts */
         puts("---");
     if (given->echo)
         print_text(given, prompt, n);
@@ -273,7 +272,6 @@ static int feed_open(struct feed *f, int argc, char **argv, int history)
     if (f->given.count || argc)
         return 0;
     f->lines = prompt_open("generate", "Input: ", history);
-    f->asking = f->lines && prompt_interactive(f->lines);
     return f->lines ? 0 : -1;
 }
 
@@ -299,12 +297,8 @@ static int add_prompt(struct generate *given)
     if (more != 1)
         return more;
     f->number++;
-    if (generator_prompt(&given->g, &q->start, text, n) < 0) {
-        if (!f->asking)
-            return -1;
-        log_warn("%s", err_get());
-        return 1;
-    }
+    if (generator_prompt(&given->g, &q->start, text, n) < 0)
+        return prompt_failed(f->lines);
     buf_set(&q->prompt, text, n);
     if (save_first(given, &q->start) < 0)
         return -1;
@@ -464,12 +458,10 @@ static int run_beams(struct generate *given)
         int failed = generator_prompt(&given->g, &start, text, n) < 0 ||
                      save_first(given, &start) < 0 ||
                      print_beams(given, &start, number, text, n) < 0;
-        if (failed && !f->asking) {
+        if (failed && prompt_failed(f->lines) < 0) {
             more = -1;
             break;
         }
-        if (failed)
-            log_warn("%s", err_get());
     }
     return more;
 }

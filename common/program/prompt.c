@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "common/base/linked.h"
+#include "common/base/log.h"
 #include "common/base/utf8.h"
 #include "common/files/file.h"
 
@@ -21,7 +22,7 @@ struct prompt {
     History *history;
     struct buf kept; /* path of the history file; empty: none */
     struct input in;
-    int begun; /* 1: the first line was read */
+    size_t number; /* lines read */
 };
 
 volatile sig_atomic_t prompt_interrupted;
@@ -138,7 +139,15 @@ int prompt_close(struct prompt *p)
 
 int prompt_interactive(const struct prompt *p)
 {
-    return p->edit != NULL;
+    return p && p->edit;
+}
+
+int prompt_failed(const struct prompt *p)
+{
+    if (!prompt_interactive(p))
+        return p ? err_in("<stdin>:%zu", p->number) : -1;
+    log_warn("%s", err_get());
+    return 1;
 }
 
 static int read_terminal(struct prompt *p, const char **line, size_t *n)
@@ -161,8 +170,8 @@ int prompt_read(struct prompt *p, const char **line, size_t *n)
     if (p->edit)
         return read_terminal(p, line, n);
     int more = input_line(&p->in, &next, n);
-    const size_t mark = more > 0 && !p->begun ? utf8_mark(next, *n) : 0;
-    p->begun = 1;
+    const size_t mark = more > 0 && !p->number ? utf8_mark(next, *n) : 0;
+    p->number++;
     *n -= mark;
     if (more > 0 && *n && next[mark + *n - 1] == '\r')
         --*n;

@@ -23,12 +23,16 @@ struct prompt;
 struct prompt *prompt_open(const char *program, const char *ask, int keep);
 /* Closes the prompt; NULL is allowed. Returns 0, or -1 with an error about the history file. */
 int prompt_close(struct prompt *p);
-int prompt_interactive(const struct prompt *p); /* 1: input is a terminal */
+int prompt_interactive(const struct prompt *p); /* 1: input is a terminal; NULL: 0 */
 
 /* Reads the next line, and sets *line and *n to it without its line end and, if it is the first one
  * of a pipe or file, without a byte order mark. *line is valid until the next call. Returns 1, 0 at
  * the end, or -1 with an error. */
 int prompt_read(struct prompt *p, const char **line, size_t *n);
+/* For an error about the line that was read last. At a terminal, where another line can be typed,
+ * warns and returns 1; else puts the line's number before the error and returns -1. NULL, for a
+ * text that is no line: returns -1. */
+int prompt_failed(const struct prompt *p);
 /* Returns 1 if prompt_read would not wait, also not for the end of a line, unless it is longer than
  * a megabyte; else 0. At a terminal returns 0. */
 int prompt_ready(struct prompt *p);
