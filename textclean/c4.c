@@ -28,13 +28,11 @@ static unsigned find_phrases(const char *s, size_t n)
     return found;
 }
 
-/* Sets f->lower to the text in lower case. */
-static void lower(struct features *f)
+/* Writes s[0..n) in lower case to `to`. */
+static void lower(char *to, const char *s, size_t n)
 {
-    buf_clear(&f->lower);
-    buf_reserve(&f->lower, f->n);
-    for (size_t i = 0; i < f->n; i++)
-        f->lower.data[i] = (char)(f->text[i] | ((unsigned char)(f->text[i] - 'A') < 26) << 5);
+    for (size_t i = 0; i < n; i++)
+        to[i] = (char)(s[i] | ((unsigned char)(s[i] - 'A') < 26) << 5);
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -87,22 +85,19 @@ static size_t reference(const char *s, size_t n)
     return k < n && s[k] == ']' ? k + 1 : 0;
 }
 
-/* Appends the line without reference marks. Returns whether it had any. */
-static int put_line(struct buf *out, const char *s, size_t n, int references)
+/* Appends the line without reference marks. */
+static void put_line(struct buf *out, const char *s, size_t n, int references)
 {
     const char *end = s + n, *mark = s;
-    int had = 0;
     while (references && (mark = memchr(mark, '[', (size_t)(end - mark)))) {
         size_t k = reference(mark, (size_t)(end - mark));
         if (k) {
             buf_add(out, s, (size_t)(mark - s));
             s = mark + k;
-            had = 1;
         }
         mark += k ? k : 1;
     }
     buf_add(out, s, (size_t)(end - s));
-    return had;
 }
 
 /* ---- a text ---------------------------------------------------------------------------------- */
@@ -139,7 +134,10 @@ static int judge_line(struct state *c, const char *s, size_t n, const char *clea
     if (has_long_word(s, n, r->longest_word) || (r->end_marks && !ends_well(clean, len)) ||
         !has_words(s, n, r->least_words))
         return 0;
-    unsigned found = c->phrases ? find_phrases(c->f->lower.data + (s - c->f->text), n) : 0;
+    char *low = c->f->lower.data + (s - c->f->text);
+    if (len < n) /* the parts of a phrase may have been on both sides of a mark */
+        lower(low, clean, len);
+    unsigned found = c->phrases || len < n ? find_phrases(low, len) : 0;
     if (found & LOREM_IPSUM && (double)++c->out->lorem_ipsum > r->lorem_ipsum)
         return -1;
     if (r->javascript && found & JAVASCRIPT)
@@ -154,8 +152,9 @@ static int take_line(struct state *c, const char *s, size_t n)
     struct buf *text = &c->out->text;
     size_t before = text->len;
     struct span line = whitespace_strip(s, n);
-    int had = put_line(text, line.s, line.n, c->rules->references);
-    int stays = judge_line(c, line.s, line.n, text->data + before, text->len - before);
+    put_line(text, line.s, line.n, c->rules->references);
+    const size_t len = text->len - before;
+    int stays = judge_line(c, line.s, line.n, text->data + before, len);
     if (stays <= 0) {
         buf_truncate(text, before);
         c->out->lines_left_out += line.n > 0;
@@ -163,7 +162,7 @@ static int take_line(struct state *c, const char *s, size_t n)
     }
     buf_addc(text, '\n');
     size_t at = (size_t)(line.s - c->f->text);
-    c->references |= had;
+    c->references |= len < line.n;
     count_words(c, at, at + line.n);
     return 1;
 }
@@ -199,7 +198,8 @@ void c4_clean(const struct c4_rules *rules, struct features *f, struct c4_result
     *out = (struct c4_result){ .text = text };
     buf_clear(&out->text);
     features_words(f);
-    lower(f);
+    buf_reserve(&f->lower, f->n);
+    lower(f->lower.data, f->text, f->n);
     c.phrases = find_phrases(f->lower.data, f->n);
     for (size_t at = 0, n, next, line = 0; at < f->n; at = next) {
         n = features_line(f, &line, at, &next);

@@ -145,6 +145,17 @@ Test(rules, references_have_digits_of_all_scripts)
     rules_tools_release(&t);
 }
 
+/* A phrase may be on both sides of a reference mark, which is removed first. */
+Test(rules, phrases_are_searched_without_references)
+{
+    static const char *const changes[] = { "c4-sentences=1" };
+    struct rules r;
+    cr_assert_eq(rules_set(&r, "c4", NULL, changes, 1), 0);
+    cr_expect_str_eq(judge(&r, "See [1] one more line.\n"), "");
+    cr_expect_str_eq(judge(&r, "We use [1]cookies.\n"), "c4-sentences");
+    cr_expect_str_eq(judge(&r, "See [1] one more.\nLOREM [2]ipsum is here.\n"), "c4-lorem-ipsum");
+}
+
 /* As many lines with { or lorem ipsum as the limits allow, and the lines after them, are judged as
  * others. */
 Test(rules, some_lines_with_braces_may_stay)
