@@ -405,7 +405,9 @@ INSTALLED_PLUGINS = $(DESTDIR)$(PREFIX)/lib/textmill
 INSTALLED_SHARE = $(DESTDIR)$(PREFIX)/share/textmill
 # The scripts that documents and messages name.
 INSTALLED_SCRIPTS = benchmark corpus hold-out language model-download wikipedia-download
-COMPLETIONS = share/bash-completion/completions share/zsh/vendor-completions share/fish/vendor_completions.d
+# Where zsh looks on most systems; Debian's own packages have share/zsh/vendor-completions.
+ZSH_COMPLETIONS ?= share/zsh/site-functions
+COMPLETIONS = share/bash-completion/completions $(ZSH_COMPLETIONS) share/fish/vendor_completions.d
 INSTALLED_LIB = $(DESTDIR)$(LIBDIR)
 install: install-programs install-library ## install into $(DESTDIR)$(PREFIX); PROGRAM_PREFIX=tm- avoids name clashes; STRIP= keeps symbols
 
