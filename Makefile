@@ -13,9 +13,10 @@ STRIP ?= strip
 O ?= build
 
 CC ?= gcc
+PKG_CONFIG ?= pkg-config
 PACKAGES = libarchive libxml-2.0 libpcre2-8 yaml-0.1 jansson libedit zlib libzstd
-PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
-PKG_LIBS := $(shell pkg-config $(if $(STATIC),--static) --libs $(PACKAGES) 2>/dev/null)
+PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
+PKG_LIBS := $(shell $(PKG_CONFIG) $(if $(STATIC),--static) --libs $(PACKAGES) 2>/dev/null)
 
 WARN = -Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes -Wvla \
        -Werror=unused-result $(if $(findstring clang,$(CC)),-Wno-c2x-extensions -Wno-missing-field-initializers)
@@ -65,7 +66,7 @@ BINARIES = $(PROGRAMS:%=$(B)/bin/%)
 
 # A plug-in (common/files/plugin.h) is built if the compiler of its library is installed.
 MPICC ?= $(shell command -v mpicc)
-ARROW_PACKAGE := $(shell pkg-config --exists 'parquet >= 21' 2>/dev/null && command -v $(CXX) >/dev/null && echo parquet)
+ARROW_PACKAGE := $(shell $(PKG_CONFIG) --exists 'parquet >= 21' 2>/dev/null && command -v $(CXX) >/dev/null && echo parquet)
 PLUGINS = $(if $(STATIC)$(filter fuzz,$(MODE)),,$(if $(MPICC),$(B)/lib/textmill/libtextmill-mpi.so) \
           $(if $(PARQUET)$(ARROW_PACKAGE),$(B)/lib/textmill/libtextmill-parquet.so)) \
           $(if $(CUDA),$(B)/lib/textmill/libtextmill-cuda.so)
@@ -180,7 +181,7 @@ $(TOKENIZER_SO).$(TOKENIZER_ABI): $(B)/pic/whole.o
 	$(CC) $(MODE_FLAGS) $(HARDEN_LD) -shared -Wl,--as-needed -Wl,-soname,$(@F) $(LDFLAGS) $^ $(TOKENIZER_LIBS) -o $@
 $(TOKENIZER_SO): $(TOKENIZER_SO).$(TOKENIZER_ABI)
 	ln -sf $(<F) $@
-TOKENIZER_LIBS = $(shell pkg-config --libs libpcre2-8 jansson 2>/dev/null) -pthread -lm
+TOKENIZER_LIBS = $(shell $(PKG_CONFIG) --libs libpcre2-8 jansson 2>/dev/null) -pthread -lm
 $(TOKENIZER_PC): library/textmill-tokenizer.pc.in FORCE
 	@mkdir -p $(@D)
 	sed 's,@PREFIX@,$(PREFIX),; s,@LIBDIR@,$(LIBDIR),; s,@VERSION@,$(RELEASE),' $< > $@.$$$$ && mv $@.$$$$ $@
@@ -219,8 +220,8 @@ $(B)/lib/textmill/libtextmill-mpi.so: mpi/mpi.c $(B)/flags
 # Parquet and Arrow files: needs Arrow's C++ library, version 21 or later. pkg-config finds it. With PARQUET=1 it may also be that of
 # the Python package pyarrow; TEXTMILL_PYTHON names the Python.
 PYARROW = $(shell $(or $(TEXTMILL_PYTHON),python3) -c 'import pyarrow; print(pyarrow.__path__[0])' 2>/dev/null)
-ARROW_CFLAGS = $(if $(ARROW_PACKAGE),$(patsubst -I%,-isystem %,$(shell pkg-config --cflags parquet)),-isystem $(PYARROW)/include)
-ARROW_LIBS = $(if $(ARROW_PACKAGE),$(shell pkg-config --libs parquet),$(wildcard $(PYARROW)/libparquet.so.* $(PYARROW)/libarrow.so.*) \
+ARROW_CFLAGS = $(if $(ARROW_PACKAGE),$(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags parquet)),-isystem $(PYARROW)/include)
+ARROW_LIBS = $(if $(ARROW_PACKAGE),$(shell $(PKG_CONFIG) --libs parquet),$(wildcard $(PYARROW)/libparquet.so.* $(PYARROW)/libarrow.so.*) \
              -Wl,-rpath,$(PYARROW))
 $(B)/lib/textmill/libtextmill-parquet.so: parquet/parquet.cc $(B)/flags
 	@mkdir -p $(@D)
@@ -409,6 +410,8 @@ INSTALLED_SCRIPTS = benchmark corpus hold-out language model-download wikipedia-
 ZSH_COMPLETIONS ?= share/zsh/site-functions
 COMPLETIONS = share/bash-completion/completions $(ZSH_COMPLETIONS) share/fish/vendor_completions.d
 INSTALLED_LIB = $(DESTDIR)$(LIBDIR)
+# The programs that completions are made from. After a cross build: those of a build for this machine.
+RUNNABLE ?= $(B)/bin
 install: install-programs install-library ## install into $(DESTDIR)$(PREFIX); PROGRAM_PREFIX=tm- avoids name clashes; STRIP= keeps symbols
 
 install-programs: all $(SAMPLE)
@@ -423,7 +426,7 @@ install-programs: all $(SAMPLE)
 	install -D -m 644 -t $(INSTALLED_SHARE)/configs/slurm configs/slurm/train.sbatch
 	install -m 644 $(SAMPLE) $(INSTALLED_SHARE)
 	install -D -m 755 -t $(INSTALLED_SHARE)/scripts $(INSTALLED_SCRIPTS:%=scripts/%)
-	scripts/make-completions $(B)/bin '$(PROGRAM_PREFIX)' $(B)/completions
+	scripts/make-completions $(RUNNABLE) '$(PROGRAM_PREFIX)' $(B)/completions
 	install -d $(COMPLETIONS:%=$(DESTDIR)$(PREFIX)/%)
 	for p in $(PROGRAMS:%=$(PROGRAM_PREFIX)%); do \
 	    install -m 644 $(B)/completions/bash/$$p $(DESTDIR)$(PREFIX)/$(word 1,$(COMPLETIONS)) && \
