@@ -20,12 +20,6 @@ static int find_config(struct buf *path, const char *dir)
     return found < 0 ? -1 : found < 2;
 }
 
-/* Reads the configuration of a model folder, and sets *path to its name. */
-static int read_config(struct buf *path, struct buf *text, const char *dir)
-{
-    return find_config(path, dir) < 0 ? -1 : file_read(path->data, text);
-}
-
 int folder_check(const char *path)
 {
     SCOPED(buf) config = BUF_INIT;
@@ -52,6 +46,12 @@ int folder_verify(const char *path, int rank, int ranks)
         return 0;
     const struct err why = err_keep();
     return err_set("%s: copy the file again, or use it as it is with --no-verify", why.text);
+}
+
+/* Reads the configuration of a model folder, and sets *path to its name. */
+static int read_config(struct buf *path, struct buf *text, const char *dir)
+{
+    return folder_check(dir) < 0 || find_config(path, dir) < 0 ? -1 : file_read(path->data, text);
 }
 
 int folder_read_config(struct model_config *config, enum model_head head, const char *dir)
