@@ -406,7 +406,7 @@ INSTALLED_BIN = $(DESTDIR)$(PREFIX)/bin
 INSTALLED_MAN = $(DESTDIR)$(PREFIX)/share/man
 INSTALLED_PLUGINS = $(DESTDIR)$(PREFIX)/lib/textmill
 INSTALLED_SHARE = $(DESTDIR)$(PREFIX)/share/textmill
-# The scripts that documents and messages name.
+# The scripts that documents and messages name. If PROGRAM_PREFIX is given, they find the programs by links in share/textmill/bin.
 INSTALLED_SCRIPTS = benchmark corpus hold-out language model-download wikipedia-download
 # Where zsh looks on most systems; Debian's own packages have share/zsh/vendor-completions.
 ZSH_COMPLETIONS ?= share/zsh/site-functions
@@ -428,6 +428,8 @@ install-programs: all $(SAMPLE)
 	install -D -m 644 -t $(INSTALLED_SHARE)/configs/slurm configs/slurm/train.sbatch
 	install -m 644 $(SAMPLE) $(INSTALLED_SHARE)
 	install -D -m 755 -t $(INSTALLED_SHARE)/scripts $(INSTALLED_SCRIPTS:%=scripts/%)
+	$(if $(PROGRAM_PREFIX),install -d $(INSTALLED_SHARE)/bin)
+	$(if $(PROGRAM_PREFIX),for p in $(PROGRAMS); do ln -sf ../../../bin/$(PROGRAM_PREFIX)$$p $(INSTALLED_SHARE)/bin/$$p || exit 1; done)
 	scripts/make-completions $(RUNNABLE) '$(PROGRAM_PREFIX)' $(B)/completions
 	install -d $(COMPLETIONS:%=$(DESTDIR)$(PREFIX)/%)
 	for p in $(PROGRAMS:%=$(PROGRAM_PREFIX)%); do \
