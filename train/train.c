@@ -500,7 +500,7 @@ static void describe_run(const struct plan *p, struct kv *facts)
 {
     const char *command = tool_provenance(), *version = command + strcspn(command, " ") + 1;
     const size_t n = strcspn(version, " +"), rest = strcspn(version, " ");
-    kv_add(facts, "command", command);
+    kv_addf(facts, "command", "%.*s%s", (int)(version - command) - 1, command, version + rest);
     kv_addf(facts, "version", "%.*s", (int)n, version);
     if (rest > n)
         kv_addf(facts, "commit", "%.*s", (int)(rest - n - 1), version + n + 1);

@@ -346,13 +346,12 @@ static int words_without_effect(const char *word)
 
 static void set_provenance(const struct tool *t, int argc, char **argv)
 {
+    static const char special[] = " \t\n\"$&()*;<>?[\\]`{|}~#!"; /* to a shell */
     SCOPED(buf) line = buf_format("%s %s", t->name, TEXTMILL_VERSION);
-    for (int i = 1, skip; i < argc; i += skip) {
-        skip = words_without_effect(argv[i]);
-        if (!skip) {
-            buf_addf(&line, " %s", argv[i]);
-            skip = 1;
-        }
+    for (int i = 1, skip; i < argc; i += skip ? skip : 1) {
+        const int plain = *argv[i] && !argv[i][strcspn(argv[i], special)];
+        if (!(skip = words_without_effect(argv[i])))
+            buf_addf(&line, plain ? " %s" : " '%s'", argv[i]);
     }
     for (size_t i = 0; i < line.len; i++)
         if (line.data[i] == '\n')
