@@ -1,5 +1,5 @@
 # docker build -t textmill . && docker run --rm -v "$PWD:/data" -w /data textmill wikiprep dump.xml.bz2
-# Several ranks: docker run ... textmill mpirun -n 4 train ... What the build needs is in debian/control.
+# Several ranks: docker run ... textmill mpirun -n 4 --bind-to none train ... What the build needs is in debian/control.
 FROM debian:13-slim AS build
 RUN apt-get update && apt-get install -y --no-install-recommends build-essential
 COPY . /src/textmill
