@@ -165,7 +165,7 @@ case_scripts_asked_for_help() {
         WIKIPEDIA_DUMPS=file:///none "$ROOT/scripts/$name" --help >../said || fail "$name: status $?"
         check grep -q "^$name " ../said
     done
-    for name in demo test wikipedia-download; do
+    for name in demo test release wikipedia-download; do
         set -- --help
         [ $name != wikipedia-download ] || set --
         timeout 5 "$ROOT/scripts/$name" "$@" >/dev/null 2>../said
