@@ -336,7 +336,7 @@ static const struct tool_command *const commands[] = {
 
 /* What to do instead of options of similar programs. */
 static const struct opt_foreign foreign[] = {
-    { "task", "the tasks are commands, which 'evaluate --help' lists" },
+    { "task tasks", "the tasks are commands, which 'evaluate --help' lists" },
     { "valid-data", "the files are operands" },
     { "predict-file", "the file of questions is an operand" },
     { "pretrained-checkpoint checkpoint-input-dir init-checkpoint", "give --model" },
