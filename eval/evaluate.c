@@ -340,7 +340,6 @@ static const struct opt_foreign foreign[] = {
     { "valid-data", "the files are operands" },
     { "predict-file", "the file of questions is an operand" },
     { "pretrained-checkpoint checkpoint-input-dir init-checkpoint", "give --model" },
-    { "tokenizer-type", "the model folder holds its tokenizer, or give --vocab" },
     { "overlapping-eval doc-stride", "give --stride" },
     { "question-tokens max-query-length",
       "questions are cut to half of the sequence, at most 64 tokens" },

@@ -665,15 +665,12 @@ static const struct tool_command *const commands[] = { &generate, &export_comman
 
 /* What to do instead of options of similar programs. */
 static const struct opt_foreign foreign[] = {
-    { "tokenizer-type", "the model folder holds its tokenizer, or give --vocab" },
-    { "topk", "give --top-k" },
     { "ctx-size", "the model's positions are used" },
     { "file", "give the text on standard input" },
     { "do-sample", "sampling is the default; --temperature 0 takes the likeliest token" },
     { "interactive", "without a prompt, generate asks for prompts at a terminal" },
     { "input-len", "a prompt of any length is taken" },
-    { "output-len", "give --length" },
-    { "stop-token", "give --stop" },
+    { "no-display-prompt", "give --no-echo" },
     { "save-samples-path", "the text goes to stdout" },
     { 0 },
 };

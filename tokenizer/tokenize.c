@@ -311,7 +311,7 @@ static const struct opt_foreign foreign[] = {
     { "use-bpe", "learn a vocabulary: tokenize train --model bpe; then give --vocab" },
     { "min-length", "all documents are encoded, also short ones" },
     { "append-eod", "the token stream marks the end of each document" },
-    { "input-file input-files", "the files are operands" },
+    { "input input-file input-files", "the files are operands" },
     { 0 },
 };
 
