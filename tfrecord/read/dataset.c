@@ -222,13 +222,6 @@ static uint64_t run_sequences(const struct dataset *d, const struct source *s)
     return tokens ? (tokens - 1) / (d->length - 1) : 0;
 }
 
-static int count_run(struct dataset *d, struct source *s)
-{
-    s->count = run_sequences(d, s);
-    d->sequences += s->count;
-    return 0;
-}
-
 static int open_flat(struct dataset *d, const char *path, enum flat_kind kind)
 {
     if (!d->length)
@@ -236,7 +229,8 @@ static int open_flat(struct dataset *d, const char *path, enum flat_kind kind)
     struct source *s = add_source(d, path);
     if (flat_tokens_open(&s->flat, path, kind) < 0)
         return -1;
-    return count_run(d, s);
+    d->sequences += s->count = run_sequences(d, s);
+    return 0;
 }
 
 static int open_megatron(struct dataset *d, const char *prefix)
@@ -251,7 +245,8 @@ static int open_megatron(struct dataset *d, const char *prefix)
     const int there = megatron_open(&s->megatron, prefix) < 0 ? -1 : manifest_load(&m, path.data);
     if (there < 0 || (there && take_vocabulary(d, &m, path.data) < 0))
         return -1;
-    return count_run(d, s);
+    d->sequences += s->count = run_sequences(d, s);
+    return 0;
 }
 
 /* Checks that the files are those listed in the manifest, with the same sizes. */
