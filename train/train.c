@@ -78,7 +78,7 @@ static const struct opt options[] = {
     { 0, "embedding-dropout", OPT_REAL, AT(model.embedding_dropout), "P",
       "dropout rate of embeddings alone; -1: as --dropout", -1, 0.99 },
     { 0, "late-dropout", OPT_FLAG, AT(late_dropout), NULL,
-      "dropout rises evenly, from 0 at the first update to its rate at the last" },
+      "dropout rises evenly from 0: update n of N has (n - 1) / N of its rate" },
     { 0, "init-std", OPT_REAL, AT(model.init_std), "X", "standard deviation of the initial weights",
       0, 1 },
     { 0, "zero-ends", OPT_FLAG, AT(model.zero_ends), NULL,
