@@ -88,6 +88,11 @@ Test(template, languages)
     CHECK(
         "{{zh|c=月|p=yuè|l=moon}}, {{zh|labels=no|s=马|t=馬}}, {{zh|t=馬|j=maa5}}, {{zh|月}}",
         "Chinese: 月; pinyin: yuè; lit. moon, 马; 馬, traditional Chinese: 馬; Jyutping: maa5, 月");
+    CHECK("{{zh|labels=no|c=月|s=马|p=mǎ}}, {{zh|labels=no|p=mǎ}}, {{zh|labels=no|月}}",
+          "月; 马; mǎ, mǎ, 月");
+    CHECK("{{zh|c=月|s=马|l=moon}}, {{zh|p=mǎ|j=maa5}}, {{zh|w=ma}}",
+          "Chinese: 月; simplified Chinese: 马; lit. moon, pinyin: mǎ; Jyutping: maa5, "
+          "Wade–Giles: ma");
     CHECK("{{native name|fr|Paris}} {{script|Copt|Ⲁ ⲁ}} {{ill|Foo|de|Bar}} {{ill|a|lt=b|de}}",
           "Paris Ⲁ ⲁ Foo b");
     CHECK("{{linktext|漢|字}} {{wikt-lang|en|moon}}", "漢字 moon");
@@ -277,8 +282,8 @@ Test(template, local_text)
         { "bg", "({{lang|en|Moon}}, {{lang-ru|луна}})", "(на английски: Moon, на руски: луна)" },
         { "ro", "{{lang-en|Moon}}", "în engleză Moon" },
         { "sl", "{{lang-de|Mond}}", "nemško Mond" },
-        { "el", "{{lang-ru|луна|luna|moon}} {{IPA-de|ha}} {{zh|c=月|p=yuè}}",
-          "Ρωσικά: луна, luna, 'moon' Γερμανικά: [ha] 月; yuè" },
+        { "el", "{{lang-ru|луна|luna|moon}} {{IPA-de|ha}} {{zh|c=月|p=yuè|l=moon}}",
+          "Ρωσικά: луна, luna, 'moon' Γερμανικά: [ha] 月; yuè; moon" },
         { "it", "{{M|1|M|Hz}}, {{M|61.000||km/h}}, {{M|2|e=8|-|-}}, {{M|5|u=km}}, {{M||k|m}}",
           "1 MHz, 61.000 km/h, 2×10⁸, 5 km, km" },
         { "uk", "{{ДН|14|3|1854|2}}, {{ДС|10|3|1861|26|2}}, {{OldStyleDate|12|жовтня||30|вересня}}",
