@@ -37,9 +37,9 @@ const char *language_own_name(const char *code, size_t n)
 const char *language_name(const char *code, size_t n, const char *wiki)
 {
     const struct span base = span_between(code, span_until(code, code + n, '-')); /* "sr-Latn" */
+    const char *own = knowledge_language(wiki);
     const char *english = knowledge_find_code("languages", "en", "", base);
-    const char *name =
-        english ? knowledge_find_code("languages", knowledge_language(wiki), "", base) : NULL;
+    const char *name = english ? knowledge_find_code("languages", own, "", base) : NULL;
     return name ? name : english;
 }
 
