@@ -5,7 +5,6 @@
 #include "common/base/utf8.h"
 #include "common/formats/js.h"
 #include "tokenizer/files/files.h"
-#include "tokenizer/model/added.h"
 #include "tokenizer/model/alphabet.h"
 #include "tokenizer/model/decoder.h"
 #include "tokenizer/model/subword.h"
@@ -204,7 +203,7 @@ int64_t tokenizer_role(const struct tokenizer *t, enum tokenizer_role role)
 
 int tokenizer_is_special(const struct tokenizer *t, uint32_t id)
 {
-    return id < t->v.count && added_is_special(&t->v, id);
+    return id < t->v.count && vocabulary_is_special(&t->v, id);
 }
 
 static int bad_id(const struct tokenizer *t, uint32_t id, size_t place)
@@ -217,7 +216,7 @@ static int bad_id(const struct tokenizer *t, uint32_t id, size_t place)
  * with `skip` 1, special tokens. */
 static int leaves_out(const struct vocabulary *v, uint32_t id, int skip)
 {
-    return v->tokens[id].kind == TOKEN_HOLE || (skip && added_is_special(v, id));
+    return v->tokens[id].kind == TOKEN_HOLE || (skip && vocabulary_is_special(v, id));
 }
 
 /* Appends the name that the decoder's steps get for a token: an added token's spelling, or the name

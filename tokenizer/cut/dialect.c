@@ -2,8 +2,6 @@
 
 #include <pthread.h>
 
-#include "unicode/unicode.h"
-
 /* ---- classes --------------------------------------------------------------------------------- */
 
 /* The characters that Oniguruma's \w matches, except some circled letters: word_base inside

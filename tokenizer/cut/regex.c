@@ -7,7 +7,6 @@
 #include "common/base/utf8.h"
 #include "tokenizer/cut/dialect.h"
 #include "tokenizer/cut/runs.h"
-#include "unicode/unicode.h"
 
 enum { JIT_STACK_START = 32 << 10, JIT_STACK_MAX = 16 << 20 };
 

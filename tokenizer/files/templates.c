@@ -2,7 +2,6 @@
 
 #include "common/formats/js.h"
 #include "tokenizer/files/files.h"
-#include "tokenizer/model/added.h"
 
 static int add_part(struct template *t, int64_t id, uint32_t type)
 {
@@ -45,7 +44,7 @@ int64_t vocabulary_begin_of_text(const struct vocabulary *v)
         return v->single.parts[0].id;
     if (v->begin_of_text >= 0)
         return v->begin_of_text;
-    return usual >= 0 && added_is_special(v, (uint32_t)usual) ? usual : v->end_of_text;
+    return usual >= 0 && vocabulary_is_special(v, (uint32_t)usual) ? usual : v->end_of_text;
 }
 
 void bert_templates(struct vocabulary *v)

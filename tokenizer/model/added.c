@@ -8,12 +8,6 @@
 #include "common/base/utf8.h"
 #include "unicode/unicode.h"
 
-int added_is_special(const struct vocabulary *v, uint32_t id)
-{
-    const uint32_t added = v->tokens[id].added;
-    return added && v->added[added - 1].special;
-}
-
 void added_put(struct added_set *s, const struct added_token *token, const char *text, size_t n)
 {
     if (!n)

@@ -11,9 +11,6 @@
 #include "tokenizer/cut/trie.h"
 #include "tokenizer/model/vocabulary.h"
 
-/* Returns 1 if token `id`, which is below v->count, is an added one and special, else 0. */
-int added_is_special(const struct vocabulary *v, uint32_t id);
-
 /* The added tokens that one pass over the text looks for. */
 struct added_set {
     struct added_item {

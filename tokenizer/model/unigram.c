@@ -5,7 +5,7 @@
 #include "common/base/le.h"
 #include "common/base/utf8.h"
 #include "tokenizer/cut/trie.h"
-#include "tokenizer/model/added.h"
+#include "tokenizer/model/vocabulary.h"
 
 #define NONE UINT32_MAX
 
@@ -47,7 +47,7 @@ static int is_byte(const struct unigram *u, uint32_t id)
  * (vocabulary.h, `hides`). Else returns 0. */
 static int is_hidden(const struct unigram *u, uint32_t id)
 {
-    return u->v->hides && (added_is_special(u->v, id) || is_byte(u, id));
+    return u->v->hides && (vocabulary_is_special(u->v, id) || is_byte(u, id));
 }
 
 /* Finds the score of an unknown character, and the highest score of a token. */

@@ -107,6 +107,12 @@ int64_t vocabulary_find(const struct vocabulary *v, const char *bytes, size_t n)
     return id == NONE ? -1 : (int64_t)id;
 }
 
+int vocabulary_is_special(const struct vocabulary *v, uint32_t id)
+{
+    const uint32_t added = v->tokens[id].added;
+    return added && v->added[added - 1].special;
+}
+
 /* Returns a token with this hash, or any other token. */
 static const struct vocabulary_token *guess(const struct vocabulary *v, uint32_t hash)
 {

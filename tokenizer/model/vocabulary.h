@@ -153,6 +153,9 @@ int64_t vocabulary_find(const struct vocabulary *v, const char *bytes, size_t n)
  * many pieces, because memory is prefetched for all of them at once. */
 void vocabulary_find_all(const struct vocabulary *v, const struct pieces *p, uint32_t *ids);
 
+/* Returns 1 if token `id`, which is below v->count, is an added one and special, else 0. */
+int vocabulary_is_special(const struct vocabulary *v, uint32_t id);
+
 /* Returns the bytes of a token, which are not NUL-terminated, and sets *n to their number. Returns
  * NULL if id is out of range or has no token. */
 const char *vocabulary_bytes(const struct vocabulary *v, uint32_t id, size_t *n);
