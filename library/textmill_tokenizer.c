@@ -164,10 +164,8 @@ int64_t textmill_end_of_text(const struct textmill_tokenizer *t)
 
 static struct encoder *take_encoder(struct textmill_tokenizer *t)
 {
-    struct encoder *e = NULL;
     pthread_mutex_lock(&t->lock);
-    if (t->idle_count)
-        e = t->idle[--t->idle_count];
+    struct encoder *e = t->idle_count ? t->idle[--t->idle_count] : NULL;
     pthread_mutex_unlock(&t->lock);
     return e ? e : encoder_new(t->t);
 }
