@@ -346,12 +346,15 @@ static int words_without_effect(const char *word)
 
 static void set_provenance(const struct tool *t, int argc, char **argv)
 {
-    static const char special[] = " \t\n\"$&()*;<>?[\\]`{|}~#!"; /* to a shell */
+    static const char special[] = " \t\n\"'$&()*;<>?[\\]`{|}~#!"; /* to a shell */
     SCOPED(buf) line = buf_format("%s %s", t->name, TEXTMILL_VERSION);
     for (int i = 1, skip; i < argc; i += skip ? skip : 1) {
-        const int plain = *argv[i] && !argv[i][strcspn(argv[i], special)];
-        if (!(skip = words_without_effect(argv[i])))
-            buf_addf(&line, plain ? " %s" : " '%s'", argv[i]);
+        const size_t n = strlen(argv[i]), plain = n && strcspn(argv[i], special) == n;
+        if ((skip = words_without_effect(argv[i])))
+            continue;
+        buf_adds(&line, plain ? " " : " '");
+        buf_add_replaced(&line, argv[i], n, "'", 1, "'\\''", 4);
+        buf_adds(&line, plain ? "" : "'");
     }
     for (size_t i = 0; i < line.len; i++)
         if (line.data[i] == '\n')
