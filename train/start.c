@@ -107,7 +107,7 @@ int start_refuse_old_run(const struct settings *s)
     const char *out = s->output;
     const int resumed = s->resume, first = resumed ? RUN_MARKS : 0;
     const int found = file_first(out, marks + first, MARKS - first);
-    if (found == MARKS - first && !resumed && !s->force)
+    if (found == MARKS - first && !s->force)
         return refuse_own_config(out);
     if (found < 0 || found == MARKS - first || s->force)
         return found < 0 ? -1 : 0;
