@@ -91,11 +91,12 @@ static const char *const marks[] = { "metrics.jsonl",
 enum { RUN_MARKS = 2, MARKS = sizeof marks / sizeof *marks };
 
 /* Returns -1 with an error if the folder has a config.yaml of the user's, which a new run would
- * write anew; else 0. */
+ * write anew; else 0. Before version 0.2.0 that of a run told no command. */
 static int refuse_own_config(const char *out)
 {
     SCOPED(buf) path = file_path(out, "config.yaml");
-    const int ours = origin_may_replace(path.data, "# command: ");
+    const int run = file_first(out, marks, RUN_MARKS) != RUN_MARKS;
+    const int ours = run ? 1 : origin_may_replace(path.data, "# command: ");
     return ours ? (ours < 0 ? -1 : 0)
                 : err_set("'%s' was not written by train: give --output another folder, or --force "
                           "to replace the file",
