@@ -124,8 +124,7 @@ int start_refuse_old_run(const struct settings *s)
  * is the name of the option whose value the folder is. */
 static int refuse_own_base(const struct settings *s, const char *option, const char *from)
 {
-    const char *out = s->output;
-    SCOPED_MEM char *base = from ? realpath(from, NULL) : NULL, *folder = realpath(out, NULL);
+    SCOPED_MEM char *base = from ? realpath(from, NULL) : NULL, *folder = realpath(s->output, NULL);
     const size_t n = base && folder ? strlen(folder) : 0;
     if (!n || strncmp(base, folder, n) != 0 ||
         (base[n] && strncmp(base + n, "/checkpoints/", 13) != 0))
