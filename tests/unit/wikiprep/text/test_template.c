@@ -361,6 +361,16 @@ Test(template, dates_of_other_wikis)
         { "ja", "{{生年月日と年齢|1981|12|28}}, {{生年月日と年齢||12|28}}",
           "1981年12月28日, 12月28日" },
         { "ru", "{{дата рождения|8|5|1981}}", "8 мая 1981" },
+        { "fi", "{{birth date|1981|12|28}}, {{birth date|1981|05|08}}, {{start date|1981|5}}",
+          "28. joulukuuta 1981, 8. toukokuuta 1981, toukokuu 1981" },
+        { "ja", "{{birth date|1981|05|08}}, {{生年月日と年齢|1981|05|08}}",
+          "1981年5月8日, 1981年5月8日" },
+        { "ko", "{{birth date|1981|05|08}}", "1981년 5월 8일" },
+        { "zh", "{{birth date|1981|05|08}}, {{as of|2020|05|03}}",
+          "1981年5月8日, 截至2020年5月3日" },
+        { "hu", "{{birth date|1981|05|08}}", "1981. május 8." },
+        { "vi", "{{birth date|1981|05|08}}, {{start date|1981|05}}, {{start date|1981}}",
+          "8 tháng 5 năm 1981, tháng 5 năm 1981, 1981" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         page = (struct template_page){ .lang = cases[i][0], .title = "Moon", .timestamp = "" };
