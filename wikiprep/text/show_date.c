@@ -25,8 +25,7 @@ static int month_in(const char *lang, enum calendar_kind other, struct span s)
     int m;
     if (span_number(s, &m))
         return m >= 1 && m <= 12 ? m : 0;
-    m = month_named(lang, CALENDAR_MONTH, s);
-    return m ? m : month_named(lang, other, s);
+    return (m = month_named(lang, CALENDAR_MONTH, s)) ? m : month_named(lang, other, s);
 }
 
 int show_month_of(const struct call *c, struct span s)
@@ -209,7 +208,8 @@ int show_day(const struct call *c, struct buf *out)
             buf_adds(out, "er");
         buf_add(out, text, bar ? (size_t)(bar - text) : strlen(text));
     }
-    span_put(calendar_name(c->page->lang, CALENDAR_MONTH_GENITIVE, month - 1), out);
+    const enum calendar_kind kind = part[0].n ? CALENDAR_MONTH_GENITIVE : CALENDAR_MONTH;
+    span_put(calendar_name(c->page->lang, kind, month - 1), out);
     show_after(bar ? bar + 1 : text, part[2], out);
     return 1;
 }
