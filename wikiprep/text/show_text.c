@@ -5,6 +5,7 @@
 #include <ctype.h>
 
 #include "wikiprep/text/markup.h"
+#include "wikiprep/text/paragraph.h"
 #include "wikiprep/text/structure.h"
 
 /* ---- simple renderers ---------------------------------------------------------------------- */
@@ -185,8 +186,14 @@ int show_formula(const struct call *c, struct buf *out)
     const int mark = c->page->markdown ? MARKUP_FORMULA : MARKUP_EMPTY;
     if (!c->page->formulas)
         return 0;
+    const struct span tex = call_at(c, 1);
     buf_addc(out, mark);
-    span_put(call_at(c, 1), out);
+    for (size_t i = 0; i < tex.n; i++) {
+        if ((unsigned char)tex.s[i] < 0x80)
+            paragraph_put(out, (unsigned char)tex.s[i]);
+        else
+            buf_addc(out, tex.s[i]);
+    }
     buf_addc(out, mark);
     return 1;
 }

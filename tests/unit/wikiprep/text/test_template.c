@@ -399,6 +399,7 @@ Test(template, formulas)
     CHECK("a {{tmath|\\mathbf{R}^n}} b", "a b");
     page.formulas = 1;
     CHECK("a {{tmath|1=\\mathbf{R}^n}} b", "a \\mathbf{R}^n b");
+    CHECK("a {{tmath|f''(x)}} b", "a f''(x) b");
 }
 
 Test(template, inline_text)
