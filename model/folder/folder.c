@@ -30,7 +30,7 @@ int folder_check(const char *path)
         return err_set("there is no model '%s': 'train' makes one, and 'scripts/model-download' "
                        "fetches published ones",
                        path);
-    if (kind == FILE_PLAIN && !gguf_is(path))
+    if (kind == FILE_SPECIAL || (kind == FILE_PLAIN && !gguf_is(path)))
         return err_set("'%s' is not a model: give a model folder or a GGUF file", path);
     return found ? 0 : err_set("'%s' is not a model folder: it has no config.json", path);
 }

@@ -99,9 +99,9 @@ case_pipe_vocabulary_of_others() {
 }
 case_pipe_model() {
     mkfifo pipe
-    refuses "cannot read 'pipe': $nobody" generate --model pipe -n 2 a
-    refuses "cannot read 'pipe': $nobody" generate export --model pipe -o made.gguf
-    refuses "cannot read 'pipe': $nobody" evaluate wiki --model pipe "$(shared text)"
+    refuses "'pipe' is not a model" generate --model pipe -n 2 a
+    refuses "'pipe' is not a model" generate export --model pipe -o made.gguf
+    refuses "'pipe' is not a model" evaluate wiki --model pipe "$(shared text)"
     check test ! -e made.gguf
 }
 case_pipe_in_model_folder() {
@@ -164,8 +164,8 @@ case_endless_vocabulary() {
     done
 }
 case_endless_model() {
-    endless "$most" generate --model ENDLESS -n 2 a
-    endless "$most" evaluate wiki --model ENDLESS "$(shared text)"
+    endless "is not a model" generate --model ENDLESS -n 2 a
+    endless "is not a model" evaluate wiki --model ENDLESS "$(shared text)"
 }
 case_endless_json() {
     endless "$most" evaluate squad --model "$(shared model)" ENDLESS
