@@ -188,12 +188,8 @@ int show_formula(const struct call *c, struct buf *out)
         return 0;
     const struct span tex = call_at(c, 1);
     buf_addc(out, mark);
-    for (size_t i = 0; i < tex.n; i++) {
-        if ((unsigned char)tex.s[i] < 0x80)
-            paragraph_put(out, (unsigned char)tex.s[i]);
-        else
-            buf_addc(out, tex.s[i]);
-    }
+    for (size_t i = 0; i < tex.n; i++)
+        buf_addc(out, tex.s[i] == '\n' ? ' ' : paragraph_sign(tex.s[i]));
     buf_addc(out, mark);
     return 1;
 }

@@ -400,6 +400,8 @@ Test(template, formulas)
     page.formulas = 1;
     CHECK("a {{tmath|1=\\mathbf{R}^n}} b", "a \\mathbf{R}^n b");
     CHECK("a {{tmath|f''(x)}} b", "a f''(x) b");
+    CHECK("a {{tmath|1=f''(x)\n{{=}} y}} b", "a f''(x) = y b");
+    CHECK("a {{tmath|f''(x) {{=}} é{{!}}}} b", "a f''(x) = é| b");
 }
 
 Test(template, inline_text)
