@@ -242,8 +242,8 @@ int architecture_read(struct model_config *c, enum model_head head, const char *
     return c->architecture ? read_keys(c, root, name) : err_in("%s", name);
 }
 
-/* Returns -1 with an error for a config.json, `root`, whose model_type is not supported: it lists
- * all architectures. */
+/* Sets the error for a config.json, `root`, whose model_type is not supported; it names all that
+ * are. Returns -1. */
 static int unknown_type(const struct js *root, const char *name)
 {
     const char *type = js_text(js_get(root, "model_type"), NULL);

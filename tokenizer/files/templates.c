@@ -11,7 +11,7 @@ static int add_part(struct template *t, int64_t id, uint32_t type)
     return 0;
 }
 
-/* Sets v->single to the token `begin`, the text, the token `end`; -1 is no token. */
+/* Puts the token `begin` before each text and `end` after it (v->single); -1: no token. */
 static void set_single(struct vocabulary *v, int64_t begin, int64_t end)
 {
     v->single.count = 0;
