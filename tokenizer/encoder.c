@@ -152,16 +152,18 @@ static int encode_plain(struct encoder *e, const char *text, size_t n, int first
     return got;
 }
 
-/* Normalizes the text for the second pass. If the text changes, the result goes to e->normalized,
- * and *text and *n are set to it; else they stay. *first is 1 if a whole text begins with *text; it
- * is set to 0 if the normalizer dropped the first character. Returns 0, or -1 with an error. */
-static int normalize(struct encoder *e, const char **text, size_t *n, int *first)
+int encoder_normalize(struct encoder *e, const char **text, size_t *n, int *first,
+                      struct ids *origins)
 {
     int lost;
-    if (!e->stepper || stepper_leaves(e->stepper, *text, *n))
+    if (origins) {
+        origins->count = 0;
+        ids_add_range(origins, 0, *n);
+    }
+    if (!e->stepper || (!origins && stepper_leaves(e->stepper, *text, *n)))
         return 0;
     buf_clear(&e->normalized);
-    if (stepper_normalize(e->stepper, *text, *n, &e->normalized, &lost) < 0)
+    if (stepper_normalize(e->stepper, *text, *n, &e->normalized, &lost, origins) < 0)
         return -1;
     *text = e->normalized.data;
     *n = e->normalized.len;
@@ -175,7 +177,7 @@ static int normalize(struct encoder *e, const char **text, size_t *n, int *first
 static int encode_pass(struct encoder *e, const char *text, size_t n,
                        enum tokenizer_special special, int pass, int first, struct ids *out)
 {
-    if (pass == 1 && normalize(e, &text, &n, &first) < 0)
+    if (pass == 1 && encoder_normalize(e, &text, &n, &first, NULL) < 0)
         return -1;
     if (pass == 2)
         return encode_plain(e, text, n, first, out);
@@ -269,7 +271,7 @@ int encoder_pieces(struct encoder *e, const char *text, size_t n,
 {
     struct pieces p;
     int got, first = 1;
-    if (check_text(e, &text, &n) < 0 || normalize(e, &text, &n, &first) < 0 ||
+    if (check_text(e, &text, &n) < 0 || encoder_normalize(e, &text, &n, &first, NULL) < 0 ||
         encoder_cut(e, text, n, first) < 0)
         return -1;
     while ((got = encoder_next(e, &p)) > 0)

@@ -48,6 +48,12 @@ struct encoder {
     uint32_t given[1024 / 2];      /* their ids */
 };
 
+/* Normalizes a text, for the second pass. If the text changes, the result goes to e->normalized,
+ * and *text and *n are set to it; else they stay. *first is 1 if a whole text begins with *text; it
+ * is set to 0 if the normalizer dropped the first character. Sets `origins`, unless it is NULL, to
+ * the origin of each byte of the result (cut/origins.h). Returns 0, or -1 with an error. */
+int encoder_normalize(struct encoder *e, const char **text, size_t *n, int *first,
+                      struct ids *origins);
 /* Begins an iteration over the pieces of a normalized text without added tokens. `first` 1: the
  * text begins a document, and normalization did not drop its first character. Returns 0, or -1 with
  * an error. */

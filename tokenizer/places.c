@@ -328,34 +328,13 @@ static int place_plain(struct encoder *e, struct placing *p, const char *text, s
     return got;
 }
 
-/* Normalizes a section of the text, and sets *text, *n and *first as normalize does. Sets
- * p->normalized. Returns 0, or -1 with an error. */
-static int normalize_placed(struct encoder *e, struct placing *p, const char **text, size_t *n,
-                            int *first)
-{
-    int lost = 0;
-    if (!e->stepper) {
-        p->normalized.count = 0;
-        ids_add_range(&p->normalized, 0, *n);
-        return 0;
-    }
-    buf_clear(&e->normalized);
-    if (origins_normalize(e->stepper, &e->t->v.normalizer, *text, *n, &e->normalized, &lost,
-                          &p->normalized) < 0)
-        return -1;
-    *text = e->normalized.data;
-    *n = e->normalized.len;
-    *first &= !lost;
-    return 0;
-}
-
 /* Encodes a section of the text, which has no added tokens that are found before normalization,
  * into *p, with the places of the tokens. `first` 1: the section begins the text. Returns 0, or -1
  * with an error. */
 static int place_section(struct encoder *e, struct placing *p, const char *text, size_t n,
                          int first)
 {
-    if (normalize_placed(e, p, &text, &n, &first) < 0)
+    if (encoder_normalize(e, &text, &n, &first, &p->normalized) < 0)
         return -1;
     struct added_walk w = { .text = text, .n = n };
     while (added_next(&e->t->added[1], &w, p->special)) {

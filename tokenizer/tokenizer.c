@@ -28,7 +28,7 @@ static int collect_added(struct tokenizer *t)
             continue; /* the model finds it */
         buf_clear(&text);
         if (a->normalized && !a->literal)
-            result = stepper_normalize(s, content, a->len, &text, &lost);
+            result = stepper_normalize(s, content, a->len, &text, &lost, NULL);
         else
             buf_add(&text, content, a->len);
         added_put(set, a, text.data, text.len);

@@ -49,7 +49,7 @@ static void words_by_steps(struct buf *out, const char *text, size_t n,
     int byte_level = 0, lost, failed = steps_read_pre_tokenizer(&cuts, value, &byte_level);
     steps_add_bert(&normalizer, rules);
     struct stepper *s = stepper_new(&normalizer, &cuts);
-    failed |= stepper_normalize(s, text, n, &normal, &lost);
+    failed |= stepper_normalize(s, text, n, &normal, &lost, NULL);
     assert(!failed && utf8_valid(normal.data, normal.len) == normal.len);
     failed = stepper_cut(s, normal.data, normal.len, 1, &p);
     assert(!failed);

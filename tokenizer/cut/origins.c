@@ -228,49 +228,19 @@ static int trace_step(const struct step *step, struct regex_scratch *scratch, co
     return result;
 }
 
-/* ---- all steps ------------------------------------------------------------------------------- */
+/* ---- the text before all steps ---------------------------------------------------------------- */
 
-/* Replaces the origins `now`, which are positions in the input of the last step, by positions in
- * the text before all steps. before: the origins of the last step's input. */
-static void follow(struct ids *now, const struct ids *before)
+int origins_follow(struct ids *origins, const struct step *step, struct regex_scratch *scratch,
+                   const char *text, size_t n, size_t made)
 {
-    for (size_t i = 0; i < now->count; i++)
-        if (now->data[i] != (uint32_t)ORIGINS_NONE)
-            now->data[i] = before->data[now->data[i]];
-}
-
-/* Runs step i of the normalizer on `text` and writes the result to `made`. Replaces `origins` by
- * the origins of the result. *lost is as for stepper_normalize_by. */
-static int run_step(struct stepper *s, const struct steps *normalizer, size_t i,
-                    const struct buf *text, struct buf *made, int *lost, struct ids *origins)
-{
-    struct ids now = { 0 };
-    buf_clear(made);
-    int result = stepper_normalize_by(s, i, text->data, text->len, made, lost);
-    if (!result)
-        result = trace_step(&normalizer->items[i], stepper_scratch(s), text->data, text->len, &now);
-    if (!result && now.count != made->len)
-        result = err_set("cannot find the offsets of the tokens in the text");
-    if (!result)
-        follow(&now, origins);
-    ids_release(origins);
-    *origins = now;
-    return result;
-}
-
-int origins_normalize(struct stepper *s, const struct steps *normalizer, const char *text, size_t n,
-                      struct buf *out, int *lost, struct ids *origins)
-{
-    SCOPED(buf) now = BUF_INIT, made = BUF_INIT;
-    int result = 0;
-    *lost = 0;
-    origins->count = 0;
-    ids_add_range(origins, 0, n);
-    buf_add(&now, text, n);
-    for (size_t i = 0; i < normalizer->count && !result; i++) {
-        result = run_step(s, normalizer, i, &now, &made, lost, origins);
-        buf_swap(&now, &made);
-    }
-    buf_add(out, now.data, now.len);
-    return result;
+    SCOPED(ids) before = *origins;
+    *origins = (struct ids){ 0 };
+    if (trace_step(step, scratch, text, n, origins) < 0)
+        return -1;
+    if (origins->count != made)
+        return err_set("cannot find the offsets of the tokens in the text");
+    for (size_t i = 0; i < made; i++)
+        if (origins->data[i] != (uint32_t)ORIGINS_NONE)
+            origins->data[i] = before.data[origins->data[i]];
+    return 0;
 }

@@ -16,8 +16,8 @@
 /* The origin, as uint32_t, of bytes that were inserted before the first character. */
 enum { ORIGINS_NONE = -1 };
 
-/* Normalizes text[0..n) as stepper_normalize does, and sets `origins` to the origin of each byte
- * that is appended to `out`. `normalizer` has the steps from which s was made. *lost is set to 1 if
- * the first character was dropped, else to 0. Returns 0, or -1 with an error. */
-int origins_normalize(struct stepper *s, const struct steps *normalizer, const char *text, size_t n,
-                      struct buf *out, int *lost, struct ids *origins);
+/* A step made a text of `made` bytes of text[0..n). Replaces `origins`, those of the n bytes, by
+ * the origins of the bytes that it made. `scratch` is for the step's pattern. Returns 0, or -1 with
+ * an error. */
+int origins_follow(struct ids *origins, const struct step *step, struct regex_scratch *scratch,
+                   const char *text, size_t n, size_t made);

@@ -10,6 +10,7 @@
 #include "common/base/utf8.h"
 #include "tokenizer/cut/ascii.h"
 #include "tokenizer/cut/charsmap.h"
+#include "tokenizer/cut/origins.h"
 #include "tokenizer/cut/regex.h"
 #include "unicode/forms.h"
 #include "unicode/letter_case.h"
@@ -311,7 +312,8 @@ int stepper_leaves(struct stepper *s, const char *text, size_t n)
     return 1;
 }
 
-int stepper_normalize(struct stepper *s, const char *text, size_t n, struct buf *out, int *lost)
+int stepper_normalize(struct stepper *s, const char *text, size_t n, struct buf *out, int *lost,
+                      struct ids *origins)
 {
     size_t last = s->normalizer->count - 1;
     *lost = 0;
@@ -322,26 +324,15 @@ int stepper_normalize(struct stepper *s, const char *text, size_t n, struct buf 
         struct buf *to = i == last ? out : &s->next;
         *lost |= loses_first(s, step, text, n);
         buf_clear(&s->next);
-        if (steps_normalize(step, s->scratch, text, n, to) < 0)
+        const size_t before = to->len;
+        if (steps_normalize(step, s->scratch, text, n, to) < 0 ||
+            (origins && origins_follow(origins, step, s->scratch, text, n, to->len - before) < 0))
             return -1;
         buf_swap(&s->now, &s->next);
         text = s->now.data;
         n = s->now.len;
     }
     return 0;
-}
-
-int stepper_normalize_by(struct stepper *s, size_t i, const char *text, size_t n, struct buf *out,
-                         int *lost)
-{
-    const struct step *step = &s->normalizer->items[i];
-    *lost |= loses_first(s, step, text, n);
-    return steps_normalize(step, s->scratch, text, n, out);
-}
-
-struct regex_scratch *stepper_scratch(struct stepper *s)
-{
-    return s->scratch;
 }
 
 /* ---- cutting --------------------------------------------------------------------------------- */

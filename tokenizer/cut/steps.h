@@ -105,15 +105,11 @@ void stepper_free(struct stepper *s);
 int stepper_leaves(struct stepper *s, const char *text, size_t n);
 
 /* Appends the normalized text to `out`. Sets *lost to 1 if the first character of the text was
- * dropped, else to 0. Returns 0, or -1 with an error if a pattern needs too much memory or time. */
-int stepper_normalize(struct stepper *s, const char *text, size_t n, struct buf *out, int *lost);
-
-/* Runs only step i of the normalizer on text[0..n) and appends the result to `out`. Sets *lost to 1
- * if the step dropped the first character, else does not change it. Returns 0, or -1 with an error.
- * stepper_scratch returns the working memory for the steps' patterns. */
-int stepper_normalize_by(struct stepper *s, size_t i, const char *text, size_t n, struct buf *out,
-                         int *lost);
-struct regex_scratch *stepper_scratch(struct stepper *s);
+ * dropped, else to 0. `origins` has the origin of each byte of the text, which become those of the
+ * normalized text (origins.h); NULL: they are not wanted. Returns 0, or -1 with an error if a
+ * pattern needs too much memory or time. */
+int stepper_normalize(struct stepper *s, const char *text, size_t n, struct buf *out, int *lost,
+                      struct ids *origins);
 
 /* stepper_keep_origins says whether stepper_cut keeps the origin of each byte of its pieces: the
  * position in the normalized text that it was given. stepper_origins then returns the origins, or
