@@ -71,14 +71,11 @@ struct alphabet {
 
 /* The tokens that existed before learning, as an encoder of words. */
 struct known {
+    struct vocabulary v; /* its parts are borrowed, and become invalid with the first new token */
     struct subword *subword;
     struct subword_scratch scratch;
     struct ids ids;
     struct buf word;
-    /* the vocabulary's own values, which known_release puts back */
-    uint32_t max_chars;
-    int64_t unknown;
-    int byte_fallback;
 };
 
 struct learner {
@@ -590,29 +587,21 @@ static void alphabet_release(struct alphabet *a)
         free(a->ids[s]);
 }
 
-/* Prepares the encoder for the tokens that exist already. Changes v until known_release. */
-static void known_begin(struct known *k, struct vocabulary *v)
+/* Prepares the encoder for the tokens that exist already. */
+static void known_begin(struct known *k, const struct vocabulary *v)
 {
-    buf_init(&k->word);
-    k->max_chars = v->max_chars;
-    v->max_chars = UINT32_MAX; /* words of any length are encoded */
-    k->unknown = v->roles[TOKENIZER_UNKNOWN];
-    k->byte_fallback = v->byte_fallback;
-    v->byte_fallback = 0;
+    k->v = *v;
+    k->v.max_chars = UINT32_MAX; /* words of any length are encoded */
+    k->v.byte_fallback = 0;
     if (v->model == VOCABULARY_BPE)
         /* unknown characters are left out, and the rest of a word is encoded: so a word never has
          * more tokens than bytes */
-        v->roles[TOKENIZER_UNKNOWN] = -1;
-    k->subword = subword_new(v);
+        k->v.roles[TOKENIZER_UNKNOWN] = -1;
+    k->subword = subword_new(&k->v);
 }
 
-static void known_release(struct known *k, struct vocabulary *v)
+static void known_release(struct known *k)
 {
-    if (!k->subword)
-        return;
-    v->max_chars = k->max_chars;
-    v->roles[TOKENIZER_UNKNOWN] = k->unknown;
-    v->byte_fallback = k->byte_fallback;
     subword_free(k->subword);
     subword_scratch_release(&k->scratch);
     ids_release(&k->ids);
@@ -622,7 +611,7 @@ static void known_release(struct known *k, struct vocabulary *v)
 int learn(struct vocabulary *v, const struct counted_words *words, const struct learn_options *o)
 {
     SCOPED(alphabet) alphabet = { 0 };
-    struct known known = { 0 };
+    SCOPED(known) known = { .word = BUF_INIT };
     SCOPED(learner) l = { .v = v, .options = o, .alphabet = &alphabet };
     uint32_t before = v->count;
     int result = begin_vocabulary(&l, words);
@@ -634,6 +623,5 @@ int learn(struct vocabulary *v, const struct counted_words *words, const struct 
         result = merge_pairs(&l);
     if (!result)
         drop_repeated_merges(v, &l);
-    known_release(&known, v);
     return result;
 }
