@@ -66,25 +66,21 @@ int device_count(void)
     return count;
 }
 
-/* Sets o->name, and *shared to the most bytes of shared memory of a block. */
+/* Sets o->name, which names its arithmetic, too (ops_arithmetic), and *shared to the most bytes of
+ * shared memory of a block. */
 static int describe_device(struct ops *o, int number, size_t *shared)
 {
     struct cudaDeviceProp p;
-    size_t rest = 0, all = 0;
-    char bytes[2][32];
     cudaError_t error = cudaGetDeviceProperties(&p, number);
     if (error == cudaSuccess)
         error = cudaSetDevice(number);
-    if (error == cudaSuccess)
-        error = cudaMemGetInfo(&rest, &all);
     if (error != cudaSuccess)
         return failed("opening the device", error);
     if (10 * p.major + p.minor < LEAST_CAPABILITY)
         return err_set("cannot use the GPU '%s': its compute capability is %d.%d, %d.%d is needed",
                        p.name, p.major, p.minor, LEAST_CAPABILITY / 10, LEAST_CAPABILITY % 10);
     *shared = p.sharedMemPerBlockOptin;
-    snprintf(o->name, sizeof o->name, "%.60s, %s of %s free", p.name, log_bytes(bytes[0], rest),
-             log_bytes(bytes[1], all));
+    snprintf(o->name, sizeof o->name, "%.60s", p.name);
     return 0;
 }
 
