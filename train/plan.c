@@ -156,7 +156,7 @@ static void choose_rates(struct plan *p)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static int on_gpu(const struct plan *p)
+int plan_on_gpu(const struct plan *p)
 {
     return strncmp(p->settings->device, "cpu", 3) != 0;
 }
@@ -191,7 +191,7 @@ static int ask_back_end(struct plan *p)
                                      .shares = heads,
                                      .group = (int)p->ranks * heads *
                                               split_ranks(&p->own, SPLIT_WIDTH) };
-    if (on_gpu(p) && (check_gpu(p, c) < 0 || check_gpu(p, &p->teacher.config) < 0))
+    if (plan_on_gpu(p) && (check_gpu(p, c) < 0 || check_gpu(p, &p->teacher.config) < 0))
         return -1;
     return ops_needs(p->settings->device, &sizes, &p->needs);
 }
@@ -199,10 +199,10 @@ static int ask_back_end(struct plan *p)
 static int too_small(const struct plan *p, uint64_t needed)
 {
     char limit[32], need[32];
-    uint64_t given = on_gpu(p) ? p->settings->device_memory : p->settings->memory;
+    uint64_t given = plan_on_gpu(p) ? p->settings->device_memory : p->settings->memory;
     return err_set("training takes %s, which is more than %s %s%s", log_bytes(need, needed),
-                   on_gpu(p) ? "--device-memory" : "--memory", log_bytes(limit, given),
-                   p->store.dir || on_gpu(p) ? ""
+                   plan_on_gpu(p) ? "--device-memory" : "--memory", log_bytes(limit, given),
+                   p->store.dir || plan_on_gpu(p) ? ""
                    : p->engine.stages > 1    ? ": give --recompute layer"
                                              : ": give --memmap-dir, or --recompute layer");
 }
@@ -248,11 +248,11 @@ static struct timeline_costs costs_of(const struct plan *p)
 static int plan_store(struct plan *p, int to_run)
 {
     const struct settings *s = p->settings;
-    if (on_gpu(p) && (s->memmap_dir || s->memory) && !s->device_memory)
+    if (plan_on_gpu(p) && (s->memmap_dir || s->memory) && !s->device_memory)
         return err_usage("on a GPU, --memory and --memmap-dir need --device-memory");
-    if (!on_gpu(p) && s->device_memory)
+    if (!plan_on_gpu(p) && s->device_memory)
         return err_usage("--device-memory is for --device cuda");
-    uint64_t limit = on_gpu(p) ? s->device_memory : s->memory;
+    uint64_t limit = plan_on_gpu(p) ? s->device_memory : s->memory;
     p->store = (struct store_config){ .moments = p->moments,
                                       .whole = p->whole,
                                       .split = p->own.split,
@@ -272,20 +272,20 @@ static int plan_store(struct plan *p, int to_run)
         return -1;
     plan_measure(&p->other, p);
     const struct plan_memory *m = &p->other;
-    const uint64_t other = m->kernels + (on_gpu(p) ? 0 : m->batches + m->communication);
-    p->store.offload = on_gpu(p) && limit;
+    const uint64_t other = m->kernels + (plan_on_gpu(p) ? 0 : m->batches + m->communication);
+    p->store.offload = plan_on_gpu(p) && limit;
     if (limit && limit <= other)
         return too_small(p, other);
     if (limit)
         p->store.memory_bytes = limit - other;
-    if (on_gpu(p))
+    if (plan_on_gpu(p))
         p->store.host_bytes = s->memory;
     if (store_plan(&p->stored, &p->own.tensors, &p->store) < 0)
         return -1;
     uint64_t all = store_plan_total(&p->stored) + other;
     if (limit && all > limit)
         return too_small(p, all);
-    return to_run ? check_machine(p, on_gpu(p) ? p->stored.host_bytes : all) : 0;
+    return to_run ? check_machine(p, plan_on_gpu(p) ? p->stored.host_bytes : all) : 0;
 }
 
 static void choose_files(const struct plan *p, struct settings *s)

@@ -64,6 +64,8 @@ void plan_release(struct plan *p);
  * allocated. Returns 0, or -1 with an error if it does not fit. */
 int plan_check_device(const struct plan *p, const struct ops *o);
 
+int plan_on_gpu(const struct plan *p); /* 1 if the run computes on a GPU, else 0 */
+
 /* Sets *out to the memory that the plan needs outside the store (plan_memory.c). */
 void plan_measure(struct plan_memory *out, const struct plan *p);
 /* Returns the bytes of memory that a rank needs, including the store. */

@@ -84,7 +84,7 @@ static uint64_t table_bytes(const struct plan *p)
         sums |= p->program.phases[n].kind == PHASE_SUM_TABLE;
         gathers |= p->program.phases[n].kind == PHASE_GATHER_TABLE;
     }
-    if (!(sums || gathers) || p->ranks == 1 || p->own.split || p->store.dir || p->store.offload)
+    if (!(sums || gathers) || p->ranks == 1 || p->own.split || p->store.dir || plan_on_gpu(p))
         return 0;
     return word_table_bytes(&p->own.tensors, p->ranks * e->G * e->most * e->T);
 }

@@ -18,7 +18,8 @@ void word_table_open(struct word_table *t, struct store *s, struct comm *c)
     const int ranks = c->size[COMM_DATA];
     *t = (struct word_table){ .comm = c, .store = s };
     assert(table->block == 0 && table->offset == 0);
-    if (ranks == 1 || c->size[COMM_PIPE] > 1 || s->split || s->moves || s->layout.zero > 2)
+    if (ranks == 1 || c->size[COMM_PIPE] > 1 || s->split || s->moves || s->layout.zero > 2 ||
+        !ops_on_host(s->ops))
         return;
     t->rows = table->shape[0];
     t->width = table->shape[1];

@@ -17,10 +17,11 @@
  * the other tensors of the block are gathered first. The gather of the whole block begins after the
  * embedding's forward pass, and ends before the head (sharing.h).
  *
- * An operation is done at once if more than half of the rows would be in both parts. The functions
- * below then do nothing or return 0, as they do with one rank. Ranks that share gradients sum them
- * at once, and ranks that share parameters gather them at once. All ranks must call the functions
- * in the same order.
+ * An operation is done at once if more than half of the rows would be in both parts, and on a GPU,
+ * which takes longer to begin a copy for each word than to send the table. The functions below then
+ * do nothing or return 0, as they do with one rank. Ranks that share gradients sum them at once,
+ * and ranks that share parameters gather them at once. All ranks must call the functions in the
+ * same order.
  */
 #pragma once
 
