@@ -73,8 +73,8 @@ static void print_memory(const struct plan *p, struct buf *out)
     }
     put_int(out, "memory_batches_bytes", p->other.batches);
     put_int(out, "memory_kernels_bytes", p->other.kernels);
-    if (p->other.communication)
-        put_int(out, "memory_communication_bytes", p->other.communication);
+    if (p->other.communication + p->other.saving)
+        put_int(out, "memory_communication_bytes", p->other.communication + p->other.saving);
     put_int(out, "memory_bytes", plan_bytes(p));
 }
 

@@ -203,8 +203,8 @@ static int too_small(const struct plan *p, uint64_t needed)
     return err_set("training takes %s, which is more than %s %s%s", log_bytes(need, needed),
                    plan_on_gpu(p) ? "--device-memory" : "--memory", log_bytes(limit, given),
                    p->store.dir || plan_on_gpu(p) ? ""
-                   : p->engine.stages > 1    ? ": give --recompute layer"
-                                             : ": give --memmap-dir, or --recompute layer");
+                   : p->engine.stages > 1         ? ": give --recompute layer"
+                                                  : ": give --memmap-dir, or --recompute layer");
 }
 
 /* Checks that the machine has enough memory, since the kernel would kill the run otherwise. With
@@ -272,7 +272,8 @@ static int plan_store(struct plan *p, int to_run)
         return -1;
     plan_measure(&p->other, p);
     const struct plan_memory *m = &p->other;
-    const uint64_t other = m->kernels + (plan_on_gpu(p) ? 0 : m->batches + m->communication);
+    const uint64_t other = m->kernels + m->saving +
+                           (plan_on_gpu(p) ? 0 : m->batches + m->communication);
     p->store.offload = plan_on_gpu(p) && limit;
     if (limit && limit <= other)
         return too_small(p, other);
@@ -328,7 +329,7 @@ int plan_make(struct plan *p, struct settings *s, uint64_t seed, int want_data)
 
 int plan_check_device(const struct plan *p, const struct ops *o)
 {
-    const uint64_t needed = store_plan_total(&p->stored) + p->other.kernels;
+    const uint64_t needed = store_plan_total(&p->stored) + p->other.kernels + p->other.saving;
     const uint64_t has = ops_free_bytes(o);
     char text[2][32];
     if (needed <= has)

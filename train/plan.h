@@ -20,7 +20,8 @@
 struct plan_memory {
     uint64_t batches;       /* of two updates, and the sequences of a round of the validation */
     uint64_t kernels;       /* scratch memory, and what the back end needs */
-    uint64_t communication; /* gradients in transfer, and the tensor that a checkpoint assembles */
+    uint64_t communication; /* gradients in transfer between the hosts' memories */
+    uint64_t saving;        /* the tensor that a checkpoint assembles, where the store is */
 };
 
 struct plan {

@@ -89,28 +89,29 @@ static uint64_t table_bytes(const struct plan *p)
     return word_table_bytes(&p->own.tensors, p->ranks * e->G * e->most * e->T);
 }
 
-/* Returns the bytes of the gradients that are being sent between ranks, and of the tensor that a
- * checkpoint puts together. */
 static uint64_t communication_bytes(const struct plan *p)
 {
-    const int moved = p->engine.stages > 1 && p->settings->checkpoint_files == SAVED_ONE;
-    const uint64_t tensor = saved_bytes(&p->own.tensors, &p->model.tensors, p->engine.zero > 0,
-                                        moved);
     const int ranks = (int)larger(
         p->ranks, larger(split_ranks(&p->own, SPLIT_HEADS), split_ranks(&p->own, SPLIT_WIDTH)));
-    return (ranks > 1 ? reduce_room_bytes(ranks) : 0) + table_bytes(p) +
-           (p->settings->save ? tensor : 0);
+    return (ranks > 1 ? reduce_room_bytes(ranks) : 0) + table_bytes(p);
+}
+
+static uint64_t saving_bytes(const struct plan *p)
+{
+    const int moved = p->engine.stages > 1 && p->settings->checkpoint_files == SAVED_ONE;
+    return p->settings->save
+               ? saved_bytes(&p->own.tensors, &p->model.tensors, p->engine.zero > 0, moved)
+               : 0;
 }
 
 void plan_measure(struct plan_memory *out, const struct plan *p)
 {
-    *out = (struct plan_memory){ .batches = batch_bytes(p),
-                                 .kernels = kernel_bytes(p),
-                                 .communication = communication_bytes(p) };
+    *out = (struct plan_memory){ batch_bytes(p), kernel_bytes(p), communication_bytes(p),
+                                 saving_bytes(p) };
 }
 
 uint64_t plan_bytes(const struct plan *p)
 {
-    return store_plan_total(&p->stored) + p->other.batches + p->other.kernels +
-           p->other.communication;
+    const struct plan_memory *m = &p->other;
+    return store_plan_total(&p->stored) + m->batches + m->kernels + m->communication + m->saving;
 }
