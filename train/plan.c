@@ -207,21 +207,6 @@ static int too_small(const struct plan *p, uint64_t needed)
                                                   : ": give --memmap-dir, or --recompute layer");
 }
 
-/* Checks that the machine has enough memory, since the kernel would kill the run otherwise. With
- * --memory the user has decided. */
-static int check_machine(const struct plan *p, uint64_t needed)
-{
-    uint64_t machine = usage_machine_bytes();
-    char need[32], has[32];
-    if (p->settings->memory || needed <= machine)
-        return 0;
-    return err_set(
-        "training takes %s, but this machine has only %s of memory: give %s, or a smaller --micro-batch-size",
-        log_bytes(need, needed), log_bytes(has, machine),
-        p->store.dir || p->engine.stages > 1 ? "--recompute layer"
-                                             : "--memmap-dir DIR, --recompute layer");
-}
-
 /* Returns the floating-point operations per token of the teacher's forward pass. */
 static double teacher_flops(const struct plan *p)
 {
@@ -245,7 +230,7 @@ static struct timeline_costs costs_of(const struct plan *p)
     return costs;
 }
 
-static int plan_store(struct plan *p, int to_run)
+static int plan_store(struct plan *p)
 {
     const struct settings *s = p->settings;
     if (plan_on_gpu(p) && (s->memmap_dir || s->memory) && !s->device_memory)
@@ -283,10 +268,8 @@ static int plan_store(struct plan *p, int to_run)
         p->store.host_bytes = s->memory;
     if (store_plan(&p->stored, &p->own.tensors, &p->store) < 0)
         return -1;
-    uint64_t all = store_plan_total(&p->stored) + other;
-    if (limit && all > limit)
-        return too_small(p, all);
-    return to_run ? check_machine(p, plan_on_gpu(p) ? p->stored.host_bytes : all) : 0;
+    const uint64_t all = store_plan_total(&p->stored) + other;
+    return limit && all > limit ? too_small(p, all) : 0;
 }
 
 static void choose_files(const struct plan *p, struct settings *s)
@@ -319,13 +302,31 @@ int plan_make(struct plan *p, struct settings *s, uint64_t seed, int want_data)
     p->optimizer.seed = seed;
     p->moments = optimizer_moments(p->optimizer.kind, &p->own.tensors);
     p->whole = optimizer_whole(p->optimizer.kind, &p->own.tensors);
-    if (plan_store(p, want_data) < 0)
+    if (plan_store(p) < 0)
         return -1;
     return schedule_init(&p->schedule, s->schedule, s->learning_rate, s->minimum_learning_rate,
                          p->steps, p->steps ? s->warmup : 0);
 }
 
 /* ---- a plan that is made -------------------------------------------------------------------- */
+
+uint64_t plan_host_bytes(const struct plan *p)
+{
+    return plan_on_gpu(p) ? p->stored.host_bytes : plan_bytes(p);
+}
+
+int plan_check_machine(const struct plan *p, uint64_t needed)
+{
+    const uint64_t machine = usage_machine_bytes();
+    char need[32], has[32];
+    if (p->settings->memory || needed <= machine)
+        return 0;
+    return err_set(
+        "training takes %s, but this machine has only %s of memory: give %s, or a smaller --micro-batch-size",
+        log_bytes(need, needed), log_bytes(has, machine),
+        p->store.dir || p->engine.stages > 1 ? "--recompute layer"
+                                             : "--memmap-dir DIR, --recompute layer");
+}
 
 int plan_check_device(const struct plan *p, const struct ops *o)
 {

@@ -731,7 +731,10 @@ static int run_on_ranks(struct comm *ranks, struct settings *s, int argc, char *
                        plan_make(&p, s, (uint64_t)tool_seed, !s->dry_run) < 0;
     if (comm_agree(ranks, -failed) < 0)
         return -1;
-    return !s->dry_run ? train(&p, ranks) : comm_is_first(ranks) ? print_plan(&p) : 0;
+    if (s->dry_run)
+        return comm_is_first(ranks) ? print_plan(&p) : 0;
+    const uint64_t needed = comm_sum_host(ranks, plan_host_bytes(&p));
+    return comm_agree(ranks, plan_check_machine(&p, needed)) < 0 ? -1 : train(&p, ranks);
 }
 
 static int run(int argc, char **argv, void *given)

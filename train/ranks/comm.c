@@ -461,6 +461,17 @@ double comm_sum_real(struct comm *c, enum comm_group group, double x)
     return sum;
 }
 
+uint64_t comm_sum_host(struct comm *c, uint64_t x)
+{
+    const int size = c->size[COMM_WORLD], own = c->rank[COMM_WORLD];
+    SCOPED_MEM uint64_t *all = mem_zalloc((size_t)size, sizeof *all);
+    uint64_t sum = x;
+    comm_collect(c, COMM_WORLD, all, &x, sizeof x, "sum of a host");
+    for (int r = 0; r < size; r++)
+        sum += r != own && !strcmp(comm_host(c, r), comm_host(c, own)) ? all[r] : 0;
+    return sum;
+}
+
 struct verdict {
     int failed, usage;
     char text[504];

@@ -253,6 +253,25 @@ Test(comm, ranks_agree)
     }
 }
 
+/* Of eight ranks, hosts have three, three and two. */
+static void sum_of_host(void *ctx, struct comm *c)
+{
+    struct sums *s = ctx;
+    const int q = c->rank[COMM_WORLD], first = q / 3 * 3;
+    const uint64_t sum = comm_sum_host(c, (uint64_t)q + 1);
+    count(s, &s->equal, sum == (first < 6 ? 3 * (uint64_t)first + 6 : 15));
+}
+
+Test(comm, sums_of_hosts)
+{
+    struct sums s = { .lock = PTHREAD_MUTEX_INITIALIZER };
+    struct threads *w = threads_new(8);
+    threads_set_hosts(w, 3);
+    threads_run(w, sum_of_host, &s);
+    cr_assert_eq(s.equal, 8);
+    threads_free(w);
+}
+
 struct reports {
     pthread_mutex_t lock;
     char text[4096];
