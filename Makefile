@@ -382,7 +382,7 @@ $(B)/bin/ranks: $(B)/obj/tests/parallel/ranks.o $(B)/obj/tests/unit/threads.o $(
 check-ranks: $(B)/bin/ranks ## compare the bits of ranks (as threads) with those of one rank; MODE=tsan finds races
 	$<
 
-check-parallel: all $(B)/bin/ranks ## run several ranks with mpirun, if it is installed
+check-parallel: all $(B)/bin/ranks $(B)/faults.so ## run several ranks with mpirun, if it is installed
 	tests/parallel/run
 
 check-peers: all ## compare with Hugging Face, PyTorch, TensorFlow, if installed

@@ -1,6 +1,7 @@
 #include "train/loop.h"
 
 #include <math.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/base/log.h"
@@ -357,15 +358,23 @@ static struct checkpoint_content content_of(struct loop *l)
 }
 
 /* Goes on with the checkpoint that is being written, if any: with wait 1 until it has ended, else
- * only as far as no rank has to wait for its disk. Returns 0, or -1 with an error, on all ranks. */
+ * only as far as no rank has to wait for its disk. Ranks ask each other again and again: one that
+ * waited for an answer from a slow disk would end the run after --comm-timeout. Returns 0, or -1
+ * with an error, on all ranks. */
 static int go_on_saving(struct loop *l, int wait)
 {
+    const struct timespec nap = { .tv_nsec = 1000000 };
     int more = 1;
     if (!l->saving)
         return 0;
-    while (more > 0 && (wait || !comm_most(l->comm, checkpoint_waits(l->saving))))
-        more = checkpoint_go_on(&l->saving);
-    return more > 0 ? 0 : comm_agree(l->comm, more);
+    while (more > 0)
+        if (!comm_most(l->comm, checkpoint_waits(l->saving)))
+            more = checkpoint_go_on(&l->saving);
+        else if (wait)
+            nanosleep(&nap, NULL);
+        else
+            return 0;
+    return comm_agree(l->comm, more);
 }
 
 static int save(struct loop *l)
