@@ -82,41 +82,30 @@ static void end_all(void *world)
     MPI_Abort(w->ranks, 1);
 }
 
-static MPI_Request *new_request(struct world *w)
+/* Begins to send to rank `peer` or, with `receives` 1, to receive from it. */
+static int begin(struct world *w, void **request, int peer, int tag, void *data, size_t bytes,
+                 int receives)
 {
     MPI_Request *r = malloc(sizeof *r);
+    *request = r;
     if (!r)
         snprintf(w->error, sizeof w->error, "out of memory");
-    return r;
-}
-
-static int begun(struct world *w, MPI_Request *r, int code, void **out)
-{
-    *out = NULL;
-    if (check(w, code) < 0) {
-        free(r);
-        return -1;
-    }
-    *out = r;
-    return 0;
+    else if (!check(w, receives ? MPI_Irecv(data, (int)bytes, MPI_BYTE, peer, tag, w->ranks, r)
+                                : MPI_Isend(data, (int)bytes, MPI_BYTE, peer, tag, w->ranks, r)))
+        return 0;
+    free(r);
+    *request = NULL;
+    return -1;
 }
 
 static int send_bytes(void *world, void **request, int to, int tag, const void *data, size_t bytes)
 {
-    struct world *w = world;
-    MPI_Request *r = new_request(w);
-    if (!r)
-        return -1;
-    return begun(w, r, MPI_Isend(data, (int)bytes, MPI_BYTE, to, tag, w->ranks, r), request);
+    return begin(world, request, to, tag, (void *)data, bytes, 0);
 }
 
 static int receive_bytes(void *world, void **request, int from, int tag, void *data, size_t bytes)
 {
-    struct world *w = world;
-    MPI_Request *r = new_request(w);
-    if (!r)
-        return -1;
-    return begun(w, r, MPI_Irecv(data, (int)bytes, MPI_BYTE, from, tag, w->ranks, r), request);
+    return begin(world, request, from, tag, data, bytes, 1);
 }
 
 static int test(void *world, void *request)
