@@ -66,9 +66,7 @@ int device_count(void)
     return count;
 }
 
-/* Sets o->name, which names its arithmetic, too (ops_arithmetic), and *shared to the most bytes of
- * shared memory of a block. */
-static int describe_device(struct ops *o, int number, size_t *shared)
+int device_open(struct ops *o, int number)
 {
     struct cudaDeviceProp p;
     cudaError_t error = cudaGetDeviceProperties(&p, number);
@@ -79,20 +77,10 @@ static int describe_device(struct ops *o, int number, size_t *shared)
     if (10 * p.major + p.minor < LEAST_CAPABILITY)
         return err_set("cannot use the GPU '%s': its compute capability is %d.%d, %d.%d is needed",
                        p.name, p.major, p.minor, LEAST_CAPABILITY / 10, LEAST_CAPABILITY % 10);
-    *shared = p.sharedMemPerBlockOptin;
-    snprintf(o->name, sizeof o->name, "%.60s", p.name);
-    return 0;
-}
-
-int device_open(struct ops *o, int number)
-{
-    size_t shared = 0;
-    if (describe_device(o, number, &shared) < 0)
-        return -1;
     struct device *d = o->device = mem_zalloc(1, sizeof *d);
-    cudaError_t error = cudaSuccess;
     d->number = number;
-    d->shared = shared;
+    d->shared = p.sharedMemPerBlockOptin;
+    snprintf(o->name, sizeof o->name, "%.60s", p.name); /* names its arithmetic, too */
     for (int q = 0; q < OPS_QUEUES && error == cudaSuccess; q++)
         error = cudaStreamCreateWithFlags(&d->queue[q], cudaStreamNonBlocking);
     if (error == cudaSuccess)
