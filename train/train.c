@@ -339,32 +339,19 @@ static int share_ranks(struct settings *s, int64_t all, const char *but)
     return 0;
 }
 
-/* Reads a number from 1 to 1,000,000 at *text into *value, and moves *text past it. Returns 0, or
- * -1 if there is no such number. */
-static int take_number(const char **text, int64_t *value)
-{
-    char *end;
-    if (**text < '0' || **text > '9')
-        return -1;
-    *value = strtoll(*text, &end, 10);
-    *text = end;
-    return *value >= 1 && *value <= 1000000 ? 0 : -1;
-}
-
 /* Reads the value `text` of an option, A or AxB, into its two numbers; A means Ax1, and NULL and 0
  * mean 1x1. */
 static int read_grid(const char *option, const char *text, int64_t *a, int64_t *b)
 {
-    const char *at = text;
-    *a = *b = 1;
-    if (!text || !strcmp(text, "0"))
-        return 0;
-    int bad = take_number(&at, a) < 0;
-    if (!bad && *at == 'x') {
-        at++;
-        bad = take_number(&at, b) < 0;
-    }
-    return bad || *at
+    enum { MOST = 1000000 };
+    const int given = text && strcmp(text, "0") != 0;
+    char numbers[2][8] = { "1", "1" };
+    int end = 0;
+    if (given)
+        sscanf(text, "%7[0-9]%nx%7[0-9]%n", numbers[0], &end, numbers[1], &end);
+    *a = strtoll(numbers[0], NULL, 10);
+    *b = strtoll(numbers[1], NULL, 10);
+    return given && (!end || text[end] || *a < 1 || *a > MOST || *b < 1 || *b > MOST)
                ? err_usage("--%s '%s' is neither a number nor two numbers like 2x4", option, text)
                : 0;
 }
