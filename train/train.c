@@ -427,6 +427,15 @@ static int name_difference(struct comm *ranks, int other, const char *what, cons
                    (int)n[0], line[0]);
 }
 
+/* Returns the number of this rank's threads: that of --threads or, so that ranks of one host do not
+ * take processors from each other, the rank's part of them. Call it on all ranks. */
+static int count_threads(struct comm *ranks)
+{
+    const int64_t all = (int64_t)comm_sum_host(ranks, (uint64_t)tool_threads);
+    const int64_t part = tool_threads * sysconf(_SC_NPROCESSORS_ONLN) / all;
+    return (int)(tool_set("threads") || part >= tool_threads ? tool_threads : part > 0 ? part : 1);
+}
+
 /* Checks that all ranks have the same program, configuration and data. Otherwise they would wait
  * for each other, or train wrongly. */
 static int compare_ranks(struct comm *ranks, const struct plan *p)
@@ -520,7 +529,7 @@ static int train(struct plan *p, struct comm *ranks)
              noun_end((uint64_t)s->global_batch_size), s->micro_batch_size);
     const int result = compare_ranks(ranks, p) < 0
                            ? -1
-                           : loop_run(p, config.data, &origin, (int)tool_threads, ranks, &done);
+                           : loop_run(p, config.data, &origin, count_threads(ranks), ranks, &done);
     tool_count("step(s)", (uint64_t)done.steps);
     tool_count("token(s)", done.tokens);
     return result;
