@@ -547,9 +547,7 @@ static int set_aside_newer(const char *folder, const struct file_names *names, s
     return result;
 }
 
-/* Checks that all ranks see the folder `path`. Returns the same on all of them: 0, or -1 with an
- * error. */
-static int all_see(struct comm *comm, const char *out, const char *path)
+int checkpoint_all_see(struct comm *comm, const char *out, const char *path)
 {
     const int kind = file_look(path);
     if (comm_agree(comm, kind < 0 ? -1 : 0) < 0)
@@ -557,9 +555,9 @@ static int all_see(struct comm *comm, const char *out, const char *path)
     const int other = comm_differs(comm, kind == FILE_FOLDER);
     if (!other)
         return 0;
-    return err_set("rank %d on %s does not see the checkpoint that rank 0 on %s sees: is '%s' a "
-                   "folder that all hosts share?",
-                   other, comm_host(comm, other), comm_host(comm, 0), out);
+    return err_set("rank %d on %s does not see '%s', which rank 0 on %s sees: is '%s' a folder "
+                   "that all hosts share?",
+                   other, comm_host(comm, other), path, comm_host(comm, 0), out);
 }
 
 int checkpoint_find(const char *out, struct comm *comm, struct buf *path, struct checkpoint *c,
@@ -576,7 +574,7 @@ int checkpoint_find(const char *out, struct comm *comm, struct buf *path, struct
         buf_release(path);
         *path = file_path(folder.data, name.data);
         buf_clear(config);
-        const int read = all_see(comm, out, path->data) < 0
+        const int read = checkpoint_all_see(comm, out, path->data) < 0
                              ? -1
                              : checkpoint_read(path->data, comm, c, config);
         if (read < 0)

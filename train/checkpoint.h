@@ -87,6 +87,10 @@ int checkpoint_save_model(const char *dir, const struct checkpoint_content *from
  * a file cannot be read, as after an I/O error. */
 int checkpoint_read(const char *path, struct comm *comm, struct checkpoint *c, struct buf *config);
 
+/* Checks that all ranks see the folder `path`: the output folder `out`, or a checkpoint in it.
+ * Returns the same on all of them: 0, or -1 with an error. */
+int checkpoint_all_see(struct comm *comm, const char *out, const char *path);
+
 /* Finds the newest undamaged checkpoint of the output folder `out`. All ranks must call it. Returns
  * 1 and sets *path, *c and *config (checkpoint_read); 0 when there is no checkpoint; -1 with the
  * error of the newest one when all are damaged, or if one cannot be read, or a rank does not see

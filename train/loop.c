@@ -93,6 +93,16 @@ static int make_folder(struct loop *l)
     return start_refuse_old_run(l->settings); /* another process may have begun a run meanwhile */
 }
 
+/* Checks that all ranks see the output folder, if all are to write there. Those of a resumed run
+ * have seen its checkpoint. */
+static int see_folder(struct loop *l)
+{
+    const struct settings *s = l->settings;
+    return s->save && !s->resume && s->checkpoint_files == SAVED_BLOCK
+               ? checkpoint_all_see(l->comm, s->output, s->output)
+               : 0;
+}
+
 static int open_ops(struct loop *l, int threads)
 {
     l->ops = ops_open_local(l->settings->device, comm_local(l->comm), threads);
@@ -130,14 +140,13 @@ static int write_config(const struct loop *l, const char *path)
     return file_write(path, text.data, text.len);
 }
 
-/* Opens the files in the output folder. `there`: the folder existed before the run. */
-static int open_files(struct loop *l, int there)
+/* Opens the files in the output folder. */
+static int open_files(struct loop *l)
 {
     const struct plan *p = l->plan;
     const int resumed = l->settings->resume;
     SCOPED(buf) path = file_path(l->settings->output, "config.yaml");
-    if ((!there && make_folder(l) < 0) ||
-        (l->settings->force && start_remove_old_run(l->settings->output) < 0))
+    if (l->settings->force && start_remove_old_run(l->settings->output) < 0)
         return -1;
     kv_add(l->origin, "kernels", ops_describe(l->ops));
     if ((!resumed && write_config(l, path.data) < 0) ||
@@ -232,7 +241,9 @@ static int open_loop(struct loop *l, int threads)
     if (comm_agree(l->comm, open_teacher(l)) < 0 || comm_agree(l->comm, try_sample(l)) < 0)
         return -1;
     open_batches(l);
-    result = l->first ? open_files(l, there) : 0;
+    if (comm_agree(l->comm, l->first && !there ? make_folder(l) : 0) < 0 || see_folder(l) < 0)
+        return -1;
+    result = l->first ? open_files(l) : 0;
     l->began = log_seconds() - l->at.seconds;
     l->logged_step = l->at.step;
     l->logged_tokens = l->at.tokens;
