@@ -93,16 +93,6 @@ static int make_folder(struct loop *l)
     return start_refuse_old_run(l->settings); /* another process may have begun a run meanwhile */
 }
 
-/* Checks that all ranks see the output folder, if all are to write there. Those of a resumed run
- * have seen its checkpoint. */
-static int see_folder(struct loop *l)
-{
-    const struct settings *s = l->settings;
-    return s->save && !s->resume && s->checkpoint_files == SAVED_BLOCK
-               ? checkpoint_all_see(l->comm, s->output, s->output)
-               : 0;
-}
-
 static int open_ops(struct loop *l, int threads)
 {
     l->ops = ops_open_local(l->settings->device, comm_local(l->comm), threads);
@@ -227,11 +217,12 @@ static int open_teacher(struct loop *l)
 static int open_loop(struct loop *l, int threads)
 {
     struct plan *p = l->plan;
-    const int kind = l->first ? file_look(l->settings->output) : FILE_NONE;
+    const struct settings *s = l->settings;
+    const int kind = l->first ? file_look(s->output) : FILE_NONE;
     const int there = kind == FILE_FOLDER;
     int result = kind < 0 ? -1 : open_ops(l, threads);
     if (!result && there)
-        result = start_lock(l->settings->output, &l->lock);
+        result = start_lock(s->output, &l->lock);
     if (comm_agree(l->comm, result) < 0 || join_devices(l) < 0)
         return -1;
     const struct run_start start = { p, l->config, l->ops, l->comm, &l->store, &l->at };
@@ -241,7 +232,10 @@ static int open_loop(struct loop *l, int threads)
     if (comm_agree(l->comm, open_teacher(l)) < 0 || comm_agree(l->comm, try_sample(l)) < 0)
         return -1;
     open_batches(l);
-    if (comm_agree(l->comm, l->first && !there ? make_folder(l) : 0) < 0 || see_folder(l) < 0)
+    result = comm_agree(l->comm, l->first && !there ? make_folder(l) : 0);
+    if (!result && s->save && !s->resume && s->checkpoint_files == SAVED_BLOCK)
+        result = checkpoint_all_see(l->comm, s->output, s->output); /* all ranks write there */
+    if (result < 0)
         return -1;
     result = l->first ? open_files(l) : 0;
     l->began = log_seconds() - l->at.seconds;

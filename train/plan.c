@@ -310,11 +310,6 @@ int plan_make(struct plan *p, struct settings *s, uint64_t seed, int want_data)
 
 /* ---- a plan that is made -------------------------------------------------------------------- */
 
-uint64_t plan_host_bytes(const struct plan *p)
-{
-    return plan_on_gpu(p) ? p->stored.host_bytes : plan_bytes(p);
-}
-
 int plan_check_machine(const struct plan *p, uint64_t needed)
 {
     const uint64_t machine = usage_machine_bytes();

@@ -61,8 +61,6 @@ struct plan {
 int plan_make(struct plan *p, struct settings *s, uint64_t seed, int want_data);
 void plan_release(struct plan *p);
 
-/* Returns the bytes that this rank needs of its machine's memory. */
-uint64_t plan_host_bytes(const struct plan *p);
 /* Checks that the machine has the `needed` bytes, those of all its ranks, since the kernel would
  * kill the run otherwise. With --memory the user has decided. Returns 0, or -1 with an error. */
 int plan_check_machine(const struct plan *p, uint64_t needed);
