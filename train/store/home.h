@@ -27,6 +27,21 @@ struct spot {
     struct ops_array array; /* its type is also that of an array of a home */
 };
 
-struct ops_array spot_fetch(const struct spot *s, enum use_mode use);
-void spot_release(const struct spot *s, enum use_then then);
-void spot_expect(const struct spot *s, enum use_mode use);
+static inline struct ops_array spot_fetch(const struct spot *s, enum use_mode use)
+{
+    struct ops_array a = s->home ? s->home->fetch(s->home, s->number, use) : s->array;
+    a.type = s->array.type;
+    return a;
+}
+
+static inline void spot_release(const struct spot *s, enum use_then then)
+{
+    if (s->home)
+        s->home->release(s->home, s->number, then);
+}
+
+static inline void spot_expect(const struct spot *s, enum use_mode use)
+{
+    if (s->home)
+        s->home->expect(s->home, s->number, use);
+}
