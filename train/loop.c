@@ -363,9 +363,8 @@ static struct checkpoint_content content_of(struct loop *l)
 }
 
 /* Goes on with the checkpoint that is being written, if any: with wait 1 until it has ended, else
- * only as far as no rank has to wait for its disk. Ranks ask each other again and again: one that
- * waited for an answer from a slow disk would end the run after --comm-timeout. Returns 0, or -1
- * with an error, on all ranks. */
+ * only as far as no rank has to wait for its disk. Ranks ask each other until all disks are done,
+ * which may take longer than --comm-timeout. Returns 0, or -1 with an error, on all ranks. */
 static int go_on_saving(struct loop *l, int wait)
 {
     const struct timespec nap = { .tv_nsec = 1000000 };

@@ -61,8 +61,8 @@ struct plan {
 int plan_make(struct plan *p, struct settings *s, uint64_t seed, int want_data);
 void plan_release(struct plan *p);
 
-/* Checks that the machine has the `needed` bytes, those of all its ranks, since the kernel would
- * kill the run otherwise. With --memory the user has decided. Returns 0, or -1 with an error. */
+/* Checks that the machine has the bytes that all its ranks need, unless --memory is given: else the
+ * kernel would kill them. Returns 0, or -1 with an error. */
 int plan_check_machine(const struct plan *p, uint64_t needed);
 /* Checks that the training fits in the free memory of the GPU of `o`, before any of this memory is
  * allocated. Returns 0, or -1 with an error if it does not fit. */

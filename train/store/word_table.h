@@ -18,10 +18,9 @@
  * embedding's forward pass, and ends before the head (sharing.h).
  *
  * An operation is done at once if more than half of the rows would be in both parts, and on a GPU,
- * which takes longer to begin a copy for each word than to send the table. The functions below then
- * do nothing or return 0, as they do with one rank. Ranks that share gradients sum them at once,
- * and ranks that share parameters gather them at once. All ranks must call the functions in the
- * same order.
+ * where copies of so many words take longer than the table. The functions below then do nothing or
+ * return 0, as they do with one rank. Ranks that share gradients sum them at once, and ranks that
+ * share parameters gather them at once. All ranks must call the functions in the same order.
  */
 #pragma once
 
