@@ -96,20 +96,21 @@ static int make_folder(struct loop *l)
 static int open_ops(struct loop *l, int threads)
 {
     l->ops = ops_open_local(l->settings->device, comm_local(l->comm), threads);
-    if (!l->ops || plan_check_device(l->plan, l->ops) < 0)
+    if (!l->ops)
         return -1;
     ops_set_precision(l->ops, (enum ops_type)l->settings->precision);
     return 0;
 }
 
-/* Lets the ranks' GPUs join (comm_join_devices). Returns 0, or -1 with an error, on all ranks. */
+/* Lets the ranks' GPUs join (comm_join_devices), and then, because NCCL takes some of it, checks
+ * their memory. Returns 0, or -1 with an error, on all ranks. */
 static int join_devices(struct loop *l)
 {
     SCOPED(buf) said = BUF_INIT;
     int result = comm_join_devices(l->comm, l->ops, (enum comm_way)l->settings->exchange, &said);
     if (said.len)
         log_info("%s", said.data);
-    return result;
+    return result < 0 ? -1 : comm_agree(l->comm, plan_check_device(l->plan, l->ops));
 }
 
 static void open_batches(struct loop *l)
