@@ -96,10 +96,9 @@ static int make_folder(struct loop *l)
 static int open_ops(struct loop *l, int threads)
 {
     l->ops = ops_open_local(l->settings->device, comm_local(l->comm), threads);
-    if (!l->ops)
-        return -1;
-    ops_set_precision(l->ops, (enum ops_type)l->settings->precision);
-    return 0;
+    if (l->ops)
+        ops_set_precision(l->ops, (enum ops_type)l->settings->precision);
+    return l->ops ? 0 : -1;
 }
 
 /* Lets the ranks' GPUs join (comm_join_devices), and then, because NCCL takes some of it, checks
@@ -137,10 +136,9 @@ static int open_files(struct loop *l)
     const struct plan *p = l->plan;
     const int resumed = l->settings->resume;
     SCOPED(buf) path = file_path(l->settings->output, "config.yaml");
-    if (l->settings->force && start_remove_old_run(l->settings->output) < 0)
-        return -1;
     kv_add(l->origin, "kernels", ops_describe(l->ops));
-    if ((!resumed && write_config(l, path.data) < 0) ||
+    if ((l->settings->force && start_remove_old_run(l->settings->output) < 0) ||
+        (!resumed && write_config(l, path.data) < 0) ||
         metrics_open(&l->metrics, l->settings->output, l->at.step, p->model.part, p->model.parts) <
             0 ||
         metrics_begin(&l->metrics, l->at.step, l->origin, l->config) < 0)
@@ -236,9 +234,8 @@ static int open_loop(struct loop *l, int threads)
     result = comm_agree(l->comm, l->first && !there ? make_folder(l) : 0);
     if (!result && s->save && !s->resume && s->checkpoint_files == SAVED_BLOCK)
         result = checkpoint_all_see(l->comm, s->output, s->output); /* all ranks write there */
-    if (result < 0)
-        return -1;
-    result = l->first ? open_files(l) : 0;
+    if (!result && l->first)
+        result = open_files(l);
     l->began = log_seconds() - l->at.seconds;
     l->logged_step = l->at.step;
     l->logged_tokens = l->at.tokens;
