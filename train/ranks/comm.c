@@ -468,7 +468,7 @@ uint64_t comm_sum_host(struct comm *c, uint64_t x)
     uint64_t sum = x;
     comm_collect(c, COMM_WORLD, all, &x, sizeof x, "sum of a host");
     for (int r = 0; r < size; r++)
-        sum += r != own && !strcmp(comm_host(c, r), comm_host(c, own)) ? all[r] : 0;
+        sum += r != own && !memcmp(comm_host(c, r), comm_host(c, own), LINK_NAME) ? all[r] : 0;
     return sum;
 }
 
@@ -561,12 +561,13 @@ int comm_launched(void)
 static int local_of(const struct link *l, const int *members, int size)
 {
     int most = 1, local, q;
-    while (most < size && !strcmp(l->hosts[members[most]], l->hosts[members[0]]))
+    while (most < size && !memcmp(l->hosts[members[most]], l->hosts[members[0]], LINK_NAME))
         most++;
     if (most == size)
         return size;
     for (local = most & -most; local > 1; local /= 2) { /* the powers of two that divide `most` */
-        for (q = 0; q < size && !strcmp(l->hosts[members[q]], l->hosts[members[q / local * local]]);
+        for (q = 0; q < size &&
+                    !memcmp(l->hosts[members[q]], l->hosts[members[q / local * local]], LINK_NAME);
              q++)
             continue;
         if (q == size && size % local == 0)
@@ -619,7 +620,7 @@ int comm_local(const struct comm *c)
 {
     int count = 0;
     for (int r = 0; c->thread && r < c->rank[COMM_WORLD]; r++)
-        count += !strcmp(comm_host(c, r), comm_host(c, c->rank[COMM_WORLD]));
+        count += !memcmp(comm_host(c, r), comm_host(c, c->rank[COMM_WORLD]), LINK_NAME);
     return count;
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "common/base/log.h"
+#include "common/files/file.h"
 
 enum { TAG_QUESTION = LINK_TAGS, TAG_ANSWER, TAG_HOST };
 
@@ -256,20 +257,20 @@ int link_watch(struct link *l, const int *peers, int n, int (*reached)(void *ctx
 static int exchange_hosts(struct link *l, const char *host)
 {
     SCOPED_MEM struct link_request *r = mem_zalloc(2 * (size_t)l->size, sizeof *r);
+    SCOPED(buf) boot = BUF_INIT;
+    char *own = l->hosts[l->rank];
     int result = 0;
     if (host)
-        snprintf(l->hosts[l->rank], LINK_NAME, "%s", host);
+        snprintf(own, LINK_NAME, "%s", host);
     else
-        gethostname(l->hosts[l->rank], LINK_NAME - 1);
+        gethostname(own, LINK_NAME - 1);
+    if (!host && file_read("/proc/sys/kernel/random/boot_id", &boot) == 0)
+        snprintf(own + strlen(own) + 1, LINK_NAME - 1 - strlen(own), "%s", boot.data);
     for (int i = 0; i < l->size && !result; i++)
-        if (i != l->rank)
-            result = link_receive(l, &r[2 * i], i, TAG_HOST, l->hosts[i], LINK_NAME);
-    for (int i = 0; i < l->size && !result; i++)
-        if (i != l->rank)
-            result = link_send(l, &r[2 * i + 1], i, TAG_HOST, l->hosts[l->rank], LINK_NAME);
-    if (!result)
-        result = link_wait(l, r, 2 * l->size);
-    return result;
+        if (i != l->rank &&
+            !(result = link_receive(l, &r[2 * i], i, TAG_HOST, l->hosts[i], LINK_NAME)))
+            result = link_send(l, &r[2 * i + 1], i, TAG_HOST, own, LINK_NAME);
+    return result ? result : link_wait(l, r, 2 * l->size);
 }
 
 int link_open(struct link *l, const struct transport *t, void *context, const char *host,

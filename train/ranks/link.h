@@ -31,7 +31,7 @@ struct link {
     int rank, size;
     double timeout; /* seconds; 0: none */
     struct link_status status;
-    char (*hosts)[LINK_NAME]; /* [size] */
+    char (*hosts)[LINK_NAME]; /* [size]: names; behind each, what tells hosts of one name apart */
     const volatile int *stop; /* borrowed; not 0 when this process was told to end. NULL: never */
     int stop_said;            /* 1: the message that this process was told to end was printed */
     double served;            /* time of the last link_serve */
