@@ -322,9 +322,7 @@ static struct pinned *new_pinned(struct ops *o, size_t bytes)
 {
     struct device *d = o->device;
     struct pinned *p = mem_zalloc(1, sizeof *p);
-    p->bytes = LEAST_BORROWED;
-    while (p->bytes < bytes)
-        p->bytes *= 2;
+    p->bytes = (bytes / LEAST_BORROWED + 1) * LEAST_BORROWED;
     p->at = device_host_buffer(o, (int64_t)p->bytes).address;
     check("an event", cudaEventCreateWithFlags(&p->sent, cudaEventDisableTiming));
     p->next = d->pinned;
