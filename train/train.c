@@ -730,8 +730,8 @@ static int run_on_ranks(struct comm *ranks, struct settings *s, int argc, char *
     if (s->dry_run)
         return comm_is_first(ranks) ? print_plan(&p) : 0;
     const uint64_t own = plan_on_gpu(&p) ? p.stored.host_bytes : plan_bytes(&p);
-    const int fits = plan_check_machine(&p, comm_sum_host(ranks, own));
-    return comm_agree(ranks, fits) < 0 ? -1 : train(&p, ranks);
+    const int result = plan_check_machine(&p, comm_sum_host(ranks, own));
+    return comm_agree(ranks, result) < 0 ? -1 : train(&p, ranks);
 }
 
 static int run(int argc, char **argv, void *given)
