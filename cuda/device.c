@@ -60,8 +60,7 @@ int device_count(void)
         return err_set("cannot use the GPU: NVIDIA's driver is not installed or older than CUDA %d",
                        CUDART_VERSION / 1000);
     if (error == cudaErrorNoDevice || (!error && !count))
-        return err_set("cannot use the GPU: this machine has none, or none for this process "
-                       "(CUDA_VISIBLE_DEVICES, or the GPUs that its job asked for)");
+        return err_set("cannot use the GPU: this machine has none, or none for this process");
     if (error != cudaSuccess)
         return failed("counting devices", error);
     return count;

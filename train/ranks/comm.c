@@ -691,7 +691,8 @@ int comm_join_devices(struct comm *c, struct ops *o, enum comm_way way, struct b
         buf_addf(said, "devices exchange arrays through the hosts' memory and %s: %s",
                  c->thread->config.transport->name, why.data);
     else if (!result)
-        buf_adds(said, "devices exchange arrays directly");
+        buf_addf(said, "devices exchange arrays directly%s",
+                 c->size[COMM_PIPE] > 1 ? "; stages of a pipeline, through MPI" : "");
     return result;
 }
 
