@@ -42,6 +42,18 @@ const char *generator_text(const struct generator *g, uint32_t id, int first, si
     return text;
 }
 
+/* Adds the tokens that end a text by their names, as llama.cpp does: GGUF has few keys for them. */
+static void add_named_ends(struct generator *g)
+{
+    static const char *const names[] = { "<|endoftext|>", "<|end_of_text|>", "<|eot_id|>",
+                                         "<|eom_id|>",    "<|im_end|>",      "<|end|>" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const int64_t id = tokenizer_find(g->tokenizer, names[i], strlen(names[i]));
+        if (id >= 0)
+            ids_add(&g->ends, (uint32_t)id);
+    }
+}
+
 int generator_load(struct generator *g, const char *dir, const char *vocab, const char *device,
                    int threads, enum ops_type weights)
 {
@@ -59,6 +71,8 @@ int generator_load(struct generator *g, const char *dir, const char *vocab, cons
         return err_set(
             "vocabulary and model differ: '%s' has %u tokens, but the model in '%s' has only %lld",
             from, tokenizer_size(g->tokenizer), dir, (long long)g->model.config.vocabulary);
+    if (gguf_is(dir))
+        add_named_ends(g);
     return folder_ends(&g->ends, dir);
 }
 

@@ -85,11 +85,11 @@ static void add_ids(struct ids *out, const struct js *v)
 
 static int gguf_ends(struct ids *ends, const char *path)
 {
-    static const char *const keys[] = { "eos", "eot", "eom" };
+    static const char *const keys[] = { "eos", "eot", "eom", "fim_pad", "fim_rep", "fim_sep" };
     SCOPED_BY(gguf_close) struct gguf g = { 0 };
     double id;
     int failed = gguf_open(&g, path);
-    for (int i = 0; i < 3 && !failed; i++) {
+    for (size_t i = 0; i < sizeof keys / sizeof *keys && !failed; i++) {
         char name[64];
         snprintf(name, sizeof name, "tokenizer.ggml.%s_token_id", keys[i]);
         const struct gguf_key *k = gguf_find(&g, name);

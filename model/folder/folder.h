@@ -27,7 +27,7 @@ int folder_head(enum model_head *head, const char *dir);
 
 /* Appends to `ends` the ids of the tokens that end a text. A folder has them in
  * generation_config.json or, if that names none, in config.json (eos_token_id, a number or a list);
- * a GGUF file has those that end a text, a turn or a message. Returns 0, or -1 with an error. */
+ * a GGUF file has those that end a text, turn, message or file. Returns 0, or -1 with an error. */
 int folder_ends(struct ids *ends, const char *path);
 
 /* Loads the folder `dir`: reads the config, initialises *m with `head`, and reads all tensors into

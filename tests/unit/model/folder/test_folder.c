@@ -111,6 +111,21 @@ Test(folder, tokens_that_begin_and_end)
     model_release(&m);
 }
 
+/* The key names the token that begins the next file of a model of code. */
+Test(folder, ends_of_gguf)
+{
+    struct gguf_writer w;
+    struct ids ends = { 0 };
+    gguf_begin(&w);
+    gguf_add_u32(&w, "tokenizer.ggml.eos_token_id", 5);
+    gguf_add_u32(&w, "tokenizer.ggml.fim_sep_token_id", 7);
+    cr_assert_eq(gguf_create(&w, in_dir("m.gguf")), 0, "%s", err_get());
+    cr_assert_eq(gguf_finish(&w), 0, "%s", err_get());
+    cr_assert_eq(folder_ends(&ends, in_dir("m.gguf")), 0, "%s", err_get());
+    cr_expect(ends.count == 2 && ends.data[0] == 5 && ends.data[1] == 7);
+    ids_release(&ends);
+}
+
 /* ---- tensors ----------------------------------------------------------------------------- */
 
 /* Replaces `from` by `to`, a text of the same length, in model.safetensors: to rename a tensor or
