@@ -78,26 +78,14 @@ static void add_text(struct gguf_writer *w, const char *key, const char *text)
 
 /* ---- byte-level BPE ------------------------------------------------------------------------ */
 
-/* Sets `text` to a merge as "a b". A tokenizer.json has it in this form or as ["a", "b"]. Sets
- * *left to the length of a in bytes. */
+/* Sets `text` to the merge ["a", "b"] as "a b", and *left to the length of a in bytes. */
 static void put_merge(struct buf *text, size_t *left, const struct js *merge)
 {
-    size_t n = 0;
-    const char *both = js_text(merge, &n);
-    const char *parts[2] = { js_text(js_at(merge, 0), NULL), js_text(js_at(merge, 1), NULL) };
-    buf_clear(text);
-    if (both) {
-        buf_add(text, both, n);
-        *left = strcspn(both, " ");
-        return;
-    }
-    for (size_t side = 0; side < 2; side++) {
-        js_text(js_at(merge, side), &n);
-        if (side)
-            buf_addc(text, ' ');
-        buf_add(text, parts[side], n);
-        *left = side ? *left : n;
-    }
+    size_t n;
+    const char *a = js_text(js_at(merge, 0), left), *b = js_text(js_at(merge, 1), &n);
+    buf_set(text, a, *left);
+    buf_addc(text, ' ');
+    buf_add(text, b, n);
 }
 
 static const char *add_byte_level(struct gguf_writer *w, struct tokens *t, const struct js *root)
@@ -322,33 +310,30 @@ static int add_keys(struct gguf_writer *w, const struct js *root, int64_t vocabu
     return failed;
 }
 
-/* Adds the id of the token that has this role, if there is one. */
-static void add_role(struct gguf_writer *w, const struct tokenizer *t, enum tokenizer_role role,
-                     const char *key)
+/* Adds the id of a token, if there is one. */
+static void add_id(struct gguf_writer *w, const char *key, int64_t id)
 {
-    const int64_t id = tokenizer_role(t, role);
     if (id >= 0)
         gguf_add_u32(w, key, (uint32_t)id);
 }
 
+/* "seperator" is llama.cpp's spelling. */
 static void add_ids(struct gguf_writer *w, const struct tokenizer *t)
 {
     const struct ids none = { 0 };
     SCOPED(ids) begin = { 0 }, all = { 0 };
-    const int64_t end = tokenizer_end_of_text(t), first = tokenizer_begin_of_text(t);
+    const int64_t end = tokenizer_end_of_text(t);
     tokenizer_begin_text(t, &begin);
     tokenizer_assemble(t, &none, NULL, &all, NULL);
-    if (first >= 0)
-        gguf_add_u32(w, "tokenizer.ggml.bos_token_id", (uint32_t)first);
-    if (end >= 0)
-        gguf_add_u32(w, "tokenizer.ggml.eos_token_id", (uint32_t)end);
+    add_id(w, "tokenizer.ggml.bos_token_id", tokenizer_begin_of_text(t));
+    add_id(w, "tokenizer.ggml.eos_token_id", end);
     gguf_add_bool(w, "tokenizer.ggml.add_bos_token", begin.count == 1);
     gguf_add_bool(w, "tokenizer.ggml.add_eos_token",
                   end >= 0 && all.count > begin.count && all.data[all.count - 1] == end);
-    add_role(w, t, TOKENIZER_UNKNOWN, "tokenizer.ggml.unknown_token_id");
-    add_role(w, t, TOKENIZER_PAD, "tokenizer.ggml.padding_token_id");
-    add_role(w, t, TOKENIZER_SEP, "tokenizer.ggml.seperator_token_id"); /* llama.cpp's spelling */
-    add_role(w, t, TOKENIZER_MASK, "tokenizer.ggml.mask_token_id");
+    add_id(w, "tokenizer.ggml.unknown_token_id", tokenizer_role(t, TOKENIZER_UNKNOWN));
+    add_id(w, "tokenizer.ggml.padding_token_id", tokenizer_role(t, TOKENIZER_PAD));
+    add_id(w, "tokenizer.ggml.seperator_token_id", tokenizer_role(t, TOKENIZER_SEP));
+    add_id(w, "tokenizer.ggml.mask_token_id", tokenizer_role(t, TOKENIZER_MASK));
 }
 
 int export_vocabulary(struct gguf_writer *w, const struct tokenizer *t, int64_t vocabulary,
