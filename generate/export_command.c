@@ -27,7 +27,7 @@ static int add_ends(const struct exporting *e, struct gguf_writer *w, int64_t vo
     static const char *const keys[] = { "tokenizer.ggml.eot_token_id",
                                         "tokenizer.ggml.eom_token_id" };
     SCOPED(ids) ends = { 0 };
-    int result = folder_ends(&ends, e->model_dir);
+    int result = folder_ends(&ends, NULL, e->model_dir);
     for (size_t i = 0, used = 0; i < ends.count && !result; i++) {
         const int64_t id = ends.data[i];
         if (id == tokenizer_end_of_text(e->tokenizer) || id >= vocabulary)

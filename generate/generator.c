@@ -73,7 +73,7 @@ int generator_load(struct generator *g, const char *dir, const char *vocab, cons
             from, tokenizer_size(g->tokenizer), dir, (long long)g->model.config.vocabulary);
     if (gguf_is(dir))
         add_named_ends(g);
-    return folder_ends(&g->ends, dir);
+    return folder_ends(&g->ends, NULL, dir);
 }
 
 void generator_open(struct generator *g, struct tokenizer *t, struct ops *o, const struct model *m,

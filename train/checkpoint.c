@@ -260,7 +260,7 @@ static int write_rest(const char *dir, const struct checkpoint_content *from)
         if (from->ends->data[i] != end)
             ids_add(&ends, from->ends->data[i]);
     return folder_save_config(from->model, from->store->layout.type[STORE_PARAMETERS], dir,
-                              t ? tokenizer_begin_of_text(t) : -1, &ends);
+                              t ? tokenizer_begin_of_text(t) : -1, &ends, from->sampling);
 }
 
 /* Makes the folder `dir` of a checkpoint with the files that only the first rank writes. */

@@ -57,6 +57,7 @@ struct checkpoint_content {
     const struct tokenizer *tokenizer; /* NULL: none */
     const struct buf *chat;            /* the tokenizer's chat template; empty: none */
     const struct ids *ends; /* tokens that end a text in the model that training began with */
+    const char *sampling;   /* folder_ends: of that model; NULL: none */
     const char *config;     /* the text of config.yaml */
 };
 

@@ -357,6 +357,7 @@ static struct checkpoint_content content_of(struct loop *l)
                                         .tokenizer = p->tokenizer,
                                         .chat = &p->chat,
                                         .ends = &p->ends,
+                                        .sampling = p->sampling.data,
                                         .config = l->config };
 }
 
@@ -630,32 +631,25 @@ static int stop(struct loop *l)
     return write_pages(l, 0, 0);
 }
 
-/* Returns 1 if the logits are calibrated at the end, else 0: a file may ask for it where it cannot
- * be done (check_useful in train.c). */
-static int calibrates(const struct loop *l)
-{
-    const struct settings *s = l->settings;
-    return s->calibrate && s->save && l->plan->validation && s->parameter_precision == OPS_F32;
-}
-
 /* Ends a complete run. The model is written last: if it exists, all other files are complete. */
 static int finish(struct loop *l)
 {
+    const struct settings *s = l->settings;
     if (go_on_saving(l, 1) < 0)
         return -1;
     engine_settle(&l->engine);
-    if (calibrates(l) && validation_calibrate(&l->validation) < 0)
+    /* a file may ask to calibrate where it cannot be done (check_useful in train.c) */
+    if (s->calibrate && s->save && l->plan->validation && s->parameter_precision == OPS_F32 &&
+        validation_calibrate(&l->validation) < 0)
         return -1;
-    if (comm_agree(l->comm,
-                   write_pages(l, 0, l->settings->save) < 0 ? -1 : metrics_close(&l->metrics)) < 0)
+    if (comm_agree(l->comm, write_pages(l, 0, s->save) < 0 ? -1 : metrics_close(&l->metrics)) < 0)
         return -1;
-    if (!l->settings->save)
+    if (!s->save)
         return 0;
     /* an earlier run may have been killed before it had removed all that it was to remove */
-    int result = l->first ? checkpoint_prune(l->settings->output, l->settings->keep) : 0;
+    int result = l->first ? checkpoint_prune(s->output, s->keep) : 0;
     const struct checkpoint_content content = content_of(l);
-    return comm_agree(l->comm, result) < 0 ? -1
-                                           : checkpoint_save_model(l->settings->output, &content);
+    return comm_agree(l->comm, result) < 0 ? -1 : checkpoint_save_model(s->output, &content);
 }
 
 /* Returns 1 if the run ends before its last step. With several ranks, `prepare` has set l->stop. */

@@ -345,6 +345,7 @@ void plan_release(struct plan *p)
     free(p->moments);
     free(p->whole);
     buf_release(&p->chat);
+    buf_release(&p->sampling);
     ids_release(&p->ends);
     tokenizer_free(p->tokenizer);
     samples_close(p->data);

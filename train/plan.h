@@ -37,6 +37,7 @@ struct plan {
     struct tokenizer *tokenizer;       /* NULL: none */
     struct buf chat;                   /* the tokenizer's chat template; empty: none */
     struct ids ends;                   /* tokens that end a text in the model to start from */
+    struct buf sampling;               /* and its settings of sampling (folder_ends) */
     struct samples *data, *validation; /* NULL: none (data: only when a plan is printed) */
     struct step_config engine;
     struct schedule schedule;

@@ -178,7 +178,7 @@ int plan_model_settle(struct plan *p)
                                        .head = head,
                                        .activation = a->activation };
     if (s->start_from && (folder_read_config(&p->config, head, s->start_from) < 0 ||
-                          folder_ends(&p->ends, s->start_from) < 0))
+                          folder_ends(&p->ends, &p->sampling, s->start_from) < 0))
         return -1;
     if (s->architecture && p->config.architecture != a)
         return err_set("architecture is %s, but the model to start from has %s", a->name,

@@ -99,7 +99,23 @@ static int gguf_ends(struct ids *ends, const char *path)
     return failed;
 }
 
-int folder_ends(struct ids *ends, const char *path)
+/* Appends the lines of the settings in generation_config.json, but not those of tokens. */
+static void add_sampling(struct buf *out, const struct js *root)
+{
+    for (void *it = js_first(root); it; it = js_next(root, it)) {
+        size_t n;
+        const char *key = js_key(it, &n);
+        if (*key == '_' || file_ends_with(key, "_token_id"))
+            continue;
+        buf_adds(out, "  ");
+        js_quote(out, key, n);
+        buf_adds(out, ": ");
+        js_print(out, js_value(it));
+        buf_adds(out, ",\n");
+    }
+}
+
+int folder_ends(struct ids *ends, struct buf *sampling, const char *path)
 {
     static const char *const names[] = { "generation_config.json", "config.json" };
     const size_t before = ends->count;
@@ -113,6 +129,8 @@ int folder_ends(struct ids *ends, const char *path)
         if (there && !root)
             failed = -1;
         add_ids(ends, js_get(root, "eos_token_id"));
+        if (sampling && !i)
+            add_sampling(sampling, root);
     }
     return failed;
 }
@@ -419,14 +437,13 @@ int folder_matrix(struct matrix *x, unsigned char **copy, const struct model *m,
     return 0;
 }
 
-enum { STRIP = 1 << 14 }; /* numbers that are transposed together */
-
 /* ---- saving ------------------------------------------------------------------------------- */
 
 /* Writes the transpose of a matrix, in strips, so that it needs little memory. */
 static int write_turned(struct safetensors_writer *w, const struct tensor *row, const char *data,
                         size_t bytes)
 {
+    enum { STRIP = 1 << 14 }; /* numbers that are transposed together */
     const int64_t rows = row->shape[0], columns = row->shape[1];
     const int64_t strip = rows < STRIP ? STRIP / rows : 1;
     SCOPED_MEM char *turned = mem_alloc((size_t)(strip * rows) * bytes);
@@ -464,19 +481,20 @@ void folder_describe(struct safetensor *t, const struct model *m, const struct t
 }
 
 /* Writes generation_config.json, which transformers reads before it generates text. */
-static int save_generation(const char *dir, int64_t begin, const struct ids *ends)
+static int save_generation(const char *dir, int64_t begin, const struct ids *ends,
+                           const char *sampling)
 {
     SCOPED(buf) path = file_path(dir, "generation_config.json"), text = BUF_INIT;
     if (!ends->count)
         return file_remove(path.data);
     buf_adds(&text, "{\n");
     architecture_print_ends(&text, begin, ends);
-    buf_addf(&text, "  \"pad_token_id\": %u\n}\n", ends->data[0]);
+    buf_addf(&text, "%s  \"pad_token_id\": %u\n}\n", sampling ? sampling : "", ends->data[0]);
     return file_write(path.data, text.data, text.len);
 }
 
 int folder_save_config(const struct model *m, enum ops_type type, const char *dir, int64_t begin,
-                       const struct ids *ends)
+                       const struct ids *ends, const char *sampling)
 {
     static const struct ids none;
     SCOPED(buf) path = file_path(dir, "config.json"), config = BUF_INIT;
@@ -485,5 +503,5 @@ int folder_save_config(const struct model *m, enum ops_type type, const char *di
     architecture_print(&config, &m->config, begin, ends, type == OPS_BF16 ? "bfloat16" : "float32");
     if (file_mkdirs(dir) < 0 || file_write(path.data, config.data, config.len) < 0)
         return -1;
-    return save_generation(dir, begin, m->config.head == HEAD_NEXT ? ends : &none);
+    return save_generation(dir, begin, m->config.head == HEAD_NEXT ? ends : &none, sampling);
 }

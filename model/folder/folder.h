@@ -27,8 +27,9 @@ int folder_head(enum model_head *head, const char *dir);
 
 /* Appends to `ends` the ids of the tokens that end a text. A folder has them in
  * generation_config.json or, if that names none, in config.json (eos_token_id, a number or a list);
- * a GGUF file has those that end a text, turn, message or file. Returns 0, or -1 with an error. */
-int folder_ends(struct ids *ends, const char *path);
+ * a GGUF file has those that end a text, turn, message or file. `sampling`, unless NULL, gets the
+ * lines of the other settings of generation_config.json. Returns 0, or -1 with an error. */
+int folder_ends(struct ids *ends, struct buf *sampling, const char *path);
 
 /* Loads the folder `dir`: reads the config, initialises *m with `head`, and reads all tensors into
  * one F32 array for each block. Allocates *blocks with m->tensors.blocks arrays (free with
@@ -88,13 +89,13 @@ int folder_matrix(struct matrix *x, unsigned char **copy, const struct model *m,
 
 /* For a caller that writes a model folder. folder_save_config writes config.json into `dir`, which
  * is created if needed, and, for a decoder with tokens that end a text (`ends`, the usual one
- * first), generation_config.json. `begin`: the token that begins a text; -1: the first of `ends`.
- * `type`: that of the weights, F32 or BF16. folder_describe sets *t to the entry of a tensor in a
- * file's header; the caller frees its name. folder_write_tensor writes the numbers of tensor[],
- * which has the row's shape, as they are in files. folder_save_config and folder_write_tensor
- * return 0, or -1 with an error. */
+ * first), generation_config.json. `sampling`: lines to add there, or NULL. `begin`: the token that
+ * begins a text; -1: the first of `ends`. `type`: that of the weights, F32 or BF16. folder_describe
+ * sets *t to the entry of a tensor in a file's header; the caller frees its name.
+ * folder_write_tensor writes the numbers of tensor[], which has the row's shape, as they are in
+ * files. folder_save_config and folder_write_tensor return 0, or -1 with an error. */
 int folder_save_config(const struct model *m, enum ops_type type, const char *dir, int64_t begin,
-                       const struct ids *ends);
+                       const struct ids *ends, const char *sampling);
 void folder_describe(struct safetensor *t, const struct model *m, const struct tensor *row,
                      enum ops_type type);
 int folder_write_tensor(struct safetensors_writer *w, const struct tensor *row, struct ops *o,

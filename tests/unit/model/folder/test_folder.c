@@ -100,13 +100,13 @@ Test(folder, tokens_that_begin_and_end)
     uint32_t both[] = { 16, 3 };
     const struct ids ends = { both, 2, 2 }, none = { 0 };
     cr_assert_eq(model_init(&m, &small), 0);
-    cr_assert_eq(folder_save_config(&m, OPS_F32, dir, 5, &ends), 0, "%s", err_get());
+    cr_assert_eq(folder_save_config(&m, OPS_F32, dir, 5, &ends, NULL), 0, "%s", err_get());
     check_text("config.json", own);
     check_text("generation_config.json", own);
-    cr_assert_eq(folder_save_config(&m, OPS_F32, dir, -1, &ends), 0, "%s", err_get());
+    cr_assert_eq(folder_save_config(&m, OPS_F32, dir, -1, &ends, NULL), 0, "%s", err_get());
     check_text("config.json", usual);
     check_text("generation_config.json", usual);
-    cr_assert_eq(folder_save_config(&m, OPS_F32, dir, -1, &none), 0, "%s", err_get());
+    cr_assert_eq(folder_save_config(&m, OPS_F32, dir, -1, &none, NULL), 0, "%s", err_get());
     check_text("config.json", "\"bos_token_id\": null,\n  \"eos_token_id\": null,\n");
     model_release(&m);
 }
@@ -121,7 +121,7 @@ Test(folder, ends_of_gguf)
     gguf_add_u32(&w, "tokenizer.ggml.fim_sep_token_id", 7);
     cr_assert_eq(gguf_create(&w, in_dir("m.gguf")), 0, "%s", err_get());
     cr_assert_eq(gguf_finish(&w), 0, "%s", err_get());
-    cr_assert_eq(folder_ends(&ends, in_dir("m.gguf")), 0, "%s", err_get());
+    cr_assert_eq(folder_ends(&ends, NULL, in_dir("m.gguf")), 0, "%s", err_get());
     cr_expect(ends.count == 2 && ends.data[0] == 5 && ends.data[1] == 7);
     ids_release(&ends);
 }
@@ -406,7 +406,7 @@ Test(folder, bert_prefix_twice)
     c.head = HEAD_NONE;
     c.inner = c.width; /* all matrices are square, so no shape depends on the order of its sizes */
     cr_assert_eq(model_init(&m, &c), 0);
-    cr_assert_eq(folder_save_config(&m, OPS_F32, dir, -1, &none), 0, "%s", err_get());
+    cr_assert_eq(folder_save_config(&m, OPS_F32, dir, -1, &none, NULL), 0, "%s", err_get());
     model_release(&m);
     write_variant(&c, "", name, 1, c.width);
     cr_assert_eq(folder_load(&m, o, &blocks, dir, HEAD_PRETRAINING, 8, &made), -1);
