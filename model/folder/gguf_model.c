@@ -77,18 +77,13 @@ static const struct setting llama3[] = {
 };
 /* The settings of YaRN, after the architecture's name. The last one is relative to YaRN's scale. */
 static const struct setting yarn[] = {
-    { "rope.scaling.original_context_length", CONFIG_AT(rope_stretch.original), 0 },
     { "rope.scaling.yarn_beta_fast", CONFIG_AT(rope_stretch.high), 32 },
     { "rope.scaling.yarn_beta_slow", CONFIG_AT(rope_stretch.low), 1 },
-    { "rope.scaling.attn_factor", CONFIG_AT(rope_stretch.scale), 1 },
-    { 0 }
-};
-
-static const struct setting longrope[] = {
     { "rope.scaling.original_context_length", CONFIG_AT(rope_stretch.original), 0 },
     { "rope.scaling.attn_factor", CONFIG_AT(rope_stretch.scale), 1 },
     { 0 }
 };
+static const struct setting *const longrope = yarn + 2;
 static const char *const longrope_names[] = { "rope_factors_short.weight",
                                               "rope_factors_long.weight" };
 

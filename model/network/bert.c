@@ -94,7 +94,10 @@ static const char *const passed_over[] = { "embeddings.position_ids",
                                            "embeddings.token_type_ids",
                                            "pooler.",
                                            "cls.",
+                                           "lm_head.",
+                                           "vocab_",
                                            "qa_outputs.",
+                                           "pre_classifier.",
                                            "classifier.",
                                            NULL };
 static const struct architecture_tie ties[] = {
@@ -185,7 +188,8 @@ static const struct architecture_gguf distilbert_gguf = { "bert", gguf_keys, dis
 /* What the rows of this file share; the names of their tensors begin with `start`. */
 #define ROW(tag, shown, start, operations)                                                         \
     .name = tag, .title = shown, .prefix = start, .layer = operations, .activation = OPS_GELU,     \
-    .init = init, .names.words = start "embeddings.word_embeddings.weight",                        \
+    .passed_over = passed_over, .init = init,                                                      \
+    .names.words = start "embeddings.word_embeddings.weight",                                      \
     .names.positions = start "embeddings.position_embeddings.weight",                              \
     .names.norm = start "embeddings.LayerNorm"
 
@@ -210,7 +214,6 @@ const struct architecture architecture_bert = {
     .respelled = norms,
     .gguf = &bert_gguf,
     .ties = ties,
-    .passed_over = passed_over,
     .settings = bert_settings,
 };
 
@@ -237,10 +240,6 @@ static int read_distilbert(struct model_config *c, const struct js *root, const 
 }
 
 static const struct architecture_tie no_ties[] = { { 0 } };
-static const char *const distilbert_passed_over[] = {
-    "embeddings.position_ids", "vocab_", "pre_classifier.", "qa_outputs.", "classifier.", NULL
-};
-
 static const char *const no_settings[] = { NULL };
 
 const struct architecture architecture_distilbert = {
@@ -254,7 +253,6 @@ const struct architecture architecture_distilbert = {
     .respelled = norms,
     .gguf = &distilbert_gguf,
     .ties = no_ties,
-    .passed_over = distilbert_passed_over,
     .settings = no_settings,
 };
 
@@ -283,13 +281,6 @@ static const struct architecture_tie roberta_ties[] = {
     { "lm_head.decoder.bias", "lm_head.bias", HEAD_PRETRAINING },
     { 0 },
 };
-static const char *const roberta_passed_over[] = { "embeddings.position_ids",
-                                                   "embeddings.token_type_ids",
-                                                   "pooler.",
-                                                   "lm_head.",
-                                                   "qa_outputs.",
-                                                   "classifier.",
-                                                   NULL };
 
 const struct architecture architecture_roberta = {
     ROW("roberta", "RoBERTa", "roberta.", bert_layer),
@@ -308,6 +299,5 @@ const struct architecture architecture_roberta = {
     .names.bias = "lm_head.bias",
     .first_position = 2,
     .ties = roberta_ties,
-    .passed_over = roberta_passed_over,
     .settings = no_settings,
 };

@@ -416,30 +416,25 @@ static const struct architecture_tie ties[] = {
 };
 static const char *const passed_over[] = { ".rotary_emb.inv_freq", "rotary_emb.inv_freq", "score.",
                                            "classifier.",          "qa_outputs.",         NULL };
-static const char *const settings[] = { "kv-heads", "head-width", "rope-theta", "untied", NULL };
-static const char *const mistral_settings[] = { "kv-heads", "head-width", "rope-theta",
-                                                "untied",   "window",     NULL };
-
-#define GGUF_KEYS                                                                                  \
-    { "vocab_size", CONFIG_COUNT, CONFIG_AT(vocabulary), 0, NULL },                                \
-        { "context_length", CONFIG_COUNT, CONFIG_AT(positions), -1, NULL },                        \
-        { "embedding_length", CONFIG_COUNT, CONFIG_AT(width), -1, NULL },                          \
-        { "block_count", CONFIG_COUNT, CONFIG_AT(layers), -1, NULL },                              \
-        { "feed_forward_length", CONFIG_COUNT, CONFIG_AT(inner), -1, NULL },                       \
-        { "attention.head_count", CONFIG_COUNT, CONFIG_AT(heads), -1, NULL },                      \
-        { "attention.head_count_kv", CONFIG_COUNT, CONFIG_AT(kv_heads), 0, NULL },                 \
-        { "rope.dimension_count", CONFIG_COUNT, CONFIG_AT(head_width), 0, NULL },                  \
-        { "attention.key_length", CONFIG_COUNT, CONFIG_AT(head_width), 0, NULL },                  \
-        { "attention.value_length", CONFIG_COUNT, CONFIG_AT(head_width), 0, NULL },                \
-        { "attention.layer_norm_rms_epsilon", CONFIG_REAL, CONFIG_AT(epsilon), -1, NULL },         \
-        { "rope.freq_base", CONFIG_REAL, CONFIG_AT(rope_theta), 10000, NULL },                     \
-    {                                                                                              \
-        "rope.scaling.factor", CONFIG_REAL, CONFIG_AT(rope_stretch.factor), 0, "left out"          \
-    }
-
-static const struct config_key gguf_keys[] = { GGUF_KEYS, { 0 } };
-static const struct config_key mistral_gguf_keys[] = {
-    GGUF_KEYS, { "attention.sliding_window", CONFIG_COUNT, CONFIG_AT(window), 0, "left out" }, { 0 }
+/* The first entry of each of these two lists is for Mistral alone. */
+static const char *const settings[] = { "window",     "kv-heads", "head-width",
+                                        "rope-theta", "untied",   NULL };
+static const struct config_key gguf_keys[] = {
+    { "attention.sliding_window", CONFIG_COUNT, CONFIG_AT(window), 0, "left out" },
+    { "vocab_size", CONFIG_COUNT, CONFIG_AT(vocabulary), 0, NULL },
+    { "context_length", CONFIG_COUNT, CONFIG_AT(positions), -1, NULL },
+    { "embedding_length", CONFIG_COUNT, CONFIG_AT(width), -1, NULL },
+    { "block_count", CONFIG_COUNT, CONFIG_AT(layers), -1, NULL },
+    { "feed_forward_length", CONFIG_COUNT, CONFIG_AT(inner), -1, NULL },
+    { "attention.head_count", CONFIG_COUNT, CONFIG_AT(heads), -1, NULL },
+    { "attention.head_count_kv", CONFIG_COUNT, CONFIG_AT(kv_heads), 0, NULL },
+    { "rope.dimension_count", CONFIG_COUNT, CONFIG_AT(head_width), 0, NULL },
+    { "attention.key_length", CONFIG_COUNT, CONFIG_AT(head_width), 0, NULL },
+    { "attention.value_length", CONFIG_COUNT, CONFIG_AT(head_width), 0, NULL },
+    { "attention.layer_norm_rms_epsilon", CONFIG_REAL, CONFIG_AT(epsilon), -1, NULL },
+    { "rope.freq_base", CONFIG_REAL, CONFIG_AT(rope_theta), 10000, NULL },
+    { "rope.scaling.factor", CONFIG_REAL, CONFIG_AT(rope_stretch.factor), 0, "left out" },
+    { 0 },
 };
 static const char *const gguf_names[][2] = {
     { "model.embed_tokens", "token_embd" },
@@ -459,23 +454,25 @@ static const char *const gguf_names[][2] = {
     { NULL, NULL },
 };
 /* GGUF files store Mistral models under the architecture name "llama". */
-static const struct architecture_gguf llama_gguf = { "llama", gguf_keys, gguf_names, 1, NULL };
-static const struct architecture_gguf mistral_gguf = { "llama", mistral_gguf_keys, gguf_names, 1,
+static const struct architecture_gguf llama_gguf = { "llama", gguf_keys + 1, gguf_names, 1, NULL };
+static const struct architecture_gguf mistral_gguf = { "llama", gguf_keys, gguf_names, 1,
                                                        "llama.attention.sliding_window" };
-static const struct architecture_gguf qwen2_gguf = { "qwen2", gguf_keys, gguf_names, 0, NULL };
+static const struct architecture_gguf qwen2_gguf = { "qwen2", gguf_keys + 1, gguf_names, 0, NULL };
 
-static const struct architecture_gguf qwen3_gguf = { "qwen3", gguf_keys, gguf_names, 0, NULL };
+static const struct architecture_gguf qwen3_gguf = { "qwen3", gguf_keys + 1, gguf_names, 0, NULL };
 /* SmolLM3's files do not tell the interval of layers without rotary positions, which is 4. */
-static const struct architecture_gguf smollm3_gguf = { "smollm3", gguf_keys, gguf_names, 1, NULL };
+static const struct architecture_gguf smollm3_gguf = { "smollm3", gguf_keys + 1, gguf_names, 1,
+                                                       NULL };
 
 /* Makes a row: the parameters are what differs between the architectures of this file, the rest is
- * the same for all. cuts: own_cuts; some: its training options; list: the layers' operations. */
-#define ROW(tag, shown, class, cuts, some, list, entries, reader, file)                            \
+ * the same for all. cuts: own_cuts; windowed: 1 for Mistral; list: the layers' operations. */
+#define ROW(tag, shown, class, cuts, windowed, list, entries, reader, file)                        \
     {                                                                                              \
         .name = tag, .title = shown, .classes = { [HEAD_NEXT] = class }, .own_cuts = cuts,         \
-        .settings = some, .layer = list, .keys = entries, .read = reader, .gguf = &file,           \
-        .print = print_rest, .prefix = "model.", .ties = ties, .passed_over = passed_over,         \
-        .rms = 1, .unbiased = 1, .activation = OPS_SILU, .init = init, .names = {                  \
+        .settings = settings + !windowed, .layer = list, .keys = entries, .read = reader,          \
+        .gguf = &file, .print = print_rest, .prefix = "model.", .ties = ties,                      \
+        .passed_over = passed_over, .rms = 1, .unbiased = 1, .activation = OPS_SILU, .init = init, \
+        .names = {                                                                                 \
             .words = "model.embed_tokens.weight",                                                  \
             .layer = "model.layers.%lld.",                                                         \
             .last_norm = "model.norm",                                                             \
@@ -483,16 +480,15 @@ static const struct architecture_gguf smollm3_gguf = { "smollm3", gguf_keys, ggu
         }                                                                                          \
     }
 
-const struct architecture architecture_llama = ROW(
-    "llama", "Llama", "LlamaForCausalLM", 0, settings, layer, llama_keys, read_rest, llama_gguf);
-const struct architecture architecture_qwen2 = ROW(
-    "qwen2", "Qwen2", "Qwen2ForCausalLM", 1, settings, layer, qwen2_keys, read_qwen, qwen2_gguf);
-const struct architecture architecture_qwen3 = ROW("qwen3", "Qwen3", "Qwen3ForCausalLM", 0,
-                                                   settings, qwen3_layer, qwen3_keys, read_qwen,
-                                                   qwen3_gguf);
+const struct architecture architecture_llama = ROW("llama", "Llama", "LlamaForCausalLM", 0, 0,
+                                                   layer, llama_keys, read_rest, llama_gguf);
+const struct architecture architecture_qwen2 = ROW("qwen2", "Qwen2", "Qwen2ForCausalLM", 1, 0,
+                                                   layer, qwen2_keys, read_qwen, qwen2_gguf);
+const struct architecture architecture_qwen3 = ROW("qwen3", "Qwen3", "Qwen3ForCausalLM", 0, 0,
+                                                   qwen3_layer, qwen3_keys, read_qwen, qwen3_gguf);
 const struct architecture architecture_smollm3 = ROW("smollm3", "SmolLM3", "SmolLM3ForCausalLM", 0,
-                                                     settings, layer, smollm3_keys, read_smollm3,
+                                                     0, layer, smollm3_keys, read_smollm3,
                                                      smollm3_gguf);
 const struct architecture architecture_mistral = ROW("mistral", "Mistral", "MistralForCausalLM", 0,
-                                                     mistral_settings, layer, mistral_keys,
-                                                     read_mistral, mistral_gguf);
+                                                     1, layer, mistral_keys, read_mistral,
+                                                     mistral_gguf);
