@@ -10,13 +10,14 @@
 
 /* ---- config.json -------------------------------------------------------------------------- */
 
-/* Sets *path to the configuration of a model folder: config.json or, if there is none, the
- * bert_config.json of Google's archives. Returns 1, 0 if there is neither, or -1 with an error. */
+/* Sets *path to the configuration of a model folder: config.json, or the bert_config.json of
+ * Google's archives. Returns 1; 0 if there is neither, when *path may be that of an adapter of
+ * peft; or -1 with an error. */
 static int find_config(struct buf *path, const char *dir)
 {
-    static const char *const names[] = { "config.json", "bert_config.json" };
-    const int found = file_first(dir, names, 2);
-    *path = file_path(dir, names[found == 1]);
+    static const char *const names[] = { "config.json", "bert_config.json", "adapter_config.json" };
+    const int found = file_first(dir, names, 3);
+    *path = file_path(dir, names[found < 0 ? 0 : found % 3]);
     return found < 0 ? -1 : found < 2;
 }
 
@@ -32,6 +33,9 @@ int folder_check(const char *path)
                        path);
     if (kind == FILE_SPECIAL || (kind == FILE_PLAIN && !gguf_is(path)))
         return err_set("'%s' is not a model: give a model folder or a GGUF file", path);
+    if (!found && file_ends_with(config.data, "adapter_config.json"))
+        return err_set("'%s' is an adapter: merge it into its model with peft's merge_and_unload",
+                       path);
     return found ? 0 : err_set("'%s' is not a model folder: it has no config.json", path);
 }
 

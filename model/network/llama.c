@@ -280,14 +280,11 @@ static int read_rope(struct model_config *c, const struct js *root, const char *
     return llama3 ? read_llama3(s, rope, path) : 0;
 }
 
-/* Sets *window to the sliding window that config.json gives; without the key it is 4096. 0: none.
- */
+/* Sets *window to the sliding window of config.json, 0: none. Without the key it is 4096. */
 static int read_window(int64_t *window, const struct js *root, const char *path)
 {
-    *window = 0;
-    if (js_is_null(js_get(root, "sliding_window")))
-        return 0;
-    if (config_count(window, root, "sliding_window", 4096, path) < 0)
+    const int64_t absent = js_is_null(js_get(root, "sliding_window")) ? 0 : 4096;
+    if (config_count(window, root, "sliding_window", absent, path) < 0)
         return -1;
     return *window >= 0 ? 0 : err_set("%s: bad sliding_window: %lld", path, (long long)*window);
 }
@@ -381,11 +378,11 @@ static void print_rest(struct buf *out, const struct model_config *c)
     if (c->architecture == &architecture_smollm3) /* its usual token is not in each vocabulary */
         buf_adds(out, "  \"pad_token_id\": null,\n");
     if (s->divided) {
-        buf_addf(out, "  \"original_max_position_embeddings\": %.0f,\n", s->original);
         buf_addf(out,
+                 "  \"original_max_position_embeddings\": %.0f,\n"
                  "  \"rope_scaling\": {\"rope_type\": \"longrope\", \"attention_factor\": %.17g, "
                  "\"original_max_position_embeddings\": %.0f",
-                 s->scale, s->original);
+                 s->original, s->scale, s->original);
         print_list(out, "short_factor", s);
         print_list(out, "long_factor", &c->rope_longer);
         buf_adds(out, "},\n");
