@@ -1,5 +1,6 @@
 #include "model/folder/gguf_export.h"
 
+#include "common/base/log.h"
 #include "common/base/pool.h"
 #include "model/compute/stored.h"
 #include "model/folder/folder.h"
@@ -68,6 +69,9 @@ static int begin(struct exporting *e, const char *path)
     const struct model *m = &e->m;
     if (gguf_model_keys(&e->w, m) < 0)
         return -1;
+    if (!e->how->ours && m->config.window && m->config.window < m->config.positions)
+        log_warn("llama.cpp has no window for a Llama: texts of more than %lld tokens differ there",
+                 (long long)m->config.window);
     gguf_add_u32(&e->w, "general.file_type", numbers[e->weights].file);
     gguf_add_u32(&e->w, "general.quantization_version", 2);
     if (e->how->ours)

@@ -35,11 +35,8 @@ static int read_key(struct model_config *c, const struct gguf *g, const struct c
         return err_set("%s: bad %s: %g", g->path, name, x);
     if (k->form == CONFIG_ONLY)
         return x == k->absent ? 0 : err_set("%s: unsupported %s: %g", g->path, name, x);
-    int64_t count = (int64_t)x;
-    if (k->form == CONFIG_COUNT)
-        memcpy((char *)c + k->member, &count, sizeof count);
-    else
-        memcpy((char *)c + k->member, &x, sizeof x);
+    const int64_t count = (int64_t)x;
+    memcpy((char *)c + k->member, k->form == CONFIG_COUNT ? (const void *)&count : &x, sizeof x);
     return 0;
 }
 
@@ -303,9 +300,8 @@ static int is_untied(const struct gguf *g)
 {
     const struct gguf_key *k = gguf_find(g, "textmill.tied");
     double tied = 0;
-    if (k && gguf_real(g, k, &tied) == 0 && tied)
-        return 0;
-    return gguf_tensor(g, "output.weight") != NULL;
+    const int shared = k && gguf_real(g, k, &tied) == 0 && tied;
+    return !shared && gguf_tensor(g, "output.weight");
 }
 
 /* Returns 0, or -1 with an error if the file is one of several, as llama-gguf-split writes them, or

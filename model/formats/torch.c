@@ -320,11 +320,10 @@ static int check_archive(const struct archive *a)
 static int read_list(struct archive *a, const struct entry *list)
 {
     struct safetensors *s = a->s;
-    SCOPED(buf) name = BUF_INIT;
-    buf_addf(&name, "%s: %s", s->path, list->name);
-    if (pickle_read(s->map.data + list->offset, list->bytes, name.data, add_tensor, a) < 0)
-        return -1;
-    return check_names(s);
+    SCOPED(buf) name = buf_format("%s: %s", s->path, list->name);
+    return pickle_read(s->map.data + list->offset, list->bytes, name.data, add_tensor, a) < 0
+               ? -1
+               : check_names(s);
 }
 
 static int read_zip(struct safetensors *s)
