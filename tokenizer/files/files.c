@@ -158,9 +158,7 @@ static int is_vocab_txt(const struct buf *text)
 static int load_gguf(struct vocabulary *v, const char *path)
 {
     SCOPED_BY(gguf_close) struct gguf g = { 0 };
-    if (gguf_open(&g, path) < 0)
-        return -1;
-    return gguf_vocabulary_read(v, &g);
+    return gguf_open(&g, path) < 0 ? -1 : gguf_vocabulary_read(v, &g);
 }
 
 /* Loads the vocabulary file `path`. `read` reads the file; it depends on whether the user named the

@@ -32,8 +32,6 @@ static void merges_print(const struct vocabulary *v, struct buf *out)
     }
 }
 
-enum { BERT_LONGEST = 512 }; /* tokens that most models take at a time */
-
 static void role_print(const struct vocabulary *v, const char *role, int64_t id, struct buf *out)
 {
     if (id < 0)
@@ -51,6 +49,7 @@ static void roles_print(const struct vocabulary *v, struct buf *out)
 
 static void bert_config_print(const struct vocabulary *v, struct buf *out)
 {
+    enum { BERT_LONGEST = 512 }; /* tokens that most models take at a time */
     buf_addf(out, "{\n  \"tokenizer_class\": \"BertTokenizer\",\n  \"do_lower_case\": %s",
              v->rules.lowercase ? "true" : "false");
     if (v->rules.strip_accents != v->rules.lowercase)
@@ -78,13 +77,15 @@ static void config_print(const struct vocabulary *v, struct buf *out)
         return;
     }
     int gpt2 = splits_as_gpt2(v) && v->end_of_text >= 0 && !v->ignore_merges;
+    const int64_t unk = vocabulary_find(v, "<unk>", 5); /* RoBERTa's, which no text needs */
+    const int special = unk >= 0 && vocabulary_is_special(v, (uint32_t)unk);
     buf_addf(out, "{\n  \"tokenizer_class\": \"%s\",\n  \"add_prefix_space\": %s",
              gpt2 ? "GPT2Tokenizer" : "PreTrainedTokenizerFast",
              v->prefix_space ? "true" : "false");
     role_print(v, "bos", vocabulary_begin_of_text(v), out);
     role_print(v, "eos", v->end_of_text, out);
     if (v->roles[TOKENIZER_UNKNOWN] < 0)
-        role_print(v, "unk", v->end_of_text, out);
+        role_print(v, "unk", special ? unk : v->end_of_text, out);
     roles_print(v, out);
     buf_adds(out, ",\n  \"clean_up_tokenization_spaces\": false,\n  \"model_max_length\": ");
     if (v->longest)
