@@ -303,9 +303,7 @@ static int parse_long(struct opts *o, const char *arg, const char *next)
     }
     if (!eq && !next)
         return err_usage("--%s wants a value", p->row->name);
-    if (set(p, eq ? eq + 1 : next) < 0)
-        return -1;
-    return eq ? 1 : 2;
+    return set(p, eq ? eq + 1 : next) < 0 ? -1 : eq ? 1 : 2;
 }
 
 /* Parses a group of option letters, `arg`: -qv, -ofile, or -o with the value in the next argument,
@@ -324,9 +322,7 @@ static int parse_short(struct opts *o, const char *arg, const char *next)
         }
         if (!arg[1] && !next)
             return err_usage("-%c wants a value", *arg);
-        if (set(p, arg[1] ? arg + 1 : next) < 0)
-            return -1;
-        return arg[1] ? 1 : 2;
+        return set(p, arg[1] ? arg + 1 : next) < 0 ? -1 : arg[1] ? 1 : 2;
     }
     return 1;
 }
@@ -352,7 +348,8 @@ int opts_parse(struct opts *o, int argc, char **argv)
             argv[operands++] = arg;
         if (used < 0)
             buf_addf(&errors, "%s%s", errors.len ? "; " : "", err_get());
-        i += used < 0 ? 1 : used;
+        /* a negative number behind what is wrong is its value */
+        i += used > 0 ? used : 1 + (next && *next == '-' && strspn(next + 1, "0123456789."));
     }
     return errors.len ? err_usage("%s", errors.data) : operands;
 }
