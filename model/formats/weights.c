@@ -70,14 +70,16 @@ static int open_index(struct weights *w, opener *open, const char *dir, const ch
  * an unsupported format, the message names the file and says how to convert it. Returns -1. */
 static int no_weights(const char *dir)
 {
-    static const char *const others[] = { "tf_model.h5", "flax_model.msgpack" };
-    const int other = file_first(dir, others, 2);
+    static const char *const others[] = { "tf_model.h5", "flax_model.msgpack",
+                                          "adapter_model.safetensors", "adapter_model.bin" };
+    const int other = file_first(dir, others, 4);
     if (other < 0)
         return -1;
-    if (other < 2)
-        return err_set(
-            "no model.safetensors in '%s', only %s: convert it with transformers (from_pretrained, then save_pretrained)",
-            dir, others[other]);
+    if (other < 4)
+        return err_set("no model.safetensors in '%s', only %s: %s", dir, others[other],
+                       other < 2 ? "convert it with transformers (from_pretrained, then "
+                                   "save_pretrained)"
+                                 : "merge it into its model with peft's merge_and_unload");
     return err_set("no model.safetensors, no pytorch_model.bin and no index of either in '%s'",
                    dir);
 }
@@ -128,16 +130,18 @@ static int open_form(struct weights *w, const struct form *form, const char *dir
                : take_sums(w, path.data, js_get(js_get(root, "metadata"), "crc32c"));
 }
 
-/* Opens the first file of list[count] that the folder has. If it has none, returns none(dir). */
-static int open_first(struct weights *w, const char *dir, const struct form *list, int count,
-                      int (*none)(const char *dir))
+/* Opens the first file of list[count] that the folder has. */
+static int open_first(struct weights *w, const char *dir, const struct form *list, int count)
 {
     const char *names[FORMS];
     *w = (struct weights){ 0 };
     for (int i = 0; i < count; i++)
         names[i] = list[i].name;
     const int found = file_first(dir, names, count);
-    const int failed = found < 0 ? -1 : found < count ? open_form(w, &list[found], dir) : none(dir);
+    const int failed = found < 0       ? -1
+                       : found < count ? open_form(w, &list[found], dir)
+                       : list == forms ? no_weights(dir)
+                                       : err_set("no such file, and no index, in '%s'", dir);
     if (failed)
         weights_close(w);
     return failed;
@@ -145,12 +149,7 @@ static int open_first(struct weights *w, const char *dir, const struct form *lis
 
 int weights_open(struct weights *w, const char *dir)
 {
-    return open_first(w, dir, forms, FORMS, no_weights);
-}
-
-static int no_files(const char *dir)
-{
-    return err_set("no such file, and no index, in '%s'", dir);
+    return open_first(w, dir, forms, FORMS);
 }
 
 int weights_open_base(struct weights *w, const char *dir, const char *base)
@@ -159,7 +158,7 @@ int weights_open_base(struct weights *w, const char *dir, const char *base)
     weights_file_name(one, base, 0, 0);
     snprintf(index, sizeof index, "%s.index.json", one);
     const struct form both[] = { { one, safetensors_open, 0 }, { index, safetensors_open, 1 } };
-    return open_first(w, dir, both, 2, no_files) < 0 ? err_in("%s", one) : 0;
+    return open_first(w, dir, both, 2) < 0 ? err_in("%s", one) : 0;
 }
 
 void weights_close(struct weights *w)
