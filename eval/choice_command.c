@@ -277,7 +277,7 @@ static int run(int argc, char **argv, void *options)
     struct choice *c = options;
     int result = check_options(c, argc, argv) < 0 || (c->shots && read_examples(c) < 0) ||
                          subject_load_tokenizer(&c->subject) < 0 ||
-                         subject_load_scorer(&c->subject) < 0
+                         subject_open(&c->subject, HEAD_NEXT) < 0
                      ? -1
                      : 0;
     result = subject_score(&c->subject, result, argc, argv, score_file);

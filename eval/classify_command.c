@@ -7,7 +7,6 @@
 #include "common/base/log.h"
 #include "common/files/file.h"
 #include "eval/class_scores.h"
-#include "eval/network.h"
 #include "eval/report.h"
 #include "eval/score.h"
 #include "eval/subject.h"
@@ -17,8 +16,6 @@ struct classifying {
     struct subject subject;
     const char *output;
     struct classify_columns columns;
-    int64_t length;
-    struct network net;
 };
 
 static const struct classifying defaults = { .subject = SUBJECT_DEFAULTS };
@@ -35,8 +32,7 @@ static const struct opt options[] = {
     { 0, "second-column", OPT_TEXT, AT(columns.second), "NAME",
       "column of the second text of a pair" },
     { 0, "label-column", OPT_TEXT, AT(columns.label), "NAME", "column of the label" },
-    SUBJECT_LENGTH(struct classifying, length,
-                   "most tokens of a text or a pair; 0: as many as the model can take"),
+    SUBJECT_LENGTH("most tokens of a text or a pair; 0: as many as the model can take"),
     SUBJECT_COMPUTE,
     SUBJECT_JSON,
     { 0 },
@@ -74,7 +70,7 @@ static int decide(struct said *said, const float *logits, size_t first, size_t c
 /* Runs the model over all texts. */
 static int predict(struct classifying *given, struct said *said, const struct classify *c)
 {
-    struct network *n = &given->net;
+    struct network *n = &given->subject.scorer.net;
     const int64_t K = c->classes.count, C = n->model.config.width;
     struct ops_array x, firsts = ops_buffer(n->ops, OPS_F32, n->rows * C),
                         logits = ops_buffer(n->ops, OPS_F32, n->rows * K);
@@ -82,7 +78,7 @@ static int predict(struct classifying *given, struct said *said, const struct cl
     int result = 0;
     progress_begin("text(s)", c->count);
     for (size_t i = 0, next; i < c->count && !result; i = next) {
-        next = network_run_rows(n, &x, given->length, row_of, c, i, c->count);
+        next = network_run_rows(n, &x, given->subject.length, row_of, c, i, c->count);
         const int64_t count = (int64_t)(next - i);
         for (int64_t k = 0, at = 0; k < count; at += n->lengths[k++])
             ops_copy(n->ops, ops_part(firsts, k * C), ops_part(x, at * C), C);
@@ -169,31 +165,23 @@ static int classify_texts(struct classifying *given, const char *path, const str
     return result;
 }
 
-static int load(struct classifying *given)
-{
-    struct subject *s = &given->subject;
-    return subject_load_tokenizer(s) < 0 || subject_open(s, &given->net, HEAD_CLASSES) < 0
-               ? -1
-               : subject_set_length(&given->length, &given->net);
-}
-
 static int run(int, char **argv, void *options_given)
 {
     struct classifying *given = options_given;
+    struct subject *s = &given->subject;
     struct classify c;
     int result = (given->output && tool_may_replace(given->output, NULL, NULL) < 0) ||
-                         load(given) < 0 ||
+                         subject_load_tokenizer(s) < 0 || subject_open(s, HEAD_CLASSES) < 0 ||
                          classify_read(&c, argv[0], &given->columns,
-                                       &given->net.model.config.classes, given->subject.tokenizer,
-                                       (uint32_t)given->length, 0) < 0
+                                       &s->scorer.net.model.config.classes, s->tokenizer,
+                                       (uint32_t)s->length, 0) < 0
                      ? -1
                      : 0;
     if (!result) {
         result = classify_texts(given, argv[0], &c);
         classify_release(&c);
     }
-    network_close(&given->net);
-    subject_release(&given->subject);
+    subject_release(s);
     return result;
 }
 

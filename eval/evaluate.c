@@ -14,18 +14,10 @@
 struct evaluation {
     struct subject subject;
     int dry_run, detokenizer, rule;
-    int64_t length, stride, limit;
+    int64_t stride, limit;
 };
 
 static const struct evaluation defaults = { .subject = SUBJECT_DEFAULTS };
-
-/* Loads the model. Sets the sequence length to the model's positions unless it was given. */
-static int load_model(struct evaluation *given)
-{
-    return subject_load_scorer(&given->subject) < 0
-               ? -1
-               : subject_set_length(&given->length, &given->subject.scorer.net);
-}
 
 static double share(uint64_t part, uint64_t all)
 {
@@ -39,14 +31,14 @@ static double share(uint64_t part, uint64_t all)
 static int check_stride(struct evaluation *given)
 {
     int64_t usual = given->rule == WIKI_STRIDED ? 512 : 32;
-    if (given->rule == WIKI_STRIDED && given->length < 2)
+    if (given->rule == WIKI_STRIDED && given->subject.length < 2)
         return err_usage("--rule strided needs a sequence length of at least 2");
     if (!given->stride)
-        given->stride = usual < given->length ? usual : given->length;
-    return given->stride <= given->length
+        given->stride = usual < given->subject.length ? usual : given->subject.length;
+    return given->stride <= given->subject.length
                ? 0
                : err_usage("--stride %lld is more than the sequence length of %lld",
-                           (long long)given->stride, (long long)given->length);
+                           (long long)given->stride, (long long)given->subject.length);
 }
 
 /* Returns exp(loss). The loss is limited to 20 for the rule `megatron`, and else to 700, so that a
@@ -103,8 +95,8 @@ static int wiki_file(void *options, const char *path)
     int result = 0;
     if (!given->dry_run) {
         progress_begin("token(s)", text.tokens);
-        result = wiki_score(&score, &given->subject.scorer, &text, given->rule, given->length,
-                            given->stride, progress_to);
+        result = wiki_score(&score, &given->subject.scorer, &text, given->rule,
+                            given->subject.length, given->stride, progress_to);
         progress_end();
         if (!result)
             report_wiki(given, &r, &text, &score);
@@ -122,7 +114,7 @@ static int run_wiki(int argc, char **argv, void *options)
         return err_usage("--stride has no meaning with --rule words: its windows do not overlap");
     int result = subject_load_tokenizer(&given->subject);
     if (!result && !given->dry_run)
-        result = load_model(given) < 0 || check_stride(given) < 0 ? -1 : 0;
+        result = subject_open(&given->subject, HEAD_NEXT) < 0 || check_stride(given) < 0 ? -1 : 0;
     return subject_score(&given->subject, result, argc, argv, wiki_file);
 }
 
@@ -153,7 +145,10 @@ static int lmbd_file(void *options, const char *path)
 static int run_lmbd(int argc, char **argv, void *options)
 {
     struct evaluation *given = options;
-    int result = subject_load_tokenizer(&given->subject) < 0 || load_model(given) < 0 ? -1 : 0;
+    int result = subject_load_tokenizer(&given->subject) < 0 ||
+                         subject_open(&given->subject, HEAD_NEXT) < 0
+                     ? -1
+                     : 0;
     return subject_score(&given->subject, result, argc, argv, lmbd_file);
 }
 
@@ -167,7 +162,7 @@ struct shards_score {
 static struct dataset *open_data(struct evaluation *given, int argc, char **argv)
 {
     struct dataset *d = dataset_open((const char *const *)argv, (size_t)argc,
-                                     (uint32_t)given->length + 1);
+                                     (uint32_t)given->subject.length + 1);
     if (!d)
         return NULL;
     uint64_t ids = dataset_facts(d)->vocabulary;
@@ -179,7 +174,7 @@ static struct dataset *open_data(struct evaluation *given, int argc, char **argv
             argv[0], (unsigned long long)ids, given->subject.model_dir, (long long)known);
     else if (!dataset_count(d))
         err_set("nothing to score in '%s': it holds no sequence of %lld tokens", argv[0],
-                (long long)given->length + 1);
+                (long long)given->subject.length + 1);
     else
         return d;
     dataset_close(d);
@@ -245,13 +240,15 @@ static int run_shards(int argc, char **argv, void *options)
     struct evaluation *given = options;
     struct shards_score score;
     struct dataset *d = NULL;
-    int result = load_model(given) < 0 || !(d = open_data(given, argc, argv)) ? -1 : 0;
+    int result = subject_open(&given->subject, HEAD_NEXT) < 0 || !(d = open_data(given, argc, argv))
+                     ? -1
+                     : 0;
     if (!result) {
         uint64_t n = dataset_count(d);
         if (given->limit && (uint64_t)given->limit < n)
             n = (uint64_t)given->limit;
-        progress_begin("token(s)", n * (uint64_t)given->length);
-        result = score_shards(&score, &given->subject.scorer, d, given->length, n);
+        progress_begin("token(s)", n * (uint64_t)given->subject.length);
+        result = score_shards(&score, &given->subject.scorer, d, given->subject.length, n);
         progress_end();
     }
     if (!result)
@@ -265,8 +262,7 @@ static int run_shards(int argc, char **argv, void *options)
 
 #define AT(member) offsetof(struct evaluation, member)
 #define LENGTH                                                                                     \
-    SUBJECT_LENGTH(struct evaluation, length,                                                      \
-                   "maximum number of tokens in a window; 0: as many as the model can take")
+    SUBJECT_LENGTH("maximum number of tokens in a window; 0: as many as the model can take")
 
 static const struct opt wiki_options[] = {
     SUBJECT_MODEL,

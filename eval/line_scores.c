@@ -31,7 +31,6 @@ struct bits {
 
 struct lines {
     struct subject subject; /* options */
-    int64_t length;
     int halves;
 
     int64_t unknown; /* token id; -1: there is no such token */
@@ -70,8 +69,8 @@ static int add_text(struct items *g, const char *line, size_t n)
     ids_add(&g->ids, (uint32_t)l->subject.start);
     if (encoder_encode(l->subject.encoder, line, n, TOKENIZER_ORDINARY, &g->ids) < 0)
         return -1;
-    if (g->ids.count - begin > (size_t)l->length) {
-        g->ids.count = begin + (size_t)l->length;
+    if (g->ids.count - begin > (size_t)l->subject.length) {
+        g->ids.count = begin + (size_t)l->subject.length;
         l->cut++;
     }
     int64_t scored = (int64_t)(g->ids.count - begin) - 1;
@@ -82,7 +81,7 @@ static int add_text(struct items *g, const char *line, size_t n)
         return -1;
     l->lines++;
     l->tokens += (uint64_t)scored;
-    if (scored + 1 < l->length) {
+    if (scored + 1 < l->subject.length) {
         l->bytes += n;
         l->characters += utf8_count(line, n);
     }
@@ -109,7 +108,7 @@ static int judge(void *ctx, const struct window *w, size_t)
     }
     count(&l->whole, whole);
     count(&l->second, second);
-    l->shorter += w->count < l->length ? whole : 0;
+    l->shorter += w->count < l->subject.length ? whole : 0;
     if (!l->subject.json)
         return 0;
     struct report r = REPORT_INIT(1);
@@ -153,18 +152,13 @@ static int score_file(void *options, const char *path)
                : report_file(l, path);
 }
 
-static int load(struct lines *l)
-{
-    if (subject_load(&l->subject) < 0)
-        return -1;
-    l->unknown = tokenizer_role(l->subject.tokenizer, TOKENIZER_UNKNOWN);
-    return subject_set_length(&l->length, &l->subject.scorer.net);
-}
-
 static int run(int argc, char **argv, void *options)
 {
     struct lines *l = options;
-    return subject_score(&l->subject, load(l), argc, argv, score_file);
+    int result = subject_load(&l->subject);
+    if (!result)
+        l->unknown = tokenizer_role(l->subject.tokenizer, TOKENIZER_UNKNOWN);
+    return subject_score(&l->subject, result, argc, argv, score_file);
 }
 
 static const struct opt options[] = {
@@ -172,8 +166,7 @@ static const struct opt options[] = {
     SUBJECT_VOCAB,
     { 0, "second-half", OPT_FLAG, offsetof(struct lines, halves), NULL,
       "also print the bits of each line's second half, given its first half" },
-    SUBJECT_LENGTH(struct lines, length,
-                   "cut a line after this many tokens; 0: after as many as the model can take"),
+    SUBJECT_LENGTH("cut a line after this many tokens; 0: after as many as the model can take"),
     SUBJECT_COMPUTE,
     SUBJECT_JSON,
     { 0 },

@@ -22,17 +22,16 @@ struct answering {
     const char *dev_path, *ask_path, *predictions_path, *na_prob_path, *output_dir;
     int rules, google;
     double na_threshold, null_threshold;
-    int64_t length, stride, n_best, answer_tokens;
-    struct network net;    /* a BERT with the question answering head */
-    struct ops_array last; /* [net.rows,2]: logits on the device */
+    int64_t stride, n_best, answer_tokens;
+    struct ops_array last; /* [rows of the network,2]: logits on the device */
     float *logits;         /* copy of `last` in host memory */
 };
 
 static const struct answering defaults = {
     .subject = SUBJECT_DEFAULTS,
+    .subject.length = 384,
     .output_dir = ".",
     .na_threshold = 1,
-    .length = 384,
     .stride = -1,
     .n_best = 20,
     .answer_tokens = 30,
@@ -60,7 +59,7 @@ static const struct opt options[] = {
       "answer questions from standard input about the text in FILE" },
     { 0, "style", OPT_CHOICE | SUBJECT_ONLY, AT(google), "hf|google",
       "cut long contexts into windows as Hugging Face or as Google does" },
-    { 0, "sequence-length", OPT_INT | SUBJECT_ONLY, AT(length), "N",
+    { 0, "sequence-length", OPT_INT | SUBJECT_ONLY, AT(subject.length), "N",
       "tokens per window, question included", 1, 1e9 },
     { 0, "stride", OPT_INT | SUBJECT_ONLY, AT(stride), "N",
       "tokens shared by two windows (hf) or between their starts (google); -1: a third of the "
@@ -177,19 +176,12 @@ static int print_score(struct answering *given, const struct squad *s,
 static int load_model(struct answering *given)
 {
     struct subject *s = &given->subject;
-    struct network *n = &given->net;
-    if (subject_load_tokenizer(s) < 0 || subject_open(s, n, HEAD_QUESTIONS) < 0)
+    struct network *n = &s->scorer.net;
+    if (subject_load_tokenizer(s) < 0 || subject_open(s, HEAD_QUESTIONS) < 0)
         return -1;
     given->last = ops_buffer(n->ops, OPS_F32, 2 * n->rows);
     given->logits = mem_alloc(2 * (size_t)n->rows * sizeof *given->logits);
-    const int64_t types = n->model.config.types;
-    if (types == 1) /* a model with 0 types is accepted: it does not use types */
-        return err_set("%s/config.json: type_vocab_size is %lld, must be at least 2 to tell "
-                       "question and context apart",
-                       s->model_dir, (long long)types);
-    if (n->model.config.positions < given->length && !tool_given("sequence-length"))
-        given->length = 0;
-    return subject_set_length(&given->length, n);
+    return 0;
 }
 
 static int encode(void *e, struct span text, struct placed *out)
@@ -200,7 +192,7 @@ static int encode(void *e, struct span text, struct placed *out)
 static int make_windows(struct answering *given, struct squad_windows *w, const struct squad *s)
 {
     const struct tokenizer *t = given->subject.tokenizer;
-    const uint32_t length = (uint32_t)given->length;
+    const uint32_t length = (uint32_t)given->subject.length;
     const struct squad_window_rules r = {
         .google = given->google,
         .length = length,
@@ -223,7 +215,7 @@ static uint32_t row_of(const void *windows, size_t i, uint32_t *ids, uint32_t *s
 static void run_windows(struct answering *given, const struct squad_windows *w, size_t first,
                         size_t count, float *starts, float *ends)
 {
-    struct network *net = &given->net;
+    struct network *net = &given->subject.scorer.net;
     const size_t T = w->rules.length;
     for (size_t i = first, next; i < first + count; i = next) {
         struct ops_array x;
@@ -263,8 +255,8 @@ static int report_answers(struct answering *given, const struct squad *s,
  * Returns the index after the group's last question. */
 static size_t group_of(const struct answering *given, const struct squad_windows *w, size_t q)
 {
-    int64_t tokens = 0;
-    for (; q < w->squad->question_count && tokens < GROUP_BATCHES * given->net.batch; q++)
+    int64_t tokens = 0, most = GROUP_BATCHES * given->subject.batch_tokens;
+    for (; q < w->squad->question_count && tokens < most; q++)
         for (size_t i = w->of_question[q]; i < w->of_question[q + 1]; i++)
             tokens += squad_window_offset(w, i) + w->items[i].count + 1;
     return q;
@@ -434,9 +426,8 @@ static int run(int argc, char **argv, void *options_given)
         result = run_squad_file(given, &s);
         squad_release(&s);
     }
-    ops_buffer_free(given->net.ops, given->last);
+    ops_buffer_free(given->subject.scorer.net.ops, given->last);
     free(given->logits);
-    network_close(&given->net);
     subject_release(&given->subject);
     return result;
 }

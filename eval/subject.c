@@ -38,50 +38,46 @@ int64_t subject_start(const struct tokenizer *t)
                                 "its post-processor nor end-of-text");
 }
 
-int subject_open(struct subject *s, struct network *n, enum model_head head)
+int subject_open(struct subject *s, enum model_head head)
 {
     const struct tokenizer *t = s->tokenizer;
+    struct network *n = &s->scorer.net;
+    const struct model_config *c = &n->model.config;
     if (!s->model_dir)
         s->model_dir = SUBJECT_MODEL_DIR;
     if ((s->verify ? folder_verify(s->model_dir, 0, 1) : folder_check(s->model_dir)) < 0 ||
         network_open(n, s->model_dir, head, s->device, (int)tool_threads, stored_type(s->weights),
                      s->batch_tokens) < 0)
         return -1;
-    int64_t known = n->model.config.vocabulary;
-    if (t && tokenizer_size(t) > known)
+    if (t && tokenizer_size(t) > c->vocabulary)
         return err_set(
             "vocabulary and model differ: '%s' has %u tokens, but the model in '%s' has only %lld",
-            s->vocab ? s->vocab : s->model_dir, tokenizer_size(t), s->model_dir, (long long)known);
+            s->vocab ? s->vocab : s->model_dir, tokenizer_size(t), s->model_dir,
+            (long long)c->vocabulary);
     ops_set_precision(n->ops, (enum ops_type)s->precision);
     log_detail("%s", ops_describe(n->ops));
-    return 0;
-}
-
-int subject_load_scorer(struct subject *s)
-{
-    if (subject_open(s, &s->scorer.net, HEAD_NEXT) < 0)
-        return -1;
-    scorer_init(&s->scorer);
+    if (head == HEAD_QUESTIONS && c->types == 1) /* one with 0 types does not use types */
+        return err_set("%s/config.json: type_vocab_size is %lld, must be at least 2 to tell "
+                       "question and context apart",
+                       s->model_dir, (long long)c->types);
+    /* the length that `squad` has by default may be more than the positions */
+    const int usual = head == HEAD_QUESTIONS && !tool_given("sequence-length");
+    if (s->length > c->positions && !usual)
+        return err_usage("--sequence-length %lld is more than the model's %lld positions",
+                         (long long)s->length, (long long)c->positions);
+    if (!s->length || s->length > c->positions)
+        s->length = c->positions;
+    if (head == HEAD_NEXT)
+        scorer_init(&s->scorer);
     return 0;
 }
 
 int subject_load(struct subject *s)
 {
-    if (subject_load_tokenizer(s) < 0 || subject_load_scorer(s) < 0)
+    if (subject_load_tokenizer(s) < 0 || subject_open(s, HEAD_NEXT) < 0)
         return -1;
     s->start = subject_start(s->tokenizer);
     return s->start < 0 ? -1 : 0;
-}
-
-int subject_set_length(int64_t *length, const struct network *n)
-{
-    int64_t positions = n->model.config.positions;
-    if (*length > positions)
-        return err_usage("--sequence-length %lld is more than the model's %lld positions",
-                         (long long)*length, (long long)positions);
-    if (!*length)
-        *length = positions;
-    return 0;
 }
 
 void subject_release(struct subject *s)

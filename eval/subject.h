@@ -17,10 +17,11 @@ struct subject {
                                     * (stored_type) */
     int verify;                    /* 1: the checksums of the weights are checked */
     int64_t batch_tokens;
+    int64_t length; /* --sequence-length; 0: the model's positions, which subject_open sets */
 
     struct tokenizer *tokenizer; /* set by subject_load_tokenizer, as is the encoder */
     struct encoder *encoder;
-    struct scorer scorer; /* set by subject_load_scorer */
+    struct scorer scorer; /* set by subject_open: `net` and, if it is a decoder, the rest */
     int64_t start;        /* subject_start of the tokenizer; set by subject_load */
 };
 
@@ -58,9 +59,7 @@ enum { SUBJECT_ONLY = OPT_ONLY };
                 "where to compute: the CPU, or GPU number N", 0, 0),                               \
     SUBJECT_ROW("verify", OPT_FLAG | SUBJECT_ONLY, verify, NULL,                                   \
                 "check the weights against the checksums that are stored with them", 0, 0)
-/* The option --sequence-length, which fills a member of a struct that begins with struct subject. */
-#define SUBJECT_LENGTH(type, member, help)                                                         \
-    { 0, "sequence-length", OPT_INT, offsetof(type, member), "N", help, 0, 1e9 }
+#define SUBJECT_LENGTH(help) SUBJECT_ROW("sequence-length", OPT_INT, length, "N", help, 0, 1e9)
 /* clang-format on */
 
 /* Loads the tokenizer from `vocab` or, if that is NULL, from `model_dir`, and makes the encoder. If
@@ -82,18 +81,11 @@ int64_t subject_start(const struct tokenizer *t);
  * error. */
 int subject_load(struct subject *s);
 
-/* Loads the model with the head `head` into *n, as the options say; first checks the folder, and,
- * unless the options forbid it, its weights (folder_verify). A tokenizer that was loaded before
- * must not have more tokens than the model's vocabulary. Returns 0, or -1 with an error; the caller
- * calls network_close even then. */
-int subject_open(struct subject *s, struct network *n, enum model_head head);
-
-/* Loads the model as a decoder that scores text. Returns 0, or -1 with an error. */
-int subject_load_scorer(struct subject *s);
-
-/* Checks that a given sequence length is not more than the model's positions. A length of 0 becomes
- * the number of positions. Returns 0, or -1 with an error. */
-int subject_set_length(int64_t *length, const struct network *n);
+/* Loads the model with the head `head`, as the options say; first checks the folder, and, unless
+ * the options forbid it, its weights (folder_verify). A tokenizer that was loaded before must not
+ * have more tokens than the model's vocabulary, nor a given length be more than the model's
+ * positions. Returns 0, or -1 with an error. */
+int subject_open(struct subject *s, enum model_head head);
 
 void subject_release(struct subject *s);
 
