@@ -90,9 +90,13 @@ static const char *const layout_names[] = { "gpt",      "bert",    "bert-tf1", "
 static struct shard_folder make_folder(const struct tfwrite *given)
 {
     return (struct shard_folder){
-        .dir = given->output,
+        .set = { .dir = given->output,
+                 .count = (uint32_t)given->shards,
+                 .compression = (enum compression)given->compression,
+                 .resume = given->resume,
+                 .allow_empty = given->allow_empty,
+                 .threads = (int)tool_threads },
         .force = tool_force,
-        .resume = given->resume,
         .provenance = tool_provenance(),
     };
 }
@@ -122,11 +126,6 @@ static int run_gpt(const struct tfwrite *given, struct intake *s)
         .validation = given->validation,
         .end_of_text = s->end_of_text | (s->masked ? IDS_UNCOUNTED : 0),
         .seed = seed_or(given, 1234),
-        .shards = (uint32_t)given->shards,
-        .compression = (enum compression)given->compression,
-        .resume = given->resume,
-        .allow_empty = given->allow_empty,
-        .threads = (int)tool_threads,
     };
     struct windows_part all;
     int result = shard_folder_gpt(&f, s, &w, &all);
@@ -155,11 +154,6 @@ static int run_bert(const struct tfwrite *given, struct intake *s)
                     .seed = seed_or(given, 1984) },
         .words = given->whole_words,
         .group = given->group == OPT_WORD ? 0 : (uint64_t)given->group, /* the word is "all" */
-        .shards = (uint32_t)given->shards,
-        .compression = (enum compression)given->compression,
-        .resume = given->resume,
-        .allow_empty = given->allow_empty,
-        .threads = (int)tool_threads,
     };
     int result = shard_folder_bert(&f, s, &b);
     if (!result && b.records && b.layout == BERT_PACKED)

@@ -4,7 +4,6 @@
 #include "common/base/pool.h"
 #include "common/base/pyrandom.h"
 #include "common/files/file.h"
-#include "tfrecord/layouts/record_shard.h"
 
 /* ---- the vocabulary ----------------------------------------------------------------------- */
 
@@ -73,6 +72,7 @@ struct group {
 
 struct job {
     struct bert_shards *b;
+    const struct shard_set *set;
     struct intake *s;
     struct record_shard *shards;
     struct bert_record record;
@@ -141,7 +141,8 @@ static int write_group(void *ctx, void *item)
         b->tokens += g->instances.list[i].length;
     for (size_t i = 0; i < g->count; i++, b->records++) {
         bert_record_encode(&j->record, &g->instances, &g->rows[i], &j->message);
-        if (record_shard_put(&j->shards[b->records % b->shards], j->message.data, j->message.len))
+        if (record_shard_put(&j->shards[b->records % j->set->count], j->message.data,
+                             j->message.len))
             return -1;
         progress_to(b->records);
     }
@@ -152,13 +153,13 @@ static int write_group(void *ctx, void *item)
 
 static int run_groups(struct job *j)
 {
-    int n = j->b->group ? j->b->threads + 1 : 1;
+    int n = j->b->group ? j->set->threads + 1 : 1;
     SCOPED_MEM struct group *groups = mem_zalloc((size_t)n, sizeof *groups);
     SCOPED_MEM void **items = mem_zalloc((size_t)n, sizeof *items);
     for (int i = 0; i < n; i++)
         items[i] = &groups[i];
     struct pipeline p = { read_group, make_group, write_group, j, items, n, NULL };
-    int result = pipeline_run(&p, j->b->threads);
+    int result = pipeline_run(&p, j->set->threads);
     for (int i = 0; i < n; i++) {
         sentences_release(&groups[i].sentences);
         instances_release(&groups[i].instances);
@@ -167,29 +168,30 @@ static int run_groups(struct job *j)
     return result;
 }
 
-static int write_shards(struct job *j, const char *dir, struct kv *manifest)
+static int write_shards(struct job *j, struct kv *manifest)
 {
-    struct bert_shards *b = j->b;
-    struct shard_set set = { dir, b->shards, b->compression, b->resume };
+    const struct bert_shards *b = j->b;
+    const uint32_t shards = j->set->count;
     int result = 0;
-    for (uint32_t i = 0; i < b->shards && !result; i++)
-        result = record_shard_open(&j->shards[i], &set, i);
+    for (uint32_t i = 0; i < shards && !result; i++)
+        result = record_shard_open(&j->shards[i], j->set, i);
     if (!result)
         result = run_groups(j);
-    int empty = b->allow_empty && !b->records;
-    if (!result && b->records < b->shards && !empty)
+    int empty = j->set->allow_empty && !b->records;
+    if (!result && b->records < shards && !empty)
         result = err_set("%s: %" PRIu64 " records are too few for %u shards", j->s->in.path,
-                         b->records, b->shards);
-    for (uint32_t i = 0; i < b->shards && !result && !empty; i++)
+                         b->records, shards);
+    for (uint32_t i = 0; i < shards && !result && !empty; i++)
         result = record_shard_close(&j->shards[i], manifest);
-    for (uint32_t i = 0; i < b->shards; i++)
+    for (uint32_t i = 0; i < shards; i++)
         record_shard_release(&j->shards[i]);
     return result;
 }
 
-int bert_shards_write(struct bert_shards *b, struct intake *s, const char *dir, struct kv *manifest)
+int bert_shards_write(struct bert_shards *b, const struct shard_set *set, struct intake *s,
+                      struct kv *manifest)
 {
-    struct job j = { .b = b, .s = s, .message = BUF_INIT };
+    struct job j = { .b = b, .set = set, .s = s, .message = BUF_INIT };
     SCOPED_MEM unsigned char *continues = NULL;
     uint32_t pad;
     if (take_vocabulary(b, s, &pad) < 0)
@@ -198,8 +200,8 @@ int bert_shards_write(struct bert_shards *b, struct intake *s, const char *dir, 
         return -1;
     b->recipe.continues = continues;
     bert_record_init(&j.record, b->layout, b->recipe.sequence_length, b->recipe.mask_tokens, pad);
-    j.shards = mem_zalloc(b->shards, sizeof *j.shards);
-    int result = write_shards(&j, dir, manifest);
+    j.shards = mem_zalloc(set->count, sizeof *j.shards);
+    int result = write_shards(&j, manifest);
     bert_record_release(&j.record);
     buf_release(&j.message);
     free(j.shards);

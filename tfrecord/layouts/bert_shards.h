@@ -9,24 +9,17 @@
  */
 #pragma once
 
-#include "common/files/compress.h"
 #include "common/formats/kv.h"
 #include "tfrecord/layouts/bert_record.h"
 #include "tfrecord/layouts/instances.h"
 #include "tfrecord/layouts/intake.h"
+#include "tfrecord/layouts/record_shard.h"
 
 struct bert_shards {
     enum bert_layout layout;
     struct instances_recipe recipe; /* without the fields that come from the vocabulary */
     const char *words;              /* path of vocab.txt, to mask whole words; NULL: mask pieces */
     uint64_t group;                 /* documents per group; 0: all */
-    uint32_t shards;
-    enum compression compression;
-    int allow_empty; /* 1: zero records give zero shards; 0: zero records are an error */
-    /* 1: continue with the shards in the folder; an error if their records differ from this
-     * run's */
-    int resume;
-    int threads;
 
     uint64_t documents, records, sequences, tokens; /* results: numbers written */
     /* result: documents of one sentence, whose second part always comes from another document */
@@ -40,9 +33,9 @@ static inline double bert_shards_efficiency(const struct bert_shards *b)
     return (double)b->tokens / ((double)b->records * b->recipe.sequence_length);
 }
 
-/* Writes data-00000-of-0000N.tfrecord and so on into `dir`, each with its index if it is not
+/* Writes data-00000-of-0000N.tfrecord and so on into set->dir, each with its index if it is not
  * compressed, and adds the shards to the manifest. Holds one group more than threads, with its
  * instances: about 4 + 8 * passes bytes per token. Returns 0, or -1 with an error, also if there
  * are fewer records than shards. */
-int bert_shards_write(struct bert_shards *b, struct intake *s, const char *dir,
+int bert_shards_write(struct bert_shards *b, const struct shard_set *set, struct intake *s,
                       struct kv *manifest);

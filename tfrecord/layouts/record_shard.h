@@ -11,9 +11,11 @@
 /* The shards of a data set: their folder, their number, and how they are written. */
 struct shard_set {
     const char *dir;
-    uint32_t count;
+    uint32_t count; /* before the records are counted, the most shards to write */
     enum compression compression;
-    int resume; /* 1: continue with the files in `dir`, and leave them there after an error */
+    int resume;      /* 1: continue with the files in `dir`, and leave them there after an error */
+    int allow_empty; /* 1: if there are no records, there are no shards; 0: that is an error */
+    int threads;     /* that make records */
 };
 
 struct record_shard {

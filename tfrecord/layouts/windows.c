@@ -11,7 +11,6 @@
 #include "tfrecord/formats/example.h"
 #include "tfrecord/formats/record.h"
 #include "tfrecord/layouts/fit.h"
-#include "tfrecord/layouts/record_shard.h"
 
 enum { KEY_DOCUMENTS = 1, KEY_WINDOWS = 2 }; /* keys of the shuffles that use one seed */
 enum { HELD_MAX = 1 << 20 };                 /* bytes of documents to keep in memory */
@@ -79,6 +78,7 @@ struct part {
 
 struct job {
     const struct windows *w;
+    const struct shard_set *set;
     struct intake *s;
     struct documents documents;
     uint64_t groups, tokens, held; /* so far */
@@ -195,7 +195,7 @@ static int enough(const struct job *j)
                                             : whole_windows(j->w, d->tokens);
     if (j->w->group == WINDOWS_ALL)
         return 0;
-    if (!j->groups && records < 2 * (uint64_t)j->w->shards)
+    if (!j->groups && records < 2 * (uint64_t)j->set->count)
         return 0;
     return j->w->group ? d->count >= j->w->group : d->tokens >= WINDOWS_GROUP;
 }
@@ -279,7 +279,7 @@ static int read_windows(void *ctx, void *item)
     struct group *g = item;
     if (!j->ended && read_all(j) < 0)
         return -1;
-    uint64_t most = larger(WINDOWS_GROUP / ((uint64_t)j->w->sequence_length + 1), j->w->shards);
+    uint64_t most = larger(WINDOWS_GROUP / ((uint64_t)j->w->sequence_length + 1), j->set->count);
     int some = 0;
     for (int i = 0; i < WINDOWS_PARTS; i++) {
         struct part *part = &j->parts[i];
@@ -394,11 +394,12 @@ static int make_group(void *ctx, void *item)
 
 /* ---- writing: records are dealt out ---------------------------------------------------------- */
 
-static int open_shards(struct part *part, const struct windows *w, uint64_t records)
+static int open_shards(struct part *part, const struct shard_set *set, uint64_t records)
 {
     int result = 0;
-    part->set = (struct shard_set){ part->result->dir, (uint32_t)smaller(records, w->shards),
-                                    w->compression, w->resume };
+    part->set = *set;
+    part->set.dir = part->result->dir;
+    part->set.count = (uint32_t)smaller(records, set->count);
     part->shards = mem_zalloc(part->set.count, sizeof *part->shards);
     for (uint32_t i = 0; i < part->set.count && !result; i++)
         result = record_shard_open(&part->shards[i], &part->set, i);
@@ -429,7 +430,7 @@ static void put_records(void *ctx, int64_t shard, int)
 
 static int deliver(struct job *j, struct part *part, const struct piece *p)
 {
-    if (!part->shards && open_shards(part, j->w, p->windows) < 0)
+    if (!part->shards && open_shards(part, j->set, p->windows) < 0)
         return -1;
     uint32_t shards = part->set.count;
     struct delivery d = { part, p, mem_zalloc(shards, sizeof *d.errors) };
@@ -472,7 +473,7 @@ static int write_group(void *ctx, void *item)
 
 static int run_groups(struct job *j)
 {
-    int n = j->w->threads + 1;
+    int n = j->set->threads + 1;
     SCOPED_MEM struct group *groups = mem_zalloc((size_t)n, sizeof *groups);
     SCOPED_MEM void **items = mem_zalloc((size_t)n, sizeof *items);
     for (int i = 0; i < n; i++) {
@@ -483,7 +484,7 @@ static int run_groups(struct job *j)
     }
     int (*read)(void *, void *) = j->w->group == WINDOWS_ALL ? read_windows : read_group;
     struct pipeline p = { read, make_group, write_group, j, items, n, NULL };
-    int result = pipeline_run(&p, j->w->threads);
+    int result = pipeline_run(&p, j->set->threads);
     for (int i = 0; i < n; i++) {
         for (int k = 0; k < WINDOWS_PARTS; k++) {
             free(groups[i].pieces[k].ids);
@@ -501,7 +502,7 @@ static int run_groups(struct job *j)
 static int close_part(const struct job *j, struct part *part, const char *what)
 {
     int result = 0;
-    if (!part->shards && j->w->allow_empty)
+    if (!part->shards && j->set->allow_empty)
         return 0;
     if (!part->shards)
         return err_set("%s: %" PRIu64 " document%s with %" PRIu64
@@ -529,15 +530,16 @@ static void release(struct job *j)
     pool_free(j->pool);
 }
 
-int windows_write(const struct windows *w, struct intake *s, struct windows_part *parts)
+int windows_write(const struct windows *w, const struct shard_set *set, struct intake *s,
+                  struct windows_part *parts)
 {
-    struct job j = { .w = w, .s = s };
+    struct job j = { .w = w, .set = set, .s = s };
     int two = w->validation > 0;
     spill_init(&j.documents.ids, w->group == WINDOWS_ALL ? HELD_MAX : SIZE_MAX);
     for (int i = 0; i < WINDOWS_PARTS; i++)
         j.parts[i].result = &parts[i];
-    if (w->compression != COMPRESS_NONE)
-        j.pool = pool_new(w->threads);
+    if (set->compression != COMPRESS_NONE)
+        j.pool = pool_new(set->threads);
     int result = run_groups(&j);
     if (!result)
         result = close_part(&j, &j.parts[WINDOWS_TRAIN], two ? " for two parts" : "");

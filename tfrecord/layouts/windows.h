@@ -24,9 +24,9 @@
  */
 #pragma once
 
-#include "common/files/compress.h"
 #include "common/formats/kv.h"
 #include "tfrecord/layouts/intake.h"
+#include "tfrecord/layouts/record_shard.h"
 
 enum {
     WINDOWS_GROUP = 1 << 20
@@ -46,13 +46,6 @@ struct windows {
     double validation;
     int64_t end_of_text; /* for padding; with IDS_UNCOUNTED if the stream has spans */
     uint64_t seed;
-    uint32_t shards; /* most shards to write; each has at least one record */
-    enum compression compression;
-    int allow_empty; /* 1: a part may have no records, and then has no shards */
-    /* 1: continue with the shards in the folders; an error if their records differ from this
-     * run's */
-    int resume;
-    int threads;
 };
 
 /* The two parts of the output: training data, and data held out for validation. */
@@ -69,8 +62,10 @@ struct windows_part {
 /* Returns the number of records that `tokens` tokens give. */
 uint64_t windows_count(const struct windows *w, uint64_t tokens);
 
-/* Writes data-00000-of-0000N.tfrecord and so on into the folders of the parts, each with its index
- * if it is not compressed. Holds two groups more than threads, with about 12 bytes per token. With
- * WINDOWS_ALL it holds 24 bytes per document and 8 per record, and the spill has 4 bytes per token.
- * Returns 0, or -1 with an error, also if a part has no records and allow_empty is not set. */
-int windows_write(const struct windows *w, struct intake *s, struct windows_part *parts);
+/* Writes data-00000-of-0000N.tfrecord and so on into the folders of the parts (set->dir is not
+ * used), each with its index if it is not compressed. Each shard has at least one record. Holds two
+ * groups more than threads, with about 12 bytes per token. With WINDOWS_ALL it holds 24 bytes per
+ * document and 8 per record, and the spill has 4 bytes per token. Returns 0, or -1 with an error,
+ * also if a part has no records and allow_empty is not set. */
+int windows_write(const struct windows *w, const struct shard_set *set, struct intake *s,
+                  struct windows_part *parts);

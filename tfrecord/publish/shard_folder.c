@@ -10,12 +10,6 @@
 #include "tfrecord/formats/index.h"
 #include "tfrecord/formats/manifest.h"
 
-static void describe_compression(enum compression compression, struct kv *m)
-{
-    if (compression != COMPRESS_NONE)
-        kv_add(m, "compression", compress_name(compression));
-}
-
 /* The writing of a set in its work folder. */
 struct work {
     const struct shard_folder *f;
@@ -23,14 +17,17 @@ struct work {
     struct stage stage;
 };
 
-/* Stores the plan of a folder: the manifest's lines that are known at the start, and the number of
- * shards. Returns 0, or -1 with an error. */
-static int plan(struct work *k, const char *folder, const struct kv *recipe, uint32_t shards)
+/* Completes the recipe of a folder, and stores the plan: the manifest's lines that are known at the
+ * start, and the number of shards. Returns 0, or -1 with an error. */
+static int plan(struct work *k, const char *folder, struct kv *recipe)
 {
+    const struct shard_set *set = &k->f->set;
     SCOPED(kv) m = KV_INIT;
+    if (set->compression != COMPRESS_NONE)
+        kv_add(recipe, "compression", compress_name(set->compression));
     kv_add_all(&m, recipe);
     intake_describe(k->s, &m);
-    kv_addf(&m, "shards", "%u", shards);
+    kv_addf(&m, "shards", "%u", set->count);
     return stage_plan(&k->stage, folder, &m);
 }
 
@@ -70,7 +67,6 @@ static void describe_windows(const struct windows *w, const char *part, struct k
     else
         kv_addf(m, "group", "%" PRIu64, w->group);
     kv_addf(m, "seed", "%" PRIu64, w->seed);
-    describe_compression(w->compression, m);
 }
 
 static int write_windows(struct work *k, const struct windows *w, struct windows_part *all)
@@ -85,11 +81,11 @@ static int write_windows(struct work *k, const struct windows *w, struct windows
         dirs[i] = file_path(k->stage.work, folders[i]);
         parts[i].dir = dirs[i].data;
         describe_windows(w, names[i], &recipes[i]);
-        result = file_mkdirs(parts[i].dir) < 0 ? -1 : plan(k, folders[i], &recipes[i], w->shards);
+        result = file_mkdirs(parts[i].dir) < 0 ? -1 : plan(k, folders[i], &recipes[i]);
     }
     progress_begin("record(s)", 0);
     if (!result)
-        result = windows_write(w, k->s, parts);
+        result = windows_write(w, &k->f->set, k->s, parts);
     progress_end();
     for (int i = count; i-- > 0 && !result;) { /* the whole set's manifest is written last */
         kv_addf(&recipes[i], "documents", "%" PRIu64, parts[i].documents);
@@ -128,7 +124,6 @@ static void describe_recipe(const struct bert_shards *b, struct kv *m)
     kv_add(m, "whole_word_masking", b->words ? "true" : "false");
     kv_addf(m, "group", "%" PRIu64, b->group);
     kv_addf(m, "seed", "%" PRIu64, b->recipe.seed);
-    describe_compression(b->compression, m);
 }
 
 static void describe_instances(const struct bert_shards *b, struct kv *m)
@@ -147,11 +142,13 @@ static void describe_instances(const struct bert_shards *b, struct kv *m)
 static int write_bert(struct work *k, struct bert_shards *b)
 {
     SCOPED(kv) m = KV_INIT, files = KV_INIT;
+    struct shard_set set = k->f->set;
+    set.dir = k->stage.work;
     describe_recipe(b, &m);
-    int result = plan(k, "", &m, b->shards);
+    int result = plan(k, "", &m);
     progress_begin("record(s)", 0);
     if (!result)
-        result = bert_shards_write(b, k->s, k->stage.work, &files);
+        result = bert_shards_write(b, &set, k->s, &files);
     progress_end();
     if (result < 0)
         return -1;
@@ -237,9 +234,9 @@ static int write_folder(const struct shard_folder *f, struct intake *s, const st
 {
     struct work k = { f, s, { .lock = -1 } };
     raise_limit_of_files();
-    if (stage_open(&k.stage, f->dir, STAGE_SHARDS, f->resume) < 0)
+    if (stage_open(&k.stage, f->set.dir, STAGE_SHARDS, f->set.resume) < 0)
         return -1;
-    const int failed = shard_folder_check(f->dir, f->force) < 0 ||
+    const int failed = shard_folder_check(f->set.dir, f->force) < 0 ||
                        (b ? write_bert(&k, b) : write_windows(&k, w, all)) < 0 ||
                        shard_folder_publish(&k.stage, w && w->validation > 0) < 0;
     stage_close(&k.stage, failed);

@@ -18,9 +18,8 @@
 #include "tfrecord/publish/stage.h"
 
 struct shard_folder {
-    const char *dir;
+    struct shard_set set;   /* `dir` is the folder; `resume` 1: resume an interrupted run */
     int force;              /* 1: replace a finished set */
-    int resume;             /* 1: resume an interrupted run */
     const char *provenance; /* this program's pg= line for the manifest */
 };
 

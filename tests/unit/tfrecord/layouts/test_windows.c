@@ -101,15 +101,17 @@ Test(windows, count)
                 }
 }
 
+/* The shards that the tests write. */
+static struct shard_set set;
+
 static struct windows small(void)
 {
+    set = (struct shard_set){ .count = 3, .threads = 1 };
     return (struct windows){ .sequence_length = LENGTH - 1,
                              .stride = LENGTH - 1,
                              .keep_order = 1,
-                             .shards = 3,
                              .end_of_text = END,
-                             .seed = 1,
-                             .threads = 1 };
+                             .seed = 1 };
 }
 
 /* The records of one part of a data set, in the order in which the reader gives them. */
@@ -119,7 +121,7 @@ struct records {
     struct windows_part part;
 };
 
-static void read_records(struct records *r, const struct windows *w)
+static void read_records(struct records *r)
 {
     struct buf path = BUF_INIT;
     struct kv m = KV_INIT;
@@ -134,7 +136,7 @@ static void read_records(struct records *r, const struct windows *w)
     r->count = dataset_count(d);
     cr_assert_eq(r->count, r->part.records);
     r->ids = calloc(r->count, sizeof *r->ids);
-    uint64_t shards = r->count < w->shards ? r->count : w->shards, i = 0;
+    uint64_t shards = r->count < set.count ? r->count : set.count, i = 0;
     for (uint64_t shard = 0; shard < shards; shard++)
         for (uint64_t at = shard; at < r->count; at += shards)
             cr_assert_eq(dataset_read(d, i++, r->ids[at], labels), 0, "%s", err_get());
@@ -154,12 +156,12 @@ static void make_of(struct records *r, const struct windows *w, const char *stre
         cr_assert_eq(file_mkdirs(parts[i].dir), 0);
     }
     cr_assert_eq(intake_open(&s, in_dir(stream)), 0, "%s", err_get());
-    cr_assert_eq(windows_write(w, &s, parts), 0, "%s", err_get());
+    cr_assert_eq(windows_write(w, &set, &s, parts), 0, "%s", err_get());
     intake_close(&s);
     for (int i = 0; i < WINDOWS_PARTS; i++) {
         r[i] = (struct records){ .part = parts[i] };
         if (parts[i].records)
-            read_records(&r[i], w);
+            read_records(&r[i]);
     }
 }
 
@@ -194,7 +196,7 @@ Test(windows, in_order_they_are_the_documents_end_to_end)
                 w.stride = stride;
                 w.group = group < 19 ? group : WINDOWS_ALL;
                 w.pad = pad;
-                w.threads = 1 + (int)(group % 4);
+                set.threads = 1 + (int)(group % 4);
                 make(r, &w);
                 cr_assert_eq(r->count, count_slowly(&w, TOKENS), "stride %d group %d pad %d",
                              (int)stride, (int)group, pad);
@@ -229,7 +231,7 @@ Test(windows, a_shuffle_moves_documents_and_windows_and_loses_none)
     make(in_order, &w);
     w.keep_order = 0;
     make(shuffled, &w);
-    w.threads = 5;
+    set.threads = 5;
     make(again, &w);
     cr_assert(shuffled->count == in_order->count && again->count == in_order->count);
     size_t bytes = in_order->count * sizeof *in_order->ids;
@@ -311,7 +313,7 @@ Test(windows, all_documents_are_shuffled_at_once)
     count_tokens(all, seen);
     for (int d = 0; d < MANY; d++)
         cr_assert_eq(seen[d], d % DOCUMENTS + 1, "document %d", d);
-    w.threads = 5;
+    set.threads = 5;
     make_of(again, &w, "many");
     cr_expect_arr_eq(again->ids, all->ids, all->count * sizeof *all->ids);
     release(grouped);
@@ -358,7 +360,7 @@ Test(windows, there_are_no_empty_shards)
 {
     struct windows w = small();
     struct records r[WINDOWS_PARTS];
-    w.shards = 1000;
+    set.count = 1000;
     make(r, &w);
     cr_expect_eq(r->count, 28);
     cr_expect(there("train/data-00027-of-00028.tfrecord") &&
@@ -371,10 +373,10 @@ Test(windows, a_folder_that_cannot_be_written_is_an_error)
     struct windows w = small();
     struct windows_part parts[WINDOWS_PARTS] = { { .dir = "/nowhere/at/all" } };
     struct intake s;
-    w.threads = 4;
+    set.threads = 4;
     put_stream("tokens");
     cr_assert_eq(intake_open(&s, in_dir("tokens")), 0);
-    cr_expect_eq(windows_write(&w, &s, parts), -1);
+    cr_expect_eq(windows_write(&w, &set, &s, parts), -1);
     expect_error("cannot create");
     intake_close(&s);
 }
@@ -383,14 +385,14 @@ Test(windows, a_folder_that_cannot_be_written_is_an_error)
 Test(windows, another_run_s_shard_is_an_error)
 {
     struct windows w = small();
-    w.shards = 1;
-    w.compression = COMPRESS_GZIP;
-    for (w.resume = 0; w.resume < 2; w.resume++) {
+    set.count = 1;
+    set.compression = COMPRESS_GZIP;
+    for (set.resume = 0; set.resume < 2; set.resume++) {
         struct windows_part parts[WINDOWS_PARTS] = { { .dir = dir, .files = KV_INIT } };
         struct intake s;
-        put_documents("tokens", 100, w.resume ? DOCUMENTS : DOCUMENTS / 2, END);
+        put_documents("tokens", 100, set.resume ? DOCUMENTS : DOCUMENTS / 2, END);
         cr_assert_eq(intake_open(&s, in_dir("tokens")), 0);
-        cr_expect_eq(windows_write(&w, &s, parts), -w.resume);
+        cr_expect_eq(windows_write(&w, &set, &s, parts), -set.resume);
         intake_close(&s);
         kv_release(&parts[0].files);
     }
