@@ -14,27 +14,19 @@ struct continuation {
 
 /* ---- life ----------------------------------------------------------------------------------- */
 
-static void copy_ids(struct ids *to, const struct ids *from)
-{
-    to->count = 0;
-    ids_append(to, from->data, from->count);
-}
-
 /* Makes n beams, which have empty caches. */
 static struct beam *new_beams(struct generator *g, int64_t n)
 {
     struct beam *beams = mem_zalloc((size_t)n, sizeof *beams);
     for (int64_t i = 0; i < n; i++)
-        cache_init(&beams[i].cache, &g->decoder);
+        cache_init(&beams[i].one.cache, &g->decoder);
     return beams;
 }
 
 static void free_beams(struct beam *beams, int64_t n)
 {
-    for (int64_t i = 0; i < n && beams; i++) {
-        cache_release(&beams[i].cache);
-        ids_release(&beams[i].ids);
-    }
+    for (int64_t i = 0; i < n && beams; i++)
+        generation_release(&beams[i].one);
     free(beams);
 }
 
@@ -57,7 +49,12 @@ void beams_begin(struct beams *b, struct generator *g, const struct start *start
     b->top = mem_zalloc(width * (size_t)looked_at(b), sizeof *b->top);
     b->taking = mem_zalloc(width, sizeof *b->taking);
     b->last = mem_zalloc(width, sizeof *b->last);
-    cache_copy(&b->running[0].cache, &start->cache, start->cache.past.used);
+    struct generation *first = &b->running[0].one;
+    text_init(&first->text, g->stops, g->stop_count);
+    ids_append(&first->ids, start->ids.data, start->ids.count);
+    first->prompt = start->ids.count;
+    first->blank = start->blank;
+    cache_copy(&first->cache, &start->cache, start->cache.past.used);
     b->logits = start->logits;
     b->running_count = 1;
     b->result_count = 0;
@@ -77,39 +74,22 @@ void beams_release(struct beams *b)
 
 /* ---- how a beam ends ------------------------------------------------------------------------ */
 
-static void add_text(struct text *text, const struct beams *b, uint32_t id, int first)
+/* Makes *out, which keeps its cache, the text of a continuation. Returns how it ends. */
+static enum finish continue_text(struct generation *out, const struct beams *b,
+                                 const struct continuation *c)
 {
-    size_t n;
-    const char *bytes = generator_text(b->g, id, first && b->start->blank, &n);
-    if (bytes && !generator_ends(b->g, id))
-        text_add(text, bytes, n);
+    const struct generation *parent = &b->running[c->parent].one;
+    generation_copy(out, parent);
+    ids_add(&out->ids, c->id);
+    const enum finish reason = generation_add(b->g, out, c->id);
+    return !reason && parent->cache.past.used == b->g->model.config.positions ? FINISH_POSITIONS
+                                                                              : reason;
 }
 
-static int meets_stop(const struct beams *b, const struct ids *ids, uint32_t id)
+/* Returns the number of tokens that a continuation of beam `parent` has. */
+static double tokens_after(const struct beams *b, int64_t parent)
 {
-    struct text text;
-    if (!b->g->stop_count)
-        return 0;
-    text_init(&text, b->g->stops, b->g->stop_count);
-    for (size_t i = 0; i < ids->count; i++)
-        add_text(&text, b, ids->data[i], !i);
-    add_text(&text, b, id, !ids->count);
-    int stopped = text.stopped;
-    text_release(&text);
-    return stopped;
-}
-
-static enum finish finish_of(const struct beams *b, const struct continuation *c)
-{
-    const struct generator *g = b->g;
-    const struct beam *parent = &b->running[c->parent];
-    if (generator_ends(g, c->id))
-        return FINISH_END_OF_TEXT;
-    if (meets_stop(b, &parent->ids, c->id))
-        return FINISH_STOP;
-    if ((int64_t)parent->ids.count + 1 == g->length)
-        return FINISH_LENGTH;
-    return parent->cache.past.used == g->model.config.positions ? FINISH_POSITIONS : FINISH_NOT;
+    return (double)(b->running[parent].one.ids.count - b->start->ids.count) + 1;
 }
 
 /* ---- a step --------------------------------------------------------------------------------- */
@@ -141,14 +121,12 @@ static void extend(void *ctx, int64_t parent, int thread)
     const int64_t V = tokenizer_size(b->g->tokenizer);
     float *logits = b->logits + parent * all;
     struct logprob *top = b->top + parent * n;
-    SCOPED(ids) text = { 0 };
+    const struct ids *ids = &beam->one.ids;
     const double sum = logprobs_sum(logits, all);
     for (int64_t i = 0; i < V; i++)
         logits[i] = (float)(logits[i] - sum);
-    copy_ids(&text, &b->start->ids);
-    ids_append(&text, beam->ids.data, beam->ids.count);
     sampler_adjust(generator_sampler(b->g, thread), logits, V,
-                   &(struct sampler_text){ text.data, text.count, b->start->ids.count });
+                   &(struct sampler_text){ ids->data, ids->count, b->start->ids.count });
     logprobs_top(top, n, logits, V, 0);
     for (int64_t i = 0; i < n; i++)
         b->continuations[parent * n + i] = (struct continuation){
@@ -172,24 +150,23 @@ static int64_t rank(struct beams *b)
                            b->continuations[i].sum);
     qsort(b->continuations, (size_t)count, sizeof *b->continuations, by_sum);
     count = smaller(count, looked_at(b));
-    for (int64_t i = 0; i < count; i++)
-        b->continuations[i].finish = finish_of(b, &b->continuations[i]);
+    for (int64_t i = 0; i < count; i++) {
+        SCOPED(generation) one = { 0 };
+        b->continuations[i].finish = continue_text(&one, b, &b->continuations[i]);
+    }
     return count;
 }
 
 static void continue_beam(struct beam *out, const struct beams *b, const struct continuation *c)
 {
-    copy_ids(&out->ids, &b->running[c->parent].ids);
-    ids_add(&out->ids, c->id);
+    out->one.finish = continue_text(&out->one, b, c);
     out->sum = c->sum;
-    out->finish = c->finish;
 }
 
 /* Inserts a continuation into the sorted results if it is one of the best `width`. */
 static void add_result(struct beams *b, const struct continuation *c)
 {
-    double tokens = (double)b->running[c->parent].ids.count + 1;
-    double score = c->sum / pow(tokens, b->length_penalty);
+    double score = c->sum / pow(tokens_after(b, c->parent), b->length_penalty);
     int64_t at = b->result_count;
     if (at == b->width && !(score > b->results[at - 1].score))
         return;
@@ -210,12 +187,12 @@ static int advance(struct beams *b, int64_t count)
     int64_t n = 0;
     for (int64_t i = 0; i < count && n < b->width; i++) {
         const struct continuation *c = &b->continuations[i];
-        const struct cache *from = &b->running[c->parent].cache;
+        const struct cache *from = &b->running[c->parent].one.cache;
         if (c->finish)
             continue;
-        cache_copy(&b->next[n].cache, from, from->past.used);
+        cache_copy(&b->next[n].one.cache, from, from->past.used);
         continue_beam(&b->next[n], b, c);
-        b->taking[n] = &b->next[n].cache;
+        b->taking[n] = &b->next[n].one.cache;
         b->last[n++] = c->id;
     }
     b->logits = decoder_step(&b->g->decoder, b->taking, b->last, n);
@@ -232,11 +209,10 @@ static int advance(struct beams *b, int64_t count)
  * score at its present length, else 0. */
 static int improvable(const struct beams *b, int64_t count)
 {
-    double tokens = (double)b->running[0].ids.count + 1;
     for (int64_t i = 0; i < count; i++)
         if (!b->continuations[i].finish)
             return b->result_count < b->width ||
-                   b->continuations[i].sum / pow(tokens, b->length_penalty) >
+                   b->continuations[i].sum / pow(tokens_after(b, 0), b->length_penalty) >
                        b->results[b->width - 1].score;
     return 0;
 }
@@ -256,18 +232,11 @@ int beams_step(struct beams *b)
 
 double beams_take(const struct beams *b, int64_t i, struct generation *one)
 {
-    const struct generator *g = b->g;
     const int whole = i < b->result_count;
     const struct beam *beam = whole ? &b->results[i] : &b->running[0];
     generation_release(one);
-    text_init(&one->text, g->stops, g->stop_count);
-    copy_ids(&one->ids, &b->start->ids);
-    one->prompt = b->start->ids.count;
-    for (size_t k = 0; k < beam->ids.count; k++) {
-        ids_add(&one->ids, beam->ids.data[k]);
-        add_text(&one->text, b, beam->ids.data[k], !k);
-    }
+    generation_copy(one, &beam->one);
     text_end(&one->text);
-    one->finish = whole ? beam->finish : FINISH_INTERRUPT;
+    one->finish = whole ? beam->one.finish : FINISH_INTERRUPT;
     return whole ? beam->score : beam->sum;
 }

@@ -25,11 +25,9 @@
 
 /* A continuation of the prompt: a beam or a result. */
 struct beam {
-    struct ids ids; /* generated tokens */
-    double sum;     /* sum of log p */
-    double score;   /* set for results only */
-    enum finish finish;
-    struct cache cache; /* its keys and values; zeroed for a result */
+    struct generation one; /* a result has no keys and values */
+    double sum;            /* sum of log p */
+    double score;          /* set for results only */
 };
 
 struct beams {

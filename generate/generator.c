@@ -22,15 +22,10 @@ static void begin(struct generator *g, const struct ops_array *blocks)
         ids_add(&g->ends, (uint32_t)tokenizer_end_of_text(g->tokenizer));
 }
 
-int generator_ends(const struct generator *g, uint32_t id)
-{
-    size_t i = 0;
-    while (i < g->ends.count && g->ends.data[i] != id)
-        i++;
-    return i < g->ends.count;
-}
-
-const char *generator_text(const struct generator *g, uint32_t id, int first, size_t *n)
+/* Returns what the token adds to a text, and sets *n to its length in bytes; NULL: nothing. `first`
+ * 1: no text is before it, so a space that the vocabulary puts before a text's first word is left
+ * out. */
+static const char *text_of(const struct generator *g, uint32_t id, int first, size_t *n)
 {
     SCOPED(buf) alone = BUF_INIT;
     const char *text = tokenizer_text(g->tokenizer, id, n);
@@ -241,15 +236,14 @@ static void choose_token(void *ctx, int64_t i, int thread)
     ids_add(&one->ids, id);
 }
 
-/* Adds a token to the text, unless it ends the text. Returns why this ends the
- * generation, or FINISH_NOT if it does not. */
-static enum finish add_token(struct generator *g, struct generation *one, uint32_t id)
+enum finish generation_add(const struct generator *g, struct generation *one, uint32_t id)
 {
     size_t n;
-    if (generator_ends(g, id))
-        return FINISH_END_OF_TEXT;
+    for (size_t i = 0; i < g->ends.count; i++)
+        if (g->ends.data[i] == id)
+            return FINISH_END_OF_TEXT;
     const int first = one->blank && one->ids.count == one->prompt + 1;
-    const char *bytes = generator_text(g, id, first, &n);
+    const char *bytes = text_of(g, id, first, &n);
     if (bytes)
         text_add(&one->text, bytes, n);
     if (one->text.stopped)
@@ -259,6 +253,15 @@ static enum finish add_token(struct generator *g, struct generation *one, uint32
     if (one->cache.past.used == g->model.config.positions && !g->slide)
         return FINISH_POSITIONS;
     return FINISH_NOT;
+}
+
+void generation_copy(struct generation *to, const struct generation *from)
+{
+    to->ids.count = 0;
+    ids_append(&to->ids, from->ids.data, from->ids.count);
+    text_copy(&to->text, &from->text);
+    to->prompt = from->prompt;
+    to->blank = from->blank;
 }
 
 void generation_end(struct generation *one, enum finish reason)
@@ -281,7 +284,7 @@ static int choose(struct generator *g, struct generation *const *texts, int64_t 
             return err_set(
                 "the model's logits are %f: its weights are damaged or its training diverged",
                 logit);
-        enum finish reason = add_token(g, texts[i], id);
+        enum finish reason = generation_add(g, texts[i], id);
         if (reason)
             generation_end(texts[i], reason);
     }

@@ -72,12 +72,6 @@ int generator_load(struct generator *g, const char *dir, const char *vocab, cons
  * `blocks` are the arrays of its parameters [m->tensors.blocks]. All but *g is borrowed. */
 void generator_open(struct generator *g, struct tokenizer *t, struct ops *o, const struct model *m,
                     const struct ops_array *blocks);
-/* Returns what the token adds to a text, and sets *n to its length in bytes; NULL: nothing. `first`
- * 1: no text is before it, so a space that the vocabulary puts before a text's first word is left
- * out. */
-const char *generator_text(const struct generator *g, uint32_t id, int first, size_t *n);
-/* Returns 1 if the token ends a text, else 0. */
-int generator_ends(const struct generator *g, uint32_t id);
 void generator_release(struct generator *g);
 
 /* A prompt that the model has read, where texts begin. */
@@ -137,6 +131,14 @@ void generation_release(struct generation *one);
  * `slide`, a text that has used up the model's positions continues as if it began with its last
  * tokens, half as many as the model has positions. */
 int generator_step(struct generator *g, struct generation *const *texts, int64_t n);
+
+/* Adds the token `id`, which is the last one of one->ids, to the text unless it ends the text.
+ * Returns why it ends the generation, or FINISH_NOT if it does not. */
+enum finish generation_add(const struct generator *g, struct generation *one, uint32_t id);
+
+/* Makes *to, which is zeroed or was used before, a copy of a text, but for its keys and values, its
+ * log probabilities and random numbers. */
+void generation_copy(struct generation *to, const struct generation *from);
 
 /* Ends a text. */
 void generation_end(struct generation *one, enum finish reason);

@@ -9,6 +9,16 @@ void text_init(struct text *t, const char *const *stops, size_t stop_count)
     buf_init(&t->raw);
 }
 
+void text_copy(struct text *to, const struct text *from)
+{
+    text_release(to);
+    *to = *from;
+    buf_init(&to->all);
+    buf_init(&to->raw);
+    buf_add(&to->all, from->all.data, from->all.len);
+    buf_add(&to->raw, from->raw.data, from->raw.len);
+}
+
 void text_release(struct text *t)
 {
     buf_release(&t->all);

@@ -19,6 +19,7 @@ struct text {
 };
 
 void text_init(struct text *t, const char *const *stops, size_t stop_count);
+void text_copy(struct text *to, const struct text *from); /* *to: zeroed, or used before */
 void text_release(struct text *t);
 
 void text_add(struct text *t, const char *bytes, size_t n); /* does nothing after a stop text */
