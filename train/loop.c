@@ -162,7 +162,7 @@ static int write_sample(struct loop *l, int64_t length)
     SCOPED(start) start = { 0 };
     struct generation one = { 0 }, *texts[] = { &one };
     for (int i = 0; i < count; i++)
-        blocks[i] = store_fetch(&l->store, STORE_PARAMETERS, i, MODE_READ);
+        blocks[i] = store_fetch(&l->store, STORE_PARAMETERS, i, MODE_READ, 0);
     generator_open(&g, p->tokenizer, l->ops, &p->own, blocks);
     int result = generator_prompt(&g, &start, prompt, strlen(prompt));
     if (!result)
@@ -174,7 +174,7 @@ static int write_sample(struct loop *l, int64_t length)
     generation_release(&one);
     generator_release(&g);
     for (int i = 0; i < count; i++)
-        store_release(&l->store, STORE_PARAMETERS, i);
+        store_release(&l->store, STORE_PARAMETERS, i, 0);
     return result < 0 ? err_in("sample") : 0;
 }
 

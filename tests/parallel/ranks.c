@@ -137,11 +137,11 @@ static void hash_weights(struct rank *r, uint64_t hashes[L + 2])
         if (!layout_owns(&r->store.layout, b))
             continue;
         const int64_t n = r->model.tensors.block_size[b];
-        struct ops_array w = store_fetch(&r->store, STORE_PARAMETERS, b, MODE_READ);
+        struct ops_array w = store_fetch(&r->store, STORE_PARAMETERS, b, MODE_READ, 0);
         void *floats = ops_map(r->ops, w, n);
         hashes[b] = hash_more(HASH_START, floats, (size_t)n * sizeof(float));
         ops_unmap(r->ops, w, n, floats);
-        store_release(&r->store, STORE_PARAMETERS, b);
+        store_release(&r->store, STORE_PARAMETERS, b, 0);
     }
 }
 

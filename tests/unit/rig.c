@@ -45,13 +45,13 @@ static double norm_in_store(struct rig *r)
         const struct tensor *row = &r->model.tensors.rows[i];
         const int64_t n = tensor_elements(row);
         double *squares = mem_zalloc((size_t)ops_pieces(n), sizeof *squares);
-        struct ops_array g = store_fetch(&r->store, STORE_GRADIENTS, row->block, MODE_READ);
+        struct ops_array g = store_fetch(&r->store, STORE_GRADIENTS, row->block, MODE_READ, 0);
         ops_sum_squares(r->ops, ops_host_array(squares, OPS_F64), g,
                         &(struct ops_run){ row->offset, n, 0 }, 1);
         for (int64_t p = 0; p < ops_pieces(n); p++)
             sum += squares[p];
         free(squares);
-        store_release(&r->store, STORE_GRADIENTS, row->block);
+        store_release(&r->store, STORE_GRADIENTS, row->block, 0);
     }
     return sqrt(sum);
 }

@@ -86,10 +86,10 @@ const struct tensor *optimizer_not_finite(struct store *s, enum store_kind kind)
         const struct split_part own = layout_own(&s->layout, s->tensors, i);
         if (!own.count)
             continue;
-        struct ops_array x = store_fetch_own(s, kind, row->block, MODE_READ);
+        struct ops_array x = store_fetch(s, kind, row->block, MODE_READ, 1);
         if (!is_finite(s->ops, store_own_tensor(s, kind, x, i), own.count))
             found = row;
-        store_release_own(s, kind, row->block);
+        store_release(s, kind, row->block, 1);
     }
     return found;
 }

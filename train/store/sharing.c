@@ -200,8 +200,8 @@ static void square_shares(struct sharing *h)
     for (int b = 0; b < s->tensors->blocks; b++) {
         if (!layout_owns(&s->layout, b))
             continue;
-        square_block(h, b, store_fetch_own(s, STORE_GRADIENTS, b, MODE_READ));
-        store_release_own(s, STORE_GRADIENTS, b);
+        square_block(h, b, store_fetch(s, STORE_GRADIENTS, b, MODE_READ, 1));
+        store_release(s, STORE_GRADIENTS, b, 1);
     }
 }
 

@@ -56,12 +56,12 @@ static void initialise_block(struct store *s, struct pool *pool, int block, uint
     if (beside)
         floats = ops_buffer(s->ops, OPS_F32, n);
     else
-        floats = store_fetch(s, STORE_PARAMETERS, block, MODE_MAKE);
+        floats = store_fetch(s, STORE_PARAMETERS, block, MODE_MAKE, 0);
     struct first_weights f = { s, seed, block, ops_map(s->ops, floats, n) };
     pool_each(pool, (int64_t)s->tensors->count, initialise_one, &f);
     ops_unmap(s->ops, floats, n, f.floats);
     if (!beside) {
-        store_release(s, STORE_PARAMETERS, block);
+        store_release(s, STORE_PARAMETERS, block, 0);
         return;
     }
     take_block(s, block, ops_part(floats, kept_part(s, block).first));
@@ -250,26 +250,17 @@ void store_expect(struct store *s, const struct use *u)
 }
 
 #define USE(k, i, m, o)                                                                            \
-    (&(struct use){ .kind = (unsigned char)(k), .number = i, .mode = (unsigned char)(m), .own = o })
+    (&(struct use){ .kind = (unsigned char)k, .number = i, .mode = (unsigned char)m, .own = !!o })
 
-struct ops_array store_fetch(struct store *s, enum store_kind kind, int i, enum use_mode mode)
+struct ops_array store_fetch(struct store *s, enum store_kind kind, int i, enum use_mode mode,
+                             int own)
 {
-    return store_begin(s, USE(kind, i, mode, 0));
+    return store_begin(s, USE(kind, i, mode, own));
 }
 
-void store_release(struct store *s, enum store_kind kind, int i)
+void store_release(struct store *s, enum store_kind kind, int i, int own)
 {
-    store_end(s, USE(kind, i, MODE_READ, 0));
-}
-
-struct ops_array store_fetch_own(struct store *s, enum store_kind kind, int i, enum use_mode mode)
-{
-    return store_begin(s, USE(kind, i, mode, 1));
-}
-
-void store_release_own(struct store *s, enum store_kind kind, int i)
-{
-    store_end(s, USE(kind, i, MODE_READ, 1));
+    store_end(s, USE(kind, i, MODE_READ, own));
 }
 
 struct ops_array store_tensor(const struct store *s, enum store_kind kind, struct ops_array array,

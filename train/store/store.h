@@ -50,14 +50,11 @@ int store_open(struct store *s, struct ops *o, const struct tensor_table *tensor
                const struct store_config *c, const struct store_source *from, uint64_t seed);
 void store_close(struct store *s); /* fine on a zeroed struct */
 
-/* Returns array i of a kind, which the caller must release. `mode`: how it is used (program.h). */
-struct ops_array store_fetch(struct store *s, enum store_kind kind, int i, enum use_mode mode);
-void store_release(struct store *s, enum store_kind kind, int i);
-
-/* Returns this rank's share of array i (layout.h), which the caller must release with
- * store_release_own. In a run of one process, the share is the whole array. */
-struct ops_array store_fetch_own(struct store *s, enum store_kind kind, int i, enum use_mode mode);
-void store_release_own(struct store *s, enum store_kind kind, int i);
+/* Returns array i of a kind or, with `own` 1, this rank's share of it (layout.h), in a run of one
+ * process the whole array. The caller must release it. `mode`: how it is used (program.h). */
+struct ops_array store_fetch(struct store *s, enum store_kind kind, int i, enum use_mode mode,
+                             int own);
+void store_release(struct store *s, enum store_kind kind, int i, int own);
 
 /* Only if ranks share gradients: begins to sum the gradients of block `block` over the ranks; this
  * rank's share of the sum goes to its share of gradient array `to`. Then that share is added to the

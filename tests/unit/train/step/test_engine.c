@@ -224,10 +224,10 @@ static void check_same(const struct run *a, struct run *b)
 {
     const struct tensor_table *t = &a->rig.model.tensors;
     for (int k = 0; k < t->blocks; k++) {
-        const float *x = floats(store_fetch(&b->rig.store, STORE_GRADIENTS, k, MODE_READ));
+        const float *x = floats(store_fetch(&b->rig.store, STORE_GRADIENTS, k, MODE_READ, 0));
         cr_assert_arr_eq(x, floats(a->rig.store.spots[STORE_GRADIENTS][k].array),
                          (size_t)t->block_size[k] * sizeof *x, "block %d", k);
-        store_release(&b->rig.store, STORE_GRADIENTS, k);
+        store_release(&b->rig.store, STORE_GRADIENTS, k, 0);
     }
 }
 

@@ -54,13 +54,14 @@ static void update(struct optimizer *a, struct store *s, double norm, double rat
     struct optimizer_update u;
     optimizer_begin(&u, a, s, NULL, norm, rate, t);
     for (int b = 0; b < s->tensors->blocks; b++) {
-        const struct ops_array state[OPS_STATES] = { store_fetch(s, STORE_PARAMETERS, b,
-                                                                 MODE_WRITE),
-                                                     store_fetch(s, STORE_MOMENT1, b, MODE_WRITE),
-                                                     store_fetch(s, STORE_MOMENT2, b, MODE_WRITE) };
-        optimizer_update_block(&u, b, state, store_fetch(s, STORE_GRADIENTS, b, MODE_WRITE));
+        const struct ops_array state[OPS_STATES] = {
+            store_fetch(s, STORE_PARAMETERS, b, MODE_WRITE, 0),
+            store_fetch(s, STORE_MOMENT1, b, MODE_WRITE, 0),
+            store_fetch(s, STORE_MOMENT2, b, MODE_WRITE, 0)
+        };
+        optimizer_update_block(&u, b, state, store_fetch(s, STORE_GRADIENTS, b, MODE_WRITE, 0));
         for (int kind = 0; kind < STORE_BLOCKS; kind++)
-            store_release(s, kind, b);
+            store_release(s, kind, b, 0);
     }
     optimizer_end(&u);
 }
@@ -387,8 +388,8 @@ static void run_many(enum optimizer_kind kind, struct store_config c, int thread
             g[i] = (float)sin(i * 0.37 + step) * 0.01f;
         update(&a, &s, 0.1, 0.01, step);
     }
-    ops_copy(o, f32(out), store_fetch(&s, STORE_PARAMETERS, 1, MODE_READ), MANY);
-    store_release(&s, STORE_PARAMETERS, 1);
+    ops_copy(o, f32(out), store_fetch(&s, STORE_PARAMETERS, 1, MODE_READ, 0), MANY);
+    store_release(&s, STORE_PARAMETERS, 1, 0);
     store_close(&s);
     tensor_release(&t);
     free(moments);
@@ -483,12 +484,12 @@ static void update_shares(struct optimizer *a, struct store *s, struct comm *c)
         for (int b = 0; b < s->tensors->blocks; b++) {
             struct ops_array at[STORE_BLOCKS];
             for (int kind = 0; kind < STORE_BLOCKS; kind++)
-                at[kind] = store_fetch_own(s, kind, b, MODE_WRITE);
+                at[kind] = store_fetch(s, kind, b, MODE_WRITE, 1);
             const struct ops_array state[OPS_STATES] = { at[STORE_PARAMETERS], at[STORE_MOMENT1],
                                                          at[STORE_MOMENT2] };
             optimizer_update_block(&u, b, state, at[STORE_GRADIENTS]);
             for (int kind = 0; kind < STORE_BLOCKS; kind++)
-                store_release_own(s, kind, b);
+                store_release(s, kind, b, 1);
         }
         optimizer_end(&u);
     }

@@ -16,10 +16,10 @@ static void set_shares(struct store *s, int rank)
 {
     for (int b = 0; b < BLOCKS; b++) {
         const int64_t *own = layout_bounds(&s->layout, STORE_PARAMETERS, b) + rank;
-        float *x = floats(store_fetch_own(s, STORE_PARAMETERS, b, MODE_WRITE));
+        float *x = floats(store_fetch(s, STORE_PARAMETERS, b, MODE_WRITE, 1));
         for (int64_t i = 0; i < own[1] - own[0]; i++)
             x[i] = (float)rank;
-        store_release_own(s, STORE_PARAMETERS, b);
+        store_release(s, STORE_PARAMETERS, b, 1);
     }
 }
 
@@ -27,11 +27,11 @@ static void set_shares(struct store *s, int rank)
 static void check_block(struct store *s, int b)
 {
     const int64_t *bounds = layout_bounds(&s->layout, STORE_PARAMETERS, b);
-    const float *x = floats(store_fetch(s, STORE_PARAMETERS, b, MODE_READ));
+    const float *x = floats(store_fetch(s, STORE_PARAMETERS, b, MODE_READ, 0));
     for (int q = 0; q < RANKS; q++)
         for (int64_t i = bounds[q]; i < bounds[q + 1]; i++)
             wrong += x[i] != (float)q;
-    store_release(s, STORE_PARAMETERS, b);
+    store_release(s, STORE_PARAMETERS, b, 0);
 }
 
 /* Arrays that may move have all shares when sharing_gather returns, even those of a late rank. */
@@ -57,11 +57,11 @@ static void gather_each(void *ctx, struct comm *c)
     for (int b = 0; b < BLOCKS; b++) {
         if (dir && rank == 1)
             usleep(10000);
-        sharing_gather(&h, b, store_fetch(&s, STORE_PARAMETERS, b, MODE_WRITE));
+        sharing_gather(&h, b, store_fetch(&s, STORE_PARAMETERS, b, MODE_WRITE, 0));
         if (!dir)
             sharing_end_gathers(&h);
         check_block(&s, b);
-        store_release(&s, STORE_PARAMETERS, b);
+        store_release(&s, STORE_PARAMETERS, b, 0);
     }
     sharing_close(&h);
     store_close(&s);

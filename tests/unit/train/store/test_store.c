@@ -130,16 +130,16 @@ static void expect(struct store *s, int kind, int number, enum use_mode mode)
  * which become 0. */
 static void make_again(struct store *s, int b, float *y)
 {
-    const float *before = floats(store_fetch(s, STORE_GRADIENTS, b, MODE_READ));
+    const float *before = floats(store_fetch(s, STORE_GRADIENTS, b, MODE_READ, 0));
     float first = before[0];
     store_end(s, &(struct use){ .kind = STORE_GRADIENTS, .number = b, .then = THEN_DROPPED });
     if (b % 2)
         expect(s, STORE_GRADIENTS, b, MODE_MAKE);
-    float *x = floats(store_fetch(s, STORE_GRADIENTS, b, MODE_MAKE));
+    float *x = floats(store_fetch(s, STORE_GRADIENTS, b, MODE_MAKE, 0));
     cr_assert(x[0] == 0 || x[0] == first);
     memset(x, 0, BYTES);
     memset(y, 0, BYTES);
-    store_release(s, STORE_GRADIENTS, b);
+    store_release(s, STORE_GRADIENTS, b, 0);
 }
 
 /* Changes each array in twenty rounds, and announces the next one before. The bytes must be those
@@ -161,7 +161,7 @@ static void check_contents(uint64_t memory, uint64_t host)
     for (int round = 0; round < 20; round++)
         for (int b = 0; b < BLOCKS; b++)
             for (int kind = 0; kind < STORE_BLOCKS; kind++) {
-                float *x = floats(store_fetch(&s, kind, b, MODE_WRITE)),
+                float *x = floats(store_fetch(&s, kind, b, MODE_WRITE, 0)),
                       *y = floats(plain.spots[kind][b].array);
                 if (b + 1 < BLOCKS)
                     expect(&s, kind, b + 1, MODE_WRITE);
@@ -169,16 +169,16 @@ static void check_contents(uint64_t memory, uint64_t host)
                     x[i] = x[i] * 0.5f + (float)(round + kind);
                     y[i] = y[i] * 0.5f + (float)(round + kind);
                 }
-                store_release(&s, kind, b);
+                store_release(&s, kind, b, 0);
                 if (kind == STORE_GRADIENTS && round % 3 == 0)
                     make_again(&s, b, y);
             }
     for (int kind = 0; kind < STORE_BLOCKS; kind++)
         for (int b = 0; b < BLOCKS; b++) {
-            const float *x = floats(store_fetch(&s, kind, b, MODE_READ));
+            const float *x = floats(store_fetch(&s, kind, b, MODE_READ, 0));
             cr_assert_arr_eq(x, floats(plain.spots[kind][b].array), BYTES, "array %d of block %d",
                              kind, b);
-            store_release(&s, kind, b);
+            store_release(&s, kind, b, 0);
         }
     cr_assert_eq(store_check(&s), 0);
     struct mapped_traffic moved = store_traffic(&s);
@@ -253,8 +253,8 @@ Test(store, parameters_of_the_caller_go_into_the_file)
     }
     cr_assert_eq(store_open(&s, o, &t, &c, &from, 0), 0);
     for (int b = 0; b < BLOCKS; b++) {
-        cr_assert_eq(floats(store_fetch(&s, STORE_PARAMETERS, b, MODE_READ))[5], (float)b + 1);
-        store_release(&s, STORE_PARAMETERS, b);
+        cr_assert_eq(floats(store_fetch(&s, STORE_PARAMETERS, b, MODE_READ, 0))[5], (float)b + 1);
+        store_release(&s, STORE_PARAMETERS, b, 0);
     }
     store_close(&s);
     program_release(&program);
@@ -301,14 +301,14 @@ Test(store, halves_hold_the_nearest)
         }
         cr_assert_eq(store_open(&s, o, &t, &c, &from, 7), 0);
         for (int b = BLOCKS; b-- > 0;) {
-            struct ops_array x = store_fetch(&s, STORE_PARAMETERS, b, MODE_READ);
+            struct ops_array x = store_fetch(&s, STORE_PARAMETERS, b, MODE_READ, 0);
             cr_assert_eq(x.type, OPS_BF16);
             for (int i = 0; i < FLOATS; i++) {
                 float nearest = (float)(b + 1) / (float)(i + 3);
                 trim(o, &nearest, 1);
                 cr_assert_eq(bf16_at(x, i), nearest);
             }
-            store_release(&s, STORE_PARAMETERS, b);
+            store_release(&s, STORE_PARAMETERS, b, 0);
             cr_assert_eq(layout_bytes(&s.layout, STORE_PARAMETERS, b), BYTES / 2);
         }
         cr_assert_eq(s.fetched, 0);
@@ -331,11 +331,11 @@ Test(store, rows_have_their_types)
     make_table(&t);
     use_program(&c, &program, 1, 1, RECOMPUTE_NONE, 33);
     cr_assert_eq(store_open(&s, o, &t, &c, NULL, 7), 0);
-    cr_assert_eq(store_fetch(&s, STORE_X, 1, MODE_MAKE).type, OPS_BF16);
-    cr_assert_eq(store_fetch(&s, STORE_DX, 0, MODE_MAKE).type, OPS_BF16);
-    cr_assert_eq(store_fetch(&s, STORE_CACHE + CACHE_SUMS, 0, MODE_MAKE).type, OPS_F32);
-    cr_assert_eq(store_fetch(&s, STORE_GRADIENTS, 0, MODE_MAKE).type, OPS_F32);
-    cr_assert_eq(store_fetch(&s, STORE_PARAMETERS, 0, MODE_MAKE).type, OPS_F32);
+    cr_assert_eq(store_fetch(&s, STORE_X, 1, MODE_MAKE, 0).type, OPS_BF16);
+    cr_assert_eq(store_fetch(&s, STORE_DX, 0, MODE_MAKE, 0).type, OPS_BF16);
+    cr_assert_eq(store_fetch(&s, STORE_CACHE + CACHE_SUMS, 0, MODE_MAKE, 0).type, OPS_F32);
+    cr_assert_eq(store_fetch(&s, STORE_GRADIENTS, 0, MODE_MAKE, 0).type, OPS_F32);
+    cr_assert_eq(store_fetch(&s, STORE_PARAMETERS, 0, MODE_MAKE, 0).type, OPS_F32);
     store_close(&s);
     program_release(&program);
     tensor_release(&t);
