@@ -11,6 +11,8 @@ LIBDIR ?= $(PREFIX)/lib
 PROGRAM_PREFIX ?=
 STRIP ?= strip
 O ?= build
+# Make divides lists of files at blanks: `uninstall PREFIX="$HOME/my programs"` would remove $HOME/my.
+$(if $(word 2,$(O)$(DESTDIR)$(PREFIX)$(LIBDIR)),$(error O, DESTDIR, PREFIX and LIBDIR cannot have blanks in them))
 
 CC ?= gcc
 PKG_CONFIG ?= pkg-config
@@ -82,7 +84,7 @@ all: $(BINARIES) $(PLUGINS) links ## build the programs into bin/ (O=DIR: into D
 # as they do when they are installed.
 IN_TREE = $(filter build,$(O))
 links: | $(B)/bin
-	@mkdir -p $(B)/share && ln -sfn $(CURDIR) $(B)/share/textmill
+	@mkdir -p $(B)/share && ln -sfn '$(CURDIR)' $(B)/share/textmill
 	@[ "$(MODE)" != release ] || ln -sfn $(if $(IN_TREE),build/)release/bin $(if $(IN_TREE),,$(O)/)bin
 
 $(B)/bin:
