@@ -28,8 +28,7 @@ enum { ITEMS_A_THREAD = 8 };
 
 /* The values of the command-line options. */
 struct wikiprep {
-    const char *output_path, *train_path, *field_list, *index_path, *save_path;
-    const char *part_text;
+    const char *output_path, *train_path, *field_list, *index_path, *save_path, *part_text;
     uint64_t part_number, part_count; /* 0: the whole dump */
     uint64_t file_bytes, max_page_bytes;
     int json, redirects, strict;
@@ -635,7 +634,8 @@ static const struct tool_command *const commands[] = { &wikiprep, &expand_comman
 /* What to do instead of options of similar programs. */
 static const struct opt_foreign foreign[] = {
     { "input-file-path input-file", "the files are operands" },
-    { "output-file-path output-file", "give --output" },
+    { "no-templates", "templates are expanded with --templates alone" },
+    { "min-text-length", "give --min-length" },
     { "max-len small-files", "all lines are read; for a small sample name a few pages: --pages" },
     { 0 },
 };
