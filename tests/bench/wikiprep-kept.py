@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """Measures the share of the inline templates with visible text whose text wikiprep keeps:
 
-    wikiprep-kept.py DUMP.xml SILENT [--lost | --shown]
+    wikiprep-kept.py DUMP SILENT [--lost | --shown]
 
-It counts calls in paragraphs and list items of articles, outside references, comments, tables, files and other
+DUMP is XML, plain or .bz2. It counts calls in paragraphs and list items of articles, outside references, comments, tables, files and other
 templates. It writes a dump in which each distinct call stands between two marks, with the site's header, and cleans
 it with wikiprep (without --templates). A call is kept if a letter, a digit or a sign is between the marks. A call
 that shows nothing is silent if its name is in the file SILENT, else it is lost; so a template that nobody has judged
 counts as lost. SILENT has lines of "LANG PATTERN": LANG * means all wikis, PATTERN is a shell pattern.
 
 --lost prints the lost names with their counts and an example. --shown prints what kept calls show."""
+import bz2
 import collections
 import fnmatch
 import html
@@ -33,9 +34,16 @@ FUNCTION = re.compile(r'^(#|subst:|safesubst:|int:|ns:|lc:|uc:|lcfirst:|ucfirst:
                       r'(current|local|numberof)[a-z]+2?$|[A-Z]+:|[!=]$)', re.I)
 
 
+os.environ['PATH'] += ':' + os.path.join(os.path.dirname(spec.origin), '../../bin')
+
+
+def read(path):
+    with (bz2.open if path.endswith('.bz2') else open)(path, 'rt', encoding='utf-8', errors='replace') as f:
+        return f.read()
+
+
 def articles(path):
-    text = open(path, encoding='utf-8', errors='replace').read()
-    for page in re.findall(r'<page>.*?</page>', text, re.S):
+    for page in re.findall(r'<page>.*?</page>', read(path), re.S):
         body = re.search(r'<text[^>]*>(.*)</text>', page, re.S)
         space = re.search(r'<ns>(\d+)</ns>', page)
         if body and '<redirect' not in page and (not space or space.group(1) == '0'):
@@ -78,7 +86,7 @@ def inline_calls(path):
 
 def shown(path, calls):
     """Returns what wikiprep shows for each call."""
-    text = open(path, encoding='utf-8', errors='replace').read()
+    text = read(path)
     header = text[:text.index('<page>')]
     pages = []
     for at in range(0, len(calls), CALLS_A_PAGE):
@@ -104,8 +112,7 @@ def silent_names(path, lang):
 
 def main():
     dump, silent_file = sys.argv[1:3]
-    with open(dump, encoding='utf-8', errors='replace') as f:
-        base = re.search(r'<base>[a-z]+://([a-z-]+)\.|xml:lang="([a-z-]+)"', f.read(100000))
+    base = re.search(r'<base>[a-z]+://([a-z-]+)\.|xml:lang="([a-z-]+)"', read(dump)[:100000])
     lang = base.group(1) or base.group(2)
     silent = silent_names(silent_file, lang)
     counts = inline_calls(dump)
