@@ -6,7 +6,7 @@ COPY . /src/textmill
 RUN cd /src/textmill && apt-get build-dep -y --no-install-recommends . && DEB_BUILD_OPTIONS=noautodbgsym dpkg-buildpackage -b -us -uc
 FROM debian:13-slim
 COPY --from=build /src/textmill_*.deb /tmp/
-RUN apt-get update && apt-get install -y --no-install-recommends /tmp/*.deb bzip2 openmpi-bin openssh-client \
+RUN apt-get update && apt-get install -y --no-install-recommends /tmp/*.deb bzip2 curl ca-certificates openmpi-bin openssh-client \
     && rm -rf /tmp/*.deb /var/lib/apt/lists/*
 # The user of a container is root, which mpirun asks to be told.
 ENV OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
