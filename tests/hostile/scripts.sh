@@ -225,6 +225,17 @@ case_language_elsewhere() {
         grep -q 'holds other files' said || fail "$(cat said)"
     done
 }
+# Tools such as BusyBox's are told from those of GNU before anything is made.
+case_scripts_without_gnu() {
+    local tool
+    mkdir only
+    for tool in tr mkdir rm grep sed cat; do ln -s "$(command -v $tool)" only/; done
+    printf '#!/bin/sh\nexit 1\n' | tee only/wget >only/realpath && chmod +x only/wget only/realpath
+    refuses 'neither curl nor GNU wget' env PATH="$PWD/only" "$ROOT/scripts/wikipedia-download" made xx
+    refuses 'neither curl nor GNU wget' env PATH="$PWD/only" "$ROOT/scripts/model-download" gpt2
+    refuses 'of GNU are needed' env PATH="$PWD/only:$PATH" "$ROOT/scripts/language" xx -o made
+    check test ! -e made
+}
 # A program that fails gives no line of figures.
 case_benchmark_fails() {
     mkdir bin
