@@ -418,6 +418,7 @@ INSTALLED_LIB = $(DESTDIR)$(LIBDIR)
 # The programs that completions are made from. After a cross build: those of a build for this machine.
 RUNNABLE ?= $(B)/bin
 install: install-programs install-library ## install into $(DESTDIR)$(PREFIX); PROGRAM_PREFIX=tm- avoids name clashes; STRIP= keeps symbols
+	$(if $(SUDO_UID),chown -R $(SUDO_UID):$(SUDO_GID) $(O)) # the library and completions were made as root
 
 install-programs: all $(SAMPLE)
 	install -d $(INSTALLED_BIN) $(INSTALLED_MAN)/man1 $(INSTALLED_MAN)/man7 $(INSTALLED_SHARE)/configs
