@@ -777,6 +777,7 @@ int loop_run(struct plan *p, const char *config, struct kv *origin, int threads,
                       .origin = origin,
                       .comm = c,
                       .first = comm_is_first(c),
+                      .at.validation = NAN, /* a signal may save before the first validation */
                       .sample = BUF_INIT,
                       .lock = -1 };
     stop_catch(c->size[COMM_WORLD] == 1, comm_is_first(c));
