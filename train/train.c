@@ -246,14 +246,14 @@ static const struct opt options[] = {
     { 0 },
 };
 
-/* Loads the configuration in the output folder, so that `train --resume -o DIR` needs no other
- * option. The folder may have had another name when it was written. */
+/* Chooses the output folder, and loads its configuration, so that `train --resume -o DIR` needs no
+ * other option. The folder may have had another name when it was written. */
 static int load_own_config(struct settings *s)
 {
-    const char *output = s->output;
+    const char *output = s->output = s->output ? s->output : "model";
     if (!s->resume || tool_configured())
         return 0;
-    SCOPED(buf) path = file_path(s->output, "config.yaml");
+    SCOPED(buf) path = file_path(output, "config.yaml");
     const int kind = file_look(path.data);
     if (kind == FILE_SPECIAL) /* reading a pipe without a writer would block */
         return err_set("cannot read '%s': not a regular file", path.data);
@@ -702,9 +702,7 @@ static int settle(struct settings *s, struct comm *ranks, struct buf *validation
     if (s->force && s->resume)
         return err_usage(
             "--force starts a new run and --resume continues the old one: give only one of them");
-    if (!s->output)
-        s->output = "model";
-    if (load_own_config(s) < 0 || choose_base(s, base) < 0)
+    if (choose_base(s, base) < 0)
         return -1;
     take_data(s, argv, argc);
     if (choose_data(s) < 0 || choose_validation(s, validation) < 0 ||
@@ -740,7 +738,7 @@ static int run(int argc, char **argv, void *given)
     struct comm ranks;
     if (s->list_presets)
         return print_presets();
-    if (open_ranks(&ranks, s) < 0)
+    if (load_own_config(s) < 0 || open_ranks(&ranks, s) < 0) /* it has the ranks' time limit */
         return -1;
     int result = run_on_ranks(&ranks, s, argc, argv);
     if (result < 0 &&
