@@ -622,6 +622,10 @@ static int check_useful(const struct settings *s)
 /* Without other data, chooses ./shards, where tfwrite writes by default. */
 static int choose_data(struct settings *s)
 {
+    if (s->resume && !s->data.count && !tool_configured()) /* the folder may be misspelt */
+        return err_set("'%s' holds no run that names its data: give --output another folder, or "
+                       "--data",
+                       s->output);
     const int kind = s->data.count || s->dry_run ? FILE_NONE : file_look("shards");
     if (kind == FILE_FOLDER) {
         opt_list_add(&s->data, "shards");
