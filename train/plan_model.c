@@ -173,12 +173,13 @@ int plan_model_settle(struct plan *p)
     const int numbers = s->task == TASK_REGRESSION;
     const struct architecture *a = architecture_default(head);
     if (s->architecture && !(a = architecture_find(s->architecture, head)))
-        return -1;
+        return err_in("--task %s", p->task->name); /* another task may have it */
     p->config = (struct model_config){ .architecture = a,
                                        .head = head,
                                        .activation = a->activation };
-    if (s->start_from && (folder_read_config(&p->config, head, s->start_from) < 0 ||
-                          folder_ends(&p->ends, &p->sampling, s->start_from) < 0))
+    if (s->start_from && folder_read_config(&p->config, head, s->start_from) < 0)
+        return p->config.architecture ? -1 : err_in("--task %s", p->task->name);
+    if (s->start_from && folder_ends(&p->ends, &p->sampling, s->start_from) < 0)
         return -1;
     if (s->architecture && p->config.architecture != a)
         return err_set("architecture is %s, but the model to start from has %s", a->name,
