@@ -176,10 +176,9 @@ int plan_data_open(struct plan *p, int want_data)
 int plan_data_make(struct plan *p)
 {
     struct settings *s = p->settings;
-    if (!s->mask_tokens && p->data)
-        s->mask_tokens = p->data->mask_tokens;
-    else if (!s->mask_tokens)
-        s->mask_tokens = (int64_t)ceil(p->task->masked * (double)p->engine.T);
+    if (!s->mask_tokens)
+        s->mask_tokens = p->data ? p->data->mask_tokens
+                                 : (int64_t)ceil(p->task->masked * (double)p->engine.T);
     struct samples_config c = samples_config(p);
     if (is_generated(s))
         p->data = samples_make(&c, p->task->made);

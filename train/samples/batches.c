@@ -48,11 +48,10 @@ uint64_t batches_permute(uint64_t key, uint64_t i, uint64_t n)
 
 int batches_draw(const struct samples *s, uint64_t key, uint64_t k, struct sequences *out)
 {
-    uint64_t n = s->count;
     if (s->draw)
         return s->draw(s, key, k, out);
-    if (n)
-        k = batches_permute(rng_key(key, k / n), k % n, n);
+    if (s->count)
+        k = batches_permute(rng_key(key, k / s->count), k % s->count, s->count);
     return s->read(s, k, out);
 }
 

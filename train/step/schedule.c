@@ -169,8 +169,6 @@ double schedule_rate(const struct schedule *s, int64_t t)
         return table_rate(s, t);
     if (t < s->warmup)
         return s->peak * (double)(t + 1) / (double)s->warmup;
-    if (s->kind == SCHEDULE_CONSTANT)
-        return s->peak;
     if (s->kind == SCHEDULE_EXPONENTIAL) {
         int64_t turns = (t - s->warmup) / (int64_t)s->numbers[1];
         return fmax(s->floor, s->peak * exp(-s->numbers[0] * (double)turns));
