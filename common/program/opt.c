@@ -109,7 +109,7 @@ static const char *word_of(const struct opt_bound *p)
 
 static int number_wanted(const struct opt_bound *p, const char *value)
 {
-    const char *word = word_of(p);
+    const char *word = type_of(p) == OPT_SIZE ? "one such as 8G" : word_of(p);
     return err_usage("--%s wants a whole number%s%s, not '%s'", p->row->name, word ? " or " : "",
                      word ? word : "", value);
 }
