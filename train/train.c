@@ -524,7 +524,7 @@ static int train(struct plan *p, struct comm *ranks)
     say_data(p->data, (double)(p->steps * s->global_batch_size));
     log_info("learning rate %g, at the end %g; warm-up of %" PRId64 " update%s; %" PRId64
              " sequence%s per update, %" PRId64 " per micro-batch",
-             p->schedule.peak, p->schedule.floor, p->schedule.warmup,
+             p->schedule.peak, schedule_rate(&p->schedule, p->steps), p->schedule.warmup,
              noun_end((uint64_t)p->schedule.warmup), s->global_batch_size,
              noun_end((uint64_t)s->global_batch_size), s->micro_batch_size);
     const int result = compare_ranks(ranks, p) < 0
