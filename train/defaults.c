@@ -15,20 +15,16 @@ static double round_rate(double rate)
 
 double defaults_learning_rate(int64_t parameters, int encoder, int trained)
 {
-    double rate = 6e-4 * pow(124e6 / (double)parameters, 0.25);
-    rate = fmin(rate, 3e-3);
-    if (encoder)
-        rate /= 2;
-    return round_rate(trained ? rate / 10 : rate);
+    const double rate = fmin(6e-4 * pow(124e6 / (double)parameters, 0.25), 3e-3);
+    return round_rate(rate / (encoder ? 2 : 1) / (trained ? 10 : 1));
 }
 
 int64_t defaults_micro_batch(int64_t parameters, int64_t sequence_length, int64_t global_batch)
 {
     int64_t tokens = smaller(larger(parameters / PARAMETERS_A_TOKEN, LEAST_TOKENS), MOST_TOKENS);
     int64_t sequences = larger((tokens + sequence_length / 2) / sequence_length, 1);
-    if (!global_batch)
-        return sequences;
-    sequences = smaller(sequences, global_batch);
+    if (global_batch)
+        sequences = smaller(sequences, global_batch);
     while (global_batch % sequences)
         sequences--;
     return sequences;

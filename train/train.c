@@ -549,13 +549,19 @@ static int print_plan(const struct plan *p)
     return 0;
 }
 
-/* Adds the operands to --data. If that is not given, they replace the configuration's data. */
-static void take_data(struct settings *s, char **operands, int count)
+/* Adds the operands to --data. If that is not given, they replace the configuration's data. Returns
+ * 0, or -1 with an error for the folder of a run behind --resume. */
+static int take_data(struct settings *s, char **operands, int count)
 {
     if (count && !tool_given("data"))
         s->data.count = 0; /* these come from the configuration */
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
+        SCOPED(buf) run = file_path(operands[i], "checkpoints");
+        if (s->resume && file_look(run.data) == FILE_FOLDER)
+            return err_usage("'%s' is no data but a run: give it to --output", operands[i]);
         opt_list_add(&s->data, operands[i]);
+    }
+    return 0;
 }
 
 static int print_presets(void)
@@ -706,9 +712,8 @@ static int settle(struct settings *s, struct comm *ranks, struct buf *validation
     if (s->force && s->resume)
         return err_usage(
             "--force starts a new run and --resume continues the old one: give only one of them");
-    if (choose_base(s, base) < 0)
+    if (choose_base(s, base) < 0 || take_data(s, argv, argc) < 0)
         return -1;
-    take_data(s, argv, argc);
     if (choose_data(s) < 0 || choose_validation(s, validation) < 0 ||
         (comm_is_first(ranks) && profile_may_be_written(s) < 0))
         return -1;
@@ -716,9 +721,7 @@ static int settle(struct settings *s, struct comm *ranks, struct buf *validation
         s->steps = 0;
     if (tool_given("steps") && !tool_given("epochs"))
         s->epochs = 0;
-    if (check_useful(s) < 0 || ops_check_device(s->device) < 0)
-        return -1;
-    return count_ranks(ranks, s);
+    return check_useful(s) < 0 || ops_check_device(s->device) < 0 ? -1 : count_ranks(ranks, s);
 }
 
 static int run_on_ranks(struct comm *ranks, struct settings *s, int argc, char **argv)
