@@ -292,8 +292,8 @@ int plan_make(struct plan *p, struct settings *s, uint64_t seed, int want_data)
     if (plan_data_check_length(p) < 0 || plan_data_find_tokenizer(p) < 0 ||
         plan_data_open(p, want_data) < 0 || plan_model_vocabulary(p) < 0 ||
         plan_model_make(p) < 0 || check_pipeline(p) < 0 || batch_arithmetic(p) < 0 ||
-        plan_model_teacher(p) < 0 || plan_data_check_teacher(p) < 0 || plan_data_make(p) < 0 ||
-        count_steps(p, want_data) < 0)
+        plan_model_teacher(p) < 0 || plan_check_vocabulary(p, s->teacher, "the teacher") < 0 ||
+        plan_data_make(p) < 0 || count_steps(p, want_data) < 0)
         return -1;
     p->engine.rise = s->late_dropout ? p->steps : 0;
     choose_rates(p);

@@ -65,6 +65,10 @@ void plan_release(struct plan *p);
 /* Checks that the machine has the bytes that all its ranks need, unless --memory is given: else the
  * kernel would kill them. Returns 0, or -1 with an error. */
 int plan_check_machine(const struct plan *p, uint64_t needed);
+
+/* Returns 0, or -1 with an error about `what` if the folder has another vocabulary than the run. */
+int plan_check_vocabulary(const struct plan *p, const char *dir, const char *what);
+
 /* Checks that the training fits in the free memory of the GPU of `o`, before any of this memory is
  * allocated. Returns 0, or -1 with an error if it does not fit. */
 int plan_check_device(const struct plan *p, const struct ops *o);

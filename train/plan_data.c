@@ -70,14 +70,13 @@ static int check_checksum(const struct plan *p, uint64_t checksum, const char *w
                    what, checksum, own);
 }
 
-int plan_data_check_teacher(const struct plan *p)
+int plan_check_vocabulary(const struct plan *p, const char *dir, const char *what)
 {
-    const char *teacher = p->settings->teacher;
-    const int has = teacher && p->tokenizer ? has_tokenizer(teacher) : 0;
+    const int has = dir && p->tokenizer ? has_tokenizer(dir) : 0;
     if (has <= 0)
         return has;
-    SCOPED_TOKENIZER t = tokenizer_load(teacher);
-    return t ? check_checksum(p, tokenizer_checksum(t), "the teacher") : -1;
+    SCOPED_TOKENIZER t = tokenizer_load(dir);
+    return t ? check_checksum(p, tokenizer_checksum(t), what) : -1;
 }
 
 static struct samples_config samples_config(const struct plan *p)

@@ -31,9 +31,6 @@ int plan_data_find_tokenizer(struct plan *p);
  * if there is no other. With want_data 1, missing data is an error. */
 int plan_data_open(struct plan *p, int want_data);
 
-/* Returns 0, or -1 with an error if the folder of --teacher has another vocabulary than the run. */
-int plan_data_check_teacher(const struct plan *p);
-
 /* Makes the samples of generated data, and sets the size of the vocabulary against which all ids
  * are checked. That size must be known. */
 int plan_data_make(struct plan *p);

@@ -285,6 +285,11 @@ static int begin(const struct run_start *s)
          (!given->resume && (refuse_own_base(given, "start-from", given->start_from) < 0 ||
                              refuse_own_base(given, "teacher", given->teacher) < 0))))
         return -1;
+    const int writes = comm_is_first(s->comm) && given->save && !given->force,
+              kind = writes ? file_look(given->output) : FILE_NONE;
+    if (kind < 0 ||
+        (kind == FILE_FOLDER && plan_check_vocabulary(s->plan, given->output, "the folder") < 0))
+        return err_in("'%s' (--force replaces it)", given->output);
     if ((given->start_from ? load_store(s, given->start_from, &made) : open_store(s, NULL)) < 0)
         return -1;
     if (made)
