@@ -84,8 +84,7 @@ int cluster_estimate(struct buf *out, const char *path, const struct cluster_ste
     const double compute = s->work / (speed * m.reached);
     const double tensor = seconds(&m, &s->heads) + seconds(&m, &s->width);
     const double data = seconds(&m, &s->data), busy = compute + tensor;
-    const double exposed = data - busy * s->overlap;
-    const double step = busy / (1 - s->bubble) + fmax(0, exposed);
+    const double step = busy / (1 - s->bubble) + fmax(0, data - busy * s->overlap);
     buf_addf(out, "estimate_memory_share=%.3f\n", s->memory / m.memory);
     buf_addf(out,
              "estimate_compute_seconds=%.4g\nestimate_tensor_seconds=%.4g\n"

@@ -405,6 +405,7 @@ static void print_data(const struct samples *s, const char *begins, double drawn
 int dry_run_print(const struct plan *p, struct buf *out)
 {
     struct cluster_step step = { 0 };
+    const double drawn = (double)p->steps * (double)p->settings->global_batch_size;
     print_model(p, out);
     print_steps(p, out);
     print_memory(p, out);
@@ -415,11 +416,9 @@ int dry_run_print(const struct plan *p, struct buf *out)
     else
         add_stage(&step, p);
     if (p->data && p->data->count)
-        print_data(p->data, "training_", (double)(p->steps * p->settings->global_batch_size), out);
+        print_data(p->data, "training_", drawn, out);
     if (p->data && p->data->count && p->steps)
-        buf_addf(out, "epochs=%.4f\n",
-                 (double)p->steps * (double)p->settings->global_batch_size /
-                     samples_epoch(p->data));
+        buf_addf(out, "epochs=%.4f\n", drawn / samples_epoch(p->data));
     if (p->validation)
         print_data(p->validation, "validation_", (double)p->validation->count, out);
     return p->settings->machine ? print_estimate(p, &step, out) : 0;

@@ -318,7 +318,6 @@ static int report_step(struct loop *l, const struct engine_score *score,
                        const struct engine_score *validation, double rate, double norm)
 {
     const struct model *m = &l->plan->model;
-    double seconds = l->busy / (double)(l->at.step - l->logged_step);
     double tokens = (double)(l->at.tokens - l->logged_tokens);
     struct metrics_point p = {
         .step = l->at.step,
@@ -327,7 +326,7 @@ static int report_step(struct loop *l, const struct engine_score *score,
         .rate = rate,
         .norm = norm,
         .tokens = (double)l->at.tokens,
-        .seconds = seconds,
+        .seconds = l->busy / (double)(l->at.step - l->logged_step),
         .elapsed = log_seconds() - l->began,
         .tokens_per_second = l->busy > 0 ? tokens / l->busy : 0,
     };
