@@ -25,14 +25,14 @@ static void close_variant(struct markup *m)
 
 /* ---- braces ------------------------------------------------------------------------------ */
 
-/* Returns 1 if only bytes of the string `blanks` are between the line's start and the output's
- * offset `from`, else 0. */
-static int begins_line(const struct markup *m, size_t from, const char *blanks)
+/* Returns the offset in the output to which only bytes of the string `blanks` go back from offset
+ * `from`; 0 if they go back to the start of a line. */
+static size_t skip_back(const struct markup *m, size_t from, const char *blanks)
 {
     enum { BLANKS_MAX = 64 /* keeps the time linear */ };
     for (int i = 0; i < BLANKS_MAX && from && strchr(blanks, m->out->data[from - 1]); i++)
         from--;
-    return !from || m->out->data[from - 1] == '\n';
+    return from && m->out->data[from - 1] == '\n' ? 0 : from;
 }
 
 /* Adds the call to the page's infoboxes if they are wanted and it is one. An infobox begins a line
@@ -42,19 +42,20 @@ static void note_call(struct markup *m, size_t from, const struct wikitext_call 
 {
     enum { NAMED_LEAST = 4 };
     if (markup_wants(m, PART_INFOBOXES) && m->in_lead && m->braces == 1 &&
-        begins_line(m, from, MARKUP_UNSEEN " \x0F") && structure_is_named(call, NAMED_LEAST))
+        !skip_back(m, from, MARKUP_UNSEEN " \x0F") && structure_is_named(call, NAMED_LEAST))
         structure_call(&m->options->parts->json[PART_INFOBOXES], call);
 }
 
 /* Returns 1 if a template call is like a word in a sentence, else 0: in the line of its output,
- * which begins at offset `from`, a space or an opening bracket precedes it. Templates for notes
- * directly follow a word; boxes, and links to other projects, begin a line or an item of a list. */
+ * which begins at offset `from`, a space or an opening bracket precedes it, or the apostrophes of
+ * bold text there. Templates for notes directly follow a word or another note; boxes, and links to
+ * other projects, begin a line or an item of a list. */
 static int is_in_sentence(const struct markup *m, size_t from)
 {
-    if (begins_line(m, from, MARKUP_UNSEEN " *#:;"))
+    if (!skip_back(m, from, MARKUP_UNSEEN " *#:;"))
         return 0;
     unsigned before;
-    utf8_last(m->out->data, from, &before);
+    utf8_last(m->out->data, skip_back(m, from, MARKUP_UNSEEN "'"), &before);
     return before <= ' ' || (before < 0x80 && strchr("([/=|*#:;{", (int)before)) ||
            before == 0xA0 || before == 0xAB || (before >= 0x2012 && before <= 0x201C) ||
            (before > 0x3000 && before < 0x3020) || (before >= 0xFF00 && before < 0xFF10);
