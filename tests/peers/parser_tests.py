@@ -30,6 +30,7 @@ HEADER = ('<mediawiki xml:lang="%s"><siteinfo><sitename>MediaWiki</sitename><bas
           '<case>first-letter</case><namespaces>' +
           "".join('<namespace key="%d" case="first-letter">%s</namespace>' % n for n in NAMES) + "</namespaces></siteinfo>\n")
 TEMPLATE = {"is": "Snið", "sr": "Шаблон"}
+MEDIA = {"is": "Miðill"}
 PAGE = ("<page><title>%s</title><ns>%d</ns><id>%d</id><revision><id>1337</id><timestamp>1970-01-01T00:02:03Z</timestamp>"
         '<text xml:space="preserve">%s</text></revision></page>\n')
 VOID = set("area base br col embed hr img input link meta source track wbr".split())
@@ -162,7 +163,7 @@ def extracted(language, variant, articles, tests, folder):
     """Returns the words of the pages that have the wikitext of the tests, in a variant of the language or as they are."""
     header = HEADER % language
     name = TEMPLATE.get(language, "Template")
-    header = header.replace(">Template<", ">%s<" % name)
+    header = header.replace(">Template<", ">%s<" % name).replace(">Media<", ">%s<" % MEDIA.get(language, "Media"))
     dump, templates = (os.path.join(folder, name) for name in ("dump.xml", "templates.xml"))
     with open(templates, "w", encoding="utf-8") as f:
         f.write(header + "".join(page(i + 1, *a, name) for i, a in enumerate(articles.items())) + "</mediawiki>")

@@ -135,7 +135,6 @@ static void add_built_in(struct names *names)
         { "project", NAMES_PROJECT },
         { "language", NAMES_LANGUAGE },
         { "category", NAMES_CATEGORY },
-        { "file", NAMES_ALIAS },
     };
     const struct knowledge_row *rows;
     size_t count = knowledge_section("prefixes", NULL, &rows);
@@ -144,6 +143,7 @@ static void add_built_in(struct names *names)
             if (!strcmp(rows[i].key, kinds[k].key))
                 add_all(names, rows[i].value, kinds[k].kind);
     add_all(names, "file|image", NAMES_FILE);
+    add_all(names, "media", NAMES_PAGE);
 }
 
 struct names *names_new(int capital)

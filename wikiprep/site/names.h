@@ -1,10 +1,10 @@
 /*
  * names.h - the meaning of link prefixes: [[File:…]], [[Catégorie:…]], [[de:…]], [[wikt:…]].
  *
- * The names of the File and Category namespaces in the languages of the larger wikis are
- * built in, because old pages use aliases that <siteinfo> does not list, and copied text uses names
- * of another language. The wiki's own names are added and override them. The codes of Wikipedia's
- * languages and the prefixes of its sister projects are also built in.
+ * The names of the Category namespace in the languages of the larger wikis are built in, because
+ * old pages use aliases that <siteinfo> does not list, and copied text uses names of another
+ * language. The wiki's own names are added and override them. The codes of Wikipedia's languages
+ * and the prefixes of its sister projects are also built in.
  */
 #pragma once
 
@@ -14,8 +14,6 @@ enum names_kind {
     NAMES_NONE, /* not a prefix but part of the title: [[Star Trek: Picard]] */
     NAMES_PAGE, /* any other namespace; such links are shown as text */
     NAMES_FILE,
-    NAMES_ALIAS, /* "File" in another language: a file only if the rest looks like a file name
-                    ([[Imagine: John Lennon]] is a film) */
     NAMES_CATEGORY,
     NAMES_LANGUAGE, /* the same page in another language */
     NAMES_PROJECT,  /* a page of another project */

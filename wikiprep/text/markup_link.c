@@ -19,15 +19,15 @@ static int looks_like_file(struct span name)
 }
 
 /* Returns the kind of page that a link's target leads to. It is NAMES_NONE for a target with a
- * leading colon, so that such a link is shown. */
+ * leading colon, so that such a link is shown. A name that is not known is "File" in another
+ * language, or an old name of it, if the rest looks like a file name ([[Imagine: John Lennon]] is a
+ * film). */
 static enum names_kind classify(const struct markup *m, struct span target)
 {
     const char *s = target.s, *colon = target.n && *s != ':' ? memchr(s, ':', target.n) : NULL;
     enum names_kind kind = colon ? names_find(m->options->names, s, (size_t)(colon - s))
                                  : NAMES_NONE;
-    if (kind == NAMES_ALIAS)
-        return looks_like_file(target) ? NAMES_FILE : NAMES_NONE;
-    return kind;
+    return colon && kind == NAMES_NONE && looks_like_file(target) ? NAMES_FILE : kind;
 }
 
 int markup_is_shown(enum names_kind kind)

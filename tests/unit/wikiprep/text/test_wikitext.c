@@ -111,7 +111,7 @@ Test(wikitext, links_that_are_not_shown)
     CHECK("a [[File:B.jpg|thumb|c [[d]] e [[f|g]]]] h", "a h");
     CHECK("a [[Image:B.jpg]] [[image:b.png|20px|x]] c", "a c");
     CHECK("a [[Fails:B.jpg|c]] [[Datei:B.jpg|mini|c]] [[Файл:B.jpg|мини]] d", "a d");
-    CHECK("a [[ファイル:B.jpg|thumb|c]]", "a");
+    CHECK("a [[ファイル:B.jpg|thumb|c]] [[Obrázek:B.jpg|náhled|vlevo|c d]]", "a");
     CHECK("a [[Category:B]] [[Categoria:B|c]] [[Kategorie:B]] d", "a d");
     CHECK("a [[de:B]] [[zh-min-nan:B]] c", "a c");
     CHECK("a\n[[File:B.jpg|thumb|c [[File:D.jpg|e]] f]]\ng", "a\ng");
