@@ -1,8 +1,10 @@
 /* Internal and external links for markup.h. */
 #include "common/base/utf8.h"
+#include "unicode/letter_case.h"
 #include "wikiprep/text/markup_walk.h"
 #include "wikiprep/text/paragraph.h"
 #include "wikiprep/text/structure.h"
+#include "wikiprep/values/knowledge.h"
 
 #include <strings.h>
 
@@ -204,19 +206,26 @@ static void show_source(struct markup *m, const struct element *f)
     buf_adds(m->out, "]]");
 }
 
-/* Returns 1 if s, an argument of a file link, is a caption, else 0: it has a space or is longer
- * than any option, `longest` bytes, is no size ("200px", "upright 1.2") and has no name ("alt=x").
- * A name has only small Latin letters, or letters that are not Latin: "E=mc2" has none. */
+/* Returns 1 if s, an argument of a file link, is a caption, else 0: it has a space, is longer than
+ * any option, `longest` bytes, or begins with a letter that is not small, as no option in a script
+ * with capitals does; and it is no option of another script, no size ("200px", "upright 1.2") and
+ * has no name ("alt=x"). A name has only small Latin letters, or letters that are not Latin:
+ * "E=mc2" has none. */
 static int is_caption(struct span s, size_t longest)
 {
     const char *end = s.s + s.n, *name_end = s.s;
+    unsigned first = 0;
+    if (s.n)
+        utf8_read(s.s, s.n, &first);
     while (name_end < end && ((*name_end >= 'a' && *name_end <= 'z') || *name_end & 0x80))
         name_end++;
     if ((name_end - s.s > 2 && name_end < end && *name_end == '=') ||
         (bytes_begin(s.s, s.n, "upright ") && span_past(s.s + 8, end, ".0123456789") == end) ||
-        (bytes_end(s.s, s.n, "px") && span_past(s.s, end, "0123456789x ") == end - 2))
+        (bytes_end(s.s, s.n, "px") && span_past(s.s, end, "0123456789x ") == end - 2) ||
+        (first > 0x80 && names_listed(knowledge_find("pictures", "", "options"), '|', s.s, s.n)))
         return 0;
-    return s.n > longest || memchr(s.s, ' ', s.n);
+    return s.n > longest || memchr(s.s, ' ', s.n) ||
+           (first >= 'A' && letter_case_title(first) == first);
 }
 
 /* Adds the caption of the file link that is the output from `from` on, if it has one: the last
