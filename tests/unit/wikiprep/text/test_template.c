@@ -295,6 +295,14 @@ Test(template, local_text)
           "(DE, EN) Sito Albania russo: луна, luna" },
         { "ja", "{{ウィキ座標度分秒|41|21|07|N|139|47|57|E|type:landmark}} {{USA}} a {{en icon}}",
           "北緯41度21分07秒 東経139度47分57秒 アメリカ合衆国 a (英語)" },
+        { "hi", "{{lang-en|Delhi}}, {{IPA-hi|a}}", "अंग्रेज़ी: Delhi, हिन्दी: [a]" },
+        { "bn", "{{lang-en|Dhaka}}, {{lang-ar|دكا}}", "ইংরেজি: Dhaka, আরবি: دكا" },
+        { "ta", "{{lang-en|Chennai}}, {{lang-si|a}}", "ஆங்கிலம்: Chennai, சிங்களம்: a" },
+        { "th", "{{lang-en|Bangkok}}, {{lang-pi|a}}", "อังกฤษ: Bangkok, บาลี: a" },
+        { "eu", "{{lang-es|Bilbao}} {{fr}}", "gaztelaniaz: Bilbao (frantsesez)" },
+        { "eo", "{{lang-pl|Warszawa}} {{de}}", "pole: Warszawa (germane)" },
+        { "id", "{{lang-jv|a}}, {{IPA-id|b}}", "bahasa Jawa: a, Indonesia: [b]" },
+        { "tr", "{{lang-ota|استانبول}}", "Osmanlıca: استانبول" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         page = (struct template_page){ .lang = cases[i].lang,
