@@ -303,6 +303,12 @@ Test(template, local_text)
         { "eo", "{{lang-pl|Warszawa}} {{de}}", "pole: Warszawa (germane)" },
         { "id", "{{lang-jv|a}}, {{IPA-id|b}}", "bahasa Jawa: a, Indonesia: [b]" },
         { "tr", "{{lang-ota|استانبول}}", "Osmanlıca: استانبول" },
+        { "cs", "a {{Poznámka|Toto je poznámka.}} b {{fakt/dne}}", "a b" },
+        { "ko", "a {{내용주|이것은 주석이다.}} b {{국기그림|대한민국}}", "a b" },
+        { "he", "א {{ביאור|הסבר כאן}} {{אנ|Two words}} ב", "א ב" },
+        { "fa", "ا {{یادچپ|Two words}} {{یادکرد کتاب|عنوان=x}} ب", "ا ب" },
+        { "hu", "a {{refhely|Kis Pál|12. o.}} {{megjegyzés|Ez az.}} b", "a b" },
+        { "ar", "ا {{ملا|ملاحظة هنا}} {{استشهاد بكتاب|1=نص}} ب", "ا ب" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         page = (struct template_page){ .lang = cases[i].lang,
