@@ -408,6 +408,9 @@ Test(template, dates_of_other_wikis)
           "8 tháng 5 năm 1981, tháng 5 năm 1981, 1981" },
         { "ca", "{{birth date|1981|4|1}}, {{data naixement|28|12|1981}}, {{start date|1981|5}}",
           "1 d'abril de 1981, 28 de desembre de 1981, maig de 1981" },
+        { "es", "{{dts|1981|12|28}}, {{dts|28 de diciembre}}",
+          "28 de diciembre de 1981, 28 de diciembre" },
+        { "pl", "{{dts|1981|12|28}}", "28 grudnia 1981" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         page = (struct template_page){ .lang = cases[i][0], .title = "Moon", .timestamp = "" };
