@@ -128,20 +128,9 @@ static void add_all(struct names *names, const char *list, enum names_kind kind)
 /* Adds the built-in link prefixes (names.h). Of equal names, the last wins. */
 static void add_built_in(struct names *names)
 {
-    static const struct {
-        const char *key;
-        enum names_kind kind;
-    } kinds[] = {
-        { "project", NAMES_PROJECT },
-        { "language", NAMES_LANGUAGE },
-        { "category", NAMES_CATEGORY },
-    };
-    const struct knowledge_row *rows;
-    size_t count = knowledge_section("prefixes", NULL, &rows);
-    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
-        for (size_t i = 0; i < count; i++)
-            if (!strcmp(rows[i].key, kinds[k].key))
-                add_all(names, rows[i].value, kinds[k].kind);
+    add_all(names, knowledge_find("prefixes", "", "project"), NAMES_PROJECT);
+    add_all(names, knowledge_find("prefixes", "", "language"), NAMES_LANGUAGE);
+    add_all(names, knowledge_find("prefixes", "", "category"), NAMES_CATEGORY);
     add_all(names, "file|image", NAMES_FILE);
     add_all(names, "media", NAMES_PAGE);
 }
