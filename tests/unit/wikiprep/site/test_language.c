@@ -115,6 +115,8 @@ Test(magic, words)
     check_word("de", "klein", "lc");
     check_word("de", "NOMPAGE", NULL);
     check_word("fr", "NOMPAGE", "PAGENAME");
+    check_word("es", "#invocar", "#invoke");
+    check_word("ru", "#вызвать", "#invoke");
     check_word("nb", "SIDENAVN", "PAGENAME"); /* no.wikipedia.org says that it is in nb */
     check_word("xx", "SEITENNAME", NULL);
     check_word("", "file", NULL);
