@@ -327,6 +327,11 @@ Test(template, local_text)
         { "ko", "{{나이|1969|7|20}} {{출생일과 만나이|1950|5|1}}", "50 1950년 5월 1일" },
         { "he", "'''{{משמאל לימין|Moon}}'''", "Moon" },
         { "eu", "{{aipua|Bai|Nik}}", "Bai\n— Nik" },
+        { "en", "{{yes}} {{no|none}} {{won}} {{nom}} {{N/A}} {{TBA}}",
+          "Yes none Won Nominated — TBA" },
+        { "vi", "{{yes}} {{no}} {{won}}", "Có Không Đoạt giải" },
+        { "th", "{{no}} {{nom}}", "ไม่ใช่ เสนอชื่อเข้าชิง" },
+        { "ru", "{{да}} {{нет|нету}} {{Победа}}", "Да нету Победа" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         page = (struct template_page){ .lang = cases[i].lang,
