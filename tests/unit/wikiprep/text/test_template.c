@@ -332,6 +332,10 @@ Test(template, local_text)
         { "vi", "{{yes}} {{no}} {{won}}", "Có Không Đoạt giải" },
         { "th", "{{no}} {{nom}}", "ไม่ใช่ เสนอชื่อเข้าชิง" },
         { "ru", "{{да}} {{нет|нету}} {{Победа}}", "Да нету Победа" },
+        { "en", "{{fb|ESP}}, {{fb-rt|ENG}}, {{flagIOC|GER|2008 Summer}}, {{cr|IND}}",
+          "Spain, England, Germany, India" },
+        { "id", "{{fb|ESP}}, {{flagIOCathlete|[[Usain Bolt]]|JAM|2008}}",
+          "Spanyol, Usain Bolt (JAM)" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         page = (struct template_page){ .lang = cases[i].lang,
