@@ -132,7 +132,7 @@ static void add_built_in(struct names *names)
     add_all(names, knowledge_find("prefixes", "", "language"), NAMES_LANGUAGE);
     add_all(names, knowledge_find("prefixes", "", "category"), NAMES_CATEGORY);
     add_all(names, "file|image", NAMES_FILE);
-    add_all(names, "media", NAMES_PAGE);
+    add_all(names, "media|special", NAMES_PAGE);
 }
 
 struct names *names_new(int capital)

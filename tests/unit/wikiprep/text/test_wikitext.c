@@ -97,6 +97,7 @@ Test(wikitext, links)
           "b [c] d g m");
     CHECK("[[File:A.jpg|[[b|c [d]]]]] e", "e");
     CHECK("a [[Media:B.ogg|listen]] [[Media:B.ogg]] c", "a listen Media:B.ogg c");
+    CHECK("a [[Special:FilePath/B.jpg|b]] [[:Image:B.jpg|c]]", "a b c");
     CHECK("[[a|b|c]] [[a||b|]]", "b|c |b|");
     CHECK("a.[[b|&nbsp;]]c [[d| ]] e", "a. c e");
     CHECK("[[#%E5%95%A4]] [[7%25]] [[a%3Cb]] [[%zz%]] [[caf%E9]]", "啤 7% a%3Cb %zz% caf%E9");
