@@ -202,13 +202,15 @@ int show_quote(const struct call *c, struct buf *out)
     struct span said = call_any(c, "text|quote|content|testo|1");
     struct span by[] = { call_any(c, "author|sign|cite|by|autore"), call_any(c, "title|opera"),
                          call_any(c, "source|publication|fonte") };
-    int box = strstr(c->name, "box") != NULL;
+    const struct span second = call_at(c, 2); /* {{cquote|text|20px|20px|author|source}} */
+    const int box = strstr(c->name, "box") != NULL;
+    const int at = second.n && !bytes_end(second.s, second.n, "px") ? 2 : 4;
     if (!said.n)
         return 0;
-    if (!by[0].n && !box && !span_in(call_at(c, 2), "left|right|center|lang"))
-        by[0] = call_at(c, 2);
-    if (!by[2].n && !box && call_at(c, 2).n)
-        by[2] = call_at(c, 3);
+    if (!by[0].n && !box && !span_in(call_at(c, at), "left|right|center|lang"))
+        by[0] = call_at(c, at);
+    if (!by[2].n && !box && call_at(c, at).n)
+        by[2] = call_at(c, at + 1);
     buf_adds(out, c->page->markdown ? "\n\n\x1A" : "\n\n");
     span_put(said, out);
     const char *before = "\n\n— ";
