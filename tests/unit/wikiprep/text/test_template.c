@@ -336,6 +336,7 @@ Test(template, local_text)
           "Spain, England, Germany, India" },
         { "id", "{{fb|ESP}}, {{flagIOCathlete|[[Usain Bolt]]|JAM|2008}}",
           "Spanyol, Usain Bolt (JAM)" },
+        { "ru", "{{не переведено|есть=:en:Foo|надо=Фу|язык=англ.}} {{нп|A|а}}", "Фу а" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         page = (struct template_page){ .lang = cases[i].lang,
