@@ -337,6 +337,9 @@ Test(template, local_text)
         { "id", "{{fb|ESP}}, {{flagIOCathlete|[[Usain Bolt]]|JAM|2008}}",
           "Spanyol, Usain Bolt (JAM)" },
         { "ru", "{{не переведено|есть=:en:Foo|надо=Фу|язык=англ.}} {{нп|A|а}}", "Фу а" },
+        { "es", "{{langx|en|Moon}}", "en inglés: Moon" },
+        { "ru", "{{langx|en|Moon}}, {{langx|de|Mond|луна}}", "англ. Moon, нем. Mond — «луна»" },
+        { "ro", "{{langx|en|Moon}}", "în engleză Moon" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         page = (struct template_page){ .lang = cases[i].lang,
