@@ -12,6 +12,12 @@ struct names {
 
 /* ---- folding ----------------------------------------------------------------------------- */
 
+/* Returns 1 for marks of writing direction, which MediaWiki drops from titles, else 0. */
+static int is_hidden(unsigned c)
+{
+    return c == 0x200E || c == 0x200F || (c >= 0x202A && c <= 0x202E);
+}
+
 size_t names_fold(char out[NAMES_MAX_BYTES], struct span name, unsigned (*change)(unsigned))
 {
     size_t len = 0;
@@ -20,7 +26,7 @@ size_t names_fold(char out[NAMES_MAX_BYTES], struct span name, unsigned (*change
         used = utf8_read(name.s + i, name.n - i, &c);
         if (c == '_' || c == '\t')
             c = ' ';
-        if (c == ' ' && (!len || out[len - 1] == ' '))
+        if (is_hidden(c) || (c == ' ' && (!len || out[len - 1] == ' ')))
             continue;
         if (len + 5 > NAMES_MAX_BYTES) {
             *out = '\0';
@@ -63,12 +69,6 @@ static int is_blank(unsigned c)
     return c == ' ' || c == '_' || c == '\t' || c == '\r' || c == '\n' || c == 0xA0 ||
            c == 0x1680 || c == 0x180E || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 ||
            c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
-}
-
-/* Returns 1 for marks of writing direction, which MediaWiki drops from titles, else 0. */
-static int is_hidden(unsigned c)
-{
-    return c == 0x200E || c == 0x200F || (c >= 0x202A && c <= 0x202E);
 }
 
 enum names_capital names_capital_in(struct span lang)

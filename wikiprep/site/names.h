@@ -33,8 +33,8 @@ void names_free(struct names *names);
 int names_capital(const struct names *names);
 
 /* Writes a name to `out` in the form in which names are compared, with a NUL: each character
- * changed by `change` (NULL: unchanged), '_' and runs of spaces as one space, none at the ends.
- * Returns its length, or 0 if it is empty or too long. */
+ * changed by `change` (NULL: unchanged), '_' and runs of spaces as one space, none at the ends, and
+ * no marks of writing direction. Returns its length, or 0 if it is empty or too long. */
 enum { NAMES_MAX_BYTES = 96 }; /* no known name is longer */
 size_t names_fold(char out[NAMES_MAX_BYTES], struct span name, unsigned (*change)(unsigned));
 

@@ -43,6 +43,7 @@ Test(template, names)
 {
     CHECK("{{Lang|la|a}} {{ lang |la| b }} {{Template:lang|la|c}} {{LANG|la|d}}", "a b c d");
     CHECK("{{as_of|2011}}, {{ As  of |2012}}", "As of 2011, As of 2012");
+    CHECK("{{\u200Elang-ru|a}} {{lang\u200F|la|b}}", "Russian: a b");
 }
 
 Test(template, arguments)

@@ -115,6 +115,7 @@ Test(wikitext, links_that_are_not_shown)
     CHECK("a [[ファイル:B.jpg|thumb|c]] [[Obrázek:B.jpg|náhled|vlevo|c d]]", "a");
     CHECK("a [[Category:B]] [[Categoria:B|c]] [[Kategorie:B]] d", "a d");
     CHECK("a [[de:B]] [[zh-min-nan:B]] c", "a c");
+    CHECK("a [[\u200FCategory:B]] [[category\u200E:B]] c", "a c");
     CHECK("a\n[[File:B.jpg|thumb|c [[File:D.jpg|e]] f]]\ng", "a\ng");
     CHECK("[[File:B.jpg|thumb|c\n\nd]] e", "e");
 }
