@@ -341,6 +341,8 @@ Test(template, local_text)
         { "es", "{{langx|en|Moon}}", "en inglés: Moon" },
         { "ru", "{{langx|en|Moon}}, {{langx|de|Mond|луна}}", "англ. Moon, нем. Mond — «луна»" },
         { "ro", "{{langx|en|Moon}}", "în engleză Moon" },
+        { "vi", "{{circa|1900}}, {{c.|1900|1910}}", "k. 1900, k. 1900 – k. 1910" },
+        { "zh", "{{circa|1900}}", "约1900年" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         page = (struct template_page){ .lang = cases[i].lang,
