@@ -343,6 +343,9 @@ Test(template, local_text)
         { "ro", "{{langx|en|Moon}}", "în engleză Moon" },
         { "vi", "{{circa|1900}}, {{c.|1900|1910}}", "k. 1900, k. 1900 – k. 1910" },
         { "zh", "{{circa|1900}}", "约1900年" },
+        { "pt", "{{casamento|Ana|1970|1980|fim=div}}, {{casamento|Eva|1990}}, {{R$|5000}}",
+          "Ana (c. 1970; div. 1980), Eva (c. 1990), R$ 5 000" },
+        { "es", "{{matrimonio|Ana|1970|1980}}", "Ana (matr. 1970–1980)" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         page = (struct template_page){ .lang = cases[i].lang,
