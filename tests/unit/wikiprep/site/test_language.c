@@ -67,6 +67,20 @@ Test(language, without_data)
     buf_release(&out);
 }
 
+Test(language, sections_without_prose)
+{
+    static const char *const cases[][2] = {
+        { "hu", "Fordítás" },
+        { "tr", "kaynaklar" },
+        { "zh", "延伸閱讀" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *list = language_sections("default", cases[i][0]);
+        cr_expect(names_listed(list, ',', cases[i][1], strlen(cases[i][1])), "%s", cases[i][1]);
+        free(list);
+    }
+}
+
 /* ---- a language as docs/languages.md says ---------------------------------------------------- */
 
 static void check_name(const char *lang, enum calendar_kind kind, int index, const char *name)
