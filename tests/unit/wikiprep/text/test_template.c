@@ -346,6 +346,8 @@ Test(template, local_text)
         { "pt", "{{casamento|Ana|1970|1980|fim=div}}, {{casamento|Eva|1990}}, {{R$|5000}}",
           "Ana (c. 1970; div. 1980), Eva (c. 1990), R$ 5 000" },
         { "es", "{{matrimonio|Ana|1970|1980}}", "Ana (matr. 1970–1980)" },
+        { "pl", "{{°C|20}}, 5 {{m²}}, {{dts|1950-05-01}}", "20 °C, 5 m², 1 maja 1950" },
+        { "vi", "{{km2|5}}", "5 km²" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         page = (struct template_page){ .lang = cases[i].lang,
