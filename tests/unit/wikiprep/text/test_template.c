@@ -348,6 +348,10 @@ Test(template, local_text)
         { "es", "{{matrimonio|Ana|1970|1980}}", "Ana (matr. 1970–1980)" },
         { "pl", "{{°C|20}}, 5 {{m²}}, {{dts|1950-05-01}}", "20 °C, 5 m², 1 maja 1950" },
         { "vi", "{{km2|5}}", "5 km²" },
+        { "vi", "{{as of|2011}}, {{as of|2011|5|lc=y}}",
+          "Tính đến năm 2011, tính đến tháng 5 năm 2011" },
+        { "id", "{{as of|2011|5|1}}, {{as of|2011|alt=pada 2011}}", "Per 1 Mei 2011, pada 2011" },
+        { "ko", "{{as of|2011|5}}", "2011년 5월 기준" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         page = (struct template_page){ .lang = cases[i].lang,
