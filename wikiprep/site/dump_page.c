@@ -131,26 +131,15 @@ int dump_page_is_scan(const struct dump_page *p)
 
 /* ---- disambiguation pages ---------------------------------------------------------------- */
 
-/* Returns 1 if a template of this name marks disambiguation pages in some language, else 0. */
-static int marks_one(const char *name, size_t n)
-{
-    const struct knowledge_row *rows;
-    size_t count = knowledge_section("disambiguation", NULL, &rows);
-    for (size_t i = 0; i < count; i++)
-        if (names_listed(rows[i].value, '|', name, n))
-            return 1;
-    return 0;
-}
-
 int dump_disambiguates(const char *text, size_t n)
 {
     enum { NAME_MAX_BYTES = 64 };
-    const char *end = text + n;
+    const char *end = text + n, *names = knowledge_find("disambiguation", "", "templates");
     if (memmem(text, n, "__DISAMBIG__", strlen("__DISAMBIG__")))
         return 1;
     for (const char *s = text; (s = memmem(s, (size_t)(end - s), "{{", 2)); s += 2) {
         const size_t len = strcspn(s + 2, "|}\n{");
-        if (len < NAME_MAX_BYTES && s + 2 + len < end && marks_one(s + 2, len))
+        if (len < NAME_MAX_BYTES && s + 2 + len < end && names_listed(names, '|', s + 2, len))
             return 1;
     }
     return 0;
