@@ -13,6 +13,7 @@
 #include <math.h>
 
 #include "wikiprep/values/figure.h"
+#include "wikiprep/values/knowledge.h"
 #include "wikiprep/values/number.h"
 #include "wikiprep/values/unit.h"
 
@@ -70,7 +71,8 @@ static const struct range {
 };
 
 struct conversion {
-    struct number_style style; /* of the wiki's language */
+    const char *lang;          /* of the wiki */
+    struct number_style style; /* of this language */
     int foreign;               /* 1: not English, which the words and the names of units are */
     struct figure in[VALUES_MAX];
     const struct range *between[VALUES_MAX];
@@ -138,9 +140,10 @@ static void add_unit(struct buf *out, const struct conversion *c, const struct m
     if (symbol) {
         if (m->power)
             figure_put_power(out, m->power->exponent);
-        if (*u->symbol != '/')
+        const char *own = knowledge_find("unit-symbols", c->lang, u->symbol);
+        const char *text = own ? own : u->symbol;
+        if (*text != '/' && (unsigned char)*text < 0xE3) /* no space before Chinese: 7平方公里 */
             buf_addc(out, ' ');
-        const char *text = u->symbol;
         size_t n = strlen(text);
         int singular = value == 1 && n > 4 && text[n - 1] == 's'; /* "1 long ton" */
         buf_add(out, text, n - (size_t)singular);
@@ -431,7 +434,8 @@ static void add_conversion(struct buf *out, const struct conversion *c, struct s
 static int convert(const struct call *call, int english, struct buf *out)
 {
     struct arguments a = call->a;
-    struct conversion c = { .style = number_style(call->page->lang), .foreign = !english };
+    const char *lang = call->page->lang;
+    struct conversion c = { .lang = lang, .style = number_style(lang), .foreign = !english };
     struct span disp = arguments_any(&a, "disp");
     read_options(&c, &a, call->n || !english);
     int place = read_values(&c, &a);

@@ -170,7 +170,7 @@ Test(template, local_names)
           "12,5 km (7,8 mi) 10,5–20,5 m, 34–67 ft" },
         { "es", "{{convert|3|to|4|km}} {{convert|3|and|4|km}} {{convert|5|ft|m|abbr=off|disp=or}}",
           "3–4 km (1,9–2,5 mi) 3, 4 km (1,9, 2,5 mi) 5 ft (1,5 m)" },
-        { "fa", "{{convert|۱۲٫۵|km|mi}}", "۱۲٫۵ km (۷٫۸ mi)" },
+        { "fa", "{{convert|۱۲٫۵|km|mi}}", "۱۲٫۵ کیلومتر (۷٫۸ مایل)" },
         { "es", "{{siglo|XIX||s}} {{siglo|V|a}} {{unidad|10|km}} {{fecha|1|2|2000}}",
           "siglo XIX V a. C. 10 km 1 de febrero de 2000" },
         { "ru", "{{Q|Цитата=Быть или не быть.|Автор=Шекспир|Комментарий=x}}\n{{Q|И это.}}",
@@ -320,7 +320,7 @@ Test(template, local_text)
         { "sr", "{{јез-енг|Moon}}, {{јез-лат|Luna}}, {{јез|de|Mond}}, {{датум рођења|1|5|1950}}",
           "енгл. Moon, лат. Luna, нем. Mond, 1. маја 1950" },
         { "hi", "a {{उद्धरण|b|c}} {{जन्म तिथि|1950|5|1}}", "a\nb\n— c\n1 मई 1950" },
-        { "bn", "{{BDT|5000}} {{রূপান্তর|5|km|m}}", "৳৫,০০০ ৫ km (৫,০০০ m)" },
+        { "bn", "{{BDT|5000}} {{রূপান্তর|5|km|m}}", "৳৫,০০০ ৫ কিলোমিটার (৫,০০০ মিটার)" },
         { "th", "{{วันเกิด-อายุ|1950|5|1}} {{คำพูด|a|b}}", "1 พฤษภาคม 1950\na\n— b" },
         { "zh", "{{HKD|5000}} {{NT$|100}}", "HK$5,000 NT$100" },
         { "ro", "{{dată naștere|1950|5|1}} {{citat|Da|Eu}}", "1 mai 1950\nDa\n— Eu" },
@@ -352,6 +352,8 @@ Test(template, local_text)
           "Tính đến năm 2011, tính đến tháng 5 năm 2011" },
         { "id", "{{as of|2011|5|1}}, {{as of|2011|alt=pada 2011}}", "Per 1 Mei 2011, pada 2011" },
         { "ko", "{{as of|2011|5}}", "2011년 5월 기준" },
+        { "zh", "{{convert|7|km2}}", "7平方公里 (2.7平方英里)" },
+        { "th", "{{convert|10|km|mi}}", "10 กิโลเมตร (6.2 ไมล์)" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         page = (struct template_page){ .lang = cases[i].lang,
