@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "wikiprep/values/calendar.h"
+#include "wikiprep/values/number.h"
 
 enum { YEAR_MAX = 9999 };
 
@@ -192,9 +193,10 @@ static void read_day(const struct call *c, struct span part[3])
 
 /* Shows {{date|1|janvier|2000}} or {{date|2000-01-01}}. The row's text is the separator between the
  * parts, " de " in Spanish. If it contains '|', the part before it follows the day and the part
- * after it follows the month: ". | ". */
+ * after it follows the month: ". | ". The digits are those of the wiki's language. */
 int show_day(const struct call *c, struct buf *out)
 {
+    const struct number_style style = number_style(c->page->lang);
     struct span part[3];
     const char *text = c->text, *bar = strchr(text, '|');
     read_day(c, part);
@@ -203,13 +205,15 @@ int show_day(const struct call *c, struct buf *out)
         return show_join(c, " ", out);
     while (part[0].n && *part[0].s == '0')
         part[0] = (struct span){ part[0].s + 1, part[0].n - 1 };
-    if (show_span(part[0], out)) {
+    number_put_digits(part[0], &style, out);
+    if (part[0].n) {
         if (!strcmp(c->page->lang, "fr") && span_is(part[0], "1"))
             buf_adds(out, "er");
         buf_add(out, text, bar ? (size_t)(bar - text) : strlen(text));
     }
     const enum calendar_kind kind = part[0].n ? CALENDAR_MONTH_GENITIVE : CALENDAR_MONTH;
     span_put(calendar_name(c->page->lang, kind, month - 1), out);
-    show_after(bar ? bar + 1 : text, part[2], out);
+    buf_adds(out, !part[2].n ? "" : bar ? bar + 1 : text);
+    number_put_digits(part[2], &style, out);
     return 1;
 }

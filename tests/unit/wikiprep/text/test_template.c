@@ -438,6 +438,8 @@ Test(template, dates_of_other_wikis)
         { "es", "{{dts|1981|12|28}}, {{dts|28 de diciembre}}",
           "28 de diciembre de 1981, 28 de diciembre" },
         { "pl", "{{dts|1981|12|28}}", "28 grudnia 1981" },
+        { "bn", "{{birth date|1981|12|28}}", "২৮ ডিসেম্বর ১৯৮১" },
+        { "fa", "{{تاریخ تولد|1981|5|8}}", "۸ مهٔ ۱۹۸۱" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         page = (struct template_page){ .lang = cases[i][0], .title = "Moon", .timestamp = "" };
