@@ -295,8 +295,10 @@ static int check_added_json(const struct vocabulary *v, const struct js *root)
 static int read_config(struct vocabulary *v, const struct js *root, const char *file, int whole)
 {
     const int ranks = v->byte_level && !file_ends_with(file, ".json");
+    const struct js *class = js_get(root, "tokenizer_class");
     const int words = v->model == VOCABULARY_WORDPIECE && !v->general &&
-                      !js_text_is(js_get(root, "tokenizer_class"), "PreTrainedTokenizerFast");
+                      !js_text_is(class, "PreTrainedTokenizerFast") &&
+                      !js_text_is(class, "TokenizersBackend"); /* the same, in transformers 5 */
     if (!whole && added_decoder_read(v, js_get(root, "added_tokens_decoder"), ranks) < 0)
         return -1;
     if ((words && read_words(v, root, whole) < 0) || read_tokens(v, root) < 0)
