@@ -67,12 +67,22 @@ static int splits_as_gpt2(const struct vocabulary *v)
     return !v->general && splitter_is_gpt2(&v->splitter);
 }
 
+/* Returns 1 if the vocabulary is as Hugging Face's BertTokenizer makes one, else 0. That class adds
+ * those of BERT's special tokens that are missing, and puts two of them around each text. */
+static int is_bert(const struct vocabulary *v)
+{
+    int is = v->model == VOCABULARY_WORDPIECE && !v->general && v->single.count == 3;
+    for (int i = 0; i < TOKENIZER_ROLES; i++)
+        is &= v->roles[i] >= 0;
+    return is;
+}
+
 /* Appends the text of tokenizer_config.json to `out`. Hugging Face's GPT2Tokenizer fits only
  * GPT-2's pattern and special tokens; all other vocabularies use the class that reads only
  * tokenizer.json. */
 static void config_print(const struct vocabulary *v, struct buf *out)
 {
-    if (v->model == VOCABULARY_WORDPIECE && !v->general) {
+    if (is_bert(v)) {
         bert_config_print(v, out);
         return;
     }
