@@ -4,6 +4,7 @@
 #include "common/files/file.h"
 #include "common/formats/gguf.h"
 #include "common/formats/js.h"
+#include "tokenizer/cut/steps.h"
 #include "tokenizer/input/mend.h"
 #include "tokenizer/parts.h"
 #include "unicode/whitespace.h"
@@ -65,25 +66,33 @@ static int tiles(const struct tokenizer *t, const struct ids *ids, size_t first,
     return tokenizer_tiles(t) && !n;
 }
 
-/* Adds the tokens of k->text. Those that reach beyond its first k->plain bytes are labels. Bytes
- * are counted by the tokens where these tile the text, otherwise by the tokens' places in it. */
-static int put_text(struct talk *k)
+/* Adds the tokens of k->text, without the white space that the special tokens around it absorb: the
+ * last id, and `next`, which is -1 at the end. Tokens that reach beyond the first k->plain bytes
+ * are labels. Bytes are counted by the tokens where these tile the text, otherwise by their places.
+ */
+static int put_text(struct talk *k, int64_t next)
 {
     const struct tokenizer *t = k->chat->t;
-    const struct buf *text = &k->text;
     SCOPED(placed) own = { 0 };
-    size_t at = k->ids->count, reached = 0, len;
-    if (encoder_encode(k->encoder, text->data, text->len, TOKENIZER_ORDINARY, k->ids) < 0)
+    size_t at = k->ids->count, begin, end, len;
+    const uint32_t before = at ? t->v.tokens[k->ids->data[at - 1]].added : 0,
+                   behind = next >= 0 ? t->v.tokens[next].added : 0;
+    const struct step strip = { .left = before && t->v.added[before - 1].rstrip,
+                                .right = behind && t->v.added[behind - 1].lstrip };
+    steps_strip(&strip, k->text.data, k->text.len, &begin, &end);
+    const char *text = k->text.data + begin;
+    const size_t n = end - begin;
+    if (encoder_encode(k->encoder, text, n, TOKENIZER_ORDINARY, k->ids) < 0)
         return -1;
-    if (k->plain < text->len && !tiles(t, k->ids, at, text->len)) {
-        if (encoder_encode_places(k->encoder, text->data, text->len, TOKENIZER_ORDINARY, &own) < 0)
+    if (k->plain < end && !tiles(t, k->ids, at, n)) {
+        if (encoder_encode_places(k->encoder, text, n, TOKENIZER_ORDINARY, &own) < 0)
             return -1;
-        encoder_places_in_bytes(text->data, text->len, &own, 0);
+        encoder_places_in_bytes(text, n, &own, 0);
     }
-    for (size_t i = 0; at < k->ids->count; i++) {
+    for (size_t i = 0, reached = begin; at < k->ids->count; i++) {
         reached += tokenizer_token(t, k->ids->data[at], &len) ? len : 0;
         if (i < own.ends.count)
-            reached = own.ends.data[i];
+            reached = begin + own.ends.data[i];
         add_span(k, ++at, reached > k->plain);
     }
     buf_clear(&k->text);
@@ -93,7 +102,7 @@ static int put_text(struct talk *k)
 
 static int put_special(struct talk *k, int64_t id, size_t counts)
 {
-    if (put_text(k) < 0)
+    if (put_text(k, id) < 0)
         return -1;
     ids_add(k->ids, (uint32_t)id);
     add_span(k, k->ids->count, counts);
@@ -209,7 +218,7 @@ static int put_conversation(struct talk *k, const struct js *root)
         (messages ? put_messages(k, messages) : put_answer(k, root)) < 0 ||
         (k->chat->use == CHAT_ASK && put_form(k, f->open, roles[ASSISTANT], 0) < 0))
         return -1;
-    return put_text(k);
+    return put_text(k, -1);
 }
 
 int chat_encode(const struct chat *c, struct encoder *e, const char *line, size_t n,

@@ -127,6 +127,29 @@ Test(chat, refuses)
     tokenizer_free(none);
 }
 
+/* Phi-4's special tokens absorb the white space around them, as in any other text. */
+Test(chat, special_tokens_absorb_white_space)
+{
+    static const char *const marks[] = { "<|im_start|>", "<|im_sep|>", "<|im_end|>" };
+    struct tokenizer *t = make(marks, 3);
+    struct vocabulary v;
+    struct chat c;
+    struct buf out = BUF_INIT;
+    tokenizer_into_vocabulary(t, &v);
+    for (size_t i = 0; i < v.added_count; i++)
+        v.added[i].lstrip = v.added[i].rstrip = 1;
+    t = tokenizer_from_vocabulary(&v);
+    cr_assert_eq(chat_open(&c, CHAT_AUTO, t, NULL), 0, "%s", err_get());
+    cr_expect_str_eq(c.name, "phi4");
+    cr_expect_eq(spell(&c, "{\"prompt\": \" Hi\\n\", \"answer\": \"\\n\\u3000Yes Sir\\n\"}", &out),
+                 0, "%s", err_get());
+    cr_expect_str_eq(out.data, "<|im_start|>user<|im_sep|>Hi<|im_end|>"
+                               "<|im_start|>assistant<|im_sep|>[Yes Sir<|im_end|>");
+    chat_close(&c);
+    tokenizer_free(t);
+    buf_release(&out);
+}
+
 /* The system's message is put before the user's, and only there. */
 Test(chat, nanochat)
 {
