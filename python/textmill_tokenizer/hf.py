@@ -8,7 +8,7 @@ from transformers import BatchEncoding, PreTrainedTokenizerFast
 
 class TextmillTokenizerFast(PreTrainedTokenizerFast):
     """Texts are encoded by `textmill`, a Tokenizer. What it does not have - pairs, words, offsets, texts that overflow, tokens that were
-    added later - is done by Hugging Face's tokenizers with the same vocabulary."""
+    added later, also around a text - is done by Hugging Face's tokenizers with the same vocabulary."""
 
     textmill = None
 
@@ -38,6 +38,10 @@ class TextmillTokenizerFast(PreTrainedTokenizerFast):
     def _add_tokens(self, *args, **options):
         self.textmill = None
         return super()._add_tokens(*args, **options)
+
+    def update_post_processor(self):  # add_bos_token or add_eos_token was set
+        self.textmill = None
+        super().update_post_processor()
 
     def tokenize(self, text, pair=None, add_special_tokens=False, **options):
         return self.convert_ids_to_tokens(self(text, pair, add_special_tokens=add_special_tokens, **options)["input_ids"])

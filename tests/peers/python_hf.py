@@ -103,6 +103,9 @@ def check_hf(path, texts, options, settings):
         assert Tokenizer(folder).as_hf(**settings)(texts)["input_ids"] == hf(texts)["input_ids"]
     hf.add_special_tokens({"sep_token": "<new>"}), theirs.add_special_tokens({"sep_token": "<new>"})
     assert hf("one<new>") == theirs("one<new>") and hf.sep_token_id in hf("one<new>")["input_ids"]
+    hf = ours.as_hf(**settings)
+    hf.add_eos_token = theirs.add_eos_token = True
+    assert hf(texts[0]) == theirs(texts[0]) and (hf.eos_token is None or hf(texts[0])["input_ids"][-1] == hf.eos_token_id)
 
 
 SCRIPT = """
