@@ -1,9 +1,7 @@
 #include "tokenizer/batch.h"
 
-enum {
-    BATCH_BYTES = 1 << 20,
-    BATCH_DOCUMENTS = 1 << 14
-}; /* both limits are small, because at the end threads wait for the last batch */
+/* Both limits are small, because at the end threads wait for the last batch. */
+enum { BATCH_BYTES = 1 << 20, BATCH_DOCUMENTS = 1 << 14 };
 
 static void batch_free(struct batch *b)
 {
@@ -20,10 +18,8 @@ static void batch_free(struct batch *b)
 
 static struct batch *batch_new(void)
 {
-    struct batch *b = mem_zalloc(1, sizeof *b);
-    buf_init(&b->text);
-    buf_init(&b->out);
-    buf_init(&b->repaired);
+    struct batch *b = mem_alloc(sizeof *b);
+    *b = (struct batch){ .text = BUF_INIT, .out = BUF_INIT, .repaired = BUF_INIT };
     return b;
 }
 

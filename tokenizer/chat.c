@@ -68,8 +68,7 @@ static int tiles(const struct tokenizer *t, const struct ids *ids, size_t first,
 
 /* Adds the tokens of k->text, without the white space that the special tokens around it absorb: the
  * last id, and `next`, which is -1 at the end. Tokens that reach beyond the first k->plain bytes
- * are labels. Bytes are counted by the tokens where these tile the text, otherwise by their places.
- */
+ * are labels. Bytes are counted by the tokens where these tile the text, else by their places. */
 static int put_text(struct talk *k, int64_t next)
 {
     const struct tokenizer *t = k->chat->t;

@@ -22,11 +22,9 @@ struct encoder *encoder_new(const struct tokenizer *t)
     e->t = t;
     if (t->v.general)
         e->stepper = stepper_new(&t->v.normalizer, &t->v.pre_tokenizer);
-    if (t->v.steps_cut)
-        ;
-    else if (t->normalizer)
+    if (t->normalizer)
         e->words = words_new(t->normalizer);
-    else
+    else if (!t->v.steps_cut)
         e->split = split_new(&t->v.splitter);
     if (e->split && splitter_scans(&t->v.splitter) && t->v.model == VOCABULARY_BPE && !t->seams &&
         !t->v.prefix_space && !t->v.normalizer.count && !(t->added[0].count && t->added[1].count) &&

@@ -487,12 +487,10 @@ static int cut_piece(struct stepper *s, const struct step *step, size_t at, size
         put_words(text, at, n, out);
         return 0;
     }
-    if (step->kind == STEP_SPLIT) {
-        if (tile_by_pattern(s, step, text + at, n) < 0)
-            return -1;
-    } else {
+    if (step->kind != STEP_SPLIT)
         tile_by_characters(s, step, text + at, n);
-    }
+    else if (tile_by_pattern(s, step, text + at, n) < 0)
+        return -1;
     put_tiles(s, step->behavior, at, out);
     return 0;
 }

@@ -40,25 +40,14 @@ static void role_print(const struct vocabulary *v, const char *role, int64_t id,
     token_print(v, (uint32_t)id, out);
 }
 
-static void roles_print(const struct vocabulary *v, struct buf *out)
+/* Appends how text is cut into BERT's words. */
+static void words_print(const struct vocabulary *v, struct buf *out)
 {
-    static const char *const roles[TOKENIZER_ROLES] = { "pad", "unk", "cls", "sep", "mask" };
-    for (int i = 0; i < TOKENIZER_ROLES; i++)
-        role_print(v, roles[i], v->roles[i], out);
-}
-
-static void bert_config_print(const struct vocabulary *v, struct buf *out)
-{
-    enum { BERT_LONGEST = 512 }; /* tokens that most models take at a time */
-    buf_addf(out, "{\n  \"tokenizer_class\": \"BertTokenizer\",\n  \"do_lower_case\": %s",
-             v->rules.lowercase ? "true" : "false");
+    buf_addf(out, ",\n  \"do_lower_case\": %s", v->rules.lowercase ? "true" : "false");
     if (v->rules.strip_accents != v->rules.lowercase)
         buf_addf(out, ",\n  \"strip_accents\": %s", v->rules.strip_accents ? "true" : "false");
     if (!v->rules.chinese_chars)
         buf_adds(out, ",\n  \"tokenize_chinese_chars\": false");
-    roles_print(v, out);
-    buf_addf(out, ",\n  \"model_max_length\": %lld\n}\n",
-             v->longest ? (long long)v->longest : BERT_LONGEST);
 }
 
 /* Returns 1 if GPT-2's pattern alone splits text, which is not normalized before, else 0. */
@@ -71,37 +60,43 @@ static int splits_as_gpt2(const struct vocabulary *v)
  * those of BERT's special tokens that are missing, and puts two of them around each text. */
 static int is_bert(const struct vocabulary *v)
 {
-    int is = v->model == VOCABULARY_WORDPIECE && !v->general && v->single.count == 3;
-    for (int i = 0; i < TOKENIZER_ROLES; i++)
-        is &= v->roles[i] >= 0;
-    return is;
+    return v->model == VOCABULARY_WORDPIECE && !v->general && v->single.count == 3 &&
+           v->roles[TOKENIZER_PAD] >= 0 && v->roles[TOKENIZER_MASK] >= 0;
 }
 
 /* Appends the text of tokenizer_config.json to `out`. Hugging Face's GPT2Tokenizer fits only
- * GPT-2's pattern and special tokens; all other vocabularies use the class that reads only
- * tokenizer.json. */
+ * GPT-2's pattern and special tokens; all other vocabularies but BERT's use the class that reads
+ * only tokenizer.json. */
 static void config_print(const struct vocabulary *v, struct buf *out)
 {
-    if (is_bert(v)) {
-        bert_config_print(v, out);
-        return;
+    static const char *const roles[TOKENIZER_ROLES] = { "pad", "unk", "cls", "sep", "mask" };
+    enum { BERT_LONGEST = 512 }; /* tokens that most models take at a time */
+    const int bert = is_bert(v);
+    const int gpt2 = splits_as_gpt2(v) && v->end_of_text >= 0 && !v->ignore_merges;
+    buf_addf(out, "{\n  \"tokenizer_class\": \"%s\"",
+             bert   ? "BertTokenizer"
+             : gpt2 ? "GPT2Tokenizer"
+                    : "PreTrainedTokenizerFast");
+    if (bert) {
+        words_print(v, out);
+    } else {
+        buf_addf(out, ",\n  \"add_prefix_space\": %s", v->prefix_space ? "true" : "false");
+        const int64_t unk = vocabulary_find(v, "<unk>", 5); /* RoBERTa's, which no text needs */
+        const int special = unk >= 0 && vocabulary_is_special(v, (uint32_t)unk);
+        role_print(v, "bos", vocabulary_begin_of_text(v), out);
+        role_print(v, "eos", v->end_of_text, out);
+        if (v->roles[TOKENIZER_UNKNOWN] < 0)
+            role_print(v, "unk", special ? unk : v->end_of_text, out);
     }
-    int gpt2 = splits_as_gpt2(v) && v->end_of_text >= 0 && !v->ignore_merges;
-    const int64_t unk = vocabulary_find(v, "<unk>", 5); /* RoBERTa's, which no text needs */
-    const int special = unk >= 0 && vocabulary_is_special(v, (uint32_t)unk);
-    buf_addf(out, "{\n  \"tokenizer_class\": \"%s\",\n  \"add_prefix_space\": %s",
-             gpt2 ? "GPT2Tokenizer" : "PreTrainedTokenizerFast",
-             v->prefix_space ? "true" : "false");
-    role_print(v, "bos", vocabulary_begin_of_text(v), out);
-    role_print(v, "eos", v->end_of_text, out);
-    if (v->roles[TOKENIZER_UNKNOWN] < 0)
-        role_print(v, "unk", special ? unk : v->end_of_text, out);
-    roles_print(v, out);
-    buf_adds(out, ",\n  \"clean_up_tokenization_spaces\": false,\n  \"model_max_length\": ");
-    if (v->longest)
-        buf_addf(out, "%lld\n}\n", (long long)v->longest);
-    else
-        buf_adds(out, "1000000000000000019884624838656\n}\n"); /* as transformers says "any" */
+    for (int i = 0; i < TOKENIZER_ROLES; i++)
+        role_print(v, roles[i], v->roles[i], out);
+    if (!bert)
+        buf_adds(out, ",\n  \"clean_up_tokenization_spaces\": false");
+    if (bert || v->longest)
+        buf_addf(out, ",\n  \"model_max_length\": %lld\n}\n",
+                 v->longest ? (long long)v->longest : BERT_LONGEST);
+    else /* as transformers says "any" */
+        buf_adds(out, ",\n  \"model_max_length\": 1000000000000000019884624838656\n}\n");
 }
 
 /* ---- .tiktoken ----------------------------------------------------------------------------- */

@@ -207,13 +207,10 @@ static struct js *parse_mended(struct source *s, const char *line, size_t n, con
     SCOPED(buf) mended = BUF_INIT;
     struct js *root = NULL;
     uint64_t replaced = mend_json(&mended, line, n);
-    if (!replaced) {
-        err_restore(&why);
-    } else if (mend_check(s->how.mend, replaced, n) < 0) {
+    if (mend_check(s->how.mend, replaced, n) < 0)
         err_in("%s", name);
-    } else if (!(root = js_parse_line(mended.data, mended.len, name))) {
+    else if (!replaced || !(root = js_parse_line(mended.data, mended.len, name)))
         err_restore(&why);
-    }
     s->replaced += root ? replaced : 0;
     return root;
 }

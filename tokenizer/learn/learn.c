@@ -138,9 +138,8 @@ static void count_pair(struct learner *l, uint32_t left, uint32_t right, uint32_
     p->count += change * (int64_t)l->symbols[word].word_count;
     if (change < 0)
         return;
-    if (!p->fresh.count) {
+    if (!p->fresh.count)
         mem_next(l->touched, l->touched_count, l->touched_cap) = k;
-    }
     if (p->fresh.count && p->fresh.words[p->fresh.count - 1] == word)
         return;
     size_t cap = p->fresh.cap;
@@ -190,9 +189,7 @@ static void queue_push(struct queue *q, const struct candidate *c)
     size_t which = c->count < 1 ? 0 : c->count < RARE ? (size_t)c->count : RARE;
     struct heap *h = &q->heaps[which];
     mem_grow(h->items, h->cap, h->count + 1);
-    if (!h->count)
-        h->loose = 1;
-    h->count++;
+    h->loose |= !h->count++;
     if (h->loose)
         h->items[h->count - 1] = *c;
     else
@@ -288,11 +285,9 @@ static void limit_alphabet(struct alphabet *a, size_t limit)
 {
     SCOPED_MEM struct order_rank *units = NULL;
     size_t count = 0, cap = 0;
-    for (uint32_t c = 0; c < a->limit; c++) {
-        if (!a->counts[c])
-            continue;
-        mem_next(units, count, cap) = (struct order_rank){ (double)a->counts[c], c };
-    }
+    for (uint32_t c = 0; c < a->limit; c++)
+        if (a->counts[c])
+            mem_next(units, count, cap) = (struct order_rank){ (double)a->counts[c], c };
     mem_sort(units, count, order_ranks);
     for (size_t i = limit; i < count; i++)
         if (a->counts[units[i].item] != INITIAL)

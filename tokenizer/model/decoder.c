@@ -273,9 +273,8 @@ static void put_bytes(struct buf *bytes, struct strings *to)
     if (!n)
         return;
     put_row(bytes, &to->text);
-    for (size_t i = 1; i <= count; i++) {
+    for (size_t i = 1; i <= count; i++)
         mem_next(to->ends, to->count, to->cap) = begin + (to->text.len - begin) / count * i;
-    }
 }
 
 static void fall_back(const struct strings *from, struct strings *to)
