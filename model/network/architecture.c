@@ -234,11 +234,10 @@ static const struct architecture *row_of(const struct js *root, enum model_head 
 int architecture_read(struct model_config *c, enum model_head head, const char *text, size_t n,
                       const char *name)
 {
-    *c = (struct model_config){ .head = head };
     SCOPED_JS root = js_parse(text, n, name);
     if (!root)
         return -1;
-    c->architecture = row_of(root, head);
+    *c = (struct model_config){ .architecture = row_of(root, head), .head = head };
     return c->architecture ? read_keys(c, root, name) : err_in("%s", name);
 }
 
