@@ -550,7 +550,7 @@ static int run(int argc, char **argv, void *options_given)
     given->g.stop_count = given->stops.count;
     given->g.cached = (enum ops_type)given->cache_precision;
     /* threads wait for each other in each layer: with more than run at once, all would wait */
-    const int threads = (int)smaller(tool_threads, usage_cpus());
+    const int threads = (int)smaller(tool_threads, usage_cpus(0));
     int result = check_options(given) < 0 || parse_biases(given) < 0 ||
                          generator_load(&given->g, given->model_dir, given->vocab, given->device,
                                         threads, stored_type(given->weights)) < 0

@@ -224,7 +224,7 @@ static uint64_t begin_of(const struct job *j, uint64_t i)
 static void choose_threads(struct job *j)
 {
     if (j->threads <= 0)
-        j->threads = begin_of(j, j->texts) * j->bytes_each < UNIT_BYTES ? 1 : usage_cpus();
+        j->threads = begin_of(j, j->texts) * j->bytes_each < UNIT_BYTES ? 1 : usage_cpus(0);
 }
 
 /* Cuts the texts into units of work. For one thread, all texts are one unit, whose array of ids

@@ -4,13 +4,13 @@
  * training, engine.c runs a step.
  */
 #include <time.h>
-#include <unistd.h>
 
 #include "common/base/hash.h"
 #include "common/base/log.h"
 #include "common/base/noun.h"
 #include "common/files/file.h"
 #include "common/files/plugin.h"
+#include "common/files/usage.h"
 #include "common/program/preset.h"
 #include "common/program/tool.h"
 #include "model/compute/ops.h"
@@ -432,7 +432,7 @@ static int name_difference(struct comm *ranks, int other, const char *what, cons
 static int count_threads(struct comm *ranks)
 {
     const int64_t all = (int64_t)comm_sum_host(ranks, (uint64_t)tool_threads);
-    const int64_t part = tool_threads * sysconf(_SC_NPROCESSORS_ONLN) / all;
+    const int64_t part = tool_threads * usage_cpus(1) / all;
     return (int)(tool_set("threads") || part >= tool_threads ? tool_threads : part > 0 ? part : 1);
 }
 

@@ -115,7 +115,8 @@ uint64_t usage_machine_bytes(void)
                    USAGE_MEMORY);
 }
 
-int usage_cpus(void)
+int usage_cpus(int all)
 {
-    return (int)at_most((uint64_t)pool_cpus(), USAGE_CPUS);
+    const long cpus = all ? sysconf(_SC_NPROCESSORS_ONLN) : pool_cpus();
+    return (int)at_most((uint64_t)cpus, USAGE_CPUS);
 }

@@ -12,9 +12,9 @@ uint64_t usage_peak_bytes(void); /* peak resident memory */
  * limit it. */
 uint64_t usage_machine_bytes(void);
 
-/* Returns the number of processors that this process may keep busy: those that it may run on, or
- * fewer if its control groups limit its processor time, as those of a container do. */
-int usage_cpus(void);
+/* Returns the number of processors that this process or, with `all` 1, all of its machine may keep
+ * busy: fewer than there are if its control groups limit processor time, as a container's do. */
+int usage_cpus(int all);
 
 enum usage_resource { USAGE_MEMORY, USAGE_CPUS };
 

@@ -414,7 +414,7 @@ static void begin(const struct tool *t, int argc, char **argv)
     signal(SIGUSR1, on_usr1);
     temp_catch_signals();
     sigaction(SIGBUS, &bus, &other_bus);
-    tool_threads = usage_cpus();
+    tool_threads = usage_cpus(0);
     tool = t;
     set_provenance(t, argc, argv);
 }

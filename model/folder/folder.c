@@ -354,7 +354,7 @@ int folder_reader_open(struct folder_reader *r, struct model *m, const char *pat
         folder_reader_close(r);
         return -1;
     }
-    r->pool = r->files.gguf.path ? pool_new(usage_cpus()) : NULL;
+    r->pool = r->files.gguf.path ? pool_new(usage_cpus(0)) : NULL;
     return 0;
 }
 
