@@ -131,8 +131,8 @@ static void add_built_in(struct names *names)
     add_all(names, knowledge_find("prefixes", "", "project"), NAMES_PROJECT);
     add_all(names, knowledge_find("prefixes", "", "language"), NAMES_LANGUAGE);
     add_all(names, knowledge_find("prefixes", "", "category"), NAMES_CATEGORY);
-    add_all(names, "file|image", NAMES_FILE);
-    add_all(names, "media|special", NAMES_PAGE);
+    add_all(names, "file|image|tập tin", NAMES_FILE);
+    add_all(names, "help|media|mediawiki|project|special|talk|template|user", NAMES_PAGE);
 }
 
 struct names *names_new(int capital)

@@ -12,23 +12,23 @@ enum { URL_NAME_MAX = 11 }; /* "mailto:", "https://", ... */
 
 /* ---- links ---------------------------------------------------------------------------------- */
 
+/* Returns 1 if a title is a word, a colon and a file's name, as [[2A#/media/File:B.jpg]] is not. */
 static int looks_like_file(struct span name)
 {
     static const char ends[] = "jpg|jpeg|png|svg|gif|ogg|ogv|oga|tif|tiff|pdf|djvu|mid|webm|webp|"
                                "wav|flac|stl|xcf|mp3|mpg|opus";
     const char *dot = memrchr(name.s, '.', name.n);
-    return dot && span_in(span_between(dot + 1, name.s + name.n), ends);
+    return dot && span_in(span_between(dot + 1, name.s + name.n), ends) &&
+           name.s[strcspn(name.s, ": _#/.,!?()0123456789")] == ':';
 }
 
 /* Returns the kind of page that a link's target leads to. It is NAMES_NONE for a target with a
- * leading colon, so that such a link is shown. A name that is not known is "File" in another
- * language, or an old name of it, if the rest looks like a file name ([[Imagine: John Lennon]] is a
- * film). */
+ * leading colon, so that such a link is shown. A word that is not known is another name of "File"
+ * if a file's name follows it ([[Imagine: John Lennon]] is a film). */
 static enum names_kind classify(const struct markup *m, struct span target)
 {
     const char *s = target.s, *colon = target.n && *s != ':' ? memchr(s, ':', target.n) : NULL;
-    enum names_kind kind = colon ? names_find(m->options->names, s, (size_t)(colon - s))
-                                 : NAMES_NONE;
+    enum names_kind kind = names_find(m->options->names, s, colon ? (size_t)(colon - s) : 0);
     return colon && kind == NAMES_NONE && looks_like_file(target) ? NAMES_FILE : kind;
 }
 

@@ -98,6 +98,8 @@ Test(wikitext, links)
     CHECK("[[File:A.jpg|[[b|c [d]]]]] e", "e");
     CHECK("a [[Media:B.ogg|listen]] [[Media:B.ogg]] c", "a listen Media:B.ogg c");
     CHECK("a [[Special:FilePath/B.jpg|b]] [[:Image:B.jpg|c]]", "a b c");
+    CHECK("[[2 a#/media/Файл:B.jpg|b]] [[Talk:C.jpg|d]] [[File talk:E.jpg|f]]", "b d f");
+    CHECK("[[K l: M.jpg]] [[N.O: P.png|q]] [[User:R.pdf|s]]", "K l: M.jpg q s");
     CHECK("[[a|b|c]] [[a||b|]]", "b|c |b|");
     CHECK("a.[[b|&nbsp;]]c [[d| ]] e", "a. c e");
     CHECK("[[#%E5%95%A4]] [[7%25]] [[a%3Cb]] [[%zz%]] [[caf%E9]]", "啤 7% a%3Cb %zz% caf%E9");
@@ -112,6 +114,7 @@ Test(wikitext, links_that_are_not_shown)
     CHECK("a [[File:B.jpg|thumb|c [[d]] e [[f|g]]]] h", "a h");
     CHECK("a [[Image:B.jpg]] [[image:b.png|20px|x]] c", "a c");
     CHECK("a [[Fails:B.jpg|c]] [[Datei:B.jpg|mini|c]] [[Файл:B.jpg|мини]] d", "a d");
+    CHECK("a [[Tập tin:B.jpg|nhỏ|c]] d", "a d");
     CHECK("a [[ファイル:B.jpg|thumb|c]] [[Obrázek:B.jpg|náhled|vlevo|c d]]", "a");
     CHECK("a [[Category:B]] [[Categoria:B|c]] [[Kategorie:B]] d", "a d");
     CHECK("a [[de:B]] [[zh-min-nan:B]] c", "a c");
