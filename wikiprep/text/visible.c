@@ -59,15 +59,11 @@ int visible_hides(struct span class, struct span style)
            has_property(style, "visibility", "hidden");
 }
 
-static struct span attribute(const struct tag *t, const char *name)
-{
-    return tag_attribute(t->attributes.s, t->attributes.s + t->attributes.n, name);
-}
-
 static int is_hidden(const struct tag *t)
 {
+    const char *s = t->attributes.s, *end = s + t->attributes.n;
     return !t->closing && !t->empty && t->attributes.n > 6 &&
-           visible_hides(attribute(t, "class"), attribute(t, "style"));
+           visible_hides(tag_attribute(s, end, "class"), tag_attribute(s, end, "style"));
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */
@@ -113,13 +109,15 @@ void visible_filter(struct buf *text)
     static const char hole[] = "<ref/>";
     const char *s = text->data, *end = s + text->len, *kept = s;
     char *out = text->data;
-    int unclosed = 0;
+    int unclosed = 0, no_close = 0;
     while (unclosed < UNCLOSED_MAX && (s = memchr(s, '<', (size_t)(end - s)))) {
         struct tag t;
         const int is_tag = read_tag(s, end, &t), hidden = is_tag && is_hidden(&t);
         const int literal = is_tag && !hidden && is_literal(&t);
         const char *after = hidden ? element_end(&t, end) : literal ? literal_end(&t, end) : NULL;
-        if (!after || literal) {
+        if (span_begins(s, end, "<!--"))
+            after = tag_comment_end(s, end, &no_close);
+        if (!after || !hidden) {
             unclosed += !after && (hidden || literal);
             s = after ? after : s + 1;
             continue;
