@@ -347,7 +347,9 @@ Test(template, local_text)
           "Ana (c. 1970; div. 1980), Eva (c. 1990), R$ 5 000" },
         { "es", "{{matrimonio|Ana|1970|1980}}", "Ana (matr. 1970–1980)" },
         { "pl", "{{°C|20}}, 5 {{m²}}, {{dts|1950-05-01}}", "20 °C, 5 m², 1 maja 1950" },
-        { "vi", "{{km2|5}}", "5 km²" },
+        { "vi", "{{km2|5}} {{m2|5}} {{M2}}", "5 km² 5 m²" },
+        { "hu", "{{igen}} {{nem}} {{no}}", "Igen Nem (norvégül)" },
+        { "fa", "ا{{به روز|متن این مقاله}}", "ا" },
         { "vi", "{{as of|2011}}, {{as of|2011|5|lc=y}}",
           "Tính đến năm 2011, tính đến tháng 5 năm 2011" },
         { "id", "{{as of|2011|5|1}}, {{as of|2011|alt=pada 2011}}", "Per 1 Mei 2011, pada 2011" },
@@ -439,7 +441,7 @@ Test(template, dates_of_other_wikis)
           "28 de diciembre de 1981, 28 de diciembre" },
         { "pl", "{{dts|1981|12|28}}", "28 grudnia 1981" },
         { "bn", "{{birth date|1981|12|28}}", "২৮ ডিসেম্বর ১৯৮১" },
-        { "fa", "{{تاریخ تولد|1981|5|8}}", "۸ مهٔ ۱۹۸۱" },
+        { "fa", "{{birth date|1981|5|8}}", "۸ مهٔ ۱۹۸۱" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         page = (struct template_page){ .lang = cases[i][0], .title = "Moon", .timestamp = "" };
