@@ -2,6 +2,7 @@
 
 #include <strings.h>
 
+#include "unicode/letter_case.h"
 #include "wikiprep/site/names.h"
 #include "wikiprep/values/knowledge.h"
 
@@ -133,13 +134,14 @@ int dump_page_is_scan(const struct dump_page *p)
 
 int dump_disambiguates(const char *text, size_t n)
 {
-    enum { NAME_MAX_BYTES = 64 };
     const char *end = text + n, *names = knowledge_find("disambiguation", "", "templates");
+    char name[NAMES_MAX_BYTES];
     if (memmem(text, n, "__DISAMBIG__", strlen("__DISAMBIG__")))
         return 1;
     for (const char *s = text; (s = memmem(s, (size_t)(end - s), "{{", 2)); s += 2) {
-        const size_t len = strcspn(s + 2, "|}\n{");
-        if (len < NAME_MAX_BYTES && s + 2 + len < end && names_listed(names, '|', s + 2, len))
+        const struct span given = { s + 2, strcspn(s + 2, "|}\n{") };
+        if (given.s + given.n < end && names_fold(name, given, letter_case_lower) &&
+            span_in(span_of(name), names))
             return 1;
     }
     return 0;
