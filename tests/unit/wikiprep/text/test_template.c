@@ -500,8 +500,8 @@ Test(template, blocks)
     CHECK("He said: {{quote|Be ''quiet''.|Cato|source=Letters}} End.",
           "He said:\nBe quiet.\n— Cato, Letters\nEnd.");
     CHECK("{{blockquote|text=One\n\nTwo|author=X}}", "One\nTwo\n— X");
-    CHECK("{{cquote|Q|||A|S}} {{cquote|Q|20px|20px|A|S}} {{rquote|left|Q|A|S}}",
-          "Q\n— A, S\nQ\n— A, S\nQ\n— A, S");
+    CHECK("{{cquote|Q|||A|S}} {{cquote|Q|20px|20px|A|S}} {{rquote|left|Q|A|S}} {{rquote|Q}}",
+          "Q\n— A, S\nQ\n— A, S\nQ\n— A, S\nQ");
     CHECK("{{quote box|width=30%|quote=Q|source=S}}", "Q\n— S");
     CHECK("{{ubl|a|b}}", "a\nb");
     CHECK("A{{music|flat}} B{{music|#}} C{{music|♮}} {{music|cut-time}} D{{music|##}}",
