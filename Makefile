@@ -417,8 +417,9 @@ COMPLETIONS = share/bash-completion/completions $(ZSH_COMPLETIONS) share/fish/ve
 INSTALLED_LIB = $(DESTDIR)$(LIBDIR)
 # The programs that completions are made from. After a cross build: those of a build for this machine.
 RUNNABLE ?= $(B)/bin
+# `sudo make install` gives its user the files that it built as root, such as the library. No other files change their owner.
 install: install-programs install-library ## install into $(DESTDIR)$(PREFIX); PROGRAM_PREFIX=tm- avoids name clashes; STRIP= keeps symbols
-	$(if $(SUDO_UID),chown -R $(SUDO_UID):$(SUDO_GID) $(O)) # the library and completions were made as root
+	$(if $(SUDO_UID),[ "$$(id -u)" != 0 ] || find $(B) $(SAMPLE) -user 0 -exec chown -h $(SUDO_UID):$(SUDO_GID) {} +)
 
 install-programs: all $(SAMPLE)
 	install -d $(INSTALLED_BIN) $(INSTALLED_MAN)/man1 $(INSTALLED_MAN)/man7 $(INSTALLED_SHARE)/configs
