@@ -384,10 +384,10 @@ static int encode_traced(struct encoder *e, const char *text, size_t n,
         p.points[i] = point += i && (text[i] & 0xC0) != 0x80;
     p.points[n] = point + 1;
     if (e->stepper)
-        stepper_keep_origins(e->stepper, 1);
+        stepper_keep_origins(e->stepper, origins_follow);
     int result = place_text(e, &p, text, n);
     if (e->stepper)
-        stepper_keep_origins(e->stepper, 0);
+        stepper_keep_origins(e->stepper, NULL);
     free(p.points);
     ids_release(&p.normalized);
     ids_release(&p.cut);

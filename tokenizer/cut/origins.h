@@ -16,8 +16,4 @@
 /* The origin, as uint32_t, of bytes that were inserted before the first character. */
 enum { ORIGINS_NONE = -1 };
 
-/* A step made a text of `made` bytes of text[0..n). Replaces `origins`, those of the n bytes, by
- * the origins of the bytes that it made. `scratch` is for the step's pattern. Returns 0, or -1 with
- * an error. */
-int origins_follow(struct ids *origins, const struct step *step, struct regex_scratch *scratch,
-                   const char *text, size_t n, size_t made);
+step_follower origins_follow; /* through a step of a normalizer */

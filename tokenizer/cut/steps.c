@@ -10,7 +10,6 @@
 #include "common/base/utf8.h"
 #include "tokenizer/cut/ascii.h"
 #include "tokenizer/cut/charsmap.h"
-#include "tokenizer/cut/origins.h"
 #include "tokenizer/cut/regex.h"
 #include "unicode/forms.h"
 #include "unicode/letter_case.h"
@@ -40,7 +39,7 @@ struct stepper {
     struct cut tiles; /* for one piece: the matches and the text between them; `text` is unused */
     unsigned char *is_match;
     size_t is_match_cap;
-    int keeps_origins;
+    step_follower *follow; /* NULL: origins are not kept */
 };
 
 void step_release(struct step *s)
@@ -326,7 +325,7 @@ int stepper_normalize(struct stepper *s, const char *text, size_t n, struct buf 
         buf_clear(&s->next);
         const size_t before = to->len;
         if (steps_normalize(step, s->scratch, text, n, to) < 0 ||
-            (origins && origins_follow(origins, step, s->scratch, text, n, to->len - before) < 0))
+            (origins && s->follow(origins, step, s->scratch, text, n, to->len - before) < 0))
             return -1;
         buf_swap(&s->now, &s->next);
         text = s->now.data;
@@ -588,15 +587,15 @@ static int cut_step(struct stepper *s, const struct step *step, int first)
             result = cut_piece(s, step, from->begins[i], n, to->text.data, to);
         if (result < 0)
             return -1;
-        if (s->keeps_origins && changes_text(step))
+        if (s->follow && changes_text(step))
             put_origins(step, from, from->begins[i], n, to);
     }
     return 0;
 }
 
-void stepper_keep_origins(struct stepper *s, int keep)
+void stepper_keep_origins(struct stepper *s, step_follower *follow)
 {
-    s->keeps_origins = keep;
+    s->follow = follow;
 }
 
 const struct ids *stepper_origins(const struct stepper *s)
@@ -614,7 +613,7 @@ int stepper_cut(struct stepper *s, const char *text, size_t n, int first, struct
     }
     buf_set(&s->pieces.text, text, n);
     s->pieces.origins.count = 0;
-    if (s->keeps_origins)
+    if (s->follow)
         ids_add_range(&s->pieces.origins, 0, n);
     for (size_t i = 0; i < s->cuts->count; i++) {
         if (cut_step(s, &s->cuts->items[i], first) < 0)

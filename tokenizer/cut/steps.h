@@ -106,15 +106,20 @@ int stepper_leaves(struct stepper *s, const char *text, size_t n);
 
 /* Appends the normalized text to `out`. Sets *lost to 1 if the first character of the text was
  * dropped, else to 0. `origins` has the origin of each byte of the text, which become those of the
- * normalized text (origins.h); NULL: they are not wanted. Returns 0, or -1 with an error if a
- * pattern needs too much memory or time. */
+ * normalized text, if the stepper keeps them; NULL: they are not wanted. Returns 0, or -1 with an
+ * error if a pattern needs too much memory or time. */
 int stepper_normalize(struct stepper *s, const char *text, size_t n, struct buf *out, int *lost,
                       struct ids *origins);
 
-/* stepper_keep_origins says whether stepper_cut keeps the origin of each byte of its pieces: the
- * position in the normalized text that it was given. stepper_origins then returns the origins, or
- * NULL if no step cuts that text. They are valid until the next stepper_cut. */
-void stepper_keep_origins(struct stepper *s, int keep);
+/* Replaces `origins`, those of the bytes of text[0..n), by those of the `made` bytes that a step
+ * made of it. `scratch` is for the step's pattern. Returns 0, or -1 with an error. */
+typedef int step_follower(struct ids *origins, const struct step *step,
+                          struct regex_scratch *scratch, const char *text, size_t n, size_t made);
+
+/* stepper_keep_origins says how stepper_normalize follows origins. If not NULL, stepper_cut keeps
+ * the origin of each byte of its pieces: the position in the normalized text that it was given.
+ * stepper_origins returns these until the next stepper_cut, or NULL if no step cuts that text. */
+void stepper_keep_origins(struct stepper *s, step_follower *follow);
 const struct ids *stepper_origins(const struct stepper *s);
 
 /* Finds the first match of the step's pattern in text[0..n) at or after `from`, and sets *begin and
