@@ -156,11 +156,6 @@ static void choose_rates(struct plan *p)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-int plan_on_gpu(const struct plan *p)
-{
-    return strncmp(p->settings->device, "cpu", 3) != 0;
-}
-
 /* Returns 0, or -1 with an error if the GPU back end cannot compute a model with the configuration
  * c. */
 static int check_gpu(const struct plan *p, const struct model_config *c)

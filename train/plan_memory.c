@@ -7,6 +7,11 @@
 #include "train/step/teacher.h"
 #include "train/store/word_table.h"
 
+int plan_on_gpu(const struct plan *p)
+{
+    return strncmp(p->settings->device, "cpu", 3) != 0;
+}
+
 int plan_validation_round(const struct plan *p)
 {
     return p->engine.stages > 1 ? 8 * p->engine.stages : 1;
