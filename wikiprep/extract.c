@@ -25,7 +25,7 @@ struct extract *extract_new(const struct extract_options *how)
                                         .parts = &x->parts };
     x->how = how;
     page_parts_each(&x->parts, buf_init);
-    const int has_fields = how->form == EXTRACT_JSON || how->form == EXTRACT_ROW;
+    const int has_fields = how->format == SINK_JSON || how->format == SINK_ROWS;
     if (has_fields)
         x->wanted = page_json_parts(&how->layout);
     options.wanted = how->library ? x->wanted & ~PARTS_OF_SOURCE : x->wanted;
@@ -177,9 +177,9 @@ static void put_document(struct extract *x, const struct site *site, const struc
     else
         buf_add(&d->title, p->title.data, p->title.len);
     const struct page_json_source from = { d, p, x->categories.data, &x->parts };
-    if (x->how->form == EXTRACT_JSON)
+    if (x->how->format == SINK_JSON)
         page_json_put(&x->bytes, &x->how->layout, &from);
-    else if (x->how->form == EXTRACT_ROW)
+    else if (x->how->format == SINK_ROWS)
         page_json_put_row(&x->bytes, &x->how->layout, &from);
     else if (x->classic)
         classic_put(&x->bytes, d);
@@ -195,7 +195,7 @@ enum extract_result extract_page(struct extract *x, const struct site *site,
     enum extract_result result = extract_text(x, site, page);
     if (result != EXTRACT_WRITTEN)
         return result;
-    if (x->how->form == EXTRACT_TEXT)
+    if (x->how->format == SINK_TEXT)
         buf_add(&x->bytes, x->document.text.data, x->document.text.len);
     else
         put_document(x, site, page);

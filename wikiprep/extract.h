@@ -11,20 +11,12 @@
  */
 #pragma once
 
-#include "common/formats/document.h"
-#include "wikiprep/output/page_json.h"
+#include "wikiprep/output/sink.h"
 #include "wikiprep/site/dump_page.h"
 #include "wikiprep/site/site.h"
 #include "wikiprep/text/call.h"
 
 struct library;
-
-enum extract_form {
-    EXTRACT_DOCUMENTS, /* the format of document.h */
-    EXTRACT_JSON,      /* an object of page_json.h */
-    EXTRACT_ROW,       /* a row of page_json.h */
-    EXTRACT_TEXT,      /* the text alone */
-};
 
 /* Options of the conversion. A struct of zeros gives documents of running text only, without lists
  * and headings. */
@@ -36,8 +28,8 @@ struct extract_options {
     int classic;                /* write exactly the text that WikiExtractor writes */
     int filter_disambiguation, filter_categories;
     int64_t min_length; /* in characters; pages with shorter text are left out */
-    enum extract_form form;
-    struct page_json_layout layout; /* for EXTRACT_JSON and EXTRACT_ROW */
+    enum sink_format format;
+    struct page_json_layout layout; /* for SINK_JSON and SINK_ROWS */
     struct library *library;        /* borrowed; NULL: render templates, do not expand */
 };
 

@@ -580,10 +580,11 @@ static int run_inputs(struct run *r, struct wikiprep *given)
     given->how.library = r->library;
     given->how.sentences = given->choice.sentences;
     given->how.filter_categories = given->choice.categories.count > 0;
-    given->how.form = given->train_path ? EXTRACT_TEXT
-                      : given->rows     ? EXTRACT_ROW
-                      : given->json     ? EXTRACT_JSON
-                                        : EXTRACT_DOCUMENTS;
+    given->how.format = given->train_path    ? SINK_TEXT
+                        : given->rows        ? SINK_ROWS
+                        : given->json        ? SINK_JSON
+                        : given->how.classic ? SINK_CLASSIC
+                                             : SINK_DOCUMENTS;
     if (given->page_names.count && !(r->wanted_pages = pages_new(&given->page_names)))
         return finish(r, -1);
     uint64_t bytes = dump_files_bytes(&r->in);
@@ -595,11 +596,7 @@ static int run_inputs(struct run *r, struct wikiprep *given)
         result = sink_open_rows(&r->sink, given->output_path, &given->how.layout);
     else
         result = sink_open(&r->sink, given->output_path ? given->output_path : "-", given->tree,
-                           given->file_bytes,
-                           given->json          ? SINK_JSON
-                           : given->how.classic ? SINK_CLASSIC
-                                                : SINK_DOCUMENTS,
-                           given->choice.sentences);
+                           given->file_bytes, given->how.format, given->choice.sentences);
     if (!result)
         result = run_pipeline(r);
     progress_end();

@@ -24,6 +24,7 @@ enum sink_format {
     SINK_JSON,
     SINK_CLASSIC, /* as SINK_DOCUMENTS, without begin and end marks */
     SINK_ROWS,    /* rows of a Parquet file */
+    SINK_TEXT,    /* the text alone, which no sink takes */
 };
 
 struct sink {

@@ -63,20 +63,20 @@ Test(extract, documents)
           "The '''Moon''' is {{lang|en|round}}.\n* a\n== See ==\nb", EXTRACT_WRITTEN,
           "<doc id=\"7\" url=\"https://x.example.org/wiki?curid=7\" title=\"Moon\">\nMoon\n\n"
           "The Moon is round.\nb\n\n</doc>\n");
-    check((struct extract_options){ .lists = 1, .headings = 1, .form = EXTRACT_TEXT }, all,
+    check((struct extract_options){ .lists = 1, .headings = 1, .format = SINK_TEXT }, all,
           "One.\n* a\n== See ==\nb", EXTRACT_WRITTEN, "One.\na\nSee\nb");
 }
 
 Test(extract, sentences)
 {
-    check((struct extract_options){ .sentences = 1, .form = EXTRACT_TEXT }, all,
+    check((struct extract_options){ .sentences = 1, .format = SINK_TEXT }, all,
           "It is one. Dr. No is two.\n\nAnd three.", EXTRACT_WRITTEN,
           "It is one.\nDr. No is two.\n\nAnd three.");
 }
 
 Test(extract, json)
 {
-    struct extract_options how = { .form = EXTRACT_JSON };
+    struct extract_options how = { .format = SINK_JSON };
     cr_assert_eq(page_json_layout_parse(&how.layout, "id,title,text,redirect,categories"), 0);
     check(
         how, all, "Round.\n[[Category:Moons]]", EXTRACT_WRITTEN,
@@ -88,15 +88,15 @@ Test(extract, json)
 
 Test(extract, wikiextractor)
 {
-    check((struct extract_options){ .classic = 1, .form = EXTRACT_TEXT }, all, "A ''b'' & c.",
+    check((struct extract_options){ .classic = 1, .format = SINK_TEXT }, all, "A ''b'' & c.",
           EXTRACT_WRITTEN, "A \"b\" &amp; c.");
-    check((struct extract_options){ .classic = 1, .form = EXTRACT_TEXT }, all,
+    check((struct extract_options){ .classic = 1, .format = SINK_TEXT }, all,
           "A {{b}} c {{d|{{e}}}} f {{g}}.", EXTRACT_WRITTEN, "A c f.");
 }
 
 Test(extract, what_is_left_out)
 {
-    const struct extract_options plain = { .form = EXTRACT_TEXT };
+    const struct extract_options plain = { .format = SINK_TEXT };
     struct extract_options how = plain;
     check(plain, all, "{{Infobox|a}}", EXTRACT_NO_TEXT, "");
     how.min_length = 4;
@@ -116,6 +116,6 @@ Test(extract, what_is_left_out)
 Test(extract, chosen_sections)
 {
     const struct site_choice choice = { .sections = "lead" };
-    check((struct extract_options){ .form = EXTRACT_TEXT }, choice, "One.\n== Two ==\nThree.",
+    check((struct extract_options){ .format = SINK_TEXT }, choice, "One.\n== Two ==\nThree.",
           EXTRACT_WRITTEN, "One.");
 }
