@@ -130,7 +130,6 @@ static enum extract_result extract_text(struct extract *x, const struct site *si
                                       .revid = p->revid.data,
                                       .timestamp = p->timestamp.data,
                                       .variants = site->variants,
-                                      .ns = p->ns,
                                       .hatnotes = how->hatnotes,
                                       .formulas = how->formulas,
                                       .markdown = how->markdown };

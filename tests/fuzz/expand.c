@@ -64,9 +64,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct preprocessor *p;
     static struct tree tree;
     static struct buf out = BUF_INIT;
-    const struct template_page page = {
-        "en", "Talk:A/b", "1", "2", "2011-04-09T00:00:00Z", .ns = 1
-    };
+    const struct template_page page = { "en", "Talk:A/b", "1", "2",
+                                        .timestamp = "2011-04-09T00:00:00Z" };
     if (!library) {
         library = new_library();
         x = expander_new(library, choose);

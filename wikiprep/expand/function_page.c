@@ -297,7 +297,7 @@ void function_language(struct expander *x, struct function_call *c)
     struct span code = c->first.n ? code_of(x, c) : c->first;
     const char *name = in.n ? language_name(code.s, code.n, wiki.data) : NULL;
     if (!name)
-        name = language_own_name(code.s, code.n);
+        name = knowledge_find_code("own-names", "", "", code);
     if (name)
         expand_puts(x, name);
     else

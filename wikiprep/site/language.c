@@ -29,11 +29,6 @@ int language_lacks_data(const char *code, struct buf *out)
     return 1;
 }
 
-const char *language_own_name(const char *code, size_t n)
-{
-    return knowledge_find_code("own-names", "", "", (struct span){ code, n });
-}
-
 const char *language_name(const char *code, size_t n, const char *wiki)
 {
     const struct span base = span_between(code, span_until(code, code + n, '-')); /* "sr-Latn" */

@@ -22,9 +22,6 @@ int language_has_data(const char *code, size_t n);
  * and returns 1. Otherwise returns 0. */
 int language_lacks_data(const char *code, struct buf *out);
 
-/* Returns the language's own name, "Deutsch", or NULL if it is not known. */
-const char *language_own_name(const char *code, size_t n);
-
 /* Makes a list of comma-separated headings for a wiki in language `lang`; the caller frees it. The
  * word "default" stands for the language's headings, or the English ones, of the sections that hold
  * no prose: notes, references, literature, links. */

@@ -1,6 +1,5 @@
 #include "wikiprep/site/variant.h"
 
-#include "wikiprep/site/language.h"
 #include "wikiprep/values/knowledge.h"
 
 int variants_has(const char *lang)
@@ -11,7 +10,7 @@ int variants_has(const char *lang)
 const char *variants_name(struct span code)
 {
     const char *name = knowledge_find_code("variant-names", "", "", code);
-    name = name ? name : language_own_name(code.s, code.n);
+    name = name ? name : knowledge_find_code("own-names", "", "", code);
     return name ? name : "";
 }
 

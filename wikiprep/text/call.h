@@ -49,8 +49,7 @@ struct template_page {
     const char *lang;  /* language code of the wiki, "en" */
     const char *title; /* including the namespace */
     const char *id, *revid;
-    const char *timestamp; /* of the revision, "2020-01-31T…" */
-    int ns;
+    const char *timestamp;    /* of the revision, "2020-01-31T…" */
     int hatnotes;             /* keep notes such as "Main article: …" */
     int formulas;             /* keep TeX */
     int markdown;             /* mark quotations */

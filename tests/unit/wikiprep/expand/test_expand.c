@@ -120,8 +120,8 @@ static int is_cut; /* what expand_text returned */
 
 static const char *expand_in(struct library *l, const char *title, const char *text)
 {
-    const struct template_page page = { "en", title, "7",  "77", "2010-12-31T23:59:58Z", 0, 0,
-                                        0,    0,     NULL, NULL };
+    const struct template_page page = { "en", title, "7", "77", "2010-12-31T23:59:58Z",
+                                        0,    0,     0,   NULL, NULL };
     struct expander *x = expander_new(l, choose);
     is_cut = expand_text(x, &page, text, strlen(text), &out);
     expander_free(x);
@@ -463,8 +463,8 @@ Test(expand, sections_of_a_large_wiki)
 /* The limits must be the same for each page, whatever the pages before it did. */
 Test(expand, each_page_has_its_own_bounds)
 {
-    const struct template_page page = { "en", "A", "7",  "77", "2010-12-31T23:59:58Z", 0, 0,
-                                        0,    0,   NULL, NULL };
+    const struct template_page page = { "en", "A", "7", "77", "2010-12-31T23:59:58Z",
+                                        0,    0,   0,   NULL, NULL };
     struct library *l = make_bombs(4);
     struct expander *x = expander_new(l, choose);
     for (int i = 0; i < 2; i++) {
