@@ -272,17 +272,6 @@ static int begin_folder(const char *dir, const struct checkpoint_content *from)
                : file_write(path.data, from->config, strlen(from->config));
 }
 
-static int in_save(const struct checkpoint *c)
-{
-    return err_in("cannot save the checkpoint of step %" PRId64 "", c->step);
-}
-
-/* Returns -1 with an error on all ranks if one has failed to save the checkpoint, else 0. */
-static int agree(struct comm *comm, const struct checkpoint *c, int result)
-{
-    return comm_agree(comm, result < 0 ? in_save(c) : 0);
-}
-
 /* Sets *name on all ranks to the first rank's text. */
 static void tell(struct comm *comm, const char *text, struct buf *name)
 {
@@ -296,16 +285,16 @@ static void tell(struct comm *comm, const char *text, struct buf *name)
     buf_adds(name, all);
 }
 
-/* A checkpoint that is being written. First, a thread on each rank completes the rank's files. When
- * all these threads have ended, a second thread on the first rank publishes the checkpoint; on the
- * other ranks, the second thread does nothing. */
+/* A checkpoint, or the model of a run, that is being written. First, a thread on each rank
+ * completes the rank's files. When all these threads have ended, a second thread on the first rank
+ * publishes them; on the other ranks, the second thread does nothing. */
 struct checkpoint_work {
     struct checkpoint state;
     struct checkpoint_content from;
     const char *out; /* borrowed */
     int64_t keep;
-    struct buf path, temp, new;
-    int lock; /* descriptor of the folder `temp` on the first rank; -1: none */
+    struct buf path, temp, new; /* `path` is empty: the model */
+    int lock;                   /* descriptor of the folder `temp` on the first rank; -1: none */
     struct saved to;
     struct saved_open open;
     struct kv sums;
@@ -316,14 +305,28 @@ struct checkpoint_work {
     struct err why;
 };
 
+static int in_save(const struct checkpoint_work *w)
+{
+    return w->path.len ? err_in("cannot save the checkpoint of step %" PRId64 "", w->state.step)
+                       : -1;
+}
+
+/* Returns -1 with an error on all ranks if one has failed, else 0. */
+static int agree(const struct checkpoint_work *w, int result)
+{
+    return comm_agree(w->from.comm, result < 0 ? in_save(w) : 0);
+}
+
 /* Completes the folder: writes the indexes and the state into it. Then gives it its name, and
- * removes older checkpoints. */
+ * removes older checkpoints. A model needs only its index. */
 static int publish(struct checkpoint_work *w)
 {
+    if (!w->path.len)
+        return saved_index(&w->to, SAVED_WEIGHTS);
     if (saved_index(&w->to, SAVED_WEIGHTS) < 0 || saved_index(&w->to, SAVED_MOMENTS) < 0 ||
         write_state(w->new.data, &w->state, &w->sums) < 0 ||
         file_rename(w->new.data, w->path.data) < 0 || file_sync_dir(w->path.data) < 0)
-        return in_save(&w->state);
+        return in_save(w);
     return checkpoint_prune(w->out, w->keep);
 }
 
@@ -340,12 +343,6 @@ static void *work_main(void *arg)
     return NULL;
 }
 
-static void start(struct checkpoint_work *w)
-{
-    atomic_store(&w->done, 0);
-    pool_start_thread(&w->thread, work_main, w);
-}
-
 /* Sets *wanted to 1 if the checkpoint does not exist, else to 0. If it does not, the first rank
  * makes a temporary folder for it. Returns 0, or -1 with an error, on all ranks. */
 static int make_folder(struct checkpoint_work *w, int *wanted)
@@ -359,7 +356,7 @@ static int make_folder(struct checkpoint_work *w, int *wanted)
         result = file_mkdirs(folder.data);
     if (!result && first && *wanted)
         result = w->lock = temp_mkdir(&w->temp, w->path.data, KIND, TEMP_GOES);
-    return agree(w->from.comm, &w->state, result < 0 ? -1 : 0);
+    return agree(w, result);
 }
 
 /* Writes all files of the checkpoint but the indexes and the state. Returns 0, or -1 with an error,
@@ -373,11 +370,11 @@ static int write_folder(struct checkpoint_work *w)
     w->to = (struct saved){ w->new.data,   w->from.model, w->from.store, comm,
                             w->from.files, &w->open,      &w->sums };
     int result = comm_is_first(comm) ? begin_folder(w->new.data, &w->from) : 0;
-    if (agree(comm, &w->state, result) < 0)
+    if (agree(w, result) < 0)
         return -1;
     result = saved_write(&w->to, SAVED_WEIGHTS, 0);
     result = saved_write(&w->to, SAVED_MOMENTS, result);
-    return agree(comm, &w->state, result);
+    return agree(w, result);
 }
 
 /* Removes the temporary folder and frees the work. Returns `result` and keeps its error; -1 with an
@@ -395,6 +392,18 @@ static int end_work(struct checkpoint_work *w, int result)
     return result < 0 ? err_restore(&why) : dropped;
 }
 
+/* Starts the next thread, sets *work to `w` and returns 1; with more 0 or after an error, ends the
+ * work, sets *work to NULL and returns as end_work. */
+static int next(struct checkpoint_work **work, struct checkpoint_work *w, int result, int more)
+{
+    *work = !result && more ? w : NULL;
+    if (!*work)
+        return end_work(w, result);
+    atomic_store(&w->done, 0);
+    pool_start_thread(&w->thread, work_main, w);
+    return 1;
+}
+
 int checkpoint_begin(struct checkpoint_work **work, const char *out, int64_t keep,
                      const struct checkpoint *c, const struct checkpoint_content *from)
 {
@@ -404,15 +413,28 @@ int checkpoint_begin(struct checkpoint_work **work, const char *out, int64_t kee
         .state = *c, .from = *from, .out = out, .keep = keep, .lock = -1, .to.open = &w->open
     };
     buf_addf(&w->path, "%s/checkpoints/step-%06" PRId64, out, c->step);
-    *work = NULL;
     int result = make_folder(w, &wanted);
     if (!result && wanted)
         result = write_folder(w);
-    if (result < 0 || !wanted)
-        return end_work(w, result);
-    start(w);
-    *work = w;
-    return 0;
+    return next(work, w, result, wanted) < 0 ? -1 : 0;
+}
+
+int checkpoint_begin_model(struct checkpoint_work **work, const char *dir,
+                           const struct checkpoint_content *from)
+{
+    struct checkpoint_work *w = mem_zalloc(1, sizeof *w);
+    const int several = from->files == SAVED_BLOCK, first = comm_is_first(from->comm);
+    *w = (struct checkpoint_work){ .from = *from, .lock = -1 };
+    w->to = (struct saved){
+        dir, from->model, from->store, from->comm, from->files, &w->open, several ? &w->sums : NULL
+    };
+    int result = first ? write_rest(dir, from) : 0;
+    /* until the new index is there, a folder that gets several files must not look like a model */
+    if (!result && first)
+        result = weights_remove(dir, "model", several);
+    if (!(result = agree(w, result)))
+        result = agree(w, saved_write(&w->to, SAVED_WEIGHTS, 0));
+    return next(work, w, result, 1) < 0 ? -1 : 0;
 }
 
 int checkpoint_waits(struct checkpoint_work *w)
@@ -423,41 +445,14 @@ int checkpoint_waits(struct checkpoint_work *w)
 int checkpoint_go_on(struct checkpoint_work **work)
 {
     struct checkpoint_work *w = *work;
-    struct comm *comm = w->from.comm;
     pthread_join(w->thread, NULL);
     int result = w->result < 0 ? err_restore(&w->why) : 0;
     if (!w->second) {
-        const int collected = w->from.files == SAVED_BLOCK ? collect_sums(comm, &w->sums) : 0;
-        result = agree(comm, &w->state, result < 0 ? result : collected);
+        const int collected = w->from.files == SAVED_BLOCK ? collect_sums(w->from.comm, &w->sums)
+                                                           : 0;
+        result = agree(w, result < 0 ? result : collected);
     }
-    if (!result && !w->second++) {
-        start(w);
-        return 1;
-    }
-    *work = NULL;
-    return end_work(w, result);
-}
-
-int checkpoint_save_model(const char *dir, const struct checkpoint_content *from)
-{
-    SCOPED(kv) sums = KV_INIT;
-    const int several = from->files == SAVED_BLOCK, first = comm_is_first(from->comm);
-    struct saved_open open = { 0 };
-    const struct saved to = { dir,         from->model, from->store,           from->comm,
-                              from->files, &open,       several ? &sums : NULL };
-    int result = first ? write_rest(dir, from) : 0;
-    /* until the new index is there, a folder that gets several files must not look like a model */
-    if (!result && first)
-        result = weights_remove(dir, "model", several);
-    result = comm_agree(from->comm, result);
-    if (!result) {
-        result = saved_close(&to, saved_write(&to, SAVED_WEIGHTS, 0));
-        int collected = several ? collect_sums(from->comm, &sums) : 0;
-        result = comm_agree(from->comm, result < 0 ? result : collected);
-    }
-    if (!result && first)
-        result = saved_index(&to, SAVED_WEIGHTS);
-    return result;
+    return next(work, w, result, !w->second++);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */

@@ -77,10 +77,11 @@ int checkpoint_begin(struct checkpoint_work **work, const char *out, int64_t kee
 int checkpoint_waits(struct checkpoint_work *w);
 int checkpoint_go_on(struct checkpoint_work **work);
 
-/* Writes the model folder `dir`, with the tokenizer's files. Its tensors are F32 or BF16, as the
- * store keeps them. All ranks must call it. Old files of weights in the folder, in one file or
- * several, are replaced. Returns 0, or -1 with an error. */
-int checkpoint_save_model(const char *dir, const struct checkpoint_content *from);
+/* Begins to write the model folder `dir`, with the tokenizer's files, as checkpoint_begin does a
+ * checkpoint. Its tensors are F32 or BF16, as the store keeps them. Old files of weights in the
+ * folder, in one file or several, are replaced. */
+int checkpoint_begin_model(struct checkpoint_work **work, const char *dir,
+                           const struct checkpoint_content *from);
 
 /* Checks all files of the checkpoint at `path`, and sets *c and *config to its state and the text
  * of its config.yaml. All ranks must call it; each checks a part of the files. Returns the same on

@@ -43,7 +43,7 @@ struct loop {
     struct ops_array *teaching_blocks;
     struct batches *batches;
     struct metrics metrics;
-    struct checkpoint_work *saving; /* the checkpoint that is being written; NULL: none */
+    struct checkpoint_work *saving; /* what is being written (checkpoint_begin); NULL: nothing */
 
     struct checkpoint at; /* the current state of the run */
     double began;         /* time at which the whole training began, over all resumed runs */
@@ -360,9 +360,9 @@ static struct checkpoint_content content_of(struct loop *l)
                                         .config = l->config };
 }
 
-/* Goes on with the checkpoint that is being written, if any: with wait 1 until it has ended, else
- * only as far as no rank has to wait for its disk. Ranks ask each other until all disks are done,
- * which may take longer than --comm-timeout. Returns 0, or -1 with an error, on all ranks. */
+/* Goes on with what is being written, if anything: with wait 1 until it has ended, else only as far
+ * as no rank has to wait for its disk. Ranks ask each other until all disks are done, which may
+ * take longer than --comm-timeout. Returns 0, or -1 with an error, on all ranks. */
 static int go_on_saving(struct loop *l, int wait)
 {
     const struct timespec nap = { .tv_nsec = 1000000 };
@@ -648,7 +648,10 @@ static int finish(struct loop *l)
     /* an earlier run may have been killed before it had removed all that it was to remove */
     int result = l->first ? checkpoint_prune(s->output, s->keep) : 0;
     const struct checkpoint_content content = content_of(l);
-    return comm_agree(l->comm, result) < 0 ? -1 : checkpoint_save_model(s->output, &content);
+    if (comm_agree(l->comm, result) < 0 ||
+        checkpoint_begin_model(&l->saving, s->output, &content) < 0)
+        return -1;
+    return go_on_saving(l, 1);
 }
 
 /* Returns 1 if the run ends before its last step. With several ranks, `prepare` has set l->stop. */
