@@ -745,9 +745,13 @@ static int run(int argc, char **argv, void *given)
     struct comm ranks;
     if (s->list_presets)
         return print_presets();
-    if (load_own_config(s) < 0 || open_ranks(&ranks, s) < 0) /* it has the ranks' time limit */
+    const int loaded = load_own_config(s); /* it has the ranks' time limit */
+    const struct err why = err_keep();
+    if (open_ranks(&ranks, s) < 0)
         return -1;
-    int result = run_on_ranks(&ranks, s, argc, argv);
+    int result = comm_agree(&ranks, loaded < 0 ? err_restore(&why) : 0) < 0
+                     ? -1
+                     : run_on_ranks(&ranks, s, argc, argv);
     if (result < 0 &&
         ranks.size[COMM_WORLD] > 1) { /* print now: a launcher ends all when one fails */
         if (comm_is_first(&ranks))
