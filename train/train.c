@@ -522,9 +522,12 @@ static int train(struct plan *p, struct comm *ranks)
         log_warn("for a %s transformers 5 cuts texts in its own way: use PreTrainedTokenizerFast",
                  p->config.architecture->title);
     say_data(p->data, (double)(p->steps * s->global_batch_size));
+    /* a rate that changes in jumps may have one after the last update */
+    const enum schedule_kind kind = p->schedule.kind;
+    const int64_t end = p->steps - (kind == SCHEDULE_EXPONENTIAL || kind == SCHEDULE_RATES);
     log_info("learning rate %g, at the end %g; warm-up of %" PRId64 " update%s; %" PRId64
              " sequence%s per update, %" PRId64 " per micro-batch",
-             p->schedule.peak, schedule_rate(&p->schedule, p->steps), p->schedule.warmup,
+             p->schedule.peak, schedule_rate(&p->schedule, end), p->schedule.warmup,
              noun_end((uint64_t)p->schedule.warmup), s->global_batch_size,
              noun_end((uint64_t)s->global_batch_size), s->micro_batch_size);
     const int result = compare_ranks(ranks, p) < 0

@@ -113,7 +113,7 @@ int schedule_init(struct schedule *s, const char *text, double peak, double floo
         return -1;
     if (s->kind == SCHEDULE_CONSTANT)
         s->floor = peak;
-    for (size_t i = 0; i < s->count; i++) {
+    for (size_t i = 0; i < s->count && (!steps || s->points[i].step < steps); i++) {
         s->floor = s->points[i].rate;
         s->peak = i && s->peak > s->floor ? s->peak : s->floor;
     }

@@ -149,6 +149,10 @@ Test(schedule, rates_have_no_other_peak_floor_or_warmup)
     near(s.peak, 1e-3);
     near(s.floor, 1e-4);
     schedule_release(&s);
+    cr_assert_eq(schedule_init(&s, "0:2e-5,3:1e-3,6:1e-4", 1e-5, 3e-4, 3, 0), 0);
+    near(s.peak, 2e-5); /* no update has the other rates */
+    near(s.floor, 2e-5);
+    schedule_release(&s);
 }
 
 Test(schedule, rates_hold_until_the_next_one)
