@@ -12,13 +12,30 @@
 
 /* Sets *path to the configuration of a model folder: config.json, or the bert_config.json of
  * Google's archives. Returns 1; 0 if there is neither, when *path may be that of an adapter of
- * peft; or -1 with an error. */
+ * peft, or the checkpoints of a training run; or -1 with an error. */
 static int find_config(struct buf *path, const char *dir)
 {
-    static const char *const names[] = { "config.json", "bert_config.json", "adapter_config.json" };
-    const int found = file_first(dir, names, 3);
-    *path = file_path(dir, names[found < 0 ? 0 : found % 3]);
+    static const char *const names[] = { "config.json", "bert_config.json", "adapter_config.json",
+                                         "checkpoints" };
+    const int found = file_first(dir, names, 4);
+    *path = file_path(dir, names[found < 0 ? 0 : found % 4]);
     return found < 0 ? -1 : found < 2;
+}
+
+/* Sets the error for a folder without a model. It names the last checkpoint, if there are some, or
+ * a GGUF file in the folder. Returns -1. */
+static int refuse_folder(const char *dir, const char *checkpoints)
+{
+    SCOPED(file_names) all = { 0 };
+    const int run = file_ends_with(checkpoints, "/checkpoints");
+    file_list(&all, run ? checkpoints : dir, run ? "" : ".gguf");
+    size_t n = all.count;
+    while (n && run && strchr(all.names[n - 1], '.')) /* damaged, or not complete */
+        n--;
+    SCOPED(buf) model = file_path(run ? checkpoints : dir, !n ? "" : all.names[run ? n - 1 : 0]);
+    return err_set(n ? "'%s' is not a model folder: it has no config.json: give '%s'"
+                     : "'%s' is not a model folder: it has no config.json",
+                   dir, model.data);
 }
 
 int folder_check(const char *path)
@@ -36,7 +53,7 @@ int folder_check(const char *path)
     if (!found && file_ends_with(config.data, "adapter_config.json"))
         return err_set("'%s' is an adapter: merge it into its model with peft's merge_and_unload",
                        path);
-    return found ? 0 : err_set("'%s' is not a model folder: it has no config.json", path);
+    return found ? 0 : refuse_folder(path, config.data);
 }
 
 int folder_verify(const char *path, int rank, int ranks)
@@ -176,11 +193,10 @@ static int check_extra(const struct model *m, const struct weights *set,
                        const struct safetensors *file, const struct safetensor *t)
 {
     const char *tied = folder_names_tied_to(m, t->name);
-    if (!tied) {
-        if (folder_names_passed_over(m, t->name))
-            return 0;
-        return err_set("%s: tensor '%s' is not part of the model", file->path, t->name);
-    }
+    if (!tied)
+        return folder_names_passed_over(m, t->name)
+                   ? 0
+                   : err_set("%s: tensor '%s' is not part of the model", file->path, t->name);
     const struct safetensors *other;
     const struct safetensor *first = folder_names_find(m, set, tied, &other);
     if (first && safetensors_same(other, first, file, t))
