@@ -46,11 +46,11 @@ static int check(struct model *m)
         c->types = 1;
     if (c->kv_heads != c->heads ||
         c->heads * c->head_width * split_ranks(m, SPLIT_HEADS) != split_width(m))
-        return err_set("bad model configuration: BERT has as many heads of keys and values as of "
-                       "queries, which divide the width");
+        return err_set("BERT has as many heads of keys and values as of queries, which divide "
+                       "the width");
     if (c->types < least || c->types > 1 << 24)
-        return err_set("bad model configuration: types is %lld, must be from %lld to %d",
-                       (long long)c->types, (long long)least, 1 << 24);
+        return err_set("types is %lld, must be from %lld to %d", (long long)c->types,
+                       (long long)least, 1 << 24);
     if (c->architecture == &architecture_distilbert)
         c->epsilon = DISTILBERT_EPSILON;
     else if (c->head != HEAD_CLASSES)

@@ -22,8 +22,8 @@ static int init(struct model *m)
     struct model_config *c = &m->config;
     const int64_t heads = c->heads * split_ranks(m, SPLIT_HEADS);
     if (c->kv_heads != c->heads || heads * c->head_width != c->width * split_ranks(m, SPLIT_WIDTH))
-        return err_set("bad model configuration: GPT-2 has as many heads of keys and values as of "
-                       "queries, which divide the width");
+        return err_set("GPT-2 has as many heads of keys and values as of queries, which divide "
+                       "the width");
     c->qkv_bias = c->out_bias = c->mlp_bias = 1;
     next_token_init(m);
     return 0;

@@ -43,14 +43,12 @@ static int check_divisors(const struct model_config *c)
     for (int k = 0; k < 2; k++) {
         const struct ops_stretch *s = both[k];
         if (s->divided != (c->rope_stretch.divided ? c->head_width / 2 : 0))
-            return err_set("bad model configuration: LongRoPE has %lld divisors for %lld "
-                           "pairs of a head",
+            return err_set("LongRoPE has %lld divisors for %lld pairs of a head",
                            (long long)s->divided, (long long)c->head_width / 2);
         for (int64_t i = 0; i < s->divided; i++)
             if (!(s->divisors[i] > 0 && s->divisors[i] < INFINITY))
-                return err_set("bad model configuration: LongRoPE's divisor %lld is %g, must be "
-                               "above 0",
-                               (long long)i, s->divisors[i]);
+                return err_set("LongRoPE's divisor %lld is %g, must be above 0", (long long)i,
+                               s->divisors[i]);
     }
     return 0;
 }
@@ -63,9 +61,9 @@ static int check_yarn(const struct model_config *c)
         (s->low > 0 && s->high >= s->low && s->original > 0 && s->scale > 0 && c->rope_theta > 1 &&
          s->high < INFINITY && s->original < INFINITY && s->scale < INFINITY))
         return 0;
-    return err_set("bad model configuration: YaRN's beta_slow is %g, beta_fast %g, "
-                   "original_max_position_embeddings %g, attention_factor %g and rope_theta %g, "
-                   "must be above 0, the second not below the first and the last above 1",
+    return err_set("YaRN's beta_slow is %g, beta_fast %g, original_max_position_embeddings %g, "
+                   "attention_factor %g and rope_theta %g, must be above 0, the second not below "
+                   "the first and the last above 1",
                    s->low, s->high, s->original, s->scale, c->rope_theta);
 }
 
@@ -73,20 +71,18 @@ static int init(struct model *m)
 {
     struct model_config *c = &m->config;
     if (c->head_width % 2)
-        return err_set("bad model configuration: the width of a head is %lld, but rotary positions "
-                       "turn pairs of numbers",
+        return err_set("the width of a head is %lld, but rotary positions turn pairs of numbers",
                        (long long)c->head_width);
     if (c->architecture == &architecture_qwen2)
         c->qkv_bias = 1;
     if (c->architecture == &architecture_smollm3 && !c->rope_pause)
         c->rope_pause = 4;
     if (c->rope_pause < 0)
-        return err_set("bad model configuration: no_rope_layer_interval is %lld, must be above 0",
-                       (long long)c->rope_pause);
+        return err_set("no_rope_layer_interval is %lld, must be above 0", (long long)c->rope_pause);
     if (!c->rope_theta)
         c->rope_theta = 10000;
     if (!(c->rope_theta > 0 && c->rope_theta < INFINITY))
-        return err_set("bad model configuration: rope_theta is %g, must be above 0", c->rope_theta);
+        return err_set("rope_theta is %g, must be above 0", c->rope_theta);
     if (check_yarn(c) < 0 || check_divisors(c) < 0)
         return -1;
     next_token_init(m);

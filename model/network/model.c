@@ -9,16 +9,15 @@
 static int check_count(const char *name, int64_t value, int64_t most)
 {
     if (value < 1 || value > most)
-        return err_set("bad model configuration: %s is %lld, must be from 1 to %lld", name,
-                       (long long)value, (long long)most);
+        return err_set("%s is %lld, must be from 1 to %lld", name, (long long)value,
+                       (long long)most);
     return 0;
 }
 
 static int check_rate(const char *name, double value)
 {
     if (!(value >= 0 && value < 1))
-        return err_set("bad model configuration: %s is %g, must be at least 0 and below 1", name,
-                       value);
+        return err_set("%s is %g, must be at least 0 and below 1", name, value);
     return 0;
 }
 
@@ -36,25 +35,19 @@ static int check_config(const struct model_config *c)
         check_rate("dropout of the head", c->head_dropout) < 0)
         return -1;
     if (c->head == HEAD_CLASSES && !c->classes.count)
-        return err_set("bad model configuration: there are no classes: 'train --task classify' "
-                       "gives a model some");
+        return err_set("there are no classes: 'train --task classify' gives a model some");
     if (!c->head_width && c->width % c->heads)
-        return err_set("bad model configuration: %lld heads do not divide a width of %lld",
-                       (long long)c->heads, (long long)c->width);
+        return err_set("%lld heads do not divide a width of %lld", (long long)c->heads,
+                       (long long)c->width);
     if (c->kv_heads < 0 || (c->kv_heads && c->heads % c->kv_heads))
-        return err_set("bad model configuration: %lld heads of keys and values do not divide %lld "
-                       "heads",
+        return err_set("%lld heads of keys and values do not divide %lld heads",
                        (long long)c->kv_heads, (long long)c->heads);
     if (c->head_width && check_count("width of a head", c->head_width, 1 << 16) < 0)
         return -1;
     if (!(c->epsilon > 0 && c->epsilon < 1))
-        return err_set("bad model configuration: epsilon of the norms is %g, must be above 0 and "
-                       "below 1",
-                       c->epsilon);
+        return err_set("epsilon of the norms is %g, must be above 0 and below 1", c->epsilon);
     if (!(c->init_std >= 0 && c->init_std < INFINITY))
-        return err_set("bad model configuration: standard deviation of the weights is %g, must be "
-                       "at least 0",
-                       c->init_std);
+        return err_set("standard deviation of the weights is %g, must be at least 0", c->init_std);
     return 0;
 }
 
@@ -73,7 +66,7 @@ int model_init_split(struct model *m, const struct model_config *config, const s
 {
     *m = (struct model){ 0 };
     if (check_config(config) < 0)
-        return -1;
+        return err_in("bad model configuration");
     struct model_config c = *config;
     if (!c.architecture)
         c.architecture = architecture_default(c.head);
@@ -89,7 +82,7 @@ int model_init_split(struct model *m, const struct model_config *config, const s
     if (c.architecture->init(m) == 0)
         return 0;
     model_release(m);
-    return -1;
+    return err_in("bad model configuration");
 }
 
 int model_init(struct model *m, const struct model_config *config)

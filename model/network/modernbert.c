@@ -38,12 +38,12 @@ static int init(struct model *m)
     c->local_theta = c->local_theta ? c->local_theta : 10000;
     if (c->kv_heads != c->heads || c->head_width % 2 ||
         c->heads * c->head_width * split_ranks(m, SPLIT_HEADS) != split_width(m))
-        return err_set("bad model configuration: ModernBERT has as many heads of keys and values "
-                       "as of queries, which divide the width into even parts");
+        return err_set("ModernBERT has as many heads of keys and values as of queries, which "
+                       "divide the width into even parts");
     if (c->window < 1 || c->local_pause < 1 || !(c->rope_theta > 0 && c->rope_theta < INFINITY) ||
         !(c->local_theta > 0 && c->local_theta < INFINITY))
-        return err_set("bad model configuration: the window of attention is %lld, each %lld layers "
-                       "one has none, and the bases of positions are %g and %g: must be above 0",
+        return err_set("the window of attention is %lld, each %lld layers one has none, and the "
+                       "bases of positions are %g and %g: must be above 0",
                        (long long)c->window, (long long)c->local_pause, c->local_theta,
                        c->rope_theta);
     embedding_init(m);
