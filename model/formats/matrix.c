@@ -149,14 +149,11 @@ static void make_chunk(void *ctx, int64_t chunk, int)
     struct making *s = ctx;
     const struct matrix *m = s->m;
     const int64_t first = chunk * LINES, n = m->O - first < LINES ? m->O - first : LINES;
-    struct lines mine = {
-        mem_alloc(stored_bytes(m->type, m->I)), mem_alloc(stored_bytes(s->type, m->I)),
-        mem_alloc((size_t)((m->turned ? LINES : 1) * (m->I + PAD)) * sizeof(float))
-    };
-    make_lines(s, &mine, first, n);
-    free(mine.row);
-    free(mine.made);
-    free(mine.floats);
+    const int64_t floats = (m->turned ? LINES : 1) * (m->I + PAD);
+    SCOPED_MEM char *row = mem_alloc(stored_bytes(m->type, m->I)),
+                    *made = mem_alloc(stored_bytes(s->type, m->I));
+    SCOPED_MEM float *line = mem_alloc((size_t)floats * sizeof *line);
+    make_lines(s, &(struct lines){ row, made, line }, first, n);
 }
 
 char *matrix_make(const struct matrix *m, enum ops_type type, int grouped, struct pool *pool)

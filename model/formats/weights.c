@@ -25,18 +25,14 @@ static const struct form {
 static int file_of(struct weights *w, opener *open, const char *dir, const char *name)
 {
     SCOPED(buf) path = file_path(dir, name);
-    int found = -1;
-    for (size_t i = 0; i < w->count && found < 0; i++)
+    struct safetensors s;
+    for (size_t i = 0; i < w->count; i++)
         if (!strcmp(w->files[i].path, path.data))
-            found = (int)i;
-    if (found < 0) {
-        struct safetensors s;
-        if (open(&s, path.data) == 0) {
-            found = (int)w->count;
-            mem_next(w->files, w->count, w->cap) = s;
-        }
-    }
-    return found;
+            return (int)i;
+    if (open(&s, path.data) < 0)
+        return -1;
+    mem_next(w->files, w->count, w->cap) = s;
+    return (int)w->count - 1;
 }
 
 /* Opens all files that the index names. It is an error if a tensor is missing from the file that
