@@ -428,11 +428,10 @@ static int write_pages(struct loop *l, int running, int card)
         .metrics = &l->metrics,
     };
     l->reported = log_seconds();
-    if (page_write(path.data, &page, 1) < 0)
-        return -1;
-    return !card ? 0
-                 : page_write_card(l->settings->output, &page, l->origin,
-                                   l->plan->task->head == HEAD_NEXT);
+    const int failed = page_write(path.data, &page, 1);
+    return failed || !card ? failed
+                           : page_write_card(l->settings->output, &page, l->origin,
+                                             l->plan->task->head == HEAD_NEXT);
 }
 
 /* ---- the loop -------------------------------------------------------------------------------- */
@@ -645,10 +644,9 @@ static int finish(struct loop *l)
         return -1;
     if (!s->save)
         return 0;
-    /* an earlier run may have been killed before it had removed all that it was to remove */
-    int result = l->first ? checkpoint_prune(s->output, s->keep) : 0;
     const struct checkpoint_content content = content_of(l);
-    if (comm_agree(l->comm, result) < 0 ||
+    /* an earlier run may have been killed before it had removed all that it was to remove */
+    if (comm_agree(l->comm, l->first ? checkpoint_prune(s->output, s->keep) : 0) < 0 ||
         checkpoint_begin_model(&l->saving, s->output, &content) < 0)
         return -1;
     return go_on_saving(l, 1);
@@ -747,11 +745,6 @@ static int run_and_tell(struct loop *l, struct loop_result *result)
     if (profiles(l))
         trace_start(1);
     int failed = run(l) < 0;
-    if (failed) {
-        const struct err why = err_keep();
-        go_on_saving(l, 1); /* complete the checkpoint that was begun before the failure */
-        err_restore(&why);
-    }
     const double seconds = log_seconds() - began;
     say_traffic(l, seconds);
     say_communication(l);
@@ -762,9 +755,11 @@ static int run_and_tell(struct loop *l, struct loop_result *result)
                                 seconds) < 0;
     result->steps = l->at.step - l->run_step;
     result->tokens = l->at.tokens - l->run_tokens;
-    if (failed && l->metrics.log.file) {
+    if (failed) {
         const struct err why = err_keep();
-        write_pages(l, 0, 0);
+        go_on_saving(l, 1); /* complete the checkpoint that was begun before the failure */
+        if (l->metrics.log.file)
+            write_pages(l, 0, 0);
         err_restore(&why);
     }
     return failed ? -1 : 0;
