@@ -16,6 +16,8 @@ int record_skim(const struct file_map *map, uint64_t offset, struct record *r)
         return err_set("cut short: it has %llu of the 12 bytes of a record's header", (ull)left);
     const unsigned char *p = map->data + offset;
     uint32_t crc = crc32c_mask(crc32c(0, p, 8));
+    if (crc != le_u32(p + 8) && !offset && p[7]) /* no file has so long a record */
+        return err_set("this is not a TFRecord file: 'tokenize | tfwrite' makes them of a text");
     if (crc != le_u32(p + 8))
         return err_set("%slength is damaged: its checksum is %08x and should be %08x",
                        offset ? "" : "this is not a TFRecord file, or its ", le_u32(p + 8), crc);

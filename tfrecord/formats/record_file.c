@@ -58,9 +58,7 @@ int record_file_salvage(struct record_file *f, const char *path)
     if (file_check_pointer(path, f->packed.data, f->packed.bytes) < 0)
         return -1;
     f->how = compress_recognise(f->packed.data, f->packed.bytes);
-    if (f->how == COMPRESS_NONE)
-        return 1;
-    return unpack(f, path);
+    return f->how == COMPRESS_NONE ? 1 : unpack(f, path);
 }
 
 int record_file_open(struct record_file *f, const char *path)
