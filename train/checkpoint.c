@@ -566,8 +566,7 @@ int checkpoint_find(const char *out, struct comm *comm, struct buf *path, struct
     const int count = comm_most(comm, (int)names.count);
     for (int i = count; !result && !found && i-- > 0;) {
         tell(comm, first ? names.names[i] : "", &name);
-        buf_release(path);
-        *path = file_path(folder.data, name.data);
+        buf_setf(path, "%s/%s", folder.data, name.data);
         buf_clear(config);
         const int read = checkpoint_all_see(comm, out, path->data) < 0
                              ? -1
