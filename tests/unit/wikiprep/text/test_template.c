@@ -312,6 +312,8 @@ Test(template, local_text)
         { "ar", "ا {{ملا|ملاحظة هنا}} {{استشهاد بكتاب|1=نص}} ب", "ا ب" },
         { "ar", "{{إنج|Moon}} {{lang-fr|Lune}} {{وإو|تر=Moon|عر=قمر|لغ=en}} {{تحويل|5|km|m}}",
           "(بالإنجليزية: Moon) (بالفرنسية: Lune) قمر 5 km (5,000 m)" },
+        { "ar", "{{lang-xh|Inyanga}} {{langx|kk|Ай}} {{lang-zzz|a}} {{langx|zzz|b}}",
+          "(بالخوسا: Inyanga) (بالكازاخستانية: Ай) a b" },
         { "fa", "{{به فارسی|ماه}}\n{{ب|یک|دو}}\n{{ب|سه|چهار}}", "به فارسی: ماه\nیک دو\nسه چهار" },
         { "id", "{{lahirmati|[[Jakarta]]|1|5|1950|B|2|1|2000}}; {{lahirmati||1|Mei|1950}}",
           "lahir di Jakarta, 1 Mei 1950 – meninggal di B, 2 Januari 2000; lahir 1 Mei 1950" },
