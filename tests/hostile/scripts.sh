@@ -234,6 +234,7 @@ case_scripts_without_gnu() {
     refuses 'neither curl nor GNU wget' env PATH="$PWD/only" "$ROOT/scripts/wikipedia-download" made xx
     refuses 'neither curl nor GNU wget' env PATH="$PWD/only" "$ROOT/scripts/model-download" gpt2
     refuses 'of GNU are needed' env PATH="$PWD/only:$PATH" "$ROOT/scripts/language" xx -o made
+    succeeds env PATH="$PWD/only:$PATH" "$ROOT/scripts/language" --help
     check test ! -e made
 }
 # A program that fails gives no line of figures.
