@@ -199,7 +199,7 @@ PYTHON ?= python3
 PYTHON_MODULE = $(B)/python/_core.abi3.so
 $(PYTHON_MODULE): python/core.c $(B)/pic/library/textmill_tokenizer.o $(RECORD_OBJECTS) $(B)/pic/parts.a $(B)/flags
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -isystem $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_paths()["include"])') \
+	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -isystem $(shell '$(PYTHON)' -c 'import sysconfig; print(sysconfig.get_paths()["include"])') \
 	    -DTEXTMILL_VERSION='"$(RELEASE)"' -fPIC -fvisibility=hidden -shared $(MODE_FLAGS) $(HARDEN_LD) -Wl,--as-needed $(LDFLAGS) \
 	    $(filter %.c %.o %.a,$^) $(TOKENIZER_LIBS) -o $@
 python-extension: $(PYTHON_MODULE) ## build the extension module of python/ (needs Python's headers)
@@ -212,7 +212,7 @@ wheel: ## make a wheel of python/ in build/wheel, with the libraries that it nee
 	chmod -R u=rwX,go=rX python/textmill_tokenizer # a wheel has the modes of these files and of those made
 	umask 022 && TEXTMILL_LICENCES="$(wildcard /usr/share/doc/libpcre2-8-0/copyright /usr/share/doc/libjansson4/copyright)" \
 	    $(O)/wheel/venv/bin/pip wheel -q --no-deps -w $(O)/wheel/plain ./python
-	umask 022 && PATH=$(abspath $(O))/wheel/venv/bin:$$PATH auditwheel repair --strip -w $(O)/wheel $(O)/wheel/plain/*.whl
+	umask 022 && PATH="$(abspath $(O))/wheel/venv/bin:$$PATH" auditwheel repair --strip -w $(O)/wheel $(O)/wheel/plain/*.whl
 
 # ---- plug-ins ------------------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 """Builds the extension module with the Makefile of the source tree and puts it into the package."""
 import os
 import re
+import shlex
 import subprocess
 import sys
 
@@ -19,12 +20,12 @@ SOURCE = os.path.dirname(HERE)
 class build_with_extension(build_py):
     def run(self):
         super().run()
-        folder = os.path.join(SOURCE, "build", "python")
-        flags = os.environ.get("CFLAGS", "") + f" -ffile-prefix-map={SOURCE}=."  # the same bytes in any folder
+        folder = "build/python"
+        flags = os.environ.get("CFLAGS", "") + " " + shlex.quote(f"-ffile-prefix-map={SOURCE}=.")  # the same bytes in any folder
         subprocess.check_call(["make", "-s", "-C", SOURCE, f"-j{min(os.cpu_count() or 1, 4)}", "MODE=release", f"O={folder}",
                                f"CFLAGS={flags}", f"PYTHON={sys.executable}", "python-extension"])
         package = os.path.join(self.build_lib, "textmill_tokenizer")
-        self.copy_file(os.path.join(folder, "release/python/_core.abi3.so"), package)
+        self.copy_file(os.path.join(SOURCE, folder, "release/python/_core.abi3.so"), package)
         # The licences of what is inside: ours and, as `make wheel` names them, those of the libraries.
         self.mkpath(os.path.join(package, "licences"))
         for path in [os.path.join(SOURCE, "debian/copyright")] + os.environ.get("TEXTMILL_LICENCES", "").split():
