@@ -74,8 +74,8 @@ static int fail(struct archived *a)
     int64_t at = archive_filter_bytes(a->archive, -1), end = xz_end(a);
     if (end >= 0)
         return no_stream(a, end);
-    if (!why) /* libarchive does not say that it has no memory */
-        why = errno == ENOMEM ? strerror(ENOMEM) : "unknown reason";
+    if (!why) /* libarchive does not say that it has no memory, or that a 7z ends before its list */
+        why = errno == ENOMEM ? strerror(ENOMEM) : "cut short";
     if (strstr(why, "No progress is possible")) /* liblzma needs more input, and there is none */
         why = "cut short";
     if (strstr(why, "not support seeking")) /* an archive whose list of files is at its end */
@@ -137,10 +137,8 @@ static void note_piece(struct archived *a, const void *bytes, size_t n)
     a->taken += n;
     if (!a->is_xz)
         return;
-    size_t keep = a->piece.len < XZ_KEPT ? a->piece.len : XZ_KEPT;
-    if (keep)
-        memmove(a->piece.data, a->piece.data + a->piece.len - keep, keep);
-    buf_truncate(&a->piece, keep);
+    if (a->piece.len > XZ_KEPT)
+        buf_cut(&a->piece, 0, a->piece.len - XZ_KEPT);
     buf_add(&a->piece, bytes, n);
 }
 
