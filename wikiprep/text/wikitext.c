@@ -10,6 +10,7 @@
 #include "wikiprep/text/structure.h"
 #include "wikiprep/text/table.h"
 #include "wikiprep/text/tag.h"
+#include "wikiprep/text/visible.h"
 
 enum { LEVELS = 6 };
 
@@ -332,24 +333,21 @@ static void on_line(struct wikitext *w, const char *s, const char *end, int at_s
     }
 }
 
-/* Returns the first cell of the row [s, end), or the second if the first is empty. Sets *stop to
- * its end. */
-static const char *first_cell(const char *s, const char *end, const char **stop)
-{
-    *stop = span_until(s, end, MARKUP_CELL_END);
-    if (*stop == end || table_has_text(s, (size_t)(*stop - s)))
-        return s;
-    s = *stop + 1;
-    *stop = span_until(s, end, MARKUP_CELL_END);
-    return s;
-}
-
 static const char *next_cell(const char *stop, const char *end, const char **next)
 {
     if (stop == end)
         return NULL;
     *next = span_until(stop + 1, end, MARKUP_CELL_END);
     return stop + 1;
+}
+
+/* Returns the first cell of the row [s, end), or the second if the first is empty. Sets *stop to
+ * its end. */
+static const char *first_cell(const char *s, const char *end, const char **stop)
+{
+    *stop = span_until(s, end, MARKUP_CELL_END);
+    int is_first = *stop == end || table_has_text(s, (size_t)(*stop - s));
+    return is_first ? s : next_cell(*stop, end, stop);
 }
 
 /* Writes a row as one line, which has those of its cells that have text. */
@@ -402,15 +400,14 @@ static void add_table(struct wikitext *w)
 {
     struct buf *json = &w->options.parts->json[PART_TABLES];
     struct span caption = { "", 0 };
-    const char *between = "";
     buf_clear(&w->grid);
     for (const char *s = w->rows.data, *lf, *stop; (lf = strchr(s, '\n')); s = lf + 1) {
         if (*s == MARKUP_CAPTION) {
             caption = span_between(s, lf);
             continue;
         }
-        buf_addf(&w->grid, "%s[", between);
-        between = "";
+        const char *between = "[";
+        structure_item(&w->grid);
         for (s = first_cell(s, lf, &stop); s; s = next_cell(stop, lf, &stop)) {
             buf_adds(&w->grid, between);
             add_cell(w, s, stop);
@@ -419,7 +416,6 @@ static void add_table(struct wikitext *w)
             between = ", ";
         }
         buf_addc(&w->grid, ']');
-        between = ", ";
     }
     structure_item(json);
     buf_adds(json, "{\"caption\": ");
@@ -428,23 +424,27 @@ static void add_table(struct wikitext *w)
 }
 
 /* Adds a closed table to the page's parts and writes it, one row per line or as Markdown, as far as
- * each is wanted. */
+ * each is wanted, unless its attributes hide it: visible_filter removes only tables in HTML. */
 static void on_table(struct wikitext *w, const struct table_extent *table)
 {
+    const char *s = w->marked.data + table->begin, *end = w->marked.data + table->end;
+    const char *line_end = span_until(s, end, '\n');
     end_paragraph(w);
-    if (!w->options.tables || is_left_out(w))
+    if (!w->options.tables || is_left_out(w) ||
+        (*s == '{' && visible_hides(tag_attribute(s + 2, line_end, "class"),
+                                    tag_attribute(s + 2, line_end, "style"))))
         return;
-    table_flatten(&w->rows, w->marked.data + table->begin, table->end - table->begin);
+    table_flatten(&w->rows, s, (size_t)(end - s));
     if (w->rows.len && w->options.wanted >> PART_TABLES & 1)
         add_table(w);
     if (!w->shows_tables)
         return;
     buf_clear(&w->grid);
-    for (const char *s = w->rows.data, *lf; (lf = strchr(s, '\n')); s = lf + 1)
-        if (w->options.markdown && *s != MARKUP_CAPTION)
-            add_row(w, s, lf);
+    for (const char *lf, *row = w->rows.data; (lf = strchr(row, '\n')); row = lf + 1)
+        if (w->options.markdown && *row != MARKUP_CAPTION)
+            add_row(w, row, lf);
         else
-            put_row(w, s, lf);
+            put_row(w, row, lf);
     if (w->grid.len) {
         put_headings(w);
         markdown_table(&w->markdown, w->grid.data);
@@ -486,15 +486,13 @@ static void walk(struct wikitext *w)
             on_table(w, table);
             s = base + table->end;
             at_start = 0;
-            continue;
-        }
-        if (table) {
+        } else if (table) {
             end_paragraph(w);
             w->in_broken_table = 1;
             s = line_end + (line_end < end);
-            continue;
+        } else {
+            s = on_piece(w, s, line_end, &at_start);
         }
-        s = on_piece(w, s, line_end, &at_start);
     }
     end_paragraph(w);
 }
