@@ -81,19 +81,20 @@ static struct span scanned_text(const struct buf *text)
 }
 
 /* Returns the page's wikitext; of a scanned page, without header and footer. An expander expands
- * its templates; then hidden elements are removed (visible.h), such as sort keys in tables.
- * WikiExtractor keeps them. */
+ * its templates; then hidden elements are removed (visible.h), such as sort keys in tables. */
 static const struct buf *expand(struct extract *x, const struct dump_page *p)
 {
     struct span source = { p->text.data, p->text.len };
     if (dump_page_is_scan(p))
         source = scanned_text(&p->text);
+    if (!x->expander && source.n == p->text.len &&
+        (x->classic || !memmem(source.s, source.n, "display:", strlen("display:"))))
+        return &p->text; /* the usual case */
     if (x->expander)
         x->is_cut = expand_text(x->expander, &x->page, source.s, source.n, &x->expanded);
     else
         buf_set(&x->expanded, source.s, source.n);
-    if (x->expander || !x->classic)
-        visible_filter(&x->expanded);
+    visible_filter(&x->expanded);
     return &x->expanded;
 }
 
