@@ -75,7 +75,7 @@ static int fail(struct archived *a)
     if (end >= 0)
         return no_stream(a, end);
     if (!why) /* libarchive does not say that it has no memory, or that a 7z ends before its list */
-        why = errno == ENOMEM ? strerror(ENOMEM) : "cut short";
+        why = errno == ENOMEM ? strerror(ENOMEM) : "cut short or damaged";
     if (strstr(why, "No progress is possible")) /* liblzma needs more input, and there is none */
         why = "cut short";
     if (strstr(why, "not support seeking")) /* an archive whose list of files is at its end */
