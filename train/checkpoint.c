@@ -287,7 +287,7 @@ static void tell(struct comm *comm, const char *text, struct buf *name)
 
 /* A checkpoint, or the model of a run, that is being written. First, a thread on each rank
  * completes the rank's files. When all these threads have ended, a second thread on the first rank
- * publishes them; on the other ranks, the second thread does nothing. */
+ * publishes a checkpoint; on the other ranks, the second thread does nothing. */
 struct checkpoint_work {
     struct checkpoint state;
     struct checkpoint_content from;
@@ -318,11 +318,9 @@ static int agree(const struct checkpoint_work *w, int result)
 }
 
 /* Completes the folder: writes the indexes and the state into it. Then gives it its name, and
- * removes older checkpoints. A model needs only its index. */
+ * removes older checkpoints. */
 static int publish(struct checkpoint_work *w)
 {
-    if (!w->path.len)
-        return saved_index(&w->to, SAVED_WEIGHTS);
     if (saved_index(&w->to, SAVED_WEIGHTS) < 0 || saved_index(&w->to, SAVED_MOMENTS) < 0 ||
         write_state(w->new.data, &w->state, &w->sums) < 0 ||
         file_rename(w->new.data, w->path.data) < 0 || file_sync_dir(w->path.data) < 0)
@@ -452,7 +450,9 @@ int checkpoint_go_on(struct checkpoint_work **work)
                                                            : 0;
         result = agree(w, result < 0 ? result : collected);
     }
-    return next(work, w, result, !w->second++);
+    if (!result && !w->path.len && comm_is_first(w->from.comm)) /* a model needs only its index */
+        result = saved_index(&w->to, SAVED_WEIGHTS);
+    return next(work, w, result, w->path.len && !w->second++);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
