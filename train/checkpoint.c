@@ -311,7 +311,7 @@ static int in_save(const struct checkpoint_work *w)
                        : -1;
 }
 
-/* Returns -1 with an error on all ranks if one has failed, else 0. */
+/* Returns -1 with an error on all ranks if `result` is below 0 on any of them, else 0. */
 static int agree(const struct checkpoint_work *w, int result)
 {
     return comm_agree(w->from.comm, result < 0 ? in_save(w) : 0);

@@ -553,7 +553,7 @@ static int print_plan(const struct plan *p)
 }
 
 /* Adds the operands to --data. If that is not given, they replace the configuration's data. Returns
- * 0, or -1 with an error for the folder of a run behind --resume. */
+ * 0; -1 with an error if --resume is given and an operand is the folder of a run. */
 static int take_data(struct settings *s, char **operands, int count)
 {
     if (count && !tool_given("data"))
