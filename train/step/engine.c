@@ -202,21 +202,8 @@ struct pass {
     struct engine_score *score;
 };
 
-/* Executes one phase. `at` holds the phase's arrays by role; unused roles have no array. */
-typedef void phase_function(struct pass *s, const struct phase *f, const struct ops_array *at);
-
-static struct model_cache cache_of(const struct ops_array *at)
-{
-    return (struct model_cache){ { at[USE_ATTENTION], at[USE_REST], at[USE_SUMS] } };
-}
-
-static const struct inputs *inputs_of(const struct pass *s, const struct phase *f)
-{
-    return &s->e->inputs[f->micro];
-}
-
 /* Takes the next micro-batch. In training each micro-batch gets its own dropout key. */
-static void inputs(struct pass *s, const struct phase *f, const struct ops_array *)
+static void take_inputs(struct pass *s, const struct phase *f)
 {
     const struct engine *e = s->e;
     struct batch b = *s->batches++;
@@ -231,21 +218,8 @@ static void inputs(struct pass *s, const struct phase *f, const struct ops_array
     inputs_set(&e->inputs[f->micro], e->ops, e->model, &b);
 }
 
-static void embedding_forward(struct pass *s, const struct phase *f, const struct ops_array *at)
-{
-    embedding_fwd(s->e->model, s->e->ops, at[USE_Y], at[USE_W], inputs_of(s, f));
-}
-
-/* Runs a layer forward, also to recompute it in the backward pass. In an evaluation the cache is
- * empty. */
-static void layer_forward(struct pass *s, const struct phase *f, const struct ops_array *at)
-{
-    layer_fwd(s->e->model, s->e->ops, f->layer, at[USE_Y], at[USE_X], at[USE_W], cache_of(at),
-              inputs_of(s, f));
-}
-
 /* Runs the head: in an evaluation, which has no gradients, only forward. */
-static void head(struct pass *s, const struct phase *f, const struct ops_array *at)
+static void run_head(struct pass *s, const struct phase *f, const struct ops_array *at)
 {
     const struct engine *e = s->e;
     struct inputs *in = &e->inputs[f->micro];
@@ -262,62 +236,6 @@ static void head(struct pass *s, const struct phase *f, const struct ops_array *
         in->targets[0].teacher = teacher_run(e->teacher, in);
     e->model->head(e->model, e->ops, &p);
     add_scores(e, s->score, in, s->scored++);
-}
-
-static void attention_again(struct pass *s, const struct phase *f, const struct ops_array *at)
-{
-    layer_attention_fwd(s->e->model, s->e->ops, f->layer, at[USE_X], at[USE_W], cache_of(at),
-                        inputs_of(s, f));
-}
-
-static void layer_backward(struct pass *s, const struct phase *f, const struct ops_array *at)
-{
-    layer_bwd(s->e->model, s->e->ops, f->layer, at[USE_DX],
-              (struct ops_gradient){ at[USE_DW], f->add }, at[USE_X], at[USE_W], cache_of(at),
-              inputs_of(s, f));
-}
-
-static void embedding_backward(struct pass *s, const struct phase *f, const struct ops_array *at)
-{
-    word_table_restore(&s->e->sharing.table, at[USE_DW]);
-    embedding_bwd(s->e->model, s->e->ops, (struct ops_gradient){ at[USE_DW], f->add }, at[USE_DX],
-                  at[USE_W], inputs_of(s, f));
-}
-
-static void merge_gradients(struct pass *s, const struct phase *f, const struct ops_array *at)
-{
-    const struct engine *e = s->e;
-    ops_add(e->ops, at[USE_DW], at[USE_MERGED], e->store->tensors->block_size[f->block]);
-}
-
-static void sum_table(struct pass *s, const struct phase *, const struct ops_array *at)
-{
-    word_table_begin_sum(&s->e->sharing.table, at[USE_DTIED]);
-}
-
-static void sum_gradients(struct pass *s, const struct phase *f, const struct ops_array *at)
-{
-    const struct engine *e = s->e;
-    if (e->config.zero > 1)
-        store_sum(e->store, f->block, f->uses[1].number, f->merges);
-    else
-        sharing_sum(&s->e->sharing, f->block, at[USE_DW]);
-}
-
-static void update(struct pass *s, const struct phase *f, const struct ops_array *at)
-{
-    const struct ops_array state[OPS_STATES] = { at[USE_W], at[USE_M], at[USE_V] };
-    optimizer_update_block(&s->e->update, f->block, state, at[USE_DW]);
-}
-
-static void gather_parameters(struct pass *s, const struct phase *f, const struct ops_array *at)
-{
-    sharing_gather(&s->e->sharing, f->block, at[USE_W]);
-}
-
-static void gather_table(struct pass *s, const struct phase *, const struct ops_array *)
-{
-    sharing_gather_table(&s->e->sharing);
 }
 
 /* Begins to send or to receive the array of the phase, which is the rows of a micro-batch or a
@@ -337,7 +255,7 @@ static void transfer(struct pass *s, const struct phase *f, const struct ops_arr
     } else if (u->kind < STORE_BLOCKS)
         n = e->store->tensors->block_size[f->block];
     else
-        n = split_rows(e->model, inputs_of(s, f)->N).count * e->model->config.width;
+        n = split_rows(e->model, e->inputs[f->micro].N).count * e->model->config.width;
     comm_end_of(e->comm, &t->work);
     snprintf(what, sizeof what, "%s, micro-batch %d", phase_name(f->kind), f->micro);
     t->sends = u->mode == MODE_READ;
@@ -345,32 +263,49 @@ static void transfer(struct pass *s, const struct phase *f, const struct ops_arr
                                   at[u->role], n, what);
 }
 
-static phase_function *const functions[PHASE_KINDS] = {
-    [PHASE_INPUTS] = inputs,
-    [PHASE_EMBEDDING_FORWARD] = embedding_forward,
-    [PHASE_LAYER_FORWARD] = layer_forward,
-    [PHASE_HEAD] = head,
-    [PHASE_ATTENTION_AGAIN] = attention_again,
-    [PHASE_LAYER_AGAIN] = layer_forward,
-    [PHASE_LAYER_BACKWARD] = layer_backward,
-    [PHASE_EMBEDDING_BACKWARD] = embedding_backward,
-    [PHASE_MERGE] = merge_gradients,
-    [PHASE_SUM_TABLE] = sum_table,
-    [PHASE_SUM] = sum_gradients,
-    [PHASE_UPDATE] = update,
-    [PHASE_GATHER] = gather_parameters,
-    [PHASE_GATHER_TABLE] = gather_table,
-    [PHASE_SEND_X] = transfer,
-    [PHASE_RECEIVE_X] = transfer,
-    [PHASE_SEND_DX] = transfer,
-    [PHASE_RECEIVE_DX] = transfer,
-    [PHASE_SEND_TIED] = transfer,
-    [PHASE_RECEIVE_TIED] = transfer,
-    [PHASE_SEND_TABLE] = transfer,
-    [PHASE_RECEIVE_TABLE] = transfer,
-    [PHASE_LAYER_EVALUATION] = layer_forward,
-    [PHASE_HEAD_EVALUATION] = head,
-};
+/* Executes one phase. `at` holds the phase's arrays by role; unused roles have no array. In an
+ * evaluation a layer's cache is empty. */
+static void execute(struct pass *s, const struct phase *f, const struct ops_array *at)
+{
+    const struct engine *e = s->e;
+    const struct model *m = e->model;
+    const struct inputs *in = f->micro < 0 ? NULL : &e->inputs[f->micro];
+    const struct ops_array w = at[USE_W], x = at[USE_X],
+                           state[OPS_STATES] = { w, at[USE_M], at[USE_V] };
+    const struct ops_gradient dw = { at[USE_DW], f->add };
+    const struct model_cache cache = { { at[USE_ATTENTION], at[USE_REST], at[USE_SUMS] } };
+    switch (f->kind) {
+    case PHASE_INPUTS: take_inputs(s, f); break;
+    case PHASE_EMBEDDING_FORWARD: embedding_fwd(m, e->ops, at[USE_Y], w, in); break;
+    case PHASE_LAYER_FORWARD:
+    case PHASE_LAYER_AGAIN:
+    case PHASE_LAYER_EVALUATION: layer_fwd(m, e->ops, f->layer, at[USE_Y], x, w, cache, in); break;
+    case PHASE_HEAD:
+    case PHASE_HEAD_EVALUATION: run_head(s, f, at); break;
+    case PHASE_ATTENTION_AGAIN: layer_attention_fwd(m, e->ops, f->layer, x, w, cache, in); break;
+    case PHASE_LAYER_BACKWARD:
+        layer_bwd(m, e->ops, f->layer, at[USE_DX], dw, x, w, cache, in);
+        break;
+    case PHASE_EMBEDDING_BACKWARD:
+        word_table_restore(&s->e->sharing.table, dw.to);
+        embedding_bwd(m, e->ops, dw, at[USE_DX], w, in);
+        break;
+    case PHASE_MERGE:
+        ops_add(e->ops, dw.to, at[USE_MERGED], e->store->tensors->block_size[f->block]);
+        break;
+    case PHASE_SUM_TABLE: word_table_begin_sum(&s->e->sharing.table, at[USE_DTIED]); break;
+    case PHASE_SUM:
+        if (e->config.zero > 1)
+            store_sum(e->store, f->block, f->uses[1].number, f->merges);
+        else
+            sharing_sum(&s->e->sharing, f->block, dw.to);
+        break;
+    case PHASE_UPDATE: optimizer_update_block(&e->update, f->block, state, dw.to); break;
+    case PHASE_GATHER: sharing_gather(&s->e->sharing, f->block, w); break;
+    case PHASE_GATHER_TABLE: sharing_gather_table(&s->e->sharing); break;
+    default: transfer(s, f, at);
+    }
+}
 
 /* ---- the interpreter ------------------------------------------------------------------------- */
 
@@ -402,7 +337,7 @@ static void run_phase(struct pass *s, const struct program *p, int64_t n)
     }
     for (int i = f->count; i < count; i++)
         store_expect(store, all[i]);
-    functions[f->kind](s, f, at);
+    execute(s, f, at);
     for (int i = 0; i < f->count; i++)
         store_end(store, &f->uses[i]);
 }
