@@ -2,7 +2,7 @@
  * same bits as on the host: MULTIPLY_ADD is used wherever the host fuses a product and a sum. */
 #include "cuda/kernel.h"
 
-enum { THREADS = 256, EACH = 4, PART = 64, RANDOM = 4 };
+enum { THREADS = 256, EACH = 4, RANDOM = 4 };
 
 struct state {
     struct view at;
@@ -164,112 +164,49 @@ EXTERN_C void cuda_sgd(struct ops *o, struct ops_array w, struct ops_array a,
 
 /* ---- LAMB --------------------------------------------------------------------------------- */
 
+KERNEL(lamb_direction, adam, THREADS)
+{
+    const float *w = floats(a.state[OPS_W].at);
+    for (int64_t i = FIRST; i < END(a.n); i += THREADS)
+        a.gradient[i] = adam_step(&a, i, a.gradient_scale * a.gradient[i]) + a.decay * w[i];
+}
+
 struct lamb {
-    struct adam adam;
-    double *squares; /* [count, 2] sums of squares of w and x, by blocks of rows */
-    double *sums;    /* [2] their sums */
-    float *step;     /* rate * ratio */
-    int64_t R, C, count;
+    float *w;
+    const float *x;
+    const double *squares; /* the sums of the squares of w and x */
+    int64_t n;
     double rate;
 };
 
-KERNEL(lamb_direction, lamb, THREADS)
-{
-    const float *w = floats(a.adam.state[OPS_W].at);
-    float *x = a.adam.gradient;
-    for (int64_t i = FIRST; i < END(a.adam.n); i += THREADS)
-        x[i] = adam_step(&a.adam, i, a.adam.gradient_scale * x[i]) + a.adam.decay * w[i];
-}
-
-/* Each block sums PART rows. They are distributed over the warps, whose sums are added in order. */
-KERNEL(lamb_squares, lamb, THREADS)
-{
-    SHARED(double, warps); /* [2, THREADS/WARP] */
-    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    const float *w = floats(a.adam.state[OPS_W].at), *x = a.adam.gradient;
-    const int64_t first = (int64_t)blockIdx.x * PART, end = least(first + PART, a.R);
-    double sums[2] = { 0, 0 };
-    for (int64_t r = first + warp; r < end; r += THREADS / WARP)
-        UNROLL_BY(4)
-    for (int64_t i = lane; i < a.C; i += WARP) {
-        const int64_t at = r * a.C + i;
-        sums[0] += (double)w[at] * w[at];
-        sums[1] += (double)x[at] * x[at];
-    }
-    for (int k = 0; k < 2; k++) {
-        sums[k] = warp_sum_f64(sums[k]);
-        if (!lane)
-            warps[k * (THREADS / WARP) + warp] = sums[k];
-    }
-    BLOCK_BARRIER();
-    if (threadIdx.x < 2) {
-        double sum = 0;
-        for (int k = 0; k < THREADS / WARP; k++)
-            sum += warps[threadIdx.x * (THREADS / WARP) + k];
-        a.squares[blockIdx.x * 2 + threadIdx.x] = sum;
-    }
-}
-
-KERNEL(lamb_sums, lamb, THREADS)
-{
-    double sums[2] = { 0, 0 };
-    for (int64_t i = threadIdx.x; i < a.count; i += WARP)
-        for (int k = 0; k < 2; k++)
-            sums[k] += a.squares[i * 2 + k];
-    for (int k = 0; k < 2; k++)
-        sums[k] = warp_sum_f64(sums[k]);
-    if (!threadIdx.x)
-        for (int k = 0; k < 2; k++)
-            a.sums[k] = sums[k];
-}
-
-KERNEL(lamb_ratio, lamb, THREADS)
-{
-    const double weight = a.sums[0], step = a.sums[1];
-    if (!threadIdx.x)
-        *a.step = (float)(a.rate * (weight > 0 && step > 0 ? sqrt(weight) / sqrt(step) : 1));
-}
-
 KERNEL(lamb_step, lamb, THREADS)
 {
-    float *w = floats(a.adam.state[OPS_W].at);
-    for (int64_t i = FIRST; i < END(a.adam.n); i += THREADS)
-        w[i] -= *a.step * a.adam.gradient[i];
-}
-
-static inline struct lamb lamb_of(struct adam adam, struct ops_array squares,
-                                  const struct ops_lamb *h)
-{
-    struct lamb l = { 0 };
-    l.adam = adam;
-    l.sums = (double *)view_of(squares).at;
-    l.R = h->R;
-    l.C = h->C;
-    l.count = div_up(h->R, PART);
-    l.rate = h->adam.rate;
-    return l;
+    const double weight = a.squares[0], step = a.squares[1];
+    const double ratio = weight > 0 && step > 0 ? sqrt(weight) / sqrt(step) : 1;
+    for (int64_t i = FIRST; i < END(a.n); i += THREADS)
+        a.w[i] -= (float)(a.rate * ratio) * a.x[i];
 }
 
 EXTERN_C void cuda_lamb_begin(struct ops *o, struct ops_array squares, struct ops_array w,
                               struct ops_array m, struct ops_array v, struct ops_array gradient,
-                              const struct ops_lamb *h)
+                              int64_t n, const struct ops_adamw *h)
 {
-    struct lamb l = lamb_of(adam_of(w, m, v, gradient, h->R * h->C, &h->adam), squares, h);
-    struct ops_array parts = cuda_room(o, ROOM_SUMS, OPS_F64, 2 * l.count);
-    l.squares = (double *)view_of(parts).at;
-    LAUNCH(o, lamb_direction, blocks_of(l.adam.n), 1, THREADS, 0, l);
-    LAUNCH(o, lamb_squares, l.count, 1, THREADS, 2 * THREADS / WARP * sizeof(double), l);
-    LAUNCH(o, lamb_sums, 1, 1, WARP, 0, l);
+    struct adam a = adam_of(w, m, v, gradient, n, h);
+    LAUNCH(o, lamb_direction, blocks_of(n), 1, THREADS, 0, a);
+    cuda_all_squares(o, squares, w, n);
+    cuda_all_squares(o, ops_part(squares, 1), gradient, n);
 }
 
 EXTERN_C void cuda_lamb_end(struct ops *o, struct ops_array w, struct ops_array x,
-                            struct ops_array squares, const struct ops_lamb *h)
+                            struct ops_array squares, int64_t n, const struct ops_adamw *h)
 {
-    const struct adam a = adam_of(w, OPS_NONE, OPS_NONE, x, h->R * h->C, &h->adam);
-    struct lamb l = lamb_of(a, squares, h);
-    l.step = floats(view_of(cuda_room(o, ROOM_SUMS, OPS_F32, 1)));
-    LAUNCH(o, lamb_ratio, 1, 1, WARP, 0, l);
-    LAUNCH(o, lamb_step, blocks_of(l.adam.n), 1, THREADS, 0, l);
+    struct lamb l;
+    l.w = floats(view_of(w));
+    l.x = floats(view_of(x));
+    l.squares = (const double *)view_of(squares).at;
+    l.n = n;
+    l.rate = h->rate;
+    LAUNCH(o, lamb_step, blocks_of(n), 1, THREADS, 0, l);
 }
 
 /* ---- Muon --------------------------------------------------------------------------------- */

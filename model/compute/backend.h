@@ -44,7 +44,7 @@ struct ops_scratch {
     struct ops_scratch scratch; /* scratch for callers of ops.h */
 
 /* Version of the interface. Increase it when the table, OPS_COMMON or a struct of ops.h changes. */
-enum { OPS_LAYOUT = 24 };
+enum { OPS_LAYOUT = 25 };
 
 /* clang-format off */
 /* The operations of ops.h and ops_update.h that a back end does as they are called: OPS_OPERATIONS(IS) is IS(name)

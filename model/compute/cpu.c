@@ -421,16 +421,19 @@ static void square_pieces(struct ops *o, double *pieces, const float *x, int64_t
     pool_for(o->pool, ops_pieces(n), 1, squares_part, &s);
 }
 
-/* The size of pieces is fixed, so the order of additions does not depend on the number of
- * threads. */
-void cpu_normalise(struct ops *o, struct ops_array x, int64_t n)
+double cpu_squares(struct ops *o, struct ops_array x, int64_t n)
 {
     const int64_t count = ops_pieces(n);
     double *pieces = (double *)(void *)cpu_work(o, 2 * count), total = 0;
     square_pieces(o, pieces, cpu_floats(x), n);
     for (int64_t i = 0; i < count; i++)
         total += pieces[i];
-    const double norm = sqrt(total);
+    return total;
+}
+
+void cpu_normalise(struct ops *o, struct ops_array x, int64_t n)
+{
+    const double norm = sqrt(cpu_squares(o, x, n));
     cpu_blend(o, x, 1 / (norm > 1e-30 ? norm : 1e-30), x, 0, n);
 }
 

@@ -46,6 +46,9 @@ float *cpu_work(struct ops *o, int64_t floats);
 
 /* Returns how many rows of C numbers are enough work to start a thread for. */
 int64_t cpu_row_grain(int64_t C);
+/* Returns the sum of the squares of x, F32. The size of the pieces that are summed first is fixed,
+ * so the order of additions does not depend on the number of threads. */
+double cpu_squares(struct ops *o, struct ops_array x, int64_t n);
 
 static inline struct ops_array cpu_f32(const float *x)
 {

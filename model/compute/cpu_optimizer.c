@@ -15,8 +15,7 @@ enum {
 
 struct adam {
     float *w, *m, *v;
-    const float *gradient;
-    float *direction; /* LAMB only: the gradient on entry, then the update direction x */
+    float *gradient; /* LAMB replaces it by the direction of the update */
     const struct ops_adamw *h;
 };
 
@@ -85,70 +84,28 @@ static void direction_part(void *ctx, int64_t begin, int64_t end, int)
     const struct adam *a = ctx;
     const struct ops_adamw h = *a->h;
     for (int64_t i = begin; i < end; i++) {
-        float g = (float)h.gradient_scale * a->direction[i];
-        a->direction[i] = adam_step(&a->m[i], &a->v[i], g, &h) + (float)h.decay * a->w[i];
+        float g = (float)h.gradient_scale * a->gradient[i];
+        a->gradient[i] = adam_step(&a->m[i], &a->v[i], g, &h) + (float)h.decay * a->w[i];
     }
-}
-
-/* A LAMB update of w[R,C] by the directions x[R,C]. squares[R,2] holds, for each row,
- * the sums of squares of w and of x. */
-struct lamb {
-    const struct kernels *k;
-    float *w;
-    const float *x;
-    double *squares;
-    float step; /* learning rate * trust ratio */
-    int64_t C;
-};
-
-static void lamb_squares_rows(void *ctx, int64_t begin, int64_t end, int)
-{
-    const struct lamb *l = ctx;
-    for (int64_t i = begin; i < end; i++) {
-        l->squares[2 * i] = l->k->sum_squares(l->w + i * l->C, l->C);
-        l->squares[2 * i + 1] = l->k->sum_squares(l->x + i * l->C, l->C);
-    }
-}
-
-static void lamb_rows(void *ctx, int64_t begin, int64_t end, int)
-{
-    const struct lamb *l = ctx;
-    for (int64_t i = begin * l->C; i < end * l->C; i++)
-        l->w[i] -= l->step * l->x[i];
-}
-
-static struct lamb lamb_of(struct ops *o, struct ops_array w, struct ops_array x,
-                           const struct ops_lamb *h)
-{
-    return (struct lamb){ .k = o->k, .w = cpu_floats(w), .x = cpu_floats(x), .C = h->C };
-}
-
-static double *doubles(struct ops_array x)
-{
-    return (double *)(void *)x.address;
 }
 
 void cpu_lamb_begin(struct ops *o, struct ops_array squares, struct ops_array w, struct ops_array m,
-                    struct ops_array v, struct ops_array gradient, const struct ops_lamb *h)
+                    struct ops_array v, struct ops_array gradient, int64_t n,
+                    const struct ops_adamw *h)
 {
-    struct adam a = adam_of(w, m, v, gradient, &h->adam);
-    a.direction = cpu_floats(gradient);
-    struct lamb l = lamb_of(o, w, gradient, h);
-    pool_for(o->pool, h->R * h->C, GRAIN, direction_part, &a);
-    l.squares = (double *)(void *)cpu_work(o, 4 * h->R);
-    pool_for(o->pool, h->R, cpu_row_grain(h->C), lamb_squares_rows, &l);
-    doubles(squares)[0] = doubles(squares)[1] = 0;
-    for (int64_t i = 0; i < h->R * 2; i++)
-        doubles(squares)[i % 2] += l.squares[i];
+    struct adam a = adam_of(w, m, v, gradient, h);
+    double *sums = (double *)(void *)squares.address;
+    pool_for(o->pool, n, GRAIN, direction_part, &a);
+    sums[0] = cpu_squares(o, w, n);
+    sums[1] = cpu_squares(o, gradient, n);
 }
 
 void cpu_lamb_end(struct ops *o, struct ops_array w, struct ops_array x, struct ops_array squares,
-                  const struct ops_lamb *h)
+                  int64_t n, const struct ops_adamw *h)
 {
-    struct lamb l = lamb_of(o, w, x, h);
-    const double weight = doubles(squares)[0], step = doubles(squares)[1];
-    l.step = (float)(h->adam.rate * (weight > 0 && step > 0 ? sqrt(weight) / sqrt(step) : 1));
-    pool_for(o->pool, h->R, cpu_row_grain(h->C), lamb_rows, &l);
+    const double *sums = (const double *)(void *)squares.address;
+    const double ratio = sums[0] > 0 && sums[1] > 0 ? sqrt(sums[0]) / sqrt(sums[1]) : 1;
+    cpu_blend(o, w, 1, x, -h->rate * ratio, n);
 }
 
 /* ---- SGD ------------------------------------------------------------------------------------- */

@@ -304,12 +304,12 @@ CHECKED(round, y.at.type == OPS_BF16 && x.type == OPS_F32 && first % 4 == 0, 0, 
 MEASURED(adam, 0, 28.0 * n,
          (struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v, struct ops_array gradient, int64_t n,
           const struct ops_adamw *h), (o, w, m, v, gradient, n, h))
-MEASURED(lamb_begin, 0, 36.0 * h->R * h->C,
+MEASURED(lamb_begin, 0, 36.0 * n,
          (struct ops *o, struct ops_array squares, struct ops_array w, struct ops_array m, struct ops_array v,
-          struct ops_array gradient, const struct ops_lamb *h), (o, squares, w, m, v, gradient, h))
-MEASURED(lamb_end, 0, 12.0 * h->R * h->C,
-         (struct ops *o, struct ops_array w, struct ops_array x, struct ops_array squares, const struct ops_lamb *h),
-         (o, w, x, squares, h))
+          struct ops_array gradient, int64_t n, const struct ops_adamw *h), (o, squares, w, m, v, gradient, n, h))
+MEASURED(lamb_end, 0, 12.0 * n,
+         (struct ops *o, struct ops_array w, struct ops_array x, struct ops_array squares, int64_t n,
+          const struct ops_adamw *h), (o, w, x, squares, n, h))
 MEASURED(sgd, 0, ops_is_none(a) ? 12.0 * n : 20.0 * n,
          (struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient, int64_t n, const struct ops_sgd *h),
          (o, w, a, gradient, n, h))

@@ -45,21 +45,18 @@ void ops_adamw(struct ops *o, const struct ops_state state[OPS_STATES], struct o
 void ops_adam(struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v,
               struct ops_array gradient, int64_t n, const struct ops_adamw *h);
 
-/* LAMB (You et al. 2020) for a matrix w[R,C]. Moments as in ops_adamw; x = m*m_correction /
+/* LAMB (You et al. 2020) for a tensor w[n]. Moments as in ops_adamw; x = m*m_correction /
  * (sqrt(v*v_correction) + epsilon) + decay*w; w -= rate * |w|/|x| * x. If a norm is 0, the ratio
  * is 1.
  *
  * ops_lamb_begin updates the moments, overwrites the gradient with x, and sets squares[2], F64,
- * to |w|^2 and |x|^2. If ranks share the matrix, the caller sums the squares of
+ * to |w|^2 and |x|^2. If ranks share the tensor, the caller sums the squares of
  * their parts. ops_lamb_end updates w. */
-struct ops_lamb {
-    struct ops_adamw adam;
-    int64_t R, C;
-};
 void ops_lamb_begin(struct ops *o, struct ops_array squares, struct ops_array w, struct ops_array m,
-                    struct ops_array v, struct ops_array gradient, const struct ops_lamb *h);
+                    struct ops_array v, struct ops_array gradient, int64_t n,
+                    const struct ops_adamw *h);
 void ops_lamb_end(struct ops *o, struct ops_array w, struct ops_array x, struct ops_array squares,
-                  const struct ops_lamb *h);
+                  int64_t n, const struct ops_adamw *h);
 
 /* SGD. With g = gradient_scale * gradient + decay*w: a = momentum*a + g, w -= rate * a. If a is
  * OPS_NONE: w -= rate * g. */

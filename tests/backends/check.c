@@ -864,15 +864,14 @@ static void optimizers(struct run *r)
     struct ops_array w = numbers(r, OPS_F32, n, 1), m = numbers(r, OPS_F32, n, 1);
     struct ops_array v = positive(r, n), g = numbers(r, OPS_F32, n, 1);
     struct ops_array squares = numbers(r, OPS_F64, 2, 1);
-    const struct ops_lamb lamb = { adamw_of, R, C };
     struct ops_sgd s = { 0.1, 0.9, 0.01, 0.5 };
     ops_adam(r->o, w, m, v, g, n, &adamw_of);
     leave(r, "adam", w, n, 1e-6);
     ops_sgd(r->o, w, r->way ? m : OPS_NONE, g, n, &s);
     leave(r, "sgd", w, n, 1e-6);
-    ops_lamb_begin(r->o, squares, w, m, v, g, &lamb);
+    ops_lamb_begin(r->o, squares, w, m, v, g, n, &adamw_of);
     leave(r, "lamb squares", squares, 2, 1e-6);
-    ops_lamb_end(r->o, w, g, squares, &lamb);
+    ops_lamb_end(r->o, w, g, squares, n, &adamw_of);
     leave(r, "lamb", w, n, 1e-6);
     leave(r, "lamb moments", m, n, 1e-6);
     g = numbers(r, OPS_F32, n, 1);

@@ -120,22 +120,6 @@ static struct ops_adamw adam_of(const struct optimizer_update *u, const struct t
  * squares in between. */
 enum pass { PASS_FIRST, PASS_SECOND };
 
-static void lamb(const struct optimizer_update *u, size_t i, const struct tensor_state *x,
-                 enum pass pass)
-{
-    const struct tensor *row = &u->store->tensors->rows[i];
-    struct ops_array squares = ops_part(u->squares, (int64_t)i * LAMB_SQUARES);
-    struct ops_lamb l = {
-        .adam = adam_of(u, row),
-        .R = row->rank == 2 ? row->shape[0] : 1,
-        .C = row->rank == 2 ? row->shape[1] : row->shape[0],
-    };
-    if (pass == PASS_FIRST)
-        ops_lamb_begin(u->store->ops, squares, x->w, x->m, x->v, x->g, &l);
-    else
-        ops_lamb_end(u->store->ops, x->w, x->g, squares, &l);
-}
-
 /* Makes x[R,C] nearly orthogonal: divides it by its norm, and repeats X <- aX + (bA + cA^2) X with
  * A = X X^T, or X <- aX + X (bA + cA^2) with A = X^T X, whichever A is smaller (Newton-Schulz).
  * Each singular value s becomes a s + b s^3 + c s^5, which drives values in (0, 1] towards 1. The
@@ -203,12 +187,18 @@ static void update_tensor(const struct optimizer_update *u, size_t i, const stru
     const struct tensor *row = &u->store->tensors->rows[i];
     struct ops *o = u->store->ops;
     const struct ops_adamw h = adam_of(u, row);
+    const struct ops_array squares = ops_part(u->squares, (int64_t)i * LAMB_SQUARES);
     struct ops_sgd sgd = { h.rate, a->momentum, h.decay, h.gradient_scale };
     switch (kind_for(a->kind, u->store->tensors, row)) {
     case OPTIMIZER_ADAMW: assert(0); break; /* optimizer_update_block does it */
     case OPTIMIZER_ADAM: ops_adam(o, x->w, x->m, x->v, x->g, x->n, &h); break;
     case OPTIMIZER_LAMB:
-    case OPTIMIZER_NVLAMB: lamb(u, i, x, pass); break;
+    case OPTIMIZER_NVLAMB:
+        if (pass == PASS_FIRST)
+            ops_lamb_begin(o, squares, x->w, x->m, x->v, x->g, x->n, &h);
+        else
+            ops_lamb_end(o, x->w, x->g, squares, x->n, &h);
+        break;
     case OPTIMIZER_SGD:
     case OPTIMIZER_MOMENTUM: ops_sgd(o, x->w, x->m, x->g, x->n, &sgd); break;
     case OPTIMIZER_MUON: muon(u, i, x, &sgd); break;
