@@ -9,8 +9,8 @@
  *
  * Backward, where p is computed again from lse:
  *
- *     dots = dy . y                                                     attend_dots
- *     for each block of queries, each tile of keys: dq += ds k          attend_bwd_queries
+ *     for each block of queries: dots = dy . y,                         attend_bwd_queries
+ *         for each tile of keys: dq += ds k
  *     for each block of keys, each head of queries that uses them,
  *         each tile of queries: dv += p dy, dk += ds q                  attend_bwd_keys
  *
@@ -155,27 +155,11 @@ EXTERN_C void cuda_attention_fwd(struct ops *o, struct ops_array y, struct ops_a
     struct attention a = cuda_attention_of(o, x, p);
     a.y = view_rows(y, a.ldy);
     a.lse = floats(view_of(lse));
-    if (o->precision != OPS_BF16 || !cuda_attention_fwd_mma(o, &a))
+    if (o->precision != OPS_BF16 || !cuda_attention_mma(o, &a, 0))
         run_attend(o, a);
 }
 
 /* ---- backward ----------------------------------------------------------------------------- */
-
-/* Computes the dot product of the rows of dy and y of a head, in one warp for each query. */
-KERNEL(attend_dots, attention, THREADS)
-{
-    const int lane = threadIdx.x % WARP;
-    const struct head h = head_of(&a, a.from + blockIdx.y);
-    const int64_t q = (int64_t)blockIdx.x * WARPS + threadIdx.x / WARP;
-    float sum = 0;
-    if (q >= h.queries)
-        return;
-    for (int64_t i = lane; i < a.HS; i += WARP)
-        sum += get(a.dy, h.y + q * a.ldy + i) * get(a.y, h.y + q * a.ldy + i);
-    sum = warp_sum(sum);
-    if (!lane)
-        a.dots[h.sums + q] = sum;
-}
 
 KERNEL(attend_bwd_queries, attention, THREADS)
 {
@@ -190,9 +174,14 @@ KERNEL(attend_bwd_queries, attention, THREADS)
     const int64_t visible = visible_to(&a, &h, q);
     const int64_t end = visible_to(&a, &h, least(first + WARPS, h.queries) - 1);
     const float lse = q < h.queries ? a.lse[h.sums + q] : 0;
-    const float dots = q < h.queries ? a.dots[h.sums + q] : 0;
+    float dots = 0;
     load_row(query, a.q, h.q + q * a.ldq, HS, q < h.queries);
     load_row(dy, a.dy, h.y + q * a.ldy, HS, q < h.queries);
+    for (int i = lane; i < HS && q < h.queries; i += WARP) /* what this lane has loaded */
+        dots += dy[i] * get(a.y, h.y + q * a.ldy + i);
+    dots = warp_sum(dots);
+    if (!lane && q < h.queries)
+        a.dots[h.sums + q] = dots;
     float dq[MINE] = { 0 };
     for (int64_t k0 = 0; k0 < end; k0 += TILE) {
         BLOCK_BARRIER();
@@ -284,7 +273,7 @@ static int run_bwd_mma(struct ops *o, struct attention a, const struct ops_gradi
         a.parts = floats(view_of(parts));
     }
     const struct ops_qkv all = { parts, ops_part(parts, C), ops_part(parts, C + K), ld, ld };
-    if (!cuda_attention_bwd_mma(o, &a))
+    if (!cuda_attention_mma(o, &a, 1))
         return 0;
     if (sums)
         sum_columns(o, sums, all, rows, C, K);
@@ -307,7 +296,6 @@ EXTERN_C void cuda_attention_bwd(struct ops *o, struct ops_qkv dx, const struct 
     const int64_t blocks = div_up(a.longest, WARPS);
     if (o->precision == OPS_BF16 && run_bwd_mma(o, a, sums, p->rows.lengths != NULL))
         return;
-    LAUNCH_HEADS(o, attend_dots, blocks, a.B * a.NH, 0, a);
     LAUNCH_HEADS(o, attend_bwd_queries, blocks, a.B * a.NH, shared_bytes(&a), a);
     LAUNCH_HEADS(o, attend_bwd_keys, blocks, a.B * a.KV, shared_bytes(&a), a);
     if (sums)

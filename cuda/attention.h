@@ -31,10 +31,10 @@ struct attention {
 /* Returns the kernels' arguments for the attention `a` of x. Does not set the arrays of results. */
 EXTERN_C struct attention cuda_attention_of(struct ops *o, struct ops_qkv x,
                                             const struct ops_attention *a);
-/* Run attention on tensor cores, for products in bf16. Return 1, or 0 without doing anything if the
- * tensor core kernels do not support the head size or the device lacks the shared memory. */
-EXTERN_C int cuda_attention_fwd_mma(struct ops *o, const struct attention *a);
-EXTERN_C int cuda_attention_bwd_mma(struct ops *o, const struct attention *a);
+/* Runs attention, or its backward pass, on tensor cores, for products in bf16. Returns 1, or 0
+ * without doing anything if the tensor core kernels do not support the head size or the device
+ * lacks the shared memory. */
+EXTERN_C int cuda_attention_mma(struct ops *o, const struct attention *a, int backward);
 
 /* Runs a kernel with x blocks for each of the heads 0..heads-1. Takes several launches if there are
  * more heads than rows in a grid. */

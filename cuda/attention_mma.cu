@@ -48,7 +48,7 @@ static const struct {
     { 96, { run_fwd_96, run_bwd_96 } }, { 128, { run_fwd_128, run_bwd_128 } },
 };
 
-static int run(struct ops *o, const struct attention *a, int backward)
+EXTERN_C int cuda_attention_mma(struct ops *o, const struct attention *a, int backward)
 {
     /* of attend_bwd_queries, which takes the most; some GPUs have too little for heads of 128 */
     const size_t shared = 6 * ROWS * (size_t)(a->HS + 8) * sizeof(uint16_t) + ROWS * sizeof(float);
@@ -60,14 +60,4 @@ static int run(struct ops *o, const struct attention *a, int backward)
             return 1;
         }
     return 0;
-}
-
-EXTERN_C int cuda_attention_fwd_mma(struct ops *o, const struct attention *a)
-{
-    return run(o, a, 0);
-}
-
-EXTERN_C int cuda_attention_bwd_mma(struct ops *o, const struct attention *a)
-{
-    return run(o, a, 1);
 }
