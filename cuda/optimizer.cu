@@ -131,35 +131,27 @@ EXTERN_C void cuda_adam(struct ops *o, struct ops_array w, struct ops_array m, s
     LAUNCH(o, adam_l2, blocks_of(n), 1, THREADS, 0, a);
 }
 
-struct sgd {
-    float *w, *a, *gradient;
-    int64_t n;
-    float rate, momentum, decay, scale;
-};
-
-KERNEL(sgd_step, sgd, THREADS)
+KERNEL(sgd_step, adam, THREADS)
 {
+    float *w = floats(a.state[OPS_W].at), *m = floats(a.state[OPS_M].at);
     for (int64_t i = FIRST; i < END(a.n); i += THREADS) {
-        float g = a.scale * a.gradient[i] + a.decay * a.w[i];
-        if (a.a)
-            g = a.a[i] = a.momentum * a.a[i] + g;
-        a.w[i] -= a.rate * g;
+        float g = a.gradient_scale * a.gradient[i] + a.decay * w[i];
+        if (m)
+            g = m[i] = a.beta1 * m[i] + g;
+        w[i] -= a.rate * g;
     }
 }
 
 EXTERN_C void cuda_sgd(struct ops *o, struct ops_array w, struct ops_array a,
                        struct ops_array gradient, int64_t n, const struct ops_sgd *h)
 {
-    struct sgd s;
-    s.w = floats(view_of(w));
-    s.a = floats(view_of(a));
-    s.gradient = floats(view_of(gradient));
-    s.n = n;
-    s.rate = (float)h->rate;
-    s.momentum = (float)h->momentum;
-    s.decay = (float)h->decay;
-    s.scale = (float)h->gradient_scale;
-    LAUNCH(o, sgd_step, blocks_of(n), 1, THREADS, 0, s);
+    struct ops_adamw s = { 0 };
+    s.rate = h->rate;
+    s.beta1 = h->momentum;
+    s.decay = h->decay;
+    s.gradient_scale = h->gradient_scale;
+    struct adam k = adam_of(w, a, OPS_NONE, gradient, n, &s);
+    LAUNCH(o, sgd_step, blocks_of(n), 1, THREADS, 0, k);
 }
 
 /* ---- LAMB --------------------------------------------------------------------------------- */
