@@ -4,39 +4,13 @@
 
 /* ---- types of tensors --------------------------------------------------------------------- */
 
+#define KIND(name, number, numbers, bytes) { number, numbers, bytes, #name },
+
 static const struct kind {
     uint32_t type;
     int numbers, bytes;
     const char *name;
-} kinds[] = {
-    { GGUF_TENSOR_F32, 1, 4, "F32" },
-    { GGUF_TENSOR_F16, 1, 2, "F16" },
-    { GGUF_TENSOR_Q4_0, 32, 18, "Q4_0" },
-    { GGUF_TENSOR_Q4_1, 32, 20, "Q4_1" },
-    { GGUF_TENSOR_Q5_0, 32, 22, "Q5_0" },
-    { GGUF_TENSOR_Q5_1, 32, 24, "Q5_1" },
-    { GGUF_TENSOR_Q8_0, 32, 34, "Q8_0" },
-    { GGUF_TENSOR_Q2_K, 256, 84, "Q2_K" },
-    { GGUF_TENSOR_Q3_K, 256, 110, "Q3_K" },
-    { GGUF_TENSOR_Q4_K, 256, 144, "Q4_K" },
-    { GGUF_TENSOR_Q5_K, 256, 176, "Q5_K" },
-    { GGUF_TENSOR_Q6_K, 256, 210, "Q6_K" },
-    { GGUF_TENSOR_IQ4_NL, 32, 18, "IQ4_NL" },
-    { GGUF_TENSOR_IQ4_XS, 256, 136, "IQ4_XS" },
-    { GGUF_TENSOR_I8, 1, 1, "I8" },
-    { GGUF_TENSOR_BF16, 1, 2, "BF16" },
-    { GGUF_TENSOR_TQ1_0, 256, 54, "TQ1_0" },
-    { GGUF_TENSOR_TQ2_0, 256, 66, "TQ2_0" },
-    { GGUF_TENSOR_MXFP4, 32, 17, "MXFP4" },
-    { GGUF_TENSOR_NVFP4, 64, 36, "NVFP4" },
-    { GGUF_TENSOR_IQ2_XXS, 256, 66, "IQ2_XXS" },
-    { GGUF_TENSOR_IQ2_XS, 256, 74, "IQ2_XS" },
-    { GGUF_TENSOR_IQ2_S, 256, 82, "IQ2_S" },
-    { GGUF_TENSOR_IQ3_XXS, 256, 98, "IQ3_XXS" },
-    { GGUF_TENSOR_IQ3_S, 256, 110, "IQ3_S" },
-    { GGUF_TENSOR_IQ1_S, 256, 50, "IQ1_S" },
-    { GGUF_TENSOR_IQ1_M, 256, 56, "IQ1_M" },
-};
+} kinds[] = { GGUF_TENSORS(KIND) };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static const char sum_key[] = "textmill.crc32c";

@@ -21,36 +21,18 @@
 
 enum { GGUF_RANK = 4, GGUF_ALIGNMENT = 32 };
 
-/* The supported types of tensors, with their numbers in the file. */
-enum {
-    GGUF_TENSOR_F32 = 0,
-    GGUF_TENSOR_F16 = 1,
-    GGUF_TENSOR_Q4_0 = 2,
-    GGUF_TENSOR_Q4_1 = 3,
-    GGUF_TENSOR_Q5_0 = 6,
-    GGUF_TENSOR_Q5_1 = 7,
-    GGUF_TENSOR_Q8_0 = 8,
-    GGUF_TENSOR_Q2_K = 10,
-    GGUF_TENSOR_Q3_K = 11,
-    GGUF_TENSOR_Q4_K = 12,
-    GGUF_TENSOR_Q5_K = 13,
-    GGUF_TENSOR_Q6_K = 14,
-    GGUF_TENSOR_IQ2_XXS = 16,
-    GGUF_TENSOR_IQ2_XS = 17,
-    GGUF_TENSOR_IQ3_XXS = 18,
-    GGUF_TENSOR_IQ1_S = 19,
-    GGUF_TENSOR_IQ4_NL = 20,
-    GGUF_TENSOR_IQ3_S = 21,
-    GGUF_TENSOR_IQ2_S = 22,
-    GGUF_TENSOR_IQ4_XS = 23,
-    GGUF_TENSOR_I8 = 24,
-    GGUF_TENSOR_IQ1_M = 29,
-    GGUF_TENSOR_BF16 = 30,
-    GGUF_TENSOR_TQ1_0 = 34,
-    GGUF_TENSOR_TQ2_0 = 35,
-    GGUF_TENSOR_MXFP4 = 39,
-    GGUF_TENSOR_NVFP4 = 40
-};
+/* clang-format off */
+/* The supported types of tensors: IS(name, number in the file, numbers of a block, bytes of a block). */
+#define GGUF_TENSORS(IS) \
+    IS(F32, 0, 1, 4) IS(F16, 1, 1, 2) IS(Q4_0, 2, 32, 18) IS(Q4_1, 3, 32, 20) IS(Q5_0, 6, 32, 22) \
+    IS(Q5_1, 7, 32, 24) IS(Q8_0, 8, 32, 34) IS(Q2_K, 10, 256, 84) IS(Q3_K, 11, 256, 110) IS(Q4_K, 12, 256, 144) \
+    IS(Q5_K, 13, 256, 176) IS(Q6_K, 14, 256, 210) IS(IQ4_NL, 20, 32, 18) IS(IQ4_XS, 23, 256, 136) \
+    IS(I8, 24, 1, 1) IS(BF16, 30, 1, 2) IS(TQ1_0, 34, 256, 54) IS(TQ2_0, 35, 256, 66) IS(MXFP4, 39, 32, 17) \
+    IS(NVFP4, 40, 64, 36) IS(IQ2_XXS, 16, 256, 66) IS(IQ2_XS, 17, 256, 74) IS(IQ2_S, 22, 256, 82) \
+    IS(IQ3_XXS, 18, 256, 98) IS(IQ3_S, 21, 256, 110) IS(IQ1_S, 19, 256, 50) IS(IQ1_M, 29, 256, 56)
+/* clang-format on */
+#define GGUF_TENSOR_NUMBER(name, number, ...) GGUF_TENSOR_##name = number,
+enum { GGUF_TENSORS(GGUF_TENSOR_NUMBER) };
 
 /* Types of a key's value, numbered as in the file. */
 enum gguf_form {

@@ -430,24 +430,16 @@ int64_t gguf_model_paired(const struct model *m, size_t row)
 
 /* ---- tensors ------------------------------------------------------------------------------ */
 
+/* The types whose names here differ; I8 stands for the groups of stored.h (in_groups). */
+#define OPS_Q4_0        OPS_Q4
+#define OPS_Q8_0        OPS_Q8
+#define OPS_I8          OPS_F32
+#define TYPE(name, ...) [GGUF_TENSOR_##name] = OPS_##name,
+
 static enum ops_type stored_of(const struct gguf_tensor *t)
 {
-    static const enum ops_type types[] = {
-        [GGUF_TENSOR_F32] = OPS_F32,       [GGUF_TENSOR_F16] = OPS_F16,
-        [GGUF_TENSOR_Q4_0] = OPS_Q4,       [GGUF_TENSOR_Q4_1] = OPS_Q4_1,
-        [GGUF_TENSOR_Q5_0] = OPS_Q5_0,     [GGUF_TENSOR_Q5_1] = OPS_Q5_1,
-        [GGUF_TENSOR_Q8_0] = OPS_Q8,       [GGUF_TENSOR_Q2_K] = OPS_Q2_K,
-        [GGUF_TENSOR_Q3_K] = OPS_Q3_K,     [GGUF_TENSOR_Q4_K] = OPS_Q4_K,
-        [GGUF_TENSOR_Q5_K] = OPS_Q5_K,     [GGUF_TENSOR_Q6_K] = OPS_Q6_K,
-        [GGUF_TENSOR_IQ4_NL] = OPS_IQ4_NL, [GGUF_TENSOR_IQ4_XS] = OPS_IQ4_XS,
-        [GGUF_TENSOR_BF16] = OPS_BF16,     [GGUF_TENSOR_TQ1_0] = OPS_TQ1_0,
-        [GGUF_TENSOR_TQ2_0] = OPS_TQ2_0,   [GGUF_TENSOR_MXFP4] = OPS_MXFP4,
-        [GGUF_TENSOR_NVFP4] = OPS_NVFP4,   [GGUF_TENSOR_IQ2_XXS] = OPS_IQ2_XXS,
-        [GGUF_TENSOR_IQ2_XS] = OPS_IQ2_XS, [GGUF_TENSOR_IQ2_S] = OPS_IQ2_S,
-        [GGUF_TENSOR_IQ3_S] = OPS_IQ3_S,   [GGUF_TENSOR_IQ3_XXS] = OPS_IQ3_XXS,
-        [GGUF_TENSOR_IQ1_S] = OPS_IQ1_S,   [GGUF_TENSOR_IQ1_M] = OPS_IQ1_M,
-    };
-    return t->type == GGUF_TENSOR_I8 ? OPS_F32 : types[t->type];
+    static const enum ops_type types[] = { GGUF_TENSORS(TYPE) };
+    return types[t->type];
 }
 
 static int is_ours(const struct gguf *g)
