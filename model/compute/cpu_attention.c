@@ -2,7 +2,7 @@
  * cpu_attention.c - attention of the host's back end: in tiles, with an online softmax (Dao et al.
  * 2022).
  *
- *     for each head of each sequence, the threads sharing them       run_heads, run_sequences
+ *     for each head of each sequence, the threads sharing them       run, run_each
  *         pack K, and V^T block by block of keys                     attend_head
  *         for each panel of queries, one per lane                    attend_queries
  *             for each block of keys that one of them sees           block_fwd
@@ -54,17 +54,17 @@ enum {
     FAR = 1 << 30,
 };
 
-/* The arguments of attention. Heads lie side by side in the rows of all arrays. There are past + N
- * keys; the queries are positions past to past + N - 1. */
+/* The arguments of attention in one sequence. Heads lie side by side in the rows of all arrays.
+ * There are past + N keys; the queries are positions past to past + N - 1. */
 struct attention {
     const struct kernels *k;
     const struct kernel_products *p;
     struct ops_array y, q, keys, values;
     float *lse;
     int64_t ldy, ldq, ldk; /* row strides */
-    int64_t B, N, past, NH, KV, HS;
-    int64_t first_head, all_heads; /* the heads' numbers for dropout masks (struct ops_attention) */
-    float scale;                   /* factor of the scores */
+    int64_t N, past, NH, KV, HS;
+    int64_t first_head; /* number of the first head in the dropout masks */
+    float scale;        /* factor of the scores */
     int64_t before,
         after; /* numbers of keys that a query sees before its own and after it; FAR: all */
     struct ops_mask mask;
@@ -76,11 +76,10 @@ struct attention {
     const float *lse_in;
 };
 
-/* One head of one sequence: its arrays, from its first row and column on, and the thread's scratch.
- */
+/* One head: its arrays, from its first row and column on, and the thread's scratch. */
 struct head {
     const struct attention *a;
-    int64_t index; /* b*NH + h */
+    int64_t index;
     struct ops_array y, q, keys, values, dq, dkeys, dvalues, dy, y_in;
     float *lse;
     const float *lse_in;
@@ -183,34 +182,22 @@ static int64_t lay_out(struct head *h, float *p, const struct attention *a)
 
 static struct head head_at(const struct attention *a, int64_t index, int thread)
 {
-    int64_t b = index / a->NH, head = index % a->NH, column = head * a->HS;
-    int64_t k = b * a->N * a->ldk + head / (a->NH / a->KV) * a->HS;
-    int64_t q = b * a->N * a->ldq + column, y = b * a->N * a->ldy + column;
+    int64_t q = index * a->HS, k = index / (a->NH / a->KV) * a->HS;
     struct head h = { .a = a,
                       .index = index,
-                      .y = ops_part(a->y, y),
+                      .y = ops_part(a->y, q),
                       .q = ops_part(a->q, q),
                       .keys = ops_part(a->keys, k),
                       .values = ops_part(a->values, k),
                       .dq = ops_part(a->dq, q),
                       .dkeys = ops_part(a->dkeys, k),
                       .dvalues = ops_part(a->dvalues, k),
-                      .dy = ops_part(a->dy, y),
-                      .y_in = ops_part(a->y_in, y),
+                      .dy = ops_part(a->dy, q),
+                      .y_in = ops_part(a->y_in, q),
                       .lse = a->lse ? a->lse + index * a->N : NULL,
                       .lse_in = a->lse_in ? a->lse_in + index * a->N : NULL };
     lay_out(&h, a->work + thread * a->work_floats, a);
     return h;
-}
-
-/* Calls fn(a, index, thread) in parallel for `count` items of each of the B sequences: index = 0 to
- * B * count - 1. Each thread has scratch memory for one head. */
-static void run_heads(struct ops *o, struct attention *a, int64_t count,
-                      void (*fn)(void *ctx, int64_t index, int thread))
-{
-    a->work_floats = lay_out(&(struct head){ .a = a }, NULL, a);
-    a->work = cpu_work(o, o->threads * a->work_floats);
-    pool_each(o->pool, a->B * count, fn, a);
 }
 
 /* Returns the factor of the scores, including the conversion to base-2 logarithms. */
@@ -235,7 +222,7 @@ static uint64_t mask_stride(const struct attention *a)
 static uint64_t mask_index(const struct head *h, int64_t query, int64_t key)
 {
     const struct attention *a = h->a;
-    int64_t head = h->index / a->NH * a->all_heads + a->first_head + h->index % a->NH;
+    int64_t head = a->first_head + h->index;
     return (uint64_t)(head * a->N + query) * mask_stride(a) + (uint64_t)key;
 }
 
@@ -585,7 +572,7 @@ static void attend_heads_bwd(void *ctx, int64_t index, int thread)
     }
 }
 
-/* The attentions of several sequences: each has its own rows, length and dropout masks. */
+/* The attentions of several sequences. */
 struct sequences {
     struct attention *each;
     int64_t count; /* number of items in each of them */
@@ -596,6 +583,22 @@ static void attend_one(void *ctx, int64_t index, int thread)
 {
     const struct sequences *s = ctx;
     s->fn(&s->each[index / s->count], index % s->count, thread);
+}
+
+/* Calls fn(a, index, thread) in parallel for `count` items, index = 0 to count - 1, of each of the
+ * B attentions. Each thread has scratch memory for one head. */
+static void run_each(struct ops *o, struct attention *each, int64_t B, int64_t count,
+                     void (*fn)(void *ctx, int64_t index, int thread))
+{
+    int64_t longest = 0;
+    for (int64_t b = 0; b < B; b++)
+        longest = larger(longest, lay_out(&(struct head){ .a = &each[b] }, NULL, &each[b]));
+    float *work = cpu_work(o, o->threads * longest);
+    for (int64_t b = 0; b < B; b++) {
+        each[b].work = work;
+        each[b].work_floats = longest;
+    }
+    pool_each(o->pool, B * count, attend_one, &(struct sequences){ each, count, fn });
 }
 
 /* Makes all arrays of *a begin `row` rows later. */
@@ -614,31 +617,25 @@ static void begin_at(struct attention *a, int64_t row)
     a->lse_in = a->lse_in ? a->lse_in + row * a->NH : NULL;
 }
 
-static void run_sequences(struct ops *o, const struct attention *all, const struct ops_rows *rows,
-                          struct ops_dropout drop, int64_t count,
-                          void (*fn)(void *ctx, int64_t index, int thread))
+/* Calls run_each for the sequences of p, each with its own rows and length. Sequences have dropout
+ * masks of their own, but those of a causal model, which have one length, are parts of one mask. */
+static void run(struct ops *o, const struct attention *all, const struct ops_attention *p,
+                int64_t count, void (*fn)(void *ctx, int64_t index, int thread))
 {
-    struct attention *each = mem_alloc((size_t)rows->B * sizeof *each);
-    int64_t first = 0, longest = 0;
-    for (int64_t b = 0; b < rows->B; b++) {
+    SCOPED_MEM struct attention *each = mem_alloc((size_t)p->rows.B * sizeof *each);
+    int64_t first = 0;
+    for (int64_t b = 0; b < p->rows.B; b++) {
         struct attention *a = &each[b];
         *a = *all;
-        a->B = 1;
-        a->N = ops_rows_of(rows, b);
-        a->mask = ops_mask_of(
-            (struct ops_dropout){ .key = rng_key(drop.key, (uint64_t)b), .rate = drop.rate });
+        a->N = ops_rows_of(&p->rows, b);
+        if (p->causal && !p->rows.lengths)
+            a->first_head += b * (p->all_heads ? p->all_heads : p->NH);
+        else
+            a->mask.key = rng_key(p->drop.key, (uint64_t)b);
         begin_at(a, first);
-        int64_t floats = lay_out(&(struct head){ .a = a }, NULL, a);
-        longest = floats > longest ? floats : longest;
         first += a->N;
     }
-    float *work = cpu_work(o, o->threads * longest);
-    for (int64_t b = 0; b < rows->B; b++) {
-        each[b].work = work;
-        each[b].work_floats = longest;
-    }
-    pool_each(o->pool, rows->B * count, attend_one, &(struct sequences){ each, count, fn });
-    free(each);
+    run_each(o, each, p->rows.B, count, fn);
 }
 
 /* ---- the doors ---------------------------------------------------------------------------- */
@@ -654,28 +651,17 @@ static struct attention attention_of(const struct ops *o, struct ops_qkv x,
                                .ldy = a->NH * a->HS,
                                .ldq = x.ldq,
                                .ldk = x.ldk,
-                               .B = a->rows.B,
                                .N = a->rows.T,
                                .NH = a->NH,
                                .KV = a->KV ? a->KV : a->NH,
                                .HS = a->HS,
                                .first_head = a->first_head,
-                               .all_heads = a->all_heads ? a->all_heads : a->NH,
                                .scale = (float)a->scale,
                                .before = a->window ? a->window - 1 : FAR,
                                .after = a->causal   ? 0
                                         : a->window ? a->window - 1
                                                     : FAR,
                                .mask = ops_mask_of(a->drop) };
-}
-
-static void run(struct ops *o, struct attention *s, const struct ops_attention *a, int64_t count,
-                void (*fn)(void *ctx, int64_t index, int thread))
-{
-    if (a->causal && !a->rows.lengths)
-        run_heads(o, s, count, fn);
-    else
-        run_sequences(o, s, &a->rows, a->drop, count, fn);
 }
 
 void cpu_attention_fwd(struct ops *o, struct ops_array y, struct ops_array lse, struct ops_qkv x,
@@ -724,7 +710,6 @@ static struct attention sequence_of(const struct cached *c, int64_t b)
     struct attention a = c->all;
     const struct ops_past *p = &c->past[b];
     const int64_t width = a.KV * a.HS, first = c->layer * p->room * width;
-    a.B = 1;
     a.y = ops_part(a.y, b * a.N * a.ldy);
     a.q = ops_part(a.q, b * a.N * a.ldq);
     a.keys = ops_part(p->keys, first);
@@ -778,10 +763,10 @@ void cpu_attention_cached(struct ops *o, struct ops_array y, const struct ops_pa
         longest = longest < past[b].used ? past[b].used : longest;
     }
     if (a->rows.T > FEW_QUERIES || x.q.type != OPS_F32) {
-        for (int64_t b = 0; b < a->rows.B; b++) {
-            struct attention one = sequence_of(&c, b);
-            run_heads(o, &one, one.NH, attend_head);
-        }
+        SCOPED_MEM struct attention *each = mem_alloc((size_t)a->rows.B * sizeof *each);
+        for (int64_t b = 0; b < a->rows.B; b++)
+            each[b] = sequence_of(&c, b);
+        run_each(o, each, a->rows.B, a->NH, attend_head);
         return;
     }
     c.all.work_floats = round_up(longest + a->rows.T, 16);
