@@ -47,7 +47,6 @@ extern __shared__ __align__(16) char cuda_shared[];
 #define UNROLL_TEXT(text)  _Pragma(#text)
 #define UNROLL_BY(n)       UNROLL_TEXT(unroll n)
 #define GRID_ROWS          65535 /* most blocks in the second dimension of a grid */
-#define WARP_BARRIER()     __syncwarp()
 
 #define MULTIPLY(a, b)        __fmul_rn(a, b) /* never fused with an addition */
 #define ADD(a, b)             __fadd_rn(a, b)
@@ -139,24 +138,16 @@ static inline struct view view_rows(struct ops_array a, int64_t ld)
 
 DEVICE float bits_float(uint32_t bits)
 {
-#ifdef __CUDACC__
-    return __uint_as_float(bits);
-#else
     float x;
     memcpy(&x, &bits, sizeof x);
     return x;
-#endif
 }
 
 DEVICE uint32_t float_bits(float x)
 {
-#ifdef __CUDACC__
-    return __float_as_uint(x);
-#else
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
     return bits;
-#endif
 }
 
 /* Returns the high 16 bits of (x's bits + `random`). Infinity and NaN are kept. */
@@ -314,28 +305,18 @@ DEVICE float warp_max(float x)
 
 enum { SUM_FLOATS = 33 };
 
-/* Returns, to all threads of the block, the sum of their x. `parts`: SUM_FLOATS floats of shared
- * memory, used only for this. */
-DEVICE float block_sum(float x, float *parts)
+/* Returns, to all threads of the block, the sum of their x or, if `most` is 1, the largest.
+ * `parts`: SUM_FLOATS floats of shared memory, used only for this. */
+DEVICE float block_join(float x, float *parts, const int most)
 {
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
-    x = warp_sum(x);
+    x = most ? warp_max(x) : warp_sum(x);
     BLOCK_BARRIER(); /* all threads have read the previous sum */
     if (!lane)
         parts[warp] = x;
     BLOCK_BARRIER();
-    return warp_sum(lane < warps ? parts[lane] : 0);
-}
-
-DEVICE float block_max(float x, float *parts)
-{
-    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
-    x = warp_max(x);
-    BLOCK_BARRIER();
-    if (!lane)
-        parts[warp] = x;
-    BLOCK_BARRIER();
-    return warp_max(lane < warps ? parts[lane] : parts[0]);
+    x = lane < warps ? parts[lane] : most ? parts[0] : 0;
+    return most ? warp_max(x) : warp_sum(x);
 }
 
 BOTH int64_t div_up(int64_t n, int64_t by)

@@ -63,8 +63,8 @@ DEVICE void soft_add_eight(struct soft *s, const struct eight *x, int64_t n)
 DEVICE struct soft soft_block(struct soft s, float *parts)
 {
     struct soft all;
-    all.max = block_max(s.max, parts);
-    all.sum = block_sum(s.max > -INFINITY ? s.sum * expf(s.max - all.max) : 0, parts);
+    all.max = block_join(s.max, parts, 1);
+    all.sum = block_join(s.max > -INFINITY ? s.sum * expf(s.max - all.max) : 0, parts, 0);
     return all;
 }
 
@@ -172,7 +172,7 @@ KERNEL(columns_most, columns, THREADS)
     float most = -INFINITY;
     for (int64_t i = threadIdx.x; i < a.V; i += THREADS)
         most = logits[i] > most ? logits[i] : most;
-    most = block_max(most, parts);
+    most = block_join(most, parts, 1);
     if (!threadIdx.x)
         a.most[blockIdx.x] = most;
 }
@@ -191,7 +191,7 @@ KERNEL(columns_sums, columns, THREADS)
         logits[i] = expf(logits[i] - most);
         sum += logits[i];
     }
-    sum = block_sum(sum, parts);
+    sum = block_join(sum, parts, 0);
     if (!threadIdx.x)
         a.sums[row] = sum;
 }

@@ -43,12 +43,12 @@ static inline struct norm norm_of(struct ops_array x, struct ops_moments kept,
 /* The threads that compute a row: those of a warp, or of a block if there are few rows. */
 struct lanes {
     int64_t first, step; /* a thread's first eight columns, and the columns to its next eight */
-    float *room;         /* of block_sum; NULL: a warp */
+    float *room;         /* of block_join; NULL: a warp */
 };
 
 DEVICE float sum_lanes(float x, const struct lanes *l)
 {
-    return l->room ? block_sum(x, l->room) : warp_sum(x);
+    return l->room ? block_join(x, l->room, 0) : warp_sum(x);
 }
 
 /* Computes the moments of the row at `at` together with the row's other threads. */

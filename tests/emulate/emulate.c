@@ -248,11 +248,6 @@ static const char *meet(const void *word, size_t bytes, int line)
     return words;
 }
 
-void emulated_warp_barrier(int line)
-{
-    leave(AT_WARP, line);
-}
-
 void emulated_exchange(void *word, size_t bytes, unsigned lane, int line)
 {
     copy_word(word, meet(word, bytes, line) + lane % LANES * bytes, bytes);

@@ -3,7 +3,7 @@
  * without a GPU.
  *
  * Each thread of a block is a fiber. A warp runs alone until all its threads have reached a barrier
- * of the block. Where the threads of a warp exchange values (warp_from, WARP_BARRIER, ...), they
+ * of the block. Where the threads of a warp exchange values (warp_from, ...), they
  * wait for each other. Threads, warps and blocks run in one of three orders, so that a missing
  * barrier changes the result. If not all threads reach a barrier, or they reach different ones, the
  * program ends and names both lines.
@@ -65,7 +65,6 @@ extern struct emulated emulated; /* values of the thread that is running now */
                     (size_t)(bytes))
 #define SHARED(type, name) type *name = (type *)(void *)emulated.shared
 #define BLOCK_BARRIER()    emulated_block_barrier(__LINE__)
-#define WARP_BARRIER()     emulated_warp_barrier(__LINE__)
 #define UNROLL_BY(n)
 #define UNROLL
 
@@ -105,7 +104,6 @@ void emulated_allow(struct emulated_kernel *k, size_t shared);
 void emulated_run(const struct emulated_kernel *k, const void *arguments, int64_t x, int64_t y,
                   int threads, size_t shared, int order);
 void emulated_block_barrier(int line);
-void emulated_warp_barrier(int line);
 /* Called by all threads of a warp: gives *word to the others and replaces it by that of thread
  * `lane`. */
 void emulated_exchange(void *word, size_t bytes, unsigned lane, int line);
