@@ -15,7 +15,7 @@ struct adam {
     int64_t n;
     uint64_t first; /* index of the first element, for random rounding */
     float beta1, rest1, beta2, rest2, gradient_scale, epsilon, m_correction, v_correction;
-    float rate, decay, step, shrink; /* step: rate * m_correction; shrink: rate * decay */
+    float rate, momentum, decay, step, shrink; /* step: rate * m_correction; shrink: rate * decay */
 };
 
 static inline struct adam adam_of(struct ops_array w, struct ops_array m, struct ops_array v,
@@ -36,6 +36,7 @@ static inline struct adam adam_of(struct ops_array w, struct ops_array m, struct
     a.m_correction = (float)h->m_correction;
     a.v_correction = (float)h->v_correction;
     a.rate = (float)h->rate;
+    a.momentum = (float)h->momentum;
     a.decay = (float)h->decay;
     a.step = (float)(h->rate * h->m_correction);
     a.shrink = (float)(h->rate * h->decay);
@@ -137,21 +138,16 @@ KERNEL(sgd_step, adam, THREADS)
     for (int64_t i = FIRST; i < END(a.n); i += THREADS) {
         float g = a.gradient_scale * a.gradient[i] + a.decay * w[i];
         if (m)
-            g = m[i] = a.beta1 * m[i] + g;
+            g = m[i] = a.momentum * m[i] + g;
         w[i] -= a.rate * g;
     }
 }
 
 EXTERN_C void cuda_sgd(struct ops *o, struct ops_array w, struct ops_array a,
-                       struct ops_array gradient, int64_t n, const struct ops_sgd *h)
+                       struct ops_array gradient, int64_t n, const struct ops_adamw *h)
 {
-    struct ops_adamw s = { 0 };
-    s.rate = h->rate;
-    s.beta1 = h->momentum;
-    s.decay = h->decay;
-    s.gradient_scale = h->gradient_scale;
-    struct adam k = adam_of(w, a, OPS_NONE, gradient, n, &s);
-    LAUNCH(o, sgd_step, blocks_of(n), 1, THREADS, 0, k);
+    struct adam s = adam_of(w, a, OPS_NONE, gradient, n, h);
+    LAUNCH(o, sgd_step, blocks_of(n), 1, THREADS, 0, s);
 }
 
 /* ---- LAMB --------------------------------------------------------------------------------- */

@@ -110,29 +110,23 @@ void cpu_lamb_end(struct ops *o, struct ops_array w, struct ops_array x, struct 
 
 /* ---- SGD ------------------------------------------------------------------------------------- */
 
-struct sgd {
-    float *w, *a;
-    const float *gradient;
-    const struct ops_sgd *h;
-};
-
 static void sgd_part(void *ctx, int64_t begin, int64_t end, int)
 {
-    const struct sgd *s = ctx;
+    const struct adam *s = ctx;
     const float rate = (float)s->h->rate, decay = (float)s->h->decay;
     const float momentum = (float)s->h->momentum, scale = (float)s->h->gradient_scale;
     for (int64_t i = begin; i < end; i++) {
         float g = scale * s->gradient[i] + decay * s->w[i];
-        if (s->a)
-            g = s->a[i] = momentum * s->a[i] + g;
+        if (s->m)
+            g = s->m[i] = momentum * s->m[i] + g;
         s->w[i] -= rate * g;
     }
 }
 
 void cpu_sgd(struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient,
-             int64_t n, const struct ops_sgd *h)
+             int64_t n, const struct ops_adamw *h)
 {
-    struct sgd s = { cpu_floats(w), cpu_floats(a), cpu_floats(gradient), h };
+    struct adam s = adam_of(w, a, OPS_NONE, gradient, h);
     pool_for(o->pool, n, GRAIN, sgd_part, &s);
 }
 

@@ -311,8 +311,8 @@ MEASURED(lamb_end, 0, 12.0 * n,
          (struct ops *o, struct ops_array w, struct ops_array x, struct ops_array squares, int64_t n,
           const struct ops_adamw *h), (o, w, x, squares, n, h))
 MEASURED(sgd, 0, ops_is_none(a) ? 12.0 * n : 20.0 * n,
-         (struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient, int64_t n, const struct ops_sgd *h),
-         (o, w, a, gradient, n, h))
+         (struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient, int64_t n,
+          const struct ops_adamw *h), (o, w, a, gradient, n, h))
 MEASURED(normalise, 0, 12.0 * n, (struct ops *o, struct ops_array x, int64_t n), (o, x, n))
 /* clang-format on */
 

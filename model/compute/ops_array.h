@@ -135,8 +135,9 @@ struct ops_state {
 };
 enum { OPS_W, OPS_M, OPS_V, OPS_STATES };
 
-/* The settings of AdamW (ops_adamw) for one step. */
+/* The settings of an optimizer for one step. */
 struct ops_adamw {
     double rate, beta1, beta2, epsilon, decay, gradient_scale;
     double m_correction, v_correction; /* 1/(1-beta^t), or 1 without bias correction */
+    double momentum;                   /* of SGD and Muon */
 };

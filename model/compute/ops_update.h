@@ -60,11 +60,8 @@ void ops_lamb_end(struct ops *o, struct ops_array w, struct ops_array x, struct 
 
 /* SGD. With g = gradient_scale * gradient + decay*w: a = momentum*a + g, w -= rate * a. If a is
  * OPS_NONE: w -= rate * g. */
-struct ops_sgd {
-    double rate, momentum, decay, gradient_scale;
-};
 void ops_sgd(struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient,
-             int64_t n, const struct ops_sgd *h);
+             int64_t n, const struct ops_adamw *h);
 
 /* Divides x[n] by its norm, the root of the sum of its squares, but at least by 1e-30. */
 void ops_normalise(struct ops *o, struct ops_array x, int64_t n);

@@ -836,7 +836,9 @@ static void sums(struct run *r)
 
 /* ---- optimizers ---------------------------------------------------------------------------- */
 
-static const struct ops_adamw adamw_of = { 1e-2, 0.9, 0.95, 1e-8, 0.1, 0.5, 1 / (1 - 0.9), 20 };
+static const struct ops_adamw adamw_of = {
+    1e-2, 0.9, 0.95, 1e-8, 0.1, 0.5, 1 / (1 - 0.9), 20, 0.9
+};
 
 /* way: selects the states that are bf16. */
 static void adamws(struct run *r)
@@ -864,10 +866,9 @@ static void optimizers(struct run *r)
     struct ops_array w = numbers(r, OPS_F32, n, 1), m = numbers(r, OPS_F32, n, 1);
     struct ops_array v = positive(r, n), g = numbers(r, OPS_F32, n, 1);
     struct ops_array squares = numbers(r, OPS_F64, 2, 1);
-    struct ops_sgd s = { 0.1, 0.9, 0.01, 0.5 };
     ops_adam(r->o, w, m, v, g, n, &adamw_of);
     leave(r, "adam", w, n, 1e-6);
-    ops_sgd(r->o, w, r->way ? m : OPS_NONE, g, n, &s);
+    ops_sgd(r->o, w, r->way ? m : OPS_NONE, g, n, &adamw_of);
     leave(r, "sgd", w, n, 1e-6);
     ops_lamb_begin(r->o, squares, w, m, v, g, n, &adamw_of);
     leave(r, "lamb squares", squares, 2, 1e-6);

@@ -92,7 +92,7 @@ static double step(struct run *r, int t)
                   cache_in(m, r->cache[l], r->b.B, r->b.T), &r->in);
     embedding_bwd(m, r->o, ops_set(r->g[0]), r->dx, r->w[0], &r->in);
     double backward = log_seconds();
-    struct ops_adamw h = { 1e-4, 0.9, 0.999, 1e-8, 0, 1, 1, 1 };
+    struct ops_adamw h = { 1e-4, 0.9, 0.999, 1e-8, 0, 1, 1, 1, 0 };
     h.m_correction = 1 / (1 - __builtin_pow(h.beta1, t));
     h.v_correction = 1 / (1 - __builtin_pow(h.beta2, t));
     for (int b = 0; b < m->tensors.blocks; b++) {

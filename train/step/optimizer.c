@@ -167,7 +167,7 @@ static void orthogonalise(const struct optimizer_update *u, size_t i, struct ops
 }
 
 static void muon(const struct optimizer_update *u, size_t i, const struct tensor_state *x,
-                 const struct ops_sgd *h)
+                 const struct ops_adamw *h)
 {
     struct ops *o = u->store->ops;
     const struct tensor *whole = &u->store->unsplit->rows[i];
@@ -188,7 +188,6 @@ static void update_tensor(const struct optimizer_update *u, size_t i, const stru
     struct ops *o = u->store->ops;
     const struct ops_adamw h = adam_of(u, row);
     const struct ops_array squares = ops_part(u->squares, (int64_t)i * LAMB_SQUARES);
-    struct ops_sgd sgd = { h.rate, a->momentum, h.decay, h.gradient_scale };
     switch (kind_for(a->kind, u->store->tensors, row)) {
     case OPTIMIZER_ADAMW: assert(0); break; /* optimizer_update_block does it */
     case OPTIMIZER_ADAM: ops_adam(o, x->w, x->m, x->v, x->g, x->n, &h); break;
@@ -200,8 +199,8 @@ static void update_tensor(const struct optimizer_update *u, size_t i, const stru
             ops_lamb_end(o, x->w, x->g, squares, x->n, &h);
         break;
     case OPTIMIZER_SGD:
-    case OPTIMIZER_MOMENTUM: ops_sgd(o, x->w, x->m, x->g, x->n, &sgd); break;
-    case OPTIMIZER_MUON: muon(u, i, x, &sgd); break;
+    case OPTIMIZER_MOMENTUM: ops_sgd(o, x->w, x->m, x->g, x->n, &h); break;
+    case OPTIMIZER_MUON: muon(u, i, x, &h); break;
     }
 }
 
@@ -355,6 +354,7 @@ void optimizer_begin(struct optimizer_update *u, const struct optimizer *a, stru
                                         .beta1 = a->beta1,
                                         .beta2 = a->beta2,
                                         .epsilon = a->epsilon,
+                                        .momentum = a->momentum,
                                         .gradient_scale = optimizer_clip_factor(a, norm),
                                         .m_correction = correct ? 1 / (1 - pow(a->beta1, (double)t))
                                                                 : 1,

@@ -1258,7 +1258,7 @@ Test(ops, stored_bf16)
 static void check_state(struct ops *o, int halves)
 {
     enum { N = 20003 };
-    const struct ops_adamw h = { 1e-2, 0.9, 0.99, 1e-8, 0.1, 0.5, 1.5, 2 };
+    const struct ops_adamw h = { 1e-2, 0.9, 0.99, 1e-8, 0.1, 0.5, 1.5, 2, 0 };
     struct numbers g = numbers(N, 5, 1), x[OPS_STATES];
     struct ops_state state[OPS_STATES], plain[OPS_STATES];
     for (int i = 0; i < OPS_STATES; i++) {
