@@ -82,10 +82,10 @@ static void end_all(void *world)
     MPI_Abort(w->ranks, 1);
 }
 
-/* Begins to send to rank `peer` or, with `receives` 1, to receive from it. */
-static int begin(struct world *w, void **request, int peer, int tag, void *data, size_t bytes,
+static int begin(void *world, void **request, int peer, int tag, void *data, size_t bytes,
                  int receives)
 {
+    struct world *w = world;
     MPI_Request *r = malloc(sizeof *r);
     *request = r;
     if (!r)
@@ -96,16 +96,6 @@ static int begin(struct world *w, void **request, int peer, int tag, void *data,
     free(r);
     *request = NULL;
     return -1;
-}
-
-static int send_bytes(void *world, void **request, int to, int tag, const void *data, size_t bytes)
-{
-    return begin(world, request, to, tag, (void *)data, bytes, 0);
-}
-
-static int receive_bytes(void *world, void **request, int from, int tag, void *data, size_t bytes)
-{
-    return begin(world, request, from, tag, data, bytes, 1);
 }
 
 static int test(void *world, void *request)
@@ -141,8 +131,7 @@ const struct transport mpi_transport = {
     .open = open_world,
     .close = close_world,
     .end_all = end_all,
-    .send = send_bytes,
-    .receive = receive_bytes,
+    .begin = begin,
     .test = test,
     .probe = probe,
     .error = error,

@@ -126,22 +126,18 @@ static void *begin(struct threads *all, const struct request *made)
     return r;
 }
 
-static int send_bytes(void *world, void **request, int to, int tag, const void *data, size_t bytes)
+static int begin_bytes(void *world, void **request, int peer, int tag, void *data, size_t bytes,
+                       int receives)
 {
     const struct world *w = world;
-    *request = begin(
-        w->all,
-        &(struct request){
-            .sends = 1, .from = w->rank, .to = to, .tag = tag, .bytes = bytes, .data = data });
-    return *request ? 0 : -1;
-}
-
-static int receive_bytes(void *world, void **request, int from, int tag, void *data, size_t bytes)
-{
-    const struct world *w = world;
-    *request = begin(
-        w->all,
-        &(struct request){ .from = from, .to = w->rank, .tag = tag, .bytes = bytes, .room = data });
+    const struct request r = { .sends = !receives,
+                               .from = receives ? peer : w->rank,
+                               .to = receives ? w->rank : peer,
+                               .tag = tag,
+                               .bytes = bytes,
+                               .data = receives ? NULL : data,
+                               .room = receives ? data : NULL };
+    *request = begin(w->all, &r);
     return *request ? 0 : -1;
 }
 
@@ -178,8 +174,7 @@ static const struct transport by_threads = {
     .open = open_world,
     .close = close_world,
     .end_all = end_all,
-    .send = send_bytes,
-    .receive = receive_bytes,
+    .begin = begin_bytes,
     .test = test,
     .probe = probe,
     .error = error,

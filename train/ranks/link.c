@@ -22,20 +22,12 @@ static int failed(const struct link *l, const char *doing)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-int link_send(struct link *l, struct link_request *r, int to, int tag, const void *data,
-              size_t bytes)
+int link_message(struct link *l, struct link_request *r, int peer, int tag, void *data,
+                 size_t bytes, int receives)
 {
-    r->peer = to;
-    return l->transport->send(l->world, &r->handle, to, tag, data, bytes) < 0 ? failed(l, "sending")
-                                                                              : 0;
-}
-
-int link_receive(struct link *l, struct link_request *r, int from, int tag, void *data,
-                 size_t bytes)
-{
-    r->peer = from;
-    return l->transport->receive(l->world, &r->handle, from, tag, data, bytes) < 0
-               ? failed(l, "receiving")
+    r->peer = peer;
+    return l->transport->begin(l->world, &r->handle, peer, tag, data, bytes, receives) < 0
+               ? failed(l, receives ? "receiving" : "sending")
                : 0;
 }
 
@@ -48,8 +40,7 @@ int link_exchange(struct link *l, struct link_list *list, int peer, int tag, voi
         struct link_request *r = &mem_next(list->all, list->count, list->cap);
         *r = (struct link_request){ 0 };
         n = bytes - i < LINK_MESSAGE ? bytes - i : LINK_MESSAGE;
-        result = receives ? link_receive(l, r, peer, tag, at, n)
-                          : link_send(l, r, peer, tag, at, n);
+        result = link_message(l, r, peer, tag, at, n, receives);
     }
     return result;
 }
@@ -99,10 +90,10 @@ int link_serve(struct link *l)
     l->served = log_seconds();
     while ((there = l->transport->probe(l->world, TAG_QUESTION, &from)) > 0) {
         struct link_request r;
-        if (link_receive(l, &r, from, TAG_QUESTION, &l->question, 1) < 0)
+        if (link_message(l, &r, from, TAG_QUESTION, &l->question, 1, 1) < 0)
             return -1;
         try_wait(l, &r);
-        if (link_send(l, &r, from, TAG_ANSWER, &l->status, sizeof l->status) < 0)
+        if (link_message(l, &r, from, TAG_ANSWER, &l->status, sizeof l->status, 0) < 0)
             return -1;
         try_wait(l, &r);
     }
@@ -119,12 +110,12 @@ static int ask(struct link *l, struct link_status *status, unsigned char *answer
     int count = 1, from, result = 0;
     for (int r = 0; r < l->size && !result; r++)
         if (r != l->rank)
-            result = link_send(l, &sent[r], r, TAG_QUESTION, &question, 1);
+            result = link_message(l, &sent[r], r, TAG_QUESTION, (void *)(uintptr_t)&question, 1, 0);
     while (!result && count < l->size && log_seconds() - began < ANSWER_SECONDS) {
         result = link_serve(l);
         if (!result && l->transport->probe(l->world, TAG_ANSWER, &from) > 0) {
             struct link_request r;
-            result = link_receive(l, &r, from, TAG_ANSWER, &status[from], sizeof *status);
+            result = link_message(l, &r, from, TAG_ANSWER, &status[from], sizeof *status, 1);
             if (!result)
                 try_wait(l, &r);
             count += !answered[from];
@@ -268,8 +259,8 @@ static int exchange_hosts(struct link *l, const char *host)
         snprintf(own + strlen(own) + 1, LINK_NAME - 1 - strlen(own), "%s", boot.data);
     for (int i = 0; i < l->size && !result; i++)
         if (i != l->rank &&
-            !(result = link_receive(l, &r[2 * i], i, TAG_HOST, l->hosts[i], LINK_NAME)))
-            result = link_send(l, &r[2 * i + 1], i, TAG_HOST, own, LINK_NAME);
+            !(result = link_message(l, &r[2 * i], i, TAG_HOST, l->hosts[i], LINK_NAME, 1)))
+            result = link_message(l, &r[2 * i + 1], i, TAG_HOST, own, LINK_NAME, 0);
     return result ? result : link_wait(l, r, 2 * l->size);
 }
 

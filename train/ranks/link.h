@@ -55,17 +55,14 @@ struct link_request {
     void *handle; /* NULL: done */
     int peer;
 };
-/* Begin to send `bytes` bytes to rank `to`, or to receive them from rank `from`, and set *r to the
- * request. `data` must stay valid until link_wait returns. Messages from one rank to another with
- * the same tag are received in order. Return 0, or -1 with an error. */
-int link_send(struct link *l, struct link_request *r, int to, int tag, const void *data,
-              size_t bytes);
-int link_receive(struct link *l, struct link_request *r, int from, int tag, void *data,
-                 size_t bytes);
+/* Begins to send data[bytes] to rank `peer` or, with `receives` 1, to receive it from there, and
+ * sets *r to the request. `data` must stay valid until link_wait returns. Messages from one rank to
+ * another with the same tag are received in order. Returns 0, or -1 with an error. */
+int link_message(struct link *l, struct link_request *r, int peer, int tag, void *data,
+                 size_t bytes, int receives);
 
-/* Begins to send data[bytes] to rank `peer` or, with `receives` 1, to receive it from there, in
- * messages of at most LINK_MESSAGE bytes: MPI counts the bytes of a message by an int. Appends the
- * requests to *list, whose memory the caller frees. Returns 0, or -1 with an error. */
+/* Does the same in messages of at most LINK_MESSAGE bytes: MPI counts the bytes of a message by an
+ * int. Appends the requests to *list, whose memory the caller frees. */
 enum { LINK_MESSAGE = 1 << 26 };
 struct link_list {
     struct link_request *all;

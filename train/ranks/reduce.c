@@ -119,14 +119,14 @@ static int begin_piece(struct scatter *s, int64_t p)
     const int64_t mine = piece_size(s, g->rank, p);
     for (int q = 0; q < g->size; q++)
         if (q != g->rank && mine &&
-            link_receive(s->l, &in[q], member_at(s->members, g, q), TAG_SCATTER, room_at(s, q, p),
-                         (size_t)mine * sizeof(float)) < 0)
+            link_message(s->l, &in[q], member_at(s->members, g, q), TAG_SCATTER, room_at(s, q, p),
+                         (size_t)mine * sizeof(float), 1) < 0)
             return -1;
     for (int k = 1; k < g->size; k++) { /* so that not all members send to the same one first */
         int q = (g->rank + k) % g->size;
         int64_t n = piece_size(s, q, p);
-        if (n && link_send(s->l, &out[q], member_at(s->members, g, q), TAG_SCATTER,
-                           piece_at(s, q, p), (size_t)n * sizeof(float)) < 0)
+        if (n && link_message(s->l, &out[q], member_at(s->members, g, q), TAG_SCATTER,
+                              piece_at(s, q, p), (size_t)n * sizeof(float), 0) < 0)
             return -1;
     }
     return 0;

@@ -10,7 +10,7 @@
 #include "common/base/base.h"
 
 enum {
-    TRANSPORT_LAYOUT = 1, /* version of this table, raised at each change (common/files/plugin.h) */
+    TRANSPORT_LAYOUT = 2, /* version of this table, raised at each change (common/files/plugin.h) */
     TRANSPORT_TAGS = 32767 /* tags are below this */
 };
 
@@ -27,11 +27,11 @@ struct transport {
      * returns, and all later calls fail. */
     void (*end_all)(void *world);
 
-    /* Begin to send `bytes` bytes to rank `to`, or to receive them from rank `from`, and set
-     * *request. `data` must stay valid until `test` returns 1 for the request. Return 0, or -1 on
-     * failure. */
-    int (*send)(void *world, void **request, int to, int tag, const void *data, size_t bytes);
-    int (*receive)(void *world, void **request, int from, int tag, void *data, size_t bytes);
+    /* Begins to send `bytes` bytes, which it does not change, to rank `peer` or, with `receives` 1,
+     * to receive them from there, and sets *request. `data` must stay valid until `test` returns 1
+     * for the request. Returns 0, or -1 on failure. */
+    int (*begin)(void *world, void **request, int peer, int tag, void *data, size_t bytes,
+                 int receives);
     /* Returns 1 if the request is done, and frees it; 0 if it is not done yet; -1 on failure. */
     int (*test)(void *world, void *request);
 

@@ -378,7 +378,7 @@ struct noted {
     const char *end; /* of the last message */
 };
 
-static int note(void *world, void **request, int, int, const void *data, size_t bytes)
+static int note(void *world, void **request, int, int, void *data, size_t bytes, int)
 {
     struct noted *n = world;
     if (n->count++)
@@ -395,7 +395,7 @@ Test(comm, an_array_of_gigabytes_goes_in_messages_that_mpi_can_count)
 {
     static char data;
     const size_t bytes = (3ULL << 30) + 5;
-    const struct transport noting = { .send = note };
+    const struct transport noting = { .begin = note };
     struct noted n = { 0 };
     struct link l = { .transport = &noting, .world = &n };
     struct link_list messages = { 0 };
