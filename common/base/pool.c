@@ -11,10 +11,7 @@
 int pool_cpus(void)
 {
     cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) < 0)
-        return 1;
-    int n = CPU_COUNT(&set);
-    return n > 0 ? n : 1;
+    return sched_getaffinity(0, sizeof set, &set) < 0 ? 1 : CPU_COUNT(&set);
 }
 
 void pool_start_thread(pthread_t *id, void *(*main)(void *), void *arg)
@@ -28,18 +25,19 @@ void pool_start_thread(pthread_t *id, void *(*main)(void *), void *arg)
 
 enum { SPINS = 20000 }; /* about 100 microseconds, after which a waiting thread sleeps */
 
-/* What one thread has to do, on its own cache line. */
+/* A thread, and what it has to do, on its own cache line. */
 struct part {
     _Alignas(64) atomic_llong next; /* of pool_each: the next item, and the end of its range */
     int64_t end;
     atomic_uint begun, ended; /* the last round in which a thread began and ended it */
+    struct pool *pool;
+    pthread_t id; /* not of part 0, that of the caller */
 };
 
 struct pool {
     int threads;
     int spins; /* SPINS, or 0 if there are fewer processors than threads: then spinning would keep
                   other threads from working */
-    pthread_t *ids;
     struct part *parts; /* one per thread */
     void (*fn)(void *ctx, int thread);
     void *ctx;
@@ -47,11 +45,6 @@ struct pool {
     atomic_int sleepers, quit;
     pthread_mutex_t lock;
     pthread_cond_t wake;
-};
-
-struct worker {
-    struct pool *pool;
-    int thread;
 };
 
 static void cpu_relax(void)
@@ -94,13 +87,12 @@ static void run_part(struct pool *p, int part, unsigned round)
 
 static void *worker_main(void *arg)
 {
-    struct worker w = *(struct worker *)arg;
-    free(arg);
+    const struct part *own = arg;
     for (unsigned seen = 0;;) {
-        seen = await_round(w.pool, seen);
-        if (w.pool->quit)
+        seen = await_round(own->pool, seen);
+        if (own->pool->quit)
             return NULL;
-        run_part(w.pool, w.thread, seen);
+        run_part(own->pool, (int)(own - own->pool->parts), seen);
     }
 }
 
@@ -109,16 +101,13 @@ struct pool *pool_new(int threads)
     struct pool *p = mem_zalloc(1, sizeof *p);
     p->threads = threads < 1 ? 1 : threads;
     p->spins = p->threads <= pool_cpus() ? SPINS : 0;
-    p->ids = mem_zalloc((size_t)p->threads, sizeof *p->ids);
     p->parts = mem_aligned((size_t)p->threads, sizeof *p->parts);
-    for (int t = 0; t < p->threads; t++)
-        p->parts[t] = (struct part){ 0 };
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->wake, NULL);
-    for (int t = 1; t < p->threads; t++) {
-        struct worker *w = mem_alloc(sizeof *w);
-        *w = (struct worker){ p, t };
-        pool_start_thread(&p->ids[t], worker_main, w);
+    for (int t = 0; t < p->threads; t++) {
+        p->parts[t] = (struct part){ .pool = p };
+        if (t)
+            pool_start_thread(&p->parts[t].id, worker_main, &p->parts[t]);
     }
     return p;
 }
@@ -141,10 +130,9 @@ void pool_free(struct pool *p)
     p->quit = 1;
     begin_round(p);
     for (int t = 1; t < p->threads; t++)
-        pthread_join(p->ids[t], NULL);
+        pthread_join(p->parts[t].id, NULL);
     pthread_mutex_destroy(&p->lock);
     pthread_cond_destroy(&p->wake);
-    free(p->ids);
     free(p->parts);
     free(p);
 }
