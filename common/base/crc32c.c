@@ -2,15 +2,12 @@
 
 #include "common/base/le.h"
 
-/* Instructions that add 8, 4, 2 bytes or one byte to the CRC, and the product of two
- * polynomials. */
+/* Instructions that add 8 bytes or one byte to the CRC, and the product of two polynomials. */
 #if defined(__x86_64__)
 #include <immintrin.h>
 #define HARDWARE __attribute__((target("sse4.2,pclmul")))
 #define NAME     "sse4.2"
 #define CRC_8    __builtin_ia32_crc32di
-#define CRC_4    __builtin_ia32_crc32si
-#define CRC_2    __builtin_ia32_crc32hi
 #define CRC_1    __builtin_ia32_crc32qi
 typedef uint64_t crc_word;
 
@@ -26,8 +23,6 @@ HARDWARE static uint64_t times(uint64_t a, uint32_t b)
 #define HARDWARE __attribute__((target("+crc+crypto")))
 #define NAME     "crc32"
 #define CRC_8    __crc32cd
-#define CRC_4    __crc32cw
-#define CRC_2    __crc32ch
 #define CRC_1    __crc32cb
 typedef uint32_t crc_word;
 
@@ -94,15 +89,9 @@ HARDWARE static uint32_t hardware(uint32_t start, const unsigned char *p, size_t
     for (; n >= 8; p += 8, n -= 8)
         a = CRC_8(a, le_u64(p));
     uint32_t crc = (uint32_t)a;
-    if (n & 4) {
-        crc = CRC_4(crc, le_u32(p));
-        p += 4;
-    }
-    if (n & 2) {
-        crc = CRC_2(crc, le_u16(p));
-        p += 2;
-    }
-    return n & 1 ? CRC_1(crc, *p) : crc;
+    while (n--)
+        crc = CRC_1(crc, *p++);
+    return crc;
 }
 
 static int has_hardware(void)
