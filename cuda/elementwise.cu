@@ -154,11 +154,13 @@ DEVICE void activate(const struct map *a, const int f)
 
 WITH_ACTIVATION(activation_fwd, activate)
 
-EXTERN_C void cuda_activation_fwd(struct ops *o, enum ops_activation f, struct ops_array y,
-                                  struct ops_array x, int64_t n)
+EXTERN_C void cuda_gated_fwd(struct ops *o, const struct ops_gate *g, struct ops_array y,
+                             struct ops_array gate, struct ops_array up)
 {
-    struct map m = map_of(y, x, n);
-    m.f = f;
+    assert(g->ld == g->I);
+    struct map m = map_of(y, gate, g->N * g->I);
+    m.f = g->f;
+    m.up = view_of(up);
     RUN(o, activation_fwd, m);
 }
 
@@ -221,22 +223,26 @@ DEVICE void activate_sums(const struct map *a, const int f)
 
 WITH_ACTIVATION(activation_sums, activate_sums)
 
-EXTERN_C void cuda_activation_bwd(struct ops *o, enum ops_activation f, struct ops_array dx,
-                                  struct ops_array y, struct ops_gradient sums, struct ops_array dy,
-                                  struct ops_array x, int64_t N, int64_t I)
+EXTERN_C void cuda_gated_bwd(struct ops *o, const struct ops_gate *g, struct ops_array dgate,
+                             struct ops_array dup, struct ops_array y, struct ops_gradient sums,
+                             struct ops_array dy, struct ops_array gate, struct ops_array up)
 {
     const int summed = !ops_is_none(sums.to);
+    const int64_t N = g->N, I = g->I;
     const int64_t ld = summed ? I : EACH; /* rows do not matter if nothing is summed */
     struct map m = map_of(OPS_NONE, OPS_NONE, N * I);
-    m.f = f;
-    m.x = view_rows(x, ld);
+    assert(g->ld == I && (!summed || ops_is_none(up)));
+    m.f = g->f;
+    m.x = view_rows(gate, ld);
     m.y = view_rows(y, ld);
-    m.dx = view_rows(dx, ld);
+    m.dx = view_rows(dgate, ld);
     m.dy = view_rows(dy, ld);
+    m.up = view_of(up);
+    m.dup = view_of(dup);
     if (!summed || I % EACH || !m.x.wide || !m.y.wide || !m.dx.wide || !m.dy.wide) {
         RUN(o, activation_bwd, m);
         if (summed)
-            cuda_column_sums(o, sums, dx, I, N, I);
+            cuda_column_sums(o, sums, dgate, I, N, I);
         return;
     }
     m.columns = I;
@@ -247,30 +253,6 @@ EXTERN_C void cuda_activation_bwd(struct ops *o, enum ops_activation f, struct o
     m.parts = floats(view_of(parts));
     LAUNCH(o, activation_sums, div_up(I, COLUMN_BLOCK), count, COLUMN_BLOCK, COLUMN_SHARED, m);
     cuda_add_parts(o, sums, parts, I, count, I);
-}
-
-EXTERN_C void cuda_gated_fwd(struct ops *o, const struct ops_gate *g, struct ops_array y,
-                             struct ops_array gate, struct ops_array up)
-{
-    assert(g->ld == g->I);
-    struct map m = map_of(y, gate, g->N * g->I);
-    m.f = g->f;
-    m.up = view_of(up);
-    RUN(o, activation_fwd, m);
-}
-
-EXTERN_C void cuda_gated_bwd(struct ops *o, const struct ops_gate *g, struct ops_array dgate,
-                             struct ops_array dup, struct ops_array y, struct ops_array dy,
-                             struct ops_array gate, struct ops_array up)
-{
-    assert(g->ld == g->I);
-    struct map m = map_of(y, gate, g->N * g->I);
-    m.f = g->f;
-    m.dx = view_of(dgate);
-    m.dup = view_of(dup);
-    m.dy = view_of(dy);
-    m.up = view_of(up);
-    RUN(o, activation_bwd, m);
 }
 
 EIGHT(tanh_fwd, y, y, tanhf(x))

@@ -380,7 +380,7 @@ static void linear_activation_fwd(struct ops *o, enum ops_activation f, struct o
     if (f == OPS_GELU_TANH && linear_gelu(o, y, inner, x, l))
         return;
     cuda_linear_fwd(o, inner, x, l, 1);
-    cuda_activation_fwd(o, f, y, inner, l->N * l->O);
+    cuda_gated_fwd(o, &(struct ops_gate){ f, l->N, l->O, l->O }, y, inner, OPS_NONE);
 }
 
 /* Computes the gradients of a linear map by two products. dy is converted once for both. */

@@ -53,7 +53,7 @@ enum { OPS_LAYOUT = 25 };
     IS(matmul) IS(linear_fwd) IS(linear_bwd) IS(residual_fwd) \
     IS(embedding_fwd) IS(embedding_bwd) IS(rotate) IS(gather_rows) IS(scatter_rows) \
     IS(norm_fwd) IS(norm_bwd) IS(norm_join) \
-    IS(activation_fwd) IS(activation_bwd) IS(gated_fwd) IS(gated_bwd) IS(tanh_fwd) IS(tanh_bwd) \
+    IS(gated_fwd) IS(gated_bwd) IS(tanh_fwd) IS(tanh_bwd) \
     IS(dropout) IS(zero) IS(add) IS(copy) IS(blend) \
     IS(attention_fwd) IS(attention_bwd) IS(attention_cached) \
     IS(columns_most) IS(columns_sums) IS(columns_loss) IS(span_loss) IS(sum_squares) IS(add_sum) \
@@ -92,7 +92,7 @@ struct ops_backend {
     OPS_EXCHANGES(OPS_MEMBER)
 
     OPS_OPERATIONS(OPS_MEMBER)
-    OPS_MEMBER(linear_activation_fwd) /* NULL: linear_fwd and activation_fwd do it */
+    OPS_MEMBER(linear_activation_fwd) /* NULL: linear_fwd and gated_fwd do it */
 
     int64_t loss_rows; /* rows whose logits are in memory at one time */
     int rounds_logits; /* 1: logits have the type of products, 0: they are F32 */

@@ -209,27 +209,13 @@ void cpu_gated_fwd(struct ops *o, const struct ops_gate *gate_of, struct ops_arr
 }
 
 void cpu_gated_bwd(struct ops *o, const struct ops_gate *gate_of, struct ops_array dgate,
-                   struct ops_array dup, struct ops_array y, struct ops_array dy,
-                   struct ops_array gate, struct ops_array up)
+                   struct ops_array dup, struct ops_array y, struct ops_gradient sums,
+                   struct ops_array dy, struct ops_array gate, struct ops_array up)
 {
     struct gated g = { o->k, *gate_of, y, gate, up, dy, dgate, dup };
     pool_for(o->pool, g.g.N * g.g.I, GRAIN, gated_part, &g);
-}
-
-/* An activation is a gated unit without `up`. */
-void cpu_activation_fwd(struct ops *o, enum ops_activation f, struct ops_array y,
-                        struct ops_array x, int64_t n)
-{
-    cpu_gated_fwd(o, &(struct ops_gate){ f, 1, n, n }, y, x, OPS_NONE);
-}
-
-void cpu_activation_bwd(struct ops *o, enum ops_activation f, struct ops_array dx,
-                        struct ops_array y, struct ops_gradient sums, struct ops_array dy,
-                        struct ops_array x, int64_t N, int64_t I)
-{
-    cpu_gated_bwd(o, &(struct ops_gate){ f, N, I, I }, dx, OPS_NONE, y, dy, x, OPS_NONE);
     if (!ops_is_none(sums.to))
-        cpu_column_sums(o, sums, dx, I, N, I);
+        cpu_column_sums(o, sums, dgate, g.g.ld, g.g.N, g.g.I);
 }
 
 /* Runs in the calling thread: the arrays are too small for the pool. */

@@ -272,17 +272,13 @@ CHECKED(attention_cached, !a->rows.lengths && a->drop.rate == 0, 4.0 * (double)(
         2 * bytes(past->keys, seen(past, a)),
         (struct ops *o, struct ops_array y, const struct ops_past *past, int64_t layer, struct ops_qkv x,
          const struct ops_attention *a), (o, y, past, layer, x, a))
-MEASURED(activation_fwd, 0, bytes(x, n) + bytes(y, n),
-         (struct ops *o, enum ops_activation f, struct ops_array y, struct ops_array x, int64_t n), (o, f, y, x, n))
-MEASURED(activation_bwd, 0, bytes(dx, N * I) + bytes(y, N * I) + bytes(dy, N * I) + bytes(x, N * I),
-         (struct ops *o, enum ops_activation f, struct ops_array dx, struct ops_array y, struct ops_gradient sums,
-          struct ops_array dy, struct ops_array x, int64_t N, int64_t I), (o, f, dx, y, sums, dy, x, N, I))
-MEASURED(gated_fwd, 0, bytes(y, g->N * g->I) + 2 * bytes(gate, g->N * g->I),
+MEASURED(gated_fwd, 0, bytes(y, g->N * g->I) + bytes(gate, g->N * g->I) + bytes(up, g->N * g->I),
          (struct ops *o, const struct ops_gate *g, struct ops_array y, struct ops_array gate, struct ops_array up),
          (o, g, y, gate, up))
-MEASURED(gated_bwd, 0, 3 * bytes(dgate, g->N * g->I) + 3 * bytes(gate, g->N * g->I),
+MEASURED(gated_bwd, 0, (ops_is_none(up) ? 2 : 3) * (bytes(dgate, g->N * g->I) + bytes(gate, g->N * g->I)),
          (struct ops *o, const struct ops_gate *g, struct ops_array dgate, struct ops_array dup, struct ops_array y,
-          struct ops_array dy, struct ops_array gate, struct ops_array up), (o, g, dgate, dup, y, dy, gate, up))
+          struct ops_gradient sums, struct ops_array dy, struct ops_array gate, struct ops_array up),
+         (o, g, dgate, dup, y, sums, dy, gate, up))
 MEASURED(zero, 0, bytes(x, n), (struct ops *o, struct ops_array x, int64_t n), (o, x, n))
 MEASURED(add, n, 12.0 * n, (struct ops *o, struct ops_array y, struct ops_array x, int64_t n), (o, y, x, n))
 MEASURED(blend, 0, 12.0 * n,
@@ -467,7 +463,7 @@ void ops_linear_activation_fwd(struct ops *o, enum ops_activation f, struct ops_
         return;
     }
     ops_linear_fwd(o, inner, x, l, 1);
-    ops_activation_fwd(o, f, y, inner, l->N * l->O);
+    ops_gated_fwd(o, &(struct ops_gate){ f, l->N, l->O, l->O }, y, inner, OPS_NONE);
 }
 
 /* ---- rows and elements -------------------------------------------------------------------- */

@@ -242,30 +242,22 @@ void ops_norm_bwd(struct ops *o, const struct ops_norm_bwd *b, const struct ops_
 void ops_norm_join(struct ops *o, struct ops_moments kept, struct ops_array parts, int ranks,
                    const struct ops_norm *l);
 
-/* Computes y = f(x). y may be x. */
-void ops_activation_fwd(struct ops *o, enum ops_activation f, struct ops_array y,
-                        struct ops_array x, int64_t n);
-/* Computes dx = dy * f'(x) for x[N,I], and y = f(x) again for the backward of the next operation.
- * dx may be dy, y may be x. sums[I]: the sums of the columns of dx, the gradient of a bias before
- * f; its target may be OPS_NONE. */
-void ops_activation_bwd(struct ops *o, enum ops_activation f, struct ops_array dx,
-                        struct ops_array y, struct ops_gradient sums, struct ops_array dy,
-                        struct ops_array x, int64_t N, int64_t I);
-
-/* N rows of I numbers of a gated unit. Rows of gate and up, and of their gradients, begin ld
- * numbers apart, those of y and dy I numbers. On a GPU, ld is I. */
+/* N rows of I numbers of a gated unit, y = f(gate) * up, or, if up is OPS_NONE, of an activation
+ * alone, y = f(gate). With OPS_SILU a gated unit is SwiGLU (Shazeer 2020). Rows of gate and up, and
+ * of their gradients, begin ld numbers apart, those of y and dy I numbers. On a GPU, ld is I. */
 struct ops_gate {
     enum ops_activation f;
     int64_t N, I, ld;
 };
-/* Computes a gated unit, y = f(gate) * up. With OPS_SILU it is SwiGLU (Shazeer 2020). */
+/* Computes y, which may be gate. */
 void ops_gated_fwd(struct ops *o, const struct ops_gate *g, struct ops_array y,
                    struct ops_array gate, struct ops_array up);
-/* Computes dgate = dy * up * f'(gate), dup = dy * f(gate), and y again. Each output may be an input
- * of the same type. */
+/* Computes dgate = dy * up * f'(gate), dup = dy * f(gate), and y again for the backward of the next
+ * operation. Each output may be an input of the same type. sums[I], without up: the sums of the
+ * columns of dgate, the gradient of a bias before f; its target may be OPS_NONE. */
 void ops_gated_bwd(struct ops *o, const struct ops_gate *g, struct ops_array dgate,
-                   struct ops_array dup, struct ops_array y, struct ops_array dy,
-                   struct ops_array gate, struct ops_array up);
+                   struct ops_array dup, struct ops_array y, struct ops_gradient sums,
+                   struct ops_array dy, struct ops_array gate, struct ops_array up);
 
 /* y = mask * x; y may be x. The backward is the same. */
 void ops_dropout(struct ops *o, struct ops_array y, struct ops_array x, int64_t n,

@@ -87,7 +87,7 @@ static struct transform transform_fwd(const struct model *m, struct ops *o, stru
     t.normed = ops_scratch(o, OPS_F32, n * W);
     t.kept = (struct ops_moments){ ops_scratch(o, OPS_F32, n), ops_scratch(o, OPS_F32, n), 0 };
     split_linear_fwd(m, o, t.dense, t.x, &map, 1);
-    ops_activation_fwd(o, activation(m), t.active, t.dense, n * W);
+    ops_gated_fwd(o, &(struct ops_gate){ activation(m), n, W, W }, t.active, t.dense, OPS_NONE);
     ops_norm_fwd(o, t.normed, t.kept, t.active, &norm);
     t.y = split_own_columns(m, o, t.normed, n);
     return t;
@@ -112,8 +112,8 @@ static void transform_bwd(const struct model *m, struct ops *o, struct ops_array
                                     .x = t->active,
                                     .kept = t->kept };
     ops_norm_bwd(o, &b, &norm);
-    ops_activation_bwd(o, activation(m), t->normed, t->dense, no_gradient(), t->normed, t->dense, n,
-                       norm.C);
+    ops_gated_bwd(o, &(struct ops_gate){ activation(m), n, norm.C, norm.C }, t->normed, OPS_NONE,
+                  t->dense, no_gradient(), t->normed, t->dense, OPS_NONE);
     block_linear_bwd(m, o, ops_set(d), dw, word_row(m, TRANSFORM), t->normed, t->x, &map);
 }
 

@@ -533,41 +533,27 @@ static void attend_bwd(struct run *r, const struct layer_row *row)
                       qkv_of(r, row, r->x), r->x[row->out].at, r->lse, &a);
 }
 
-static void activate_fwd(struct run *r, const struct layer_row *row)
-{
-    if (is_joint(r, row - 1))
-        return;
-    ops_activation_fwd(r->o, r->m->config.activation, r->x[row->out].at, r->x[row->in[0]].at,
-                       r->N * r->m->config.inner);
-}
-
-static void activate_bwd(struct run *r, const struct layer_row *row)
-{
-    const struct ops_array dx = r->d[row->in[0]].at, y = r->x[row->out].at, dy = r->d[row->out].at,
-                           x = r->x[row->in[0]].at;
-    const enum ops_activation f = r->m->config.activation;
-    const struct layer_row *map = writer_of(r->rows, row->in[0]);
-    ops_activation_bwd(r->o, f, dx, y, maker_of(r, map) == row ? bias_of(r, map, 0) : no_gradient(),
-                       dy, x, r->N, r->m->config.inner);
-}
-
 static struct ops_gate gate_of(const struct run *r, const struct layer_row *row)
 {
     const struct model_config *c = &r->m->config;
     return (struct ops_gate){ c->activation, r->N, c->inner, stride_of(r, row->in[0]) };
 }
 
-static void gate_fwd(struct run *r, const struct layer_row *row)
+/* Computes the activation of an array, and its product with another one if it is a gate. */
+static void activate_fwd(struct run *r, const struct layer_row *row)
 {
     const struct ops_gate g = gate_of(r, row);
-    ops_gated_fwd(r->o, &g, r->x[row->out].at, r->x[row->in[0]].at, r->x[row->in[1]].at);
+    if (!is_joint(r, row - 1))
+        ops_gated_fwd(r->o, &g, r->x[row->out].at, r->x[row->in[0]].at, r->x[row->in[1]].at);
 }
 
-static void gate_bwd(struct run *r, const struct layer_row *row)
+static void activate_bwd(struct run *r, const struct layer_row *row)
 {
     const struct ops_gate g = gate_of(r, row);
+    const struct layer_row *map = writer_of(r->rows, row->in[0]);
     ops_gated_bwd(r->o, &g, r->d[row->in[0]].at, r->d[row->in[1]].at, r->x[row->out].at,
-                  r->d[row->out].at, r->x[row->in[0]].at, r->x[row->in[1]].at);
+                  maker_of(r, map) == row ? bias_of(r, map, 0) : no_gradient(), r->d[row->out].at,
+                  r->x[row->in[0]].at, r->x[row->in[1]].at);
 }
 
 static void residual_fwd(struct run *r, const struct layer_row *row)
@@ -598,7 +584,7 @@ static const struct {
     [LAYER_ROTATE] = { "rotate", rotate_fwd, rotate_bwd },
     [LAYER_ATTEND] = { "attend", attend_fwd, attend_bwd },
     [LAYER_ACTIVATE] = { "activate", activate_fwd, activate_bwd },
-    [LAYER_GATE] = { "gate", gate_fwd, gate_bwd },
+    [LAYER_GATE] = { "gate", activate_fwd, activate_bwd },
     [LAYER_RESIDUAL] = { "residual", residual_fwd, residual_bwd },
 };
 

@@ -195,20 +195,21 @@ static void activations(struct run *r)
         struct ops_array sums = numbers(r, OPS_F32, n, 1);
         struct ops_array x = numbers(r, r->type, n, 3), dy = numbers(r, r->other, n, 1);
         struct ops_array y = numbers(r, r->other, n, 1), up = numbers(r, r->type, n, 1);
-        ops_activation_fwd(r->o, f, y, x, n);
+        const struct ops_gate form = { f, 1, n, n }, rows = { f, N, I, I };
+        const struct ops_gradient none = { 0 };
+        ops_gated_fwd(r->o, &form, y, x, OPS_NONE);
         leave(r, "activation_fwd", y, n, 2e-6);
         if (r->way) {
-            const struct ops_gate form = { f, 1, n, n };
             ops_gated_fwd(r->o, &form, y, x, up);
             leave(r, "gated_fwd", y, n, 2e-6);
-            ops_gated_bwd(r->o, &form, x, up, y, dy, x, up);
+            ops_gated_bwd(r->o, &form, x, up, y, none, dy, x, up);
             leave(r, "gated_bwd up", up, n, 2e-6);
         } else {
             const struct ops_gradient bias = { sums, f & 1 };
-            ops_activation_bwd(r->o, f, up, y, bias, dy, x, N, I);
+            ops_gated_bwd(r->o, &rows, up, OPS_NONE, y, bias, dy, x, OPS_NONE);
             leave(r, "activation_bwd dx", up, n, 2e-6);
             leave(r, "activation_bwd sums", sums, n, 1e-5);
-            ops_activation_bwd(r->o, f, dy, y, (struct ops_gradient){ 0 }, dy, x, N, I);
+            ops_gated_bwd(r->o, &rows, dy, OPS_NONE, y, none, dy, x, OPS_NONE);
             leave(r, "activation_bwd y", y, n, 2e-6);
             leave(r, "activation_bwd", dy, n, 2e-6);
             continue;

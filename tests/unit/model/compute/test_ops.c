@@ -860,9 +860,17 @@ struct activation {
     double near_zero; /* absolute error that is allowed */
 };
 
+/* A gated unit without a gate. */
+static void activate(struct ops *o, enum ops_activation f, struct ops_array y, struct ops_array x,
+                     int64_t n)
+{
+    ops_gated_fwd(o, &(struct ops_gate){ f, 1, n, n }, y, x, OPS_NONE);
+}
+
 static void check_activation(struct ops *o, struct activation form)
 {
     enum { N = 61 * 329 };
+    const struct ops_gate alone = { form.f, 1, N, N };
     struct numbers x = numbers(N, 1, 1), y = numbers(N, 2, 1), d = numbers(N, 3, 1);
     for (int64_t i = 0; i < N; i++) { /* from -50 to 50, and the ends of the floats */
         x.f[i] = (float)(i - N / 2) / 200;
@@ -870,7 +878,7 @@ static void check_activation(struct ops *o, struct activation form)
             x.f[i] = (float[]){ -1e30f, 1e10f, -1e-30f, -200 }[i];
         x.d[i] = x.f[i];
     }
-    ops_activation_fwd(o, form.f, f32(y.f), f32(x.f), N);
+    activate(o, form.f, f32(y.f), f32(x.f), N);
     for (int64_t i = 0; i < N; i++) {
         double wanted = form.value(x.d[i]);
         HOLDS(fabs(y.f[i] - wanted) <= 1e-6 * fabs(wanted) + form.near_zero, "f(%g) is %g, not %g",
@@ -881,9 +889,9 @@ static void check_activation(struct ops *o, struct activation form)
         d.f[i] = 2;
     struct ops_array dx = copy_as(o, ops_operand(o), d.f, N);
     struct ops_array again = ops_buffer(o, ops_operand(o), N);
-    ops_activation_bwd(o, form.f, dx, again, (struct ops_gradient){ 0 }, dx, f32(x.f), 1, N);
-    ops_activation_bwd(o, form.f, f32(d.f), f32(x.f), (struct ops_gradient){ 0 }, f32(d.f),
-                       f32(x.f), 1, N);
+    const struct ops_gradient none = { 0 };
+    ops_gated_bwd(o, &alone, dx, OPS_NONE, again, none, dx, f32(x.f), OPS_NONE);
+    ops_gated_bwd(o, &alone, f32(d.f), OPS_NONE, f32(x.f), none, f32(d.f), f32(x.f), OPS_NONE);
     for (int half = 0; half < 2; half++) {
         for (int64_t i = 0; i < N; i++) {
             double h = 1e-5 * (1 + fabs(d.d[i]));
@@ -900,7 +908,7 @@ static void check_activation(struct ops *o, struct activation form)
         ops_copy(o, f32(d.f), dx, N);
         ops_copy(o, f32(x.f), again, N);
     }
-    ops_activation_fwd(o, form.f, again, f32(y.f), N);
+    activate(o, form.f, again, f32(y.f), N);
     take(o, y.f, again, N);
     for (int64_t i = 0; i < N; i++) {
         double wanted = form.value(form.value(d.d[i]));
@@ -934,7 +942,7 @@ static void nan_stays_in(struct ops *o)
     struct numbers x = numbers(N, 1, 1), y = numbers(N, 2, 1);
     for (int f = 0; f < OPS_ACTIVATIONS; f++) {
         x.f[f] = x.f[N - 1] = NAN;
-        ops_activation_fwd(o, (enum ops_activation)f, f32(y.f), f32(x.f), N);
+        activate(o, (enum ops_activation)f, f32(y.f), f32(x.f), N);
         HOLDS(isnan(y.f[f]) && isnan(y.f[N - 1]), "activation %d: %g, %g", f, y.f[f], y.f[N - 1]);
     }
     drop(&x);
@@ -962,12 +970,13 @@ static void gated_in(struct ops *o)
             dup.d[i] = dy.d[i] * v;
         }
         const struct ops_gate form = { f, 1, N, N };
+        const struct ops_gradient none = { 0 };
         ops_gated_fwd(o, &form, f32(y.f), f32(gate.f), f32(up.f));
         check("gated_fwd", y.f, y.d, N, 1e-6);
         const enum ops_type type = ops_operand(o);
         struct ops_array a = ops_buffer(o, type, N), b = ops_buffer(o, type, N);
         struct ops_array c = copy_as(o, type, dy.f, N);
-        ops_gated_bwd(o, &form, a, b, c, f32(dy.f), f32(gate.f), f32(up.f));
+        ops_gated_bwd(o, &form, a, b, c, none, f32(dy.f), f32(gate.f), f32(up.f));
         take(o, dgate.f, a, N);
         take(o, dup.f, b, N);
         take(o, y.f, c, N);
@@ -975,7 +984,7 @@ static void gated_in(struct ops *o)
         check("gated dup", dup.f, dup.d, N, tolerance(o, 1e-6));
         check("gated again", y.f, y.d, N, tolerance(o, 1e-6));
         struct numbers g = numbers(N, 1, 3), u = numbers(N, 2, 1), d = numbers(N, 3, 1);
-        ops_gated_bwd(o, &form, f32(g.f), f32(u.f), f32(d.f), f32(d.f), f32(g.f), f32(u.f));
+        ops_gated_bwd(o, &form, f32(g.f), f32(u.f), f32(d.f), none, f32(d.f), f32(g.f), f32(u.f));
         check("gated dgate in place", g.f, dgate.d, N, 1e-5);
         check("gated dup in place", u.f, dup.d, N, 1e-6);
         check("gated in place", d.f, y.d, N, 1e-6);
@@ -1004,9 +1013,11 @@ static void gated_rows_in(struct ops *o)
         y.d[i] = y.f[i];
     ops_gated_fwd(o, &rows, f32(y.f), f32(both.f), f32(both.f + I));
     check("gated rows", y.f, y.d, N, 0);
-    ops_gated_bwd(o, &rows, f32(d.f), f32(d.f + I), f32(y.f), f32(dy.f), f32(both.f),
+    const struct ops_gradient none = { 0 };
+    ops_gated_bwd(o, &rows, f32(d.f), f32(d.f + I), f32(y.f), none, f32(dy.f), f32(both.f),
                   f32(both.f + I));
-    ops_gated_bwd(o, &whole, f32(gate.f), f32(up.f), f32(y.f), f32(dy.f), f32(gate.f), f32(up.f));
+    ops_gated_bwd(o, &whole, f32(gate.f), f32(up.f), f32(y.f), none, f32(dy.f), f32(gate.f),
+                  f32(up.f));
     for (int64_t r = 0; r < ROWS; r++) {
         cr_assert(!memcmp(d.f + 2 * r * I, gate.f + r * I, I * sizeof *d.f));
         cr_assert(!memcmp(d.f + (2 * r + 1) * I, up.f + r * I, I * sizeof *d.f));
@@ -2325,7 +2336,7 @@ Test(ops, nan_stays)
 {
     struct ops *o = ops_new(1);
     float x[20] = { [3] = NAN }, y[20];
-    ops_activation_fwd(o, OPS_GELU_TANH, f32(y), f32(x), 20);
+    activate(o, OPS_GELU_TANH, f32(y), f32(x), 20);
     cr_assert(isnan(y[3]) && y[4] == 0);
     cr_assert(isnan(squares(o, x, 20)));
     ops_free(o);
