@@ -394,7 +394,7 @@ void ops_repeat(struct ops *o, const struct ops_past *past, int64_t B, void (*st
 /* ---- losses ------------------------------------------------------------------------------- */
 
 /* n labels (I32). Label i belongs to row rows[i] (I64) of the activations or logits, or to row i if
- * `rows` is OPS_NONE. teacher: NULL, or another model to learn from, in ops_loss_fwd_bwd only. */
+ * `rows` is OPS_NONE. teacher: NULL, or another model to learn from, in ops_loss only. */
 struct ops_labels {
     int64_t n;
     struct ops_array rows, labels;
@@ -443,20 +443,18 @@ struct ops_teacher {
     struct ops_decoder d;
     double share;
 };
-/* Computes the logits of the decoder d for the labelled rows of x, and sets `out` to the losses of
- * the labels, which must all be at least 0. Computes the logits of a few rows at a time, to save
- * memory; takes scratch memory (ops_scratch) for them. */
-void ops_loss_fwd(struct ops *o, struct ops_scores out, struct ops_array x,
-                  const struct ops_labels *l, const struct ops_decoder *d);
-/* Sets `out` as ops_loss_fwd does, and computes the gradients of scale * (sum of losses) with
- * respect to x, the decoder's table and its bias. Sets all N rows of dx[N,C]; rows without a label
- * get 0. With l->teacher, the gradients are those of the cross entropy to target = (1 - share) *
- * onehot(label) + share * softmax(teacher's logits), and `out` is that of the labels as before. The
- * ranks must not share the columns then. */
-void ops_loss_fwd_bwd(struct ops *o, struct ops_scores out, struct ops_array dx,
-                      struct ops_gradient dtable, struct ops_gradient dbias, struct ops_array x,
-                      int64_t N, double scale, const struct ops_labels *l,
-                      const struct ops_decoder *d);
+/* Computes the logits of the decoder d for the labelled rows of x[N,C], and sets `out` to the
+ * losses of the labels, which must all be at least 0. Computes the logits of a few rows at a time,
+ * to save memory; takes scratch memory (ops_scratch) for them.
+ *
+ * Unless dx is OPS_NONE, also computes the gradients of scale * (sum of losses) with respect to x,
+ * the decoder's table and its bias. Sets all N rows of dx[N,C]; rows without a label get 0. With
+ * l->teacher, the gradients are those of the cross entropy to target = (1 - share) * onehot(label)
+ * + share * softmax(teacher's logits), and `out` is that of the labels as before. The ranks must
+ * not share the columns then. */
+void ops_loss(struct ops *o, struct ops_scores out, struct ops_array dx, struct ops_gradient dtable,
+              struct ops_gradient dbias, struct ops_array x, int64_t N, double scale,
+              const struct ops_labels *l, const struct ops_decoder *d);
 
 /* Sets `out` to the losses of the labels for given logits[n,V], F32. A label below 0 has loss 0.
  * With `gradient` 1 the logits are replaced by the gradients of scale * (sum of losses); with 0

@@ -186,18 +186,9 @@ static void run_chunks(struct loss *s)
     s->o->scratch.used = s->o->scratch.count == count ? used : 0;
 }
 
-void ops_loss_fwd(struct ops *o, struct ops_scores out, struct ops_array x,
-                  const struct ops_labels *l, const struct ops_decoder *d)
-{
-    TRACE_OPERATION(0, 0);
-    if (l->n)
-        run_chunks(&(struct loss){ .o = o, .out = out, .l = l, .d = *d, .x = x });
-}
-
-void ops_loss_fwd_bwd(struct ops *o, struct ops_scores out, struct ops_array dx,
-                      struct ops_gradient dtable, struct ops_gradient dbias, struct ops_array x,
-                      int64_t N, double scale, const struct ops_labels *l,
-                      const struct ops_decoder *d)
+void ops_loss(struct ops *o, struct ops_scores out, struct ops_array dx, struct ops_gradient dtable,
+              struct ops_gradient dbias, struct ops_array x, int64_t N, double scale,
+              const struct ops_labels *l, const struct ops_decoder *d)
 {
     struct loss s = { .o = o,
                       .out = out,
@@ -209,14 +200,14 @@ void ops_loss_fwd_bwd(struct ops *o, struct ops_scores out, struct ops_array dx,
                       .dbias = dbias,
                       .scale = scale };
     TRACE_OPERATION(0, 0);
-    assert(l->n == N || !ops_is_none(l->rows) || !l->n);
-    if (!ops_is_none(l->rows) || !l->n)
+    assert(!wants_gradients(&s) || l->n == N || !ops_is_none(l->rows) || !l->n);
+    if (wants_gradients(&s) && (!ops_is_none(l->rows) || !l->n))
         ops_zero(o, dx, N * d->C);
     if (l->n) {
         run_chunks(&s);
         return;
     }
-    if (!dtable.add)
+    if (!ops_is_none(dtable.to) && !dtable.add)
         ops_zero(o, dtable.to, d->V * d->C);
     if (!ops_is_none(dbias.to) && !dbias.add)
         ops_zero(o, dbias.to, d->V);

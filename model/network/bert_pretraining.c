@@ -142,17 +142,15 @@ static void learn_words(const struct model *m, struct ops *o, const struct head_
     const struct ops_labels *l = &p->in->targets[0], own = bert_picked(l);
     const struct ops_decoder decoder = decoder_of(m, p->w, p->tied);
     struct transform t = transform_fwd(m, o, x, p->w, l->rows, l->n);
-    if (ops_is_none(d)) {
-        ops_loss_fwd(o, p->out, t.y, &own, &decoder);
-        return;
-    }
     const struct ops_gradient dbias = m->config.bare_head
                                           ? no_gradient()
                                           : block_gradient(m, p->dw, word_row(m, WORD_BIAS));
     const struct ops_gradient dtable = m->tied ? p->dtied
                                                : block_gradient(m, p->dw, m->decoder_table);
-    struct ops_array dy = ops_scratch(o, OPS_F32, l->n * C);
-    ops_loss_fwd_bwd(o, p->out, dy, dtable, dbias, t.y, l->n, p->scale, &own, &decoder);
+    struct ops_array dy = ops_is_none(d) ? OPS_NONE : ops_scratch(o, OPS_F32, l->n * C);
+    ops_loss(o, p->out, dy, dtable, dbias, t.y, l->n, p->scale, &own, &decoder);
+    if (ops_is_none(d))
+        return;
     transform_bwd(m, o, dy, p->dw, p->w, &t, l->n);
     if (ops_is_none(l->rows))
         ops_add(o, d, dy, l->n * C);

@@ -12,18 +12,18 @@ static void run_head(const struct model *m, struct ops *o, const struct head_pas
     const struct split_part rows = split_rows(m, N);
     const struct ops_norm norm = block_norm(m, p->w, m->first_head_row, rows.count);
     ops_scratch_begin(o);
-    struct ops_array normed = ops_scratch(o, ops_operand(o), N * C);
-    if (!head_goes_back(p)) {
-        split_norm_fwd(m, o, normed, not_kept, p->x, &norm, N);
-        ops_loss_fwd(o, p->out, normed, l, &d);
-        return;
-    }
+    struct ops_array normed = ops_scratch(o, ops_operand(o), N * C), dnormed = OPS_NONE;
+    struct ops_moments kept = not_kept;
     const struct ops_gradient dtable = m->tied ? p->dtied
                                                : block_gradient(m, p->dw, m->decoder_table);
-    struct ops_array dnormed = ops_scratch(o, OPS_F32, N * C);
-    struct ops_moments kept = { ops_scratch(o, OPS_F32, N), ops_scratch(o, OPS_F32, N), 0 };
+    if (head_goes_back(p)) {
+        dnormed = ops_scratch(o, OPS_F32, N * C);
+        kept = (struct ops_moments){ ops_scratch(o, OPS_F32, N), ops_scratch(o, OPS_F32, N), 0 };
+    }
     split_norm_fwd(m, o, normed, kept, p->x, &norm, N);
-    ops_loss_fwd_bwd(o, p->out, dnormed, dtable, no_gradient(), normed, N, p->scale, l, &d);
+    ops_loss(o, p->out, dnormed, dtable, no_gradient(), normed, N, p->scale, l, &d);
+    if (!head_goes_back(p))
+        return;
     const struct ops_norm_bwd b = {
         .dx = ops_set(p->dx), .dy = ops_part(dnormed, rows.first * C), .x = p->x, .kept = kept
     };

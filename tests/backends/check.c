@@ -436,7 +436,8 @@ static void tied(struct run *r, const struct ops_decoder *d, int64_t N)
     leave(r, "stored: embedding_fwd", x, N * d->C, 0);
     ops_logits(r->o, z, x, N, d);
     leave(r, "stored: logits of a tied decoder", z, N * d->V, 1e-5);
-    ops_loss_fwd(r->o, out, x, &l, d);
+    ops_loss(r->o, out, OPS_NONE, (struct ops_gradient){ 0 }, (struct ops_gradient){ 0 }, x, N, 1,
+             &l, d);
     leave(r, "stored: loss_fwd", out.losses, N, of_products());
 }
 
@@ -740,13 +741,14 @@ static void losses(struct run *r)
     struct ops_scores out = { numbers(r, OPS_F32, N, 1), numbers(r, OPS_U8, N, 1) };
     ops_logits(r->o, logits, x, N, &d);
     leave(r, "logits", logits, N * V, of_products());
-    ops_loss_fwd(r->o, out, x, &l, &d);
+    ops_loss(r->o, out, OPS_NONE, (struct ops_gradient){ 0 }, (struct ops_gradient){ 0 }, x, N, 1,
+             &l, &d);
     leave(r, "loss_fwd", out.losses, N, of_products());
     if (precision == OPS_F32)
         leave(r, "loss_fwd correct", out.correct, N, 0);
-    ops_loss_fwd_bwd(r->o, out, dx, (struct ops_gradient){ dtable, rows },
-                     bias ? (struct ops_gradient){ dbias, rows } : (struct ops_gradient){ 0 }, x, N,
-                     0.7, &l, &d);
+    ops_loss(r->o, out, dx, (struct ops_gradient){ dtable, rows },
+             bias ? (struct ops_gradient){ dbias, rows } : (struct ops_gradient){ 0 }, x, N, 0.7,
+             &l, &d);
     leave(r, "loss_fwd_bwd", out.losses, N, of_products());
     leave(r, "loss_fwd_bwd dx", dx, N * C, of_products());
     leave(r, "loss_fwd_bwd dtable", dtable, V * C, of_products());
@@ -755,7 +757,7 @@ static void losses(struct run *r)
                                    { .table = numbers(r, OPS_F32, V * 40, 0.3), .V = V, .C = 40 },
                                    0.4 };
     l.teacher = &t;
-    ops_loss_fwd_bwd(r->o, out, dx, ops_set(dtable), (struct ops_gradient){ 0 }, x, N, 0.7, &l, &d);
+    ops_loss(r->o, out, dx, ops_set(dtable), (struct ops_gradient){ 0 }, x, N, 0.7, &l, &d);
     leave(r, "loss_fwd_bwd with a teacher", out.losses, N, of_products());
     leave(r, "loss_fwd_bwd dx with a teacher", dx, N * C, of_products());
     leave(r, "loss_fwd_bwd dtable with a teacher", dtable, V * C, of_products());

@@ -2173,6 +2173,14 @@ static void drop_case(struct loss_case *l)
     free(l->rows);
 }
 
+/* The losses of the labels without gradients. */
+static void losses_of(struct ops *o, struct ops_scores out, struct ops_array x,
+                      const struct ops_labels *l, const struct ops_decoder *d)
+{
+    const struct ops_gradient none = { 0 };
+    ops_loss(o, out, OPS_NONE, none, none, x, l->n, 1, l, d);
+}
+
 static void loss_fwd_of(struct ops *o, struct loss_case l, int bias)
 {
     const struct ops_labels labels = labels_of(&l);
@@ -2180,8 +2188,8 @@ static void loss_fwd_of(struct ops *o, struct loss_case l, int bias)
     struct numbers losses = numbers(l.N, 4, 1);
     unsigned char *correct = mem_zalloc((size_t)l.N, 1), *wanted = mem_zalloc((size_t)l.N, 1);
     ops_scratch_begin(o);
-    ops_loss_fwd(o, (struct ops_scores){ f32(losses.f), ops_host_array(correct, OPS_U8) },
-                 f32(l.x.f), &labels, &decoder);
+    losses_of(o, (struct ops_scores){ f32(losses.f), ops_host_array(correct, OPS_U8) }, f32(l.x.f),
+              &labels, &decoder);
     loss_reference(&l, losses.d, wanted);
     check("losses", losses.f, losses.d, l.n, tolerance(o, 1e-6));
     cr_assert(o->precision == OPS_BF16 || !memcmp(correct, wanted, (size_t)l.n));
@@ -2206,8 +2214,8 @@ static void loss_bwd_of(struct ops *o, struct loss_case l, int bias, int add)
     const struct ops_gradient g = { f32(dtable.f), add };
     const struct ops_gradient gb = { bias ? f32(dbias.f) : OPS_NONE, add };
     ops_scratch_begin(o);
-    ops_loss_fwd_bwd(o, (struct ops_scores){ .losses = f32(losses.f) }, f32(dx.f), g, gb,
-                     f32(l.x.f), l.N, 1.0 / 3, &labels, &decoder);
+    ops_loss(o, (struct ops_scores){ .losses = f32(losses.f) }, f32(dx.f), g, gb, f32(l.x.f), l.N,
+             1.0 / 3, &labels, &decoder);
     for (int i = 0; i < 2; i++)
         for (int64_t k = 0; k < added[i]->n; k++)
             added[i]->f[k] -= (float)add;
@@ -2235,9 +2243,8 @@ static void taught_by(struct ops *o, struct loss_case l, struct loss_case teache
     struct numbers dtable = numbers(l.table.n, 6, 0);
     labels.teacher = &t;
     ops_scratch_begin(o);
-    ops_loss_fwd_bwd(o, (struct ops_scores){ .losses = f32(losses.f) }, f32(dx.f),
-                     ops_set(f32(dtable.f)), (struct ops_gradient){ 0 }, f32(l.x.f), l.N, 1.0 / 3,
-                     &labels, &decoder);
+    ops_loss(o, (struct ops_scores){ .losses = f32(losses.f) }, f32(dx.f), ops_set(f32(dtable.f)),
+             (struct ops_gradient){ 0 }, f32(l.x.f), l.N, 1.0 / 3, &labels, &decoder);
     loss_reference(&l, losses.d, NULL);
     check("losses", losses.f, losses.d, l.n, tolerance(o, 1e-6));
     check_gradient_to(tolerance(o, 1e-4), "taught dx", dx.f, &l.x, third_of_taught_loss, &c);
@@ -2295,8 +2302,8 @@ static void loss_without_labels_in(struct ops *o)
     struct numbers dx = numbers(l.x.n, 5, 1), dtable = numbers(l.table.n, 6, 1);
     const struct ops_labels none = { 0 };
     const struct ops_decoder decoder = decoder_of(&l, 0);
-    ops_loss_fwd_bwd(o, (struct ops_scores){ 0 }, f32(dx.f), ops_set(f32(dtable.f)),
-                     (struct ops_gradient){ 0 }, f32(l.x.f), 5, 1, &none, &decoder);
+    ops_loss(o, (struct ops_scores){ 0 }, f32(dx.f), ops_set(f32(dtable.f)),
+             (struct ops_gradient){ 0 }, f32(l.x.f), 5, 1, &none, &decoder);
     for (int64_t i = 0; i < dx.n; i++)
         HOLDS(dx.f[i] == 0, "dx[%d] is %g", (int)i, dx.f[i]);
     for (int64_t i = 0; i < dtable.n; i++)
@@ -2321,11 +2328,11 @@ Test(ops, loss_of_large_logits)
     const struct ops_labels labels = { .n = 1, .labels = ops_host_array(&label, OPS_I32) };
     const struct ops_decoder decoder = { .table = f32(table), .V = 3, .C = 2 };
     const struct ops_scores out = { f32(losses), ops_host_array(&correct, OPS_U8) };
-    ops_loss_fwd(o, out, f32(x), &labels, &decoder);
+    losses_of(o, out, f32(x), &labels, &decoder);
     cr_assert_float_eq(losses[0], 0, 1e-6);
     cr_assert(correct);
     label = 1;
-    ops_loss_fwd(o, out, f32(x), &labels, &decoder);
+    losses_of(o, out, f32(x), &labels, &decoder);
     cr_assert_float_eq(losses[0], 10000, 1e-2);
     cr_assert_not(correct);
     ops_free(o);
