@@ -30,12 +30,10 @@ int subject_encode(const struct tokenizer *t, struct encoder *e, const char *tex
 
 int64_t subject_start(const struct tokenizer *t)
 {
-    SCOPED(ids) begin = { 0 };
-    tokenizer_begin_text(t, &begin);
-    int64_t start = begin.count ? begin.data[0] : tokenizer_end_of_text(t);
+    const int64_t start = tokenizer_begin_of_text(t);
     return start >= 0 ? start
                       : err_set("the vocabulary has no token that begins a text: neither one of "
-                                "its post-processor nor end-of-text");
+                                "its post-processor nor bos_token nor end-of-text");
 }
 
 int subject_open(struct subject *s, enum model_head head)

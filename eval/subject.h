@@ -72,9 +72,9 @@ int subject_load_tokenizer(struct subject *s);
 int subject_encode(const struct tokenizer *t, struct encoder *e, const char *text, size_t n,
                    struct ids *out);
 
-/* Returns the token that is put before a text to predict the text's first token: the first special
- * token that the vocabulary puts before a text or, if it puts none, end-of-text. Returns -1 with an
- * error if there is neither. */
+/* Returns the token that is put before a text to predict the text's first token, as
+ * lm-evaluation-harness chooses it (tokenizer_begin_of_text). Returns -1 with an error if there is
+ * none. */
 int64_t subject_start(const struct tokenizer *t);
 
 /* Loads the tokenizer and the model as a decoder that scores text. Returns 0, or -1 with an
