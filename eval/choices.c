@@ -317,16 +317,16 @@ static int count_choices(const struct source *q, size_t *count)
 }
 
 /* Returns the number of the right choice, counted from 0 and below `count`, from a member that is a
- * number or its digits; or -1 with an error. */
+ * number, its digits, false (0) or true (1); or -1 with an error. */
 static int64_t numbered_gold(const struct source *q, int64_t count)
 {
     const struct js *v = js_get(q->root, q->row->gold);
-    int64_t label, first = q->row->first;
+    int64_t label = js_flag(q->root, q->row->gold, -1), first = q->row->first;
     const char *s = js_text(v, NULL);
     char *end = NULL;
     if (s)
         label = strtoll(s, &end, 10);
-    if ((s && (end == s || *end)) || (!s && js_int(v, &label) < 0))
+    if (s ? end == s || *end : label < 0 && js_int(v, &label) < 0)
         return err_set("%s: \"%s\" is no number of a choice", q->name, q->row->gold);
     if (label < first || label - first >= count)
         return err_set("%s: \"%s\" is %lld, but the choices are %lld to %lld", q->name,

@@ -97,6 +97,11 @@ Test(choices, boolq)
                                            "p\nQuestion: is it?\nAnswer:| yes" };
     expect("{\"question\": \"is it\", \"passage\": \"p\", \"idx\": 7, \"label\": 1}", CHOICES_BOOLQ,
            1, 2, options);
+    /* as in SuperGLUE's archive */
+    expect("{\"question\": \"is it\", \"passage\": \"p\", \"idx\": 7, \"label\": true}",
+           CHOICES_BOOLQ, 1, 2, options);
+    expect("{\"question\": \"is it\", \"passage\": \"p\", \"idx\": 7, \"label\": false}",
+           CHOICES_BOOLQ, 0, 2, options);
 }
 
 Test(choices, sciq)
