@@ -136,7 +136,7 @@ static void print_predictions(struct buf *out, const struct classify *c, const s
         if (c->classes.regression)
             report_digits(out, said->values[i]);
         else
-            buf_adds(out, labels_name(&c->classes, said->classes[i]));
+            buf_adds(out, labels_bare(labels_name(&c->classes, said->classes[i])));
         buf_addc(out, '\n');
     }
 }

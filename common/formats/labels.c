@@ -10,14 +10,17 @@ const char *labels_name(const struct labels *c, int64_t i)
     return name;
 }
 
+const char *labels_bare(const char *name)
+{
+    return strncmp(name, "LABEL_", 6) ? name : name + 6;
+}
+
 int64_t labels_find(const struct labels *c, const char *name, size_t n)
 {
     const char *at = c->names;
-    for (int64_t i = 0; i < c->count; i++, at += strlen(at) + 1) {
-        const char *number = strncmp(at, "LABEL_", 6) ? at : at + 6;
-        if (bytes_are(name, n, at) || bytes_are(name, n, number))
+    for (int64_t i = 0; i < c->count; i++, at += strlen(at) + 1)
+        if (bytes_are(name, n, at) || bytes_are(name, n, labels_bare(at)))
             return i;
-    }
     return -1;
 }
 
