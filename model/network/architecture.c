@@ -180,21 +180,22 @@ static int read_classes(struct model_config *c, const struct js *root, const cha
                     c->architecture->classes[HEAD_CLASSES]))
         return 0;
     for (size_t i = 0; i < count; i++) {
-        char number[32], usual[32];
+        char usual[32];
         size_t n;
-        snprintf(number, sizeof number, "%zu", i);
+        int64_t value;
         snprintf(usual, sizeof usual, "LABEL_%zu", i);
-        const char *name = js_text(js_get(names, number), &n);
-        if (names && !name)
+        const struct js *own = js_get(names, labels_bare(usual));
+        const char *name = js_text(own, &n);
+        if (js_int(own, &value) == 0) /* run_glue.py keeps labels that are numbers */
+            snprintf(usual, sizeof usual, "%lld", (long long)value);
+        else if (names && !name)
             return err_set("%s: bad id2label: no name for class %zu", path, i);
         if (labels_add(&c->classes, name ? name : usual, name ? n : strlen(usual)) < 0)
             return err_in("%s: bad id2label", path);
     }
     c->classes.regression = problem ? js_text_is(problem, "regression") : count == 1;
     if (problem && !c->classes.regression && !js_text_is(problem, "single_label_classification"))
-        return err_set("%s: unsupported problem_type, only single_label_classification and "
-                       "regression",
-                       path);
+        return err_set("%s: problem_type must be single_label_classification or regression", path);
     return c->classes.regression && count != 1
                ? err_set("%s: %zu numbers are predicted, but only 1 is supported", path, count)
                : 0;
