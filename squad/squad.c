@@ -13,7 +13,9 @@ struct place {
 
 enum depth { ARTICLE, PARAGRAPH, QUESTION, ANSWER };
 
-static int bad(const struct place *p, enum depth depth, const char *what)
+/* Sets the error that the place p has a fault: `before`, the key in quotes and `after`. */
+static int bad(const struct place *p, enum depth depth, const char *before, const char *key,
+               const char *after)
 {
     SCOPED(buf) at = buf_format("data[%zu]", p->article);
     if (depth >= PARAGRAPH)
@@ -22,7 +24,7 @@ static int bad(const struct place *p, enum depth depth, const char *what)
         buf_addf(&at, ".qas[%zu]", p->question);
     if (depth >= ANSWER)
         buf_addf(&at, ".answers[%zu]", p->answer);
-    return err_set("%s: %s: %s", p->name, at.data, what);
+    return err_set("%s: %s: %s\"%s\"%s", p->name, at.data, before, key, after);
 }
 
 /* ---- positions of answers ------------------------------------------------------------------- */
@@ -63,26 +65,22 @@ static size_t nearest(struct span context, struct span text, size_t wanted)
  * is answer_start of the file, or negative if it is missing. */
 static void locate(struct squad_answer *a, struct span context, int64_t start)
 {
-    struct span text = a->text;
-    size_t at = start < 0 ? context.n : utf8_offset(context.s, context.n, (size_t)start);
-    uint64_t units = start < 0 ? 0 : (uint64_t)start;
+    const struct span text = a->text;
+    const size_t units = start < 0 ? 0 : (size_t)start;
+    const size_t places[] = { [SQUAD_IN_PLACE] = utf8_offset(context.s, context.n, units),
+                              [SQUAD_UTF16] = utf16_bytes(context.s, context.n, units),
+                              [SQUAD_BYTES] = units };
+    int fit = start < 0 ? SQUAD_MOVED : SQUAD_IN_PLACE;
     a->fit = SQUAD_NOWHERE;
     a->begin = a->end = 0;
     if (!text.n)
         return;
-    if (stands_at(context, text, at)) {
-        a->fit = SQUAD_IN_PLACE;
-    } else if (start >= 0 && stands_at(context, text, utf16_bytes(context.s, context.n, units))) {
-        a->fit = SQUAD_UTF16;
-        at = utf16_bytes(context.s, context.n, units);
-    } else if (start >= 0 && units <= context.n && stands_at(context, text, (size_t)units)) {
-        a->fit = SQUAD_BYTES;
-        at = (size_t)units;
-    } else if ((at = nearest(context, text, start < 0 ? 0 : at)) <= context.n) {
-        a->fit = SQUAD_MOVED;
-    } else {
+    while (fit < SQUAD_MOVED && !stands_at(context, text, places[fit]))
+        fit++;
+    const size_t at = fit < SQUAD_MOVED ? places[fit] : nearest(context, text, places[0]);
+    if (at > context.n)
         return;
-    }
+    a->fit = (enum squad_fit)fit;
     a->begin = (uint32_t)utf8_count(context.s, at);
     a->end = a->begin + (uint32_t)utf8_count(text.s, text.n);
 }
@@ -93,12 +91,8 @@ static void locate(struct squad_answer *a, struct span context, int64_t start)
 static int get_text(struct span *out, const struct js *object, const char *key,
                     const struct place *p, enum depth depth)
 {
-    char what[64];
     out->s = js_text(js_get(object, key), &out->n);
-    if (out->s)
-        return 0;
-    snprintf(what, sizeof what, "no string \"%s\"", key);
-    return bad(p, depth, what);
+    return out->s ? 0 : bad(p, depth, "no string ", key, "");
 }
 
 /* Returns the array object[key] and sets *count to its length. Returns NULL with an error if there
@@ -106,13 +100,11 @@ static int get_text(struct span *out, const struct js *object, const char *key,
 static const struct js *get_array(size_t *count, const struct js *object, const char *key,
                                   const struct place *p, enum depth depth)
 {
-    char what[64];
     const struct js *array = js_get(object, key);
     *count = js_count(array);
     if (js_is_array(array))
         return array;
-    snprintf(what, sizeof what, "no array \"%s\"", key);
-    bad(p, depth, what);
+    bad(p, depth, "no array ", key, "");
     return NULL;
 }
 
@@ -123,7 +115,7 @@ static int add_answer(struct squad *s, const struct js *v, struct place *p)
     if (get_text(&a->text, v, "text", p, ANSWER) < 0)
         return -1;
     if (js_get(v, "answer_start") && js_int(js_get(v, "answer_start"), &start) < 0)
-        return bad(p, ANSWER, "\"answer_start\" is no integer");
+        return bad(p, ANSWER, "", "answer_start", " is no integer");
     locate(a, s->paragraphs[s->paragraph_count - 1], start);
     s->fits[a->fit]++;
     return 0;
@@ -133,18 +125,23 @@ static int add_question(struct squad *s, const struct js *v, struct place *p)
 {
     struct span id;
     size_t count = 0;
+    int64_t number;
     int impossible;
     struct squad_question *q = &mem_next(s->questions, s->question_count, s->question_cap);
     *q = (struct squad_question){ .paragraph = s->paragraph_count - 1, .answer = s->answer_count };
-    if (get_text(&id, v, "id", p, QUESTION) < 0 ||
-        get_text(&q->text, v, "question", p, QUESTION) < 0)
+    if (js_int(js_get(v, "id"), &number) == 0) /* as in GermanQuAD */
+        q->id = buf_format("%lld", (long long)number).data;
+    else if (get_text(&id, v, "id", p, QUESTION) < 0)
         return -1;
-    if (strlen(id.s) != id.n)
-        return bad(p, QUESTION, "\"id\" holds U+0000");
-    q->id = id.s;
+    else if (strlen(id.s) != id.n)
+        return bad(p, QUESTION, "", "id", " holds U+0000");
+    else
+        q->id = mem_strdup(id.s);
+    if (get_text(&q->text, v, "question", p, QUESTION) < 0)
+        return -1;
     const struct js *mark = js_get(v, "is_impossible");
     if (mark && js_bool(mark, &impossible) < 0)
-        return bad(p, QUESTION, "\"is_impossible\" is neither true nor false");
+        return bad(p, QUESTION, "", "is_impossible", " is neither true nor false");
     s->marks_impossible |= mark != NULL;
     const struct js *answers = NULL;
     if (js_get(v, "answers") && !(answers = get_array(&count, v, "answers", p, QUESTION)))
@@ -240,11 +237,13 @@ void squad_ask(struct squad *s, struct span context, struct span question)
     s->paragraphs = mem_zalloc(1, sizeof *s->paragraphs);
     s->questions = mem_zalloc(1, sizeof *s->questions);
     s->paragraphs[0] = context;
-    s->questions[0] = (struct squad_question){ .id = "", .text = question };
+    s->questions[0] = (struct squad_question){ .id = mem_strdup(""), .text = question };
 }
 
 void squad_release(struct squad *s)
 {
+    for (size_t i = 0; i < s->question_count; i++)
+        free(s->questions[i].id);
     free(s->paragraphs);
     free(s->questions);
     free(s->answers);

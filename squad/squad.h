@@ -5,7 +5,7 @@
  *         {"id": "…", "question": "…", "answers": [{"text": "…", "answer_start": 42}]}]}]}]}
  *
  * answer_start counts code points. Version 2.0 adds "is_impossible"; an impossible question has no
- * answers. A file whose questions have no answers yet can also be read.
+ * answers. A file whose questions have no answers yet can also be read. An id may be an integer.
  *
  * Some faults are repaired or marked, and counted:
  *   - an answer whose answer_start counts UTF-16 units or bytes, or whose text is
@@ -42,7 +42,7 @@ struct squad_answer {
 };
 
 struct squad_question {
-    const char *id;
+    char *id;
     struct span text;
     size_t paragraph;
     size_t answer, answers; /* index of the first answer, number of answers */

@@ -93,6 +93,18 @@ Test(squad, counts_what_is_odd)
     squad_release(&squad);
 }
 
+Test(squad, ids_that_are_numbers)
+{
+    cr_assert_eq(parse("{\"data\":[{\"paragraphs\":[{\"context\":\"c\",\"qas\":["
+                       "{\"id\":51870,\"question\":\"\"},{\"id\":\"51870\",\"question\":\"\"},"
+                       "{\"id\":-7,\"question\":\"\"}]}]}]}"),
+                 0, "%s", err_get());
+    cr_expect_str_eq(squad.questions[0].id, "51870");
+    cr_expect_str_eq(squad.questions[2].id, "-7");
+    cr_expect_eq(squad.repeated_ids, 1);
+    squad_release(&squad);
+}
+
 Test(squad, errors_name_the_place)
 {
     static const struct {
