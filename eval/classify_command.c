@@ -141,28 +141,25 @@ static void print_predictions(struct buf *out, const struct classify *c, const s
     }
 }
 
-static int classify_texts(struct classifying *given, const char *path, const struct classify *c)
+static int classify_texts(struct classifying *given, const char *path, const struct classify *c,
+                          struct output *out)
 {
-    struct said said = { mem_alloc(c->count * sizeof *said.classes),
-                         mem_alloc(c->count * sizeof *said.values) };
+    SCOPED_MEM int32_t *classes = mem_alloc(c->count * sizeof *classes);
+    SCOPED_MEM double *values = mem_alloc(c->count * sizeof *values);
+    struct said said = { classes, values };
     struct report r = REPORT_INIT(given->subject.json);
     SCOPED(buf) table = BUF_INIT;
-    int result = predict(given, &said, c);
-    if (!result) {
-        print_predictions(&table, c, &said);
-        report_text(&r, "file", path);
-        report_count(&r, "texts", c->count);
-        report_count(&r, "unlabelled", c->unlabelled);
-        report_count(&r, "cut", c->cut);
-        report_scores(&r, c, &said);
-        tool_count("text(s)", c->count);
-        result = report_print(&r);
-    }
-    if (!result && given->output)
-        result = file_write(given->output, table.data, table.len);
-    free(said.classes);
-    free(said.values);
-    return result;
+    if (predict(given, &said, c) < 0)
+        return -1;
+    print_predictions(&table, c, &said);
+    report_text(&r, "file", path);
+    report_count(&r, "texts", c->count);
+    report_count(&r, "unlabelled", c->unlabelled);
+    report_count(&r, "cut", c->cut);
+    report_scores(&r, c, &said);
+    tool_count("text(s)", c->count);
+    const int result = report_print(&r);
+    return result || !given->output ? result : output_write(out, table.data, table.len);
 }
 
 static int run(int, char **argv, void *options_given)
@@ -170,7 +167,9 @@ static int run(int, char **argv, void *options_given)
     struct classifying *given = options_given;
     struct subject *s = &given->subject;
     struct classify c;
-    int result = (given->output && tool_may_replace(given->output, NULL, NULL) < 0) ||
+    struct output out = { 0 }; /* opened first: it must not fail after hours */
+    int result = (given->output && (tool_may_replace(given->output, NULL, NULL) < 0 ||
+                                    output_open(&out, given->output) < 0)) ||
                          subject_load_tokenizer(s) < 0 || subject_open(s, HEAD_CLASSES) < 0 ||
                          classify_read(&c, argv[0], &given->columns,
                                        &s->scorer.net.model.config.classes, s->tokenizer,
@@ -178,11 +177,11 @@ static int run(int, char **argv, void *options_given)
                      ? -1
                      : 0;
     if (!result) {
-        result = classify_texts(given, argv[0], &c);
+        result = classify_texts(given, argv[0], &c, &out);
         classify_release(&c);
     }
     subject_release(s);
-    return result;
+    return given->output ? output_end(&out, result) : result;
 }
 
 const struct tool_command classify_command = {
