@@ -992,9 +992,7 @@ int file_log_close(struct file_log *log)
 int file_write(const char *path, const void *bytes, size_t n)
 {
     struct output out;
-    if (output_open(&out, path) < 0)
-        return -1;
-    return output_end(&out, output_write(&out, bytes, n));
+    return output_open(&out, path) < 0 ? -1 : output_end(&out, output_write(&out, bytes, n));
 }
 
 int file_sync_dir(const char *path)

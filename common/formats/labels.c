@@ -43,9 +43,8 @@ int labels_add(struct labels *c, const char *name, size_t n)
 
 void labels_set_regression(struct labels *c)
 {
-    *c = (struct labels){
-        .count = 1, .regression = 1, .used = sizeof "LABEL_0", .names = "LABEL_0"
-    };
+    *c = (struct labels){ .regression = 1 };
+    labels_add(c, "LABEL_0", 7);
 }
 
 /* Returns whether x comes before y. */
@@ -54,9 +53,7 @@ static int comes_before(const char *x, const char *y)
     char *x_end, *y_end;
     const double p = strtod(x, &x_end), q = strtod(y, &y_end);
     const int x_is = *x && !*x_end, y_is = *y && !*y_end; /* numbers */
-    if (x_is && y_is && p != q)
-        return p < q;
-    return x_is != y_is ? x_is : strcmp(x, y) < 0;
+    return x_is && y_is && p != q ? p < q : x_is != y_is ? x_is : strcmp(x, y) < 0;
 }
 
 void labels_sort(struct labels *c)

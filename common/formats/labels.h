@@ -22,8 +22,7 @@ void labels_set_regression(struct labels *c);
 
 /* Returns the name of class i, which is below the count. */
 const char *labels_name(const struct labels *c, int64_t i);
-/* Returns the name without LABEL_, which transformers puts before the number of a class without a
- * name: "2" for LABEL_2. */
+/* Returns the name without LABEL_: transformers calls a class without a name LABEL_2, say. */
 const char *labels_bare(const char *name);
 /* Returns the number of the class with this name or bare name, or -1. */
 int64_t labels_find(const struct labels *c, const char *name, size_t n);

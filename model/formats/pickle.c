@@ -370,9 +370,7 @@ static int stop(struct machine *m, uint64_t)
     m->stopped = 1;
     if (m->next != m->bytes)
         return bad(m, "ends before the last byte");
-    if (m->depth != 1 || m->stack[0] == MARK)
-        return bad(m, "leaves not one value on the stack");
-    return 0;
+    return m->depth != 1 || m->stack[0] == MARK ? bad(m, "leaves not one value on the stack") : 0;
 }
 
 /* ---- the machine ----------------------------------------------------------------------------- */
