@@ -4,7 +4,8 @@
  *
  * Input: JSON lines. Each object has a good and a bad sentence, as strings under two keys; the
  * usual ones are those of BLiMP (Warstadt et al. 2020). A sentence is scored after the token that
- * begins a text (subject.h), with a space before it, as lm-evaluation-harness scores BLiMP:
+ * begins a text (subject.h), with a space before it, as lm-evaluation-harness scores BLiMP, or
+ * without, as it scores the data sets of other languages:
  *
  *     right  the sum of log p of the good sentence's tokens is not less than that of the bad one's
  *
@@ -20,6 +21,7 @@
 struct pairs {
     struct subject subject; /* options */
     const char *good, *bad; /* keys */
+    int space;              /* 1: one is put before a sentence */
 
     uint64_t count, right; /* of one file */
     double sum;            /* of the shares of right pairs in all files so far */
@@ -29,6 +31,7 @@ static const struct pairs defaults = {
     .subject = SUBJECT_DEFAULTS,
     .good = "sentence_good",
     .bad = "sentence_bad",
+    .space = 1,
 };
 
 /* Adds the sentence under `key` as a window. */
@@ -40,7 +43,8 @@ static int add_sentence(struct items *g, const struct js *object, const char *ke
     const char *s = js_text(js_get(object, key), &n);
     if (!s)
         return err_set("the object has no string \"%s\"", key);
-    buf_addc(&text, ' ');
+    if (p->space)
+        buf_addc(&text, ' ');
     buf_add(&text, s, n);
     ids_add(&g->ids, (uint32_t)p->subject.start);
     int result = encoder_encode(p->subject.encoder, text.data, text.len, TOKENIZER_ORDINARY,
@@ -118,6 +122,8 @@ static const struct opt options[] = {
       "key of the sentence that should be more probable" },
     { 0, "bad", OPT_TEXT, offsetof(struct pairs, bad), "KEY",
       "key of the sentence that should be less probable" },
+    { 0, "space", OPT_FLAG, offsetof(struct pairs, space), NULL,
+      "put a space before a sentence, as for BLiMP" },
     SUBJECT_COMPUTE,
     SUBJECT_JSON,
     { 0 },
