@@ -95,12 +95,6 @@ static int predict(struct classifying *given, struct said *said, const struct cl
 
 /* ---- results ------------------------------------------------------------------------------ */
 
-static void report_correlation(struct report *r, const char *name, double value)
-{
-    if (!isnan(value))
-        report_exact(r, name, value);
-}
-
 /* Reports the scores of the texts that have a label, and keeps only their predictions. */
 static void report_scores(struct report *r, const struct classify *c, struct said *said)
 {
@@ -115,10 +109,11 @@ static void report_scores(struct report *r, const struct classify *c, struct sai
             said->classes[n] = said->classes[i];
             said->values[n++] = said->values[i];
         }
-    if (n && c->classes.regression) {
-        report_correlation(r, "pearson", class_pearson(truth, said->values, n));
-        report_correlation(r, "spearman", class_spearman(truth, said->values, n));
-    } else if (n) {
+    const double pearson = class_pearson(truth, said->values, n); /* nan: all are equal */
+    if (c->classes.regression && !isnan(pearson)) {
+        report_exact(r, "pearson", pearson);
+        report_exact(r, "spearman", class_spearman(truth, said->values, n));
+    } else if (n && !c->classes.regression) {
         class_scores(&s, labels, said->classes, n, c->classes.count);
         report_exact(r, "accuracy", s.accuracy);
         report_real(r, "accuracy_stderr",

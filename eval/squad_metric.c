@@ -205,13 +205,6 @@ static size_t count_unknown(const struct squad *s, const struct js *predictions)
     return js_count(predictions) - known;
 }
 
-static int check_predictions(const struct squad *s, const struct js *predictions, const char *name)
-{
-    if (!js_is_object(predictions))
-        return err_set("%s: not a JSON object of answers by question id", name);
-    return s->question_count ? 0 : err_set("nothing to score: the data has no questions");
-}
-
 int squad_check_answered(const struct squad *s)
 {
     for (size_t i = 0; i < s->question_count; i++)
@@ -325,7 +318,11 @@ int squad_score(struct squad_score *score, const struct squad *s, int v2,
                 const struct js *predictions, const char *name, const struct js *no_answer,
                 double threshold)
 {
-    if (check_predictions(s, predictions, name) < 0 || (!v2 && squad_check_answered(s) < 0))
+    if (!js_is_object(predictions))
+        return err_set("%s: not a JSON object of answers by question id", name);
+    if (!s->question_count)
+        return err_set("nothing to score: the data has no questions");
+    if (!v2 && squad_check_answered(s) < 0)
         return -1;
     SCOPED_MEM struct raw *raw = mem_zalloc(s->question_count, sizeof *raw);
     *score = (struct squad_score){ .unknown = count_unknown(s, predictions) };
