@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "common/base/utf8.h"
-#include "common/files/file.h"
 #include "common/formats/js.h"
 #include "eval/report.h"
 
@@ -227,7 +226,7 @@ int squad_answers_best(struct squad_best *best, const struct squad_answer_rules 
 
 void squad_answers_init(struct squad_answers *a, const struct squad_answer_rules *rules)
 {
-    *a = (struct squad_answers){ *rules, BUF_INIT, BUF_INIT, BUF_INIT };
+    *a = (struct squad_answers){ *rules, BUF_INIT, BUF_INIT, BUF_INIT, { { 0 } } };
     buf_addc(&a->predictions, '{');
     buf_addc(&a->n_best, '{');
     buf_addc(&a->null_odds, '{');
@@ -238,6 +237,8 @@ void squad_answers_release(struct squad_answers *a)
     buf_release(&a->predictions);
     buf_release(&a->n_best);
     buf_release(&a->null_odds);
+    for (int i = 0; i < 3; i++)
+        output_abandon(&a->outs[i]);
 }
 
 static void put_key(struct buf *out, const char *id)
@@ -295,22 +296,23 @@ void squad_answers_end(struct squad_answers *a)
     buf_adds(&a->null_odds, "\n}\n");
 }
 
-static int save(struct output *out, const struct buf *text, const char *dir, const char *name)
+int squad_answers_open(struct squad_answers *a, const char *dir)
 {
-    SCOPED(buf) path = file_path(dir, name);
-    return output_open(out, path.data) < 0 ? -1 : output_write(out, text->data, text->len);
+    static const char *const names[] = { "null_odds.json", "nbest_predictions.json",
+                                         "predictions.json" };
+    int result = file_mkdirs(dir);
+    for (int i = !a->rules.v2; i < 3 && !result; i++) {
+        SCOPED(buf) path = file_path(dir, names[i]);
+        result = output_open(&a->outs[i], path.data);
+    }
+    return result;
 }
 
-int squad_answers_save(const struct squad_answers *a, const char *dir)
+int squad_answers_save(struct squad_answers *a)
 {
-    struct output outs[3] = { { 0 }, { 0 }, { 0 } };
-    size_t count = 0;
-    int result = file_mkdirs(dir);
-    if (!result)
-        result = save(&outs[count++], &a->n_best, dir, "nbest_predictions.json");
-    if (!result && a->rules.v2)
-        result = save(&outs[count++], &a->null_odds, dir, "null_odds.json");
-    if (!result)
-        result = save(&outs[count++], &a->predictions, dir, "predictions.json");
-    return output_end_all(outs, count, result);
+    const struct buf *texts[] = { &a->null_odds, &a->n_best, &a->predictions };
+    int first = !a->rules.v2, result = 0;
+    for (int i = first; i < 3 && !result; i++)
+        result = output_write(&a->outs[i], texts[i]->data, texts[i]->len);
+    return output_end_all(a->outs + first, 3 - (size_t)first, result);
 }

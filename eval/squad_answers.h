@@ -20,6 +20,7 @@
  */
 #pragma once
 
+#include "common/files/file.h"
 #include "squad/squad_windows.h"
 
 struct squad_answer_rules {
@@ -32,6 +33,7 @@ struct squad_answer_rules {
 struct squad_answers {
     struct squad_answer_rules rules;
     struct buf predictions, n_best, null_odds;
+    struct output outs[3]; /* of squad_answers_open */
 };
 
 void squad_answers_init(struct squad_answers *a, const struct squad_answer_rules *rules);
@@ -46,9 +48,11 @@ int squad_answers_add(struct squad_answers *a, const struct squad_windows *w, si
 /* Completes the three contents. Call it after the last answer. */
 void squad_answers_end(struct squad_answers *a);
 
-/* Writes the files into the folder `dir`, which is created if needed. predictions.json is written
- * last. Returns 0, or -1 with an error. */
-int squad_answers_save(const struct squad_answers *a, const char *dir);
+/* Opens the files in the folder `dir`, which is created if needed: before the work, so that it
+ * cannot be in vain. squad_answers_save writes them, predictions.json last. Both return 0, or -1
+ * with an error. */
+int squad_answers_open(struct squad_answers *a, const char *dir);
+int squad_answers_save(struct squad_answers *a);
 
 /* The best answer to one question, without the files. squad_answers_best sets *best from the
  * logits, which are as for squad_answers_add. Returns 0, or -1 with an error if a logit is not

@@ -296,12 +296,11 @@ static int answer_questions(struct answering *given, const struct squad *s, int 
         load_model(given) < 0 || make_windows(given, &w, s) < 0)
         return -1;
     squad_answers_init(&a, &r);
-    if (add_answers(given, &w, &a) < 0)
+    if (squad_answers_open(&a, given->output_dir) < 0 || add_answers(given, &w, &a) < 0)
         return -1;
     squad_answers_end(&a);
     /* the files are written last: if the report cannot be printed, there are none */
-    return report_answers(given, s, &w, v2, &a) < 0 ? -1
-                                                    : squad_answers_save(&a, given->output_dir);
+    return report_answers(given, s, &w, v2, &a) < 0 ? -1 : squad_answers_save(&a);
 }
 
 /* ---- questions of a person -------------------------------------------------------------- */

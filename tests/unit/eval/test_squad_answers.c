@@ -82,7 +82,8 @@ static void answer(struct squad_answer_rules rules)
     cr_assert_eq(squad_answers_add(&answers, &windows, 1, starts, ends),
                  0); /* the same id: nothing */
     squad_answers_end(&answers);
-    cr_assert_eq(squad_answers_save(&answers, dir), 0, "%s", err_get());
+    cr_assert_eq(squad_answers_open(&answers, dir), 0, "%s", err_get());
+    cr_assert_eq(squad_answers_save(&answers), 0, "%s", err_get());
     predictions = load(dir, "predictions.json");
     n_best = load(dir, "nbest_predictions.json");
     null_odds = load(dir, "null_odds.json");
