@@ -144,12 +144,9 @@ static int lmbd_file(void *options, const char *path)
 
 static int run_lmbd(int argc, char **argv, void *options)
 {
-    struct evaluation *given = options;
-    int result = subject_load_tokenizer(&given->subject) < 0 ||
-                         subject_open(&given->subject, HEAD_NEXT) < 0
-                     ? -1
-                     : 0;
-    return subject_score(&given->subject, result, argc, argv, lmbd_file);
+    struct subject *s = options;
+    int result = subject_load_tokenizer(s) < 0 ? -1 : subject_open(s, HEAD_NEXT);
+    return subject_score(s, result, argc, argv, lmbd_file);
 }
 
 /* ---- shards ------------------------------------------------------------------------------- */
