@@ -217,6 +217,8 @@ int squad_parse(struct squad *s, const char *text, size_t n, const char *name)
     *s = (struct squad){ .json = js_parse_line(text, n, name) };
     if (s->json && read_tree(s, name) == 0)
         return 0;
+    if (!s->json && memmem(text, n, "}\n{", 3)) /* the rows of Hugging Face's datasets */
+        err_set("%s: not a SQuAD file: lines of JSON, not one object with \"data\"", name);
     squad_release(s);
     return -1;
 }
