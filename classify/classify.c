@@ -100,14 +100,15 @@ static int choose_columns(struct reader *r)
     }
     choose_label(r);
     const char *const all[] = { names->text, names->second, names->label };
+    const char *tabs = r->json ? "" : " between tabs";
     for (int i = 0; i < 3; i++)
         if (all[i] && !has(r, all[i]) && !(i == 2 && r->json && js_get(r->object, all[i])))
-            return err_set("%s: there is no column or key '%s'", r->where.data, all[i]);
+            return err_set("%s: there is no column or key '%s'%s", r->where.data, all[i], tabs);
     return names->text
                ? 0
-               : err_set("%s: nothing has a usual name, such as 'sentence': give "
+               : err_set("%s: nothing%s has a usual name, such as 'sentence': give "
                          "--text-column with a name or, for a table without names, a number",
-                         r->where.data);
+                         r->where.data, tabs);
 }
 
 /* ---- labels ------------------------------------------------------------------------------- */
@@ -209,11 +210,10 @@ static int add(struct reader *r)
     struct classify_text text = { .first = c->ids.count };
     const struct span first = value_of(r, r->names.text), second = value_of(r, r->names.second);
     const int pair = r->names.second != NULL;
-    const int labelled = value_of(r, r->names.label).s != NULL;
-    const char *missing = !first.s                ? r->names.text
-                          : pair && !second.s     ? r->names.second
-                          : !r->json && !labelled ? r->names.label
-                                                  : NULL;
+    const char *missing = !first.s                                     ? r->names.text
+                          : pair && !second.s                          ? r->names.second
+                          : !r->json && !value_of(r, r->names.label).s ? r->names.label
+                                                                       : NULL;
     c->broken += missing != NULL;
     if (missing)
         return r->training && !r->json

@@ -82,7 +82,7 @@ Test(classify, columns_may_have_numbers_or_be_keys_of_json)
     expect_error("file:1: nothing has a usual name");
     cr_expect_eq(read("text\nred\n", (struct classify_columns){ .label = "wish" }, NULL, 16, 1),
                  -1);
-    expect_error("file:1: there is no column or key 'wish'");
+    expect_error("file:1: there is no column or key 'wish' between tabs");
 }
 
 Test(classify, a_text_in_another_encoding_is_refused)
