@@ -143,10 +143,8 @@ static int take_label(struct reader *r, struct classify_text *text)
         return 0;
     if (c->regression)
         return take_number(r, text, label);
-    if ((label.n == 1 && *label.s == '-') || (label.n == 2 && !memcmp(label.s, "-1", 2)))
-        return 0;
     text->label = (int32_t)labels_find(c, label.s, label.n);
-    if (text->label >= 0)
+    if (text->label >= 0 || bytes_are(label.s, label.n, "-") || bytes_are(label.s, label.n, "-1"))
         return 0;
     text->label = (int32_t)c->count;
     if (!r->collects)

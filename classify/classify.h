@@ -10,8 +10,8 @@
  *     gold_label | label | is_duplicate | Quality | score
  *
  * A table has its names in the first line. If the columns are given by number, from 1 on, it has no
- * such line. Without a column of labels, or with the label "-" or -1 (for classes), a text has no
- * label.
+ * such line. Without a column of labels, or with the label "-" or -1 (for classes, if none has this
+ * name), a text has no label.
  *
  * A row has the special tokens that the vocabulary puts around one text or two. Texts that are too
  * long lose their last tokens: first the longer one, then both, as in Hugging Face's tokenizers

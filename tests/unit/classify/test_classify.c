@@ -85,6 +85,18 @@ Test(classify, columns_may_have_numbers_or_be_keys_of_json)
     expect_error("file:1: there is no column or key 'wish' between tabs");
 }
 
+Test(classify, a_class_of_the_model_may_be_minus_one)
+{
+    struct labels signs = { 0 };
+    cr_assert_eq(labels_add(&signs, "-1", 2) | labels_add(&signs, "1", 1), 0);
+    cr_assert_eq(read("text\tlabel\nred\t-1\nblue\t1\nold\t-\n", (struct classify_columns){ 0 },
+                      &signs, 16, 0),
+                 0, "%s", err_get());
+    cr_expect(c.unlabelled == 1 && c.texts[0].label == 0 && c.texts[1].label == 1 &&
+              c.texts[2].label == CLASSIFY_UNLABELLED);
+    classify_release(&c);
+}
+
 Test(classify, a_text_in_another_encoding_is_refused)
 {
     static const char latin[] = "sentence1\tsentence2\nred\tol\xE9\n";
