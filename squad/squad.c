@@ -102,10 +102,9 @@ static const struct js *get_array(size_t *count, const struct js *object, const 
 {
     const struct js *array = js_get(object, key);
     *count = js_count(array);
-    if (js_is_array(array))
-        return array;
-    bad(p, depth, "no array ", key, "");
-    return NULL;
+    if (!js_is_array(array))
+        bad(p, depth, "no array ", key, "");
+    return js_is_array(array) ? array : NULL;
 }
 
 static int add_answer(struct squad *s, const struct js *v, struct place *p)
