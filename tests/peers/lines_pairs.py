@@ -87,11 +87,11 @@ def lines(model, tokenizer, folder, name):
     expect(f"{name}: bits per byte", summary["bits_per_byte"], shorter / size, 1e-5)
 
 
-def theirs(model, name, path):
-    """Returns the harness's accuracy and its verdict on each pair, by its own task's rules."""
+def theirs(model, name, path, delimiter=" "):
+    """Returns the harness's accuracy and its verdict on each pair, by its own task's rules. The delimiter stands before a sentence."""
     task = ConfigurableTask(config={
         "task": name, "dataset_path": "json", "dataset_kwargs": {"data_files": {"train": path}}, "validation_split": "train",
-        "output_type": "multiple_choice", "doc_to_text": "", "doc_to_target": 0,
+        "output_type": "multiple_choice", "doc_to_text": "", "doc_to_target": 0, "target_delimiter": delimiter,
         "doc_to_choice": "{{[sentence_good, sentence_bad]}}", "num_fewshot": 0, "metric_list": [{"metric": "acc"}]})
     with contextlib.redirect_stderr(io.StringIO()):
         results = evaluator.evaluate(lm=model, task_dict={name: task}, bootstrap_iters=0, log_samples=True)
@@ -117,6 +117,11 @@ def pairs(model, tokenizer, folder):
         expect(name, mine[200]["accuracy"], accuracy, 1e-12)
         total += accuracy
     expect("mean", rows[-1]["mean_accuracy"], total / len(names), 1e-12)
+    rows = ours("pairs", "--model", folder, "--no-space", paths[1])  # as for ZhoBLiMP
+    accuracy, verdicts = theirs(harness, "no space", paths[1], "")
+    for line, (row, verdict) in enumerate(zip(rows, verdicts), 1):
+        expect(f"no space:{line}", row["right"], verdict)
+    expect("no space", rows[200]["accuracy"], accuracy, 1e-12)
 
 
 with tempfile.TemporaryDirectory() as folder:
