@@ -342,6 +342,8 @@ static int is_hidden(const struct html *h, enum element_kind is, const struct at
     static const char *const types[] = { "mw:File", "mw:Image", "mw:Video", "mw:Audio" };
     const struct template_page *page = h->options.common->page;
     const struct span class = span_of(a->class);
+    if (strstr(a->class, "mwe-math-mathml"))
+        return 0; /* the formula in it is what readers see as a picture */
     if (is == HIDDEN || !strcmp(a->role, "navigation") || !strcmp(a->rel, "mw:referencedBy"))
         return 1;
     for (size_t i = 0; *a->type && i < sizeof types / sizeof *types; i++)
@@ -357,9 +359,9 @@ static int is_hidden(const struct html *h, enum element_kind is, const struct at
 static int on_class(struct html *h, enum element_kind is, const struct attributes *a)
 {
     const struct wikitext_options *how = h->options.common;
-    if (is == MATH || (*a->type && (has_word(a->type, "mw:Extension/math") ||
-                                    has_word(a->type, "mw:Extension/chem") ||
-                                    has_word(a->type, "mw:Extension/ce")))) {
+    static const char formulas[] = "mw:Extension/math|mw:Extension/chem|mw:Extension/ce";
+    if (is == MATH ||
+        (span_has_word(span_of(a->type), formulas) && strstr(a->data, "\"extsrc\""))) {
         if (how->formulas)
             put_formula(h, a->data, a->alt);
         hide(h);
