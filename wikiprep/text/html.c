@@ -338,7 +338,7 @@ static int is_code_block(enum element_kind is, const struct attributes *a)
 static int is_hidden(const struct html *h, enum element_kind is, const struct attributes *a)
 {
     static const char classes[] = "reference|mw-ref|gallery|thumb|mw-cite-backlink|toc|"
-                                  "mw-linkback-text";
+                                  "mw-linkback-text|ext-phonos|ext-phonos-attribution";
     static const char *const types[] = { "mw:File", "mw:Image", "mw:Video", "mw:Audio" };
     const struct template_page *page = h->options.common->page;
     const struct span class = span_of(a->class);
@@ -351,7 +351,7 @@ static int is_hidden(const struct html *h, enum element_kind is, const struct at
             return 1;
     return span_has_word(class, classes) || visible_hides(class, span_of(a->style)) ||
            (!h->options.common->code && is_code_block(is, a)) ||
-           (!(page && page->hatnotes) && has_word(a->class, "hatnote"));
+           (!(page && page->hatnotes) && span_has_word(class, "hatnote|navigation-not-searchable"));
 }
 
 /* Handles an element whose class or `typeof` decides what happens to it, whatever its name. Returns

@@ -7,8 +7,9 @@
 
 enum { NAME_MAX_BYTES = 16 };
 
-static const char hidden_classes[] = "error|metadata|noprint|noexcerpt|nomobile|sortkey|navbox|"
-                                     "mw-editsection|geo-nondefault|geo-multi-punct";
+static const char hidden_classes[] = "error|metadata|noprint|nomobile|sortkey|navbox|"
+                                     "mw-editsection|geo-nondefault|geo-multi-punct|"
+                                     "geo-inline-hidden|cs1-maint|cs1-hidden-error";
 
 /* ---- one tag --------------------------------------------------------------------------------- */
 
