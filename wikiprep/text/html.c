@@ -177,8 +177,9 @@ static void on_link(struct html *h, const struct attributes *a)
     int external = has_word(a->rel, "mw:ExtLink") || has_word(a->class, "external");
     if (external && has_word(a->class, "autonumber"))
         hide(h);
-    else if (external ? !wants(h, PART_EXTERNAL_LINKS) && !h->in_reference
-                      : !has_word(a->rel, "mw:WikiLink") || !wants(h, PART_LINKS))
+    if (h->in_reference ? !external : !wants(h, external ? PART_EXTERNAL_LINKS : PART_LINKS))
+        return; /* no field has the links to pages that a reference has */
+    if (!external && !has_word(a->rel, "mw:WikiLink"))
         return;
     e->kind = external ? EXTERNAL : LINK;
     e->begin = h->out->len;
@@ -194,11 +195,9 @@ static void on_link(struct html *h, const struct attributes *a)
 static void end_link(struct html *h, struct element *e)
 {
     struct span label = { h->out->data + e->begin, h->out->len - e->begin };
-    struct buf *to = e->kind == LINK                 ? part(h, PART_LINKS)
-                     : h->in_reference               ? &h->links
-                     : wants(h, PART_EXTERNAL_LINKS) ? part(h, PART_EXTERNAL_LINKS)
-                                                     : NULL;
-    if (to && (!h->hidden || e->hides))
+    enum page_part which = e->kind == LINK ? PART_LINKS : PART_EXTERNAL_LINKS;
+    struct buf *to = h->in_reference ? &h->links : part(h, which);
+    if (h->hidden == e->hides) /* the number of an address hides itself */
         structure_pair(to, "target", span_of_buf(&e->target), "label", label);
     buf_release(&e->target);
 }
