@@ -39,11 +39,12 @@ static void read_head(struct dump_page *page, struct dump_site *site, const char
 {
     const char *body = find(s, n, "<body");
     size_t head = body ? (size_t)(body - s) : n;
-    SCOPED(buf) value = BUF_INIT;
+    SCOPED(buf) value = BUF_INIT, base = BUF_INIT;
+    take(&base, s, head, "<base href=\"");
     if (!page->title.len) {
         take(&value, s, head, "rel=\"dc:isVersionOf\" href=\"");
-        const char *path = strstr(value.data, "/wiki/");
-        names_add_href(&page->title, path ? path + strlen("/wiki/") : value.data);
+        const char *root = base.len ? base.data : "/wiki/", *path = strstr(value.data, root);
+        names_add_href(&page->title, path ? path + strlen(root) : value.data);
         buf_clear(&value);
         take(&value, s, head, "property=\"mw:pageNamespace\" content=\"");
         page->ns = (int)strtol(value.data, NULL, 10);
@@ -59,11 +60,8 @@ static void read_head(struct dump_page *page, struct dump_site *site, const char
         }
     }
     take(&site->lang, s, head, "http-equiv=\"content-language\" content=\"");
-    if (!site->base.len) {
-        buf_clear(&value);
-        take(&value, s, head, "<base href=\"");
-        buf_addf(&site->base, "%s%s", *value.data == '/' ? "https:" : "", value.data);
-    }
+    if (!site->base.len)
+        buf_addf(&site->base, "%s%s", *base.data == '/' ? "https:" : "", base.data);
 }
 
 /* ---- a line of JSON ------------------------------------------------------------------------ */

@@ -205,6 +205,14 @@ Test(dump, titles_of_pages_in_html)
     cr_expect_str_eq(page.title.data, "A");
     cr_expect_eq(dump_site(d)->capital, NAMES_CAPITAL_DOTTED);
     expect_end(d);
+    /* A wiki may be at any address. */
+    d = open_text("<!DOCTYPE html>\n<html><head><meta property=\"mw:pageId\" content=\"1\"/>"
+                  "<link rel=\"dc:isVersionOf\" href=\"//a.org/wiki/index.php/A_b/wiki/c\"/>"
+                  "<base href=\"//a.org/wiki/index.php/\"/></head><body>x</body></html>");
+    cr_assert_eq(dump_read(d, &page), 1, "%s", err_get());
+    cr_expect_str_eq(page.title.data, "A b/wiki/c");
+    cr_expect_str_eq(dump_site(d)->base.data, "https://a.org/wiki/index.php/");
+    expect_end(d);
 }
 
 Test(dump, cut_short)
