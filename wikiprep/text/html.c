@@ -301,6 +301,13 @@ static void on_transclusion(struct html *h, const char *data)
     }
 }
 
+static void add_coordinates(struct html *h, const char *text)
+{
+    double at[2];
+    if (sscanf(text, "%lf; %lf", &at[0], &at[1]) == 2)
+        structure_coordinates(part(h, PART_COORDINATES), at);
+}
+
 /* ---- starts and ends ----------------------------------------------------------------------- */
 
 /* The kinds of elements by name, sorted. An element with any other name is NOTHING. */
@@ -502,6 +509,11 @@ static void on_start(void *ctx, const xmlChar *element, const xmlChar **list)
     if (h->options.on_call && *a.data && has_word(a.type, "mw:Transclusion") &&
         (h->in_reference || (h->in_lead && !h->hidden)))
         on_transclusion(h, a.data);
+    if (wants(h, PART_COORDINATES) && has_word(a.type, "mw:Extension/indicator")) {
+        const char *geo = strstr(a.data, "class=\\\"geo\\\""); /* in HTML in JSON */
+        if (geo && (geo = strchr(geo, '>')))
+            add_coordinates(h, geo + 1);
+    }
     if (!strcmp(a.id, "coordinates")) {
         h->in_coordinates = 1;
         top(h)->kind = COORDINATES;
@@ -526,7 +538,6 @@ static void end_capture(struct html *h, struct element *e)
     struct span text = { h->aside.data + e->begin, h->aside.len - e->begin };
     struct buf *codes = h->options.common->codes;
     size_t block = codes->len;
-    double at[2];
     if (e->kind == CAPTION && wants(h, PART_CAPTIONS) && span_trim(text).n) {
         const char *colon = strchr(h->file.data, ':');
         structure_pair(part(h, PART_CAPTIONS), "file", span_of(colon ? colon + 1 : h->file.data),
@@ -537,8 +548,7 @@ static void end_capture(struct html *h, struct element *e)
     } else if (e->kind == GEO) {
         buf_clear(&h->work);
         structure_plain(&h->work, text, 0); /* a '-' at the start is a marker byte */
-        if (sscanf(h->work.data, "%lf; %lf", &at[0], &at[1]) == 2)
-            structure_coordinates(part(h, PART_COORDINATES), at);
+        add_coordinates(h, h->work.data);
     } else if (e->kind == REFERENCE) {
         h->in_reference = 0;
         h->options.on_reference(h->options.ctx, span_of_buf(&e->target), text, h->links.data);
