@@ -94,6 +94,16 @@ static int at_start(const struct html *h)
     return !n || strchr("\n\x0F\x13\x14\x1A\x1D", h->out->data[n - 1]);
 }
 
+/* Returns 1 if no text has been written since the start of the line, or since a table, else 0. */
+static int begins_line(const struct html *h)
+{
+    enum { BLANKS_MAX = 64 /* keeps the time linear */ };
+    size_t n = h->out->len;
+    for (int i = 0; i < BLANKS_MAX && n && strchr(MARKUP_UNSEEN " \x0F", h->out->data[n - 1]); i++)
+        n--;
+    return !n || strchr("\n\x11\x13", h->out->data[n - 1]);
+}
+
 static void put_mark(struct html *h, int mark)
 {
     if (!h->hidden)
@@ -507,7 +517,7 @@ static void on_start(void *ctx, const xmlChar *element, const xmlChar **list)
         names_add_href(&h->file, *a.resource ? a.resource : a.href);
     }
     if (h->options.on_call && *a.data && has_word(a.type, "mw:Transclusion") &&
-        (h->in_reference || (h->in_lead && !h->hidden)))
+        (h->in_reference || (h->in_lead && !h->hidden && begins_line(h))))
         on_transclusion(h, a.data);
     if (wants(h, PART_COORDINATES) && has_word(a.type, "mw:Extension/indicator")) {
         const char *geo = strstr(a.data, "class=\\\"geo\\\""); /* in HTML in JSON */

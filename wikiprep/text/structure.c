@@ -73,8 +73,10 @@ int structure_is_named(const struct wikitext_call *call, size_t least)
 {
     size_t count = 0;
     struct span name, value;
+    int number;
     for (size_t i = 0; i < call->count && count < least; i++)
-        count += arguments_split(call->arguments[i], &name, &value) && name.n && value.n;
+        count += arguments_split(call->arguments[i], &name, &value) && name.n && value.n &&
+                 !span_number(name, &number);
     return count == least;
 }
 

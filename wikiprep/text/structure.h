@@ -21,7 +21,8 @@ void structure_pair(struct buf *list, const char *key, struct span value, const 
 /* Appends {"name": …, "values": {…}} to a list: a call with its arguments that are not empty. */
 void structure_call(struct buf *list, const struct wikitext_call *call);
 
-/* Returns 1 if the call has at least `least` arguments with a name and a value, else 0. */
+/* Returns 1 if the call has at least `least` arguments with a value and a name, not a number, else
+ * 0. */
 int structure_is_named(const struct wikitext_call *call, size_t least);
 
 /* Writes {"latitude": …, "longitude": …}, unless the page has coordinates or these are on no map: a
