@@ -31,10 +31,12 @@ int language_lacks_data(const char *code, struct buf *out)
 
 const char *language_name(const char *code, size_t n, const char *wiki)
 {
-    const struct span base = span_between(code, span_until(code, code + n, '-')); /* "sr-Latn" */
+    struct span key = { code, n }; /* "gem-pro" has its own name */
+    if (!knowledge_find_code("languages", "en", "", key))
+        key = span_between(code, span_until(code, code + n, '-')); /* "sr-Latn" */
     const char *own = knowledge_language(wiki);
-    const char *english = knowledge_find_code("languages", "en", "", base);
-    const char *name = english ? knowledge_find_code("languages", own, "", base) : NULL;
+    const char *english = knowledge_find_code("languages", "en", "", key);
+    const char *name = english ? knowledge_find_code("languages", own, "", key) : NULL;
     return name ? name : english;
 }
 

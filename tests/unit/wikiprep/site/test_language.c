@@ -30,6 +30,8 @@ Test(language, in_the_language_of_the_wiki)
     check("zh", "uk", "кит.");
     check("la", "nn", "latin");
     check("sr-Latn", "pl", "serb.");
+    check("gem-pro", "en", "Proto-Germanic");
+    check("gem-x-other", "en", "Germanic");
 }
 
 Test(language, english_where_that_is_not_known)

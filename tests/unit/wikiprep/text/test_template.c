@@ -554,6 +554,8 @@ Test(template, dictionaries)
           "# {{plural of|en|moon}}\n* French: {{t+|fr|lune|f}}\n{{col3|en|moonlight|moonbeam}}",
           "A moon.\nLa lune. ― The moon.\nThe moon rose.\nSynonyms: a, b\nplural of moon\n"
           "French: lune\nmoonlight, moonbeam");
+    CHECK("Of {{inh|en|enm|mone}}, {{inh|en|gem-pro|*mēnô}}.",
+          "Of Middle English mone, Proto-Germanic *mēnô.");
 }
 
 Test(template, letters)
