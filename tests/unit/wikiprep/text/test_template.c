@@ -556,6 +556,9 @@ Test(template, dictionaries)
           "French: lune\nmoonlight, moonbeam");
     CHECK("Of {{inh|en|enm|mone}}, {{inh|en|gem-pro|*mēnô}}.",
           "Of Middle English mone, Proto-Germanic *mēnô.");
+    CHECK("* {{audio|en|en-us-moon.ogg|a=US}}\n* {{audio|fr|Fr-lune.ogg|the sound}}\n"
+          "* {{audio|Moon.ogg|the moon}}",
+          "the sound\nthe moon");
 }
 
 Test(template, letters)
