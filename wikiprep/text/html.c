@@ -354,7 +354,7 @@ static int is_code_block(enum element_kind is, const struct attributes *a)
 static int is_hidden(const struct html *h, enum element_kind is, const struct attributes *a)
 {
     static const char classes[] = "reference|mw-ref|gallery|thumb|mw-cite-backlink|toc|"
-                                  "mw-linkback-text|ext-phonos|ext-phonos-attribution";
+                                  "mw-linkback-text|ext-phonos|ext-phonos-attribution|pagenum";
     static const char *const types[] = { "mw:File", "mw:Image", "mw:Video", "mw:Audio" };
     const struct template_page *page = h->options.common->page;
     const struct span class = span_of(a->class);
