@@ -508,6 +508,8 @@ static void on_start(void *ctx, const xmlChar *element, const xmlChar **list)
     enum element_kind is = kind_of(name);
     struct attributes a;
     read_attributes(&a, list);
+    if (is == BLOCK && span_has_word(span_of(a.class), "infobox|infobox_v3"))
+        is = TABLE; /* in French Wikipedia, whose infobox is a <div> with text and tables */
     mem_next(h->open, h->depth, h->cap) = (struct element){ .kind = NOTHING, .target = BUF_INIT };
     if (*a.rel && !strcmp(name, "link") && has_word(a.rel, "mw:PageProp/Category"))
         add_category(h, a.href);
