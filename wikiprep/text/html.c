@@ -634,47 +634,26 @@ static void on_problem(void *ctx, xmlErrorPtr error)
     (void)ctx, (void)error; /* HTML has no errors: readers see what a browser makes of it */
 }
 
-/* ---- life ---------------------------------------------------------------------------------- */
+/* ---- a page -------------------------------------------------------------------------------- */
 
-struct html *html_new(const struct html_options *options)
+static void html_release(struct html *h)
 {
-    struct html *h = mem_zalloc(1, sizeof *h);
-    h->options = *options;
-    buf_init(&h->aside);
-    buf_init(&h->work);
-    buf_init(&h->links);
-    buf_init(&h->file);
-    return h;
-}
-
-void html_free(struct html *h)
-{
-    if (!h)
-        return;
     buf_release(&h->aside);
     buf_release(&h->work);
     buf_release(&h->links);
     buf_release(&h->file);
     free(h->open);
-    free(h);
 }
 
-static void begin_page(struct html *h, struct buf *out)
+void html_strip(const struct html_options *options, const char *text, size_t n, struct buf *out)
 {
-    buf_clear(out);
-    buf_clear(&h->aside);
-    buf_clear(&h->file);
-    h->out = out;
-    h->depth = 0;
-    h->hidden = h->level = h->lists = 0;
-    h->in_pre = h->in_reference = h->in_references = h->in_coordinates = 0;
-    h->in_lead = 1;
-    if (h->options.common->categories)
-        buf_clear(h->options.common->categories);
-}
-
-void html_strip(struct html *h, const char *text, size_t n, struct buf *out)
-{
+    SCOPED(html) h = { .options = *options,
+                       .out = out,
+                       .aside = BUF_INIT,
+                       .work = BUF_INIT,
+                       .links = BUF_INIT,
+                       .file = BUF_INIT,
+                       .in_lead = 1 };
     htmlSAXHandler events = {
         .initialized = XML_SAX2_MAGIC,
         .startElement = on_start,
@@ -683,7 +662,9 @@ void html_strip(struct html *h, const char *text, size_t n, struct buf *out)
         .ignorableWhitespace = on_text,
         .serror = on_problem,
     };
-    begin_page(h, out);
+    buf_clear(out);
+    if (options->common->categories)
+        buf_clear(options->common->categories);
     if (!n || n > INT32_MAX)
         return;
     htmlParserCtxtPtr parser = htmlCreateMemoryParserCtxt(text, (int)n);
@@ -691,13 +672,13 @@ void html_strip(struct html *h, const char *text, size_t n, struct buf *out)
         return;
     htmlSAXHandlerPtr own = parser->sax;
     parser->sax = &events;
-    parser->userData = h;
+    parser->userData = &h;
     htmlCtxtUseOptions(parser, HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING | HTML_PARSE_NONET |
                                    HTML_PARSE_IGNORE_ENC); /* it is UTF-8, whatever it says */
     xmlSwitchEncoding(parser, XML_CHAR_ENCODING_UTF8);
     htmlParseDocument(parser);
-    while (h->depth)
-        on_end(h, NULL);
+    while (h.depth)
+        on_end(&h, NULL);
     parser->sax = own;
     xmlFreeDoc(parser->myDoc);
     htmlFreeParserCtxt(parser);

@@ -21,10 +21,6 @@ struct html_options {
     void *ctx;
 };
 
-struct html;
-struct html *html_new(const struct html_options *options); /* the options are copied */
-void html_free(struct html *h);
-
 /* Replaces `out` with the marked text of the page text[0..n), and adds its parts. Time is linear
  * in n. */
-void html_strip(struct html *h, const char *text, size_t n, struct buf *out);
+void html_strip(const struct html_options *options, const char *text, size_t n, struct buf *out);

@@ -28,7 +28,6 @@ struct wikitext {
     struct wikitext *inner;      /* for references; NULL: they are not wanted */
     struct buf templates;        /* the calls in a reference, as JSON */
     struct page_parts inside;    /* other parts of a reference */
-    struct html *html;           /* for pages in HTML; NULL: there was none */
     struct wikitext *boxes;      /* for infoboxes that HTML names; NULL: none are wanted */
     struct buf marked;           /* output of the first pass */
     struct buf line;             /* source of the current paragraph, which may have several lines */
@@ -102,7 +101,6 @@ void wikitext_free(struct wikitext *w)
     table_extents_release(&w->html_tables);
     wikitext_free(w->inner);
     wikitext_free(w->boxes);
-    html_free(w->html);
     converter_free(w->converter);
     free(w);
 }
@@ -586,30 +584,24 @@ static void on_reference(void *ctx, struct span name, struct span text, const ch
     add_reference(w, name, span_of_buf(&w->written), links);
 }
 
-static void begin_html(struct wikitext *w)
+void wikitext_clean_html(struct wikitext *w, const char *html, size_t n, struct buf *out)
 {
-    const unsigned wanted = w->options.wanted & (1u << PART_INFOBOXES | 1u << PART_REFERENCES);
+    const int has_boxes = w->options.wanted >> PART_INFOBOXES & 1;
     const struct wikitext_options inside = { .render = w->options.render,
                                              .render_ctx = w->options.render_ctx,
                                              .page = w->options.page,
                                              .parts = w->options.parts,
                                              .wanted = 1 << PART_INFOBOXES };
-    w->html = html_new(
-        &(struct html_options){ &w->options, wanted ? on_call : NULL, on_reference, w });
-    if (wanted >> PART_INFOBOXES & 1)
+    const struct html_options options = { &w->options, has_boxes || w->inner ? on_call : NULL,
+                                          on_reference, w };
+    if (has_boxes && !w->boxes)
         w->boxes = wikitext_new(NULL, &inside);
-}
-
-void wikitext_clean_html(struct wikitext *w, const char *html, size_t n, struct buf *out)
-{
-    if (!w->html)
-        begin_html(w);
     if (w->boxes)
         wikitext_set_site(w->boxes, w->options.names, NULL, NULL);
     begin_text(w, out);
     buf_clear(&w->templates);
     page_parts_each(&w->inside, buf_clear); /* on_call may add links there */
-    html_strip(w->html, html, n, &w->marked);
+    html_strip(&options, html, n, &w->marked);
     w->has_calls = 0;
     write_text(w);
 }
