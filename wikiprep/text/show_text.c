@@ -175,8 +175,9 @@ int show_coord(const struct call *c, struct buf *out)
 int show_description(const struct call *c, struct buf *)
 {
     struct page_parts *parts = c->page->parts;
-    if (parts && call_at(c, c->n).n && !parts->json[PART_DESCRIPTION].len)
-        structure_text(&parts->json[PART_DESCRIPTION], call_at(c, c->n));
+    struct span text = call_at(c, c->n);
+    if (parts && text.n && !span_is(text, "none") && !parts->json[PART_DESCRIPTION].len)
+        structure_text(&parts->json[PART_DESCRIPTION], text);
     return 0;
 }
 
