@@ -177,12 +177,6 @@ void converter_fix(const struct converter *c, struct buf *out)
         buf_addc(out, MARKUP_FIXED);
 }
 
-void converter_code(const struct converter *c, int closing, struct buf *out)
-{
-    if (c->v && c->v->chosen)
-        buf_addf(out, "%c%c%c", MARKUP_RULE, closing ? '-' : '+', MARKUP_RULE);
-}
-
 /* Appends text that is not converted: each of its lines stands between two MARKUP_FIXED. */
 static void put_fixed(const struct converter *c, struct span s, struct buf *out)
 {
@@ -340,7 +334,7 @@ static void activate(struct converter *c, size_t count)
 
 void converter_line(struct converter *c, struct buf *line)
 {
-    static const char marks[] = { MARKUP_FIXED, MARKUP_RULE, '\0' };
+    static const char marks[] = { MARKUP_FIXED, MARKUP_RULE, MARKUP_CODE, '\0' };
     int fixed = 0, in_code = 0;
     if (!c->v || !c->v->chosen)
         return;
@@ -353,9 +347,11 @@ void converter_line(struct converter *c, struct buf *line)
             convert(c, s, s + n, &c->work);
         s += n;
         if (*s == MARKUP_RULE) {
-            in_code = s[1] == '+' || (in_code && s[1] != '-');
             activate(c, (size_t)atol(s + 1));
             s += strcspn(s + 1, marks) + 1;
+        } else if (*s == MARKUP_CODE) {
+            buf_addc(&c->work, *s);
+            in_code = !in_code;
         } else {
             fixed = !fixed;
         }

@@ -35,17 +35,14 @@ void converter_keep(const struct converter *c, struct span dropped, struct buf *
 /* Appends the mark that begins or ends text that is not converted, MARKUP_FIXED. */
 void converter_fix(const struct converter *c, struct buf *out);
 
-/* Appends the mark that begins text which is not converted but may have markup, at <code>. With
- * `closing` 1 appends the mark that ends it, at </code>. */
-void converter_code(const struct converter *c, int closing, struct buf *out);
-
 /* Leaves the text of this page as it is, except for its markup. */
 void converter_stop(struct converter *c);
 
 /* Does as converter_stop if the marked text is mostly in the chosen variant's alphabet. */
 void converter_judge(struct converter *c, struct span marked);
 
-/* Converts the line, and removes its marks. */
+/* Converts the line, except what stands between two MARKUP_CODE, and removes the marks described
+ * above. */
 void converter_line(struct converter *c, struct buf *line);
 
 /* Reads the MARKUP_RULE marks in `marked`, which is not shown, and makes their words apply. */

@@ -43,6 +43,7 @@ enum element_kind {
     DESCRIPTION,
     GEO,
     PRE_BLOCK,
+    FIXED, /* the content is not converted to another variant */
 };
 
 struct element {
@@ -108,6 +109,13 @@ static void put_mark(struct html *h, int mark)
 {
     if (!h->hidden)
         buf_addc(h->out, mark);
+}
+
+/* Begins or ends text that is not converted to another variant of the language. */
+static void put_fix(struct html *h)
+{
+    if (!h->hidden)
+        converter_fix(h->options.common->converter, h->out);
 }
 
 /* Begins a paragraph. In a list it writes MARKUP_BREAK, because a line end would end the item. */
@@ -240,8 +248,10 @@ static void put_formula(struct html *h, const char *data, const char *alt)
     }
     int mark = h->options.common->markdown ? MARKUP_FORMULA : MARKUP_EMPTY;
     put_mark(h, mark);
+    put_fix(h);
     if (!h->hidden)
         put_text(h, source, n);
+    put_fix(h);
     put_mark(h, mark);
 }
 
@@ -480,7 +490,11 @@ static void on_name(struct html *h, const char *name, enum element_kind is,
             put_mark(h, MARKUP_QUOTE);
         break;
     case BLOCK: begin_block(h); break;
-    default: break;
+    default:
+        if (has_word(a->type, "mw:Nowiki")) {
+            e->kind = FIXED;
+            put_fix(h);
+        }
     }
 }
 
@@ -614,6 +628,7 @@ static void on_end(void *ctx, const xmlChar *name)
     case LINK:
     case EXTERNAL: end_link(h, &e); break;
     case COORDINATES: h->in_coordinates = 0; break;
+    case FIXED: put_fix(h); break;
     default:
         if (e.out)
             end_capture(h, &e);

@@ -347,10 +347,7 @@ static const char *on_whole_tag(struct markup *m, const char *s, const struct ta
     switch (tag->kind) {
     case ITEM:
     case STRIP: markup_put(m, MARKUP_EMPTY); return s;
-    case CODE_STRIP:
-        markup_put(m, MARKUP_CODE);
-        converter_code(m->options->converter, closing, m->out);
-        return s;
+    case CODE_STRIP: markup_put(m, MARKUP_CODE); return s;
     case VANISH: return s;
     case PRE:
         if (!closing && !empty && !tag_is_wikitext(attributes, s))
