@@ -561,6 +561,9 @@ Test(template, dictionaries)
     CHECK("* {{audio|en|en-us-moon.ogg|a=US}}\n* {{audio|fr|Fr-lune.ogg|the sound}}\n"
           "* {{audio|Moon.ogg|the moon}}",
           "the sound\nthe moon");
+    CHECK("From {{af|en|moon|-let}}.\n# {{alt form|en|mone}}\n#: {{co|en|full moon}}\n"
+          "{{C|en|Moon|Sky}}\n\n{{c|centred}} {{q|rare}} x",
+          "From moon + -let.\nalternative form of mone\nfull moon\ncentred (rare) x");
 }
 
 Test(template, letters)
