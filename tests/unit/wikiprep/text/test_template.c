@@ -149,6 +149,10 @@ Test(template, local_names)
           "XIXe siècle, Ve siècle av. J.-C., XVIIIe et XIXe siècles, XXe" },
         { "fr", "== {{langue|de}} ==\n=== {{S|étymologie}} ===\na\n=== {{S|nom|de}} ===\nb",
           "allemand\nÉtymologie\na\nNom commun\nb" },
+        { "fr",
+          "{{t|LIVRE I|140}}\n\n{{lettrine|L}}e {{corr|roy|roi}} a {{tiret|mai|son}}. {{T|de}}"
+          " {{tiret|ici}}",
+          "LIVRE I\nLe roi a maison. allemand – ici –" },
         { "fr", "{{unité|5|kg/m|3}} {{Unité|1000000|km|2}} {{unité|10|m|s|-1}} {{heure|8|30}}",
           "5 kg/m³ 1 000 000 km² 10 m s⁻¹ 8 h 30" },
         { "fr",
