@@ -7,9 +7,9 @@
 
 enum { NAME_MAX_BYTES = 16 };
 
-static const char hidden_classes[] = "error|metadata|noprint|nomobile|sortkey|navbox|"
+static const char hidden_classes[] = "error|metadata|noprint|nomobile|sortkey|navbox|cs1-maint|"
                                      "mw-editsection|geo-nondefault|geo-multi-punct|"
-                                     "geo-inline-hidden|cs1-maint|cs1-hidden-error";
+                                     "geo-inline-hidden|cs1-hidden-error|cs1-visible-error";
 
 /* ---- one tag --------------------------------------------------------------------------------- */
 
