@@ -321,11 +321,29 @@ static void on_transclusion(struct html *h, const char *data)
     }
 }
 
-static void add_coordinates(struct html *h, const char *text)
+/* Reads the page's coordinates from an address of GeoHack in s: "?params=52_31_N_13.4_E_type:city".
+ */
+static void read_geohack(struct html *h, const char *s)
 {
-    double at[2];
-    if (sscanf(text, "%lf; %lf", &at[0], &at[1]) == 2)
-        structure_coordinates(part(h, PART_COORDINATES), at);
+    double at[2] = { 0, 0 };
+    s = strstr(s, "params=");
+    if (!s)
+        return;
+    s += strlen("params=");
+    for (int i = 0; i < 2; i++) {
+        const char plus = i ? 'E' : 'N', minus = i ? 'W' : 'S';
+        char *end;
+        double unit = 1, value = strtod(s, &end);
+        for (; end > s && *end == '_'; unit /= 60, value = strtod(s, &end)) {
+            at[i] += value * unit;
+            s = end + 1;
+        }
+        if (*s != plus && *s != minus)
+            return;
+        at[i] = *s == minus ? -at[i] : at[i];
+        s += 1 + (s[1] == '_');
+    }
+    structure_coordinates(part(h, PART_COORDINATES), at);
 }
 
 /* ---- starts and ends ----------------------------------------------------------------------- */
@@ -535,11 +553,9 @@ static void on_start(void *ctx, const xmlChar *element, const xmlChar **list)
     if (h->options.on_call && *a.data && has_word(a.type, "mw:Transclusion") &&
         (h->in_reference || (h->in_lead && !h->hidden && begins_line(h))))
         on_transclusion(h, a.data);
-    if (wants(h, PART_COORDINATES) && has_word(a.type, "mw:Extension/indicator")) {
-        const char *geo = strstr(a.data, "class=\\\"geo\\\""); /* in HTML in JSON */
-        if (geo && (geo = strchr(geo, '>')))
-            add_coordinates(h, geo + 1);
-    }
+    if (wants(h, PART_COORDINATES) &&
+        (h->in_coordinates || has_word(a.type, "mw:Extension/indicator")))
+        read_geohack(h, h->in_coordinates ? a.href : a.data); /* an indicator's HTML is in `data` */
     if (!strcmp(a.id, "coordinates")) {
         h->in_coordinates = 1;
         top(h)->kind = COORDINATES;
@@ -564,6 +580,7 @@ static void end_capture(struct html *h, struct element *e)
     struct span text = { h->aside.data + e->begin, h->aside.len - e->begin };
     struct buf *codes = h->options.common->codes;
     size_t block = codes->len;
+    double at[2];
     if (e->kind == CAPTION && wants(h, PART_CAPTIONS) && span_trim(text).n) {
         const char *colon = strchr(h->file.data, ':');
         structure_pair(part(h, PART_CAPTIONS), "file", span_of(colon ? colon + 1 : h->file.data),
@@ -574,7 +591,8 @@ static void end_capture(struct html *h, struct element *e)
     } else if (e->kind == GEO) {
         buf_clear(&h->work);
         structure_plain(&h->work, text, 0); /* a '-' at the start is a marker byte */
-        add_coordinates(h, h->work.data);
+        if (sscanf(h->work.data, "%lf; %lf", &at[0], &at[1]) == 2)
+            structure_coordinates(part(h, PART_COORDINATES), at);
     } else if (e->kind == REFERENCE) {
         h->in_reference = 0;
         h->options.on_reference(h->options.ctx, span_of_buf(&e->target), text, h->links.data);
