@@ -13,7 +13,7 @@
 struct html_options {
     const struct wikitext_options *common; /* borrowed */
     /* Is called with the wikitext of a template call, NUL-terminated, that the HTML names: before
-     * the first heading, or in a reference (`in_reference` 1). NULL: not wanted. */
+     * the first heading, or in a reference that is wanted (`in_reference` 1). NULL: not wanted. */
     void (*on_call)(void *ctx, const char *call, size_t n, int in_reference);
     /* Is called at the end of a reference, with its name, its text as marked text, and its links as
      * JSON. */

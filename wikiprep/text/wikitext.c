@@ -28,7 +28,6 @@ struct wikitext {
     struct wikitext *inner;      /* for references; NULL: they are not wanted */
     struct buf templates;        /* the calls in a reference, as JSON */
     struct page_parts inside;    /* other parts of a reference */
-    struct wikitext *boxes;      /* for infoboxes that HTML names; NULL: none are wanted */
     struct buf marked;           /* output of the first pass */
     struct buf line;             /* source of the current paragraph, which may have several lines */
     struct buf written;          /* output lines of the current paragraph */
@@ -100,7 +99,6 @@ void wikitext_free(struct wikitext *w)
     table_extents_release(&w->tables);
     table_extents_release(&w->html_tables);
     wikitext_free(w->inner);
-    wikitext_free(w->boxes);
     converter_free(w->converter);
     free(w);
 }
@@ -567,13 +565,20 @@ void wikitext_clean(struct wikitext *w, const char *text, size_t n, struct buf *
 
 /* ---- HTML ---------------------------------------------------------------------------------- */
 
-/* Handles the template call of a citation or of an infobox, which the HTML names. */
+/* Handles the template call of a citation or of an infobox, which the HTML names. What else is
+ * wanted of the call is in the HTML. */
 static void on_call(void *ctx, const char *call, size_t n, int in_reference)
 {
     struct wikitext *w = ctx;
-    struct wikitext *cleaner = in_reference ? w->inner : w->boxes;
-    if (cleaner)
-        wikitext_clean(cleaner, call, n, &w->written);
+    const struct wikitext_options page = w->options;
+    if (in_reference) {
+        wikitext_clean(w->inner, call, n, &w->written);
+        return;
+    }
+    w->options.wanted &= 1u << PART_INFOBOXES;
+    w->options.categories = NULL;
+    markup_strip(w->markup, call, n, &w->written);
+    w->options = page;
 }
 
 static void on_reference(void *ctx, struct span name, struct span text, const char *links)
@@ -586,18 +591,9 @@ static void on_reference(void *ctx, struct span name, struct span text, const ch
 
 void wikitext_clean_html(struct wikitext *w, const char *html, size_t n, struct buf *out)
 {
-    const int has_boxes = w->options.wanted >> PART_INFOBOXES & 1;
-    const struct wikitext_options inside = { .render = w->options.render,
-                                             .render_ctx = w->options.render_ctx,
-                                             .page = w->options.page,
-                                             .parts = w->options.parts,
-                                             .wanted = 1 << PART_INFOBOXES };
-    const struct html_options options = { &w->options, has_boxes || w->inner ? on_call : NULL,
-                                          on_reference, w };
-    if (has_boxes && !w->boxes)
-        w->boxes = wikitext_new(NULL, &inside);
-    if (w->boxes)
-        wikitext_set_site(w->boxes, w->options.names, NULL, NULL);
+    const int has_calls = w->inner || w->options.wanted >> PART_INFOBOXES & 1;
+    const struct html_options options = { &w->options, has_calls ? on_call : NULL, on_reference,
+                                          w };
     begin_text(w, out);
     buf_clear(&w->templates);
     page_parts_each(&w->inside, buf_clear); /* on_call may add links there */
