@@ -17,7 +17,7 @@ static const char *const names[PAGE_JSON_FIELDS_MAX] = {
 int page_json_layout_parse(struct page_json_layout *layout, const char *list)
 {
     layout->count = 0;
-    unsigned seen = 0;
+    layout->set = 0;
     for (const char *word = list; word;) {
         size_t n = strcspn(word, ",");
         unsigned f = 0;
@@ -25,9 +25,9 @@ int page_json_layout_parse(struct page_json_layout *layout, const char *list)
             f++;
         if (f == PAGE_JSON_FIELDS_MAX)
             return err_usage("--fields: unknown field '%.*s'", (int)n, word);
-        if (seen >> f & 1)
+        if (layout->set >> f & 1)
             return err_usage("--fields: '%s' is given twice", names[f]);
-        seen |= 1u << f;
+        layout->set |= 1u << f;
         layout->fields[layout->count++] = (unsigned char)f;
         word = word[n] ? word + n + 1 : NULL;
     }
@@ -41,7 +41,7 @@ const char *page_json_name(const struct page_json_layout *layout, int i)
 
 int page_json_has_categories(const struct page_json_layout *layout)
 {
-    return memchr(layout->fields, CATEGORIES, (size_t)layout->count) != NULL;
+    return layout->set >> CATEGORIES & 1;
 }
 
 static void put_list(struct buf *out, const char *lines)
@@ -57,11 +57,7 @@ static void put_list(struct buf *out, const char *lines)
 
 unsigned page_json_parts(const struct page_json_layout *layout)
 {
-    unsigned wanted = 0;
-    for (int i = 0; i < layout->count; i++)
-        if (layout->fields[i] >= PARTS)
-            wanted |= 1u << (layout->fields[i] - PARTS);
-    return wanted;
+    return layout->set >> PARTS;
 }
 
 /* Returns the text of a field that is a string, or NULL. */

@@ -31,6 +31,7 @@ enum { PAGE_JSON_FIELDS_MAX = 9 + PAGE_PARTS };
 struct page_json_layout {
     unsigned char fields[PAGE_JSON_FIELDS_MAX];
     int count;
+    unsigned set; /* the same fields as bits */
 };
 
 /* Parses a comma-separated list of field names, each at most once. Returns 0, or -1 with a usage
