@@ -68,7 +68,7 @@ static void read_head(struct dump_page *page, struct dump_site *site, const char
 
 /* Where the values of a line go. */
 struct line {
-    struct buf ns, url, project;
+    struct buf ns, url;
     struct dump_page *page;
     struct dump_site *site;
     int has_html; /* "html" is a string, which may be empty */
@@ -89,7 +89,7 @@ static struct buf *place_of(struct line *l, const char *outer, const char *inner
         { "version", "identifier", &l->page->revid },
         { "namespace", "identifier", &l->ns },
         { "in_language", "identifier", &l->site->lang },
-        { "is_part_of", "identifier", &l->project },
+        { "is_part_of", "identifier", &l->site->name },
         { "main_entity", "identifier", &l->page->wikidata },
         { "article_body", "html", &l->page->text },
     };
@@ -151,7 +151,7 @@ static int read_object(struct js_scan *s, struct line *l, const char *outer)
 static int read_line(struct dump_page *page, struct dump_site *site, const char *s, size_t n,
                      const char *where)
 {
-    struct line l = { BUF_INIT, BUF_INIT, BUF_INIT, page, site, 0 };
+    struct line l = { BUF_INIT, BUF_INIT, page, site, 0 };
     struct js_scan scan;
     js_scan_init(&scan, s, n);
     int result = read_object(&scan, &l, "");
@@ -165,11 +165,9 @@ static int read_line(struct dump_page *page, struct dump_site *site, const char 
     const char *path = strstr(l.url.data, "/wiki/");
     if (path)
         buf_add(&site->base, l.url.data, (size_t)(path - l.url.data) + strlen("/wiki/"));
-    buf_add(&site->name, l.project.data, l.project.len);
     js_scan_release(&scan);
     buf_release(&l.ns);
     buf_release(&l.url);
-    buf_release(&l.project);
     return result;
 }
 
