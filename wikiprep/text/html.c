@@ -383,17 +383,14 @@ static int is_hidden(const struct html *h, enum element_kind is, const struct at
 {
     static const char classes[] = "reference|mw-ref|gallery|thumb|mw-cite-backlink|toc|"
                                   "mw-linkback-text|ext-phonos|ext-phonos-attribution|pagenum";
-    static const char *const types[] = { "mw:File", "mw:Image", "mw:Video", "mw:Audio" };
     const struct template_page *page = h->options.common->page;
     const struct span class = span_of(a->class);
     if (strstr(a->class, "mwe-math-mathml"))
         return 0; /* the formula in it is what readers see as a picture */
-    if (is == HIDDEN || !strcmp(a->role, "navigation") || !strcmp(a->rel, "mw:referencedBy"))
-        return 1;
-    for (size_t i = 0; *a->type && i < sizeof types / sizeof *types; i++)
-        if (has_word(a->type, types[i]))
-            return 1;
-    return span_has_word(class, classes) || visible_hides(class, span_of(a->style)) ||
+    return is == HIDDEN || !strcmp(a->role, "navigation") || !strcmp(a->rel, "mw:referencedBy") ||
+           has_word(a->type, "mw:File") || has_word(a->type, "mw:Image") ||
+           has_word(a->type, "mw:Video") || has_word(a->type, "mw:Audio") ||
+           span_has_word(class, classes) || visible_hides(class, span_of(a->style)) ||
            (!h->options.common->code && is_code_block(is, a)) ||
            (!(page && page->hatnotes) && span_has_word(class, "hatnote|navigation-not-searchable"));
 }
