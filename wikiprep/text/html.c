@@ -111,13 +111,6 @@ static void put_mark(struct html *h, int mark)
         buf_addc(h->out, mark);
 }
 
-/* Begins or ends text that is not converted to another variant of the language. */
-static void put_fix(struct html *h)
-{
-    if (!h->hidden)
-        converter_fix(h->options.common->converter, h->out);
-}
-
 /* Begins a paragraph. In a list it writes MARKUP_BREAK, because a line end would end the item. */
 static void begin_block(struct html *h)
 {
@@ -248,10 +241,10 @@ static void put_formula(struct html *h, const char *data, const char *alt)
     }
     int mark = h->options.common->markdown ? MARKUP_FORMULA : MARKUP_EMPTY;
     put_mark(h, mark);
-    put_fix(h);
+    put_mark(h, MARKUP_FIXED);
     if (!h->hidden)
         put_text(h, source, n);
-    put_fix(h);
+    put_mark(h, MARKUP_FIXED);
     put_mark(h, mark);
 }
 
@@ -327,9 +320,7 @@ static void read_geohack(struct html *h, const char *s)
 {
     double at[2] = { 0, 0 };
     s = strstr(s, "params=");
-    if (!s)
-        return;
-    s += strlen("params=");
+    s = s ? s + strlen("params=") : "";
     for (int i = 0; i < 2; i++) {
         const char plus = i ? 'E' : 'N', minus = i ? 'W' : 'S';
         char *end;
@@ -508,7 +499,7 @@ static void on_name(struct html *h, const char *name, enum element_kind is,
     default:
         if (has_word(a->type, "mw:Nowiki")) {
             e->kind = FIXED;
-            put_fix(h);
+            put_mark(h, MARKUP_FIXED);
         }
     }
 }
@@ -643,7 +634,7 @@ static void on_end(void *ctx, const xmlChar *name)
     case LINK:
     case EXTERNAL: end_link(h, &e); break;
     case COORDINATES: h->in_coordinates = 0; break;
-    case FIXED: put_fix(h); break;
+    case FIXED: put_mark(h, MARKUP_FIXED); break;
     default:
         if (e.out)
             end_capture(h, &e);
