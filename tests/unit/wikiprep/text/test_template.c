@@ -594,6 +594,9 @@ Test(template, books)
         "{{hws|moun|mountain}}",
         "CHAPTER I.\nThe man, A.D. 5, saw teh moun-");
     CHECK("{{sic|teh}}", "teh [sic]");
+    CHECK("{{block center|{{ppoem|\nOne line\n}}}}\n\n{{fine block|A block.}}\n\n"
+          "{{dent|2em|-2em|Mr. {{bar|2}} hangs.}}",
+          "One line\nA block.\nMr. ⸺ hangs.");
 }
 
 Test(template, travel_guides)
