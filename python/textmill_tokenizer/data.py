@@ -67,9 +67,9 @@ def _mapped(name):
 
 
 def documents(*paths, **options):
-    """Yields the pages of MediaWiki dumps, in any form that wikiprep(1) reads, as dicts: id, revid, url, title, text. The program wikiprep must be
-    on the PATH; `options` are its own: language="lv", min_length=100, lists=False. Its errors are raised when the pages before them have been
-    yielded. If the iterator is closed or forgotten, wikiprep ends."""
+    """Yields the pages of MediaWiki dumps, in any form that wikiprep(1) reads, as dicts: id, revid, url, title, text. The program wikiprep
+    must be on the PATH; `options` are its own: language="lv", min_length=100, lists=False. Its errors are raised, and its warnings
+    given, when the pages before them have been yielded. If the iterator is closed or forgotten, wikiprep ends."""
     flags = [[f"--no-{name}"] if value is False else [f"--{name}"] if value is True else [f"--{name}", str(value)]
              for name, value in ((name.replace("_", "-"), value) for name, value in options.items())]
     with tempfile.TemporaryFile() as errors:
@@ -86,5 +86,6 @@ def documents(*paths, **options):
         said = errors.read().decode("utf-8", "replace").strip()
         if program.returncode:
             raise RuntimeError(said or f"wikiprep ended with status {program.returncode}")
-        if said:
-            warnings.warn(said, stacklevel=2)
+        warned = "\n".join(line for line in said.splitlines() if line.startswith("wikiprep: warning: "))
+        if warned:  # what else it says, such as how many pages there were, is no warning
+            warnings.warn(warned, stacklevel=2)

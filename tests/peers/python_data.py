@@ -113,7 +113,10 @@ def check_documents():
     dump = os.path.join(DATA, "wiki/smallwiki.xml")
     for options, flags in ({}, []), ({"fields": "title,text", "lists": False, "redirects": True}, ["--fields", "title,text", "--no-lists", "--redirects"]):
         want = [json.loads(line) for line in run("wikiprep", "-q", "--json", *flags, dump).splitlines()]
-        assert list(documents(dump, quiet=True, **options)) == want and len(want) > 50
+        with warnings.catch_warnings(record=True) as given:
+            warnings.simplefilter("always")
+            assert list(documents(dump, **options)) == want and len(want) > 50
+        assert not given, given
     large = documents(os.path.join(DATA, "wiki/enwiki-p10p30302-shortened.xml.bz2"))
     assert next(large)["title"]
     children = [int(p) for p in run("ps", "-o", "pid=,comm=", "--ppid", str(os.getpid()), text=True).split() if p.isdigit()]
