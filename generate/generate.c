@@ -286,7 +286,7 @@ static int save_first(struct generate *given, const struct start *start)
 }
 
 /* Runs the next prompt through the model; later steps begin its texts. Returns as feed_next does.
- * At a terminal, it only warns of an unusable prompt, and returns 1. */
+ * At a terminal, it only prints the error of an unusable prompt, and returns 1. */
 static int add_prompt(struct generate *given)
 {
     const char *text;

@@ -146,7 +146,7 @@ int prompt_failed(const struct prompt *p)
 {
     if (!prompt_interactive(p))
         return p ? err_in("<stdin>:%zu", p->number) : -1;
-    log_warn("%s", err_get());
+    log_error("%s", err_get());
     return 1;
 }
 

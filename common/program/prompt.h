@@ -30,7 +30,7 @@ int prompt_interactive(const struct prompt *p); /* 1: input is a terminal; NULL:
  * the end, or -1 with an error. */
 int prompt_read(struct prompt *p, const char **line, size_t *n);
 /* For an error about the line that was read last. At a terminal, where another line can be typed,
- * warns and returns 1; else puts the line's number before the error and returns -1. NULL, for a
+ * prints it and returns 1; else puts the line's number before the error and returns -1. NULL, for a
  * text that is no line: returns -1. */
 int prompt_failed(const struct prompt *p);
 /* Returns 1 if prompt_read would not wait, also not for the end of a line, unless it is longer than
