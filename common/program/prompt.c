@@ -89,6 +89,7 @@ static void open_terminal(struct prompt *p, const char *program)
     el_set(p->edit, EL_PROMPT, ask);
     el_set(p->edit, EL_EDITOR, "emacs");
     el_set(p->edit, EL_HIST, history, p->history);
+    el_set(p->edit, EL_BIND, "^I", "ed-insert", NULL); /* else a pasted text loses its tabs */
     el_source(p->edit, NULL); /* the user's ~/.editrc */
 }
 
@@ -170,8 +171,7 @@ int prompt_read(struct prompt *p, const char **line, size_t *n)
     if (p->edit)
         return read_terminal(p, line, n);
     int more = input_line(&p->in, &next, n);
-    const size_t mark = more > 0 && !p->number ? utf8_mark(next, *n) : 0;
-    p->number++;
+    const size_t mark = !p->number++ && more > 0 ? utf8_mark(next, *n) : 0;
     *n -= mark;
     if (more > 0 && *n && next[mark + *n - 1] == '\r')
         --*n;
