@@ -300,12 +300,11 @@ static int is_untied(const struct gguf *g)
 {
     const struct gguf_key *k = gguf_find(g, "textmill.tied");
     double tied = 0;
-    const int shared = k && gguf_real(g, k, &tied) == 0 && tied;
-    return !shared && gguf_tensor(g, "output.weight");
+    return !(k && gguf_real(g, k, &tied) == 0 && tied) && gguf_tensor(g, "output.weight");
 }
 
-/* Returns 0, or -1 with an error if the file is one of several, as llama-gguf-split writes them, or
- * if this version does not know its textmill.layout. */
+/* Returns 0, or -1 with an error if the file is an adapter, or one of several, as llama-gguf-split
+ * writes them, or if this version does not know its textmill.layout. */
 static int check_layout(const struct gguf *g)
 {
     const struct gguf_key *k = gguf_find(g, "textmill.layout"),
@@ -313,6 +312,8 @@ static int check_layout(const struct gguf *g)
     double layout = GGUF_MODEL_LAYOUT, files = 1;
     if ((k && gguf_real(g, k, &layout) < 0) || (parts && gguf_real(g, parts, &files) < 0))
         return -1;
+    if (gguf_find(g, "adapter.type"))
+        return err_set("%s: an adapter: merge it into its model with llama-export-lora", g->path);
     if (files > 1)
         return err_set("%s: one of %g files of a model: join them with llama-gguf-split --merge",
                        g->path, files);
@@ -327,13 +328,12 @@ int gguf_model_config(struct model_config *c, const struct gguf *g, enum model_h
     SCOPED(buf) name = BUF_INIT;
     const struct gguf_key *k = gguf_find(g, "general.architecture");
     *c = (struct model_config){ .head = head, .init_std = 0.02 };
-    int failed = check_layout(g);
-    if (!failed)
-        failed = k ? gguf_text(g, k, &name) : err_set("%s: no key 'general.architecture'", g->path);
-    if (!failed && !(c->architecture = row_of(g, &name, head)))
-        failed = -1;
+    if (check_layout(g) < 0 || (!k && err_set("%s: no key 'general.architecture'", g->path)))
+        return -1;
     c->untied = is_untied(g);
-    return failed ? -1 : read_config(c, g);
+    return gguf_text(g, k, &name) < 0 || !(c->architecture = row_of(g, &name, head))
+               ? -1
+               : read_config(c, g);
 }
 
 /* Refuses a configuration that GGUF cannot express. */

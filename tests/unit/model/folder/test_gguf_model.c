@@ -643,6 +643,9 @@ Test(gguf, changes_refused)
     struct buf part = with_key(&b, "split.count", 3);
     refused(o, &part, find(&part, "general.architecture"), "G", 1, "one of 3 files of a model");
     buf_release(&part);
+    part = with_key(&b, "adapter.type", 0);
+    refused(o, &part, find(&part, "llama.context_length"), "L", 1, "an adapter: merge it");
+    buf_release(&part);
     buf_release(&b);
     c.rope_stretch = scaling;
     b = exported(o, &c, OPS_F32, 0);
