@@ -49,7 +49,7 @@ int folder_check(const char *path)
                        "fetches published ones",
                        path);
     if (kind == FILE_SPECIAL || (kind == FILE_PLAIN && !gguf_is(path)))
-        return err_set("'%s' is not a model: give a model folder or a GGUF file", path);
+        return err_set("'%s' is not a model: give a folder, or a GGUF file named NAME.gguf", path);
     if (!found && file_ends_with(config.data, "adapter_config.json"))
         return err_set("'%s' is an adapter: merge it into its model with peft's merge_and_unload",
                        path);
