@@ -12,14 +12,20 @@ _Ids = Iterable[int] | NDArray[numpy.integer]
 _Array = NDArray[numpy.uint32]
 _Ends = NDArray[numpy.uint64]
 _Form = Literal["auto", "chatml", "phi4", "llama3", "nanochat", "text"]
+_Row = dict[str, NDArray[numpy.int64] | NDArray[numpy.float32]]
 _Offsets = Literal["characters", "bytes"]
 
 class TokenizerError(ValueError):
     """An error of the library about a vocabulary, a text or ids."""
 
-class Shards(Sequence[dict[str, NDArray[numpy.int64] | NDArray[numpy.float32]]]):
+class Shards(Sequence[_Row]):
     path: str
     def __init__(self, path: str | PathLike[str]) -> None: ...
+    def __len__(self) -> int: ...
+    @overload
+    def __getitem__(self, i: int) -> _Row: ...
+    @overload
+    def __getitem__(self, i: slice) -> list[_Row]: ...
 
 def documents(*paths: str | PathLike[str], **options: str | int | bool) -> Iterator[dict[str, Any]]: ...
 

@@ -141,6 +141,10 @@ def main():
     stated = {n.name for c in stubs.body if isinstance(c, ast.ClassDef) and c.name == "Tokenizer" for n in c.body if isinstance(n, ast.FunctionDef)}
     public = {name for name in dir(Tokenizer) if not name.startswith("_")} - {"special_ids"}
     assert public == {name for name in stated if not name.startswith("_")}, public ^ stated
+    shards, = (c for c in stubs.body if isinstance(c, ast.ClassDef) and c.name == "Shards")
+    stated = {n.name for n in shards.body if isinstance(n, ast.FunctionDef)}
+    defined = {name for name, value in vars(textmill_tokenizer.Shards).items() if callable(value)} - {"__reduce__"}
+    assert stated == defined, "without one of them, type checkers take the class for an abstract one"
     with tempfile.NamedTemporaryFile("w", suffix=".json") as f:  # a vocabulary without "a"
         json.dump({"model": {"type": "BPE", "vocab": {"C": 0, "G": 1}, "merges": []},
                    "added_tokens": [{"id": 2, "content": "[CLS]", "special": True}, {"id": 3, "content": "[SEP]", "special": True}],
