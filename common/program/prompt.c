@@ -79,6 +79,8 @@ static void open_terminal(struct prompt *p, const char *program)
     struct sigaction action = { .sa_handler = on_interrupt };
     sigaction(SIGINT, &action, NULL);
     setlocale(LC_CTYPE, ""); /* the encoding of typed characters */
+    if (MB_CUR_MAX == 1) /* locale C, as in a container: the editor would drop what is not ASCII */
+        setlocale(LC_CTYPE, "C.UTF-8");
     p->edit = el_init(program, stdin, stderr, stderr);
     if (!p->edit)
         return;
@@ -90,7 +92,7 @@ static void open_terminal(struct prompt *p, const char *program)
     el_set(p->edit, EL_EDITOR, "emacs");
     el_set(p->edit, EL_HIST, history, p->history);
     el_set(p->edit, EL_BIND, "^I", "ed-insert", NULL); /* else a pasted text loses its tabs */
-    el_source(p->edit, NULL); /* the user's ~/.editrc */
+    el_source(p->edit, NULL);                          /* the user's ~/.editrc */
 }
 
 static void free_prompt(struct prompt *p)
@@ -125,15 +127,13 @@ struct prompt *prompt_open(const char *program, const char *text, int keep)
 
 int prompt_close(struct prompt *p)
 {
-    int result = 0;
     if (!p)
         return 0;
     if (p->edit)
         fputc('\n', stderr); /* so that the shell's prompt starts on a new line */
     else
         input_close(&p->in);
-    if (p->kept.len)
-        result = save_history(p);
+    const int result = p->kept.len ? save_history(p) : 0;
     free_prompt(p);
     return result;
 }
