@@ -44,10 +44,11 @@ static char *ask(EditLine *edit)
 static int load_history(struct prompt *p)
 {
     HistEvent event;
+    uint64_t bytes = 1; /* also of what is no file: history refuses it */
     const int there = file_look(p->kept.data);
-    if (there < 0)
+    if (there < 0 || (there == FILE_PLAIN && file_size(p->kept.data, &bytes) < 0))
         return -1;
-    if (there && history(p->history, &event, H_LOAD, p->kept.data) < 0)
+    if (there && bytes && history(p->history, &event, H_LOAD, p->kept.data) < 0)
         return err_set("'%s' is no history that can be read (remove it, or give --no-history)",
                        p->kept.data);
     return 0;
@@ -173,8 +174,7 @@ int prompt_read(struct prompt *p, const char **line, size_t *n)
     int more = input_line(&p->in, &next, n);
     const size_t mark = !p->number++ && more > 0 ? utf8_mark(next, *n) : 0;
     *n -= mark;
-    if (more > 0 && *n && next[mark + *n - 1] == '\r')
-        --*n;
+    *n -= more > 0 && *n && next[mark + *n - 1] == '\r';
     *line = next + mark;
     return more;
 }
