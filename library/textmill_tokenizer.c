@@ -1,4 +1,5 @@
 /* libtextmill-tokenizer: implements textmill-tokenizer.h, with threads for batches. */
+#include <locale.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdatomic.h>
@@ -407,7 +408,6 @@ static void join_ids(struct job *j, uint64_t all)
 
 static int run_encode(struct job j, struct textmill_error *why)
 {
-    j.bytes_each = 1;
     j.work = encode_unit;
     j.join = join_ids;
     *j.tokens = (struct textmill_tokens){ 0 };
@@ -426,28 +426,16 @@ int textmill_encode(struct textmill_tokenizer *t, const char *text, const uint64
                     uint64_t texts, unsigned how, int threads, struct textmill_tokens *out,
                     struct textmill_error *why)
 {
-    return run_encode((struct job){ .t = t,
-                                    .text = text,
-                                    .ends = ends,
-                                    .texts = texts,
-                                    .how = how,
-                                    .threads = threads,
-                                    .tokens = out },
-                      why);
+    return run_encode(
+        (struct job){ t, text, NULL, NULL, ends, texts, 1, how, threads, .tokens = out }, why);
 }
 
 int textmill_encode_texts(struct textmill_tokenizer *t, const char *const *texts,
                           const uint64_t *ends, uint64_t count, unsigned how, int threads,
                           struct textmill_tokens *out, struct textmill_error *why)
 {
-    return run_encode((struct job){ .t = t,
-                                    .begins = texts,
-                                    .ends = ends,
-                                    .texts = count,
-                                    .how = how,
-                                    .threads = threads,
-                                    .tokens = out },
-                      why);
+    return run_encode(
+        (struct job){ t, NULL, texts, NULL, ends, count, 1, how, threads, .tokens = out }, why);
 }
 
 void textmill_tokens_free(struct textmill_tokens *tokens)
@@ -600,8 +588,13 @@ int textmill_json(const struct textmill_tokenizer *t, struct textmill_texts *out
                   struct textmill_error *why)
 {
     struct printing p = { t->t, out };
+    /* the caller's locale may have decimal commas, and JSON has none */
+    const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0), own = uselocale(plain);
     *out = (struct textmill_texts){ 0 };
-    return guarded(print, &p) < 0 ? say_why(why) : 0;
+    const int result = guarded(print, &p);
+    uselocale(own);
+    freelocale(plain);
+    return result < 0 ? say_why(why) : 0;
 }
 
 void textmill_texts_free(struct textmill_texts *texts)

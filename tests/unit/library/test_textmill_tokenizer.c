@@ -1,5 +1,6 @@
 /* The tokenizer as a library. */
 #include <criterion/criterion.h>
+#include <locale.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -153,6 +154,30 @@ Test(textmill_tokenizer, conversations_and_a_tokenizer_json)
     cr_assert_eq(file_write(ranks, json.bytes, json.ends[0]), 0);
     textmill_texts_free(&json);
     cr_assert((t = textmill_open(ranks, NULL, &why)), "%s", why.text);
+    textmill_close(t);
+}
+
+/* A program whose user writes decimal commas, as in German. */
+Test(textmill_tokenizer, json_has_no_decimal_commas)
+{
+    static const char json[] = "{\"model\": {\"type\": \"Unigram\", \"unk_id\": 0, \"vocab\": "
+                               "[[\"<unk>\", 0.0], [\"a\", -1.5]]}}";
+    char file[64], command[128];
+    struct textmill_error why;
+    struct textmill_texts made;
+    snprintf(command, sizeof command, "localedef -i de_DE -f ISO-8859-1 %s/de_DE 2>&1", dir);
+    if (system(command) || setenv("LOCPATH", dir, 1) || !setlocale(LC_ALL, "de_DE"))
+        cr_skip_test("no locale de_DE");
+    snprintf(file, sizeof file, "%s/tokenizer.json", dir);
+    cr_assert_eq(file_write(file, json, sizeof json - 1), 0);
+    struct textmill_tokenizer *t = textmill_open(file, NULL, &why);
+    cr_assert(t, "%s", why.text);
+    cr_assert_eq(textmill_json(t, &made, &why), 0, "%s", why.text);
+    cr_expect(memmem(made.bytes, made.ends[0], ", -1.5]", 7), "%s", made.bytes);
+    char point[8];
+    snprintf(point, sizeof point, "%.1f", 1.5);
+    cr_expect_str_eq(point, "1,5", "the caller's locale is as before");
+    textmill_texts_free(&made);
     textmill_close(t);
 }
 
