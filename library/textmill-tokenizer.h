@@ -48,11 +48,11 @@ struct textmill_error {
 
 struct textmill_tokenizer;
 
-/* Loads a vocabulary: a tokenizer.json, vocab.json with merges.txt, vocab.txt, .tiktoken or
- * SentencePiece .model file, a GGUF file, or a folder that holds one of the others. `options` is
- * NULL or a list of name=value, separated by commas. The names and values are those of tokenize(1):
- * pattern=cl100k, missing=drop, rules=google, case=cased. Returns NULL and sets *why if this fails.
- */
+/* Loads a vocabulary: a tokenizer.json, tekken.json, vocab.json with merges.txt, vocab.txt,
+ * .tiktoken or SentencePiece .model file, a GGUF file, or a folder that holds one of the others.
+ * `options` is NULL or a list of name=value, separated by commas. The names and values are those of
+ * tokenize(1): pattern=cl100k, missing=drop, rules=google, case=cased. Returns NULL and sets *why
+ * if this fails. */
 TEXTMILL_API struct textmill_tokenizer *textmill_open(const char *path, const char *options,
                                                       struct textmill_error *why);
 TEXTMILL_API void textmill_close(struct textmill_tokenizer *t); /* does nothing if t is NULL */

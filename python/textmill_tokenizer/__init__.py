@@ -27,8 +27,8 @@ __version__ = _core.version
 
 
 class Tokenizer(_core.Tokenizer):
-    """A vocabulary: tokenizer.json, vocab.json with merges.txt, vocab.txt, .tiktoken, a SentencePiece .model, or a
-    folder with one of them. `options` are those of tokenize(1): pattern="cl100k", missing="drop", rules="google",
+    """A vocabulary: tokenizer.json, tekken.json, vocab.json with merges.txt, vocab.txt, .tiktoken, a SentencePiece .model,
+    a GGUF file, or a folder with one of the others. `options` are those of tokenize(1): pattern="cl100k", missing="drop", rules="google",
     case="cased". A Tokenizer never changes, so its copies are itself. A pickled one holds the path and the options, and
     is read from the file again where it is unpickled. The types of all methods are in __init__.pyi."""
 
