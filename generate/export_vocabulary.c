@@ -90,7 +90,7 @@ static void put_merge(struct buf *text, size_t *left, const struct js *merge)
 
 static const char *add_byte_level(struct gguf_writer *w, struct tokens *t, const struct js *root)
 {
-    const char *name = tokenizer_gguf_pre(js_get(root, "pre_tokenizer"));
+    const char *name = tokenizer_gguf_pre(root);
     const struct js *normalizer = js_get(root, "normalizer"), *merges = js_get(t->model, "merges");
     SCOPED(buf) texts = BUF_INIT, one = BUF_INIT;
     add_text(w, "tokenizer.ggml.model", "gpt2");

@@ -143,9 +143,9 @@ int tokenizer_save(const struct tokenizer *t, int64_t longest, const char *dir)
     return vocabulary_save(&v, dir);
 }
 
-const char *tokenizer_gguf_pre(const struct js *value)
+const char *tokenizer_gguf_pre(const struct js *root)
 {
-    return gguf_pre_tokenizer(value);
+    return gguf_pre_tokenizer(root);
 }
 
 void tokenizer_print(const struct tokenizer *t, struct buf *out)

@@ -58,9 +58,9 @@ void tokenizer_into_vocabulary(struct tokenizer *t, struct vocabulary *v);
  * that the model in the folder takes, or 0 if there is none. Returns 0, or -1 with an error. */
 int tokenizer_save(const struct tokenizer *t, int64_t longest, const char *dir);
 
-/* Returns the name that GGUF files have for `value`, a pre-tokenizer of a tokenizer.json; NULL if
+/* Returns the name that GGUF files have for how a tokenizer.json, `root`, cuts a text; NULL if
  * there is none. */
-const char *tokenizer_gguf_pre(const struct js *value);
+const char *tokenizer_gguf_pre(const struct js *root);
 
 /* Appends the text of a tokenizer.json. It describes the whole vocabulary. */
 void tokenizer_print(const struct tokenizer *t, struct buf *out);

@@ -88,9 +88,9 @@ int sentencepiece_parse(struct vocabulary *v, const char *text, size_t n, const 
 struct gguf;
 int gguf_vocabulary_read(struct vocabulary *v, const struct gguf *g);
 
-/* Returns llama.cpp's name for `value`, a pre-tokenizer of a tokenizer.json; NULL if it has none.
- */
-const char *gguf_pre_tokenizer(const struct js *value);
+/* Returns llama.cpp's name for how a tokenizer.json, `root`, cuts a text and whether it merges
+ * pieces that are tokens; without one, a name for the first alone; NULL if there is none. */
+const char *gguf_pre_tokenizer(const struct js *root);
 
 /* Reads the normalizer, pre-tokenizer, post-processor and decoder from the text json[0..n) of a
  * tokenizer.json into `v`. The post-processor's ids must be in the vocabulary. Returns 0, or -1

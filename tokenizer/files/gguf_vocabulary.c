@@ -38,7 +38,7 @@ static const struct pre {
       .digits = 1 },
     { .name = "tekken", NULL, TOKENIZER_TEKKEN, .begin = 1, .whole = 1 },
     { .name = "gpt-4o", "llama4|minimax-m2", TOKENIZER_O200K },
-    { .name = "dbrx", "smaug-bpe|glm4|chatglm-bpe", TOKENIZER_LLAMA3 },
+    { .name = "smaug-bpe", "dbrx|glm4|chatglm-bpe", TOKENIZER_LLAMA3 },
     /* only written: it differs for a text that ends with a line end and spaces */
     { .name = "llama-bpe", NULL, TOKENIZER_CL100K },
 };
@@ -67,7 +67,6 @@ static const struct gguf_key *list_of(const struct gguf *g, const char *name, en
 static int read_text(const struct gguf *g, const char *name, struct buf *text)
 {
     const struct gguf_key *k = gguf_find(g, name);
-    buf_clear(text);
     return k ? gguf_text(g, k, text) : err_set("%s: no key '%s': give --vocab", g->path, name);
 }
 
@@ -127,13 +126,12 @@ static int find_lists(struct listed *l, const struct gguf *g, int64_t begin, int
                       int64_t unknown)
 {
     *l = (struct listed){ .g = g };
-    if (!(l->tokens = list_of(g, "tokenizer.ggml.tokens", GGUF_TEXT)) ||
-        !(l->types = find_parallel(l, "tokenizer.ggml.token_type", GGUF_I32, "types")))
-        return -1;
-    if (read_id(l, "tokenizer.ggml.bos_token_id", begin, &l->begin) < 0 ||
-        read_id(l, "tokenizer.ggml.eos_token_id", end, &l->end) < 0)
-        return -1;
-    return read_id(l, "tokenizer.ggml.unknown_token_id", unknown, &l->unknown);
+    return !(l->tokens = list_of(g, "tokenizer.ggml.tokens", GGUF_TEXT)) ||
+                   !(l->types = find_parallel(l, "tokenizer.ggml.token_type", GGUF_I32, "types")) ||
+                   read_id(l, "tokenizer.ggml.bos_token_id", begin, &l->begin) < 0 ||
+                   read_id(l, "tokenizer.ggml.eos_token_id", end, &l->end) < 0
+               ? -1
+               : read_id(l, "tokenizer.ggml.unknown_token_id", unknown, &l->unknown);
 }
 
 struct item {
@@ -245,22 +243,24 @@ static int is_gpt2(const struct js *step)
            !js_flag(step, "add_prefix_space", 1);
 }
 
-const char *gguf_pre_tokenizer(const struct js *value)
+const char *gguf_pre_tokenizer(const struct js *root)
 {
-    const struct js *steps = js_get(value, "pretokenizers"), *first = js_at(steps, 0);
-    const struct js *last = js_at(steps, 1), *regex = js_get(js_get(first, "pattern"), "Regex");
-    const int two = !strcmp(js_type(value), "Sequence") && js_count(steps) == 2;
-    const int digits = two && !strcmp(js_type(first), "Digits") &&
-                       js_flag(first, "individual_digits", 0);
-    const int split = two && !strcmp(js_type(first), "Split") &&
-                      !strcmp(js_type(last), "ByteLevel");
+    const struct js *value = js_get(root, "pre_tokenizer"), *steps = js_get(value, "pretokenizers");
+    const struct js *first = js_at(steps, 0), *last = js_at(steps, 1);
+    const struct js *regex = js_get(js_get(first, "pattern"), "Regex");
+    const char *kind = js_count(steps) == 2 ? js_type(first) : "";
+    const int digits = !strcmp(kind, "Digits") && js_flag(first, "individual_digits", 0);
+    const int split = !strcmp(kind, "Split") && !strcmp(js_type(last), "ByteLevel");
+    const int whole = js_flag(js_get(root, "model"), "ignore_merges", 0);
+    const char *name = NULL;
     for (int i = 0; i < PRES; i++) {
         const char *pattern = encoding_pattern(pres[i].pattern);
-        if (pattern ? split && js_text_is(regex, pattern)
-                    : is_gpt2(digits ? last : value) && pres[i].digits == digits)
-            return pres[i].name;
+        if ((pattern ? split && js_text_is(regex, pattern)
+                     : is_gpt2(digits ? last : value) && pres[i].digits == digits) &&
+            (!name || pres[i].whole == whole))
+            name = pres[i].name;
     }
-    return NULL;
+    return name;
 }
 
 /* Adds a token of byte-level BPE. `bytes` is working memory. */

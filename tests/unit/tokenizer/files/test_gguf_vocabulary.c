@@ -367,8 +367,8 @@ Test(gguf_vocabulary, pre_tokenizers)
         { "deepseek-r1-qwen", "1 3 4 2 2 2 2", "qwen2" },
         { "falcon3", "1 3 4 5 2 2", "llama-bpe" },
         { "lfm2", "1 3 4 5 2 2", "llama-bpe" },
-        { "dbrx", "1 3 4 5 2 2", "llama-bpe" },
-        { "chatglm-bpe", "1 3 4 5 2 2", "llama-bpe" },
+        { "smaug-bpe", "1 3 4 5 2 2" }, /* as llama-bpe, but it merges pieces that are tokens */
+        { "chatglm-bpe", "1 3 4 5 2 2", "smaug-bpe" },
         { "phi-2", "1 3 4 5 5", "gpt-2" },
         { "stablelm2", "1 3 4 2 2 2 2", "qwen2" },
         { "starcoder", "1 3 4 2 2 2 2", "smollm" },
