@@ -22,7 +22,6 @@ typedef int reader(const char *path, struct buf *out);
 
 static int read_text(reader *read, const char *path, struct buf *text)
 {
-    buf_clear(text);
     return read(path, text) < 0 ? -1 : file_check_pointer(path, text->data, text->len);
 }
 
@@ -303,11 +302,11 @@ static int read_config(struct vocabulary *v, const struct js *root, const char *
         return -1;
     if ((words && read_words(v, root, whole) < 0) || read_tokens(v, root) < 0)
         return -1;
-    if (whole)
-        return 0;
-    post_processor_put(v, js_flag(root, "add_bos_token", 0) ? vocabulary_begin_of_text(v) : -1,
-                       js_flag(root, "add_eos_token", 0) ? v->end_of_text : -1);
-    if (splitter_is_gpt2(&v->splitter))
+    if (!whole || (v->single.count < 2 && (js_text_is(class, "LlamaTokenizer") ||
+                                           js_text_is(class, "LlamaTokenizerFast"))))
+        post_processor_put(v, js_flag(root, "add_bos_token", 0) ? vocabulary_begin_of_text(v) : -1,
+                           js_flag(root, "add_eos_token", 0) ? v->end_of_text : -1);
+    if (!whole && splitter_is_gpt2(&v->splitter))
         v->prefix_space = js_flag(root, "add_prefix_space", 0);
     return 0;
 }
