@@ -216,7 +216,7 @@ static const struct opt_foreign synonyms[] = {
     { "max-length max-new-tokens max-tokens n-predict output-len predict", "length" },
     { "max-per-task", "limit" },
     { "checkpoint init-from model-name-or-path model-path", "model" },
-    { "out-dir out-file output-dir output-file output-file-path output-prefix", "output" },
+    { "out-dir out-file outfile output-dir output-file output-file-path output-prefix", "output" },
     { "out-dir", "model" },
     { "dtype torch-dtype fp16 bf16", "precision" },
     { "start", "prompt" },
@@ -231,17 +231,16 @@ static const struct opt_foreign synonyms[] = {
     { "temp", "temperature" },
     { "jobs num-workers processes workers", "threads" },
     { "tokenizer tokenizer-model tokenizer-type use-bpe vocab-file vocab-path", "vocab" },
+    { "outtype", "weights" },
     { 0 },
 };
 
 /* Returns 1 if `name` is one of the names, which blanks separate; else 0. */
 static int is_one_of(const char *names, const char *name)
 {
-    for (size_t n; *names; names += n + (names[n] == ' ')) {
-        n = strcspn(names, " ");
-        if (same_name(name, names, n))
+    for (size_t n; *names; names += n + (names[n] == ' '))
+        if (same_name(name, names, n = strcspn(names, " ")))
             return 1;
-    }
     return 0;
 }
 
