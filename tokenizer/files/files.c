@@ -221,16 +221,15 @@ static int find_in_folder(struct buf *path, const char *dir)
     static const char *const suffixes[] = { "tokenizer.json", "vocab.json", ".tiktoken", ".model",
                                             "vocab.txt" };
     const int first = file_first(dir, names, 4);
-    if (first < 4) {
-        if (first >= 0)
-            *path = file_path(dir, names[first]);
-        return first < 0 ? -1 : 0;
-    }
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-        int found = find_one(path, dir, suffixes[i]);
-        if (found)
-            return found < 0 ? -1 : 0;
-    }
+    int found = first < 0 ? -1 : first < 4;
+    if (found > 0)
+        *path = file_path(dir, names[first]);
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes && !found; i++)
+        found = find_one(path, dir, suffixes[i]);
+    if (found)
+        return found < 0 ? -1 : 0;
+    if ((found = find_one(path, dir, ".gguf")))
+        return found < 0 ? -1 : err_set("'%s' has no vocabulary: give '%s'", dir, path->data);
     return err_set("'%s' has no vocabulary: neither tokenizer.json nor vocab.json, a .tiktoken "
                    "file or vocab.txt",
                    dir);

@@ -497,6 +497,8 @@ Test(files, folders_and_names)
     char dir[] = "/tmp/test-files-XXXXXX";
     cr_assert_not_null(mkdtemp(dir));
     refuses_path(dir, "", "has no vocabulary");
+    put(dir, "z.gguf", "");
+    refuses_path(dir, "", "has no vocabulary: give '/tmp/test-files-");
     refuses_path(dir, "none.json", "none.json'");
     put(dir, "a-vocab.json", vocab);
     refuses_path(dir, "", "has no '");
