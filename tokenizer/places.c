@@ -328,45 +328,31 @@ static int place_plain(struct encoder *e, struct placing *p, const char *text, s
     return got;
 }
 
-/* Encodes a section of the text, which has no added tokens that are found before normalization,
- * into *p, with the places of the tokens. `first` 1: the section begins the text. Returns 0, or -1
- * with an error. */
-static int place_section(struct encoder *e, struct placing *p, const char *text, size_t n,
-                         int first)
+/* Encodes a text into *p, with the places of the tokens, in the passes of encoder.c: pass 0 and 1
+ * find added tokens, pass 1 begins a section and normalizes it. Returns 0, or -1 with an error. */
+static int place_pass(struct encoder *e, struct placing *p, const char *text, size_t n, int pass,
+                      int first, const uint32_t *origins)
 {
-    if (encoder_normalize(e, &text, &n, &first, &p->normalized) < 0)
-        return -1;
-    struct added_walk w = { .text = text, .n = n };
-    while (added_next(&e->t->added[1], &w, p->special)) {
-        if (w.done < w.begin && place_plain(e, p, text + w.done, w.begin - w.done, first && !w.done,
-                                            p->normalized.data + w.done) < 0)
+    if (pass == 2)
+        return place_plain(e, p, text, n, first, origins);
+    if (pass == 1) {
+        p->section = *origins;
+        if (encoder_normalize(e, &text, &n, &first, &p->normalized) < 0)
             return -1;
-        place(e, p, w.id, p->normalized.data, w.begin, w.end, text);
-        w.done = w.end;
+        origins = p->normalized.data;
     }
-    return w.done < n ? place_plain(e, p, text + w.done, n - w.done, first && !w.done,
-                                    p->normalized.data + w.done)
-                      : 0;
-}
-
-static int place_text(struct encoder *e, struct placing *p, const char *text, size_t n)
-{
     struct added_walk w = { .text = text, .n = n };
-    SCOPED(ids) own = { 0 };
-    int result = 0;
-    ids_add_range(&own, 0, n);
-    while (!result && added_next(&e->t->added[0], &w, p->special)) {
-        p->section = w.done;
-        if (w.done < w.begin)
-            result = place_section(e, p, text + w.done, w.begin - w.done, !w.done);
-        p->section = 0;
-        place(e, p, w.id, own.data, w.begin, w.end, text);
+    while (added_next(&e->t->added[pass], &w, p->special)) {
+        if (w.done < w.begin && place_pass(e, p, text + w.done, w.begin - w.done, pass + 1,
+                                           first && !w.done, origins + w.done) < 0)
+            return -1;
+        p->section = pass ? p->section : 0;
+        place(e, p, w.id, origins, w.begin, w.end, text);
         w.done = w.end;
     }
-    p->section = w.done;
-    if (!result && w.done < n)
-        result = place_section(e, p, text + w.done, n - w.done, !w.done);
-    return result;
+    return w.done < n ? place_pass(e, p, text + w.done, n - w.done, pass + 1, first && !w.done,
+                                   origins + w.done)
+                      : 0;
 }
 
 /* Encodes a text with the steps of its normalizer and pre-tokenizer: appends the tokens and their
@@ -378,14 +364,16 @@ static int encode_traced(struct encoder *e, const char *text, size_t n,
     struct placing p = { .special = special == TOKENIZER_SPECIAL,
                          .out = out,
                          .before = out->ids.count };
+    SCOPED(ids) own = { 0 };
     uint32_t point = 0;
+    ids_add_range(&own, 0, n);
     p.points = mem_alloc((n + 1) * sizeof *p.points);
     for (size_t i = 0; i < n; i++)
         p.points[i] = point += i && (text[i] & 0xC0) != 0x80;
     p.points[n] = point + 1;
     if (e->stepper)
         stepper_keep_origins(e->stepper, origins_follow);
-    int result = place_text(e, &p, text, n);
+    int result = place_pass(e, &p, text, n, 0, 1, own.data);
     if (e->stepper)
         stepper_keep_origins(e->stepper, NULL);
     free(p.points);
