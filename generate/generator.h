@@ -15,7 +15,6 @@
 #pragma once
 
 #include "generate/cache.h"
-#include "generate/logprobs.h"
 #include "generate/sample.h"
 #include "generate/text.h"
 #include "model/folder/parameters.h"

@@ -2,7 +2,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "generate/logprobs.h"
 #include "generate/sample.h"
 
 enum { V = 1000 };
@@ -289,7 +288,7 @@ Test(sample, survives_what_is_no_number)
 
 /* Compares logprobs_top with its definition: id k of the result has exactly k ids before it, those
  * of greater logits, and those of equal logits and smaller ids. */
-Test(logprobs, top_equals_the_definition)
+Test(sample, top_logprobs_equal_the_definition)
 {
     static float logits[V];
     static struct logprob top[V];
