@@ -9,31 +9,28 @@
 #include "tokenizer/counting.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/input/source.h"
-#include "tokenizer/learn/learn.h"
 #include "tokenizer/learn/learn_unigram.h"
 #include "tokenizer/learn/seeds.h"
 #include "tokenizer/tokenizer.h"
 
 struct learning {
     struct counting_options counting;
-    const char *folder_path, *unknown_token, *initial_alphabet;
-    int alphabet;
-    int64_t vocabulary_size, min_frequency, min_word_count, alphabet_limit;
-    double coverage, shrinking;
-    int64_t length_max, seed_count;
-    int byte_fallback;
+    const char *folder_path, *unknown_token;
+    int64_t min_word_count;
+    int alphabet, byte_fallback;
     struct opt_list special_tokens;
+    struct learn_options learn; /* without the special tokens */
 };
 
 static const struct learning defaults = {
     .counting = { .memory_bytes = COUNTING_MEMORY },
-    .vocabulary_size = 30000,
-    .min_frequency = 2,
     .min_word_count = 1,
-    .coverage = 0.9995,
-    .shrinking = 0.75,
-    .length_max = 16,
-    .seed_count = 1000000,
+    .learn = { .vocabulary_size = 30000,
+               .min_frequency = 2,
+               .coverage = 0.9995,
+               .shrinking = 0.75,
+               .length_max = 16,
+               .seed_count = 1000000 },
 };
 
 enum { ALPHABET_AUTO, ALPHABET_BYTES, ALPHABET_SEEN };
@@ -49,9 +46,9 @@ static const struct opt options[] = {
       "BPE of bytes: split text as this encoding does; auto: as gpt2" },
     { 0, "from", OPT_TEXT, AT(counting.from), "PATH",
       "extend this vocabulary; its ids stay the same" },
-    { 0, "vocab-size", OPT_INT, AT(vocabulary_size), "N",
+    { 0, "vocab-size", OPT_INT, AT(learn.vocabulary_size), "N",
       "size of the vocabulary, special tokens included", 1, 1 << 24 },
-    { 0, "min-frequency", OPT_INT, AT(min_frequency), "N",
+    { 0, "min-frequency", OPT_INT, AT(learn.min_frequency), "N",
       "merge only pairs that occur at least N times", 0, 1e15 },
     { 0, "special", OPT_LIST, AT(special_tokens), "TOKEN",
       "add a special token; '' for none; default: those of the model" },
@@ -62,9 +59,9 @@ static const struct opt options[] = {
     { 0, "alphabet", OPT_CHOICE | COUNTING_NEW, AT(alphabet), "auto|bytes|seen",
       "BPE: start from all 256 bytes, or only from characters in the text; auto: all if --units "
       "bytes" },
-    { 0, "alphabet-limit", OPT_INT, AT(alphabet_limit), "N",
+    { 0, "alphabet-limit", OPT_INT, AT(learn.alphabet_limit), "N",
       "keep only the N most frequent characters; 0: all", 0, 1 << 24 },
-    { 0, "initial-alphabet", OPT_TEXT, AT(initial_alphabet), "TEXT",
+    { 0, "initial-alphabet", OPT_TEXT, AT(learn.initial), "TEXT",
       "characters to include even if the text lacks them" },
     { 0, "case", OPT_CHOICE | COUNTING_NEW, AT(counting.letters), "auto|uncased|cased",
       "WordPiece: keep upper case (cased) or lower it (uncased); auto: uncased" },
@@ -75,16 +72,16 @@ static const struct opt options[] = {
     { 0, "field", OPT_TEXT | COUNTING_TEXT, AT(counting.source.fields), "KEY[,KEY]",
       SOURCE_FIELD_HELP },
     { .help = "Unigram" },
-    { 0, "character-coverage", OPT_REAL, AT(coverage), "X",
+    { 0, "character-coverage", OPT_REAL, AT(learn.coverage), "X",
       "Unigram: share of the text whose characters get a token; rarer characters are unknown", 0.5,
       1 },
     { 0, "byte-fallback", OPT_FLAG, AT(byte_fallback), NULL,
       "Unigram: encode unknown characters as their bytes, with 256 more tokens" },
-    { 0, "max-piece-length", OPT_INT, AT(length_max), "N", "Unigram: longest token, in characters",
-      1, SEEDS_LENGTH_MAX },
-    { 0, "seed-size", OPT_INT, AT(seed_count), "N",
+    { 0, "max-piece-length", OPT_INT, AT(learn.length_max), "N",
+      "Unigram: longest token, in characters", 1, SEEDS_LENGTH_MAX },
+    { 0, "seed-size", OPT_INT, AT(learn.seed_count), "N",
       "Unigram: start with the N substrings of the highest frequency times length", 1, 1 << 26 },
-    { 0, "shrinking-factor", OPT_REAL, AT(shrinking), "X",
+    { 0, "shrinking-factor", OPT_REAL, AT(learn.shrinking), "X",
       "Unigram: keep this share of the tokens in each round of pruning", 0.01, 0.99 },
     { .help = "Memory" },
     { 0, "memory", OPT_SIZE, AT(counting.memory_bytes), "SIZE",
@@ -107,30 +104,6 @@ static const char *unknown_name(const struct learning *given)
         return given->unknown_token;
     return given->counting.model == VOCABULARY_UNIGRAM ? unigram_special[0]
                                                        : bert_role_names[TOKENIZER_UNKNOWN];
-}
-
-/* Returns the options for learning. `usual` has the default special tokens of BPE: the unknown
- * token, and end-of-text (used alone if tokens are bytes). */
-static struct learn_options options_for(const struct learning *given, const struct vocabulary *v,
-                                        const char **usual)
-{
-    int wordpiece = v->model == VOCABULARY_WORDPIECE;
-    struct learn_options o = {
-        .vocabulary_size = (uint32_t)given->vocabulary_size,
-        .min_frequency = (uint64_t)given->min_frequency,
-        .special = given->special_tokens.items,
-        .special_count = given->special_tokens.count,
-        .all_bytes = given->alphabet != ALPHABET_SEEN, /* only used for tokens of bytes */
-        .initial = given->initial_alphabet,
-        .alphabet_limit = (size_t)given->alphabet_limit,
-    };
-    if (o.special_count == 1 && !*o.special[0]) {
-        o.special_count = 0;
-    } else if (!given->special_tokens.count && !v->count) {
-        o.special = wordpiece ? (const char **)(uintptr_t)bert_role_names : usual + v->byte_level;
-        o.special_count = wordpiece ? TOKENIZER_ROLES : v->byte_level ? 1 : 2;
-    }
-    return o;
 }
 
 static int64_t find_special(const struct vocabulary *v, const char *name)
@@ -162,33 +135,31 @@ static int name_roles(const struct learning *given, struct vocabulary *v)
     return 0;
 }
 
-static int learn_merges(const struct learning *given, struct vocabulary *v,
+/* Learns tokens and adds them to `v`. Without --special, a new vocabulary has the special tokens of
+ * its model: for BPE the unknown token, and end-of-text (used alone if tokens are bytes). */
+static int learn_tokens(const struct learning *given, struct vocabulary *v,
                         const struct counted_words *words)
 {
-    const char *usual[] = { unknown_name(given), end_of_text_name };
-    struct learn_options o = options_for(given, v, usual);
-    return learn(v, words, &o);
-}
-
-static int learn_pieces(const struct learning *given, struct vocabulary *v,
-                        const struct counted_words *words)
-{
-    struct learn_unigram_options o = {
-        .vocabulary_size = (uint32_t)given->vocabulary_size,
-        .special = unigram_special,
-        .special_count = UNIGRAM_SPECIAL,
-        .coverage = given->coverage,
-        .shrinking = given->shrinking,
-        .length_max = (uint32_t)given->length_max,
-        .seed_count = (size_t)given->seed_count,
-        .threads = (int)tool_threads,
-    };
-    if (given->special_tokens.count) {
-        o.special = given->special_tokens.items;
-        o.special_count = given->special_tokens.count;
+    const char *const of_pairs[] = { unknown_name(given), end_of_text_name };
+    const struct opt_list *own = &given->special_tokens;
+    const int unigram = v->model == VOCABULARY_UNIGRAM;
+    struct learn_options o = given->learn;
+    o.all_bytes = given->alphabet != ALPHABET_SEEN; /* only used for tokens of bytes */
+    o.threads = (int)tool_threads;
+    o.special = own->items;
+    o.special_count = own->count == 1 && !*own->items[0] ? 0 : own->count;
+    if (!own->count && unigram) {
+        o.special = unigram_special;
+        o.special_count = UNIGRAM_SPECIAL;
+    } else if (!own->count && !v->count && v->model == VOCABULARY_WORDPIECE) {
+        o.special = bert_role_names;
+        o.special_count = TOKENIZER_ROLES;
+    } else if (!own->count && !v->count) {
+        o.special = of_pairs + v->byte_level;
+        o.special_count = v->byte_level ? 1 : 2;
     }
-    v->byte_fallback = given->byte_fallback;
-    return learn_unigram(v, words, &o);
+    v->byte_fallback |= given->byte_fallback;
+    return (unigram ? learn_unigram : learn)(v, words, &o);
 }
 
 static int is_utf8(const char *text, size_t n)
@@ -213,12 +184,12 @@ static int learn_and_save(const struct learning *given, struct vocabulary *v,
         return err_set("nothing to learn: the text is empty, or --min-word-count leaves no word");
     if (!v->byte_level && check_words(words) < 0)
         return -1;
-    if ((pieces ? learn_pieces : learn_merges)(given, v, words) < 0 || name_roles(given, v) < 0)
+    if (learn_tokens(given, v, words) < 0 || name_roles(given, v) < 0)
         return -1;
-    if (v->count < given->vocabulary_size)
+    if (v->count < given->learn.vocabulary_size)
         log_warn("the text has too few %s: the vocabulary has %" PRIu32 " tokens, not %" PRId64,
                  pieces ? "different substrings" : "pairs to merge", v->count,
-                 given->vocabulary_size);
+                 given->learn.vocabulary_size);
     tool_count("word(s)", words->count);
     tool_count("token(s)", v->count);
     return vocabulary_save(v, given->folder_path);
@@ -297,8 +268,7 @@ static int check_usage(const struct learning *given)
     if (may_replace(given->folder_path) < 0 || counting_check(&given->counting) < 0 ||
         check_special(given) < 0 || check_model(given) < 0)
         return -1;
-    if (given->initial_alphabet &&
-        !is_utf8(given->initial_alphabet, strlen(given->initial_alphabet)))
+    if (given->learn.initial && !is_utf8(given->learn.initial, strlen(given->learn.initial)))
         return err_usage("--initial-alphabet is not UTF-8");
     if (given->alphabet == ALPHABET_BYTES && (given->counting.units == UNITS_CHARACTERS ||
                                               given->counting.model == VOCABULARY_WORDPIECE))

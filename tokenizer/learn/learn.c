@@ -372,7 +372,7 @@ static int put_alphabet(struct learner *l, const struct counted_words *words)
     count_initial(l);
     count_units(l, words);
     if (o->alphabet_limit)
-        limit_alphabet(a, o->alphabet_limit);
+        limit_alphabet(a, (size_t)o->alphabet_limit);
     for (uint32_t c = 0; c < a->limit; c++)
         if (a->counts[c] && put_unit(l->v, c, 0, &a->ids[0][c]) < 0)
             return -1;
@@ -401,11 +401,12 @@ static int begin_vocabulary(struct learner *l, const struct counted_words *words
     if (l->v->count <= l->options->vocabulary_size)
         return 0;
     if (before)
-        return err_set(
-            "a vocabulary of %u tokens is too small: it has %u tokens already, and its alphabet "
-            "needs %u more",
-            l->options->vocabulary_size, before, l->v->count - before);
-    return err_set("a vocabulary of %u tokens is too small: special tokens and alphabet need %u",
+        return err_set("a vocabulary of %" PRId64
+                       " tokens is too small: it has %u tokens already, and its "
+                       "alphabet needs %u more",
+                       l->options->vocabulary_size, before, l->v->count - before);
+    return err_set("a vocabulary of %" PRId64
+                   " tokens is too small: special tokens and alphabet need %u",
                    l->options->vocabulary_size, l->v->count);
 }
 
@@ -533,7 +534,7 @@ static int merge_pairs(struct learner *l)
             continue;
         }
         int64_t id = -1;
-        int enough = top.count >= 1 && (uint64_t)top.count >= l->options->min_frequency;
+        int enough = top.count >= 1 && top.count >= l->options->min_frequency;
         if (enough && (id = joined_id(l, &p)) >= 0) {
             if (l->v->model == VOCABULARY_BPE)
                 vocabulary_merge(l->v, p.left, p.right, (uint32_t)id);

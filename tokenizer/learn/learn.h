@@ -21,13 +21,20 @@
 #include "tokenizer/model/vocabulary.h"
 
 struct learn_options {
-    uint32_t vocabulary_size;   /* number of all tokens, including special tokens */
-    uint64_t min_frequency;     /* a pair that occurs less often is not merged */
+    int64_t vocabulary_size;    /* number of all tokens, including special tokens */
     const char *const *special; /* these get the first ids */
     size_t special_count;
-    int all_bytes;         /* 1: the alphabet has all 256 bytes; 0: only those that occur */
-    const char *initial;   /* characters that are always in the alphabet; NULL: none */
-    size_t alphabet_limit; /* most units in the alphabet: the most frequent ones; 0: no limit */
+    /* of learn */
+    int64_t min_frequency;  /* a pair that occurs less often is not merged */
+    int all_bytes;          /* 1: the alphabet has all 256 bytes; 0: only those that occur */
+    const char *initial;    /* characters that are always in the alphabet; NULL: none */
+    int64_t alphabet_limit; /* most units in the alphabet: the most frequent ones; 0: no limit */
+    /* of learn_unigram */
+    double coverage;    /* share of the text that the alphabet covers */
+    double shrinking;   /* share of the pieces that remain after each round, below 1 */
+    int64_t length_max; /* characters of a piece; at most SEEDS_LENGTH_MAX */
+    int64_t seed_count; /* number of pieces to start with */
+    int threads;
 };
 
 /* Adds special tokens to `v`, which get the next ids. Returns 0, or -1 with an error if one of them

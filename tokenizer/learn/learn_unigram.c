@@ -3,7 +3,6 @@
 #include "common/base/order.h"
 #include "common/base/utf8.h"
 #include "tokenizer/learn/em.h"
-#include "tokenizer/learn/learn.h"
 #include "tokenizer/learn/seeds.h"
 #include "tokenizer/learn/segments.h"
 
@@ -12,7 +11,7 @@ static const double more_than_wanted = 1.1, rare_step = 0.0001;
 
 /* Removes pieces until `wanted` remain. Returns the smallest score of those that occur. */
 static double shrink(struct seeds *p, const struct segments *s, double wanted,
-                     const struct learn_unigram_options *o, struct pool *pool)
+                     const struct learn_options *o, struct pool *pool)
 {
     struct em *e = em_new(s, p, pool, o->threads);
     double least = 0;
@@ -80,7 +79,7 @@ static int put_pieces(struct vocabulary *v, const struct seeds *p, const struct 
 }
 
 /* Adds the special tokens and the byte tokens, with score 0. Returns 0, or -1 with an error. */
-static int put_fixed(struct vocabulary *v, const struct learn_unigram_options *o)
+static int put_fixed(struct vocabulary *v, const struct learn_options *o)
 {
     char name[8];
     if (learn_special(v, o->special, o->special_count) < 0)
@@ -96,24 +95,24 @@ static int put_fixed(struct vocabulary *v, const struct learn_unigram_options *o
 }
 
 static int learn_pieces(struct vocabulary *v, const struct segments *s,
-                        const struct learn_unigram_options *o)
+                        const struct learn_options *o)
 {
     SCOPED(seeds) pieces = { 0 };
     uint32_t fixed = v->count;
-    if (fixed + s->alphabet_count > o->vocabulary_size)
-        return err_set("a vocabulary of %u tokens is too small: special tokens%s and alphabet need "
-                       "%zu",
+    if (fixed + s->alphabet_count > (size_t)o->vocabulary_size)
+        return err_set("a vocabulary of %" PRId64 " tokens is too small: special tokens%s and "
+                       "alphabet need %zu",
                        o->vocabulary_size, v->byte_fallback ? ", bytes" : "",
                        fixed + s->alphabet_count);
     struct pool *pool = pool_new(o->threads);
-    seeds_find(&pieces, s, o->length_max, o->seed_count, pool);
-    double least = shrink(&pieces, s, more_than_wanted * o->vocabulary_size, o, pool);
+    seeds_find(&pieces, s, (uint32_t)o->length_max, (size_t)o->seed_count, pool);
+    double least = shrink(&pieces, s, more_than_wanted * (double)o->vocabulary_size, o, pool);
     pool_free(pool);
-    return put_pieces(v, &pieces, s, o->vocabulary_size - fixed, least);
+    return put_pieces(v, &pieces, s, (size_t)o->vocabulary_size - fixed, least);
 }
 
 int learn_unigram(struct vocabulary *v, const struct counted_words *words,
-                  const struct learn_unigram_options *o)
+                  const struct learn_options *o)
 {
     SCOPED(segments) s = { 0 };
     return segments_cut(&s, words, o->coverage) < 0 || put_fixed(v, o) < 0 ? -1

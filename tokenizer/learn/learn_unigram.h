@@ -14,19 +14,7 @@
  */
 #pragma once
 
-#include "tokenizer/learn/word_counts.h"
-#include "tokenizer/model/vocabulary.h"
-
-struct learn_unigram_options {
-    uint32_t vocabulary_size; /* number of all tokens, including special tokens */
-    const char *const *special;
-    size_t special_count;
-    double coverage;     /* share of the text that the alphabet covers */
-    double shrinking;    /* share of the pieces that remain after each round, below 1 */
-    uint32_t length_max; /* characters of a piece; at most SEEDS_LENGTH_MAX */
-    size_t seed_count;   /* number of pieces to start with */
-    int threads;
-};
+#include "tokenizer/learn/learn.h"
 
 /* Adds tokens with scores to `v`, an empty Unigram vocabulary; with byte tokens if v->byte_fallback
  * is set. The words begin with U+2581 if a space is before them. The result has less than
@@ -34,4 +22,4 @@ struct learn_unigram_options {
  * an error if vocabulary_size is too small for the special tokens, bytes and characters, or if a
  * special token is also learned. */
 int learn_unigram(struct vocabulary *v, const struct counted_words *words,
-                  const struct learn_unigram_options *o);
+                  const struct learn_options *o);

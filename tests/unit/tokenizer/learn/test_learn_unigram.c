@@ -223,14 +223,14 @@ static const char *const unknown[] = { "<unk>" };
 static int learn_words(struct vocabulary *v, const struct counted_words *list, uint32_t size,
                        int threads)
 {
-    struct learn_unigram_options o = { .vocabulary_size = size,
-                                       .special = unknown,
-                                       .special_count = 1,
-                                       .coverage = 1,
-                                       .shrinking = 0.75,
-                                       .length_max = 16,
-                                       .seed_count = 10000,
-                                       .threads = threads };
+    struct learn_options o = { .vocabulary_size = size,
+                               .special = unknown,
+                               .special_count = 1,
+                               .coverage = 1,
+                               .shrinking = 0.75,
+                               .length_max = 16,
+                               .seed_count = 10000,
+                               .threads = threads };
     vocabulary_init(v);
     cr_assert_eq(unigram_frame(v), 0, "%s", err_get());
     return learn_unigram(v, list, &o);
