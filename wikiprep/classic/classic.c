@@ -11,12 +11,6 @@ void classic_passed(struct classic *c)
     buf_clear(&c->next);
 }
 
-void classic_drop_spans(struct classic *c)
-{
-    spans_drop(&c->spans, &c->text, &c->next);
-    classic_passed(c);
-}
-
 void classic_keep(struct classic *c, size_t from, size_t to)
 {
     buf_add(&c->next, c->text.data + from, to - from);
@@ -26,6 +20,19 @@ void classic_finish(struct classic *c, size_t from)
 {
     classic_keep(c, from, c->text.len);
     classic_passed(c);
+}
+
+void classic_drop_spans(struct classic *c)
+{
+    size_t done = 0;
+    for (size_t i = 0; i < c->spans.count; i++) {
+        const struct range s = c->spans.items[i];
+        if (s.begin < done) /* of overlapping spans the first is used */
+            continue;
+        classic_keep(c, done, s.begin);
+        done = s.end;
+    }
+    classic_finish(c, done);
 }
 
 void classic_replace(struct classic *c, const char *what, const char *with)

@@ -87,19 +87,6 @@ void spans_add(struct ranges *s, size_t begin, size_t end)
     mem_next(s->items, s->count, s->cap) = (struct range){ begin, end };
 }
 
-void spans_drop(const struct ranges *s, const struct buf *text, struct buf *out)
-{
-    size_t at = 0;
-    buf_clear(out);
-    for (size_t i = 0; i < s->count; i++) {
-        if (s->items[i].begin < at)
-            continue;
-        buf_add(out, text->data + at, s->items[i].begin - at);
-        at = s->items[i].end;
-    }
-    buf_add(out, text->data + at, text->len - at);
-}
-
 void spans_nested(struct ranges *out, const struct buf *text, span_finder open, const char *opening,
                   span_finder close, const char *closing)
 {

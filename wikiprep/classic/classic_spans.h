@@ -1,5 +1,5 @@
 /*
- * classic_spans.h - finds spans in a text and drops them; for classic.c.
+ * classic_spans.h - finds spans in a text; for classic.c.
  */
 #pragma once
 
@@ -39,10 +39,6 @@ struct ranges {
 };
 
 void spans_add(struct ranges *s, size_t begin, size_t end);
-
-/* Replaces `out` with the text without the spans, which must be in rising order. Of overlapping
- * spans the first is used. */
-void spans_drop(const struct ranges *s, const struct buf *text, struct buf *out);
 
 /* Replaces `out` with the outermost spans of the text. A span begins where `open` finds `opening`
  * and ends with the matching place where `close` finds `closing`. If openings and closings are not

@@ -130,15 +130,15 @@ static uint64_t elements_in(const struct buf *text)
 static void drop_element(struct classic *c, const char *name)
 {
     struct range at;
+    size_t done = 0;
     if (span_find_open(&c->text, 0, name, &at)) {
         spans_nested(&c->spans, &c->text, span_find_open, name, span_find_close, name);
         classic_drop_spans(c);
     }
-    c->spans.count = 0;
-    for (size_t from = 0; span_find_close(&c->text, from, name, &at); from = at.end)
-        spans_add(&c->spans, at.begin, at.end);
-    if (c->spans.count)
-        classic_drop_spans(c);
+    for (; span_find_close(&c->text, done, name, &at); done = at.end)
+        classic_keep(c, done, at.begin);
+    if (done)
+        classic_finish(c, done);
 }
 
 /* Finds the elements in the text, drops them one kind after another, and finds them again after

@@ -2,20 +2,19 @@
 #include <string.h>
 
 #include "common/base/buf.h"
-#include "wikiprep/classic/classic_spans.h"
+#include "wikiprep/classic/classic_pass.h"
 
 /* The text without its tables must be `want`. */
 static void dropped(const char *tables, const char *want)
 {
-    struct ranges spans = { 0 };
-    struct buf text = BUF_INIT, out = BUF_INIT;
-    buf_adds(&text, tables);
-    spans_nested(&spans, &text, span_find_text, "{|", span_find_text, "|}");
-    spans_drop(&spans, &text, &out);
-    cr_expect_str_eq(out.data ? out.data : "", want, "'%s': '%s'", tables, out.data);
-    free(spans.items);
-    buf_release(&text);
-    buf_release(&out);
+    struct classic c = { .text = BUF_INIT, .next = BUF_INIT };
+    buf_adds(&c.text, tables);
+    spans_nested(&c.spans, &c.text, span_find_text, "{|", span_find_text, "|}");
+    classic_drop_spans(&c);
+    cr_expect_str_eq(c.text.data ? c.text.data : "", want, "'%s': '%s'", tables, c.text.data);
+    free(c.spans.items);
+    buf_release(&c.text);
+    buf_release(&c.next);
 }
 
 Test(classic_spans, each_outermost_span_goes)
