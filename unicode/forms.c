@@ -199,21 +199,12 @@ static int class_of(uint32_t c)
     return unicode_of(c)->combining;
 }
 
-/* Sorts marks by combining class, stably. Short runs use insertion sort; its time is quadratic, so
- * long runs use merge sort. `room` has n elements. */
+/* Sorts marks by combining class, stably: merge sort. `room` has n elements. */
 static void sort_marks(uint32_t *marks, size_t n, uint32_t *room)
 {
-    if (n < 16) {
-        for (size_t i = 1; i < n; i++) {
-            uint32_t moving = marks[i];
-            size_t k = i;
-            for (; k && class_of(marks[k - 1]) > class_of(moving); k--)
-                marks[k] = marks[k - 1];
-            marks[k] = moving;
-        }
-        return;
-    }
     size_t half = n / 2, a = 0, b = half;
+    if (n < 2)
+        return;
     sort_marks(marks, half, room);
     sort_marks(marks + half, n - half, room);
     for (size_t i = 0; i < n; i++)
@@ -396,11 +387,6 @@ void forms_drop(struct buf *out, const char *text, size_t n, unsigned sets)
     for (size_t i = 0; i < n; i += len)
         if (!unicode_is(utf8_get((const unsigned char *)text + i, &len), sets))
             buf_add(out, text + i, len);
-}
-
-void forms_strip_marks(struct buf *out, const char *text, size_t n)
-{
-    forms_drop(out, text, n, UNICODE_IS_MARK);
 }
 
 void forms_nmt(struct buf *out, const char *text, size_t n)

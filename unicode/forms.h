@@ -25,8 +25,7 @@ void forms_normalize(struct buf *out, const char *text, size_t n, enum form form
 /* Returns the length in bytes of the longest prefix in which the form changes no character,
  * whatever follows. Only its last character may compose with characters after it. */
 size_t forms_stable(const char *text, size_t n, enum form form);
-void forms_strip_marks(struct buf *out, const char *text, size_t n); /* removes Mn, Mc and Me */
-void forms_nmt(struct buf *out, const char *text, size_t n);         /* drops or blanks controls */
+void forms_nmt(struct buf *out, const char *text, size_t n); /* drops or blanks controls */
 
 /* Appends the characters that are in none of these sets (UNICODE_IS_* of unicode.h, or'ed). */
 void forms_drop(struct buf *out, const char *text, size_t n, unsigned sets);

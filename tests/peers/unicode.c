@@ -38,7 +38,7 @@ static void apply(struct buf *out, uint32_t c, const char *s, size_t n)
     if (is("lower"))
         letter_case_newer(out, s, n);
     else if (is("strip-marks"))
-        forms_strip_marks(out, s, n);
+        forms_drop(out, s, n, UNICODE_IS_MARK);
     else if (is("nmt"))
         forms_nmt(out, s, n);
     else if (is("str.lower"))
