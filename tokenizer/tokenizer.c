@@ -244,11 +244,9 @@ static void put_name(const struct tokenizer *t, uint32_t id, struct buf *name)
 static struct decoder_table *make_table(const struct tokenizer *t)
 {
     SCOPED(strings) names = STRINGS_INIT;
-    SCOPED(buf) name = BUF_INIT;
     for (uint32_t id = 0; id < t->v.count; id++) {
-        buf_clear(&name);
-        put_name(t, id, &name);
-        strings_add(&names, name.data, name.len);
+        put_name(t, id, &names.text);
+        strings_end(&names);
     }
     struct decoder_table *table = decoder_table_new(t->v.decoder, &names);
     for (uint32_t id = 0; id < t->v.count && table; id++)
@@ -289,11 +287,9 @@ const char *tokenizer_text(const struct tokenizer *t, uint32_t id, size_t *len)
 static int decode_steps(const struct tokenizer *t, const uint32_t *ids, size_t n, struct buf *out)
 {
     SCOPED(strings) names = STRINGS_INIT;
-    SCOPED(buf) name = BUF_INIT;
     for (size_t i = 0; i < n; i++) {
-        buf_clear(&name);
-        decoder_name(t, ids[i], &name);
-        strings_add(&names, name.data, name.len);
+        decoder_name(t, ids[i], &names.text);
+        strings_end(&names);
     }
     return decoder_run(t->v.decoder, &names, out);
 }

@@ -44,16 +44,9 @@ void strings_release(struct strings *s)
     *s = (struct strings)STRINGS_INIT;
 }
 
-/* Ends the string whose text was added to s->text. */
-static void strings_end(struct strings *s)
+void strings_end(struct strings *s)
 {
     mem_next(s->ends, s->count, s->cap) = s->text.len;
-}
-
-void strings_add(struct strings *s, const char *text, size_t n)
-{
-    buf_add(&s->text, text, n);
-    strings_end(s);
 }
 
 void decoder_free(struct decoder *d)
@@ -136,8 +129,8 @@ struct decoder *decoder_new(const struct js *value)
 {
     struct decoder *d = mem_zalloc(1, sizeof *d);
     if (!value || js_is_null(value)) {
-        mem_grow(d->items, d->cap, 1);
-        d->items[d->count++] = (struct decoding){ .kind = DECODE_JOIN, .text = BUF_INIT };
+        mem_next(d->items, d->count, d->cap) = (struct decoding){ .kind = DECODE_JOIN,
+                                                                  .text = BUF_INIT };
     } else if (read_decoder(d, value) < 0) {
         decoder_free(d);
         return NULL;
@@ -290,7 +283,8 @@ static void fall_back(const struct strings *from, struct strings *to)
             continue;
         }
         put_bytes(&bytes, to);
-        strings_add(to, text, n);
+        buf_add(&to->text, text, n);
+        strings_end(to);
     }
     put_bytes(&bytes, to);
 }

@@ -27,7 +27,7 @@ struct strings {
         BUF_INIT, NULL, 0, 0                                                                       \
     }
 void strings_release(struct strings *s);
-void strings_add(struct strings *s, const char *text, size_t n);
+void strings_end(struct strings *s); /* ends the string that was appended to s->text */
 
 /* Decodes the tokens `names` and appends the text. The function overwrites `names`. Returns 0, or
  * -1 with an error if a pattern needs too much memory or time. */
