@@ -37,8 +37,9 @@ static void lower(char *to, const char *s, size_t n)
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-static int has_long_word(const char *s, size_t n, size_t longest)
+static int has_long_word(const char *s, size_t n, double most)
 {
+    const size_t longest = most > 0 ? (size_t)most : n;
     if (!longest || n <= longest)
         return 0;
     for (size_t at = 0, chars = 0; at < n;) {
@@ -52,15 +53,15 @@ static int has_long_word(const char *s, size_t n, size_t longest)
     return 0;
 }
 
-static int has_words(const char *s, size_t n, size_t least)
+static int has_words(const char *s, size_t n, double least)
 {
-    size_t words = 0;
-    for (size_t at = 0; at < n && words < least; words++) {
+    size_t words = 0, enough = least > 0 ? (size_t)least : 0;
+    for (size_t at = 0; at < n && words < enough; words++) {
         at += whitespace_word(s + at, n - at);
         for (size_t space; at < n && (space = whitespace_at(s + at, n - at)); at += space)
             ;
     }
-    return words >= least;
+    return words >= enough;
 }
 
 static int ends_well(const char *s, size_t n)
@@ -103,7 +104,7 @@ static void put_line(struct buf *out, const char *s, size_t n, int references)
 /* ---- a text ---------------------------------------------------------------------------------- */
 
 struct state {
-    const struct c4_rules *rules;
+    const double *limits;
     struct features *f;
     struct c4_result *out;
     unsigned phrases; /* in the whole text */
@@ -122,7 +123,7 @@ static void count_words(struct state *c, size_t at, size_t end)
     while (c->word < w->count && w->list[c->word].at < end)
         c->word++;
     c->words += c->word - first;
-    if ((double)c->out->sentences < c->rules->least_sentences)
+    if ((double)c->out->sentences < c->limits[C4_SENTENCES])
         c->out->sentences += words_sentences(w, first, c->word);
 }
 
@@ -130,21 +131,21 @@ static void count_words(struct state *c, size_t at, size_t end)
  * 1 if it stays, 0 if not, and -1 if the document is left out. */
 static int judge_line(struct state *c, const char *s, size_t n, const char *clean, size_t len)
 {
-    const struct c4_rules *r = c->rules;
-    if (has_long_word(s, n, r->longest_word) || (r->end_marks && !ends_well(clean, len)) ||
-        !has_words(s, n, r->least_words))
+    if (has_long_word(s, n, c->limits[C4_LONGEST_WORD]) ||
+        (c->limits[C4_END_MARKS] > 0 && !ends_well(clean, len)) ||
+        !has_words(s, n, c->limits[C4_LEAST_WORDS]))
         return 0;
     char *low = c->f->lower.data + (s - c->f->text);
     if (len < n) /* the parts of a phrase may have been on both sides of a mark */
         lower(low, clean, len);
     unsigned found = c->phrases || len < n ? find_phrases(low, len) : 0;
-    if (found & LOREM_IPSUM && (double)++c->out->lorem_ipsum > r->lorem_ipsum)
+    if (found & LOREM_IPSUM && (double)++c->out->lorem_ipsum > c->limits[C4_LOREM_IPSUM])
         return -1;
-    if (r->javascript && found & JAVASCRIPT)
+    if (c->limits[C4_JAVASCRIPT] > 0 && found & JAVASCRIPT)
         return 0;
-    if (memchr(s, '{', n) && (double)++c->out->braces > r->braces)
+    if (memchr(s, '{', n) && (double)++c->out->braces > c->limits[C4_BRACES])
         return -1;
-    return !(r->policy && found & POLICY);
+    return !(c->limits[C4_POLICY] > 0 && found & POLICY);
 }
 
 static int take_line(struct state *c, const char *s, size_t n)
@@ -152,7 +153,7 @@ static int take_line(struct state *c, const char *s, size_t n)
     struct buf *text = &c->out->text;
     size_t before = text->len;
     struct span line = whitespace_strip(s, n);
-    put_line(text, line.s, line.n, c->rules->references);
+    put_line(text, line.s, line.n, c->limits[C4_REFERENCES] > 0);
     const size_t len = text->len - before;
     int stays = judge_line(c, line.s, line.n, text->data + before, len);
     if (stays <= 0) {
@@ -191,9 +192,9 @@ static void finish(struct state *c)
     }
 }
 
-void c4_clean(const struct c4_rules *rules, struct features *f, struct c4_result *out)
+void c4_clean(const double *limits, struct features *f, struct c4_result *out)
 {
-    struct state c = { .rules = rules, .f = f, .out = out };
+    struct state c = { .limits = limits, .f = f, .out = out };
     struct buf text = out->text;
     *out = (struct c4_result){ .text = text };
     buf_clear(&out->text);

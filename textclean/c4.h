@@ -7,16 +7,17 @@
 
 #include "textclean/features.h"
 
-/* Which rules apply. */
-struct c4_rules {
-    size_t longest_word;        /* leave out lines with a longer word, in characters; 0: none */
-    size_t least_words;         /* leave out lines with fewer words between white space */
-    int end_marks;              /* leave out lines that do not end in . ? ! " or ', or end in ... */
-    int references;             /* remove reference marks */
-    int javascript;             /* leave out lines that mention JavaScript */
-    int policy;                 /* leave out lines about cookies, privacy and terms of use */
-    double lorem_ipsum, braces; /* most lines with "lorem ipsum", or {; one more ends the search */
-    double least_sentences;     /* sentences are counted until there are this many */
+/* The rules, in the order of the table of rules.c. */
+enum {
+    C4_LONGEST_WORD, /* leave out lines with a longer word, in characters; 0: none */
+    C4_REFERENCES,   /* remove reference marks */
+    C4_END_MARKS,    /* leave out lines that do not end in . ? ! " or ', or end in ... */
+    C4_LEAST_WORDS,  /* leave out lines with fewer words between white space */
+    C4_JAVASCRIPT,   /* leave out lines that mention JavaScript */
+    C4_POLICY,       /* leave out lines about cookies, privacy and terms of use */
+    C4_LOREM_IPSUM,  /* most lines with "lorem ipsum"; one more ends the search */
+    C4_BRACES,       /* most lines with {; one more ends the search */
+    C4_SENTENCES,    /* sentences are counted until there are this many */
 };
 
 struct c4_result {
@@ -26,6 +27,6 @@ struct c4_result {
     size_t sentences;
 };
 
-/* Applies the rules to the text of `f`. If the text changes, calls features_set with the new one,
- * out->text, and sets f->word_count. */
-void c4_clean(const struct c4_rules *rules, struct features *f, struct c4_result *out);
+/* Applies the rules with these limits, NAN: off, to the text of `f`. If the text changes, calls
+ * features_set with the new one, out->text, and sets f->word_count. */
+void c4_clean(const double *limits, struct features *f, struct c4_result *out);

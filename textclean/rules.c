@@ -347,17 +347,6 @@ int rules_set(struct rules *r, const char *sets, const char *path, const char *c
     for (int i = 0; i < RULES; i++)
         if (!is_chosen(r, i))
             r->limits[i] = NAN;
-    r->c4 = (struct c4_rules){
-        .longest_word = (size_t)fmax(limit_of(r, "c4-max-word"), 0), /* fmax(NAN, 0) is 0 */
-        .least_words = (size_t)fmax(limit_of(r, "c4-line-words"), 0),
-        .end_marks = limit_of(r, "c4-end-marks") > 0,
-        .references = limit_of(r, "c4-references") > 0,
-        .javascript = limit_of(r, "c4-javascript") > 0,
-        .policy = limit_of(r, "c4-policy") > 0,
-        .lorem_ipsum = fmin(limit_of(r, "c4-lorem-ipsum"), INFINITY), /* fmin(NAN, x) is x */
-        .braces = fmin(limit_of(r, "c4-brace"), INFINITY),
-        .least_sentences = fmax(limit_of(r, "c4-sentences"), 0),
-    };
     return 0;
 }
 
@@ -401,7 +390,7 @@ int rules_judge(const struct rules *r, struct rules_tools *t, const char *text, 
     features_set(&t->features, text, n);
     for (int i = 0; i < r->set_count; i++) {
         if (is_of_set(r->sets[i], "c4", 2)) {
-            c4_clean(&r->c4, &t->features, &t->c4);
+            c4_clean(r->limits + r->sets[i], &t->features, &t->c4);
             *lines += t->c4.lines_left_out;
         }
         int failed = judge_set(r, r->sets[i], t);

@@ -19,7 +19,6 @@ struct rules {
     double limits[RULES_MOST]; /* by number of the rule; NAN: the rule is off */
     int sets[RULES_SETS];      /* number of the first rule of each chosen set, in order */
     int set_count;
-    struct c4_rules c4;
     const char *names[RULES_MOST];
     size_t count; /* rules in the table */
 };
