@@ -338,18 +338,18 @@ static int settle(void *ctx, struct flow_item *item)
 
 static int run_flow(struct run *r, int argc, char **argv)
 {
-    SCOPED(flow) flow = { .options = &r->given->flow,
-                          .judge = judge,
-                          .settle = r->given->matches_path ? settle : NULL,
-                          .forget = free,
-                          .ctx = r,
-                          .tools_bytes = sizeof(struct tools),
-                          .tools_init = tools_init,
-                          .tools_release = tools_release,
-                          .reasons = reasons,
-                          .reason_count = REASONS,
-                          .piece = "place(s) with words of tests",
-                          .report_path = r->given->matches_path };
+    struct flow flow = { .options = &r->given->flow,
+                         .judge = judge,
+                         .settle = r->given->matches_path ? settle : NULL,
+                         .forget = free,
+                         .ctx = r,
+                         .tools_bytes = sizeof(struct tools),
+                         .tools_init = tools_init,
+                         .tools_release = tools_release,
+                         .reasons = reasons,
+                         .reason_count = REASONS,
+                         .piece = "place(s) with words of tests",
+                         .report_path = r->given->matches_path };
     r->matches = &flow.report;
     return flow_run(&flow, argc, argv);
 }

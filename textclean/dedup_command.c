@@ -474,7 +474,7 @@ static int write_clusters(void *ctx)
 
 static int first_pass(struct run *r, struct flow *flow, int argc, char **argv)
 {
-    SCOPED(flow) first = *flow;
+    struct flow first = *flow;
     first.silent = 1;
     int result = flow_run(&first, argc, argv);
     if (!result)
@@ -487,19 +487,19 @@ static int first_pass(struct run *r, struct flow *flow, int argc, char **argv)
 
 static int run_passes(struct run *r, int argc, char **argv)
 {
-    SCOPED(flow) flow = { .options = &r->given->flow,
-                          .judge = judge,
-                          .settle = settle,
-                          .end = write_clusters,
-                          .forget = forget_found,
-                          .ctx = r,
-                          .tools_bytes = sizeof(struct minhash_tools),
-                          .tools_init = tools_init,
-                          .tools_release = minhash_tools_release,
-                          .report_path = r->given->keys_path ? r->given->keys_path
-                                                             : r->given->clusters_path,
-                          .reasons = reasons,
-                          .reason_count = REASONS };
+    struct flow flow = { .options = &r->given->flow,
+                         .judge = judge,
+                         .settle = settle,
+                         .end = write_clusters,
+                         .forget = forget_found,
+                         .ctx = r,
+                         .tools_bytes = sizeof(struct minhash_tools),
+                         .tools_init = tools_init,
+                         .tools_release = minhash_tools_release,
+                         .report_path = r->given->keys_path ? r->given->keys_path
+                                                            : r->given->clusters_path,
+                         .reasons = reasons,
+                         .reason_count = REASONS };
     static const char *const pieces[] = { NULL, NULL, "paragraph(s) left out", "line(s) left out",
                                           "span(s) left out" };
     flow.piece = pieces[r->given->by];

@@ -79,15 +79,15 @@ static int run_filter(int argc, char **argv, void *given_options)
         if (!choice_listed(given->sets, limit, (size_t)n))
             log_warn("--limit %s is not used: --rules does not name %.*s", limit, n, limit);
     }
-    SCOPED(flow) flow = { .options = &given->flow,
-                          .judge = judge,
-                          .ctx = &run,
-                          .tools_bytes = sizeof(struct rules_tools),
-                          .tools_init = rules_tools_init,
-                          .tools_release = rules_tools_release,
-                          .reasons = run.rules.names,
-                          .reason_count = run.rules.count,
-                          .piece = "line(s) left out" };
+    struct flow flow = { .options = &given->flow,
+                         .judge = judge,
+                         .ctx = &run,
+                         .tools_bytes = sizeof(struct rules_tools),
+                         .tools_init = rules_tools_init,
+                         .tools_release = rules_tools_release,
+                         .reasons = run.rules.names,
+                         .reason_count = run.rules.count,
+                         .piece = "line(s) left out" };
     return flow_run(&flow, argc, argv);
 }
 
@@ -155,15 +155,15 @@ static int run_learn(int argc, char **argv, void *given_options)
     struct learning l = { .step = 1 };
     if (rules_set(&l.rules, given->sets, NULL, NULL, 0) < 0)
         return -1;
-    SCOPED(flow) flow = { .options = &given->flow,
-                          .judge = measure,
-                          .settle = add_row,
-                          .forget = free,
-                          .ctx = &l,
-                          .tools_bytes = sizeof(struct rules_tools),
-                          .tools_init = rules_tools_init,
-                          .tools_release = rules_tools_release,
-                          .silent = 1 };
+    struct flow flow = { .options = &given->flow,
+                         .judge = measure,
+                         .settle = add_row,
+                         .forget = free,
+                         .ctx = &l,
+                         .tools_bytes = sizeof(struct rules_tools),
+                         .tools_init = rules_tools_init,
+                         .tools_release = rules_tools_release,
+                         .silent = 1 };
     int result = flow_run(&flow, argc, argv);
     SCOPED(buf) text = buf_format("# limits of textclean filter, from %" PRIu64 " document(s)\n",
                                   flow.read);

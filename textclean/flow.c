@@ -23,6 +23,7 @@ struct run {
     struct output outs[2];      /* kept and rejected */
     struct rows_copy copies[2]; /* parquet: the rows written to each output */
     uint64_t documents[2];      /* number of documents in each */
+    uint64_t *counts;           /* of documents: that stay; for each reason: left out by it */
     int begun;
     struct output_folder folder; /* if it is open, each input file has an output in it */
     struct file_names names;     /* names of the outputs in the folder */
@@ -228,14 +229,10 @@ static int begin(struct run *r)
 
 static void count_item(struct run *r, const struct flow_item *item)
 {
-    struct flow *f = r->f;
-    f->read++;
-    f->pieces += item->pieces;
+    r->f->read++;
+    r->f->pieces += item->pieces;
     r->documents[goes_to(r, item)]++;
-    if (item->reason == FLOW_KEPT)
-        f->kept++;
-    else
-        f->left_out[item->reason]++;
+    r->counts[item->reason - FLOW_KEPT]++;
 }
 
 /* Writes a text of the batch to its output, and empties it. */
@@ -293,28 +290,28 @@ static int run_batches(struct run *r)
 
 /* ---- summary --------------------------------------------------------------------------------- */
 
-static void report(const struct flow *f)
+static void report(const struct flow *f, const uint64_t *counts)
 {
     char text[LOG_COUNTED];
     tool_count("document(s)", f->read);
-    tool_count("document(s) kept", f->kept);
+    tool_count("document(s) kept", counts[0]);
     if (f->piece)
         tool_count(f->piece, f->pieces);
     for (size_t i = 0; i < f->reason_count; i++)
-        if (f->left_out[i])
-            log_info("%s: %s", f->reasons[i], log_counted(text, f->left_out[i], "document(s)"));
+        if (counts[i + 1])
+            log_info("%s: %s", f->reasons[i], log_counted(text, counts[i + 1], "document(s)"));
 }
 
-static int write_summary(const struct flow *f, struct output *out)
+static int write_summary(const struct flow *f, const uint64_t *counts, struct output *out)
 {
-    SCOPED(buf) text = buf_format("{\"read\": %" PRIu64 ", \"kept\": %" PRIu64, f->read, f->kept);
+    SCOPED(buf) text = buf_format("{\"read\": %" PRIu64 ", \"kept\": %" PRIu64, f->read, counts[0]);
     if (f->piece)
         buf_addf(&text, ", \"pieces_left_out\": %" PRIu64, f->pieces);
     buf_adds(&text, ", \"left_out\": {");
     for (size_t i = 0; i < f->reason_count; i++) {
         buf_adds(&text, i ? ", " : "");
         js_quote(&text, f->reasons[i], strlen(f->reasons[i]));
-        buf_addf(&text, ": %" PRIu64, f->left_out[i]);
+        buf_addf(&text, ": %" PRIu64, counts[i + 1]);
     }
     buf_adds(&text, "}}\n");
     return output_write(out, text.data, text.len);
@@ -402,7 +399,7 @@ static int end_outputs(struct run *r, int result)
     if (r->outs[1].path)
         set[count++] = r->outs[1];
     if (!result && summary && !(result = output_open(&set[count], summary)))
-        result = write_summary(f, &set[count++]);
+        result = write_summary(f, r->counts, &set[count++]);
     if (r->outs[0].path)
         set[count++] = r->outs[0];
     result = output_end_all(set, count, result);
@@ -414,8 +411,8 @@ static int end_outputs(struct run *r, int result)
 
 int flow_run(struct flow *f, int argc, char **argv)
 {
-    struct run r = { .f = f };
-    f->left_out = f->left_out ? f->left_out : mem_zalloc(f->reason_count + 1, sizeof *f->left_out);
+    SCOPED_MEM uint64_t *counts = mem_zalloc(f->reason_count + 1, sizeof *counts);
+    struct run r = { .f = f, .counts = counts };
     int result = entries_open(&r.source, argv, argc, (enum entry_format)f->options->format,
                               f->options->field);
     if (!result)
@@ -430,12 +427,6 @@ int flow_run(struct flow *f, int argc, char **argv)
         result = err_set("the input became shorter after it was read first");
     result = end_outputs(&r, result);
     if (!result && !f->silent)
-        report(f);
+        report(f, counts);
     return result;
-}
-
-void flow_release(struct flow *f)
-{
-    free(f->left_out);
-    f->left_out = NULL;
 }

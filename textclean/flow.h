@@ -62,7 +62,7 @@ struct flow {
     size_t tools_bytes; /* size of `tools`, which is zeroed; the next two may be NULL */
     void (*tools_init)(void *ctx, void *tools);
     void (*tools_release)(void *tools);
-    const char *const *reasons; /* names of the reasons that left_out[] counts */
+    const char *const *reasons; /* the names of the reasons */
     size_t reason_count;
     const char *piece; /* the noun of what `pieces` counts, as for log_counted; NULL: nothing */
     const char *report_path; /* one more output, which `settle` and `end` write; may be NULL */
@@ -70,10 +70,8 @@ struct flow {
     int silent;              /* writes no documents: the first of two passes */
     int blind;               /* `judge` needs no text */
     uint64_t least;          /* number of documents that a first pass found; fewer are an error */
-    uint64_t read, kept, pieces, *left_out;
+    uint64_t read, pieces;
 };
 
-/* Runs the flow over the files argv[0..argc). Returns 0, or -1 with an error. The caller frees
- * left_out with flow_release. */
+/* Runs the flow over the files argv[0..argc). Returns 0, or -1 with an error. */
 int flow_run(struct flow *f, int argc, char **argv);
-void flow_release(struct flow *f);

@@ -107,12 +107,12 @@ static int run_language(int argc, char **argv, void *given_options)
     int result = open_model(&j.model, given, 0, given->codes != NULL);
     if (!result)
         result = set_kept(&j, given->codes);
-    SCOPED(flow) flow = { .options = &given->flow,
-                          .judge = judge,
-                          .ctx = &j,
-                          .tools_bytes = sizeof(struct languages_runs),
-                          .reasons = j.reasons,
-                          .reason_count = j.model.count + 1 };
+    struct flow flow = { .options = &given->flow,
+                         .judge = judge,
+                         .ctx = &j,
+                         .tools_bytes = sizeof(struct languages_runs),
+                         .reasons = j.reasons,
+                         .reason_count = j.model.count + 1 };
     if (!result)
         result = flow_run(&flow, argc, argv);
     languages_close(&j.model);
@@ -173,7 +173,7 @@ static int find_threshold(struct scoring *s, const struct flow *flow, double kee
                           char **argv)
 {
     int twice;
-    SCOPED(flow) first = *flow;
+    struct flow first = *flow;
     first.silent = 1;
     first.settle = add_score;
     if (paths_can_read_twice(argv, argc, &twice) < 0)
@@ -195,13 +195,13 @@ static int run_quality(int argc, char **argv, void *given_options)
     static const char *const reasons[] = { "low-quality" };
     const struct given *given = given_options;
     struct scoring s = { .threshold = given->threshold };
-    SCOPED(flow) flow = { .options = &given->flow,
-                          .judge = judge_quality,
-                          .forget = free,
-                          .ctx = &s,
-                          .tools_bytes = sizeof(struct languages_runs),
-                          .reasons = reasons,
-                          .reason_count = 1 };
+    struct flow flow = { .options = &given->flow,
+                         .judge = judge_quality,
+                         .forget = free,
+                         .ctx = &s,
+                         .tools_bytes = sizeof(struct languages_runs),
+                         .reasons = reasons,
+                         .reason_count = 1 };
     int result = open_model(&s.model, given, 1, given->share > 0);
     if (!result && given->share > 0)
         result = find_threshold(&s, &flow, given->share, argc, argv);
@@ -249,11 +249,11 @@ static int count_runs(void *ctx, void *tools, struct flow_item *item)
 static int learn_one(struct learning *l, const struct flow_options *given, char *path)
 {
     char text[LOG_COUNTED];
-    SCOPED(flow) flow = { .options = given,
-                          .judge = count_runs,
-                          .ctx = l,
-                          .tools_bytes = sizeof(struct languages_runs),
-                          .silent = 1 };
+    struct flow flow = { .options = given,
+                         .judge = count_runs,
+                         .ctx = l,
+                         .tools_bytes = sizeof(struct languages_runs),
+                         .silent = 1 };
     int result = flow_run(&flow, 1, &path);
     if (!result)
         log_info("%s: %s", l->counts.names[l->language],
