@@ -66,7 +66,7 @@ static const char *with_prefix_space(struct encoder *e, const char *text, size_t
 
 int encoder_cut(struct encoder *e, const char *text, size_t n, int first)
 {
-    subword_begin(&e->scratch);
+    e->scratch.unigram.sum = 0; /* no text is before this one */
     if (e->t->v.steps_cut)
         return stepper_cut(e->stepper, text, n, first, &e->tiles);
     if (e->words) {
@@ -101,14 +101,15 @@ int encoder_next(struct encoder *e, struct pieces *p)
 
 int encoder_put(struct encoder *e, const struct pieces *p, struct ids *out)
 {
+    const struct unigram *u = subword_unigram(e->t->subword);
     size_t failed, from = out->count;
     if (wordcache_encode(e->cache, p, out, &failed) < 0)
         return err_in("at byte %zu of the text", p->begins[failed]);
-    int got = subword_settle(e->t->subword, &e->scratch, out, from);
+    int got = u ? unigram_settle(u, &e->scratch.unigram, out, from) : 1;
     if (got)
         return got < 0 ? -1 : 0;
     if (p->count == 1)
-        return subword_encode_next(e->t->subword, &e->scratch, p->text + *p->begins,
+        return unigram_encode_next(u, &e->scratch.unigram, p->text + *p->begins,
                                    *p->ends - *p->begins, out);
     const struct pieces half = pieces_of(p, 0, p->count / 2),
                         rest = pieces_of(p, p->count / 2, p->count);

@@ -263,19 +263,7 @@ int subword_encode(const struct subword *s, struct subword_scratch *scratch, con
     return 0;
 }
 
-void subword_begin(struct subword_scratch *scratch)
+const struct unigram *subword_unigram(const struct subword *s)
 {
-    scratch->unigram.sum = 0;
-}
-
-int subword_settle(const struct subword *s, struct subword_scratch *scratch, struct ids *out,
-                   size_t from)
-{
-    return s->unigram ? unigram_settle(s->unigram, &scratch->unigram, out, from) : 1;
-}
-
-int subword_encode_next(const struct subword *s, struct subword_scratch *scratch, const char *piece,
-                        size_t n, struct ids *out)
-{
-    return unigram_encode_next(s->unigram, &scratch->unigram, piece, n, out);
+    return s->unigram;
 }

@@ -37,14 +37,9 @@ void subword_scratch_release(struct subword_scratch *s);
 int subword_encode(const struct subword *s, struct subword_scratch *scratch, const char *piece,
                    size_t n, struct ids *out);
 
-/* subword_settle completes the ids out->data[from..] of the next pieces of a text: with Unigram
- * they may depend on the text before (unigram_settle). subword_encode_next encodes one piece
- * (unigram_encode_next). subword_begin begins a text. */
-void subword_begin(struct subword_scratch *scratch);
-int subword_settle(const struct subword *s, struct subword_scratch *scratch, struct ids *out,
-                   size_t from);
-int subword_encode_next(const struct subword *s, struct subword_scratch *scratch, const char *piece,
-                        size_t n, struct ids *out);
+/* Returns the model if it is Unigram, whose ids may depend on the text before a piece
+ * (unigram_settle, with scratch->unigram); else NULL. */
+const struct unigram *subword_unigram(const struct subword *s);
 
 /* Appends the ids of several pieces to `out`, in order. The ids of piece i end before
  * out->data[ends[i]]. Errors are as for subword_encode. */
