@@ -292,17 +292,3 @@ int charsmap_trace(const struct charsmap *m, const struct regex *cluster,
     }
     return 0;
 }
-
-static void put_part(void *out, const char *old, size_t n, const char *new)
-{
-    if (new)
-        buf_adds(out, new);
-    else
-        buf_add(out, old, n);
-}
-
-int charsmap_clusters(const struct charsmap *m, const struct regex *cluster,
-                      struct regex_scratch *scratch, struct buf *out, const char *text, size_t n)
-{
-    return charsmap_trace(m, cluster, scratch, text, n, put_part, out);
-}

@@ -26,19 +26,14 @@ void charsmap_keep(struct charsmap *m, const char *const *texts, size_t count);
  * string that is in the map is replaced, as SentencePiece does. */
 void charsmap_longest(const struct charsmap *m, struct buf *out, const char *text, size_t n);
 
-/* Appends text[0..n) to `out` with replacements as Hugging Face's tokenizers make them, by grapheme
- * clusters. `cluster` is a pattern that matches one cluster. A cluster of less than 6 bytes is
- * replaced by the value of its shortest prefix in the map, if there is one. Otherwise this is done
- * with each character of the cluster. Returns 0, or -1 with an error if the pattern
- * cannot be matched. */
+/* Finds the replacements of charsmap_longest or, if `cluster` is not NULL, those that Hugging
+ * Face's tokenizers make, by grapheme clusters. `cluster` is a pattern that matches one cluster. A
+ * cluster of less than 6 bytes is replaced by the value of its shortest prefix in the map, if there
+ * is one. Otherwise this is done with each character of the cluster. Calls `put` for each part
+ * old[0..n) of the text, in order: the part is replaced by `new`, or stays if `new` is NULL.
+ * Returns 0, or -1 with an error if the pattern cannot be matched. */
 struct regex;
 struct regex_scratch;
-int charsmap_clusters(const struct charsmap *m, const struct regex *cluster,
-                      struct regex_scratch *scratch, struct buf *out, const char *text, size_t n);
-
-/* Finds the replacements of charsmap_clusters or, if `cluster` is NULL, of charsmap_longest. Calls
- * `put` for each part old[0..n) of the text, in order: the part is replaced by `new`, or stays if
- * `new` is NULL. Returns 0, or -1 with an error. */
 typedef void charsmap_put(void *ctx, const char *old, size_t n, const char *new);
 int charsmap_trace(const struct charsmap *m, const struct regex *cluster,
                    struct regex_scratch *scratch, const char *text, size_t n, charsmap_put *put,

@@ -237,6 +237,14 @@ static void strip(const struct step *step, const char *text, size_t n, struct bu
     buf_add(out, text + begin, end - begin);
 }
 
+static void put_replaced(void *out, const char *old, size_t n, const char *new)
+{
+    if (new)
+        buf_adds(out, new);
+    else
+        buf_add(out, old, n);
+}
+
 int steps_normalize(const struct step *step, struct regex_scratch *scratch, const char *text,
                     size_t n, struct buf *out)
 {
@@ -261,11 +269,10 @@ int steps_normalize(const struct step *step, struct regex_scratch *scratch, cons
         buf_add(out, step->content, n ? step->content_len : 0);
         return 0;
     case STEP_PRECOMPILED:
-        if (!step->regex) {
-            charsmap_longest(step->map, out, text, n);
-            return 0;
-        }
-        return charsmap_clusters(step->map, step->regex, scratch, out, text, n);
+        if (step->regex)
+            return charsmap_trace(step->map, step->regex, scratch, text, n, put_replaced, out);
+        charsmap_longest(step->map, out, text, n);
+        return 0;
     case STEP_CLEAN: normalize_clean(out, text, n); return 0;
     case STEP_SPACE_CHINESE: normalize_space_chinese(out, text, n); return 0;
     default: forms_drop(out, text, n, UNICODE_IS_NON_SPACING); return 0;
