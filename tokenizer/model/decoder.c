@@ -373,7 +373,7 @@ static int put_text(struct spellings *to, size_t id, const struct buf *text, int
     SCOPED(buf) bytes = BUF_INIT;
     int byte = falls_back ? alphabet_named(text->data, text->len) : -1, result = 0;
     if (byte >= 0)
-        spellings_set_byte(to, id, (unsigned char)byte);
+        to->items[id] = (struct spelling){ { (char)byte }, SPELLING_BYTE };
     else if (is_alphabet && alphabet_decode(&bytes, text->data, text->len) == 0)
         result = spellings_set(to, id, bytes.data, bytes.len);
     else
@@ -428,8 +428,7 @@ struct decoder_table *decoder_table_new(const struct decoder *d, struct strings 
 
 void decoder_table_leave_out(struct decoder_table *t, uint32_t id)
 {
-    spellings_set_hole(t->first, id);
-    spellings_set_hole(&t->inner, id);
+    t->first->items[id].len = t->inner.items[id].len = SPELLING_HOLE;
 }
 
 const char *decoder_table_text(const struct decoder_table *t, uint32_t id, size_t *n)

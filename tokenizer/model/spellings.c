@@ -37,17 +37,6 @@ int spellings_set(struct spellings *s, size_t id, const char *text, size_t n)
     return 0;
 }
 
-void spellings_set_byte(struct spellings *s, size_t id, unsigned char byte)
-{
-    s->items[id].text[0] = (char)byte;
-    s->items[id].len = SPELLING_BYTE;
-}
-
-void spellings_set_hole(struct spellings *s, size_t id)
-{
-    s->items[id].len = SPELLING_HOLE;
-}
-
 const char *spellings_get(const struct spellings *s, uint32_t id, size_t *n)
 {
     const struct spelling *item = &s->items[id];

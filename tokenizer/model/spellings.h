@@ -32,8 +32,6 @@ void spellings_release(struct spellings *s);
 
 /* Sets the text of a token. Returns 0, or -1 without an error set if it has 4 GiB or more. */
 int spellings_set(struct spellings *s, size_t id, const char *text, size_t n);
-void spellings_set_byte(struct spellings *s, size_t id, unsigned char byte);
-void spellings_set_hole(struct spellings *s, size_t id);
 
 /* Returns the text of a token, or its byte, which is not NUL-terminated, and sets *n to its length;
  * NULL for a hole. */

@@ -47,8 +47,8 @@ Test(spellings, ids_without_a_text_end_the_run)
     struct spellings s;
     spellings_init(&s, COUNT);
     cr_assert_eq(spellings_set(&s, 1, "one", 3), 0);
-    spellings_set_byte(&s, BYTE, 0xC3);
-    spellings_set_hole(&s, HOLE);
+    s.items[BYTE] = (struct spelling){ { (char)0xC3 }, SPELLING_BYTE };
+    s.items[HOLE].len = SPELLING_HOLE;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         const uint32_t ids[] = { 1, 1, others[i], 1 };
         struct buf got = BUF_INIT;
@@ -81,9 +81,9 @@ Test(spellings, lone_ascii_bytes_are_texts)
     struct spellings s;
     spellings_init(&s, COUNT);
     cr_assert_eq(spellings_set(&s, TEXT, "one", 3), 0);
-    spellings_set_byte(&s, LINE, '\n');
-    spellings_set_byte(&s, BYTE, 0xC3);
-    spellings_set_hole(&s, HOLE);
+    s.items[LINE] = (struct spelling){ { '\n' }, SPELLING_BYTE };
+    s.items[BYTE] = (struct spelling){ { (char)0xC3 }, SPELLING_BYTE };
+    s.items[HOLE].len = SPELLING_HOLE;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct buf got = BUF_INIT;
         cr_expect_eq(spellings_put(&s, cases[i].ids, 4, &got), cases[i].done, "case %zu", i);
