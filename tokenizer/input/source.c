@@ -73,9 +73,6 @@ static enum source_format guess(const char *name, const char *text, size_t n)
         return kind == COLUMNS_PARQUET ? SOURCE_PARQUET : SOURCE_ARROW;
     if (file_ends_with(name, ".csv") || kinds_is_table(text, n, ','))
         return SOURCE_CSV;
-    size_t mark = utf8_mark(text, n);
-    text += mark;
-    n -= mark;
     if (kinds_is_documents(text, n))
         return SOURCE_DOCUMENTS;
     if (kinds_is_jsonl(text, n) || file_ends_with(name, ".jsonl"))
@@ -95,10 +92,10 @@ static int recognise(struct source *s, const char *path)
     s->current = s->how.format;
     if (s->current != SOURCE_AUTO)
         return 0;
-    char *name = mem_strndup(path, packed_name(path));
-    const char *kind = kinds_recognise(name, text, (size_t)n);
-    s->current = guess(name, text, (size_t)n);
-    free(name);
+    const size_t mark = utf8_mark(text, (size_t)n);
+    SCOPED_MEM char *name = mem_strndup(path, packed_name(path));
+    const char *kind = kinds_recognise(name, text + mark, (size_t)n - mark);
+    s->current = guess(name, text + mark, (size_t)n - mark);
     return kind ? err_set("%s: not text but %s", s->in.path, kind) : 0;
 }
 

@@ -38,6 +38,18 @@ Test(source, files_come_in_the_order_of_their_names)
     buf_release(&out);
 }
 
+Test(source, a_byte_order_mark_hides_no_format)
+{
+    struct buf out = BUF_INIT;
+    put_text("a", "\xef\xbb\xbfid,text\n1,one\n");
+    cr_expect_eq(read_all(&out, SOURCE_AUTO), 0, "%s", err_get());
+    cr_expect_str_eq(out.data, "one|");
+    put_text("b", "\xef\xbb\xbf[\r\n {\"text\": \"two\"}\r\n]\r\n");
+    cr_expect_eq(read_all(&out, SOURCE_AUTO), -1);
+    cr_expect(strstr(err_get(), "b: not text but a JSON array"), "%s", err_get());
+    buf_release(&out);
+}
+
 Test(source, an_error_names_the_line_of_its_file)
 {
     struct buf out = BUF_INIT;
