@@ -114,8 +114,8 @@ static int no_column(const struct source *s, const char *name, size_t n)
         const char *column = csv_cell(&s->csv, i, &len);
         buf_addf(&columns, "%s%.*s", i ? ", " : "", (int)len, column);
     }
-    err_set("%s: no column \"%.*s\": the table has %s", s->in.path, (int)n, name, columns.data);
-    return -1;
+    return err_set("%s: no column \"%.*s\": the table has %s", s->in.path, (int)n, name,
+                   columns.data);
 }
 
 /* Appends the index of the column called name[0..n) to s->columns. Returns 0, or -1 with an error
@@ -182,7 +182,8 @@ static int open_next(struct source *s)
     s->in.most = s->packed.is_packed || !s->in.regular ? s->how.most : 0;
     if (recognise(s, path) < 0)
         return -1;
-    if (s->how.fields && !has_fields(s->current))
+    /* an empty file, such as Spark's _SUCCESS, has no records */
+    if (s->how.fields && !has_fields(s->current) && input_peek(&s->in, 1))
         return err_set("%s: neither JSON lines nor a table, so that it has no fields", s->in.path);
     if (s->current != SOURCE_TEXT) /* a file that is one document stays as it is */
         input_skip(&s->in, utf8_mark(s->in.data + s->in.begin, s->in.end - s->in.begin));

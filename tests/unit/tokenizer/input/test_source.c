@@ -50,6 +50,29 @@ Test(source, a_byte_order_mark_hides_no_format)
     buf_release(&out);
 }
 
+Test(source, an_empty_file_needs_no_field)
+{
+    struct buf out = BUF_INIT;
+    char *paths[] = { dir };
+    int sentences;
+    put_text("_SUCCESS", "");
+    put_text("part-0", "{\"content\": \"one\"}\n");
+    put_text("part-1", "");
+    struct source *s = source_open(paths, 1, &(struct source_options){ .fields = "content" });
+    cr_assert_not_null(s, "%s", err_get());
+    cr_expect_eq(source_read(s, &out, &sentences), 1, "%s", err_get());
+    cr_expect_str_eq(out.data, "one");
+    cr_expect_eq(source_read(s, &out, &sentences), 0, "%s", err_get());
+    source_close(s);
+    put_text("part-1", "text");
+    s = source_open(paths, 1, &(struct source_options){ .fields = "content" });
+    cr_expect_eq(source_read(s, &out, &sentences), 1, "%s", err_get());
+    cr_expect_eq(source_read(s, &out, &sentences), -1);
+    cr_expect(strstr(err_get(), "part-1: neither JSON lines"), "%s", err_get());
+    source_close(s);
+    buf_release(&out);
+}
+
 Test(source, an_error_names_the_line_of_its_file)
 {
     struct buf out = BUF_INIT;
