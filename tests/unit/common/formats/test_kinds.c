@@ -40,6 +40,7 @@ Test(kinds, binary_files_are_recognised)
                 "program");
     EXPECT_KIND("\x89PNG\r\n\x1a\n", "image");
     EXPECT_KIND("\xff\xd8\xff\xe0", "image");
+    EXPECT_KIND("WARC/1.0\r\nWARC-Type: conversion\r\n", "web archive");
     EXPECT_KIND("GGUF\x03\0\0\0", "GGUF");
     EXPECT_KIND("\xff\xfeh\0i\0", "UTF-16");
     EXPECT_KIND("00000020textmill=tokens 1\n", "token stream");
@@ -87,6 +88,7 @@ Test(kinds, text_is_text)
     EXPECT_KIND("PAR1S is a city", NULL);
     EXPECT_KIND("PARENTS and children", NULL);
     EXPECT_KIND("BZh is no word", NULL);
+    EXPECT_KIND("WARC/WET is a format", NULL);
     EXPECT_KIND("one,two\n", NULL);
     EXPECT_KIND("text\n", NULL);
     EXPECT_KIND("\xef\xbb\xbfmarked", NULL);
