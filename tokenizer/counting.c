@@ -71,11 +71,10 @@ struct tokenizer *counting_tokenizer(const struct counting_options *o)
 
 void counting_rules(const struct counting_options *o, const struct tokenizer *t, struct buf *out)
 {
-    struct buf json = BUF_INIT;
+    SCOPED(buf) json = BUF_INIT;
     if (o->from) {
         tokenizer_print(t, &json);
         buf_addf(out, "--from %016" PRIx64, hash_more(HASH_START, json.data, json.len));
-        buf_release(&json);
     } else if (o->model == VOCABULARY_WORDPIECE) {
         buf_addf(out, "--model wordpiece --case %s",
                  o->letters == TOKENIZER_CASED ? "cased" : "uncased");
@@ -157,6 +156,8 @@ static int counting_write(void *ctx, void *item)
     c->bytes += b->text.len;
     c->replaced += b->replaced;
     tool_count("byte(s)", b->text.len);
+    if (b->replaced)
+        tool_count("byte(s) replaced", b->replaced);
     progress_to(c->documents);
     return 0;
 }
@@ -205,19 +206,18 @@ static int add_files(const struct counting_options *o, struct counting_tables *o
 {
     SCOPED(buf) rules = BUF_INIT;
     uint64_t words = 0;
+    const int count = argc ? argc : 1;
     int result = 0;
     counting_rules(o, t, &rules);
     out->tables = mem_alloc(sizeof(struct word_counts *));
     out->tables[out->count++] = word_counts_new(o->memory_bytes, spill_folder(o));
-    progress_begin("file(s)", (uint64_t)argc);
-    if (!argc)
-        result = word_file_read("-", rules.data, out->tables[0], &words);
-    for (int i = 0; i < argc && !result; i++) {
-        result = word_file_read(argv[i], rules.data, out->tables[0], &words);
+    progress_begin("file(s)", (uint64_t)count);
+    for (int i = 0; i < count && !result; i++) {
+        result = word_file_read(argc ? argv[i] : "-", rules.data, out->tables[0], &words);
         progress_to((uint64_t)i + 1);
     }
     progress_end();
-    tool_count("file(s)", argc ? (uint64_t)argc : 1);
+    tool_count("file(s)", (uint64_t)count);
     tool_count("row(s)", words);
     return result;
 }

@@ -67,6 +67,7 @@ static int stats_work(void *ctx, void *item)
     struct stats *s = ctx;
     struct batch *b = item;
     struct encoder *e = idle_encoder(&s->encoders, s->t);
+    const uint64_t before = encoder_replaced(e);
     int result = 0;
     b->ids.count = b->sentence_ends.count = 0;
     for (size_t i = 0, at = 0; i < b->count && !result; at = b->ends[i++]) {
@@ -77,6 +78,7 @@ static int stats_work(void *ctx, void *item)
             err_in("%s", b->files[i]);
         ids_add(&b->sentence_ends, (uint32_t)b->ids.count);
     }
+    b->replaced += encoder_replaced(e) - before;
     idle_give(&s->encoders, e);
     return result;
 }
@@ -129,6 +131,8 @@ static int stats_write(void *ctx, void *item)
         at = b->ends[i];
     }
     tool_count("byte(s)", b->text.len);
+    if (b->replaced)
+        tool_count("byte(s) replaced", b->replaced);
     return 0;
 }
 

@@ -104,14 +104,13 @@ static int read_precompiled(struct step *step, const struct js *value)
 {
     /* PCRE2 10.42 joins pictographs; before (C) and (R) the map would then replace both by one */
     static const char cluster[] = ".(?=[\u00A9\u00AE])|\\X";
-    struct buf map = BUF_INIT;
+    SCOPED(buf) map = BUF_INIT;
     size_t n;
     const char *text = js_text(js_get(value, "precompiled_charsmap"), &n);
     if (!text || base64_decode(&map, text, n) < 0)
         err_set("precompiled_charsmap is not base64");
     else
         step->map = charsmap_new(map.data, map.len);
-    buf_release(&map);
     if (step->map)
         keep_texts(step->map, js_get(value, "keep"));
     if (!step->map || js_text_is(js_get(value, "match"), "longest"))
