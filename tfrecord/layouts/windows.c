@@ -534,7 +534,7 @@ int windows_write(const struct windows *w, const struct shard_set *set, struct i
                   struct windows_part *parts)
 {
     struct job j = { .w = w, .set = set, .s = s };
-    int two = w->validation > 0;
+    const char *two = w->validation > 0 ? " for two parts (a document is never divided)" : NULL;
     spill_init(&j.documents.ids, w->group == WINDOWS_ALL ? HELD_MAX : SIZE_MAX);
     for (int i = 0; i < WINDOWS_PARTS; i++)
         j.parts[i].result = &parts[i];
@@ -542,7 +542,7 @@ int windows_write(const struct windows *w, const struct shard_set *set, struct i
         j.pool = pool_new(set->threads);
     int result = run_groups(&j);
     if (!result)
-        result = close_part(&j, &j.parts[WINDOWS_TRAIN], two ? " for two parts" : "");
+        result = close_part(&j, &j.parts[WINDOWS_TRAIN], two ? two : "");
     if (!result && two)
         result = close_part(&j, &j.parts[WINDOWS_HELD], " for validation");
     release(&j);
