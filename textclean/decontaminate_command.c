@@ -246,10 +246,7 @@ struct tools {
 
 static void tools_init(void *, void *tools)
 {
-    struct tools *t = tools;
-    t->words = (struct ngram_words){ .word = BUF_INIT };
-    buf_init(&t->left);
-    buf_init(&t->lines);
+    *(struct tools *)tools = (struct tools){ { .word = BUF_INIT }, BUF_INIT, BUF_INIT };
 }
 
 static void tools_release(void *tools)

@@ -382,6 +382,10 @@ static int pass(struct run *r)
     if (open_outputs(r) < 0 || run_batches(r) < 0 || begin(r) < 0 ||
         (r->folder.path ? go_to(r, NULL) : end_output(r, 0)) < 0)
         return -1;
+    if (r->source.format == ENTRY_TEXT && r->outs[0].path && !r->folder.path && r->documents[0] > 1)
+        log_warn("the texts of %" PRIu64 " files are written one behind the other, which reads as "
+                 "one document; -o FOLDER/ keeps each in a file of its own",
+                 r->documents[0]);
     return end_output(r, 1);
 }
 
@@ -415,10 +419,9 @@ int flow_run(struct flow *f, int argc, char **argv)
     struct run r = { .f = f, .counts = counts };
     int result = entries_open(&r.source, argv, argc, (enum entry_format)f->options->format,
                               f->options->field);
-    if (!result)
-        result = check(f, argc, argv, &r.source.paths);
-    if (!result)
-        result = look_for_folder(&r, argc, argv) < 0 ? -1 : pass(&r);
+    if (!result && (check(f, argc, argv, &r.source.paths) < 0 ||
+                    look_for_folder(&r, argc, argv) < 0 || pass(&r) < 0))
+        result = -1;
     rows_copy_close(&r.copies[0]);
     rows_copy_close(&r.copies[1]);
     entries_close(&r.source);

@@ -15,8 +15,7 @@ struct flow_options {
     int mark;
 };
 
-/* Default values, and rows for the option table of a struct that has a `struct flow_options flow`.
- */
+/* Default values, and rows for the option table of a struct with a `struct flow_options flow`. */
 /* clang-format off */
 #define FLOW_DEFAULTS { .output_path = "-", .field = "text" }
 #define FLOW_INPUT_ROWS(type)                                                                      \
