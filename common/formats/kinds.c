@@ -146,8 +146,8 @@ static size_t key_at(const char *text, size_t n, size_t at)
 
 static int is_json_array(const char *text, size_t n)
 {
-    size_t at = skip_blank(text, n, 0);
-    return at < n && text[at] == '[' && key_at(text, n, at + 1);
+    const size_t at = skip_blank(text, n, 0), first = skip_blank(text, n, at + 1);
+    return first < n && text[at] == '[' && (text[first] == '"' || key_at(text, n, first));
 }
 
 /* Returns 1 if the text begins with a brace, a line end and a key, as a JSON object over several
@@ -194,10 +194,11 @@ const char *kinds_recognise(const char *path, const char *text, size_t n)
     if (is_tfrecord(text, n))
         return "a TFRecord file";
     if (is_json_array(text, n))
-        return "a JSON array: JSON lines are wanted, an object a line with a string \"text\"";
+        return "a JSON array: JSON lines are wanted, an object a line with a string \"text\", or "
+               "--format text";
     if (is_json_lines_apart(text, n))
         return "JSON over several lines: JSON lines are wanted, an object a line with a string "
-               "\"text\"";
+               "\"text\", or --format text";
     if (file_ends_with(path, ".tsv") || kinds_is_table(text, n, '\t'))
         return "a table with tabs (TSV): JSON lines are wanted, or for tokenize a table with commas";
     return NULL;
