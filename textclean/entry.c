@@ -56,7 +56,7 @@ static int recognise(struct entries *s)
     n -= (int64_t)mark;
     const char *text = s->in.data + s->in.begin;
     SCOPED_MEM char *name = mem_strndup(s->in.path, packed_name(s->in.path));
-    const char *kind = kinds_recognise(name, text, (size_t)n);
+    const char *kind = s->any ? NULL : kinds_recognise(name, text, (size_t)n);
     const int rows = kinds_columns(text, (size_t)n, &columns);
     if (rows && columns != COLUMNS_PARQUET)
         kind = "an Arrow file: Parquet or JSON lines are wanted";
