@@ -63,7 +63,8 @@ int stream_frame(struct buf *frame, uint64_t number, int width, const uint32_t *
 {
     size_t bytes = 4 + 4 * sentences + (size_t)width * n;
     if (bytes > STREAM_FRAME_MAX)
-        return err_set("document of %zu tokens is too long for a frame", n);
+        return err_set("a document of %zu tokens is too long: divide it, or give --format lines",
+                       n);
     buf_reserve(frame, 2 * DIGITS + bytes);
     char *head = frame->data + frame->len, *p = head + 2 * DIGITS;
     le_put_u32(p, (uint32_t)sentences);

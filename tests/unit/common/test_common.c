@@ -1339,6 +1339,15 @@ Test(stream, round_trip)
     buf_release(&bytes);
 }
 
+Test(stream, a_document_that_is_too_long_says_what_to_do)
+{
+    struct buf frame = BUF_INIT;
+    cr_expect_eq(stream_frame(&frame, 1, 4, NULL, STREAM_FRAME_MAX / 4, NULL, 0), -1);
+    cr_expect(strstr(err_get(), "268435456 tokens is too long"), "%s", err_get());
+    cr_expect(strstr(err_get(), "--format lines"), "%s", err_get());
+    buf_release(&frame);
+}
+
 Test(stream, carries_a_vocabulary)
 {
     char *path = temp_file("", 0);
