@@ -81,8 +81,8 @@ int intake_next(struct intake *s)
 int intake_want_end_of_text(const struct intake *s, const char *who)
 {
     if (s->end_of_text < 0)
-        return err_set("%s: its vocabulary has no end-of-text token, which %s needs", s->in.path,
-                       who);
+        return err_set("%s: its vocabulary has no end-of-text token (eos_token), which %s needs",
+                       s->in.path, who);
     return 0;
 }
 
