@@ -210,7 +210,7 @@ static int scan_text(struct search *f)
     size_t n = 0;
     if (f->texts++)
         return js_scan_error(&f->scan, f->scan.at, "the text's name occurs twice");
-    const int first = js_scan_peek(&f->scan), is_null = first == 'n';
+    const int first = js_scan_peek(&f->scan), is_null = first == 'n' || first == 'N'; /* NaN */
     r->text_begin = f->scan.at;
     if (!is_null && first >= 0 && first != '"')
         return err_set("\"%s\" is no string", f->field);
