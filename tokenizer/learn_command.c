@@ -116,22 +116,19 @@ static int64_t find_special(const struct vocabulary *v, const char *name)
  * with an error. */
 static int name_roles(const struct learning *given, struct vocabulary *v)
 {
-    if (v->model == VOCABULARY_UNIGRAM) {
+    if (v->model == VOCABULARY_WORDPIECE) {
+        if (bert_roles(v) < 0)
+            return -1;
+        if (!given->counting.from)
+            bert_templates(v);
+        return 0;
+    }
+    if (v->model == VOCABULARY_UNIGRAM)
         v->end_of_text = find_special(v, unigram_special[2]);
+    else if (v->end_of_text < 0)
+        v->end_of_text = vocabulary_find(v, end_of_text_name, strlen(end_of_text_name));
+    if (!v->byte_level && !given->counting.from)
         v->roles[TOKENIZER_UNKNOWN] = find_special(v, unknown_name(given));
-        return 0;
-    }
-    if (v->model != VOCABULARY_WORDPIECE) {
-        if (v->end_of_text < 0)
-            v->end_of_text = vocabulary_find(v, end_of_text_name, strlen(end_of_text_name));
-        if (!v->byte_level && !given->counting.from)
-            v->roles[TOKENIZER_UNKNOWN] = find_special(v, unknown_name(given));
-        return 0;
-    }
-    if (bert_roles(v) < 0)
-        return -1;
-    if (!given->counting.from)
-        bert_templates(v);
     return 0;
 }
 
@@ -247,14 +244,16 @@ static int check_model(const struct learning *given)
     return 0;
 }
 
-/* Checks that the folder has no vocabulary, also none of other programs, or that it may be
- * replaced. Files that an interrupted run left without tokenizer.json, which it writes last, may be
- * replaced. */
+/* Checks that the folder is no file, and that it has no vocabulary, also none of other programs, or
+ * one that may be replaced. Files that an interrupted run left without tokenizer.json, which it
+ * writes last, may be replaced. */
 static int may_replace(const char *folder)
 {
     static const char *const marks[] = { "tokenizer.json", "vocab.json", "vocab.txt" };
     SCOPED(buf) last = file_path(folder, marks[0]);
     const size_t count = temp_left(last.data) ? 1 : sizeof marks / sizeof *marks;
+    if (file_look(folder) == FILE_PLAIN)
+        return err_set("'%s' is a file, but a vocabulary needs a folder", folder);
     for (size_t i = 0; i < count; i++)
         if (tool_may_replace(folder, marks[i], "vocabulary") < 0)
             return -1;
