@@ -40,33 +40,33 @@ static const struct opt options[] = {
     { 0 },
 };
 
-static int write_counts(const struct count *given, const struct tokenizer *t,
+static int write_counts(const struct count *given, struct output *out, const struct tokenizer *t,
                         struct counting_tables *counted)
 {
     SCOPED(buf) rules = BUF_INIT;
-    struct output out;
     uint64_t words;
     counting_rules(&given->counting, t, &rules);
-    if (output_open(&out, given->output_path) < 0)
-        return -1;
-    const int result = word_file_write(&out, rules.data, counted->tables, counted->count, &words);
+    const int result = word_file_write(out, rules.data, counted->tables, counted->count, &words);
     if (!result)
         tool_count("word(s)", words);
-    return output_end(&out, result);
+    return result;
 }
 
 static int run(int argc, char **argv, void *options_given)
 {
     const struct count *given = options_given;
     SCOPED_BY(counting_release) struct counting_tables counted = { 0 };
+    struct output out;
     if (counting_check(&given->counting) < 0 ||
         tool_may_replace(given->output_path, NULL, NULL) < 0 ||
         (!strcmp(given->output_path, "-") && tool_binary_stdout() < 0))
         return -1;
     SCOPED_TOKENIZER t = counting_tokenizer(&given->counting);
-    return !t || counting_run(&given->counting, &counted, t, argc, argv) < 0
-               ? -1
-               : write_counts(given, t, &counted);
+    if (!t || output_open(&out, given->output_path) < 0)
+        return -1;
+    return output_end(&out, counting_run(&given->counting, &counted, t, argc, argv) < 0
+                                ? -1
+                                : write_counts(given, &out, t, &counted));
 }
 
 const struct tool_command count_command = {
