@@ -367,9 +367,7 @@ static int run_decontaminate(int argc, char **argv, void *given_options)
     r.ngrams.words = (size_t)given->ngram;
     r.ngrams.least = (size_t)given->least;
     firsts_init(&r.ngrams.firsts, given->memory_bytes, 0);
-    int result = open_tests(&r);
-    if (!result)
-        result = run_flow(&r, argc, argv);
+    const int result = open_tests(&r) < 0 || run_flow(&r, argc, argv) < 0 ? -1 : 0;
     firsts_release(&r.ngrams.firsts);
     return result;
 }

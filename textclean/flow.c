@@ -330,8 +330,11 @@ static int check(const struct flow *f, int argc, char **argv, const struct file_
     for (int i = 0; i < 4; i++) {
         if (!paths[i])
             continue;
+        SCOPED(buf) above = file_beside(paths[i], "");
         if (tool_may_replace(paths[i], NULL, NULL) < 0)
             return -1;
+        if (above.len && !file_ends_with(paths[i], "/") && file_look(above.data) == FILE_NONE)
+            return err_set("cannot create '%s': No such file or directory", paths[i]);
         for (int k = 0; k < argc + (int)in->count; k++)
             if (strcmp(paths[i], "-") &&
                 !strcmp(paths[i], k < argc ? argv[k] : in->names[k - argc]))
