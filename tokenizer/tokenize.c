@@ -131,6 +131,7 @@ static int encode_all(struct encoding *c)
 {
     struct pipeline p = { encoding_read, encoding_work, encoding_write, c, NULL, 0, NULL };
     progress_begin("document(s)", 0);
+    tool_count("document(s)", 0); /* said even if there is none */
     if (batch_run(&p, (int)tool_threads) < 0 || write_header(c) < 0)
         return -1;
     progress_end();
@@ -186,8 +187,7 @@ static int run_tokenize(int argc, char **argv, void *options)
         result = output_end(&c.out, encode_all(&c));
     idle_release_encoders(&c.encoders);
     source_close(c.source);
-    if (given->chat)
-        chat_close(&c.chat);
+    chat_close(&c.chat);
     return result;
 }
 
