@@ -16,6 +16,8 @@ static int add_any(struct file_names *out, const char *path)
         return add_folder(out, path);
     if (kind == FILE_NONE && strpbrk(path, "*?["))
         return add_matches(out, path);
+    if (kind == FILE_NONE && strcmp(path, "-")) /* not after the files before it were read */
+        return err_set("cannot open '%s': No such file or directory", path);
     file_names_add(out, path);
     return 0;
 }
@@ -53,8 +55,7 @@ int paths_expand(struct file_names *out, char *const *given, int count)
         file_names_add(out, "-");
     for (int i = 0; i < count; i++) {
         const size_t before = out->count;
-        dashes += !strcmp(given[i], "-");
-        if (dashes > 1)
+        if (!strcmp(given[i], "-") && dashes++)
             return err_usage("standard input cannot be read twice");
         if (add_any(out, given[i]) < 0)
             return -1;
