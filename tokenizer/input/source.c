@@ -16,8 +16,9 @@ struct source {
     struct file_names paths;
     size_t next; /* index of the file to open next */
     struct source_options how;
-    uint64_t replaced, returns, empty;
-    int sentences; /* some file read so far has sentences */
+    uint64_t replaced, returns;
+    uint64_t records, empty; /* of tables and JSON lines, and how many have no text */
+    int sentences;           /* some file read so far has sentences */
 
     enum source_format current; /* of the open file */
     struct input in;            /* path NULL: no file is open */
@@ -26,7 +27,6 @@ struct source {
     size_t *columns; /* column numbers of the fields */
     size_t column_count, columns_cap;
     struct rows rows;
-    uint64_t records, empty_before; /* records of the table so far; s->empty when it began */
     struct document_reader reader;
     struct document document;
     uint64_t line;
@@ -189,8 +189,7 @@ static int open_next(struct source *s)
         input_skip(&s->in, utf8_mark(s->in.data + s->in.begin, s->in.end - s->in.begin));
     if (s->current == SOURCE_DOCUMENTS)
         document_open(&s->reader, &s->in);
-    s->line = s->records = 0;
-    s->empty_before = s->empty;
+    s->line = 0;
     s->next++;
     if (s->current == SOURCE_CSV)
         return open_table(s);
@@ -395,15 +394,11 @@ static int read_document(struct source *s, struct buf *text)
 typedef int read_next(struct source *s, struct buf *text);
 
 /* Reads a record by `read`, and counts it. Returns 1, 0 at the end of the file, or -1 with an
- * error, also if none of the file's records had any text. */
+ * error. */
 static int read_record(struct source *s, struct buf *text, read_next *read)
 {
     const size_t before = text->len;
     const int cells = read(s, text);
-    if (!cells && s->records && s->empty - s->empty_before == s->records)
-        return err_set("%s: no record has any text in the column or field that is read (of %" PRIu64
-                       ")",
-                       s->in.path, s->records);
     if (cells <= 0)
         return cells;
     s->records++;
@@ -438,7 +433,11 @@ int source_read(struct source *s, struct buf *text, int *sentences)
     for (;;) {
         if (!s->in.path && s->next == s->paths.count) {
             *sentences = s->sentences;
-            return 0;
+            return !s->records || s->empty < s->records
+                       ? 0
+                       : err_set("%s: no record has any text in the column or field that is read "
+                                 "(of %" PRIu64 ")",
+                                 source_file(s), s->records);
         }
         if (!s->in.path && open_next(s) < 0)
             return -1;

@@ -50,6 +50,21 @@ Test(source, a_byte_order_mark_hides_no_format)
     buf_release(&out);
 }
 
+Test(source, a_file_without_text_is_an_error_if_no_other_has_any)
+{
+    struct buf out = BUF_INIT;
+    put_text("1.json", "{\"text\": \"\"}\n");
+    put_text("2.json", "{\"text\": \"two\"}\n");
+    put_text("3.csv", "id,text\n3,\n");
+    cr_expect_eq(read_all(&out, SOURCE_AUTO), 0, "%s", err_get());
+    cr_expect_str_eq(out.data, "|two||");
+    put_text("2.json", "{\"text\": null}\n");
+    cr_expect_eq(read_all(&out, SOURCE_AUTO), -1);
+    cr_expect(strstr(err_get(), "3.csv: no record has any text"), "%s", err_get());
+    cr_expect(strstr(err_get(), "(of 3)"), "%s", err_get());
+    buf_release(&out);
+}
+
 Test(source, an_empty_file_needs_no_field)
 {
     struct buf out = BUF_INIT;
