@@ -27,7 +27,7 @@ int batch_read(struct batch *b, struct source *source, int *sentences_so_far)
 {
     buf_clear(&b->text);
     b->count = 0;
-    b->replaced = source_replaced(source);
+    b->replaced = source_counts(source)->replaced;
     while (b->text.len < BATCH_BYTES && b->count < BATCH_DOCUMENTS) {
         int sentences, got = source_read(source, &b->text, &sentences);
         if (got < 0)
@@ -47,7 +47,7 @@ int batch_read(struct batch *b, struct source *source, int *sentences_so_far)
         b->files[b->count] = source_file(source);
         b->ends[b->count++] = b->text.len;
     }
-    b->replaced = source_replaced(source) - b->replaced;
+    b->replaced = source_counts(source)->replaced - b->replaced;
     return b->count > 0;
 }
 

@@ -135,13 +135,14 @@ static int encode_all(struct encoding *c)
     if (batch_run(&p, (int)tool_threads) < 0 || write_header(c) < 0)
         return -1;
     progress_end();
-    if (source_returns(c->source))
+    const struct source_counts *n = source_counts(c->source);
+    if (n->returns)
         log_warn("%" PRIu64 " of the lines ended with CR LF: the CR was removed with the line end",
-                 source_returns(c->source));
-    if (source_empty(c->source))
+                 n->returns);
+    if (n->empty)
         log_warn(
             "records of tables or JSON lines that have no text, and so are empty documents: %" PRIu64,
-            source_empty(c->source));
+            n->empty);
     return c->how.as_ids ? 0 : stream_end(&c->out, c->documents);
 }
 

@@ -16,9 +16,8 @@ struct source {
     struct file_names paths;
     size_t next; /* index of the file to open next */
     struct source_options how;
-    uint64_t replaced, returns;
-    uint64_t records, empty; /* of tables and JSON lines, and how many have no text */
-    int sentences;           /* some file read so far has sentences */
+    struct source_counts counts;
+    int sentences; /* some file read so far has sentences */
 
     enum source_format current; /* of the open file */
     struct input in;            /* path NULL: no file is open */
@@ -208,7 +207,7 @@ static struct js *parse_mended(struct source *s, const char *line, size_t n, con
         err_in("%s", name);
     else if (!replaced || !(root = js_parse_line(mended.data, mended.len, name)))
         err_restore(&why);
-    s->replaced += root ? replaced : 0;
+    s->counts.replaced += root ? replaced : 0;
     return root;
 }
 
@@ -301,7 +300,7 @@ static int read_csv(struct source *s, struct buf *text)
 static size_t without_return(struct source *s, const char *line, size_t n)
 {
     int has = n && line[n - 1] == '\r';
-    s->returns += (uint64_t)has;
+    s->counts.returns += (uint64_t)has;
     return n - (size_t)has;
 }
 
@@ -401,8 +400,9 @@ static int read_record(struct source *s, struct buf *text, read_next *read)
     const int cells = read(s, text);
     if (cells <= 0)
         return cells;
-    s->records++;
-    s->empty += text->len == before + 2 * (size_t)(cells - 1); /* the line ends between cells */
+    const size_t between = 2 * (size_t)(cells - 1); /* line ends */
+    s->counts.records++;
+    s->counts.empty += text->len == before + between;
     return 1;
 }
 
@@ -433,11 +433,11 @@ int source_read(struct source *s, struct buf *text, int *sentences)
     for (;;) {
         if (!s->in.path && s->next == s->paths.count) {
             *sentences = s->sentences;
-            return !s->records || s->empty < s->records
+            return !s->counts.records || s->counts.empty < s->counts.records
                        ? 0
                        : err_set("%s: no record has any text in the column or field that is read "
                                  "(of %" PRIu64 ")",
-                                 source_file(s), s->records);
+                                 source_file(s), s->counts.records);
         }
         if (!s->in.path && open_next(s) < 0)
             return -1;
@@ -449,17 +449,7 @@ int source_read(struct source *s, struct buf *text, int *sentences)
     }
 }
 
-uint64_t source_replaced(const struct source *s)
+const struct source_counts *source_counts(const struct source *s)
 {
-    return s->replaced;
-}
-
-uint64_t source_returns(const struct source *s)
-{
-    return s->returns;
-}
-
-uint64_t source_empty(const struct source *s)
-{
-    return s->empty;
+    return &s->counts;
 }

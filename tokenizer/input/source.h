@@ -69,8 +69,12 @@ void source_close(struct source *s);
  * with sentences. */
 int source_read(struct source *s, struct buf *text, int *sentences);
 
-const char *source_file(const struct source *s);  /* the file read last; valid until source_close */
-uint64_t source_replaced(const struct source *s); /* bytes of JSON replaced so far */
-uint64_t source_returns(const struct source *s);  /* lines that ended with CR LF so far */
-uint64_t source_empty(
-    const struct source *s); /* records of tables and JSON lines without any text so far */
+const char *source_file(const struct source *s); /* the file read last; valid until source_close */
+
+/* What was read so far. */
+struct source_counts {
+    uint64_t replaced;       /* bytes of JSON that are not UTF-8 */
+    uint64_t returns;        /* lines that ended with CR LF */
+    uint64_t records, empty; /* of tables and JSON lines; how many of them had no text */
+};
+const struct source_counts *source_counts(const struct source *s);
