@@ -37,8 +37,7 @@ static int choose_vocabulary(const char **path)
     const int there = file_look("vocab");
     if (there < 0)
         return -1;
-    if (there)
-        *path = "vocab";
+    *path = there ? "vocab" : NULL;
     log_info(
         *path
             ? "vocabulary: './vocab'; --vocab chooses another"
@@ -111,12 +110,25 @@ static int write_header(struct encoding *c)
     return stream_begin(&c->out, &header, &tokenizer);
 }
 
+/* Warns if the text spells the end-of-text token, as files do that have several texts in one. */
+static void look_for_marks(const struct encoding *c, const struct buf *text)
+{
+    size_t n = 0;
+    const int64_t id = tokenizer_end_of_text(c->how.t);
+    const char *name = id < 0 ? NULL : tokenizer_token(c->how.t, (uint32_t)id, &n);
+    if (name && bytes_find(text->data, text->data + text->len, name, n))
+        log_warn("the text spells %.*s, which is ordinary text; --special reads it as the token",
+                 (int)n, name);
+}
+
 static int encoding_write(void *ctx, void *item)
 {
     struct encoding *c = ctx;
     struct batch *b = item;
     if (write_header(c) < 0)
         return -1;
+    if (!c->documents && !c->how.special && !c->how.chat) /* a look at the first texts is enough */
+        look_for_marks(c, &b->text);
     c->documents += b->count;
     tool_count("document(s)", b->count);
     tool_count("token(s)", b->tokens);
@@ -211,12 +223,10 @@ static int decode_rows(const struct tokenize *given, struct id_rows *rows, struc
 {
     SCOPED(buf) text = BUF_INIT;
     int got;
-    while ((got = id_rows_next(rows)) > 0)
-        if (write_text(given, out, t, rows->ids, rows->count, &text) < 0) {
-            got = id_rows_where(rows);
-            break;
-        }
-    return got;
+    while ((got = id_rows_next(rows)) > 0 &&
+           write_text(given, out, t, rows->ids, rows->count, &text) == 0)
+        ;
+    return got > 0 ? id_rows_where(rows) : got;
 }
 
 static int run_decode(int argc, char **argv, void *options)

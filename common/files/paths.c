@@ -72,8 +72,7 @@ int paths_can_read_twice(char *const *paths, int count, int *twice)
         const int kind = file_look(paths[i]);
         if (kind < 0)
             return -1;
-        if (!strcmp(paths[i], "-") || kind == FILE_SPECIAL)
-            *twice = 0;
+        *twice &= strcmp(paths[i], "-") && kind != FILE_SPECIAL;
     }
     return 0;
 }

@@ -49,8 +49,7 @@ int rows_open(struct rows *r, struct input *in, enum columns_kind kind, const ch
     if (set_bytes(in, kind, &bytes) < 0 || !(r->library = columns_plugin()))
         return err_in("%s", in->path);
     SCOPED_MEM char *copy = mem_strdup(names);
-    int result = open_columns(r, kind, &bytes, copy);
-    return result < 0 ? err_in("%s", in->path) : 0;
+    return open_columns(r, kind, &bytes, copy) < 0 ? err_in("%s", in->path) : 0;
 }
 
 void rows_close(struct rows *r)
