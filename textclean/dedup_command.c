@@ -476,9 +476,7 @@ static int first_pass(struct run *r, struct flow *flow, int argc, char **argv)
 {
     struct flow first = *flow;
     first.silent = 1;
-    int result = flow_run(&first, argc, argv);
-    if (!result)
-        result = firsts_finish(&r->firsts, note, r);
+    const int result = flow_run(&first, argc, argv) < 0 ? -1 : firsts_finish(&r->firsts, note, r);
     r->documents = first.read;
     r->parts = 0;
     r->second = 1;

@@ -333,6 +333,8 @@ static int check(const struct flow *f, int argc, char **argv, const struct file_
         SCOPED(buf) above = file_beside(paths[i], "");
         if (tool_may_replace(paths[i], NULL, NULL) < 0)
             return -1;
+        if (packed_name(paths[i]) < strlen(paths[i]))
+            return err_usage("'%s': output is not packed: leave the ending out", paths[i]);
         if (above.len && !file_ends_with(paths[i], "/") && file_look(above.data) == FILE_NONE)
             return err_set("cannot create '%s': No such file or directory", paths[i]);
         for (int k = 0; k < argc + (int)in->count; k++)
