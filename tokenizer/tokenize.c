@@ -54,7 +54,7 @@ struct encoding {
     struct output out;
     int sentences; /* whether documents have sentences; -1: no document was read yet */
     int begun;     /* the header has been written */
-    uint64_t read, documents;
+    uint64_t read, documents, bytes, replaced;
     struct idle encoders;
 };
 
@@ -130,6 +130,8 @@ static int encoding_write(void *ctx, void *item)
     if (!c->documents && !c->how.special && !c->how.chat) /* a look at the first texts is enough */
         look_for_marks(c, &b->text);
     c->documents += b->count;
+    c->bytes += b->text.len;
+    c->replaced += b->replaced;
     tool_count("document(s)", b->count);
     tool_count("token(s)", b->tokens);
     tool_count("byte(s)", b->text.len);
@@ -147,6 +149,8 @@ static int encode_all(struct encoding *c)
     if (batch_run(&p, (int)tool_threads) < 0 || write_header(c) < 0)
         return -1;
     progress_end();
+    if (mend_check(c->how.mend, c->replaced, c->bytes) < 0) /* a few in each of many documents */
+        log_warn("the input: %s", err_get());
     const struct source_counts *n = source_counts(c->source);
     if (n->returns)
         log_warn("%" PRIu64 " of the lines ended with CR LF: the CR was removed with the line end",

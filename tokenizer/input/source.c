@@ -72,11 +72,9 @@ static enum source_format guess(const char *name, const char *text, size_t n)
         return kind == COLUMNS_PARQUET ? SOURCE_PARQUET : SOURCE_ARROW;
     if (file_ends_with(name, ".csv") || kinds_is_table(text, n, ','))
         return SOURCE_CSV;
-    if (kinds_is_documents(text, n))
-        return SOURCE_DOCUMENTS;
-    if (kinds_is_jsonl(text, n) || file_ends_with(name, ".jsonl"))
-        return SOURCE_JSONL;
-    return SOURCE_TEXT;
+    return kinds_is_documents(text, n)                                 ? SOURCE_DOCUMENTS
+           : kinds_is_jsonl(text, n) || file_ends_with(name, ".jsonl") ? SOURCE_JSONL
+                                                                       : SOURCE_TEXT;
 }
 
 /* Finds the format of the open file. Returns 0, or -1 with an error. */

@@ -48,9 +48,7 @@ int word_file_write(struct output *out, const char *rules, struct word_counts **
 {
     struct word_writer w = { .out = out, .pending = BUF_INIT };
     buf_addf(&w.pending, "%s\n%s%s\n\n", MAGIC, RULES, rules);
-    int result = word_counts_each(tables, count, put_row, &w);
-    if (!result)
-        result = put_end(&w);
+    const int result = word_counts_each(tables, count, put_row, &w) < 0 ? -1 : put_end(&w);
     *words = w.words;
     buf_release(&w.pending);
     return result;
