@@ -37,7 +37,7 @@ const char *language_name(const char *code, size_t n, const char *wiki)
     const char *own = knowledge_language(wiki);
     const char *english = knowledge_find_code("languages", "en", "", key);
     const char *name = english ? knowledge_find_code("languages", own, "", key) : NULL;
-    return name ? name : english;
+    return name || knowledge_find("languages", own, "en") ? name : english;
 }
 
 struct span language_country(struct span code, const char *wiki)

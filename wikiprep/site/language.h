@@ -6,9 +6,9 @@
 
 #include "wikiprep/values/span.h"
 
-/* Returns the name of a language in the language of the wiki, or in English if that name is not
- * known. `code` is an ISO 639 code or a code of Wikipedia. Wikis whose templates abbreviate the
- * names get the short form, "англ.". Returns NULL if the code is not known. */
+/* Returns the name of a language in the language of the wiki, or in English if no names in that
+ * language are known. `code` is an ISO 639 code or a code of Wikipedia. Wikis whose templates
+ * abbreviate the names get the short form, "англ.". Returns NULL if the name is not known. */
 const char *language_name(const char *code, size_t n, const char *wiki);
 
 /* Returns the name of the country with this code of ISO 3166 or of the Olympic committee, "USA", in

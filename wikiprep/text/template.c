@@ -112,7 +112,7 @@ static int show_code(const struct call *c, struct span name, struct span first, 
     const char *language = language_name(c->name, n, c->page->lang);
     if (english && first.n)
         return show_span(first, out);
-    if (language == english)
+    if (!language || language == english)
         return 0;
     buf_addf(out, "%c(%s)%c", MARKUP_ASIDE, language, MARKUP_ASIDE);
     return 1;
