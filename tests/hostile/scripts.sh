@@ -188,9 +188,9 @@ awk_without_comma() {
     printf '#!/bin/sh\ncase ${LC_ALL:-} in C*) exec %s "$@" ;; esac\necho "a decimal comma" >&2\nexit 1\n' "$(command -v awk)" >"$1/awk"
     chmod +x "$1/awk"
 }
-# The real wikiprep and stand-ins that make what the script looks for.
-case_language() {
-    mkdir bin dumps
+# stand_in_for_programs: puts the real wikiprep, and stand-ins that make what scripts/language looks for, into bin/.
+stand_in_for_programs() {
+    mkdir bin
     awk_without_comma bin
     cat >bin/train <<'STAND_IN'
 #!/bin/sh
@@ -198,13 +198,18 @@ for last; do :; done
 case ${0##*/} in
 tokenize) [ "$last" != vocab.part ] || { cat >/dev/null && mkdir "$last" && : >"$last/tokenizer.json"; } ;;
 tfwrite) mkdir "$last" && echo tokens=1000 >"$last/manifest" ;;
-train) mkdir -p -- "$last" && : >"./$last/model.safetensors" && echo 'speed: 9 tok/s' ;;
+train) mkdir -p -- "$last" && : >"./$last/model.safetensors" && echo 'speed: 9 tok/s' >&2 ;;
 esac
 STAND_IN
     chmod +x bin/train
     local name
     for name in tokenize tfwrite evaluate generate; do ln -s train bin/$name; done
     ln -s "$BIN/wikiprep" bin/wikiprep
+}
+case_language() {
+    local name
+    stand_in_for_programs
+    mkdir dumps
     for name in '$(touch ran).xml.bz2' "it's.xml.bz2" 'text.txt' -q 'a b'; do
         cp "$SAMPLE" "dumps/$name"
         (cd dumps && LC_ALL=de_DE.UTF-8 TEXTMILL_BIN=$PWD/../bin "$ROOT/scripts/language" en --dump "./$name" -o "$PWD/../out of $name" >../log 2>&1) || fail "$name: $(tail -1 log)"
@@ -212,6 +217,20 @@ STAND_IN
         check grep -q 'sha256 of model' "out of $name/README.md"
     done
     [ -z "$(find . -name ran)" ] || fail 'a file name was run'
+}
+# stood_in ARGUMENT...: runs the script with the stand-ins, as in a terminal, and sets STATUS.
+stood_in() {
+    TEXTMILL_BIN=$PWD/bin env --default-signal=INT "$ROOT/scripts/language" "$@" >log 2>&1
+    STATUS=$?
+}
+# train ends with 0 after a Ctrl-C. The speed of a trial that was stopped is not that of the machine.
+case_language_is_stopped() {
+    stand_in_for_programs
+    sed -i '3i [ "$last" != trial ] || kill -INT $PPID' bin/train
+    stood_in en --dump "$SAMPLE" -o out
+    [ $STATUS = 130 ] || fail "status $STATUS: $(tail -1 log)"
+    check grep -q 'stopped; the same call goes on' log
+    check test ! -e out/plan -a ! -e out/plan.part
 }
 # Called by a link, or installed beside the programs, which are not in the PATH, it finds what it needs.
 case_language_elsewhere() {
