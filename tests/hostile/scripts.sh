@@ -215,6 +215,8 @@ case_language() {
         (cd dumps && LC_ALL=de_DE.UTF-8 TEXTMILL_BIN=$PWD/../bin "$ROOT/scripts/language" en --dump "./$name" -o "$PWD/../out of $name" >../log 2>&1) || fail "$name: $(tail -1 log)"
         check cmp "$SAMPLE" "dumps/$name"
         check grep -q 'sha256 of model' "out of $name/README.md"
+        eval "set -- $(sed -n 's/.*; try: //p' log)" # the last line is a command that can be copied
+        check test "$#" = 3 -a -e "$3/model.safetensors"
     done
     [ -z "$(find . -name ran)" ] || fail 'a file name was run'
 }
