@@ -197,7 +197,7 @@ stand_in_for_programs() {
 for last; do :; done
 case ${0##*/} in
 tokenize) [ "$last" != vocab.part ] || { cat >/dev/null && mkdir "$last" && : >"$last/tokenizer.json"; } ;;
-tfwrite) mkdir "$last" && echo tokens=1000 >"$last/manifest" ;;
+tfwrite) mkdir "$last" && printf 'tokens=1000\nvocabulary=300\n' >"$last/manifest" ;;
 train) mkdir -p -- "$last" && : >"./$last/model.safetensors" && echo 'speed: 9 tok/s' >&2 ;;
 esac
 STAND_IN
@@ -215,6 +215,7 @@ case_language() {
         (cd dumps && LC_ALL=de_DE.UTF-8 TEXTMILL_BIN=$PWD/../bin "$ROOT/scripts/language" en --dump "./$name" -o "$PWD/../out of $name" >../log 2>&1) || fail "$name: $(tail -1 log)"
         check cmp "$SAMPLE" "dumps/$name"
         check grep -q 'sha256 of model' "out of $name/README.md"
+        check grep -q 'tokens of a vocabulary of 300,' "out of $name/README.md"
         eval "set -- $(sed -n 's/.*; try: //p' log)" # the last line is a command that can be copied
         check test "$#" = 3 -a -e "$3/model.safetensors"
     done
