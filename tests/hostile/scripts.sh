@@ -235,6 +235,23 @@ case_language_is_stopped() {
     check grep -q 'stopped; the same call goes on' log
     check test ! -e out/plan -a ! -e out/plan.part
 }
+# A model that the machine has no memory for is not planned.
+case_language_little_memory() {
+    local n
+    stand_in_for_programs
+    sed -i '3i case "$*" in *"--width 320"*) echo "train: error: training takes 907 MiB" >\&2; exit 1 ;; esac' bin/train
+    echo '<!-- textmill documents 1 sentences=0 -->' >text
+    for n in {1..20}; do
+        printf '<doc id="%d" title="%d">\n' "$n" "$n" && yes '這是一句、也是一句。' | head -5400 && echo '</doc>'
+    done >>text
+    echo '<!-- end documents=20 -->' >>text
+    rm bin/wikiprep && printf '#!/bin/sh\ncat "%s/text"\n' "$PWD" >bin/wikiprep && chmod +x bin/wikiprep
+    stood_in zh --dump text -o out
+    [ $STATUS = 0 ] || fail "$(tail -1 log)"
+    check grep -q '^8 x 320: too large for this machine: .* takes 907 MiB$' log
+    check grep -q '^4 256 ' out/plan
+    check test ! -e out/trial.log -a ! -e out/trial
+}
 # Called by a link, or installed beside the programs, which are not in the PATH, it finds what it needs.
 case_language_elsewhere() {
     local script
