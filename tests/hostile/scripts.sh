@@ -252,6 +252,23 @@ case_language_little_memory() {
     check grep -q '^4 256 ' out/plan
     check test ! -e out/trial.log -a ! -e out/trial
 }
+# Other hours are another plan, before the training, and an error after it.
+case_language_other_hours() {
+    local hours
+    stand_in_for_programs
+    for hours in 2 3; do
+        stood_in en --dump "$SAMPLE" -o out --hours $hours
+        [ $STATUS = 0 ] || fail "$(tail -1 log)"
+        check test "$(sed -n 2p out/plan)" = $hours
+        cp -r out/model model && rm -r out/model
+    done
+    mv model out
+    stood_in en --dump "$SAMPLE" -o out
+    [ $STATUS = 0 ] || fail "$(tail -1 log)"
+    stood_in en --dump "$SAMPLE" -o out --hours 4
+    [ $STATUS = 1 ] || fail "status $STATUS"
+    check grep -q "has a training of --hours 3; name another folder" log
+}
 # Called by a link, or installed beside the programs, which are not in the PATH, it finds what it needs.
 case_language_elsewhere() {
     local script
