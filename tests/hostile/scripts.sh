@@ -235,7 +235,8 @@ case_language_is_stopped() {
     check grep -q 'stopped; the same call goes on' log
     check test ! -e out/plan -a ! -e out/plan.part
 }
-# A model that the machine has no memory for is not planned. Three phrases may be more than a model reads: then a text begins with a few letters.
+# A model that the machine has no memory for is not planned. The words of Chinese are not cut as those of Japanese, although both have
+# the same full stop. Three phrases may be more than a model reads: then a text begins with a few letters.
 case_language_little_memory() {
     local n
     stand_in_for_programs
@@ -251,6 +252,7 @@ case_language_little_memory() {
     check grep -q '^8 x 320: too large for this machine: .* takes 907 MiB$' log
     check grep -q '^4 256 ' out/plan
     check test ! -e out/trial.log -a ! -e out/trial
+    grep -q 'LC_ALL=C sed' log && fail 'it is taken for Japanese'
     for n in {1..6}; do printf 'ក%.0s' {1..50} && printf ' '; done >out/held-out.txt
     stood_in zh --dump text -o out
     check grep -q -- '-- កកកកកក | tee' log
