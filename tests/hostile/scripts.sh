@@ -257,6 +257,17 @@ case_language_little_memory() {
     stood_in zh --dump text -o out
     check grep -q -- '-- កកកកកក | tee' log
 }
+# A download that had hardly begun has gone on since the last call.
+case_language_dump_grows() {
+    stand_in_for_programs
+    bzcat "$SAMPLE" | head -c 50000 >dump
+    stood_in en --dump dump -o out
+    [ $STATUS = 1 ] || fail "status $STATUS"
+    check grep -q 'too little to learn from' log
+    bzcat "$SAMPLE" >dump
+    stood_in en --dump dump -o out
+    [ $STATUS = 0 ] || fail "$(tail -1 log)"
+}
 # Other hours are another plan, before the training, and an error after it.
 case_language_other_hours() {
     local hours
