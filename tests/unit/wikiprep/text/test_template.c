@@ -335,6 +335,9 @@ Test(template, local_text)
         { "cs", "({{Cj|la|Luna}})", "(Luna)" },
         { "ko", "{{나이|1969|7|20}} {{출생일과 만나이|1950|5|1}}", "50 1950년 5월 1일" },
         { "he", "'''{{משמאל לימין|Moon}}'''", "Moon" },
+        { "he", "א{{ש}}ב", "א\nב" }, /* a template that is <br> */
+        { "fa", "ا{{سخ}}ب", "ا\nب" },
+        { "fr", "a{{br}}b", "a\nb" },
         { "eu", "{{aipua|Bai|Nik}}", "Bai\n— Nik" },
         { "en", "{{yes}} {{no|none}} {{won}} {{nom}} {{N/A}} {{TBA}}",
           "Yes none Won Nominated — TBA" },
