@@ -1,6 +1,6 @@
 #include "wikiprep/input/export.h"
 
-#include "wikiprep/site/names.h"
+#include "unicode/letter_case.h"
 
 /* ---- the elements that are used ---------------------------------------------------------- */
 
@@ -136,7 +136,8 @@ static void begin_place(struct export *x, const unsigned char **attributes, int 
     switch (x->place) {
     case MEDIAWIKI:
         x->is_closed = 0;
-        span_put(attribute(attributes, count, "lang"), &x->site.lang);
+        value = attribute(attributes, count, "lang"); /* "nds-NL" of a wiki in nds-nl */
+        letter_case_put(&x->site.lang, value.s, value.n, letter_case_lower);
         break;
     case NAMESPACE:
         value = attribute(attributes, count, "key");
@@ -236,7 +237,6 @@ void export_init(struct export *x, size_t max_text_bytes)
 {
     *x = (struct export){ .max_text = max_text_bytes, .place = ROOT };
     x->site = DUMP_SITE_INIT;
-    x->site.capital = NAMES_CAPITAL;
     buf_init(&x->field);
     x->page = x->revision = (struct dump_page)DUMP_PAGE_INIT;
 }
@@ -256,7 +256,6 @@ void export_next(struct export *x)
 {
     assert(x->head == x->tail);
     dump_site_release(&x->site);
-    x->site.capital = NAMES_CAPITAL;
 }
 
 void export_release(struct export *x)

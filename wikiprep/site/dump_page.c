@@ -3,7 +3,6 @@
 #include <strings.h>
 
 #include "unicode/letter_case.h"
-#include "wikiprep/site/names.h"
 #include "wikiprep/values/knowledge.h"
 
 /* Calls `change` (buf_release or buf_clear) for each text of the page. */

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "wikiprep/values/span.h"
+#include "wikiprep/site/names.h"
 
 struct dump_namespace {
     int key;
@@ -11,9 +11,9 @@ struct dump_namespace {
 };
 
 struct dump_site {
-    struct buf name, base, lang; /* <sitename>, address of the main page, xml:lang of the export */
+    struct buf name, base, lang; /* <sitename>, address of the main page, the wiki's language */
     struct buf date; /* date of the latest page if library.h wrote the export, else "" */
-    int capital;     /* how titles begin: enum names_capital of names.h */
+    int capital;     /* how titles begin: enum names_capital */
     struct dump_namespace *namespaces;
     size_t count, cap;
 };
@@ -21,7 +21,7 @@ struct dump_site {
 #define DUMP_SITE_INIT                                                                             \
     (struct dump_site)                                                                             \
     {                                                                                              \
-        BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT, 0, NULL, 0, 0                                      \
+        BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT, NAMES_CAPITAL, NULL, 0, 0                          \
     }
 
 struct dump_page {
