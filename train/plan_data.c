@@ -83,11 +83,11 @@ static struct samples_config samples_config(const struct plan *p)
 {
     const struct settings *s = p->settings;
     const int loose = s->loose_length && s->sequence_length && !is_generated(s);
+    const int64_t most = s->model.positions;
     struct samples_config c = s->samples;
     c.T = loose ? 0 : s->sequence_length;
-    c.longest = s->model.positions ? s->model.positions : p->task->length;
-    if (loose)
-        c.longest = s->sequence_length;
+    c.longest = most ? most : 10000000; /* as many as there may be */
+    c.usual = loose ? s->sequence_length : most ? most : p->task->length;
     c.mask_tokens = s->loose_masks && !is_generated(s) ? 0 : s->mask_tokens;
     c.seed = p->engine.seed;
     c.vocabulary = s->model.vocabulary;

@@ -9,9 +9,8 @@
 
 int plan_model_vocabulary(struct plan *p)
 {
-    enum {
-        PADDING = 128
-    }; /* a preset's vocabulary may be rounded up, for speed, by less than this */
+    /* a preset's vocabulary may be rounded up, for speed, by less than this */
+    enum { PADDING = 128 };
     struct settings *s = p->settings;
     int64_t tokenizer = p->tokenizer ? tokenizer_size(p->tokenizer) : 0;
     int64_t data = p->data ? (int64_t)p->data->vocabulary : 0;

@@ -82,7 +82,8 @@ struct samples {
 /* The settings of a reader. */
 struct samples_config {
     int64_t T;           /* most tokens in a sequence; 0: as many as the data has */
-    int64_t longest;     /* with T 0: at most this many, and this many if the data has no length */
+    int64_t longest;     /* with T 0: at most this many */
+    int64_t usual;       /* with T 0: this many if the data has no length */
     int64_t mask_tokens; /* most masked tokens in a sequence (BERT); 0: as the data has */
     uint64_t seed;       /* seed of generated samples */
     int64_t vocabulary;  /* size of the vocabulary of generated samples */

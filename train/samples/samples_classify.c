@@ -45,7 +45,7 @@ struct samples *samples_open_classify(const struct samples_config *c, const stru
                                    .read = read_text,
                                    .describe = describe,
                                    .close = close_texts,
-                                   .T = c->T ? c->T : c->longest,
+                                   .T = c->T ? c->T : c->usual,
                                    .classes = &q->texts.classes,
                                    .vocabulary = tokenizer_size(c->tokenizer) };
     if (classify_read(&q->texts, paths->items[0], &c->columns, c->classes, c->tokenizer,

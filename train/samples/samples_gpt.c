@@ -1,5 +1,6 @@
 /* Samples for GPT: sequences of tokens, each labelled with the next token. */
 
+#include "common/base/least.h"
 #include "common/base/log.h"
 #include "tfrecord/read/dataset.h"
 #include "train/samples/samples.h"
@@ -32,8 +33,8 @@ static void close_gpt(struct samples *s)
     dataset_close(g->data);
 }
 
-/* Opens the data set as sequences of *T tokens and one label more. If *T is 0, it is set to the
- * length of the data's sequences, at most c->longest. Returns NULL with an error. */
+/* Opens the data set as sequences of *T tokens and one label more. If *T is 0, sets it to the
+ * length that the data has, at most c->longest, or else to c->usual. Returns NULL with an error. */
 static struct dataset *open_sequences(const struct samples_config *c, const struct opt_list *paths,
                                       int64_t *T)
 {
@@ -41,8 +42,7 @@ static struct dataset *open_sequences(const struct samples_config *c, const stru
     if (!d || *T)
         return d;
     *T = (int64_t)dataset_sequence_length(d);
-    if (!*T || *T > c->longest)
-        *T = c->longest;
+    *T = *T ? smaller(*T, c->longest) : c->usual;
     if (dataset_set_length(d, (uint32_t)*T + 1) == 0)
         return d;
     dataset_close(d);

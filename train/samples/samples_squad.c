@@ -72,7 +72,7 @@ static int encode(void *e, struct span text, struct placed *out)
 static int open_file(struct squad_samples *q, const struct samples_config *c, const char *path)
 {
     const struct tokenizer *t = c->tokenizer;
-    uint32_t length = (uint32_t)(c->T ? c->T : c->longest);
+    uint32_t length = (uint32_t)(c->T ? c->T : c->usual);
     struct squad_window_rules rules = {
         .google = c->google,
         .length = length,
@@ -106,7 +106,7 @@ struct samples *samples_open_squad(const struct samples_config *c, const struct 
         close_squad(&q->samples);
         return NULL;
     }
-    q->samples.T = c->T ? c->T : c->longest;
+    q->samples.T = c->T ? c->T : c->usual;
     q->samples.count = q->windows.count;
     q->samples.tokens = count_tokens(&q->windows);
     q->samples.vocabulary = tokenizer_size(c->tokenizer);
