@@ -243,7 +243,7 @@ int plan_model_teacher(struct plan *p)
         return -1;
     if (c.vocabulary != s->model.vocabulary)
         return err_set("the teacher '%s' has %" PRId64 " token rows, but the model has %" PRId64
-                       ": both need the same vocabulary",
+                       ": both need the same vocabulary, and as many rows (--vocabulary)",
                        s->teacher, c.vocabulary, s->model.vocabulary);
     if (c.positions < p->engine.T)
         return err_set("the teacher '%s' takes %" PRId64 " tokens, but the sequences have %" PRId64,
