@@ -48,13 +48,13 @@ int origin_may_replace(const char *path, const char *mark)
     return kind == FILE_NONE || strstr(text.data, mark) != NULL;
 }
 
-/* Appends the facts at the beginning of a config.yaml. */
+/* Appends the facts at the beginning of a config.yaml. Other comments, of a user, say no facts. */
 static void parse(struct kv *facts, const char *text)
 {
-    for (const char *line = text; line[0] == '#' && line[1] == ' ';) {
+    for (const char *line = text; *line == '#' || *line == '\n';) {
         const size_t n = strcspn(line, "\n");
         const char *colon = strstr(line, ": ");
-        if (colon && colon < line + n) {
+        if (!strncmp(line, "# ", 2) && colon && colon < line + n) {
             SCOPED(buf) name = BUF_INIT;
             buf_add(&name, line + 2, (size_t)(colon - line) - 2);
             kv_addf(facts, name.data, "%.*s", (int)(line + n - colon) - 2, colon + 2);

@@ -25,4 +25,6 @@ Test(origin, a_resumed_run_adds_what_is_different_from_the_last)
     put_text("config.yaml", "# host: a\n# date: 1\n# date, from step 2: 2\nlayers: 1\n");
     cr_expect_str_eq(resumed("2"), "host=a\ndate=1\ndate, from step 2=2\n");
     cr_expect_str_eq(resumed("1"), "host=a\ndate=1\ndate, from step 2=2\ndate, from step 5=1\n");
+    put_text("config.yaml", "#the lower rate\n\n# host: a\n# date: 1\nlayers: 1\n");
+    cr_expect_str_eq(resumed("2"), "host=a\ndate=1\ndate, from step 5=2\n");
 }
