@@ -350,9 +350,12 @@ static void fill_in(const struct translation *t)
         set_default(y, "epochs", "300", 1);
     if (t->pretraining && !strcmp(yaml_get(y, "optimizer"), "lamb"))
         set_default(y, "decay", "all", 1); /* in those programs, lamb decays all tensors */
-    struct yaml_item *activation = t->pretraining ? yaml_find(y, "activation") : NULL;
-    if (activation)
-        set_text(&activation->value, "gelu_new"); /* those programs have only this form */
+    if (t->pretraining)
+        set_text(&yaml_find(y, "activation")->value, "gelu_new"); /* they have only this form */
+    static const char *const spans[] = { "steps", "epochs" };
+    for (int k = 0; k < 2; k++) /* the one replaces the other of a file that was read before */
+        if (yaml_get(y, spans[k]) && strtod(yaml_get(y, spans[k]), NULL) > 0)
+            set_default(y, spans[!k], "0", 1);
     static const char *const parts[] = { "attention-dropout", "embedding-dropout" };
     for (int k = 0; k < 2; k++) {
         const char *dropout = yaml_get(y, "dropout"), *part = yaml_get(y, parts[k]);
@@ -382,10 +385,8 @@ const char *foreign_option(const char *name)
     if (is_factor(key))
         return "use --global-batch-size, the number of sequences per update";
     const int found = find(&f, key);
-    if (f.option)
-        snprintf(say, sizeof say, "give --%s", f.option);
-    else
-        snprintf(say, sizeof say, "%s", f.why ? f.why : "it has no effect on training");
+    const char *why = f.why ? f.why : "it has no effect on training";
+    snprintf(say, sizeof say, "%s%s", f.option ? "give --" : "", f.option ? f.option : why);
     buf_release(&f.line);
     return found ? say : NULL;
 }

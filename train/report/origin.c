@@ -55,8 +55,7 @@ static void parse(struct kv *facts, const char *text)
         const size_t n = strcspn(line, "\n");
         const char *colon = strstr(line, ": ");
         if (!strncmp(line, "# ", 2) && colon && colon < line + n) {
-            SCOPED(buf) name = BUF_INIT;
-            buf_add(&name, line + 2, (size_t)(colon - line) - 2);
+            SCOPED(buf) name = buf_format("%.*s", (int)(colon - line) - 2, line + 2);
             kv_addf(facts, name.data, "%.*s", (int)(line + n - colon) - 2, colon + 2);
         }
         line += n + (line[n] == '\n');
