@@ -288,9 +288,8 @@ static void say_data(const struct samples *data, double drawn)
     SCOPED(buf) line = BUF_INIT;
     if (data->describe)
         data->describe(data, "", drawn, &line);
-    for (size_t i = 0; i < line.len; i++)
-        if (line.data[i] == '\n')
-            line.data[i] = ' ';
+    for (char *c = line.data; (c = strchr(c, '\n'));)
+        *c = ' ';
     buf_rtrim(&line);
     if (line.len)
         log_info("%s", line.data);
@@ -553,7 +552,7 @@ static int print_plan(const struct plan *p)
 }
 
 /* Adds the operands to --data. If that is not given, they replace the configuration's data. Returns
- * 0; -1 with an error if --resume is given and an operand is the folder of a run. */
+ * 0; -1 with an error if one is a configuration or, with --resume, the folder of a run. */
 static int take_data(struct settings *s, char **operands, int count)
 {
     if (count && !tool_given("data"))
@@ -562,6 +561,8 @@ static int take_data(struct settings *s, char **operands, int count)
         SCOPED(buf) run = file_path(operands[i], "checkpoints");
         if (s->resume && file_look(run.data) == FILE_FOLDER)
             return err_usage("'%s' is no data but a run: give it to --output", operands[i]);
+        if (file_ends_with(operands[i], ".yaml"))
+            return err_usage("'%s' is no data but a configuration: give it to -c", operands[i]);
         opt_list_add(&s->data, operands[i]);
     }
     return 0;

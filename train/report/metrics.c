@@ -124,17 +124,15 @@ int metrics_read(struct metrics *m, const char *dir)
     SCOPED(buf) path = file_path(dir, "metrics.jsonl"), text = BUF_INIT;
     int result = file_read(path.data, &text);
     m->parts = m->found;
-    int number = 1;
     for (char *line = text.data, *lf; !result && (lf = strchr(line, '\n')); line = lf + 1) {
         struct metrics_point p;
         if (!m->count)
             find_parts(m, line, (size_t)(lf - line));
         if (parse_point(m, line, (size_t)(lf - line), &p) < 0)
-            result = err_set("'%s', line %d: train did not write this: it has no number \"step\"",
-                             path.data, number);
+            result = err_set("'%s', line %zu: train did not write this: it has no number \"step\"",
+                             path.data, m->count + 1);
         else
             mem_next(m->points, m->count, m->cap) = p;
-        number++;
     }
     if (!result && !m->count)
         result = err_set("'%s' has no measurements yet", path.data);
