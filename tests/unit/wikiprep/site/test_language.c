@@ -34,10 +34,11 @@ Test(language, in_the_language_of_the_wiki)
     check("gem-x-other", "en", "Germanic");
 }
 
-Test(language, english_where_that_is_not_known)
+Test(language, english_where_no_names_are_known)
 {
     check("ru", "ltg", "Russian");
-    check("ace", "de", "Acehnese");
+    check("ace", "en", "Acehnese");
+    check("ace", "de", NULL);
     check("not-a-code", "de", NULL);
     check("averylongcodethatisnone", "de", NULL);
 }

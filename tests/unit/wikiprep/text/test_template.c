@@ -337,7 +337,7 @@ Test(template, local_text)
         { "he", "'''{{משמאל לימין|Moon}}'''", "Moon" },
         { "he", "א{{ש}}ב", "א\nב" }, /* a template that is <br> */
         { "fa", "ا{{سخ}}ب", "ا\nب" },
-        { "fr", "a{{br}}b", "a\nb" },
+        { "en", "a{{br}}b", "a\nb" },
         { "nap-x-tara", "{{formatnum:1234567.5}}", "1 234 567,5" }, /* in the dump of roa-tara */
         { "jv-x-bms", "{{formatnum:1234567.5}}", "1.234.567,5" },
         { "eu", "{{aipua|Bai|Nik}}", "Bai\n— Nik" },
