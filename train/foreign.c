@@ -235,12 +235,20 @@ static void gather_rates(struct yaml *y)
         add(y, "rates", rates.data, line);
 }
 
-/* Drops the window of a Qwen's config.json, which also says that it is not used. */
-static void drop_window(struct yaml *y)
+/* Drops keys that have no effect beside another one: the window of a Qwen's config.json, which also
+ * says that it is not used; of transformers' arguments, steps of 0, else what steps replace. */
+static void drop_replaced(struct yaml *y)
 {
+    static const char *const pairs[][2] = { { "max_steps", "num_train_epochs" },
+                                            { "warmup_steps", "warmup_ratio" } };
     const char *used = yaml_get(y, "use_sliding_window");
     if (used && !strcmp(used, "false"))
         yaml_drop(y, "sliding_window");
+    for (int i = 0; i < 2; i++) {
+        const char *steps = yaml_get(y, pairs[i][0]), *other = yaml_get(y, pairs[i][1]);
+        if (steps && other && *other)
+            yaml_drop(y, pairs[i][strtod(steps, NULL) > 0]);
+    }
 }
 
 /* Fits the config.json of a RoBERTa to the options: its number of positions counts two that no
@@ -401,7 +409,7 @@ int foreign_translate(struct yaml *y, const char *path)
                              .out = nameset_new(sizeof(struct buf)) };
     int result = 0;
     gather_rates(y);
-    drop_window(y);
+    drop_replaced(y);
     fit_roberta(y);
     for (size_t i = 0; i < y->count && result >= 0; i += result == 0)
         result = take(&t, i);
