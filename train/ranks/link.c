@@ -36,11 +36,10 @@ int link_exchange(struct link *l, struct link_list *list, int peer, int tag, voi
 {
     int result = 0;
     for (size_t i = 0, n; i < bytes && !result; i += n) {
-        char *at = (char *)data + i;
         struct link_request *r = &mem_next(list->all, list->count, list->cap);
         *r = (struct link_request){ 0 };
         n = bytes - i < LINK_MESSAGE ? bytes - i : LINK_MESSAGE;
-        result = link_message(l, r, peer, tag, at, n, receives);
+        result = link_message(l, r, peer, tag, (char *)data + i, n, receives);
     }
     return result;
 }
@@ -72,14 +71,16 @@ static void pause_after(double waited)
         nanosleep(&nap, NULL);
 }
 
-/* Waits until a request is done, but at most ANSWER_SECONDS. The caller can do without its
- * result. */
-static void try_wait(struct link *l, struct link_request *request)
+/* Does what link_message does, and waits for it, but at most ANSWER_SECONDS. The caller can do
+ * without the message. */
+static int try_message(struct link *l, int peer, int tag, void *data, size_t bytes, int receives)
 {
-    double began = log_seconds();
-    int moved;
-    while (count_open(l, request, 1, &moved) > 0 && log_seconds() - began < ANSWER_SECONDS)
+    const double began = log_seconds();
+    struct link_request r;
+    int moved, result = link_message(l, &r, peer, tag, data, bytes, receives);
+    while (!result && count_open(l, &r, 1, &moved) > 0 && log_seconds() - began < ANSWER_SECONDS)
         pause_after(log_seconds() - began);
+    return result;
 }
 
 /* ---- questions and answers ------------------------------------------------------------------- */
@@ -88,15 +89,10 @@ int link_serve(struct link *l)
 {
     int from, there;
     l->served = log_seconds();
-    while ((there = l->transport->probe(l->world, TAG_QUESTION, &from)) > 0) {
-        struct link_request r;
-        if (link_message(l, &r, from, TAG_QUESTION, &l->question, 1, 1) < 0)
+    while ((there = l->transport->probe(l->world, TAG_QUESTION, &from)) > 0)
+        if (try_message(l, from, TAG_QUESTION, &l->question, 1, 1) < 0 ||
+            try_message(l, from, TAG_ANSWER, &l->status, sizeof l->status, 0) < 0)
             return -1;
-        try_wait(l, &r);
-        if (link_message(l, &r, from, TAG_ANSWER, &l->status, sizeof l->status, 0) < 0)
-            return -1;
-        try_wait(l, &r);
-    }
     return there < 0 ? failed(l, "looking for messages") : 0;
 }
 
@@ -105,7 +101,7 @@ int link_serve(struct link *l)
 static int ask(struct link *l, struct link_status *status, unsigned char *answered)
 {
     static const char question = '?';
-    struct link_request *sent = mem_zalloc((size_t)l->size, sizeof *sent);
+    SCOPED_MEM struct link_request *sent = mem_zalloc((size_t)l->size, sizeof *sent);
     double began = log_seconds();
     int count = 1, from, result = 0;
     for (int r = 0; r < l->size && !result; r++)
@@ -114,17 +110,13 @@ static int ask(struct link *l, struct link_status *status, unsigned char *answer
     while (!result && count < l->size && log_seconds() - began < ANSWER_SECONDS) {
         result = link_serve(l);
         if (!result && l->transport->probe(l->world, TAG_ANSWER, &from) > 0) {
-            struct link_request r;
-            result = link_message(l, &r, from, TAG_ANSWER, &status[from], sizeof *status, 1);
-            if (!result)
-                try_wait(l, &r);
+            result = try_message(l, from, TAG_ANSWER, &status[from], sizeof *status, 1);
             count += !answered[from];
             answered[from] = 1;
         }
         pause_after(1);
     }
-    free(sent); /* the transport may still use `question`, which is static; the run ends now */
-    return result;
+    return result; /* the transport may still use `question`, which is static; the run ends now */
 }
 
 static void describe(struct buf *out, const struct link *l, int r, const struct link_status *s,
