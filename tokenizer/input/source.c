@@ -390,20 +390,8 @@ static int read_document(struct source *s, struct buf *text)
 
 typedef int read_next(struct source *s, struct buf *text);
 
-/* Reads a record by `read`, and counts it. Returns 1, 0 at the end of the file, or -1 with an
- * error. */
-static int read_record(struct source *s, struct buf *text, read_next *read)
-{
-    const size_t before = text->len;
-    const int cells = read(s, text);
-    if (cells <= 0)
-        return cells;
-    const size_t between = 2 * (size_t)(cells - 1); /* line ends */
-    s->counts.records++;
-    s->counts.empty += text->len == before + between;
-    return 1;
-}
-
+/* Reads the next document of the open file, and counts it. Returns 1, 0 at the end of the file, or
+ * -1 with an error. */
 static int read_open(struct source *s, struct buf *text, int *sentences)
 {
     static read_next *const reads[] = {
@@ -414,10 +402,13 @@ static int read_open(struct source *s, struct buf *text, int *sentences)
     };
     read_next *const read = s->current == SOURCE_TEXT && s->how.text_by_line ? read_line
                                                                              : reads[s->current];
-    const int got = has_fields(s->current) ? read_record(s, text, read) : read(s, text);
+    const size_t before = text->len;
+    const int got = read(s, text), between = 2 * (got - 1); /* line ends between the cells */
     *sentences = s->current == SOURCE_DOCUMENTS ? s->reader.sentences
                                                 : s->current == SOURCE_SENTENCES;
-    return got;
+    s->counts.documents += got > 0;
+    s->counts.empty += got > 0 && has_fields(s->current) && text->len - before == (size_t)between;
+    return got < 0 ? -1 : got > 0;
 }
 
 const char *source_file(const struct source *s)
@@ -431,11 +422,11 @@ int source_read(struct source *s, struct buf *text, int *sentences)
     for (;;) {
         if (!s->in.path && s->next == s->paths.count) {
             *sentences = s->sentences;
-            return !s->counts.records || s->counts.empty < s->counts.records
+            return !s->counts.documents || s->counts.empty < s->counts.documents
                        ? 0
                        : err_set("%s: no record has any text in the column or field that is read "
                                  "(of %" PRIu64 ")",
-                                 source_file(s), s->counts.records);
+                                 source_file(s), s->counts.documents);
         }
         if (!s->in.path && open_next(s) < 0)
             return -1;

@@ -73,8 +73,8 @@ const char *source_file(const struct source *s); /* the file read last; valid un
 
 /* What was read so far. */
 struct source_counts {
-    uint64_t replaced;       /* bytes of JSON that are not UTF-8 */
-    uint64_t returns;        /* lines that ended with CR LF */
-    uint64_t records, empty; /* of tables and JSON lines; how many of them had no text */
+    uint64_t replaced;         /* bytes of JSON that are not UTF-8 */
+    uint64_t returns;          /* lines that ended with CR LF */
+    uint64_t documents, empty; /* of them: records of tables and JSON lines without any text */
 };
 const struct source_counts *source_counts(const struct source *s);

@@ -62,6 +62,9 @@ Test(source, a_file_without_text_is_an_error_if_no_other_has_any)
     cr_expect_eq(read_all(&out, SOURCE_AUTO), -1);
     cr_expect(strstr(err_get(), "3.csv: no record has any text"), "%s", err_get());
     cr_expect(strstr(err_get(), "(of 3)"), "%s", err_get());
+    put_text("4", "text\n");
+    cr_expect_eq(read_all(&out, SOURCE_AUTO), 0, "%s", err_get());
+    cr_expect_str_eq(out.data, "|||text\n|");
     buf_release(&out);
 }
 
