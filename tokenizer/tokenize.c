@@ -110,13 +110,22 @@ static int write_header(struct encoding *c)
     return stream_begin(&c->out, &header, &tokenizer);
 }
 
-/* Warns if the text spells the end-of-text token, as files do that have several texts in one. */
-static void look_for_marks(const struct encoding *c, const struct buf *text)
+/* Warns if the text spells the end-of-text token, as files do that have several texts in one, and
+ * it is not read as the token, as Unigram reads it. */
+static void look_for_marks(struct encoding *c, const struct buf *text)
 {
+    SCOPED(ids) ids = { 0 };
     size_t n = 0;
     const int64_t id = tokenizer_end_of_text(c->how.t);
     const char *name = id < 0 ? NULL : tokenizer_token(c->how.t, (uint32_t)id, &n);
-    if (name && bytes_find(text->data, text->data + text->len, name, n))
+    if (!name || !bytes_find(text->data, text->data + text->len, name, n))
+        return;
+    struct encoder *e = idle_encoder(&c->encoders, c->how.t);
+    int read = encoder_encode(e, name, n, TOKENIZER_ORDINARY, &ids) < 0;
+    for (size_t i = 0; i < ids.count; i++)
+        read |= ids.data[i] == id;
+    idle_give(&c->encoders, e);
+    if (!read)
         log_warn("the text spells %.*s, which is ordinary text; --special reads it as the token",
                  (int)n, name);
 }
@@ -185,11 +194,10 @@ static int run_tokenize(int argc, char **argv, void *options)
     SCOPED_TOKENIZER t = tokenizer_load_with(vocabulary, &given->vocabulary);
     if (!t)
         return -1;
-    if (given->chat && chat_open(&c.chat, given->chat, t, vocabulary) < 0) {
-        chat_close(&c.chat);
-        return err_in("--chat");
-    }
-    if (given->chat == CHAT_AUTO)
+    int result = given->chat && chat_open(&c.chat, given->chat, t, vocabulary) < 0 ? -1 : 0;
+    if (result < 0)
+        err_in("--chat");
+    else if (given->chat == CHAT_AUTO)
         log_info("conversations are written as '%s'", c.chat.name);
     c.how = given->encode;
     c.how.t = t;
@@ -198,8 +206,8 @@ static int run_tokenize(int argc, char **argv, void *options)
     c.how.as_ids = given->as_ids;
     c.how.mend = source.mend;
     idle_init(&c.encoders);
-    c.source = source_open(argv, argc, &source);
-    int result = c.source ? output_open(&c.out, given->output_path) : -1;
+    c.source = result ? NULL : source_open(argv, argc, &source);
+    result = c.source ? output_open(&c.out, given->output_path) : -1;
     if (!result)
         result = output_end(&c.out, encode_all(&c));
     idle_release_encoders(&c.encoders);
@@ -222,21 +230,11 @@ static int write_text(const struct tokenize *given, struct output *out, const st
     return output_write(out, text->data, text->len);
 }
 
-static int decode_rows(const struct tokenize *given, struct id_rows *rows, struct output *out,
-                       const struct tokenizer *t)
-{
-    SCOPED(buf) text = BUF_INIT;
-    int got;
-    while ((got = id_rows_next(rows)) > 0 &&
-           write_text(given, out, t, rows->ids, rows->count, &text) == 0)
-        ;
-    return got > 0 ? id_rows_where(rows) : got;
-}
-
 static int run_decode(int argc, char **argv, void *options)
 {
     const struct tokenize *given = options;
     const char *path = argc ? argv[0] : "-";
+    SCOPED(buf) text = BUF_INIT;
     struct id_rows rows;
     struct output out;
     const char *vocabulary = given->vocabulary_path;
@@ -246,11 +244,15 @@ static int run_decode(int argc, char **argv, void *options)
     SCOPED_TOKENIZER t = tokenizer_load_with(vocabulary, &given->vocabulary);
     if (!t || id_rows_open(&rows, path, given->as_ids, t) < 0)
         return -1;
-    int result = output_open(&out, given->output_path);
-    if (!result)
-        result = output_end(&out, decode_rows(given, &rows, &out, t));
+    int got = output_open(&out, given->output_path);
+    if (!got) {
+        while ((got = id_rows_next(&rows)) > 0 &&
+               write_text(given, &out, t, rows.ids, rows.count, &text) == 0)
+            ;
+        got = output_end(&out, got > 0 ? id_rows_where(&rows) : got);
+    }
     id_rows_close(&rows);
-    return result;
+    return got;
 }
 
 /* ---- main ------------------------------------------------------------------------------------ */
