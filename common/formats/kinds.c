@@ -144,10 +144,17 @@ static size_t key_at(const char *text, size_t n, size_t at)
     return key < n && text[brace] == '{' && text[key] == '"' ? key : 0;
 }
 
+/* A text may begin with a bracket and a quotation. A string of an array has , or ] behind it. */
 static int is_json_array(const char *text, size_t n)
 {
     const size_t at = skip_blank(text, n, 0), first = skip_blank(text, n, at + 1);
-    return first < n && text[at] == '[' && (text[first] == '"' || key_at(text, n, first));
+    size_t end = first + 1;
+    if (first >= n || text[at] != '[' || text[first] != '"')
+        return first < n && text[at] == '[' && key_at(text, n, first);
+    while (end < n && text[end] != '"')
+        end += text[end] == '\\' ? 2 : 1;
+    end = skip_blank(text, n, end + 1);
+    return end >= n || text[end] == ',' || text[end] == ']';
 }
 
 /* Returns 1 if the text begins with a brace, a line end and a key, as a JSON object over several

@@ -2,9 +2,9 @@
  * kinds.h - recognises binary files and packed files by their first bytes.
  *
  * Most are recognised by magic numbers that never occur in text. JSON and tables are text
- * themselves. They are recognised only in clear cases: a JSON array of objects, a JSON object over
- * several lines, a file named .tsv, and a first line with tab-separated column names, one of them
- * `text`.
+ * themselves. They are recognised only in clear cases: a JSON array of objects or strings, a JSON
+ * object over several lines, a file named .tsv, and a first line with tab-separated column names,
+ * one of them `text`.
  */
 #pragma once
 

@@ -23,13 +23,8 @@ static int open_columns(struct rows *r, enum columns_kind kind, const struct col
 {
     SCOPED_MEM const char **parts = NULL;
     size_t cap = 0;
-    for (char *name = names; name;) {
-        char *comma = strchr(name, ',');
+    for (char *name; (name = strsep(&names, ","));)
         mem_next(parts, r->count, cap) = name;
-        if (comma)
-            *comma = '\0';
-        name = comma ? comma + 1 : NULL;
-    }
     r->cells = mem_zalloc(r->count, sizeof *r->cells);
     r->reader = r->library->open(kind, bytes, parts, r->count);
     return r->reader ? 0 : -1;
@@ -119,11 +114,9 @@ static int open_files(struct rows_copy *c, const char *file)
 int rows_copy_put(struct rows_copy *c, const char *file, int keep, const struct buf *text,
                   const char *mark)
 {
-    struct columns_cell cell;
+    const struct columns_cell cell = { text && text->len ? text->data : "", text ? text->len : 0 };
     if (open_files(c, file) < 0)
         return -1;
-    if (text)
-        cell = (struct columns_cell){ text->len ? text->data : "", text->len };
     return c->library->copy_row(c->copy, keep, text ? &cell : NULL, mark) < 0
                ? err_in("cannot copy rows of %s", file)
                : 0;

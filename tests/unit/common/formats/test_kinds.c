@@ -72,6 +72,8 @@ Test(kinds, json_and_tables_are_recognised_where_it_is_safe)
     EXPECT_KIND("[{\"text\": 1}]", "JSON array");
     EXPECT_KIND(" [\n  {\n \"text\"", "JSON array");
     EXPECT_KIND("[\n  \"a text\",\n", "JSON array");
+    EXPECT_KIND("[\"a \\\"text\\\"\" ]", "JSON array");
+    EXPECT_KIND("[\"a text that goes on behind the bytes that are looked at", "JSON array");
     EXPECT_KIND("{\n  \"text\": \"a\"", "JSON over several lines");
     cr_expect(kinds_is_table("id,text\n1,hello\n", 16, ','));
     cr_expect_not(kinds_is_table("id, text\n1,hello\n", 17, ','));
@@ -84,6 +86,8 @@ Test(kinds, text_is_text)
     EXPECT_KIND("", NULL);
     EXPECT_KIND("[1] He said", NULL);
     EXPECT_KIND("[", NULL);
+    EXPECT_KIND("[\"A song\" playing] Hello", NULL);
+    EXPECT_KIND("[\"A song,\" he said", NULL);
     EXPECT_KIND("[[link]] and {curly}", NULL);
     EXPECT_KIND("{\"text\": \"a line\"}\n", NULL);
     EXPECT_KIND("text, more text\n", NULL);
