@@ -240,12 +240,9 @@ static void put_formula(struct html *h, const char *data, const char *alt)
         n -= skip + 1;
     }
     int mark = h->options.common->markdown ? MARKUP_FORMULA : MARKUP_EMPTY;
-    put_mark(h, mark);
-    put_mark(h, MARKUP_FIXED);
-    if (!h->hidden)
-        put_text(h, source, n);
-    put_mark(h, MARKUP_FIXED);
-    put_mark(h, mark);
+    buf_addf(h->out, "%c%c", mark, MARKUP_FIXED);
+    put_text(h, source, n);
+    buf_addf(h->out, "%c%c", MARKUP_FIXED, mark);
 }
 
 static void add_text(struct buf *out, const struct js *v, const char *after)
@@ -373,7 +370,7 @@ static int is_code_block(enum element_kind is, const struct attributes *a)
 static int is_hidden(const struct html *h, enum element_kind is, const struct attributes *a)
 {
     static const char classes[] = "reference|mw-ref|gallery|thumb|mw-cite-backlink|toc|"
-                                  "mw-linkback-text|ext-phonos|ext-phonos-attribution|pagenum";
+                                  "mw-linkback-text|ext-phonos-attribution|pagenum";
     const struct template_page *page = h->options.common->page;
     const struct span class = span_of(a->class);
     if (strstr(a->class, "mwe-math-mathml"))
@@ -394,7 +391,7 @@ static int on_class(struct html *h, enum element_kind is, const struct attribute
     static const char formulas[] = "mw:Extension/math|mw:Extension/chem|mw:Extension/ce";
     if (is == MATH ||
         (span_has_word(span_of(a->type), formulas) && strstr(a->data, "\"extsrc\""))) {
-        if (how->formulas)
+        if (how->formulas && !h->hidden)
             put_formula(h, a->data, a->alt);
         hide(h);
     } else if (wants(h, PART_DESCRIPTION) && has_word(a->class, "shortdescription")) {

@@ -15,6 +15,7 @@ enum tag_kind {
     STRIP,      /* formatting: the tag is removed, its content is kept */
     CODE_STRIP, /* as STRIP, for code in a line */
     VANISH,     /* as STRIP; a list sign after the tag still begins its line */
+    LABEL,      /* as STRIP; the content, such as the label of a sound's button, is often empty */
     BLOCK,      /* as STRIP; the content is on its own lines */
     DROP,       /* removed with its content, which is no prose: music, maps, lists of pictures */
     FORMULA,    /* as DROP, unless formulas are wanted */
@@ -49,7 +50,7 @@ static const struct tag {
     { "langconvert", STRIP }, { "languages", STRIP }, { "li", BLOCK }, { "link", ITEM }, { "mapframe", DROP },
     { "maplink", DROP }, { "mark", STRIP }, { "math", FORMULA }, { "meta", ITEM }, { "noinclude", VANISH },
     { "nowiki", LITERAL }, { "ol", BLOCK }, { "onlyinclude", VANISH }, { "p", BLOCK }, { "pages", DROP },
-    { "phonos", DROP }, { "poem", POEM }, { "pre", PRE }, { "q", STRIP }, { "quiz", DROP }, { "rb", STRIP }, { "ref", REF },
+    { "phonos", LABEL }, { "poem", POEM }, { "pre", PRE }, { "q", STRIP }, { "quiz", DROP }, { "rb", STRIP }, { "ref", REF },
     { "references", DROP }, { "rp", STRIP }, { "rt", STRIP }, { "rtc", STRIP }, { "ruby", STRIP },
     { "s", STRIP }, { "samp", STRIP }, { "score", DROP }, { "section", VANISH }, { "small", STRIP },
     { "source", CODE }, { "span", STRIP }, { "strike", STRIP }, { "strong", STRIP }, { "sub", STRIP },
@@ -349,6 +350,7 @@ static const char *on_whole_tag(struct markup *m, const char *s, const struct ta
     case STRIP: markup_put(m, MARKUP_EMPTY); return s;
     case CODE_STRIP: markup_put(m, MARKUP_CODE); return s;
     case VANISH: return s;
+    case LABEL: markup_put(m, MARKUP_HOLE); return s;
     case PRE:
         if (!closing && !empty && !tag_is_wikitext(attributes, s))
             return skip_content(m, s, tag, attributes);

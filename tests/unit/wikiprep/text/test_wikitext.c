@@ -204,6 +204,8 @@ Test(wikitext, tags)
     CHECK("a </div> b", "a\nb");
     CHECK("a <br b", "a b");
     CHECK("<meta itemprop=\"a\" content=\"b\"> <meta a=\"b\"> <link>", "<meta a=\"b\"> <link>");
+    CHECK("A (de: <phonos file=\"a.ogg\">B</phonos>) <phonos ipa=\"c\"/> (<phonos></phonos>) d",
+          "A (de: B) d"); /* the button of a sound may have a label */
 }
 
 Test(wikitext, literals)
