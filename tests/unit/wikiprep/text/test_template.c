@@ -571,8 +571,8 @@ Test(template, dictionaries)
     CHECK("Of {{inh|en|enm|mone}}, {{inh|en|gem-pro|*mēnô}}.",
           "Of Middle English mone, Proto-Germanic *mēnô.");
     CHECK("* {{audio|en|en-us-moon.ogg|a=US}}\n* {{audio|fr|Fr-lune.ogg|the sound}}\n"
-          "* {{audio|Moon.ogg|the moon}}",
-          "the sound\nthe moon");
+          "* {{audio|Moon.ogg|the moon}}\n* {{audio|enm|Mone.ogg|a sound}}\n* {{audio|cmn|a.ogg}}",
+          "the sound\nthe moon\na sound");
     CHECK("From {{af|en|moon|-let}}.\n# {{alt form|en|mone}}\n#: {{co|en|full moon}}\n"
           "{{C|en|Moon|Sky}}\n\n{{c|centred}} {{q|rare}} x",
           "From moon + -let.\nalternative form of mone\nfull moon\ncentred (rare) x");
@@ -603,8 +603,8 @@ Test(template, books)
         "CHAPTER I.\nThe man, A.D. 5, saw teh moun-");
     CHECK("{{sic|teh}}", "teh [sic]");
     CHECK("{{block center|{{ppoem|\nOne line\n}}}}\n\n{{fine block|A block.}}\n\n"
-          "{{dent|2em|-2em|Mr. {{bar|2}} hangs.}}",
-          "One line\nA block.\nMr. ⸺ hangs.");
+          "{{dent|2em|-2em|Mr. {{bar|2}} hangs.}}\n\n{{hanging indent|2em|An entry.}}\n\n{{hi|One.}}",
+          "One line\nA block.\nMr. ⸺ hangs.\nAn entry.\nOne.");
 }
 
 Test(template, travel_guides)
