@@ -264,9 +264,14 @@ case_language_dump_grows() {
     stood_in en --dump dump -o out
     [ $STATUS = 1 ] || fail "status $STATUS"
     check grep -q 'too little to learn from' log
+    echo short >out/text.txt # as an earlier version left it
+    stood_in en --dump dump -o out
+    [ $STATUS = 1 ] || fail "status $STATUS"
+    check grep -q 'too little to learn from' log
     bzcat "$SAMPLE" >dump
     stood_in en --dump dump -o out
     [ $STATUS = 0 ] || fail "$(tail -1 log)"
+    check test "$(stat -c %s out/text.txt)" -ge 100000
 }
 # Other hours are another plan, before the training, and an error after it.
 case_language_other_hours() {
