@@ -277,18 +277,22 @@ case_language_dump_grows() {
 case_language_other_hours() {
     local hours
     stand_in_for_programs
-    for hours in 2 3; do
+    for hours in 2 3 4; do
         stood_in en --dump "$SAMPLE" -o out --hours $hours
         [ $STATUS = 0 ] || fail "$(tail -1 log)"
         check test "$(sed -n 2p out/plan)" = $hours
-        cp -r out/model model && rm -r out/model
+        rm -rf model && mv out/model model
+        [ $hours != 3 ] || sed -i 2d out/plan # an earlier version did not write the hours
     done
     mv model out
     stood_in en --dump "$SAMPLE" -o out
     [ $STATUS = 0 ] || fail "$(tail -1 log)"
-    stood_in en --dump "$SAMPLE" -o out --hours 4
+    stood_in en --dump "$SAMPLE" -o out --hours 5
     [ $STATUS = 1 ] || fail "status $STATUS"
-    check grep -q "has a training of --hours 3; name another folder" log
+    check grep -q "has a training of --hours 4; name another folder" log
+    sed -i 2d out/plan
+    stood_in en --dump "$SAMPLE" -o out --hours 5
+    [ $STATUS = 0 ] || fail "$(tail -1 log)"
 }
 # Called by a link, or installed beside the programs, which are not in the PATH, it finds what it needs.
 case_language_elsewhere() {
