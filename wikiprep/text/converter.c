@@ -351,7 +351,7 @@ void converter_line(struct converter *c, struct buf *line)
             s += strcspn(s + 1, marks) + 1;
         } else if (*s == MARKUP_CODE) {
             buf_addc(&c->work, *s);
-            in_code = !in_code;
+            in_code = !in_code && memchr(s + 1, *s, (size_t)(end - s - 1));
         } else {
             fixed = !fixed;
         }

@@ -41,8 +41,8 @@ void converter_stop(struct converter *c);
 /* Does as converter_stop if the marked text is mostly in the chosen variant's alphabet. */
 void converter_judge(struct converter *c, struct span marked);
 
-/* Converts the line, except what stands between two MARKUP_CODE, and removes the marks described
- * above. */
+/* Converts the line, except what stands between two MARKUP_CODE in it, and removes the marks
+ * described above. */
 void converter_line(struct converter *c, struct buf *line);
 
 /* Reads the MARKUP_RULE marks in `marked`, which is not shown, and makes their words apply. */

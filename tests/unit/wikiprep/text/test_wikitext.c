@@ -352,6 +352,7 @@ Test(wikitext, markup_for_variants)
     VARIANT("zh-tw", "-{R|zh-cn:a}- -{N|zh-tw}- -{D|x=>zh-tw:y}-", "zh-cn:a 臺灣 x⇒臺灣：y；");
     VARIANT("sr-ec", "-{sr-el|a -{b}- c}- -{sr-ec|a -{b}- c}- -{x-{sr-ec|a}-}-", "a b c а b ц xа");
     VARIANT("zh-hk", "-{zh-hans:a -{zh-cn:b}-;zh-hant:c -{zh-tw:d;zh-hk:e-{f}-}-;}-", "c ef");
+    VARIANT("sr-ec", "a <code>b</code> a\n\na <code>b\n\nc</code> a", "а b а\nа б\nц а");
 }
 
 Test(wikitext, words_of_a_page_hold_from_their_markup_on)
