@@ -37,13 +37,13 @@ enum element_kind {
     LINK,
     EXTERNAL,
     COORDINATES, /* those of the page: its element .geo is captured */
+    FIXED,       /* the content is not converted to another variant */
     /* The content is captured: */
     CAPTION,
     REFERENCE,
     DESCRIPTION,
     GEO,
     PRE_BLOCK,
-    FIXED, /* the content is not converted to another variant */
 };
 
 struct element {
