@@ -99,10 +99,11 @@ static int at_start(const struct html *h)
 static int begins_line(const struct html *h)
 {
     enum { BLANKS_MAX = 64 /* keeps the time linear */ };
-    size_t n = h->out->len;
-    for (int i = 0; i < BLANKS_MAX && n && strchr(MARKUP_UNSEEN " \x0F", h->out->data[n - 1]); i++)
-        n--;
-    return !n || strchr("\n\x11\x13", h->out->data[n - 1]);
+    const char *s = h->out->data, *end = s + h->out->len;
+    for (int i = 0; i < BLANKS_MAX && end > s && strchr(MARKUP_UNSEEN " \x0F\x1F", end[-1]); i++)
+        if (*--end == MARKUP_RULE) /* it stands around a number */
+            end = memrchr(s, MARKUP_RULE, (size_t)(end - s));
+    return end == s || strchr("\n\x11\x13", end[-1]);
 }
 
 static void put_mark(struct html *h, int mark)
