@@ -373,7 +373,7 @@ Test(wikitext, letters_of_variants)
     VARIANT("sr-ec", "Ljubav IV. in!jekcija CIVIL http://a.b/c <nowiki>a</nowiki>",
             "Љубав IV. инјекција ЦИВИЛ http://a.b/c a");
     VARIANT("sr-ec", "Čuda <pre>a</pre> жж", "Čuda\na\nжж");
-    VARIANT("sr-ec", "a <code>b -{c}- d</code> e <code>f", "а b c d е f");
+    VARIANT("sr-ec", "a <code>b -{c}- d</code> e <code>f", "а b c d е ф"); /* not closed */
     VARIANT("sr-ec", "__NOCC__abc", "abc");
     VARIANT("sr", "abc абц", "abc абц");
 }
