@@ -602,9 +602,10 @@ Test(template, books)
         "{{hws|moun|mountain}}",
         "CHAPTER I.\nThe man, A.D. 5, saw teh moun-");
     CHECK("{{sic|teh}}", "teh [sic]");
-    CHECK("{{block center|{{ppoem|\nOne line\n}}}}\n\n{{fine block|A block.}}\n\n"
-          "{{dent|2em|-2em|Mr. {{bar|2}} hangs.}}\n\n{{hanging indent|2em|An entry.}}\n\n{{hi|One.}}",
-          "One line\nA block.\nMr. ⸺ hangs.\nAn entry.\nOne.");
+    CHECK(
+        "{{block center|{{ppoem|\nOne line\n}}}}\n\n{{fine block|A block.}}\n\n"
+        "{{dent|2em|-2em|Mr. {{bar|2}} hangs.}}\n\n{{hanging indent|2em|An entry.}}\n\n{{hi|One.}}",
+        "One line\nA block.\nMr. ⸺ hangs.\nAn entry.\nOne.");
 }
 
 Test(template, travel_guides)
