@@ -5,9 +5,9 @@
  * AUTO takes the form whose keys the line has. A line with other keys is an error, since similar
  * data sets have other prompts.
  *
- * A label is the index of the right choice, counted from 0, as a number or as text, or as
- * SuperGLUE's false and true. WinoGrande and Social IQA count from 1, and an answerKey is one of
- * the strings in choices.label. One space is put before each choice. HellaSwag's texts are cleaned:
+ * A label is the index of the right choice, counted from 0, as a number or as text; SuperGLUE
+ * writes false for 0 and true for 1. WinoGrande and Social IQA count from 1, and an answerKey is
+ * one of the strings in choices.label. One space is put before each choice. In HellaSwag's texts,
  * ctx_b is changed by Python's capitalize(), " [title]" becomes ". ", other text in brackets is
  * removed, and two spaces become one. COPA's premise loses its last character, the full stop; its
  * choices begin with a lower case letter and have a second space before them. MMLU's questions have

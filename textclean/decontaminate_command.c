@@ -68,7 +68,7 @@ static const char *const reasons[REASONS] = { "test-words", "test-pieces", "noth
 
 /* ---- runs of words --------------------------------------------------------------------------- */
 
-/* All runs of `words` words, one behind the other, in the test sets. */
+/* The n-grams of the test sets: all runs of `words` consecutive words. */
 struct ngrams {
     size_t words; /* words in a run */
     size_t least; /* a text with fewer than `words` words, but at least `least`, is one run */

@@ -235,8 +235,8 @@ static void gather_rates(struct yaml *y)
         add(y, "rates", rates.data, line);
 }
 
-/* Drops keys that have no effect beside another one: the window of a Qwen's config.json, which also
- * says that it is not used; of transformers' arguments, steps of 0, else what steps replace. */
+/* Drops keys that another key makes ineffective: the window of a Qwen's config.json that is not
+ * used; in transformers' TrainingArguments, what a number of steps above 0 replaces, or a 0. */
 static void drop_replaced(struct yaml *y)
 {
     static const char *const pairs[][2] = { { "max_steps", "num_train_epochs" },

@@ -22,8 +22,8 @@ static int find_config(struct buf *path, const char *dir)
     return found < 0 ? -1 : found < 2;
 }
 
-/* Sets the error for a folder without a model. It names the last checkpoint, if there are some, or
- * a GGUF file in the folder. Returns -1. */
+/* Sets the error for a folder without a model. It names the last checkpoint or a GGUF file, if
+ * the folder has one. Returns -1. */
 static int refuse_folder(const char *dir, const char *checkpoints)
 {
     SCOPED(file_names) all = { 0 };

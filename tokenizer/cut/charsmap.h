@@ -28,9 +28,9 @@ void charsmap_longest(const struct charsmap *m, struct buf *out, const char *tex
 
 /* Finds the replacements of charsmap_longest or, if `cluster` is not NULL, those that Hugging
  * Face's tokenizers make, by grapheme clusters. `cluster` is a pattern that matches one cluster. A
- * cluster of less than 6 bytes is replaced by the value of its shortest prefix in the map, if there
- * is one. Otherwise this is done with each character of the cluster. Calls `put` for each part
- * old[0..n) of the text, in order: the part is replaced by `new`, or stays if `new` is NULL.
+ * cluster of fewer than 6 bytes is replaced by the value of its shortest prefix in the map, if
+ * there is one. Otherwise this is done with each character of the cluster. Calls `put` for each
+ * part old[0..n) of the text, in order: the part is replaced by `new`, or stays if `new` is NULL.
  * Returns 0, or -1 with an error if the pattern cannot be matched. */
 struct regex;
 struct regex_scratch;

@@ -338,7 +338,7 @@ Test(template, local_text)
         { "he", "א{{ש}}ב", "א\nב" }, /* a template that is <br> */
         { "fa", "ا{{سخ}}ب", "ا\nب" },
         { "en", "a{{br}}b", "a\nb" },
-        { "ca", "a {{br}} {{br|b}} c", "a (bretó) b c" }, /* where {{br}} is Breton */
+        { "ca", "a {{br}} {{br|b}} c", "a (bretó) b c" }, /* there, br is the code of Breton */
         { "eu", "a {{br}} b", "a (bretoieraz) b" },
         { "it", "a {{br}} b", "a (BR) b" },
         { "nap-x-tara", "{{formatnum:1234567.5}}", "1 234 567,5" }, /* in the dump of roa-tara */
