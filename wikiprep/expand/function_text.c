@@ -24,9 +24,9 @@ static struct span value(struct expander *x, const struct function_call *c, int 
 
 void function_case(struct expander *x, struct function_call *c)
 {
-    unsigned (*change)(unsigned) = c->which == TEXT_LOWER || c->which == TEXT_LOWER_FIRST
-                                       ? letter_case_lower
-                                       : letter_case_upper;
+    unsigned (*change)(unsigned) = c->which == TEXT_UPPER         ? letter_case_upper
+                                   : c->which == TEXT_UPPER_FIRST ? letter_case_title
+                                                                  : letter_case_lower;
     struct span s = c->first;
     size_t n = s.n;
     unsigned first;

@@ -336,7 +336,7 @@ static int letters(struct module_call *m)
         letter_case_put(out, s.s, s.n,
                         span_is(m->function, "lower") ? letter_case_lower : letter_case_upper);
     } else if (span_in(m->function, "sentence|ucfirst")) {
-        letter_case_put(out, s.s, first, letter_case_upper);
+        letter_case_put(out, s.s, first, letter_case_title);
         if (span_is(m->function, "sentence"))
             letter_case_put(out, s.s + first, s.n - first, letter_case_lower);
         else
