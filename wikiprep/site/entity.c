@@ -37,7 +37,7 @@ size_t entity_read(const char *s, size_t n, unsigned *code_point)
     size_t len = 0;
     for (size_t i = 1; i < n && s[i] != ';'; i++) {
         char c = s[i];
-        int word = (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+        int word = c & 0x80 || (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
         if (!word || len == ENTITY_MAX_BYTES)
             return 0;
         name[len++] = c;

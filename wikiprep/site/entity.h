@@ -1,8 +1,8 @@
 /*
  * entity.h - decodes HTML character references: &eacute; &#233; &#xE9;
  *
- * Knows all names of HTML 4, and the names of HTML 5 for punctuation, Latin and Cyrillic letters
- * and common symbols (html.spec.whatwg.org, "Named character references").
+ * Knows all names of HTML 4, the names of HTML 5 for punctuation, Latin and Cyrillic letters and
+ * common symbols (html.spec.whatwg.org, "Named character references"), and two of MediaWiki.
  */
 #pragma once
 

@@ -169,6 +169,7 @@ Test(wikitext, entities)
 {
     CHECK("&lt;b&gt; &amp;amp; &#65;&#x42; a&nbsp;b &eacute;&alpha;&hellip;",
           "<b> &amp; AB a b éα…");
+    CHECK("a&רלמ;b&رلم;c &רל; &é", "a\u200Fb\u200Fc &רל; &é");
     CHECK("&unknown; AT&T a &amp b &#xD800;", "&unknown; AT&T a &amp b \xEF\xBF\xBD");
     CHECK("&#42; no list", "* no list");
     CHECK("&#39;&#39;not italic&#39;&#39;", "''not italic''");
