@@ -214,6 +214,7 @@ static void show_source(struct markup *m, const struct element *f)
 static int is_caption(struct span s, size_t longest)
 {
     const char *end = s.s + s.n, *name_end = s.s;
+    const char *unit = span_past(s.s, end, "0123456789x "); /* of a size; or the argument */
     unsigned first = 0;
     if (s.n)
         utf8_read(s.s, s.n, &first);
@@ -221,8 +222,8 @@ static int is_caption(struct span s, size_t longest)
         name_end++;
     if ((name_end - s.s > 2 && name_end < end && *name_end == '=') ||
         (bytes_begin(s.s, s.n, "upright ") && span_past(s.s + 8, end, ".0123456789") == end) ||
-        (bytes_end(s.s, s.n, "px") && span_past(s.s, end, "0123456789x ") == end - 2) ||
-        (first > 0x80 && names_listed(knowledge_find("pictures", "", "options"), '|', s.s, s.n)))
+        ((first > 0x80 || unit > s.s) &&
+         names_listed(knowledge_find("pictures", "", "options"), '|', unit, (size_t)(end - unit))))
         return 0;
     return s.n > longest || memchr(s.s, ' ', s.n) ||
            (first >= 'A' && letter_case_title(first) == first);
