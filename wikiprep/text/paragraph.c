@@ -108,8 +108,9 @@ static int ends_with_one(const struct writer *w, const char *ascii, const char *
 
 static const char *const wide_open[] = { "（", "「", "『", "【", NULL };
 static const char *const wide_close[] = { "）", "」", "』", "】", NULL };
-static const char *const wide_comma[] = { "、", "，", "；", "：", "،", "؛", "፣", NULL };
-static const char *const wide_stop[] = { "。", "।", "۔", "።", "။", NULL };
+static const char *const wide_comma[] = { "、", "，", "；", "：", "،",      "؛",      "፣",
+                                          "፤",  "፥",  "၊",  "՝",  "\u200E", "\u200F", NULL };
+static const char *const wide_stop[] = { "。", "।", "۔", "።", "။", "։", NULL };
 
 /* Returns the length of the sign at s, one of `ascii` or of `wide`, or 0. */
 static int starts_with_one(const char *s, const char *end, const char *ascii,
