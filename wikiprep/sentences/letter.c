@@ -27,6 +27,7 @@ static enum letter_kind mark_kind(unsigned c)
     switch (c) {
     case 0xA1: case 0xBF: return LETTER_OPEN;
     case 0x55B ... 0x55C: case 0x55E: return LETTER_LOWER; /* Armenian signs on a vowel of a word */
+    case 0x200C ... 0x200D: return LETTER_CASELESS; /* joiners in words of Persian, Sinhala and others */
     case 0xB7: case 0x60C: case 0x61B: case 0x2212: case 0x3001: case 0xFF0C: case 0xFF1B: return LETTER_DASH;
     case 0x37E: case 0x61F: case 0x6D4: case 0xF0D ... 0xF0E: case 0x2026: case 0x203C ... 0x203D:
     case 0x2047 ... 0x2049: return LETTER_END;

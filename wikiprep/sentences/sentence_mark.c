@@ -172,7 +172,7 @@ static size_t take(struct sentence_mark *p, const char *s)
         p->dots++;
         p->spaced = 1;
         return more;
-    } else
+    } else if (c.code != 0x200E && c.code != 0x200F) /* marks of direction */
         return c.kind == LETTER_SPACE ? take_spaced(p, s) : 0;
     return c.len;
 }
