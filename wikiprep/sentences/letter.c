@@ -19,8 +19,9 @@ const unsigned char letter_ascii_kinds[128] = {
 
 /* Returns the kind of a non-ASCII punctuation mark that its Unicode category does not tell, or
  * LETTER_OTHER. The marks are those of Latin, Greek (0x37E), Armenian (0x589), Arabic, Urdu
- * (0x6D4), Devanagari (0x964), Tibetan (0xF0D), Burmese (0x104B), Ethiopic (0x1362), Cree (0x166E),
- * Khmer (0x17D4), Mongolian (0x1803), Santali (0x1C7E), Chinese and Japanese (0x3001 on). */
+ * (0x6D4), N'Ko (0x7F9), Devanagari (0x964), Tibetan (0xF0D), Burmese (0x104B), Ethiopic (0x1362),
+ * Cree (0x166E), Khmer (0x17D4), Mongolian (0x1803), Santali (0x1C7E), Chinese and Japanese (0x3001
+ * on), Meitei (0xABEB). */
 /* clang-format off */
 static enum letter_kind mark_kind(unsigned c)
 {
@@ -29,11 +30,11 @@ static enum letter_kind mark_kind(unsigned c)
     case 0x55B ... 0x55C: case 0x55E: return LETTER_LOWER; /* Armenian signs on a vowel of a word */
     case 0x200C ... 0x200D: return LETTER_CASELESS; /* joiners in words of Persian, Sinhala and others */
     case 0xB7: case 0x60C: case 0x61B: case 0x2212: case 0x3001: case 0xFF0C: case 0xFF1B: return LETTER_DASH;
-    case 0x37E: case 0x61F: case 0x6D4: case 0xF0D ... 0xF0E: case 0x2026: case 0x203C ... 0x203D:
+    case 0x37E: case 0x61F: case 0x6D4: case 0x7F9: case 0xF0D ... 0xF0E: case 0x2026: case 0x203C ... 0x203D:
     case 0x2047 ... 0x2049: return LETTER_END;
     case 0x589: case 0x964 ... 0x965: case 0x104B: case 0x1362: case 0x1367 ... 0x1368: case 0x166E:
-    case 0x17D4 ... 0x17D5: case 0x1803: case 0x1809: case 0x1C7E ... 0x1C7F: case 0x3002: case 0xFF01:
-    case 0xFF1F: case 0xFF61: return LETTER_FULL_END;
+    case 0x17D4 ... 0x17D5: case 0x1803: case 0x1809: case 0x1C7E ... 0x1C7F: case 0x3002: case 0xABEB:
+    case 0xFF01: case 0xFF1F: case 0xFF61: return LETTER_FULL_END;
     default: return LETTER_OTHER;
     }
 }
@@ -68,6 +69,8 @@ struct letter letter_beyond_ascii(const char *s, const char *end)
     struct letter c;
     c.len = utf8_read(s, (size_t)(end - s), &c.code);
     c.kind = c.len == 1 ? LETTER_OTHER : kind_of(c.code);
+    if (c.code == 0x1361 && end - s >= 6 && !memcmp(s, s + 3, 3)) /* twice: typed for 0x1362 */
+        return (struct letter){ .code = 0x1362, .len = 6, .kind = LETTER_FULL_END };
     return c;
 }
 

@@ -474,8 +474,8 @@ static int ends(const struct sentence_mark *p)
 {
     if (p->next == p->end || reports_speech(p) || is_inside_quotes(p))
         return 0;
-    if (p->full)
-        return !is_particle(p);
+    if (p->full) /* "។ល។" is "etc." in Khmer */
+        return !is_particle(p) && !bytes_begin(p->after, (size_t)(p->end - p->after), "ល។");
     if (p->next == p->after)
         return lacks_space(p) || asks_without_space(p);
     const char *dash = skip_dash(p->next, p->end);

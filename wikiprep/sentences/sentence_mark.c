@@ -125,7 +125,8 @@ static size_t spaced_dot(const char *s, const char *end)
 }
 
 /* Adds to the mark a closing quote, bracket or note after a space: "Oui. » Puis", "text. [12]
- * Then". Returns the number of bytes, with the space; 0 if nothing was added. */
+ * Then"; in Tibetan the second mark of a pair. Returns the number of bytes, with the space; 0 if
+ * nothing was added. */
 static size_t take_spaced(struct sentence_mark *p, const char *space)
 {
     const char *s = sentence_mark_skip_spaces(space, p->end);
@@ -133,10 +134,12 @@ static size_t take_spaced(struct sentence_mark *p, const char *space)
     size_t note = c.code == '[' ? spaced_note_bytes(s, p->end) : emoticon_bytes(s, p->end);
     int twice = c.code == '\'' && is_twice(s, p->end);
     c.len += (size_t)twice;
-    if (s == space || (!note && !is_alone(s + c.len, p->end)))
+    if (s == space || (!note && c.code != 0xF0D && !is_alone(s + c.len, p->end)))
         return 0;
     if (note)
         p->noted = 1;
+    else if (c.code == 0xF0D)
+        p->full = 1;
     else if (c.code == ')')
         p->bracketed = 1;
     else if (c.code == 0xBB || c.code == 0x201D || twice || (c.code == '"' && closes_pair(p, s)))

@@ -9,8 +9,8 @@ static const char FIRST_LINE[] = "textmill sentences 1";
 
 /* By byte: 1 for the first bytes of « » and of LETTER_END and LETTER_FULL_END marks (letter.h). */
 static const unsigned char common_first_bytes[256] = {
-    ['.'] = 1,  ['!'] = 1,  ['?'] = 1,  [0xC2] = 1, [0xCD] = 1, [0xD6] = 1, [0xD8] = 1,
-    [0xDB] = 1, [0xE0] = 1, [0xE1] = 1, [0xE2] = 1, [0xE3] = 1, [0xEF] = 1,
+    ['.'] = 1,  ['!'] = 1,  ['?'] = 1,  [0xC2] = 1, [0xCD] = 1, [0xD6] = 1, [0xD8] = 1, [0xDB] = 1,
+    [0xDF] = 1, [0xE0] = 1, [0xE1] = 1, [0xE2] = 1, [0xE3] = 1, [0xEA] = 1, [0xEF] = 1,
 };
 
 /* ---- words ---------------------------------------------------------------------------------- */
