@@ -329,7 +329,8 @@ Test(wikitext, switches_and_variants)
 /* Returns the text in a variant of the language; "zh" and "sr" are the languages themselves. */
 static const char *in_variant(const char *code, const char *text)
 {
-    const char lang[] = { code[0], code[1], '\0' };
+    char lang[4];
+    snprintf(lang, sizeof lang, "%.*s", (int)strcspn(code, "-"), code);
     struct variants *v = variants_new(lang, code);
     const struct template_page page = { .lang = lang, .title = "A", .variants = v };
     how.page = &page;
@@ -352,6 +353,7 @@ Test(wikitext, markup_for_variants)
     VARIANT("zh-tw", "-{zh-cn:a}- -{zh-tw:b;c:d}- -{x=>zh-cn:y;x=>zh-tw:z}-", "a b;c:d z");
     VARIANT("zh-tw", "-{R|zh-cn:a}- -{N|zh-tw}- -{D|x=>zh-tw:y}-", "zh-cn:a 臺灣 x⇒臺灣：y；");
     VARIANT("sr-ec", "-{sr-el|a -{b}- c}- -{sr-ec|a -{b}- c}- -{x-{sr-ec|a}-}-", "a b c а b ц xа");
+    VARIANT("yue-hans", "-{yue-hant:a; yue-hans:b}- -{c}-", "b c");
     VARIANT("zh-hk", "-{zh-hans:a -{zh-cn:b}-;zh-hant:c -{zh-tw:d;zh-hk:e-{f}-}-;}-", "c ef");
     VARIANT("sr-ec", "a <code>b</code> a\n\na <code>b\n\nc</code> a", "а b а\nа б\nц а");
 }
@@ -377,6 +379,8 @@ Test(wikitext, letters_of_variants)
     VARIANT("sr-ec", "a <code>b -{c}- d</code> e <code>f", "а b c d е ф"); /* not closed */
     VARIANT("sr-ec", "__NOCC__abc", "abc");
     VARIANT("sr", "abc абц", "abc абц");
+    VARIANT("kk-latn", "Қазақ тілі, аеҒеА №5 IV -{у}-", "Qazaq tili, ayeĞeA No.5 IV у");
+    VARIANT("kk-latn", "Qazaq tilñ, ä а", "Qazaq tilñ, ä а");
 }
 
 /* ---- lines ------------------------------------------------------------------------------- */
