@@ -253,7 +253,8 @@ static int read_figure(const struct conversion *c, struct span s, struct figure 
 {
     SCOPED(buf) english = BUF_INIT;
     const char *end = s.s + s.n, *comma = span_until(s.s, end, ',');
-    if (c->style.digits.n)
+    int digit;
+    if (c->style.digits.n || span_digit(s, &digit) > 1)
         number_unformat(s, &c->style, &english);
     else if (span_is(c->style.point, ",") && comma < end && span_until(comma, end, '.') == end &&
              span_until(comma + 1, end, ',') == end)

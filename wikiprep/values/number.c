@@ -265,16 +265,6 @@ void number_show(struct span s, const char *lang, struct buf *out)
     number_format(s, &style, out);
 }
 
-/* Returns the value (0 to 9) of the style's digit at s; -1 if there is no such digit. */
-static int digit_at(struct span s, const struct number_style *style)
-{
-    size_t n = style->digits.n / 10;
-    for (int d = 0; n && d < 10; d++)
-        if (s.n >= n && !memcmp(s.s, style->digits.s + n * (size_t)d, n))
-            return d;
-    return -1;
-}
-
 void number_unformat(struct span s, const struct number_style *style, struct buf *out)
 {
     const struct {
@@ -282,8 +272,8 @@ void number_unformat(struct span s, const struct number_style *style, struct buf
         const char *to;
     } signs[] = { { style->group, "" }, { style->point, "." }, { span_of("−"), "-" } };
     while (s.n) {
-        int digit = digit_at(s, style);
-        size_t skip = digit >= 0 ? style->digits.n / 10 : 0;
+        int digit;
+        size_t skip = span_digit(s, &digit);
         if (skip)
             buf_addc(out, '0' + digit);
         for (size_t i = 0; !skip && i < sizeof signs / sizeof *signs; i++) {

@@ -3,6 +3,8 @@
 #include <ctype.h>
 #include <strings.h>
 
+#include "common/base/utf8.h"
+#include "unicode/unicode.h"
 #include "wikiprep/values/marks.h"
 
 static int is_space_or_mark(char c)
@@ -108,16 +110,26 @@ int span_truth(struct span s, int otherwise)
     return span_in(s, "no|n|false|0|off") ? 0 : otherwise;
 }
 
+size_t span_digit(struct span s, int *value)
+{
+    unsigned c, above = 0;
+    const size_t n = s.n ? utf8_read(s.s, s.n, &c) : 0;
+    if (!n || unicode_of(c)->category != UNICODE_ND)
+        return 0;
+    while (unicode_of(c - above - 1)->category == UNICODE_ND)
+        above++;
+    *value = (int)(above % 10); /* in some places one script's digits follow another's */
+    return n;
+}
+
 int span_number(struct span s, int *value)
 {
-    int v = 0;
-    if (!s.n || s.n > 9)
+    enum { DIGITS_MAX = 9 };
+    int v = 0, count = 0, digit;
+    for (size_t n; count < DIGITS_MAX && (n = span_digit(s, &digit)); count++, s.s += n, s.n -= n)
+        v = v * 10 + digit;
+    if (!count || s.n)
         return 0;
-    for (size_t i = 0; i < s.n; i++) {
-        if (s.s[i] < '0' || s.s[i] > '9')
-            return 0;
-        v = v * 10 + s.s[i] - '0';
-    }
     *value = v;
     return 1;
 }

@@ -86,5 +86,9 @@ int span_copy(struct span s, char *to, size_t size);
  * case of letters; `otherwise` for anything else. */
 int span_truth(struct span s, int otherwise);
 
+/* Returns the length in bytes of the digit, of any script, at the start of s, and sets *value; 0:
+ * there is none. */
+size_t span_digit(struct span s, int *value);
+
 /* Sets *value to the number s of 1 to 9 digits and returns 1. Returns 0 if s is anything else. */
 int span_number(struct span s, int *value);

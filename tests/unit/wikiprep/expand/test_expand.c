@@ -876,6 +876,18 @@ Test(number, styles)
     FORMAT("lv", ".5", ",5");
 }
 
+Test(number, digits_of_any_script)
+{
+    const struct number_style style = number_style("hi");
+    int value;
+    buf_clear(&out);
+    number_unformat(span_of("१,२३४.५ −٣ 6"), &style, &out);
+    cr_expect_str_eq(out.data, "1234.5 -3 6");
+    cr_expect(span_number(span_of("१९81𝟏𝟤"), &value) && value == 198112);
+    cr_expect(!span_number(span_of("१a"), &value) && !span_number(span_of(""), &value));
+    cr_expect(!span_number(span_of("1234567890"), &value));
+}
+
 Test(number, plural_forms)
 {
     static const struct {

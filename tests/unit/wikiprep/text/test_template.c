@@ -458,6 +458,8 @@ Test(template, dates_of_other_wikis)
           "28 de diciembre de 1981, 28 de diciembre" },
         { "pl", "{{dts|1981|12|28}}", "28 grudnia 1981" },
         { "bn", "{{birth date|1981|12|28}}", "২৮ ডিসেম্বর ১৯৮১" },
+        { "bn", "{{birth date|১৯৮১|১২|২৮}}", "২৮ ডিসেম্বর ১৯৮১" },
+        { "hi", "{{जन्म तिथि|१९८१|१२|२८}} {{convert|१०|km|mi}}", "२८ दिसम्बर १९८१ 10 km (6.2 mi)" },
         { "fa", "{{birth date|1981|5|8}}", "۸ مهٔ ۱۹۸۱" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
