@@ -237,15 +237,8 @@ static int lacks_space(const struct sentence_mark *p)
  * after a quotation, 「はい。」と言った。, or a name. */
 static int is_particle(const struct sentence_mark *p)
 {
-    static const unsigned particles[] = { 0x306E, 0x3092, 0x3068, 0x304C,
-                                          0x306F, 0x306B, 0x3067, 0x3082 };
-    enum { OF_NAMES = 2 }; /* the first two: they follow names, and begin no word */
-    size_t count = p->quoted ? sizeof particles / sizeof *particles : OF_NAMES;
-    unsigned c = letter_at(p->after, p->end).code;
-    for (size_t i = 0; i < count; i++)
-        if (c == particles[i])
-            return 1;
-    return 0;
+    const char *particles = p->quoted ? "のをとがはにでも" : "のを"; /* these begin no word */
+    return p->end - p->after >= 3 && memmem(particles, strlen(particles), p->after, 3);
 }
 
 /* Returns 1 if the mark is "!" or "?" in Chinese or Japanese text, which needs no space after it;

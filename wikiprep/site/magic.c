@@ -1,11 +1,8 @@
 #include "wikiprep/site/magic.h"
 
-#include "common/base/utf8.h"
 #include "unicode/letter_case.h"
+#include "wikiprep/site/names.h"
 #include "wikiprep/values/knowledge.h"
-#include "wikiprep/values/span.h"
-
-enum { WORD_MAX_BYTES = 96 };
 
 /* The value of a word in the set, whose names are in lower case. */
 struct word {
@@ -14,25 +11,11 @@ struct word {
     const char *english;
 };
 
-/* Writes s in lower case to `out`. Returns the length, or 0 if it is empty or too long. */
-static size_t fold(char out[WORD_MAX_BYTES], const char *s, size_t n)
-{
-    size_t len = 0;
-    for (size_t i = 0, used; i < n; i += used) {
-        unsigned c;
-        used = utf8_read(s + i, n - i, &c);
-        if (len + 5 > WORD_MAX_BYTES)
-            return 0;
-        len += utf8_put(out + len, letter_case_lower(c));
-    }
-    return len;
-}
-
 /* Adds the word s[0..n) for the word `english`, unless m has it already. */
 static void add(struct nameset *m, const char *s, size_t n, const char *english)
 {
-    char folded[WORD_MAX_BYTES];
-    size_t len = fold(folded, s, n);
+    char folded[NAMES_MAX_BYTES];
+    size_t len = names_fold(folded, (struct span){ s, n }, letter_case_lower);
     struct word *w = len ? nameset_put(m, folded, len) : NULL;
     if (w && !w->word)
         *w = (struct word){ s, n, english };
@@ -54,8 +37,8 @@ struct nameset *magic_new(const char *lang)
 
 const char *magic_find(const struct nameset *m, const char *s, size_t n)
 {
-    char folded[WORD_MAX_BYTES];
-    size_t len = fold(folded, s, n);
+    char folded[NAMES_MAX_BYTES];
+    size_t len = names_fold(folded, (struct span){ s, n }, letter_case_lower);
     const struct word *w = len ? nameset_get(m, folded, len) : NULL;
     if (!w)
         return NULL;
