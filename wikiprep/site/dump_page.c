@@ -160,7 +160,7 @@ int dump_redirect(struct span text, struct span *target)
     const char *after = span_past(stop, end, is_known ? " \t\r\n:" : " \t:");
     if ((!is_known && (word > hash + 1 || stop - word < 2)) || !span_begins(after, end, "[["))
         return 0;
-    const char *title = after + 2;
+    const char *title = span_past(after + 2, end, ":"); /* [[:Category:A]] */
     for (stop = title; stop < end && !strchr("#|]\n", *stop);)
         stop++;
     *target = span_between(title, stop);

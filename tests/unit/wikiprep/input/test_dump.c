@@ -113,12 +113,13 @@ Test(dump, redirects)
 {
     struct dump *d = open_text(
         "<mediawiki>" PAGE("A", "<redirect title='B'/>", "x") PAGE("B", "", "#REDIRECT [[C]]")
-            PAGE("C", "", " #redirect:[[C]]") PAGE("D", "", "#ПЕРЕНАПРАВЛЕНИЕ [[C]]")
+            PAGE("C", "", " #redirect:[[C]]") PAGE("D", "", "#تحويل [[:C_d|e]]")
                 PAGE("E", "", "# list [[item]]") PAGE("F", "", "text") "</mediawiki>");
-    static const int redirect[] = { 1, 1, 1, 1, 0, 0 };
+    static const char *const targets[] = { "B", "C", "C", "C d", NULL, NULL };
     for (int i = 0; i < 6; i++) {
         cr_assert_eq(dump_read(d, &page), 1);
-        cr_expect_eq(page.redirect, redirect[i], "page %s", page.title.data);
+        cr_expect_eq(page.redirect, targets[i] != NULL, "page %s", page.title.data);
+        cr_expect_str_eq(page.target.data, targets[i] ? targets[i] : "");
     }
     expect_end(d);
 }
