@@ -38,31 +38,6 @@ unsigned letter_case_title(unsigned c)
     return c >= 0x10D0 && c <= 0x10FF ? c : letter_case_upper(c);
 }
 
-/* Returns the result of `change` for c if it is several characters, else NULL. */
-static const char *special(unsigned c, unsigned (*change)(unsigned))
-{
-    if (change == letter_case_lower && c == LETTER_CASE_DOTTED_I)
-        return dotted_i;
-    for (size_t i = 0; change == letter_case_upper && i < letter_case_severals_count; i++)
-        if (letter_case_severals[i].c == c)
-            return letter_case_severals[i].upper;
-    return NULL;
-}
-
-void letter_case_put(struct buf *out, const char *s, size_t n, unsigned (*change)(unsigned))
-{
-    for (size_t i = 0, len; i < n; i += len) {
-        unsigned c;
-        len = utf8_read(s + i, n - i, &c);
-        if (len == 1 && c >= 0x80)
-            buf_addc(out, (int)c); /* not valid UTF-8 */
-        else if (c >= 0x80 && special(c, change))
-            buf_adds(out, special(c, change));
-        else
-            utf8_add(out, change(c));
-    }
-}
-
 /* Returns 1 if the nearest character before s[at] that is in none of the sets is cased. */
 static int cased_before(const char *s, size_t at, unsigned sets)
 {
@@ -76,9 +51,8 @@ static int cased_before(const char *s, size_t at, unsigned sets)
 
 static int cased_from(const char *s, size_t n, size_t at, unsigned sets)
 {
-    size_t len;
-    for (; at < n; at += len) {
-        uint32_t c = utf8_get((const unsigned char *)s + at, &len);
+    for (unsigned c; at < n;) {
+        at += utf8_read(s + at, n - at, &c);
         if (!unicode_is(c, sets))
             return unicode_is(c, UNICODE_IS_CASED);
     }
@@ -92,31 +66,49 @@ int letter_case_is_final(const char *s, size_t n, size_t at, unsigned sets)
            !cased_from(s, n, at + SIGMA_BYTES, sets | UNICODE_IS_CASE_IGNORABLE);
 }
 
-/* Appends s[0..n) in lower case, by `lower` beyond ASCII. */
-static inline void put_lower(struct buf *out, const char *s, size_t n, unsigned (*lower)(unsigned))
+/* Returns the result of `change` for c if it is several characters, else NULL. */
+static const char *special(unsigned c, unsigned (*change)(unsigned))
+{
+    if (c == LETTER_CASE_DOTTED_I &&
+        (change == letter_case_lower || change == letter_case_lower_new))
+        return dotted_i;
+    for (size_t i = 0; change == letter_case_upper && i < letter_case_severals_count; i++)
+        if (letter_case_severals[i].c == c)
+            return letter_case_severals[i].upper;
+    return NULL;
+}
+
+static inline void put(struct buf *out, const char *s, size_t n, unsigned (*change)(unsigned))
 {
     enum { CAPITAL_SIGMA = 0x3A3, FINAL_SIGMA = 0x3C2 };
-    size_t len;
-    for (size_t i = 0; i < n; i += len) {
-        uint32_t c = utf8_get((const unsigned char *)s + i, &len);
+    for (size_t i = 0, len; i < n; i += len) {
+        unsigned c;
+        len = utf8_read(s + i, n - i, &c);
         if (c < 0x80)
-            buf_addc(out, c >= 'A' && c <= 'Z' ? (int)c + 'a' - 'A' : (int)c);
-        else if (c == LETTER_CASE_DOTTED_I)
-            buf_adds(out, dotted_i);
-        else if (c == CAPITAL_SIGMA && lower == letter_case_lower &&
+            buf_addc(out, (int)change(c));
+        else if (len == 1)
+            buf_addc(out, (int)c); /* not valid UTF-8 */
+        else if (special(c, change))
+            buf_adds(out, special(c, change));
+        else if (c == CAPITAL_SIGMA && change == letter_case_lower &&
                  letter_case_is_final(s, n, i, 0))
             utf8_add(out, FINAL_SIGMA);
         else
-            utf8_add(out, lower(c));
+            utf8_add(out, change(c));
     }
+}
+
+void letter_case_put(struct buf *out, const char *s, size_t n, unsigned (*change)(unsigned))
+{
+    put(out, s, n, change);
 }
 
 void letter_case_python(struct buf *out, const char *s, size_t n)
 {
-    put_lower(out, s, n, letter_case_lower);
+    put(out, s, n, letter_case_lower);
 }
 
 void letter_case_newer(struct buf *out, const char *s, size_t n)
 {
-    put_lower(out, s, n, letter_case_lower_new);
+    put(out, s, n, letter_case_lower_new);
 }

@@ -283,6 +283,9 @@ Test(unicode, texts_in_lower_case)
     struct buf out = BUF_INIT;
     letter_case_newer(&out, "AZ@[ \u00C9\u0130\u03A3\U00010400", 15);
     cr_expect_str_eq(out.data, "az@[ \u00E9i\u0307\u03C3\U00010428");
+    buf_clear(&out);
+    letter_case_put(&out, "ΣΟΦΟΣ, Α.Σ \xCE", strlen("ΣΟΦΟΣ, Α.Σ \xCE"), letter_case_lower);
+    cr_expect_str_eq(out.data, "σοφος, α.ς \xCE");
     buf_release(&out);
 }
 
