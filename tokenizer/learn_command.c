@@ -12,6 +12,7 @@
 #include "tokenizer/learn/learn_unigram.h"
 #include "tokenizer/learn/seeds.h"
 #include "tokenizer/tokenizer.h"
+#include "unicode/unicode.h"
 
 struct learning {
     struct counting_options counting;
@@ -164,12 +165,25 @@ static int is_utf8(const char *text, size_t n)
     return utf8_valid(text, n) == n;
 }
 
-/* Checks the words of files of counts. Those of texts are UTF-8. Returns 0, or -1 with an error. */
-static int check_words(const struct counted_words *words)
+/* Checks the words of files of counts: those of texts are UTF-8. Warns if GPT-2's pattern, which
+ * was not asked for, has cut many words at marks. Returns 0, or -1 with an error. */
+static int check_words(const struct counting_options *o, const struct vocabulary *v,
+                       const struct counted_words *words)
 {
-    for (size_t i = 0; i < words->count; i++)
-        if (!is_utf8(words->bytes.data + words->words[i].at, words->words[i].len))
+    uint64_t all = 0, marks = 0;
+    for (size_t i = 0; i < words->count; i++) {
+        const struct counted_word *w = &words->words[i];
+        const char *s = words->bytes.data + w->at;
+        unsigned first;
+        if (!v->byte_level && !is_utf8(s, w->len))
             return err_set("the counts have a word that is not UTF-8");
+        if (w->len && utf8_read(s, w->len, &first) > 1 && unicode_is(first, UNICODE_IS_MARK))
+            marks += w->count;
+        all += w->count;
+    }
+    if (v->byte_level && !o->from && !o->pattern && marks > all / 20)
+        log_warn("the text has many combining marks, and GPT-2's words end at each: --pattern "
+                 "qwen35 keeps them in the word");
     return 0;
 }
 
@@ -179,9 +193,8 @@ static int learn_and_save(const struct learning *given, struct vocabulary *v,
     int pieces = v->model == VOCABULARY_UNIGRAM;
     if (!words->count)
         return err_set("nothing to learn: the text is empty, or --min-word-count leaves no word");
-    if (!v->byte_level && check_words(words) < 0)
-        return -1;
-    if (learn_tokens(given, v, words) < 0 || name_roles(given, v) < 0)
+    if (check_words(&given->counting, v, words) < 0 || learn_tokens(given, v, words) < 0 ||
+        name_roles(given, v) < 0)
         return -1;
     if (v->count < given->learn.vocabulary_size)
         log_warn("the text has too few %s: the vocabulary has %" PRIu32 " tokens, not %" PRId64,
