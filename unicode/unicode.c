@@ -25,6 +25,16 @@ uint32_t unicode_script(uint32_t code_point)
     return run && code_point - run->first < run->count ? run->script : UNICODE_COMMON;
 }
 
+int unicode_digit(uint32_t code_point)
+{
+    uint32_t zero = code_point;
+    if (unicode_of(code_point)->category != UNICODE_ND)
+        return -1;
+    while (unicode_of(zero - 1)->category == UNICODE_ND)
+        zero--;
+    return (int)(code_point - zero) % 10; /* several scripts' digits may follow each other */
+}
+
 static uint32_t table[BLOCKS]; /* by block: the classes of its 16 code points */
 static pthread_once_t table_once = PTHREAD_ONCE_INIT;
 

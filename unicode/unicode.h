@@ -92,6 +92,9 @@ static inline int unicode_is(uint32_t code_point, unsigned sets)
     return (unicode_of(code_point)->is & sets) != 0;
 }
 
+/* Returns the value of a decimal digit, of any script; -1 if it is none. */
+int unicode_digit(uint32_t code_point);
+
 /* Returns the first code point from `from` on that is in any of these sets; UNICODE_LIMIT: none. */
 uint32_t unicode_next(unsigned sets, uint32_t from);
 

@@ -1,5 +1,6 @@
 #include "wikiprep/sentences/sentence_list.h"
 
+#include "unicode/unicode.h"
 #include "wikiprep/sentences/letter.h"
 
 enum { DIGITS_MAX = 3 };
@@ -29,9 +30,12 @@ static const char *read_bullet(const char *s, const char *end, unsigned *bullet)
 static const char *read_number(const char *s, const char *end, struct item *item)
 {
     const char *begin = s;
+    struct letter c = letter_at(s, end);
     item->number = 0;
-    while (s < end && s - begin < DIGITS_MAX && *s >= '0' && *s <= '9')
-        item->number = 10 * item->number + (unsigned)(*s++ - '0');
+    for (int i = 0; i < DIGITS_MAX && unicode_digit(c.code) >= 0; i++, c = letter_at(s, end)) {
+        item->number = 10 * item->number + (unsigned)unicode_digit(c.code);
+        s += c.len;
+    }
     item->is_letter = s == begin && s < end && *s >= 'a' && *s <= 'z';
     if (item->is_letter)
         item->number = (unsigned char)*s++;

@@ -112,14 +112,9 @@ int span_truth(struct span s, int otherwise)
 
 size_t span_digit(struct span s, int *value)
 {
-    unsigned c, above = 0;
+    unsigned c = 0;
     const size_t n = s.n ? utf8_read(s.s, s.n, &c) : 0;
-    if (!n || unicode_of(c)->category != UNICODE_ND)
-        return 0;
-    while (unicode_of(c - above - 1)->category == UNICODE_ND)
-        above++;
-    *value = (int)(above % 10); /* in some places one script's digits follow another's */
-    return n;
+    return (*value = unicode_digit(c)) < 0 ? 0 : n;
 }
 
 int span_number(struct span s, int *value)

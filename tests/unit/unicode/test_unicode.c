@@ -278,6 +278,18 @@ Test(unicode, decompositions_of_all_code_points)
     }
 }
 
+Test(unicode, digits)
+{
+    unsigned count = 0;
+    for (uint32_t c = 0; c < 0x110000; c++)
+        if (unicode_digit(c) >= 0)
+            cr_assert_eq(unicode_digit(c), (int)(count++ % 10), "U+%04X", c);
+    cr_expect(count >= 660 && count % 10 == 0, "%u digits", count);
+    cr_expect_eq(unicode_digit('7'), 7);
+    cr_expect_eq(unicode_digit(0x1D7FF), 9); /* the last of fifty in a row */
+    cr_expect_eq(unicode_digit(0xB2), -1);   /* superscript two */
+}
+
 Test(unicode, texts_in_lower_case)
 {
     struct buf out = BUF_INIT;
