@@ -92,8 +92,9 @@ static int put_capitalized(struct buf *out, struct span text)
     SCOPED(buf) lower = BUF_INIT, first = BUF_INIT;
     size_t width = n ? utf8_offset(s, n, 1) : 0;
     letter_case_put(out, s, width, letter_case_title);
-    letter_case_python(&first, s, width);
-    letter_case_python(&lower, s, n); /* a sigma's form depends on what is before it */
+    letter_case_put(&first, s, width, letter_case_lower);
+    /* a sigma's form depends on what is before it */
+    letter_case_put(&lower, s, n, letter_case_lower);
     buf_add(out, lower.data + first.len, lower.len - first.len);
     return 0;
 }
@@ -102,7 +103,7 @@ static int put_capitalized(struct buf *out, struct span text)
 static int put_uncapitalized(struct buf *out, struct span s)
 {
     size_t width = s.n ? utf8_offset(s.s, s.n, 1) : 0;
-    letter_case_python(out, s.s, width);
+    letter_case_put(out, s.s, width, letter_case_lower);
     buf_add(out, s.s + width, s.n - width);
     return s.n ? 0 : err_set("is empty");
 }

@@ -44,7 +44,7 @@ void squad_normalise(struct buf *out, const char *s, size_t n)
     SCOPED(buf) lower = BUF_INIT;
     size_t start = out->len, len;
     int gap = 0; /* white space or an article since the last character */
-    letter_case_python(&lower, s, n);
+    letter_case_put(&lower, s, n, letter_case_lower);
     remove_punctuation(&lower);
     for (size_t i = 0; i < lower.len; i += len) {
         const char *p = lower.data + i;

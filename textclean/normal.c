@@ -135,7 +135,7 @@ static void add_chunk(struct normal *t, const char *s, size_t n)
         s = t->valid.data;
         n = t->valid.len;
     }
-    letter_case_python(&t->lower, s, n);
+    letter_case_put(&t->lower, s, n, letter_case_lower);
     add_plain(&t->plain, t->lower.data, t->lower.len);
     buf_clear(&t->lower);
     forms_normalize(&t->lower, t->plain.data, t->plain.len, FORM_NFD);

@@ -78,7 +78,7 @@ static const char *special(unsigned c, unsigned (*change)(unsigned))
     return NULL;
 }
 
-static inline void put(struct buf *out, const char *s, size_t n, unsigned (*change)(unsigned))
+void letter_case_put(struct buf *out, const char *s, size_t n, unsigned (*change)(unsigned))
 {
     enum { CAPITAL_SIGMA = 0x3A3, FINAL_SIGMA = 0x3C2 };
     for (size_t i = 0, len; i < n; i += len) {
@@ -96,19 +96,4 @@ static inline void put(struct buf *out, const char *s, size_t n, unsigned (*chan
         else
             utf8_add(out, change(c));
     }
-}
-
-void letter_case_put(struct buf *out, const char *s, size_t n, unsigned (*change)(unsigned))
-{
-    put(out, s, n, change);
-}
-
-void letter_case_python(struct buf *out, const char *s, size_t n)
-{
-    put(out, s, n, letter_case_lower);
-}
-
-void letter_case_newer(struct buf *out, const char *s, size_t n)
-{
-    put(out, s, n, letter_case_lower_new);
 }

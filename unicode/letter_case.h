@@ -27,14 +27,9 @@ unsigned letter_case_title(unsigned c);
 
 /* Appends s[0..n) with each character changed by one of the functions above. Letters whose upper or
  * lower case is several characters are replaced by all of them. By letter_case_lower a capital
- * sigma becomes the final form (U+03C2) where letter_case_is_final. Invalid bytes are kept. */
+ * sigma becomes the final form (U+03C2) where letter_case_is_final, as in Python's str.lower(), on
+ * which the published SQuAD scores depend. Invalid bytes are kept. */
 void letter_case_put(struct buf *out, const char *s, size_t n, unsigned (*change)(unsigned));
-
-/* Append s[0..n) in lower case. letter_case_python does what Python's str.lower() does, which the
- * published SQuAD scores depend on; letter_case_newer what Hugging Face's tokenizers do, which have
- * no final sigma. */
-void letter_case_python(struct buf *out, const char *s, size_t n);
-void letter_case_newer(struct buf *out, const char *s, size_t n);
 
 /* Returns 1 if the sigma at s[at] ends its word in s[0..n), which is valid UTF-8: if a cased letter
  * precedes it and none follows it, not counting case-ignorable characters and those in any of the

@@ -36,13 +36,13 @@ static void apply(struct buf *out, uint32_t c, const char *s, size_t n)
             return;
         }
     if (is("lower"))
-        letter_case_newer(out, s, n);
+        letter_case_put(out, s, n, letter_case_lower_new);
     else if (is("strip-marks"))
         forms_drop(out, s, n, UNICODE_IS_MARK);
     else if (is("nmt"))
         forms_nmt(out, s, n);
     else if (is("str.lower"))
-        letter_case_python(out, s, n);
+        letter_case_put(out, s, n, letter_case_lower);
     else if (is("str.isspace"))
         put_if(out, s, n, whitespace_at(s, n) == n);
     else if (is("upper") || is("lower-one"))

@@ -255,7 +255,7 @@ int steps_normalize(const struct step *step, struct regex_scratch *scratch, cons
     case STEP_NFKC:
         forms_normalize(out, text, n, (enum form)(FORM_NFD + (int)(step->kind - STEP_NFD)));
         return 0;
-    case STEP_LOWERCASE: letter_case_newer(out, text, n); return 0;
+    case STEP_LOWERCASE: letter_case_put(out, text, n, letter_case_lower_new); return 0;
     case STEP_STRIP_ACCENTS: forms_drop(out, text, n, UNICODE_IS_MARK); return 0;
     case STEP_NMT: forms_nmt(out, text, n); return 0;
     case STEP_STRIP: strip(step, text, n, out); return 0;

@@ -133,7 +133,7 @@ Test(squad, errors_name_the_place)
 static void expect_lower(const char *text, const char *want)
 {
     struct buf b = BUF_INIT;
-    letter_case_python(&b, text, strlen(text));
+    letter_case_put(&b, text, strlen(text), letter_case_lower);
     cr_expect_str_eq(b.data, want);
     buf_release(&b);
 }
