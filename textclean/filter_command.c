@@ -88,7 +88,11 @@ static int run_filter(int argc, char **argv, void *given_options)
                          .reasons = run.rules.names,
                          .reason_count = run.rules.count,
                          .piece = "line(s) left out" };
-    return flow_run(&flow, argc, argv);
+    const int result = flow_run(&flow, argc, argv);
+    if (!result && flow.read && !flow.kept && !given->thresholds_path)
+        log_warn("no document passes; the limits were found for English: learn-filter learns those "
+                 "of another language");
+    return result;
 }
 
 const struct tool_command filter_command = {

@@ -231,6 +231,7 @@ static void count_item(struct run *r, const struct flow_item *item)
 {
     r->f->read++;
     r->f->pieces += item->pieces;
+    r->f->kept += item->reason == FLOW_KEPT;
     r->documents[goes_to(r, item)]++;
     r->counts[item->reason - FLOW_KEPT]++;
 }

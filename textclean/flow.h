@@ -69,7 +69,7 @@ struct flow {
     int silent;              /* writes no documents: the first of two passes */
     int blind;               /* `judge` needs no text */
     uint64_t least;          /* number of documents that a first pass found; fewer are an error */
-    uint64_t read, pieces;
+    uint64_t read, kept, pieces;
 };
 
 /* Runs the flow over the files argv[0..argc). Returns 0, or -1 with an error. */
