@@ -165,8 +165,15 @@ static int is_utf8(const char *text, size_t n)
     return utf8_valid(text, n) == n;
 }
 
-/* Checks the words of files of counts: those of texts are UTF-8. Warns if GPT-2's pattern, which
- * was not asked for, has cut many words at marks. Returns 0, or -1 with an error. */
+/* Returns 1 for the characters of scripts whose vowel signs are marks: Indic scripts, Thai, Lao,
+ * Tibetan, Burmese and Khmer; else 0. */
+static int has_vowel_signs(unsigned c)
+{
+    return (c >= 0x900 && c < 0x10A0) || (c >= 0x1780 && c < 0x1800);
+}
+
+/* Checks the words of files of counts: those of texts are UTF-8. Warns if a default, which was not
+ * asked for, has cut many words at marks or dropped their marks. Returns 0, or -1 with an error. */
 static int check_words(const struct counting_options *o, const struct vocabulary *v,
                        const struct counted_words *words)
 {
@@ -174,16 +181,19 @@ static int check_words(const struct counting_options *o, const struct vocabulary
     for (size_t i = 0; i < words->count; i++) {
         const struct counted_word *w = &words->words[i];
         const char *s = words->bytes.data + w->at;
-        unsigned first;
+        unsigned first = 0;
         if (!v->byte_level && !is_utf8(s, w->len))
             return err_set("the counts have a word that is not UTF-8");
-        if (w->len && utf8_read(s, w->len, &first) > 1 && unicode_is(first, UNICODE_IS_MARK))
+        if (w->len && utf8_read(s, w->len, &first) > 1 &&
+            (v->byte_level ? unicode_is(first, UNICODE_IS_MARK) : has_vowel_signs(first)))
             marks += w->count;
         all += w->count;
     }
-    if (v->byte_level && !o->from && !o->pattern && marks > all / 20)
-        log_warn("the text has many combining marks, and GPT-2's words end at each: --pattern "
-                 "qwen35 keeps them in the word");
+    const int uncased = v->model == VOCABULARY_WORDPIECE && !o->letters;
+    if (!o->from && !o->pattern && (v->byte_level || uncased) && marks > all / 20)
+        log_warn("the text has many combining marks, and %s",
+                 uncased ? "an uncased vocabulary drops them: --case cased keeps them"
+                         : "GPT-2's words end at each: --pattern qwen35 keeps them in the word");
     return 0;
 }
 
