@@ -16,13 +16,6 @@ static void batch_free(struct batch *b)
     free(b);
 }
 
-static struct batch *batch_new(void)
-{
-    struct batch *b = mem_alloc(sizeof *b);
-    *b = (struct batch){ .text = BUF_INIT, .out = BUF_INIT, .repaired = BUF_INIT };
-    return b;
-}
-
 int batch_read(struct batch *b, struct source *source, int *sentences_so_far)
 {
     buf_clear(&b->text);
@@ -55,8 +48,10 @@ int batch_run(struct pipeline *p, int threads)
 {
     p->item_count = threads > 1 ? 3 * threads : 1;
     p->items = mem_zalloc((size_t)p->item_count, sizeof *p->items);
-    for (int i = 0; i < p->item_count; i++)
-        p->items[i] = batch_new();
+    for (int i = 0; i < p->item_count; i++) {
+        struct batch *b = p->items[i] = mem_alloc(sizeof *b);
+        *b = (struct batch){ .text = BUF_INIT, .out = BUF_INIT, .repaired = BUF_INIT };
+    }
     int result = pipeline_run(p, threads);
     for (int i = 0; i < p->item_count; i++)
         batch_free(p->items[i]);

@@ -76,8 +76,6 @@ struct letter letter_beyond_ascii(const char *s, const char *end)
 
 struct letter letter_before(const char *begin, const char *s)
 {
-    if (s == begin)
-        return (struct letter){ 0 };
     unsigned c;
     return letter_at(s - utf8_last(begin, (size_t)(s - begin), &c), s);
 }
