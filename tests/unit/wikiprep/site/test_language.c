@@ -76,6 +76,7 @@ Test(language, sections_without_prose)
         { "hu", "Fordítás" },
         { "tr", "kaynaklar" },
         { "zh", "延伸閱讀" },
+        { "cy", "Dolenni allanol" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *list = language_sections("default", cases[i][0]);
@@ -111,6 +112,12 @@ Test(calendar, names)
     check_name("ms", CALENDAR_MONTH, 2, "Mac");
     check_name("ta", CALENDAR_MONTH_SHORT, 0, "சன");
     check_name("th", CALENDAR_MONTH_SHORT, 11, "ธ.ค.");
+    check_name("am", CALENDAR_MONTH, 0, "ጃንዩዌሪ");
+    check_name("az", CALENDAR_DAY_SHORT, 1, "Bazar ertəsi");
+    check_name("cy", CALENDAR_MONTH, 0, "Ionawr");
+    check_name("km", CALENDAR_MONTH_GENITIVE, 11, "ធ្នូ");
+    check_name("mr", CALENDAR_MONTH, 11, "डिसेंबर");
+    check_name("yo", CALENDAR_DAY, 6, "Ọjọ́àbámẹ́ta");
     check_name("ur", CALENDAR_MONTH, 11, "دسمبر");
 }
 
