@@ -114,6 +114,7 @@ Test(calendar, names)
     check_name("th", CALENDAR_MONTH_SHORT, 11, "ธ.ค.");
     check_name("am", CALENDAR_MONTH, 0, "ጃንዩዌሪ");
     check_name("az", CALENDAR_DAY_SHORT, 1, "Bazar ertəsi");
+    check_name("be-tarask", CALENDAR_MONTH_GENITIVE, 4, "траўня");
     check_name("cy", CALENDAR_MONTH, 0, "Ionawr");
     check_name("km", CALENDAR_MONTH_GENITIVE, 11, "ធ្នូ");
     check_name("mr", CALENDAR_MONTH, 11, "डिसेंबर");
