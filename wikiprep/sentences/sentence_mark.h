@@ -23,7 +23,7 @@ struct sentence_mark {
     int dots;            /* number of periods; "…" counts as 3 */
     int asks;            /* 1: contains a mark other than a period */
     int spaced;          /* 1: spaces between the periods, ". . ." */
-    int full;            /* 1: contains a LETTER_FULL_END mark, or a pair of Tibet */
+    int full;            /* 1: contains a LETTER_FULL_END mark, or two Tibetan ones */
     int quoted;          /* 1: followed by a closing quote */
     int bracketed;       /* 1: followed by ")" or "）" */
     int squared;         /* 1: followed by "]" */

@@ -214,7 +214,7 @@ static void show_source(struct markup *m, const struct element *f)
 static int is_caption(struct span s, size_t longest)
 {
     const char *end = s.s + s.n, *name_end = s.s;
-    const char *unit = span_past(s.s, end, "0123456789x "); /* of a size; or the argument */
+    const char *unit = span_past(s.s, end, "0123456789x "); /* of "200px"; else all of s */
     unsigned first = 0;
     if (s.n)
         utf8_read(s.s, s.n, &first);
