@@ -93,8 +93,7 @@ static int put_capitalized(struct buf *out, struct span text)
     size_t width = n ? utf8_offset(s, n, 1) : 0;
     letter_case_put(out, s, width, letter_case_title);
     letter_case_put(&first, s, width, letter_case_lower);
-    /* a sigma's form depends on what is before it */
-    letter_case_put(&lower, s, n, letter_case_lower);
+    letter_case_put(&lower, s, n, letter_case_lower); /* a sigma's form depends on the word */
     buf_add(out, lower.data + first.len, lower.len - first.len);
     return 0;
 }
