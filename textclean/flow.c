@@ -227,15 +227,6 @@ static int begin(struct run *r)
     return result;
 }
 
-static void count_item(struct run *r, const struct flow_item *item)
-{
-    r->f->read++;
-    r->f->pieces += item->pieces;
-    r->f->kept += item->reason == FLOW_KEPT;
-    r->documents[goes_to(r, item)]++;
-    r->counts[item->reason - FLOW_KEPT]++;
-}
-
 /* Writes a text of the batch to its output, and empties it. */
 static int write_text(struct run *r, struct batch *b, int i)
 {
@@ -253,7 +244,11 @@ static int write_item(struct run *r, struct batch *b, struct flow_item *item)
         (in_order(r) && put_item(r, b, item) < 0))
         return -1;
     forget(r->f, item);
-    count_item(r, item);
+    r->f->read++;
+    r->f->pieces += item->pieces;
+    r->f->kept += item->reason == FLOW_KEPT;
+    r->documents[goes_to(r, item)]++;
+    r->counts[item->reason - FLOW_KEPT]++;
     return 0;
 }
 

@@ -175,22 +175,14 @@ static int encode(const struct encode_options *how, struct encoder *e, struct ba
                         b->sentence_ends.data, b->sentence_ends.count);
 }
 
-/* With MEND_NONE (--invalid error), checks that text[0..n) is UTF-8. Returns 0, or -1 with an error
- * that names the first byte that is not. */
-static int check_text(enum mend_rule mend, const char *text, size_t n, uint64_t number)
-{
-    size_t good = mend == MEND_NONE ? utf8_valid(text, n) : n;
-    return good == n ? 0
-                     : err_set("document %" PRIu64 ": byte %zu of its text is not UTF-8 (0x%02X)",
-                               number, good, (unsigned char)text[good]);
-}
-
 int encode_document(const struct encode_options *how, struct encoder *e, struct batch *b,
                     uint64_t number, const char *text, size_t n)
 {
     uint64_t before = encoder_replaced(e), repaired = b->replaced;
-    if (check_text(how->mend, text, n, number) < 0)
-        return -1;
+    const size_t good = how->mend == MEND_NONE ? utf8_valid(text, n) : n; /* --invalid error */
+    if (good < n)
+        return err_set("document %" PRIu64 ": byte %zu of its text is not UTF-8 (0x%02X)", number,
+                       good, (unsigned char)text[good]);
     if (how->offsets)
         return encode_places(how, e, b, text, n) < 0 ? err_in("document %" PRIu64, number) : 0;
     b->ids.count = b->sentence_ends.count = 0;

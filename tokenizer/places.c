@@ -10,16 +10,6 @@
 #include "tokenizer/tokenizer.h"
 #include "unicode/unicode.h"
 
-/* Returns 1 if there are added tokens that are not special, which are found in ordinary text, too.
- * Else returns 0. */
-static int finds_added(const struct encoder *e)
-{
-    for (int pass = 0; pass < 2; pass++)
-        if (e->t->added[pass].count && !e->t->added[pass].all_special)
-            return 1;
-    return 0;
-}
-
 static uint32_t count_spaces(const char *bytes, size_t n, int from_the_end)
 {
     uint32_t i = 0;
@@ -389,7 +379,9 @@ int encoder_encode_places(struct encoder *e, const char *text, size_t n,
 {
     if (n > WORDS_MAX || utf8_valid(text, n) != n)
         return err_set("a text of %zu bytes is too long or not UTF-8", n);
-    return special == TOKENIZER_SPECIAL || finds_added(e) || e->t->v.drops || !tokenizer_tiles(e->t)
+    const struct added_set *a = e->t->added; /* if not all are special, ordinary text has some */
+    const int added = (a[0].count && !a[0].all_special) || (a[1].count && !a[1].all_special);
+    return special == TOKENIZER_SPECIAL || added || e->t->v.drops || !tokenizer_tiles(e->t)
                ? encode_traced(e, text, n, special, out)
                : encode_tiles(e, text, n, out);
 }

@@ -230,13 +230,6 @@ void steps_strip(const struct step *step, const char *text, size_t n, size_t *be
         *end -= len;
 }
 
-static void strip(const struct step *step, const char *text, size_t n, struct buf *out)
-{
-    size_t begin, end;
-    steps_strip(step, text, n, &begin, &end);
-    buf_add(out, text + begin, end - begin);
-}
-
 static void put_replaced(void *out, const char *old, size_t n, const char *new)
 {
     if (new)
@@ -248,6 +241,7 @@ static void put_replaced(void *out, const char *old, size_t n, const char *new)
 int steps_normalize(const struct step *step, struct regex_scratch *scratch, const char *text,
                     size_t n, struct buf *out)
 {
+    size_t begin, end;
     switch (step->kind) {
     case STEP_NFD:
     case STEP_NFKD:
@@ -258,7 +252,10 @@ int steps_normalize(const struct step *step, struct regex_scratch *scratch, cons
     case STEP_LOWERCASE: letter_case_put(out, text, n, letter_case_lower_new); return 0;
     case STEP_STRIP_ACCENTS: forms_drop(out, text, n, UNICODE_IS_MARK); return 0;
     case STEP_NMT: forms_nmt(out, text, n); return 0;
-    case STEP_STRIP: strip(step, text, n, out); return 0;
+    case STEP_STRIP:
+        steps_strip(step, text, n, &begin, &end);
+        buf_add(out, text + begin, end - begin);
+        return 0;
     case STEP_REPLACE: return steps_replace(step, scratch, text, n, out);
     case STEP_PREPEND:
         buf_add(out, step->content, n ? step->content_len : 0);

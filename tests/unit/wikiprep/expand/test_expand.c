@@ -672,7 +672,8 @@ Test(expand, texts)
     CHECK("{{lc:ÀB}}{{uc:éß}}{{ucfirst:éa}}{{lcfirst:ÉA}}{{lc:A<nowiki>B</nowiki>}}",
           "àbÉSSÉaéAa<nowiki>B</nowiki>");
     CHECK("{{uc:Μαΐου ᾠδῇ}}", "ΜΑΪ́ΟΥ ὨΙΔΗ͂Ι");
-    CHECK("{{ucfirst:ვიკი}} {{#invoke:String2|ucfirst|ვიკი}} {{uc:ვი}}", "ვიკი ვიკი ᲕᲘ");
+    CHECK("{{ucfirst:ვიკი}} {{#invoke:String2|ucfirst|ვიკი}} {{uc:ვი}}",
+          "ვიკი ვიკი ᲕᲘ");
     CHECK("{{padleft:7|3}}{{padleft:7|3|ab}}{{padright:ā|3|-}}{{padleft:abc|2}}{{padleft:a|3|}}",
           "007ab7ā--abca");
     CHECK("{{#len:añb}}{{#pos:añb|b}}{{#pos:a|b}}{{#rpos:aXbX|X}}{{#rpos:a|b}}{{#count:aXbX|X}}",
