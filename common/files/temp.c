@@ -255,17 +255,13 @@ static void mark_name(char out[64], const char *kind)
 }
 
 /* Locks a new temporary. Returns 0, or -1 with errno; EEXIST: another process was looking at it and
- * has perhaps removed it. A file system on which nothing can be locked is no error, since nobody
- * removes anything there. */
+ * has perhaps removed it. A file system on which nothing can be locked, such as NFS without a
+ * server of locks, is no error, since nobody removes anything there. */
 static int hold(int fd)
 {
-    struct stat st;
-    if (AGAIN(flock(fd, LOCK_EX | LOCK_NB)) < 0 && errno != ENOSYS && errno != EOPNOTSUPP) {
-        if (errno == EWOULDBLOCK)
-            errno = EEXIST;
-        return -1;
-    }
-    if (fstat(fd, &st) < 0)
+    struct stat st = { 0 };
+    const int taken = AGAIN(flock(fd, LOCK_EX | LOCK_NB)) < 0 && errno == EWOULDBLOCK;
+    if (!taken && fstat(fd, &st) < 0)
         return -1;
     errno = EEXIST;
     return st.st_nlink ? 0 : -1;
