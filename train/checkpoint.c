@@ -4,6 +4,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 #include "common/base/log.h"
 #include "common/base/pool.h"
@@ -117,15 +118,16 @@ static int is_ours(const char *path)
     return only > 0 ? has_only(&state, path, "training/") : only;
 }
 
-/* Removes the checkpoint `path`, unless it has files of the user's. Renames it first, also on the
- * disk: a folder with a checkpoint's name is always complete. */
+/* Removes the checkpoint `path`, unless it has files of the user's or is read-only. Renames it
+ * first, also on the disk: a folder with a checkpoint's name is always complete. */
 static int remove_one(const char *path)
 {
     SCOPED(buf) temp = BUF_INIT;
-    int ours = is_ours(path);
+    const int fixed = access(path, W_OK) < 0 && errno == EACCES, ours = fixed ? 0 : is_ours(path);
     if (ours <= 0) {
         if (!ours)
-            log_warn("'%s' stays: not all in it was written by train", path);
+            log_warn("'%s' stays: %s", path,
+                     fixed ? "it is read-only" : "not all in it was written by train");
         return ours;
     }
     const int lock = temp_mkdir(&temp, path, KIND, TEMP_GOES);
@@ -186,7 +188,9 @@ int checkpoint_remove_all(const char *out)
         SCOPED(buf) path = file_path(folder.data, names.names[i]);
         result = remove_one(path.data) < 0 ? -1 : file_look(path.data);
         if (result > 0)
-            result = err_set("cannot replace '%s': not all in it was written by train", path.data);
+            result = err_set("cannot replace '%s': not all in it was written by train, or it is "
+                             "read-only",
+                             path.data);
     }
     return result;
 }

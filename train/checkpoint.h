@@ -108,10 +108,10 @@ int checkpoint_find(const char *out, struct comm *comm, struct buf *path, struct
 int checkpoint_newest(const char *out, struct buf *path);
 
 /* Removes all checkpoints of the folder `out` except the last `keep` and the one with the lowest
- * validation loss. keep 0 removes none. One that holds other files than those that its state lists
- * stays, with a warning. Returns 0, or -1 with an error. */
+ * validation loss. keep 0 removes none. One that is read-only, or holds other files than those that
+ * its state lists, stays, with a warning. Returns 0, or -1 with an error. */
 int checkpoint_prune(const char *out, int64_t keep);
 
-/* Removes all checkpoints of the folder `out`. Returns 0, or -1 with an error, also if one holds
- * other files than those that its state lists. */
+/* Removes all checkpoints of the folder `out`. Returns 0, or -1 with an error, also if one would
+ * stay when checkpoint_prune removes it. */
 int checkpoint_remove_all(const char *out);
