@@ -431,7 +431,7 @@ static int name_difference(struct comm *ranks, int other, const char *what, cons
 static int count_threads(struct comm *ranks)
 {
     const int64_t all = (int64_t)comm_sum_host(ranks, (uint64_t)tool_threads);
-    const int64_t part = tool_threads * usage_cpus(1) / all;
+    const int64_t part = tool_threads * usage_cpus(comm_host_cpus(ranks)) / all;
     return (int)(tool_set("threads") || part >= tool_threads ? tool_threads : part > 0 ? part : 1);
 }
 

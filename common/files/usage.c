@@ -117,6 +117,5 @@ uint64_t usage_machine_bytes(void)
 
 int usage_cpus(int all)
 {
-    const long cpus = all ? sysconf(_SC_NPROCESSORS_ONLN) : pool_cpus();
-    return (int)at_most((uint64_t)cpus, USAGE_CPUS);
+    return (int)at_most((uint64_t)(all ? all : pool_cpus()), USAGE_CPUS);
 }

@@ -1,6 +1,7 @@
 #include "train/ranks/comm.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <time.h>
 
 #include "common/base/log.h"
@@ -461,15 +462,35 @@ double comm_sum_real(struct comm *c, enum comm_group group, double x)
     return sum;
 }
 
+/* Returns 1 if rank r of the world is on this rank's host, else 0. */
+static int is_here(const struct comm *c, int r)
+{
+    const int own = c->rank[COMM_WORLD];
+    return r == own || !memcmp(comm_host(c, r), comm_host(c, own), LINK_NAME);
+}
+
 uint64_t comm_sum_host(struct comm *c, uint64_t x)
 {
-    const int size = c->size[COMM_WORLD], own = c->rank[COMM_WORLD];
+    const int size = c->size[COMM_WORLD];
     SCOPED_MEM uint64_t *all = mem_zalloc((size_t)size, sizeof *all);
-    uint64_t sum = x;
+    uint64_t sum = 0;
     comm_collect(c, COMM_WORLD, all, &x, sizeof x, "sum of a host");
     for (int r = 0; r < size; r++)
-        sum += r != own && !memcmp(comm_host(c, r), comm_host(c, own), LINK_NAME) ? all[r] : 0;
+        sum += is_here(c, r) ? all[r] : 0;
     return sum;
+}
+
+int comm_host_cpus(struct comm *c)
+{
+    const int size = c->size[COMM_WORLD];
+    SCOPED_MEM cpu_set_t *all = mem_zalloc((size_t)size, sizeof *all);
+    cpu_set_t set = { 0 };
+    sched_getaffinity(0, sizeof set, &set);
+    comm_collect(c, COMM_WORLD, all, &set, sizeof set, "processors of a host");
+    for (int r = 0; r < size; r++)
+        if (is_here(c, r))
+            CPU_OR(&set, &set, &all[r]);
+    return CPU_COUNT(&set);
 }
 
 struct verdict {
@@ -619,8 +640,8 @@ struct device {
 int comm_local(const struct comm *c)
 {
     int count = 0;
-    for (int r = 0; c->thread && r < c->rank[COMM_WORLD]; r++)
-        count += !memcmp(comm_host(c, r), comm_host(c, c->rank[COMM_WORLD]), LINK_NAME);
+    for (int r = 0; r < c->rank[COMM_WORLD]; r++)
+        count += is_here(c, r);
     return count;
 }
 

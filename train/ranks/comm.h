@@ -155,6 +155,9 @@ void comm_collect(struct comm *c, enum comm_group group, void *all, const void *
 double comm_sum_real(struct comm *c, enum comm_group group, double x);
 /* Returns the sum of x over the ranks of this rank's host. Call it on all ranks of the world. */
 uint64_t comm_sum_host(struct comm *c, uint64_t x);
+/* Returns how many processors the ranks of this rank's host may use together. Call it on all ranks
+ * of the world. */
+int comm_host_cpus(struct comm *c);
 /* Call it on all ranks of the world. Returns -1 on all of them if `result` is below 0 on any of
  * them, else 0. Each rank then has the error of the first rank that failed, with that rank's name
  * in front unless all ranks failed with the same text. */
