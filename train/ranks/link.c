@@ -13,6 +13,7 @@ static const double ANSWER_SECONDS = 2;    /* time to wait for answers to questi
 static const double SERVE_SECONDS = 0.01;  /* time between two link_serve during a wait */
 static const double SPIN_SECONDS = 0.0005; /* time to wait without sleeping */
 static const double STOP_SECONDS = 0.3;    /* time to wait after a signal before it is reported */
+static const double STOOD_SECONDS = 5;     /* a turn of a wait that takes longer does not count */
 
 static int failed(const struct link *l, const char *doing)
 {
@@ -206,10 +207,13 @@ static int is_open(struct link *l, const struct waiting *w, int *moved)
 
 static int wait_for(struct link *l, const struct waiting *w)
 {
-    double began = log_seconds(), moved_at = began, stopped = 0;
+    double began = log_seconds(), moved_at = began, turned = began, stopped = 0;
     int open, moved;
     while ((open = is_open(l, w, &moved)) > 0) {
         double now = log_seconds();
+        if (now - turned > STOOD_SECONDS) /* perhaps a scheduler had stopped all ranks */
+            moved_at += now - turned;
+        turned = now;
         moved_at = moved ? now : moved_at;
         if (now - l->served > SERVE_SECONDS && link_serve(l) < 0)
             return -1;
