@@ -32,7 +32,8 @@ void *mapping_new(int fd, uint64_t bytes, int protection, const char *name, ...)
     va_start(args, name);
     vsnprintf(text, sizeof text, name, args);
     va_end(args);
-    void *data = mmap(NULL, bytes, protection, MAP_SHARED, fd, 0);
+    const int shared = protection & PROT_WRITE; /* FUSE without a cache has no shared maps */
+    void *data = mmap(NULL, bytes, protection, shared ? MAP_SHARED : MAP_PRIVATE, fd, 0);
     if (data == MAP_FAILED) {
         err_set("cannot map %s: %s", text, strerror(errno));
         return NULL;

@@ -11,7 +11,7 @@
 
 #include "common/base/base.h"
 
-/* Maps the first `bytes` bytes, at least 1, of the open file, shared with other processes.
+/* Maps the first `bytes` bytes, at least 1, of the open file. What is written goes to the file.
  * `protection` is that of mmap. `name`, a printf format, is the file's name in errors, with its
  * quotes. Returns the map, or NULL with an error. The descriptor may be closed after that. */
 void *mapping_new(int fd, uint64_t bytes, int protection, const char *name, ...)

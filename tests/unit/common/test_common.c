@@ -923,6 +923,25 @@ Test(mapping, files_are_found_by_address)
     free(path);
 }
 
+/* Some file systems, such as FUSE without a page cache, have private maps only. */
+Test(mapping, files_that_are_read_have_private_maps)
+{
+    char *path = temp_file("x", 1), mode[8] = "";
+    struct file_map map;
+    struct buf maps = BUF_INIT;
+    cr_assert(!file_map(&map, path) && !file_read("/proc/self/maps", &maps));
+    const char *line = strstr(maps.data, path);
+    cr_assert(line);
+    while (line > maps.data && line[-1] != '\n')
+        line--;
+    sscanf(line, "%*s %7s", mode);
+    cr_expect_str_eq(mode, "r--p");
+    buf_release(&maps);
+    file_unmap(&map);
+    unlink(path);
+    free(path);
+}
+
 /* ---- messages and limits --------------------------------------------------------------------- */
 
 Test(err, names_are_tamed)
