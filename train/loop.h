@@ -11,9 +11,9 @@
  *                                        README.md (page.h):
  *                                        written only after the last step
  *
- * After SIGINT, SIGTERM or SIGHUP to any rank (stop.h), the run finishes its step, saves a
- * checkpoint and returns. After a second signal, a run of one rank leaves its step after the
- * current micro-batch (or group of them), and saves the state before that step.
+ * After a signal to any rank (stop.h), the run finishes its step, saves a checkpoint and returns.
+ * After a second signal, a run of one rank leaves its step after the current micro-batch (or group
+ * of them), and saves the state before that step.
  */
 #pragma once
 

@@ -5,7 +5,7 @@
 
 #include "common/base/log.h"
 
-static const int stops[] = { SIGINT, SIGTERM, SIGHUP, 0 };
+static const int stops[] = { SIGINT, SIGTERM, SIGHUP, SIGUSR2, 0 };
 struct stopping {
     volatile int signal, count; /* the last signal; number of signals */
     int most, said; /* signals after which the usual handlers act; 1: signals are logged */
@@ -15,7 +15,10 @@ static struct stopping stopping;
 
 const char *stop_name(int number)
 {
-    return number == SIGINT ? "SIGINT" : number == SIGHUP ? "SIGHUP" : "SIGTERM";
+    return number == SIGINT    ? "SIGINT"
+           : number == SIGHUP  ? "SIGHUP"
+           : number == SIGUSR2 ? "SIGUSR2"
+                               : "SIGTERM";
 }
 
 const volatile int *stop_signal(void)
@@ -40,6 +43,7 @@ static void on_stop(int number)
     stopping.count++;
     for (int i = 0; stops[i] && last; i++)
         sigaction(stops[i], &stopping.usual[i], NULL);
+    signal(SIGUSR2, SIG_IGN); /* it may come twice: from the scheduler and from mpirun */
     errno = why;
 }
 
