@@ -465,28 +465,18 @@ static int compare_ranks(struct comm *ranks, const struct plan *p)
     return result;
 }
 
-/* Options that earlier versions had, and what to give instead. */
+/* Options that earlier versions had, and what to give instead; more are in foreign.txt. */
 static const struct opt_foreign retired[] = {
-    { "gelu", "give --activation" },
     { "power", "give --schedule polynomial:POWER" },
     { "decay-rate decay-steps", "give --schedule exponential:RATE:STEPS" },
     { "cooldown", "give --schedule wsd:COOLDOWN" },
     { "rates", "give --schedule STEP:RATE,STEP:RATE" },
-    { "on-divergence", "a loss or gradient that is not finite ends the run" },
     { "data-parallel", "give --ranks, the number of all ranks" },
     { "pipeline-interleave", "give --pipeline-parallel STAGESxRUNS" },
-    { "question-tokens", "questions are cut to half of the sequence, at most 64 tokens" },
-    { "regression", "give --task regression" },
     { "on-paper", "give --ranks, --tensor-parallel, --pipeline-parallel and --zero" },
     { "set", "give the option --KEY VALUE itself" },
     { 0 },
 };
-
-/* Returns the flags of an option, also of one that only earlier versions have. */
-static unsigned flags_of(const char *option)
-{
-    return opt_foreign(retired, option) ? OPT_FREE : tool_flags(option);
-}
 
 /* ---- a run ----------------------------------------------------------------------------------- */
 
@@ -706,7 +696,7 @@ static int settle(struct settings *s, struct comm *ranks, struct buf *validation
     if (s->validation.count == 1 && !*s->validation.items[0])
         s->validation.count = 0;
     s->given = tool_given;
-    s->flags = flags_of;
+    s->flags = tool_flags;
     s->force = tool_force;
     s->loose_vocabulary = !s->start_from && tool_only_preset("vocabulary");
     if (s->start_from && tool_only_preset("vocabulary"))

@@ -574,7 +574,7 @@ int tool_only_preset(const char *option)
 unsigned tool_flags(const char *option)
 {
     const struct opt_bound *p = opts_find(&opts, option, strlen(option));
-    return p ? p->row->type & ~(unsigned)(OPT_FIXED - 1) : 0;
+    return p ? p->row->type & ~(unsigned)(OPT_FIXED - 1) : OPT_FREE;
 }
 
 const char *tool_misplaced(unsigned bit)

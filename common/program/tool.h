@@ -89,7 +89,7 @@ void tool_print_config(unsigned without, struct buf *out);
 int tool_given(const char *option);       /* 1: it is on the command line */
 int tool_set(const char *option);         /* 1: it is there or in a configuration file */
 int tool_only_preset(const char *option); /* 1: a preset has set it, and nothing after that */
-unsigned tool_flags(const char *option);  /* 0 if there is no such option */
+unsigned tool_flags(const char *option);  /* OPT_FREE: perhaps an earlier version had it */
 const char *tool_misplaced(unsigned bit); /* as opts_misplaced */
 int tool_configured(void);                /* 1: a configuration file was given */
 
