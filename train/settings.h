@@ -11,9 +11,8 @@
 
 struct settings {
     int (*given)(const char *option); /* 1: the command line has the option; NULL: there is none */
-    unsigned (*flags)(const char *option); /* OPT_FIXED and others: may a resumed run change it? */
-    int force;                             /* 1: a run in the output folder is replaced */
-    int task;                              /* enum task_kind */
+    int force;                        /* 1: a run in the output folder is replaced */
+    int task;                         /* enum task_kind */
     const char *architecture;  /* NULL: the architecture of start_from, or the task's default */
     int activation;            /* enum ops_activation + 1; 0: the architecture's default */
     double dropout;            /* the rate of all kinds of dropout but attention's */

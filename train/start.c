@@ -7,7 +7,7 @@
 #include "common/base/again.h"
 #include "common/base/log.h"
 #include "common/files/file.h"
-#include "common/program/opt.h"
+#include "common/program/tool.h"
 #include "model/folder/folder.h"
 #include "model/formats/weights.h"
 #include "train/report/origin.h"
@@ -37,7 +37,7 @@ static const char *value_of(const char *config, const char *key, int *n, int *te
 static int compare_setting(const struct run_start *s, const char *then, const char *key)
 {
     static const char unset[] = "unset";
-    const unsigned flags = s->plan->settings->flags(key);
+    const unsigned flags = tool_flags(key);
     int old_len = sizeof unset - 1, new_len = old_len, text = 0;
     const char *new_value = value_of(s->config, key, &new_len, &text);
     const char *old_value = value_of(then, key, &old_len, &(int){ 0 });

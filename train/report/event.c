@@ -42,12 +42,6 @@ static void put_double(struct buf *out, unsigned field, double v)
     le_add_f64(out, v);
 }
 
-static void put_float(struct buf *out, unsigned field, float v)
-{
-    put_tag(out, field, PROTOBUF_32);
-    le_add_f32(out, v);
-}
-
 /* Returns the step of an Event, 0 if the field is absent as in the first record, or -1 if the bytes
  * are not an Event. */
 static int64_t step_of(const unsigned char *p, uint64_t n)
@@ -114,7 +108,8 @@ void event_add(struct buf *summary, const char *tag, double number)
 {
     SCOPED(buf) value = BUF_INIT;
     put_bytes(&value, 1, tag, strlen(tag));
-    put_float(&value, 2, (float)number);
+    put_tag(&value, 2, PROTOBUF_32);
+    le_add_f32(&value, (float)number);
     put_bytes(summary, 1, value.data, value.len);
 }
 
