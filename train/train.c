@@ -443,14 +443,15 @@ static int compare_ranks(struct comm *ranks, const struct plan *p)
         const char *what;
         struct buf text;
     } same[] = {
-        { "program version or command line", BUF_INIT },
+        { "program version", BUF_INIT },
         { "configuration", BUF_INIT },
         { "training data", BUF_INIT },
         { "validation data", BUF_INIT },
     };
+    const char *version = strchr(tool_provenance(), ' ') + 1;
     int result = 0;
-    buf_adds(&same[0].text, tool_provenance());
-    tool_print_config(OPT_OF_RUN | OPT_OF_HOST, &same[1].text);
+    buf_add(&same[0].text, version, strcspn(version, " "));
+    tool_print_config(OPT_OF_HOST, &same[1].text);
     print_data(p->data, &same[2].text);
     if (p->validation)
         print_data(p->validation, &same[3].text);
