@@ -135,7 +135,9 @@ static int remove_one(const char *path)
         return -1;
     SCOPED(buf) old = file_path(temp.data, "old");
     const int failed = file_rename(path, old.data) < 0 || file_sync_dir(path) < 0;
-    return temp_drop(temp.data, lock) < 0 || failed ? -1 : 0;
+    if (temp_drop(temp.data, lock) < 0 && !failed) /* NFS: another program reads a file of it */
+        log_warn("%s; a later run tries again", err_get());
+    return failed ? -1 : 0;
 }
 
 /* Checks the files of the checkpoint `path` but the weights and moments. Returns as sums_check. */
