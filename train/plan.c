@@ -5,6 +5,7 @@
 #include "common/base/least.h"
 #include "common/base/log.h"
 #include "common/files/usage.h"
+#include "common/program/tool.h"
 #include "train/defaults.h"
 #include "train/plan_parts.h"
 #include "train/saved.h"
@@ -109,7 +110,7 @@ static int batch_arithmetic(struct plan *p)
         return err_set("group %" PRId64 " is given, but in a pipeline the group is the leaf, of "
                        "%" PRId64 " micro-batches: give --group 0",
                        s->group, leaf);
-    if (s->group > leaf && s->given && s->given("group")) /* a file serves more ranks, too */
+    if (s->group > leaf && tool_given("group")) /* a file serves more ranks, too */
         return err_set("group %" PRId64 " is more than the %" PRId64 " micro-batches of %s",
                        s->group, leaf, leaf < p->engine.A || p->ranks > 1 ? "a leaf" : "an update");
     p->engine.G = s->group ? smaller(s->group, leaf) : leaf;
@@ -267,14 +268,6 @@ static int plan_store(struct plan *p)
     return limit && all > limit ? too_small(p, all) : 0;
 }
 
-static void choose_files(const struct plan *p, struct settings *s)
-{
-    const uint64_t width = s->parameter_precision == OPS_BF16 ? 2 : 4;
-    if (s->checkpoint_files == SAVED_AUTO)
-        s->checkpoint_files = (int)saved_choice(width *
-                                                (uint64_t)tensor_parameters(&p->model.tensors));
-}
-
 int plan_make(struct plan *p, struct settings *s, uint64_t seed, int want_data)
 {
     *p = (struct plan){ .settings = s,
@@ -292,7 +285,9 @@ int plan_make(struct plan *p, struct settings *s, uint64_t seed, int want_data)
         return -1;
     p->engine.rise = s->late_dropout ? p->steps : 0;
     choose_rates(p);
-    choose_files(p, s);
+    if (s->checkpoint_files == SAVED_AUTO)
+        s->checkpoint_files = (int)saved_choice((s->parameter_precision == OPS_BF16 ? 2 : 4) *
+                                                (uint64_t)tensor_parameters(&p->model.tensors));
     p->optimizer = s->optimizer;
     p->optimizer.seed = seed;
     p->moments = optimizer_moments(p->optimizer.kind, &p->own.tensors);

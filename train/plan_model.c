@@ -4,6 +4,7 @@
 
 #include "common/base/least.h"
 #include "common/base/log.h"
+#include "common/program/tool.h"
 #include "model/folder/folder.h"
 #include "model/network/architecture.h"
 
@@ -38,13 +39,6 @@ int plan_model_vocabulary(struct plan *p)
                    s->model.vocabulary, data, hint.data);
 }
 
-/* Returns 1 if the command line has the option, so that a value equal to the default counts, too.
- */
-static int is_given(const struct plan *p, const char *option)
-{
-    return p->settings->given && p->settings->given(option);
-}
-
 /* Refuses a setting that is given and differs from the value of the model folder. */
 static int check(const char *name, int given, double setting, double from_folder)
 {
@@ -55,10 +49,9 @@ static int check(const char *name, int given, double setting, double from_folder
 
 /* Sets *setting to the value from the model folder. Returns 0, or -1 with an error if the user gave
  * another value; `unset` is its value if the user gave none, and 0 means that, too. */
-static int take(const struct plan *p, int64_t *setting, int64_t unset, int64_t from_folder,
-                const char *name)
+static int take(int64_t *setting, int64_t unset, int64_t from_folder, const char *name)
 {
-    const int given = *setting != unset || (*setting && is_given(p, name));
+    const int given = *setting != unset || (*setting && tool_given(name));
     if (given && *setting != from_folder)
         return err_set("%s is %" PRId64 ", but the model to start from has %" PRId64, name,
                        *setting, from_folder);
@@ -96,20 +89,20 @@ static int take_from_folder(const struct plan *p)
     int64_t untied = m->untied;
     const int bare = c.bare_head && masked;
     if (check("rope-theta", m->rope_theta != 0, m->rope_theta, c.rope_theta) < 0 ||
-        check("epsilon", is_given(p, "epsilon"), m->epsilon, c.epsilon) < 0 ||
-        check("dropout-first", is_given(p, "dropout-first"), m->dropout_first, c.dropout_first) <
+        check("epsilon", tool_given("epsilon"), m->epsilon, c.epsilon) < 0 ||
+        check("dropout-first", tool_given("dropout-first"), m->dropout_first, c.dropout_first) <
             0 ||
-        check("bare-head", is_given(p, "bare-head"), m->bare_head, bare) < 0)
+        check("bare-head", tool_given("bare-head"), m->bare_head, bare) < 0)
         return -1;
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         const size_t at = counts[i].at;
         if ((!counts[i].some || uses(p, counts[i].name)) &&
-            take(p, (int64_t *)((char *)m + at),
+            take((int64_t *)((char *)m + at),
                  *(const int64_t *)((const char *)&settings_default.model + at),
                  *(int64_t *)((char *)&c + at), counts[i].name) < 0)
             return -1;
     }
-    if (take(p, &untied, 0, c.untied, "untied") < 0)
+    if (take(&untied, 0, c.untied, "untied") < 0)
         return -1;
     if (s->activation && s->activation != (int)c.activation + 1)
         return err_set("activation is %s, but the model to start from has %s",

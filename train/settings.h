@@ -10,9 +10,8 @@
 #include "train/step/optimizer.h"
 
 struct settings {
-    int (*given)(const char *option); /* 1: the command line has the option; NULL: there is none */
-    int force;                        /* 1: a run in the output folder is replaced */
-    int task;                         /* enum task_kind */
+    int force;                 /* 1: a run in the output folder is replaced */
+    int task;                  /* enum task_kind */
     const char *architecture;  /* NULL: the architecture of start_from, or the task's default */
     int activation;            /* enum ops_activation + 1; 0: the architecture's default */
     double dropout;            /* the rate of all kinds of dropout but attention's */

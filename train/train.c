@@ -696,7 +696,6 @@ static int settle(struct settings *s, struct comm *ranks, struct buf *validation
             *texts[i] = NULL;
     if (s->validation.count == 1 && !*s->validation.items[0])
         s->validation.count = 0;
-    s->given = tool_given;
     s->force = tool_force;
     s->loose_vocabulary = !s->start_from && tool_only_preset("vocabulary");
     if (s->start_from && tool_only_preset("vocabulary"))
