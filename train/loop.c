@@ -95,7 +95,7 @@ static int make_folder(struct loop *l)
 
 static int open_ops(struct loop *l, int threads)
 {
-    l->ops = ops_open_local(l->settings->device, comm_local(l->comm), threads);
+    l->ops = ops_open_local(l->settings->device, l->comm->rank[COMM_HOST], threads);
     if (l->ops)
         ops_set_precision(l->ops, (enum ops_type)l->settings->precision);
     return l->ops ? 0 : -1;

@@ -3,7 +3,7 @@
  * connects the parts: plan.c makes all decisions before memory is allocated, loop.c runs the
  * training, engine.c runs a step.
  */
-#include <time.h>
+#include <sched.h>
 
 #include "common/base/hash.h"
 #include "common/base/log.h"
@@ -427,11 +427,19 @@ static int name_difference(struct comm *ranks, int other, const char *what, cons
 }
 
 /* Returns the number of this rank's threads: that of --threads or, so that ranks of one host do not
- * take processors from each other, the rank's part of them. Call it on all ranks. */
+ * take processors from each other, the rank's part of those that they may use together. Call it on
+ * all ranks. */
 static int count_threads(struct comm *ranks)
 {
-    const int64_t all = (int64_t)comm_sum_host(ranks, (uint64_t)tool_threads);
-    const int64_t part = tool_threads * usage_cpus(comm_host_cpus(ranks)) / all;
+    const int size = ranks->size[COMM_HOST];
+    const int64_t all = (int64_t)comm_sum_real(ranks, COMM_HOST, (double)tool_threads);
+    SCOPED_MEM cpu_set_t *sets = mem_zalloc((size_t)size, sizeof *sets);
+    cpu_set_t set = { 0 };
+    sched_getaffinity(0, sizeof set, &set);
+    comm_collect(ranks, COMM_HOST, sets, &set, sizeof set, "processors of a host");
+    for (int q = 0; q < size; q++)
+        CPU_OR(&set, &set, &sets[q]);
+    const int64_t part = tool_threads * usage_cpus(CPU_COUNT(&set)) / all;
     return (int)(tool_set("threads") || part >= tool_threads ? tool_threads : part > 0 ? part : 1);
 }
 
@@ -728,7 +736,8 @@ static int run_on_ranks(struct comm *ranks, struct settings *s, int argc, char *
     if (s->dry_run)
         return comm_is_first(ranks) ? print_plan(&p) : 0;
     const uint64_t own = plan_on_gpu(&p) ? p.stored.host_bytes : plan_bytes(&p);
-    const int result = plan_check_machine(&p, comm_sum_host(ranks, own));
+    const int result = plan_check_machine(&p,
+                                          (uint64_t)comm_sum_real(ranks, COMM_HOST, (double)own));
     return comm_agree(ranks, result) < 0 ? -1 : train(&p, ranks);
 }
 

@@ -1,7 +1,6 @@
 #include "train/ranks/comm.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <time.h>
 
 #include "common/base/log.h"
@@ -462,37 +461,6 @@ double comm_sum_real(struct comm *c, enum comm_group group, double x)
     return sum;
 }
 
-/* Returns 1 if rank r of the world is on this rank's host, else 0. */
-static int is_here(const struct comm *c, int r)
-{
-    const int own = c->rank[COMM_WORLD];
-    return r == own || !memcmp(comm_host(c, r), comm_host(c, own), LINK_NAME);
-}
-
-uint64_t comm_sum_host(struct comm *c, uint64_t x)
-{
-    const int size = c->size[COMM_WORLD];
-    SCOPED_MEM uint64_t *all = mem_zalloc((size_t)size, sizeof *all);
-    uint64_t sum = 0;
-    comm_collect(c, COMM_WORLD, all, &x, sizeof x, "sum of a host");
-    for (int r = 0; r < size; r++)
-        sum += is_here(c, r) ? all[r] : 0;
-    return sum;
-}
-
-int comm_host_cpus(struct comm *c)
-{
-    const int size = c->size[COMM_WORLD];
-    SCOPED_MEM cpu_set_t *all = mem_zalloc((size_t)size, sizeof *all);
-    cpu_set_t set = { 0 };
-    sched_getaffinity(0, sizeof set, &set);
-    comm_collect(c, COMM_WORLD, all, &set, sizeof set, "processors of a host");
-    for (int r = 0; r < size; r++)
-        if (is_here(c, r))
-            CPU_OR(&set, &set, &all[r]);
-    return CPU_COUNT(&set);
-}
-
 struct verdict {
     int failed, usage;
     char text[504];
@@ -611,6 +579,21 @@ static void fill_group(struct comm *c, enum comm_group g, int first, int size, i
                                           members };
 }
 
+/* Sets up the group of the ranks on this rank's host. */
+static void find_host(struct comm *c)
+{
+    const int world = c->size[COMM_WORLD], own = c->rank[COMM_WORLD];
+    int *members = mem_zalloc((size_t)world, sizeof *members), size = 0;
+    for (int r = 0; r < world; r++) {
+        if (r == own)
+            c->rank[COMM_HOST] = size;
+        if (!memcmp(comm_host(c, r), comm_host(c, own), LINK_NAME))
+            members[size++] = r;
+    }
+    c->size[COMM_HOST] = size;
+    c->thread->groups[COMM_HOST] = (struct reduce_group){ size, c->rank[COMM_HOST], size, members };
+}
+
 void comm_regroup(struct comm *c, int pipe, int tensor1, int tensor2)
 {
     const int size = c->size[COMM_WORLD], rank = c->rank[COMM_WORLD], tensor = tensor1 * tensor2;
@@ -636,14 +619,6 @@ struct device {
     char name[OPS_DEVICE_NAME], host[LINK_NAME];
     char why[256]; /* not empty: it cannot exchange arrays */
 };
-
-int comm_local(const struct comm *c)
-{
-    int count = 0;
-    for (int r = 0; r < c->rank[COMM_WORLD]; r++)
-        count += is_here(c, r);
-    return count;
-}
 
 /* Appends to `why` what keeps the devices of the ranks from direct exchanges, if anything does. */
 static void say_why_not(const struct comm *c, const struct device *all, struct buf *why)
@@ -765,6 +740,7 @@ int comm_open(struct comm *c, const struct comm_config *config)
         return -1;
     }
     fill_group(c, COMM_WORLD, 0, t->link.size, 1);
+    find_host(c);
     comm_regroup(c, 1, 1, 1);
     return 0;
 }

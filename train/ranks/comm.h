@@ -34,9 +34,11 @@
  * tensor-parallel group is a grid of T1 x T2 ranks (model/network/split.h): its member q is number
  * q / T2 along the first dimension (COMM_TENSOR1), and number q % T2 along the second
  * (COMM_TENSOR2). COMM_MODEL is all ranks that together hold one copy of the model: its member q is
- * number q % T of its tensor-parallel group and belongs to stage q / T. */
+ * number q % T of its tensor-parallel group and belongs to stage q / T. COMM_HOST is the ranks on
+ * the same host, in the order of their numbers. */
 enum comm_group {
     COMM_WORLD,
+    COMM_HOST,
     COMM_DATA,
     COMM_TENSOR,
     COMM_TENSOR1,
@@ -105,7 +107,6 @@ enum comm_way { COMM_AUTO, COMM_DIRECT, COMM_STAGED };
 int comm_join_devices(struct comm *c, struct ops *o, enum comm_way way, struct buf *said);
 /* Waits for all operations. Call it before ops_free. */
 void comm_leave_devices(struct comm *c);
-int comm_local(const struct comm *c); /* returns the number of lower ranks on the same host */
 
 int comm_is_first(const struct comm *c);               /* 1 in the process that logs and saves */
 const char *comm_host(const struct comm *c, int rank); /* the name of its host; borrowed */
@@ -153,11 +154,6 @@ void comm_collect(struct comm *c, enum comm_group group, void *all, const void *
                   const char *what);
 /* Returns the sum of x over the group, added in the order of the ranks. */
 double comm_sum_real(struct comm *c, enum comm_group group, double x);
-/* Returns the sum of x over the ranks of this rank's host. Call it on all ranks of the world. */
-uint64_t comm_sum_host(struct comm *c, uint64_t x);
-/* Returns how many processors the ranks of this rank's host may use together. Call it on all ranks
- * of the world. */
-int comm_host_cpus(struct comm *c);
 /* Call it on all ranks of the world. Returns -1 on all of them if `result` is below 0 on any of
  * them, else 0. Each rank then has the error of the first rank that failed, with that rank's name
  * in front unless all ranks failed with the same text. */

@@ -258,11 +258,13 @@ static void sum_of_host(void *ctx, struct comm *c)
 {
     struct sums *s = ctx;
     const int q = c->rank[COMM_WORLD], first = q / 3 * 3;
-    const uint64_t sum = comm_sum_host(c, (uint64_t)q + 1);
-    count(s, &s->equal, sum == (first < 6 ? 3 * (uint64_t)first + 6 : 15));
+    const double sum = comm_sum_real(c, COMM_HOST, q + 1);
+    count(s, &s->equal,
+          c->rank[COMM_HOST] == q - first && c->size[COMM_HOST] == (first < 6 ? 3 : 2) &&
+              sum == (first < 6 ? 3 * first + 6 : 15));
 }
 
-Test(comm, sums_of_hosts)
+Test(comm, hosts_are_groups)
 {
     struct sums s = { .lock = PTHREAD_MUTEX_INITIALIZER };
     struct threads *w = threads_new(8);
