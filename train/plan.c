@@ -93,6 +93,9 @@ static int batch_arithmetic(struct plan *p)
     }
     if (!s->global_batch_size)
         s->global_batch_size = s->micro_batch_size * shares;
+    const int64_t share = s->global_batch_size % shares ? 0 : s->global_batch_size / shares;
+    while (s->resume && !tool_given("micro-batch-size") && share % s->micro_batch_size)
+        s->micro_batch_size--; /* the run had fewer ranks */
     if (s->global_batch_size % s->micro_batch_size)
         return err_set("global-batch-size %" PRId64
                        " is not a multiple of micro-batch-size %" PRId64,
