@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 #include "common/base/err.h"
 #include "common/base/log.h"
@@ -10,8 +11,9 @@
 
 int pool_cpus(void)
 {
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) < 0 ? 1 : CPU_COUNT(&set);
+    cpu_set_t set; /* for 1,024 processors; where there are more, all are taken */
+    return sched_getaffinity(0, sizeof set, &set) < 0 ? (int)sysconf(_SC_NPROCESSORS_ONLN)
+                                                      : CPU_COUNT(&set);
 }
 
 void pool_start_thread(pthread_t *id, void *(*main)(void *), void *arg)
