@@ -51,7 +51,7 @@ static int out_of_bounds(const struct opt_bound *p, const char *value)
                      word ? "-1, or " : "", word ? 0 : p->row->min, p->row->max);
 }
 
-/* Parses a number that may end in K, M or G, powers of `kilo`, into *real and *integer. Integers
+/* Parses a number that may end in K, M, G or T, powers of `kilo`, into *real and *integer. Integers
  * are parsed as integers, so that 2^53+1 stays exact. Returns 0, 1 if the number is not an integer
  * of 64 bits (then only *real has its value), or -1, without an error set, if s is not a number. */
 static int parse_number(const char *s, double kilo, double *real, int64_t *integer)
@@ -67,7 +67,7 @@ static int parse_number(const char *s, double kilo, double *real, int64_t *integ
     int exact = int_end == end && !errno;
     double unit = 1;
     const char letter = (char)(*end & ~0x20); /* in upper case; 0 for a blank */
-    const char *units = "KMG", *u = letter ? strchr(units, letter) : NULL;
+    const char *units = "KMGT", *u = letter ? strchr(units, letter) : NULL;
     if (u) {
         for (const char *k = units; k <= u; k++)
             unit *= kilo;

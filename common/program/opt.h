@@ -17,7 +17,7 @@
  *
  * An option's default is the value in the struct before parsing; help prints it. In a configuration
  * file, the key is the option's name, with '_' or '-'; sections only group keys for the reader.
- * Numbers may end in K, M or G: powers of 1000 for OPT_INT and OPT_REAL, of 1024 for
+ * Numbers may end in K, M, G or T: powers of 1000 for OPT_INT and OPT_REAL, of 1024 for
  * OPT_SIZE.
  */
 #pragma once

@@ -328,6 +328,7 @@ Test(opt, command_line)
     cr_expect_eq(opts_parse(&o, 1, &word), -1);
     expect_error("--number wants a whole number, not '5 '");
     cr_expect_eq(parse(&o, "--choice three"), -1);
+    cr_expect(parse(&o, "--size-limit 1.5T") == 0 && given.size == 3ull << 39);
     cr_expect_eq(parse(&o, "--size-limit 8GB"), -1);
     expect_error("--size-limit wants a whole number or one such as 8G, not '8GB'");
     cr_expect_eq(parse(&o, "--size-limit -1"), -1);
