@@ -219,7 +219,7 @@ static const struct opt options[] = {
     { 0, "exchange", OPT_CHOICE | OPT_FREE, AT(exchange), COMM_WAY_WORDS,
       "how GPUs send to each other: directly, by NCCL, or through the hosts' memory and MPI" },
     { 0, "comm-timeout", OPT_REAL | OPT_FREE, AT(comm_timeout), "SECONDS",
-      "end the run when a rank waits longer than this for another; 0: wait for ever", 0, 1e9 },
+      "end the run when a rank waits longer than this for another; 0: wait for ever", 0, 604800 },
 
     { .help = "Output:", .arg = OPT_MORE },
     { 0, "save", OPT_FLAG | OPT_OF_RUN, AT(save), NULL,
