@@ -6,6 +6,7 @@
 #include <sched.h>
 
 #include "common/base/hash.h"
+#include "common/base/least.h"
 #include "common/base/log.h"
 #include "common/base/noun.h"
 #include "common/files/file.h"
@@ -440,7 +441,12 @@ static int count_threads(struct comm *ranks)
     for (int q = 0; q < size; q++)
         CPU_OR(&set, &set, &sets[q]);
     const int64_t part = tool_threads * usage_cpus(CPU_COUNT(&set)) / all;
-    return (int)(tool_set("threads") || part >= tool_threads ? tool_threads : part > 0 ? part : 1);
+    const int own = (int)(tool_set("threads") ? tool_threads
+                                              : larger(1, smaller(part, tool_threads)));
+    if (ranks->size[COMM_WORLD] > 1) /* one thread: perhaps mpirun has tied ranks to cores */
+        log_info("%d ranks; those on %s have %d thread%s each", ranks->size[COMM_WORLD],
+                 comm_host(ranks, 0), own, noun_end((uint64_t)own));
+    return own;
 }
 
 /* Checks that all ranks have the same program, configuration and data. Otherwise they would wait
