@@ -323,6 +323,85 @@ Test(score, lambada_keeps_all_the_context_that_fits)
     tokenizer_free(t);
 }
 
+/* The model `successor` knows that each letter follows the one before it in the alphabet. */
+static struct subject successor = { .vocab = "tests/data/successor" };
+
+static void open_successor(void)
+{
+    cr_assert(mkdtemp(dir));
+    cr_assert_eq(subject_load_tokenizer(&successor), 0, "%s", err_get());
+    cr_assert_eq(
+        network_open(&successor.scorer.net, successor.vocab, HEAD_NEXT, "cpu", 1, OPS_F32, 64), 0,
+        "%s", err_get());
+    scorer_init(&successor.scorer);
+}
+
+static void close_successor(void)
+{
+    subject_release(&successor);
+    temp_remove(dir);
+}
+
+TestSuite(score_successor, .init = open_successor, .fini = close_successor);
+
+/* Scores a file of these passages. */
+static int score_passages(struct lambada_score *got, const char *passages)
+{
+    SCOPED(buf) path = file_path(dir, "passages");
+    cr_assert_eq(file_write(path.data, passages, strlen(passages)), 0, "%s", err_get());
+    return lambada_score(got, &successor.scorer, successor.tokenizer, successor.encoder, path.data);
+}
+
+/* A passage whose tokens are not those of "context word" is scored twice, once by each rule. */
+Test(score_successor, lambada_by_both_rules)
+{
+    static const struct {
+        const char *joined; /* context and word */
+        int64_t labels;
+    } want[] = { { "xyz. abc", 4 }, { "xyz. abc", 4 }, { "ab cd", 3 }, { "xyz. abd", 4 } };
+    struct lambada_score got;
+    double nll = 0, squares = 0;
+    cr_assert_eq(score_passages(&got, "{\"text\": \"xyz. abc\"}\n{\"text\": \"xyz.  abc\"}\n\n"
+                                      "{\"text\": \" ab  cd\\n\"}\n{\"text\": \"xyz.  abd\"}\n"
+                                      "{\"text\": \" abc\"}\n"),
+                 0, "%s", err_get());
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        SCOPED(ids) tokens = { 0 };
+        cr_assert_eq(encoder_encode(successor.encoder, want[i].joined, strlen(want[i].joined),
+                                    TOKENIZER_ORDINARY, &tokens),
+                     0);
+        struct window w = { .ids = tokens.data,
+                            .count = (int64_t)tokens.count,
+                            .scored = want[i].labels };
+        cr_assert_eq(score_windows(&successor.scorer, &w, 1), 0, "%s", err_get());
+        nll += w.loss;
+        squares += w.loss * w.loss;
+    }
+    cr_expect(got.passages == 4 && got.skipped == 1);
+    cr_expect_eq(got.words_right, 2);  /* the last has a wrong letter, "ab cd" a space */
+    cr_expect_eq(got.tokens_right, 3); /* the "d" of "cd" is right */
+    cr_expect_eq(got.word_tokens, 15);
+    cr_expect_float_eq(got.word_nll, nll, 1e-3, "%g, not %g", got.word_nll, nll);
+    cr_expect_float_eq(got.word_squares, squares, 1e-1, "%g, not %g", got.word_squares, squares);
+}
+
+Test(score_successor, lambada_names_the_passage_that_it_cannot_score)
+{
+    static const char *const bad[][2] = {
+        { "b Aa", "the vocabulary has no token for byte 0x41" },
+        { "A b", "the vocabulary has no token for byte 0x41" },
+        { "a bcdefghijklmnopqrstuvwxyz.abcdefghijklmnopqrstuvwxyz.abcdefghijk",
+          "65 tokens must be scored, but the model has only 64 positions" },
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct lambada_score got;
+        SCOPED(buf) text = buf_format("{\"text\": \"a b\"}\n{\"text\": \"%s\"}\n", bad[i][0]);
+        cr_expect_eq(score_passages(&got, text.data), -1);
+        cr_expect(strstr(err_get(), "/passages:2: ") && strstr(err_get(), bad[i][1]), "%s",
+                  err_get());
+    }
+}
+
 Test(score_figures, perplexity)
 {
     cr_expect_float_eq(score_perplexity(log(50257)), 50257, 1e-6);
