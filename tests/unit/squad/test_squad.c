@@ -198,23 +198,37 @@ static struct js *json(const char *text)
     return j;
 }
 
-/* Scores predictions for four questions, a to d; a and b have the answer "x". no_answer:
- * the probabilities that there is no answer. */
-static void score_four(struct squad_score *score, const char *predictions, const char *no_answer)
+/* Scores predictions for the questions "a=x|y,b,...": one with the id a and the answers "x" and
+ * "y", one with the id b and no answer. v2 1: by the rules of 2.0. no_answer: the probabilities
+ * that there is no answer; NULL: none. Returns what squad_score returns. */
+static int score(struct squad_score *got, const char *questions, int v2, const char *predictions,
+                 const char *no_answer)
 {
-    struct js *texts = json(predictions), *probabilities = json(no_answer);
-    cr_assert_eq(parse("{\"data\":[{\"paragraphs\":[{\"context\":\"x y\",\"qas\":["
-                       "{\"id\":\"a\",\"question\":\"?\",\"answers\":[{\"text\":\"x\","
-                       "\"answer_start\":0}]},"
-                       "{\"id\":\"b\",\"question\":\"?\",\"answers\":[{\"text\":\"x\","
-                       "\"answer_start\":0}]},"
-                       "{\"id\":\"c\",\"question\":\"?\",\"answers\":[]},"
-                       "{\"id\":\"d\",\"question\":\"?\",\"answers\":[]}]}]}]}"),
-                 0, "%s", err_get());
-    cr_assert_eq(squad_score(score, &squad, 1, texts, "p", probabilities, 0.5), 0, "%s", err_get());
+    struct js *texts = json(predictions), *probabilities = no_answer ? json(no_answer) : NULL;
+    SCOPED(buf) b = buf_format("{\"data\":[{\"paragraphs\":[{\"context\":\"x y\",\"qas\":[");
+    for (const char *q = questions; *q; q += *q == ',') {
+        buf_addf(&b, "%s{\"id\":\"%c\",\"question\":\"?\",\"answers\":[", q > questions ? "," : "",
+                 *q);
+        for (q++; *q == '=' || *q == '|';) {
+            const size_t n = strcspn(q + 1, "|,");
+            buf_addf(&b, "%s{\"text\":\"%.*s\",\"answer_start\":0}", *q == '|' ? "," : "", (int)n,
+                     q + 1);
+            q += n + 1;
+        }
+        buf_adds(&b, "]}");
+    }
+    buf_adds(&b, "]}]}]}");
+    cr_assert_eq(parse(b.data), 0, "%s", err_get());
+    const int result = squad_score(got, &squad, v2, texts, "p", probabilities, 0.5);
     squad_release(&squad);
     js_free(texts);
     js_free(probabilities);
+    return result;
+}
+
+static void score_four(struct squad_score *s, const char *predictions, const char *no_answer)
+{
+    cr_assert_eq(score(s, "a=x,b=x,c,d", 1, predictions, no_answer), 0, "%s", err_get());
 }
 
 static void expect_best(struct squad_threshold is, double score, double threshold)
@@ -238,4 +252,82 @@ Test(squad, the_best_threshold_is_the_lowest_of_equals)
                "{\"a\":0.1,\"b\":0.2,\"c\":0.3,\"d\":0.4}");
     expect_best(s.best_exact, 50, 0);
     expect_best(s.best_f1, 50, 0);
+}
+
+/* Of equal probabilities, the order in the file counts, as in the published script. */
+Test(squad, the_best_threshold_of_equal_probabilities)
+{
+    struct squad_score s;
+    const char *texts = "{\"a\":\"x\",\"b\":\"x\",\"c\":\"y\",\"d\":\"y\"}";
+    score_four(&s, texts, "{\"d\":0.5,\"a\":0.5,\"b\":0.6,\"c\":0.6}");
+    expect_best(s.best_exact, 75, 0.6); /* d is wrong, a makes up for it */
+    score_four(&s, texts, "{\"a\":0.5,\"d\":0.5,\"c\":0.6,\"b\":0.6}");
+    expect_best(s.best_exact, 75, 0.5);
+    /* A probability of 0.5 is not above the threshold: a and d speak, b and c are silent. */
+    cr_expect(s.has_answer.exact == 50 && s.no_answer.exact == 50 && s.all.f1 == 50);
+}
+
+Test(squad, the_best_threshold_by_f1)
+{
+    struct squad_score s;
+    score_four(&s, "{\"a\":\"x y\",\"b\":\"x\",\"c\":\"\",\"d\":\"y\"}",
+               "{\"a\":0.1,\"b\":0.2,\"c\":0.3,\"d\":0.4}");
+    expect_best(s.best_exact, 75, 0.2);
+    expect_best(s.best_f1, 100 * (3 + 2.0 / 3) / 4, 0.2);
+}
+
+/* By the rules of 1.1 each question counts, also one without prediction or with an id again. */
+Test(squad, scores_by_the_rules_of_1_1)
+{
+    struct squad_score s;
+    cr_assert_eq(score(&s, "a=blue river,a=red|blue sea,b=x", 0,
+                       "{\"a\":\"The blue river!\",\"z\":\"?\"}", NULL),
+                 0, "%s", err_get());
+    cr_expect(s.all.total == 3 && s.missing == 1 && s.unknown == 1);
+    cr_expect_float_eq(s.all.exact, 100.0 / 3, 1e-12);
+    cr_expect_float_eq(s.all.f1, 50, 1e-12); /* 1, a half and 0 */
+    cr_expect_float_eq(s.all.f1_error, 100 * sqrt(0.25 / 3), 1e-12);
+    cr_expect(s.has_answer.total == 3 && s.no_answer.total == 0 && s.no_answer.f1 == 0);
+    cr_assert_eq(score(&s, "a=x,a=x", 0, "{}", NULL), 0, "%s", err_get());
+    cr_expect(s.missing == 2 && s.all.total == 2 && s.all.exact == 0);
+}
+
+/* By the rules of 2.0, questions without prediction do not count, the last of an id does, and an
+ * answer without words is none. */
+Test(squad, scores_by_the_rules_of_2_0)
+{
+    struct squad_score s;
+    cr_assert_eq(score(&s, "a=x,a=y,b=the|z,c,d=the", 1, "{\"a\":\"y\",\"b\":\"\",\"d\":\"\"}",
+                       "{\"a\":0.1,\"b\":0.2,\"d\":0.3}"),
+                 0, "%s", err_get());
+    cr_expect(s.all.total == 3 && s.has_answer.total == 3 && s.no_answer.total == 0);
+    cr_expect(s.missing == 1 && s.unknown == 0);
+    cr_expect_float_eq(s.all.exact, 200.0 / 3, 1e-12); /* a and d */
+    cr_expect_float_eq(s.all.f1, 200.0 / 3, 1e-12);
+    expect_best(s.best_exact, 100, 0.3); /* a and d, and c, which has no answer */
+}
+
+Test(squad, predictions_that_cannot_be_scored)
+{
+    static const struct {
+        const char *questions;
+        int v2;
+        const char *predictions, *no_answer, *error;
+    } cases[] = {
+        { "a", 1, "[]", NULL, "p: not a JSON object of answers by question id" },
+        { "", 1, "{}", NULL, "nothing to score: the data has no questions" },
+        { "a=x,b", 0, "{}", NULL,
+          "question 'b' has no answer: if this is SQuAD 2.0, give --rules 2.0" },
+        { "a", 1, "{\"b\":\"x\"}", NULL,
+          "p: nothing to score: no prediction is for a question of the data" },
+        { "a", 1, "{\"a\":1}", NULL, "p: the prediction for question 'a' is not a string" },
+        { "a", 1, "{\"a\":\"\"}", "{\"a\":\"0\"}", "--na-prob has no number for question 'a'" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct squad_score s;
+        cr_expect_eq(
+            score(&s, cases[i].questions, cases[i].v2, cases[i].predictions, cases[i].no_answer),
+            -1, "%zu", i);
+        cr_expect_str_eq(err_get(), cases[i].error);
+    }
 }
