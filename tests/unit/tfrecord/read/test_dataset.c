@@ -344,6 +344,241 @@ Test(dataset, flat_files_by_lists_and_patterns)
     buf_release(&list);
 }
 
+/* Writes a file of one record with the ids 10 to 14 and this other feature. */
+static void put_with(const char *name, struct feature other)
+{
+    int64_t ids[5] = { 10, 11, 12, 13, 14 };
+    struct buf message = BUF_INIT, b = BUF_INIT;
+    example_encode(&message, (struct feature[]){ { "input_ids", FEATURE_INTS, ids, 5 }, other }, 2);
+    record_frame(&b, message.data, message.len);
+    put(name, &b);
+    buf_release(&message);
+    buf_release(&b);
+}
+
+Test(dataset, labels_that_do_not_count)
+{
+    static const int64_t mask[5] = { 1, 0, 1, 1, 0 }, two[5] = { 2, 1, 2, 1, 1 };
+    static const int64_t negative[5] = { 1, 1, 1, 1, -1 };
+    static const float reals[5] = { 1, 1, 1, 1, 1 };
+    static const struct {
+        struct feature mask;
+        const char *error;
+    } bad[] = {
+        { { "loss_mask", FEATURE_INTS, two, 5 }, "loss_mask[2] is 2, neither 0 nor 1" },
+        { { "loss_mask", FEATURE_INTS, mask, 4 }, "feature loss_mask is not a list of 5 integers" },
+        { { "loss_mask", FEATURE_INTS, negative, 5 },
+          "feature loss_mask is not a list of 5 integers" },
+        { { "loss_mask", FEATURE_FLOATS, reals, 5 },
+          "feature loss_mask is not a list of 5 integers" },
+    };
+    uint32_t ids[5];
+    int32_t labels[5];
+    put_with("x.tfrecord", (struct feature){ "loss_mask", FEATURE_INTS, mask, 5 });
+    for (uint32_t length = 3; length <= 5; length++) {
+        struct dataset *d = open_one(in_dir("x.tfrecord"), length);
+        cr_assert(d, "%s", err_get());
+        cr_assert_eq(dataset_read(d, 0, ids, labels), 0, "%s", err_get());
+        cr_expect(labels[0] == DATASET_IGNORE && labels[1] == 12);
+        cr_expect(length < 4 || labels[2] == 13);
+        cr_expect(length < 5 || labels[3] == DATASET_IGNORE);
+        cr_expect_eq(dataset_record_length(d), 5);
+        dataset_close(d);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        put_with("x.tfrecord", bad[i].mask);
+        struct dataset *d = open_one(in_dir("x.tfrecord"), 5);
+        cr_assert(d, "%s", err_get());
+        cr_expect_eq(dataset_read(d, 0, ids, labels), -1);
+        expect_error("x.tfrecord: record 0 at byte 0: ");
+        expect_error(bad[i].error);
+        dataset_close(d);
+    }
+}
+
+/* More ids than are decoded at a time. */
+Test(dataset, records_of_many_ids)
+{
+    enum { N = 600 };
+    static int64_t many[N];
+    static uint32_t ids[N];
+    static int32_t labels[N];
+    for (int i = 0; i < N; i++)
+        many[i] = 3 * i;
+    const struct feature f = { "input_ids", FEATURE_INTS, many, N };
+    for (int bad = 0; bad < 2; bad++) {
+        struct buf message = BUF_INIT, b = BUF_INIT;
+        many[513] = bad ? 1LL << 32 : 3 * 513;
+        example_encode(&message, &f, 1);
+        record_frame(&b, message.data, message.len);
+        put("x.tfrecord", &b);
+        buf_release(&message);
+        buf_release(&b);
+        for (uint32_t length = 5; length <= N && !bad; length += N - 5) {
+            struct dataset *d = open_one(in_dir("x.tfrecord"), length);
+            cr_assert(d, "%s", err_get());
+            cr_expect(dataset_record_length(d) == N && dataset_sequence_length(d) == N - 1);
+            ids[5] = 0;
+            cr_assert_eq(dataset_read(d, 0, ids, labels), 0, "%s", err_get());
+            for (uint32_t k = 0; k + 1 < length; k++)
+                cr_expect(ids[k] == 3 * k && labels[k] == (int32_t)(3 * k + 3));
+            cr_expect_eq(ids[5], length > 5 ? 15 : 0);
+            dataset_close(d);
+        }
+    }
+    refused(in_dir("x.tfrecord"), 5, "input_ids[513] is 4294967296, which is not a token id");
+}
+
+Test(dataset, records_as_they_are)
+{
+    struct buf b = BUF_INIT;
+    const void *data;
+    size_t n;
+    for (int i = 0; i < 2; i++)
+        add_record(&b, i, 5);
+    put("a", &b);
+    buf_clear(&b);
+    add_record(&b, 7, 2);
+    const size_t first = b.len;
+    record_frame(&b, "any", 3);
+    b.data[first + RECORD_HEAD_BYTES] ^= 1;
+    put("b", &b);
+    const char *paths[] = { in_dir("a"), in_dir("b") };
+    struct dataset *d = dataset_open(paths, 2, 0);
+    cr_assert(d, "%s", err_get());
+    cr_expect(dataset_count(d) == 4 && dataset_record_length(d) == 0);
+    cr_expect_eq(dataset_facts(d)->epoch, 4);
+    for (uint64_t i = 0; i < 4; i++)
+        cr_expect_eq(dataset_next_file(d, i), i < 2 ? 2 : 4);
+    cr_assert_eq(dataset_record(d, 2, &data, &n), 0, "%s", err_get());
+    cr_expect(n == first - RECORD_FRAME_BYTES && !memcmp(data, b.data + RECORD_HEAD_BYTES, n));
+    cr_expect_eq(dataset_record(d, 3, &data, &n), -1);
+    struct buf error = buf_format("/b: record 1 at byte %zu: data is damaged", first);
+    expect_error(error.data);
+    dataset_close(d);
+    buf_release(&b);
+    buf_release(&error);
+}
+
+/* The length of a data set may be set after its manifest was read. */
+Test(dataset, lengths_and_facts_of_a_manifest)
+{
+    static const char *const bad[][2] = {
+        { "end_of_text=x", "manifest: 'end_of_text=x' is not a number" },
+        { "sequence_length=-1", "manifest: 'sequence_length=-1' is not a number" },
+        { "duplication_factor=0", "manifest: duplication_factor is not a number from 1" },
+        { "duplication_factor=x", "manifest: duplication_factor is not a number from 1" },
+    };
+    struct buf b = BUF_INIT, text = BUF_INIT;
+    uint32_t ids[4];
+    int32_t labels[4];
+    for (int i = 0; i < 2; i++)
+        add_record(&b, i, 5);
+    cr_assert_eq(file_mkdirs(in_dir("a")), 0);
+    put("a/x.tfrecord", &b);
+    put("b.tfrecord", &b);
+    buf_setf(&text,
+             "textmill=shards 1\nrecords=2\nsequence_length=3\nend_of_text=9\nvocabulary=100\n"
+             "duplication_factor=4\nshard=x.tfrecord records=2 bytes=%zu crc32c=00000000\n",
+             b.len);
+    put("a/manifest", &text);
+    const char *paths[] = { in_dir("b.tfrecord"), in_dir("a") };
+    struct dataset *d = dataset_open(paths, 2, 2);
+    cr_assert(d, "%s", err_get());
+    cr_expect(dataset_sequence_length(d) == 3 && dataset_record_length(d) == 5);
+    cr_expect(dataset_facts(d)->end_of_text == 9 && dataset_facts(d)->epoch == 2.5);
+    cr_expect_eq(dataset_tokens(d), 4);
+    cr_assert_eq(dataset_set_length(d, 4), 0, "%s", err_get());
+    cr_expect(dataset_count(d) == 4 && dataset_tokens(d) == 12);
+    cr_assert_eq(dataset_read(d, 3, ids, labels), 0, "%s", err_get());
+    cr_expect(ids[0] == 10 && ids[3] == 13 && labels[2] == 13);
+    cr_expect_eq(dataset_set_length(d, 9), -1);
+    expect_error("b.tfrecord: record 0 at byte 0: has 5 ids, but 9 are needed (sequence length 8 "
+                 "and the last label): give --sequence-length 4");
+    dataset_close(d);
+    d = open_one(in_dir("b.tfrecord"), 2);
+    cr_assert(d, "%s", err_get());
+    cr_expect(dataset_sequence_length(d) == 4 && dataset_facts(d)->end_of_text == UINT64_MAX);
+    dataset_close(d);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        buf_setf(&text, "textmill=shards 1\nrecords=2\n%s\n", bad[i][0]);
+        put("a/manifest", &text);
+        refused(in_dir("a"), 2, bad[i][1]);
+    }
+    put_text("manifest", "x");
+    refused(in_dir("b.tfrecord"), 2, "manifest: not a manifest of shards: it does not begin with");
+    cr_assert_eq(file_mkdirs(in_dir("none")), 0);
+    put_text("none/manifest", "textmill=shards 1\nrecords=0\n"); /* tfwrite --allow-empty */
+    d = open_one(in_dir("none"), 2);
+    cr_assert(d, "%s", err_get());
+    cr_expect_eq(dataset_count(d), 0);
+    dataset_close(d);
+    put_text("none/manifest", "textmill=shards 1\nrecords=1\n");
+    refused(in_dir("none"), 2, "none: no *.tfrecord in this folder");
+    buf_release(&b);
+    buf_release(&text);
+}
+
+Test(dataset, other_kinds_of_records_and_files_are_named)
+{
+    static const int64_t ones[5] = { 1, 1, 1, 1, 1 };
+    struct buf b = BUF_INIT, message = BUF_INIT;
+    struct feature bert[] = { { "input_ids", FEATURE_INTS, ones, 5 },
+                              { "input_mask", FEATURE_INTS, ones, 5 },
+                              { "masked_lm_ids", FEATURE_INTS, ones, 5 } };
+    example_encode(&message, bert, 3);
+    record_frame(&b, message.data, message.len);
+    put("bert.tfrecord", &b);
+    refused(
+        in_dir("bert.tfrecord"), 5,
+        "bert.tfrecord: record 0 at byte 0: is a record of layout bert, but layout gpt is needed");
+    put("any.bin", &b);
+    refused(in_dir("any.bin"), 5, "any.bin' has no '");
+    expect_error("any.idx' beside it; 16-bit ids of nanoGPT are nanogpt:");
+    buf_release(&b);
+    buf_release(&message);
+}
+
+/* Lists may come from Windows, and name what cannot be opened. */
+Test(dataset, lists_with_other_line_ends)
+{
+    struct buf list = BUF_INIT, name = buf_format("@%s", in_dir("list"));
+    put_with("x.tfrecord", (struct feature){ "a", FEATURE_INTS, (int64_t[]){ 1 }, 1 });
+    buf_addf(&list, "\xEF\xBB\xBF%s\r\n\r\n%s\r\n", in_dir("x.tfrecord"), in_dir("x.tfrecord"));
+    put("list", &list);
+    struct dataset *d = open_one(name.data, 5);
+    cr_assert(d, "%s", err_get());
+    cr_expect_eq(dataset_count(d), 2);
+    dataset_close(d);
+    buf_addf(&list, "%s\r\n", in_dir("y.tfrecord"));
+    put("list", &list);
+    refused(name.data, 5, "/list: cannot open '");
+    expect_error("/y.tfrecord'");
+    buf_release(&list);
+    buf_release(&name);
+}
+
+Test(dataset, places_in_flat_files)
+{
+    struct buf name = buf_format("nanogpt:%s", in_dir("c"));
+    uint32_t ids[5];
+    int32_t labels[5];
+    put_flat("a.bin", 1, 9);
+    put_flat("c", 0, 9);
+    for (int head = 0; head < 2; head++) {
+        struct dataset *d = open_one(head ? in_dir("a.bin") : name.data, 5);
+        cr_assert(d, "%s", err_get());
+        cr_assert_eq(dataset_read(d, 1, ids, labels), 0, "%s", err_get());
+        cr_expect_eq(dataset_check(d, 1, ids, 19), 0);
+        cr_expect_eq(dataset_check(d, 1, ids, 18), -1);
+        expect_error(head ? "a.bin: sequence 1 at byte 1032: has id 18, but the vocabulary only "
+                            "has 18"
+                          : "c: sequence 1 at byte 8: has id 18, but the vocabulary only has 18");
+        dataset_close(d);
+    }
+    buf_release(&name);
+}
+
 /* ---- Megatron ----------------------------------------------------------------------------- */
 
 /* Writes a pair of Megatron files with three documents: ids 0 to 9; ids 10 to 12 and 13 as two
@@ -436,6 +671,42 @@ Test(megatron, sequences_of_a_dataset_overlap_by_one)
         }
         dataset_close(d);
     }
+}
+
+Test(megatron, sequences_of_another_length)
+{
+    struct dataset *d;
+    put_pair(100);
+    d = open_one(in_dir("m"), 2);
+    cr_assert(d, "%s", err_get());
+    cr_expect(dataset_count(d) == 20 && dataset_sequence_length(d) == 0);
+    cr_assert_eq(dataset_set_length(d, 6), 0, "%s", err_get());
+    cr_expect_eq(dataset_count(d), 4);
+    dataset_close(d);
+    refused(in_dir("m"), 0, "m: is a Megatron pair, but TFRecord files are needed");
+}
+
+Test(megatron, sequences_that_are_wrong_are_named)
+{
+    struct buf b = BUF_INIT;
+    uint32_t ids[6];
+    int32_t labels[6];
+    put_pair(100000);
+    put_text("m.manifest", "textmill=shards 1\nrecords=3\nvocabulary=15\n");
+    cr_assert_eq(file_read(in_dir("m.bin"), &b), 0);
+    le_put_u32(b.data + 4 * 5, 0xFFFFFFFFu);
+    put("m.bin", &b);
+    struct dataset *d = open_one(in_dir("m"), 6);
+    cr_assert(d, "%s", err_get());
+    cr_expect_eq(dataset_facts(d)->vocabulary, 15);
+    cr_expect_eq(dataset_read(d, 1, ids, labels), -1);
+    expect_error("m.bin: token 5 at byte 20 is -1");
+    cr_expect_eq(dataset_read(d, 2, ids, labels), -1);
+    expect_error("m.bin: sequence 2 at byte 40: has id 15, but the vocabulary only has 15");
+    dataset_close(d);
+    put_text("m.manifest", "x");
+    refused(in_dir("m"), 6, "m.manifest: not a manifest of shards");
+    buf_release(&b);
 }
 
 /* Overwrites the n bytes from byte `at` of the pair's index with bytes[n]. Opening the pair must
