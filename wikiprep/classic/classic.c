@@ -26,11 +26,8 @@ void classic_drop_spans(struct classic *c)
 {
     size_t done = 0;
     for (size_t i = 0; i < c->spans.count; i++) {
-        const struct range s = c->spans.items[i];
-        if (s.begin < done) /* of overlapping spans the first is used */
-            continue;
-        classic_keep(c, done, s.begin);
-        done = s.end;
+        classic_keep(c, done, c->spans.items[i].begin);
+        done = c->spans.items[i].end;
     }
     classic_finish(c, done);
 }

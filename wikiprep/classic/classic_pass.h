@@ -21,7 +21,7 @@ void classic_keep(struct classic *c, size_t from, size_t to); /* copies text[fro
 void classic_finish(struct classic *c, size_t from); /* keeps text from `from` on, ends a pass */
 
 /* classic.c: whole passes */
-void classic_drop_spans(struct classic *c); /* drops the spans in c->spans, in rising order */
+void classic_drop_spans(struct classic *c); /* drops c->spans, which rise and do not overlap */
 void classic_replace(struct classic *c, const char *what, const char *with); /* all occurrences */
 
 /* classic_links.c: {{…}}, [address label], [[…]] */
