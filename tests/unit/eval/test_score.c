@@ -244,12 +244,43 @@ Test(score, wiki_windows_of_words)
     }
 }
 
+/* Each page begins anew, and scoring a text again gives the same. */
+Test(score, wiki_pages_are_scored_apart)
+{
+    enum { LENGTH = 5, MIDDLE = 40 };
+    struct wiki_page pages[2] = { { .end = MIDDLE, .bytes = 1 },
+                                  { .begin = MIDDLE, .end = TOKENS, .bytes = 1 } };
+    struct wiki_text text = {
+        .ids = { ids, TOKENS, 0 }, .pages = pages, .count = 2, .tokens = TOKENS - 2, .words = 2
+    };
+    for (int pass = 0; pass < 2; pass++) {
+        struct wiki_score got;
+        seen = 0;
+        cr_assert_eq(wiki_score(&got, &scorer, &text, WIKI_WORDS, LENGTH, 0, see), 0, "%s",
+                     err_get());
+        cr_expect(got.scored == TOKENS - 2 && got.weight == TOKENS - 2);
+        for (int p = 0; p < 2; p++) {
+            const int64_t n = (int64_t)(pages[p].end - pages[p].begin);
+            double want = 0;
+            for (int64_t i = 1; i < n; i++) {
+                int64_t end = ((i - 1) / LENGTH + 1) * LENGTH + 1;
+                end = end < n ? end : n;
+                want += loss_of((int64_t)pages[p].begin + (end > LENGTH ? end - LENGTH - 1 : 0),
+                                (int64_t)pages[p].begin + i);
+            }
+            cr_expect_float_eq(pages[p].nll, want, 1e-2, "page %d: %f, not %f", p, pages[p].nll,
+                               want);
+        }
+    }
+}
+
 Test(score, standard_error)
 {
     double x[] = { 1, 4, 2, 8, 5 }, sum = 20, squares = 110; /* variance 7.5 */
     cr_expect_float_eq(score_error(sum, squares, sizeof x / sizeof *x), sqrt(7.5 / 5), 1e-12);
     cr_expect_eq(score_error(3, 9, 1), 0);
     cr_expect_eq(score_error(6, 18, 2), 0);
+    cr_expect_float_eq(score_error(4, 10, 2), 1, 1e-12); /* of 1 and 3 */
 }
 
 /* Two pages of 10 and 30 bytes with the losses 8 and 12: together 20 / 40 nats per byte. Their
@@ -406,6 +437,8 @@ Test(score_figures, perplexity)
 {
     cr_expect_float_eq(score_perplexity(log(50257)), 50257, 1e-6);
     cr_expect_float_eq(score_perplexity(21), exp(20), 1e-6);
+    cr_expect_float_eq(score_perplexity(20.5), exp(20), 1e-6);
+    cr_expect_float_eq(score_perplexity(19.5), exp(19.5), 1e-6);
 }
 
 Test(lambada, parse)

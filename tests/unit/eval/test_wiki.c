@@ -119,3 +119,39 @@ Test(wiki, refuses)
     cr_expect_eq(wiki_read(&text, in_dir("a.zip"), WIKI_WORDS, WIKI_NONE, tokenizer, encoder), -1);
     expect_error("a.zip");
 }
+
+Test(wiki, lines_that_are_no_titles)
+{
+    struct wiki_text text;
+    put_text("text", "x\n = A = = \ny\n = = B = \nz\n=C=\n= =\n = \n==\n= D =\nw\n");
+    cr_assert_eq(read_as(&text, WIKI_WORDS, WIKI_AUTO), 0, "%s", err_get());
+    cr_assert_eq(text.count, 2);
+    cr_expect_eq(text.pages[1].bytes, strlen("= D =\nw\n"));
+    wiki_release(&text);
+}
+
+Test(wiki, texts_that_are_too_short)
+{
+    static const struct {
+        const char *text;
+        enum wiki_rule rule;
+        const char *error; /* NULL: enough */
+    } cases[] = {
+        { "", WIKI_WORDS, "0 words and 0 tokens, at least 1 of each are needed" },
+        { "a", WIKI_WORDS, NULL },
+        { "a", WIKI_STRIDED, "1 words and 1 tokens, at least 2 of each are needed" },
+        { "ab", WIKI_STRIDED, NULL },
+        { "ab", WIKI_MEGATRON, "1 words and 2 tokens, at least 2 of each are needed" },
+        { "a b", WIKI_MEGATRON, NULL },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct wiki_text text;
+        put_text("text", cases[i].text);
+        const int result = read_as(&text, cases[i].rule, WIKI_NONE);
+        cr_expect_eq(result, cases[i].error ? -1 : 0, "case %zu", i);
+        if (cases[i].error)
+            expect_error(cases[i].error);
+        if (!result)
+            wiki_release(&text);
+    }
+}

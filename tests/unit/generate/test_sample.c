@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/base/err.h"
 #include "generate/sample.h"
 
 enum { V = 1000 };
@@ -308,5 +309,40 @@ Test(sample, top_logprobs_equal_the_definition)
             cr_assert_eq(before, k);
             cr_assert_float_eq(top[k].logprob, (double)logits[top[k].id] - log(sum), 1e-9);
         }
+    }
+}
+
+Test(sample, biases_as_they_are_written)
+{
+    static const struct {
+        const char *text;
+        uint32_t id;
+        float bias;
+    } good[] = { { "0=1", 0, 1 },
+                 { "7=-.5", 7, -.5f },
+                 { "4294967295=1e6", UINT32_MAX, 1e6f },
+                 { "12=-1000000", 12, -1e6f } };
+    static const char *const bad[][2] = {
+        { "", "not ID=X: a token's number and a number" },
+        { "1", "not ID=X: a token's number and a number" },
+        { "=1", "not ID=X: a token's number and a number" },
+        { "1:2", "not ID=X: a token's number and a number" },
+        { "-1=2", "not ID=X: a token's number and a number" },
+        { " 1=2", "not ID=X: a token's number and a number" },
+        { "4294967296=1", "not ID=X: a token's number and a number" },
+        { "1=", "'' is no number from -1e6 to 1e6" },
+        { "1=2x", "'2x' is no number from -1e6 to 1e6" },
+        { "1=1000001", "'1000001' is no number from -1e6 to 1e6" },
+        { "1=-1e7", "'-1e7' is no number from -1e6 to 1e6" },
+        { "1=nan", "'nan' is no number from -1e6 to 1e6" },
+    };
+    struct sampler_bias b;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        cr_assert_eq(sampler_bias_parse(&b, good[i].text), 0, "%s", err_get());
+        cr_expect(b.id == good[i].id && b.bias == good[i].bias, "%s", good[i].text);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        cr_expect_eq(sampler_bias_parse(&b, bad[i][0]), -1, "%s", bad[i][0]);
+        cr_expect_str_eq(err_get(), bad[i][1]);
     }
 }
