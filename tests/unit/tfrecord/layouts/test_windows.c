@@ -18,7 +18,6 @@
 #include "tests/unit/set_path.h"
 #include "tfrecord/formats/manifest.h"
 #include "tfrecord/formats/megatron.h"
-#include "tfrecord/layouts/indexmap.h"
 #include "tfrecord/layouts/intake.h"
 #include "tfrecord/layouts/windows.h"
 #include "tfrecord/publish/megatron_pair.h"
@@ -397,60 +396,6 @@ Test(windows, another_run_s_shard_is_an_error)
         kv_release(&parts[0].files);
     }
     expect_error("is not from this run");
-}
-
-/* ---- index maps --------------------------------------------------------------------------- */
-
-static void expect_part(enum indexmap_rule rule, uint64_t n, const char *shares, int part,
-                        uint64_t first, uint64_t end)
-{
-    struct indexmap x = { 0 };
-    cr_assert_eq(indexmap_split(&x, n, shares, part, rule), 0, "%s", err_get());
-    cr_expect(x.first == first && x.end == end, "%s of %d: %d to %d, not %d to %d", shares, (int)n,
-              (int)x.first, (int)x.end, (int)first, (int)end);
-}
-
-/* Three rules to round the bounds of parts. By one of them a third of 1,000 documents is 333 and
- * two thirds are 667; by another three parts of 333 leave one document out. */
-Test(indexmap, bounds_are_rounded_by_three_rules)
-{
-    expect_part(INDEXMAP_CORE, 1000, "1,1,1", 0, 0, 333);
-    expect_part(INDEXMAP_CORE, 1000, "1,1,1", 1, 333, 667);
-    expect_part(INDEXMAP_CORE, 1000, "1,1,1", 2, 667, 1000);
-    expect_part(INDEXMAP_OLDER, 1000, "1,1,1", 0, 0, 334);
-    expect_part(INDEXMAP_OLDER, 1000, "1,1,1", 1, 334, 667);
-    expect_part(INDEXMAP_OLDER, 1000, "1,1,1", 2, 667, 1000);
-    expect_part(INDEXMAP_CUT, 1000, "1,1,1", 0, 0, 333);
-    expect_part(INDEXMAP_CUT, 1000, "1,1,1", 1, 333, 666);
-    expect_part(INDEXMAP_CORE, 50, "1,1,0", 0, 0, 25);
-    expect_part(INDEXMAP_CORE, 5, "1,1,0", 0, 0, 2); /* half to even */
-}
-
-/* The number of epochs must be the least that has enough tokens for the samples and one token
- * more. */
-Test(indexmap, epochs_are_the_least_that_do, .init = make_dir, .fini = remove_dir)
-{
-    static const struct {
-        uint64_t samples, epochs;
-    } cases[] = { { 1, 1 }, { 3, 1 }, { 4, 2 }, { 7, 2 }, { 8, 3 } };
-    struct megatron_writer w;
-    struct megatron m;
-    const uint32_t ids[10] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
-    cr_assert_eq(megatron_create(&w, dir, "m", 100), 0, "%s", err_get());
-    for (int i = 0; i < 2; i++) {
-        cr_assert_eq(megatron_add(&w, ids, 10), 0);
-        megatron_end_document(&w);
-    }
-    cr_assert_eq(megatron_finish(&w), 0, "%s", err_get());
-    megatron_release(&w);
-    cr_assert_eq(megatron_open(&m, in_dir("m")), 0, "%s", err_get());
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct indexmap x = { .end = 2, .sequence_length = 5, .samples = cases[i].samples };
-        cr_assert_eq(indexmap_write(&x, &m, in_dir("maps")), 0, "%s", err_get());
-        cr_expect_eq(x.epochs, cases[i].epochs, "%d samples", (int)cases[i].samples);
-        cr_expect_geq(x.made, cases[i].samples);
-    }
-    megatron_close(&m);
 }
 
 /* ---- manifest ----------------------------------------------------------------------------- */
