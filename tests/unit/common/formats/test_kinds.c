@@ -119,6 +119,14 @@ Test(mend, lone_surrogates_and_bad_bytes)
     expect_mended("\"\\\\ud83d\"", "\"\\\\ud83d\"", 0); /* a backslash, and letters */
     expect_mended("\"a\xff\xe4\xb8\"", "\"a\xef\xbf\xbd\xef\xbf\xbd\"", 3);
     expect_mended("\"\\ud8", "\"\\ud8", 0);
+    /* the first and last of each half, and their neighbours */
+    expect_mended("\\ud7ff\\ue000", "\\ud7ff\\ue000", 0);
+    expect_mended("\\ud800\\udc00\\udbff\\udfff", "\\ud800\\udc00\\udbff\\udfff", 0);
+    expect_mended("\\ud800 \\udbff ", "\\ufffd \\ufffd ", 12);
+    expect_mended("\\udc00\\udfff", "\\ufffd\\ufffd", 12);
+    expect_mended("\\ud83d\\udbff", "\\ufffd\\ufffd", 12);
+    expect_mended("\\ud83d\\ue000", "\\ufffd\\ue000", 6);
+    expect_mended("\\udc00\\udc00", "\\ufffd\\ufffd", 12);
 }
 
 Test(mend, few_are_a_hundred_or_a_hundredth)
