@@ -235,8 +235,8 @@ static int find_in_folder(struct buf *path, const char *dir)
                    dir);
 }
 
-/* Reads which tokens a tokenizer_config.json names. Only the one that ends a text replaces another
- * one, and must be in the vocabulary. */
+/* Reads which tokens a tokenizer_config.json or special_tokens_map.json names. Only the one that
+ * ends a text replaces another one, and must be in the vocabulary. */
 static int read_tokens(struct vocabulary *v, const struct js *root)
 {
     const struct {
@@ -251,8 +251,8 @@ static int read_tokens(struct vocabulary *v, const struct js *root)
         const struct js *token = js_get(root, tokens[i].key);
         size_t n;
         const char *name = js_text(js_is_object(token) ? js_get(token, "content") : token, &n);
-        const int64_t id = name ? vocabulary_find(v, name, n) : -1;
-        if (name && id < 0 && !i)
+        const int64_t id = name && n ? vocabulary_find(v, name, n) : -1;
+        if (name && n && id < 0 && !i) /* the first Llamas of transformers have "" */
             return err_set("eos_token '%s' is not a token of the vocabulary", name);
         if (id >= 0 && (!i || *tokens[i].id < 0))
             *tokens[i].id = id;
@@ -310,12 +310,12 @@ static int read_config(struct vocabulary *v, const struct js *root, const char *
     return 0;
 }
 
-/* Reads tokenizer_config.json and added_tokens.json beside the vocabulary `file`, if they exist
- * (files.h). Returns 0, or -1 with an error. */
+/* Reads tokenizer_config.json, added_tokens.json and special_tokens_map.json beside the vocabulary
+ * `file`, if they exist (files.h). Returns 0, or -1 with an error. */
 static int load_config(struct vocabulary *v, const char *file, const struct tokenizer_options *o)
 {
     SCOPED(buf) path = BUF_INIT;
-    SCOPED_JS root = NULL, *added = NULL;
+    SCOPED_JS root = NULL, *added = NULL, *map = NULL;
     beside(&path, file, "vocab.json", "tokenizer.json");
     const int there = file_look(path.data);
     const int whole = (there && !o->pattern) || file_ends_with(file, "tokenizer.json");
@@ -325,6 +325,10 @@ static int load_config(struct vocabulary *v, const char *file, const struct toke
     if (!result && !whole)
         result = load_beside(&added, &path, file, "added_tokens.json");
     if (added && check_added_json(v, added) < 0)
+        result = err_in("%s", path.data);
+    if (!result && !js_get(root, "added_tokens_decoder"))
+        result = load_beside(&map, &path, file, "special_tokens_map.json");
+    if (map && read_tokens(v, map) < 0)
         result = err_in("%s", path.data);
     return result;
 }

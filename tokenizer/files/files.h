@@ -38,9 +38,10 @@
  *
  * In a folder and beside a vocab.json or tokenizer.json, tokenizer_config.json has the options of
  * BERT's words, and may name tokens: eos_token (end-of-text), bos_token, pad_token, cls_token,
- * sep_token, mask_token. If there is no tokenizer.json, it also has the added tokens and says what
- * stands around texts: added_tokens_decoder, add_bos_token, add_eos_token, add_prefix_space. Of
- * class LlamaTokenizer, as in transformers, it also says so if tokenizer.json puts nothing there.
+ * sep_token, mask_token. Without a tokenizer.json it also has the added tokens and says what stands
+ * around texts: added_tokens_decoder, add_bos_token, add_eos_token, add_prefix_space. Of class
+ * LlamaTokenizer, as in transformers, it also says so if tokenizer.json puts nothing there. As
+ * there, special_tokens_map.json names tokens, too, if it has no added_tokens_decoder.
  */
 #pragma once
 

@@ -524,6 +524,22 @@ Test(files, folders_and_names)
     tokenizer_free(t);
     put(dir, "tokenizer_config.json", "{\"eos_token\": \"abc\"}");
     refuses_path(dir, "", "eos_token 'abc' is not a token of the vocabulary");
+    put(dir, "special_tokens_map.json",
+        "{\"eos_token\": \"b\", \"pad_token\": {\"content\": \"a\"}}");
+    refuses_path(dir, "", "tokenizer_config.json: eos_token 'abc'");
+    for (int decoder = 0; decoder < 2; decoder++) {
+        put(dir, "tokenizer_config.json",
+            decoder ? "{\"eos_token\": \"ab\", \"added_tokens_decoder\": {}}"
+                    : "{\"eos_token\": \"\"}");
+        t = tokenizer_load(dir);
+        cr_assert_not_null(t, "%s", err_get());
+        cr_expect_eq(tokenizer_end_of_text(t), decoder ? 2 : 1);
+        cr_expect_eq(tokenizer_role(t, TOKENIZER_PAD), decoder ? -1 : 0);
+        tokenizer_free(t);
+    }
+    put(dir, "special_tokens_map.json", "{\"eos_token\": \"c\"}");
+    put(dir, "tokenizer_config.json", "{}");
+    refuses_path(dir, "", "special_tokens_map.json: eos_token 'c' is not a token");
     put(dir, "b-vocab.json", vocab);
     refuses_path(dir, "", "has several vocabularies");
     put(dir, "x.txt", vocab);
