@@ -178,13 +178,10 @@ static int load_file(struct vocabulary *v, const char *path, const struct tokeni
                        path);
     if (gguf)
         return load_gguf(v, path);
-    if (file_ends_with(path, ".json") && tekken_is(text->data, text->len)) {
-        const int failed = tekken_parse(v, text->data, text->len, path);
-        post_processor_put(v, failed ? -1 : vocabulary_find(v, "<s>", 3), -1);
-        return failed;
-    }
     if (file_ends_with(path, ".json"))
-        return tokenizer_json_parse(v, text->data, text->len, path);
+        return tekken_is(text->data, text->len)
+                   ? tekken_parse(v, text->data, text->len, path)
+                   : tokenizer_json_parse(v, text->data, text->len, path);
     if (file_ends_with(path, ".spm") && refuse_marian(path, "vocab.json") < 0)
         return -1;
     if (file_ends_with(path, ".model") || strstr(file_name(path), ".model.v") ||

@@ -78,6 +78,7 @@ static int read_root(struct vocabulary *v, const struct js *root)
         vocabulary_derive_merges(v) < 0)
         return -1;
     v->end_of_text = vocabulary_find(v, "</s>", 4);
+    post_processor_put(v, vocabulary_find(v, "<s>", 3), -1);
     return splitter_add(&v->splitter, SPLIT_PATTERN, pattern, n);
 }
 
@@ -91,6 +92,5 @@ int tekken_parse(struct vocabulary *v, const char *text, size_t n, const char *n
 {
     SCOPED_JS root = js_parse(text, n, name);
     vocabulary_expect(v, n);
-    int failed = root ? read_root(v, root) : -1;
-    return failed && root ? err_in("%s", name) : failed;
+    return !root ? -1 : read_root(v, root) < 0 ? err_in("%s", name) : 0;
 }
