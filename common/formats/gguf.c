@@ -174,9 +174,8 @@ static int take_tensor(struct place *p, struct gguf_tensor *t)
 
 static int alignment(const struct gguf *g, uint64_t *out)
 {
-    const struct gguf_key *k = gguf_find(g, "general.alignment");
     double x = GGUF_ALIGNMENT;
-    if (k && gguf_real(g, k, &x) < 0)
+    if (gguf_real(g, "general.alignment", &x) < 0)
         return -1;
     *out = x >= 8 && x <= 1 << 20 ? (uint64_t)x : 0;
     return *out && !(*out & (*out - 1))
@@ -348,9 +347,12 @@ static double shortest(float x)
     return y;
 }
 
-int gguf_real(const struct gguf *g, const struct gguf_key *k, double *out)
+int gguf_real(const struct gguf *g, const char *name, double *out)
 {
-    const unsigned char *p = k->value;
+    const struct gguf_key *k = gguf_find(g, name);
+    const unsigned char *p = k ? k->value : NULL;
+    if (!k)
+        return 0;
     switch (k->form) {
     case GGUF_U8:
     case GGUF_BOOL: *out = *p; return 0;

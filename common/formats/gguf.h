@@ -97,10 +97,11 @@ void gguf_close(struct gguf *g);
 int gguf_check(const struct gguf *g);
 
 const struct gguf_key *gguf_find(const struct gguf *g, const char *name); /* NULL if absent */
-/* gguf_real sets *out to the value of a key that is a number or boolean of any type; for an f32, to
- * the shortest decimal number that rounds to it. gguf_text appends the value of a key that is a
- * text to *out. Both return 0, or -1 with an error if the value has another type. */
-int gguf_real(const struct gguf *g, const struct gguf_key *k, double *out);
+/* gguf_real sets *out to the value of the key `name`, a number or boolean of any type; for an f32,
+ * to the shortest decimal number that rounds to it. Without this key *out stays. gguf_text appends
+ * the value of a key that is a text to *out. Both return 0, or -1 with an error if the value has
+ * another type. */
+int gguf_real(const struct gguf *g, const char *name, double *out);
 int gguf_text(const struct gguf *g, const struct gguf_key *k, struct buf *out);
 
 /* Return an item of a list. gguf_item_text returns the text at *at, which is at first the key's

@@ -108,13 +108,13 @@ static int gguf_ends(struct ids *ends, const char *path)
 {
     static const char *const keys[] = { "eos", "eot", "eom", "fim_pad", "fim_rep", "fim_sep" };
     SCOPED_BY(gguf_close) struct gguf g = { 0 };
-    double id;
     int failed = gguf_open(&g, path);
     for (size_t i = 0; i < sizeof keys / sizeof *keys && !failed; i++) {
         char name[64];
         snprintf(name, sizeof name, "tokenizer.ggml.%s_token_id", keys[i]);
-        const struct gguf_key *k = gguf_find(&g, name);
-        if (k && !(failed = gguf_real(&g, k, &id)) && id >= 0 && id <= UINT32_MAX)
+        double id = -1;
+        failed = gguf_real(&g, name, &id);
+        if (id >= 0 && id <= UINT32_MAX)
             ids_add(ends, (uint32_t)id);
     }
     return failed;

@@ -29,7 +29,7 @@ static int read_key(struct model_config *c, const struct gguf *g, const struct c
         return err_set("%s: no key '%s'", g->path, name);
     if (!found && k > words_of(c)->keys && k[-1].member == k->member)
         return 0; /* the key before has set the same member */
-    if (found && gguf_real(g, found, &x) < 0)
+    if (gguf_real(g, name, &x) < 0)
         return -1;
     if (!(x >= 0 && x <= 1e15))
         return err_set("%s: bad %s: %g", g->path, name, x);
@@ -129,8 +129,7 @@ static int read_settings(struct model_config *c, const struct gguf *g, const str
     for (; s->key; s++) {
         char name[KEY_NAME];
         double x = setting_key(name, c, s);
-        const struct gguf_key *k = gguf_find(g, name);
-        if (k && gguf_real(g, k, &x) < 0)
+        if (gguf_real(g, name, &x) < 0)
             return -1;
         if (!(x > 0 && x < 1e9))
             return err_set("%s: bad %s: %g", g->path, name, x);
@@ -266,11 +265,10 @@ static int check_unknown(const struct gguf *g, const struct model_config *c)
     char name[KEY_NAME];
     for (int i = 0; refused[i].key; i++) {
         key_name(name, c, refused[i].key);
-        const struct gguf_key *k = gguf_find(g, name);
-        double x = 0;
-        if (k && gguf_real(g, k, &x) < 0)
+        double x = refused[i].fine;
+        if (gguf_real(g, name, &x) < 0)
             return -1;
-        if (k && x != refused[i].fine)
+        if (x != refused[i].fine)
             return err_set("%s: unsupported %s", g->path, name);
     }
     return 0;
@@ -298,19 +296,16 @@ static int read_config(struct model_config *c, const struct gguf *g)
  * file, too, as a copy of another type; then the key textmill.tied is set. */
 static int is_untied(const struct gguf *g)
 {
-    const struct gguf_key *k = gguf_find(g, "textmill.tied");
     double tied = 0;
-    return !(k && gguf_real(g, k, &tied) == 0 && tied) && gguf_tensor(g, "output.weight");
+    return !(gguf_real(g, "textmill.tied", &tied) == 0 && tied) && gguf_tensor(g, "output.weight");
 }
 
 /* Returns 0, or -1 with an error if the file is an adapter, or one of several, as llama-gguf-split
  * writes them, or if this version does not know its textmill.layout. */
 static int check_layout(const struct gguf *g)
 {
-    const struct gguf_key *k = gguf_find(g, "textmill.layout"),
-                          *parts = gguf_find(g, "split.count");
     double layout = GGUF_MODEL_LAYOUT, files = 1;
-    if ((k && gguf_real(g, k, &layout) < 0) || (parts && gguf_real(g, parts, &files) < 0))
+    if (gguf_real(g, "textmill.layout", &layout) < 0 || gguf_real(g, "split.count", &files) < 0)
         return -1;
     if (gguf_find(g, "adapter.type"))
         return err_set("%s: an adapter: merge it into its model with llama-export-lora", g->path);

@@ -49,7 +49,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; i < g.key_count; i++) {
         double x;
         struct buf text = BUF_INIT;
-        gguf_real(&g, &g.keys[i], &x);
+        SCOPED_MEM char *name = mem_strndup(g.keys[i].name, g.keys[i].n);
+        gguf_real(&g, name, &x);
         gguf_text(&g, &g.keys[i], &text);
         buf_release(&text);
     }

@@ -73,9 +73,8 @@ static int read_text(const struct gguf *g, const char *name, struct buf *text)
 /* Sets *flag to the value of a key, 0 or 1, or to `absent` if there is no such key. */
 static int read_flag(const struct gguf *g, const char *name, int absent, int *flag)
 {
-    const struct gguf_key *k = gguf_find(g, name);
     double x = absent;
-    if (k && gguf_real(g, k, &x) < 0)
+    if (gguf_real(g, name, &x) < 0)
         return -1;
     *flag = x != 0;
     return 0;
@@ -111,7 +110,7 @@ static int read_id(const struct listed *l, const char *name, int64_t absent, int
     const struct gguf_key *k = gguf_find(l->g, name);
     const uint64_t tokens = l->tokens->count;
     double x = absent < (int64_t)tokens ? (double)absent : -1;
-    if (k && gguf_real(l->g, k, &x) < 0)
+    if (gguf_real(l->g, name, &x) < 0)
         return -1;
     if (k && !(x >= 0 && x < (double)tokens))
         return err_set("%s: bad %s: %g is none of %llu tokens, at byte %llu", l->g->path, name, x,
@@ -434,9 +433,8 @@ static int read_ids(struct vocabulary *v, const struct gguf *g)
                    { "tokenizer.ggml.eos_token_id", &v->end_of_text },
                    { "tokenizer.ggml.padding_token_id", &v->roles[TOKENIZER_PAD] } };
     for (int i = 0; i < 3 && v->model != VOCABULARY_WORDPIECE; i++) {
-        const struct gguf_key *k = gguf_find(g, tokens[i].key);
         double id = -1;
-        if (k && gguf_real(g, k, &id) < 0)
+        if (gguf_real(g, tokens[i].key, &id) < 0)
             return -1;
         if (id >= 0 && id < v->count)
             *tokens[i].id = used(v, (int64_t)id);

@@ -407,8 +407,7 @@ Test(gguf_vocabulary, first_id_ends_a_text)
     end(&w, &b);
     export(&b, 2);
     cr_assert_eq(gguf_parse(&g, b.data, b.len, "x.gguf"), 0, "%s", err_get());
-    const struct gguf_key *key = gguf_find(&g, "tokenizer.ggml.bos_token_id");
-    cr_assert(key && gguf_real(&g, key, &id) == 0);
+    cr_assert_eq(gguf_real(&g, "tokenizer.ggml.bos_token_id", &id), 0);
     cr_expect_eq(id, 0);
     g.map = (struct file_map){ 0 };
     gguf_close(&g);
