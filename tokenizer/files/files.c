@@ -78,9 +78,10 @@ static int settle_pattern(struct vocabulary *v, const char *path, const struct t
         result = err_set("'%s' does not say how text is split, and %s: use a tokenizer.json, or "
                          "tokenize --pattern NAME",
                          path, name.len ? name.data : "no file beside it does");
-    if (result < 0 || encoding_cut(v, e) < 0)
+    if (result < 0)
         return -1;
-    return ranks && encoding_add_specials(v, e) < 0 ? err_in("%s", path) : 0;
+    result = encoding_cut(v, e) < 0 || (ranks && encoding_add_specials(v, e) < 0);
+    return result ? err_in("%s", path) : 0;
 }
 
 /* Returns -1 with an error if the file `other` exists beside `path`, else 0. A Marian model has
