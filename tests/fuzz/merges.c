@@ -26,7 +26,8 @@ static void make_clip(const struct buf *tokens, const struct buf *merges)
 {
     struct vocabulary v;
     vocabulary_init(&v);
-    if (clip_is(tokens->data, tokens->len) && clip_parse(&v, tokens, merges, "vocab.json") == 0)
+    if (clip_is(tokens->data, tokens->len) && clip_parse(&v, tokens, "vocab.json") == 0 &&
+        merges_parse(&v, merges->data, merges->len, "merges.txt") == 0)
         assert(v.roles[TOKENIZER_UNKNOWN] >= 0);
     vocabulary_release(&v);
 }

@@ -1,7 +1,6 @@
-/* Makes a tokenizer.json of CLIP's vocab.json and merges.txt. These do not say that text is in
+/* Makes a tokenizer.json without merges of CLIP's vocab.json, which does not say that text is in
  * lower case, how it is split, and which tokens stand around it. */
 
-#include "common/base/lines.h"
 #include "common/formats/js.h"
 #include "tokenizer/files/files.h"
 
@@ -25,23 +24,7 @@ int clip_is(const char *text, size_t n)
            memmem(text, n, special, sizeof special - 1);
 }
 
-/* Appends the merges as a list of strings. */
-static void put_merges(struct buf *out, const struct buf *merges)
-{
-    struct lines l = LINES_OF(merges->data, merges->len);
-    const char *before = "[";
-    while (lines_next_text(&l)) {
-        if (!l.len || (l.number == 1 && bytes_begin(l.line, l.len, "#version")))
-            continue;
-        buf_adds(out, before);
-        js_quote(out, l.line, l.len);
-        before = ",";
-    }
-    buf_adds(out, *before == '[' ? "[]" : "]");
-}
-
-int clip_parse(struct vocabulary *v, const struct buf *tokens, const struct buf *merges,
-               const char *name)
+int clip_parse(struct vocabulary *v, const struct buf *tokens, const char *name)
 {
     SCOPED(buf) json = BUF_INIT;
     SCOPED_JS root = js_parse(tokens->data, tokens->len, name);
@@ -65,8 +48,6 @@ int clip_parse(struct vocabulary *v, const struct buf *tokens, const struct buf 
              "\"end_of_word_suffix\":\"</w>\",\"fuse_unk\":false,\"vocab\":",
              end);
     buf_add(&json, tokens->data, tokens->len);
-    buf_adds(&json, ",\"merges\":");
-    put_merges(&json, merges);
-    buf_adds(&json, "}}");
+    buf_adds(&json, ",\"merges\":[]}}");
     return tokenizer_json_parse(v, json.data, json.len, name);
 }

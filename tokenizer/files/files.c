@@ -118,12 +118,11 @@ static int load_pair(struct vocabulary *v, const char *path, const struct tokeni
     if (there <= 0 || read_text(file_read, path, text) < 0 ||
         read_text(file_read, other.data, &merges) < 0)
         return -1;
-    if (!o->pattern && clip_is(text->data, text->len))
-        return clip_parse(v, text, &merges, path);
-    if (vocab_json_parse(v, text->data, text->len, path) < 0 ||
+    const int clip = !o->pattern && clip_is(text->data, text->len);
+    if ((clip ? clip_parse(v, text, path) : vocab_json_parse(v, text->data, text->len, path)) < 0 ||
         merges_parse(v, merges.data, merges.len, other.data) < 0)
         return -1;
-    return settle_pattern(v, path, o, 0);
+    return clip ? 0 : settle_pattern(v, path, o, 0);
 }
 
 /* Returns 1 if the text begins with a line of a token in base64 and its rank, else 0. */

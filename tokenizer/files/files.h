@@ -55,16 +55,15 @@ struct js;
 int vocabulary_load(struct vocabulary *v, const char *path, const struct tokenizer_options *o);
 
 /* Each function parses text[0..n) into an initialised vocabulary; error messages use `name`.
- * vocab_json_parse reads the tokens of a vocab.json, and merges_parse adds the merges to them.
- * tiktoken_parse reads a file of ranks. These three do not set how text is cut. clip_parse reads
- * CLIP's vocab.json and merges.txt. Returns 0, or -1 with an error. */
+ * vocab_json_parse reads the tokens of a vocab.json, clip_parse those of CLIP's, and merges_parse
+ * adds the merges to them. tiktoken_parse reads a file of ranks. Of these, only clip_parse sets how
+ * text is cut. Returns 0, or -1 with an error. */
 int tokenizer_json_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
 int vocab_json_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
 int merges_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
 int tiktoken_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
 int tekken_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
-int clip_parse(struct vocabulary *v, const struct buf *tokens, const struct buf *merges,
-               const char *name);
+int clip_parse(struct vocabulary *v, const struct buf *tokens, const char *name);
 
 /* Return 1 if text[0..n), read from a JSON file, is a tekken.json or CLIP's vocab.json, else 0. */
 int tekken_is(const char *text, size_t n);
