@@ -183,6 +183,8 @@ static int is_special(const struct item *t)
 /* Adds an added token: one that is searched for before a text is split into pieces. */
 static int put_added(struct vocabulary *v, const struct item *t)
 {
+    if (!is_special(t) && t->type != SENTENCEPIECE_USER_DEFINED)
+        return err_set("unsupported type %d: give --vocab", (int)t->type);
     if (!t->n || vocabulary_find(v, t->s, t->n) >= 0)
         return err_set(t->n ? "it occurs twice" : "it is empty");
     if (vocabulary_put(v, t->id, t->s, t->n, TOKEN_ADDED) < 0)
@@ -266,10 +268,8 @@ const char *gguf_pre_tokenizer(const struct js *root)
 static int put_byte_level(struct vocabulary *v, const struct item *t, void *bytes)
 {
     struct buf *b = bytes;
-    if (is_special(t) || t->type == SENTENCEPIECE_USER_DEFINED)
-        return put_added(v, t);
     if (t->type != SENTENCEPIECE_NORMAL)
-        return err_set("unsupported type %d: give --vocab", (int)t->type);
+        return put_added(v, t);
     buf_clear(b);
     if (alphabet_decode(b, t->s, t->n) < 0)
         return err_set("it has a character that is not in the byte alphabet");
@@ -364,10 +364,8 @@ static int put_word(struct vocabulary *v, const struct item *t, void *name)
         special.type = SENTENCEPIECE_CONTROL;
         return put_added(v, &special);
     }
-    if (is_special(t) || t->type == SENTENCEPIECE_USER_DEFINED)
-        return put_added(v, t);
     if (t->type != SENTENCEPIECE_NORMAL)
-        return err_set("unsupported type %d: give --vocab", (int)t->type);
+        return put_added(v, t);
     buf_clear(b);
     if (!skip && !is_bracketed(t))
         buf_adds(b, wordpiece_prefix);

@@ -177,10 +177,7 @@ static int put_plain_token(struct vocabulary *v, const char *name, size_t n, int
         v->end_of_text = id;
         return vocabulary_put_special(v, id, name, n, 1);
     }
-    buf_clear(bytes);
-    if (alphabet_decode(bytes, name, n) < 0)
-        return err_set("it has a character that is not in the byte alphabet");
-    return vocabulary_put(v, id, bytes->data, bytes->len, TOKEN_MODEL);
+    return put_model_token(v, name, n, id, bytes);
 }
 
 static int read_vocab_json(struct vocabulary *v, struct js_scan *s)

@@ -320,10 +320,8 @@ int frame_read(struct vocabulary *v, const char *json, size_t n)
 
 int characters_frame(struct vocabulary *v)
 {
-    static const char whitespace[] = "{\"type\":\"Whitespace\"}";
-    SCOPED_JS pre = js_parse(whitespace, sizeof whitespace - 1, "frame");
-    keep(v, POST_PROCESSOR, NULL);
-    return read_way_to_bpe(v, NULL, pre) < 0 ? -1 : read_decoder(v, NULL);
+    static const char frame[] = "{\"pre_tokenizer\":{\"type\":\"Whitespace\"}}";
+    return frame_read(v, frame, sizeof frame - 1);
 }
 
 int unigram_frame(struct vocabulary *v)
