@@ -144,9 +144,11 @@ static int settle_classes(struct plan *p)
         return err_set("the data must be one file, not a blend");
     if (p->data)
         *c = *p->data->classes;
-    else if (!c->count && (labels_add(c, "0", 1) < 0 || labels_add(c, "1", 1) < 0))
-        return -1;
-    return 0;
+    else if (!c->count && labels_add(c, "0", 1) == 0)
+        labels_add(c, "1", 1);
+    return c->count > 1 || c->regression
+               ? 0
+               : err_set("all labels are '%s': give another --label-column or file", c->names);
 }
 
 int plan_data_open(struct plan *p, int want_data)
@@ -182,11 +184,10 @@ int plan_data_make(struct plan *p)
     if (is_generated(s))
         p->data = samples_make(&c, p->task->made);
     struct samples *all[] = { p->data, p->validation };
-    for (int i = 0; i < 2; i++) {
-        if (!all[i])
-            continue;
-        all[i]->ids = s->model.vocabulary;
-        p->engine.most = larger(p->engine.most, p->engine.B * all[i]->most);
-    }
+    for (int i = 0; i < 2; i++)
+        if (all[i]) {
+            all[i]->ids = s->model.vocabulary;
+            p->engine.most = larger(p->engine.most, p->engine.B * all[i]->most);
+        }
     return 0;
 }
