@@ -173,10 +173,8 @@ int checkpoint_prune(const char *out, int64_t keep)
     if (!result && keep > 0)
         result = best_of(folder.data, &names, &best);
     for (size_t i = 0; !result && keep > 0 && i + (size_t)keep < names.count; i++) {
-        if (i == best)
-            continue;
         SCOPED(buf) path = file_path(folder.data, names.names[i]);
-        result = remove_one(path.data);
+        result = i == best ? 0 : remove_one(path.data);
     }
     return result;
 }

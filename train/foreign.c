@@ -196,6 +196,8 @@ static int take(struct translation *t, size_t i)
     }
     if (t->pretraining && !strcmp(key, "epsilon")) /* not that of layer norms */
         snprintf(key, sizeof key, "adam-epsilon");
+    if (file_ends_with(item->key, "sliding_attention.rope_theta")) /* the other one is rope-theta */
+        snprintf(key, sizeof key, "local-rope-theta");
     if (!strcmp(key, "lr-scheduler-type") || !strcmp(key, "lr-schedule"))
         t->to_zero = item->line;
     struct foreign f = { .line = BUF_INIT };
