@@ -47,9 +47,8 @@ static int64_t product_of(int64_t a, int64_t b)
 /* Sets `out` to the last part of a key, in small letters, with '-' for '_', without leading '_'. */
 static void plain_key(char out[64], const char *key)
 {
-    const char *dot = strrchr(key, '.');
-    key = dot ? dot + 1 : key;
-    snprintf(out, 64, "%s", key + strspn(key, "_"));
+    const char *dot = strrchr(key, '.'), *last = dot ? dot + 1 : key;
+    snprintf(out, 64, "%s", last + strspn(last, "_"));
     for (char *c = out; *c; c++)
         *c = *c == '_' ? '-' : *c >= 'A' && *c <= 'Z' ? (char)(*c + 32) : *c;
 }
@@ -179,14 +178,15 @@ static int translate(struct translation *t, size_t i, const char *key, const str
 /* Translates item i. Returns 1 if it was removed, 0 if not, or -1 with an error. */
 static int take(struct translation *t, size_t i)
 {
-    static const char *const sections[] = { "task_specific_params.", "id2label.", "label2id." };
+    static const char sections[] = "task_specific_params id2label label2id auto_map transformers "
+                                   "sentence_transformers";
     struct yaml_item *item = &t->y->items[i];
-    char key[64];
-    for (size_t k = 0; k < sizeof sections / sizeof *sections; k++)
-        if (!strncmp(item->key, sections[k], strlen(sections[k]))) {
-            yaml_remove(t->y, i);
-            return 1;
-        }
+    char key[64], found[64];
+    snprintf(key, sizeof key, "%.*s", (int)strcspn(item->key, "."), item->key);
+    if (strchr(item->key, '.') && find_word(sections, key, found)) {
+        yaml_remove(t->y, i);
+        return 1;
+    }
     plain_key(key, item->key);
     if (is_factor(key)) {
         t->product = product_of(t->product, strtoll(item->value, NULL, 10));
