@@ -41,12 +41,10 @@ int clip_parse(struct vocabulary *v, const struct buf *tokens, const char *name)
                  i ? "," : "{\"added_tokens\":[", ids[i], names[i]);
     buf_addf(&json,
              "],%s\"post_processor\":{\"type\":\"RobertaProcessing\",\"sep\":[\"%s\",%" PRId64
-             "],\"cls\":[\"%s\",%" PRId64 "],\"trim_offsets\":false,\"add_prefix_space\":false},",
-             frame, end, ids[1], begin, ids[0]);
-    buf_addf(&json,
+             "],\"cls\":[\"%s\",%" PRId64 "],\"trim_offsets\":false,\"add_prefix_space\":false},"
              "\"model\":{\"type\":\"BPE\",\"unk_token\":\"%s\",\"continuing_subword_prefix\":\"\","
              "\"end_of_word_suffix\":\"</w>\",\"fuse_unk\":false,\"vocab\":",
-             end);
+             frame, end, ids[1], begin, ids[0], end);
     buf_add(&json, tokens->data, tokens->len);
     buf_adds(&json, ",\"merges\":[]}}");
     return tokenizer_json_parse(v, json.data, json.len, name);

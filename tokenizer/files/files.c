@@ -223,6 +223,10 @@ static int find_in_folder(struct buf *path, const char *dir)
         *path = file_path(dir, names[first]);
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes && !found; i++)
         found = find_one(path, dir, suffixes[i]);
+    if (found > 0 && file_ends_with(path->data, "/sentencepiece.bpe.model"))
+        return err_set("transformers gives the pieces of '%s' other ids: use a tokenizer.json, or "
+                       "name the file for its own ids",
+                       path->data);
     if (found)
         return found < 0 ? -1 : 0;
     if ((found = find_one(path, dir, ".gguf")))

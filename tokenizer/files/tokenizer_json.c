@@ -582,14 +582,13 @@ static void print_vocab(const struct vocabulary *v, struct buf *out)
     while (end && !v->tokens[end - 1].in_model)
         end--;
     buf_adds(out, ",\n    \"vocab\": {");
-    for (uint32_t id = 0; id < end; id++) {
-        if (v->tokens[id].kind == TOKEN_HOLE)
-            continue;
-        buf_adds(out, before);
-        token_print(v, id, out);
-        buf_addf(out, ": %u", id);
-        before = ",\n      ";
-    }
+    for (uint32_t id = 0; id < end; id++)
+        if (v->tokens[id].kind != TOKEN_HOLE) {
+            buf_adds(out, before);
+            token_print(v, id, out);
+            buf_addf(out, ": %u", id);
+            before = ",\n      ";
+        }
     buf_adds(out, "\n    }");
 }
 

@@ -555,6 +555,17 @@ Test(files, folders_and_names)
     temp_remove(dir);
 }
 
+/* All classes of transformers with a file of this name count the ids of XLM-RoBERTa. */
+Test(files, pieces_with_other_ids)
+{
+    char dir[] = "/tmp/test-files-XXXXXX";
+    cr_assert_not_null(mkdtemp(dir));
+    put(dir, "sentencepiece.bpe.model", "");
+    refuses_path(dir, "", "sentencepiece.bpe.model' other ids: use a tokenizer.json");
+    refuses_path(dir, "sentencepiece.bpe.model", "the vocabulary is empty");
+    temp_remove(dir);
+}
+
 /* The tokenizer_config.json beside a vocab.txt says how its words are cut; added_tokens.json may
  * only repeat its tokens. */
 Test(files, words_of_vocab_txt)
