@@ -24,9 +24,9 @@ static const struct pre {
     int begin, whole; /* begin 1: puts the BOS token before each text; whole 1: does not merge
                          pieces that are tokens */
 } pres[] = {
-    { .name = "gpt-2", "phi-2|mpt|olmo|gigachat|mellum|exaone4", TOKENIZER_GPT2 },
+    { .name = "gpt-2", "phi-2|mpt|olmo|gigachat|mellum|exaone4|a.x-4.0", TOKENIZER_GPT2 },
     { .name = "llama-bpe",
-      "llama3|llama-v3|falcon3|falcon-h1|pixtral|midm-2.0|lfm2",
+      "llama3|llama-v3|falcon3|falcon-h1|pixtral|midm-2.0|lfm2|jina-v5-nano",
       TOKENIZER_LLAMA3,
       .begin = 1,
       .whole = 1 },
@@ -37,7 +37,7 @@ static const struct pre {
       TOKENIZER_GPT2,
       .digits = 1 },
     { .name = "tekken", NULL, TOKENIZER_TEKKEN, .begin = 1, .whole = 1 },
-    { .name = "gpt-4o", "llama4|minimax-m2", TOKENIZER_O200K },
+    { .name = "gpt-4o", "llama4|kanana2|minimax-m2", TOKENIZER_O200K },
     { .name = "smaug-bpe", "dbrx|glm4|chatglm-bpe", TOKENIZER_LLAMA3 },
     /* only written: it differs for a text that ends with a line end and spaces */
     { .name = "llama-bpe", NULL, TOKENIZER_CL100K },

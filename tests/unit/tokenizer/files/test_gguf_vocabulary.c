@@ -370,6 +370,9 @@ Test(gguf_vocabulary, pre_tokenizers)
         { "smaug-bpe", "1 3 4 5 2 2" }, /* as llama-bpe, but it merges pieces that are tokens */
         { "chatglm-bpe", "1 3 4 5 2 2", "smaug-bpe" },
         { "phi-2", "1 3 4 5 5", "gpt-2" },
+        { "a.x-4.0", "1 3 4 5 5", "gpt-2" },
+        { "jina-v5-nano", "1 3 4 5 2 2", "llama-bpe" },
+        { "kanana2", "6 4 5 2 2", "gpt-4o" },
         { "stablelm2", "1 3 4 2 2 2 2", "qwen2" },
         { "starcoder", "1 3 4 2 2 2 2", "smollm" },
         { "command-r", "1 3 4 2 2 2 2", "smollm" },
