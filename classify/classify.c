@@ -113,19 +113,16 @@ static int choose_columns(struct reader *r)
 
 /* ---- labels ------------------------------------------------------------------------------- */
 
-static int bad_label(const struct reader *r, struct span label, const char *what)
-{
-    return err_set("%s: the label '%.*s' %s", r->where.data, label.n > 64 ? 64 : (int)label.n,
-                   label.s, what);
-}
-
 static int take_number(const struct reader *r, struct classify_text *text, struct span label)
 {
     char digits[64] = "", *end;
     memcpy(digits, label.s, label.n < sizeof digits ? label.n : 0);
     text->value = strtof(digits, &end);
     text->label = 0;
-    return *digits && !*end && isfinite(text->value) ? 0 : bad_label(r, label, "is not a number");
+    return *digits && !*end && isfinite(text->value)
+               ? 0
+               : err_set("%s: the label '%.*s' is not a number", r->where.data,
+                         label.n > 64 ? 64 : (int)label.n, label.s);
 }
 
 static int take_label(struct reader *r, struct classify_text *text)
@@ -148,7 +145,8 @@ static int take_label(struct reader *r, struct classify_text *text)
         return 0;
     text->label = (int32_t)c->count;
     if (!r->collects)
-        return bad_label(r, label, "is none of the model's classes");
+        return err_set("%s: the label '%.*s' is none of the model's classes, such as '%s'",
+                       r->where.data, label.n > 64 ? 64 : (int)label.n, label.s, c->names);
     return labels_add(c, label.s, label.n) < 0
                ? err_in("%s: is '%s' the column of labels? --task regression learns numbers",
                         r->where.data, r->names.label)

@@ -54,7 +54,7 @@ Test(classify, a_table_has_names_in_its_first_line)
     expect_error("file:4: there is no column or text 'sentence1'");
     cr_expect_eq(
         read("sentence\tlabel\nred\tmaybe\n", (struct classify_columns){ 0 }, &classes, 16, 0), -1);
-    expect_error("file:2: the label 'maybe' is none of the model's classes");
+    expect_error("file:2: the label 'maybe' is none of the model's classes, such as 'no'");
 }
 
 Test(classify, columns_may_have_numbers_or_be_keys_of_json)
