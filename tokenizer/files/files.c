@@ -78,10 +78,9 @@ static int settle_pattern(struct vocabulary *v, const char *path, const struct t
         result = err_set("'%s' does not say how text is split, and %s: use a tokenizer.json, or "
                          "tokenize --pattern NAME",
                          path, name.len ? name.data : "no file beside it does");
-    if (result < 0)
-        return -1;
-    result = encoding_cut(v, e) < 0 || (ranks && encoding_add_specials(v, e) < 0);
-    return result ? err_in("%s", path) : 0;
+    if (!result && (encoding_cut(v, e) < 0 || (ranks && encoding_add_specials(v, e) < 0)))
+        result = err_in("%s", path);
+    return result;
 }
 
 /* Returns -1 with an error if the file `other` exists beside `path`, else 0. A Marian model has
@@ -277,16 +276,26 @@ static int read_words(struct vocabulary *v, const struct js *root, int whole)
     return 0;
 }
 
-/* Returns -1 with an error if v lacks tokens of the added_tokens.json, else 0. */
-static int check_added_json(const struct vocabulary *v, const struct js *root)
+/* Adds the tokens that an added_tokens.json has more than v. They are special, since `map`, a
+ * special_tokens_map.json, must name them. Returns 0, or -1 with an error. */
+static int put_added_json(struct vocabulary *v, const struct js *root, const struct js *map)
 {
+    SCOPED(buf) names = BUF_INIT, quoted = BUF_INIT;
+    if (map)
+        js_print(&names, map);
     for (void *it = js_first(root); it; it = js_next(root, it)) {
         size_t n;
         const char *name = js_key(it, &n);
-        int64_t id;
-        if (js_int(js_value(it), &id) < 0 || vocabulary_find(v, name, n) != id)
+        int64_t id = -1;
+        if (js_int(js_value(it), &id) == 0 && vocabulary_find(v, name, n) == id)
+            continue;
+        buf_clear(&quoted);
+        js_quote(&quoted, name, n);
+        if (!map || !strstr(names.data, quoted.data))
             return err_set("it adds the token '%s', but does not say how: give a tokenizer.json",
                            name);
+        if (vocabulary_put_special(v, id, name, n, 0) < 0)
+            return err_in("'%s'", name);
     }
     return 0;
 }
@@ -311,26 +320,26 @@ static int read_config(struct vocabulary *v, const struct js *root, const char *
     return 0;
 }
 
-/* Reads tokenizer_config.json, added_tokens.json and special_tokens_map.json beside the vocabulary
+/* Reads tokenizer_config.json, special_tokens_map.json and added_tokens.json beside the vocabulary
  * `file`, if they exist (files.h). Returns 0, or -1 with an error. */
 static int load_config(struct vocabulary *v, const char *file, const struct tokenizer_options *o)
 {
-    SCOPED(buf) path = BUF_INIT;
-    SCOPED_JS root = NULL, *added = NULL, *map = NULL;
+    SCOPED(buf) path = BUF_INIT, names = BUF_INIT;
+    SCOPED_JS root = NULL, *map = NULL, *added = NULL;
     beside(&path, file, "vocab.json", "tokenizer.json");
     const int there = file_look(path.data);
     const int whole = (there && !o->pattern) || file_ends_with(file, "tokenizer.json");
     int result = there < 0 ? -1 : load_beside(&root, &path, file, "tokenizer_config.json");
     if (root && read_config(v, root, file, whole) < 0)
         result = err_in("%s", path.data);
+    if (!result && !js_get(root, "added_tokens_decoder"))
+        result = load_beside(&map, &names, file, "special_tokens_map.json");
     if (!result && !whole)
         result = load_beside(&added, &path, file, "added_tokens.json");
-    if (added && check_added_json(v, added) < 0)
+    if (added && put_added_json(v, added, map) < 0)
         result = err_in("%s", path.data);
-    if (!result && !js_get(root, "added_tokens_decoder"))
-        result = load_beside(&map, &path, file, "special_tokens_map.json");
-    if (map && read_tokens(v, map) < 0)
-        result = err_in("%s", path.data);
+    if (map && !result && read_tokens(v, map) < 0)
+        result = err_in("%s", names.data);
     return result;
 }
 

@@ -41,7 +41,8 @@
  * sep_token, mask_token. Without a tokenizer.json it also has the added tokens and says what stands
  * around texts: added_tokens_decoder, add_bos_token, add_eos_token, add_prefix_space. Of class
  * LlamaTokenizer, as in transformers, it also says so if tokenizer.json puts nothing there. As
- * there, special_tokens_map.json names tokens, too, if it has no added_tokens_decoder.
+ * there, special_tokens_map.json names tokens, too, if it has no added_tokens_decoder; those that
+ * added_tokens.json has more are special.
  */
 #pragma once
 

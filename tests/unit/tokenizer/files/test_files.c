@@ -540,6 +540,19 @@ Test(files, folders_and_names)
     put(dir, "special_tokens_map.json", "{\"eos_token\": \"c\"}");
     put(dir, "tokenizer_config.json", "{}");
     refuses_path(dir, "", "special_tokens_map.json: eos_token 'c' is not a token");
+    put(dir, "special_tokens_map.json",
+        "{\"additional_special_tokens\": [\"<|x|>\"], \"pad_token\": {\"content\": \"<|pad|>\"}}");
+    put(dir, "added_tokens.json", "{\"<|pad|>\": 4, \"<|x|>\": 3, \"ab\": 2}");
+    t = tokenizer_load(dir);
+    cr_assert_not_null(t, "%s", err_get());
+    cr_expect_eq(tokenizer_size(t), 5);
+    cr_expect(tokenizer_is_special(t, 3) && tokenizer_role(t, TOKENIZER_PAD) == 4);
+    tokenizer_free(t);
+    put(dir, "added_tokens.json", "{\"<|x|>\": 3, \"more\": 4}");
+    refuses_path(dir, "", "added_tokens.json: it adds the token 'more'");
+    put(dir, "added_tokens.json", "{\"<|x|>\": \"3\"}");
+    refuses_path(dir, "", "added_tokens.json: '<|x|>': token id -1");
+    put(dir, "added_tokens.json", "{}");
     put(dir, "b-vocab.json", vocab);
     refuses_path(dir, "", "has several vocabularies");
     put(dir, "x.txt", vocab);
