@@ -198,13 +198,12 @@ static void reach(struct building *b, int step, int state)
         return;
     b->reached[step][state] = 1;
     for (int c = 0; c < b->class_count; c++)
-        for (int behind = 0; behind < b->back_count; behind++) {
-            if (b->back_to[c][behind] != state)
-                continue;
-            int to = step_forward(b, step, c, &b->back[behind]);
-            b->forward[c][behind][step] = (int16_t)to;
-            reach(b, to & ~BEGIN, behind);
-        }
+        for (int behind = 0; behind < b->back_count; behind++)
+            if (b->back_to[c][behind] == state) {
+                int to = step_forward(b, step, c, &b->back[behind]);
+                b->forward[c][behind][step] = (int16_t)to;
+                reach(b, to & ~BEGIN, behind);
+            }
 }
 
 /* Builds the forward automaton. A text begins as if a match had just ended: step 0 is the match. */

@@ -37,9 +37,8 @@ int bert_is_cased(const struct vocabulary *v)
     for (uint32_t id = 0; id < v->count; id++) {
         size_t n = 0;
         const char *token = vocabulary_bytes(v, id, &n);
-        if (n > 1 && token[0] == '[' && token[n - 1] == ']')
-            continue;
-        for (size_t i = 0; i < n; i++)
+        const int named = n > 1 && token[0] == '[' && token[n - 1] == ']';
+        for (size_t i = 0; i < n && !named; i++)
             if (token[i] >= 'A' && token[i] <= 'Z')
                 return 1;
     }

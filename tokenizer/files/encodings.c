@@ -181,10 +181,9 @@ int encoding_fill(struct vocabulary *v, uint32_t from, int64_t to)
 {
     char name[32];
     for (uint32_t id = from; id < to; id++) {
-        if (id < v->count && v->tokens[id].kind != TOKEN_HOLE)
-            continue;
         snprintf(name, sizeof name, "<|unused_%u|>", id);
-        if (vocabulary_put_special(v, id, name, strlen(name), 0) < 0)
+        if ((id >= v->count || v->tokens[id].kind == TOKEN_HOLE) &&
+            vocabulary_put_special(v, id, name, strlen(name), 0) < 0)
             return -1;
     }
     return 0;

@@ -160,9 +160,8 @@ static int each_token(struct vocabulary *v, const struct listed *l, void *ctx,
         if (!(t.score > -1e30 && t.score < 1e30))
             return err_set("%s: bad score %g of token %llu, at byte %llu", l->g->path, t.score,
                            (unsigned long long)id, byte_of(l->g, l->scores->value + 4 * id));
-        if (type == SENTENCEPIECE_UNUSED)
-            continue;
-        if (utf8_valid(t.s, t.n) != t.n ? err_set("it is not UTF-8") : put(v, &t, ctx))
+        if (type != SENTENCEPIECE_UNUSED &&
+            (utf8_valid(t.s, t.n) != t.n ? err_set("it is not UTF-8") : put(v, &t, ctx)))
             return err_in("%s: token %llu, at byte %llu", l->g->path, (unsigned long long)id,
                           byte_of(l->g, t.s));
     }

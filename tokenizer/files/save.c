@@ -102,14 +102,13 @@ static void config_print(const struct vocabulary *v, struct buf *out)
 
 static void tiktoken_print(const struct vocabulary *v, struct buf *out)
 {
-    for (uint32_t id = 0; id < v->count; id++) {
-        if (v->tokens[id].kind != TOKEN_MODEL)
-            continue;
-        size_t n = 0;
-        const char *bytes = vocabulary_bytes(v, id, &n);
-        base64_print(out, bytes, n);
-        buf_addf(out, " %u\n", id);
-    }
+    for (uint32_t id = 0; id < v->count; id++)
+        if (v->tokens[id].kind == TOKEN_MODEL) {
+            size_t n = 0;
+            const char *bytes = vocabulary_bytes(v, id, &n);
+            base64_print(out, bytes, n);
+            buf_addf(out, " %u\n", id);
+        }
 }
 
 /* Returns 1 if a file of ranks describes the whole vocabulary, else 0. Parsing the file's `text`

@@ -195,19 +195,16 @@ static void print_template_tokens(const struct vocabulary *v, struct buf *out)
 {
     int printed = 0;
     for (size_t i = 0; i < v->single.count; i++) {
+        SCOPED(buf) name = BUF_INIT;
         int64_t id = v->single.parts[i].id;
         int before = id < 0;
         for (size_t k = 0; k < i; k++)
             before |= v->single.parts[k].id == id;
         if (before)
             continue;
-        buf_adds(out, printed++ ? ", " : "");
-        token_print(v, (uint32_t)id, out);
-        buf_adds(out, ": {\"id\": ");
-        token_print(v, (uint32_t)id, out);
-        buf_addf(out, ", \"ids\": [%u], \"tokens\": [", (uint32_t)id);
-        token_print(v, (uint32_t)id, out);
-        buf_adds(out, "]}");
+        token_print(v, (uint32_t)id, &name);
+        buf_addf(out, "%s%s: {\"id\": %s, \"ids\": [%u], \"tokens\": [%s]}", printed++ ? ", " : "",
+                 name.data, name.data, (uint32_t)id, name.data);
     }
 }
 
