@@ -15,7 +15,7 @@
 int log_level;
 int log_progress = -1;
 
-static const char *name = "textmill";
+const char *log_program = "textmill";
 static int line_shown; /* a progress line stands on the terminal */
 
 static void clear_line(void)
@@ -42,12 +42,7 @@ static void say(const char *kind, const char *format, va_list args)
     }
     va_end(again);
     clear_line();
-    fprintf(stderr, "%s: %s%s\n", name, kind, whole ? whole + n + 1 : tame);
-}
-
-void log_name(const char *program)
-{
-    name = program;
+    fprintf(stderr, "%s: %s%s\n", log_program, kind, whole ? whole + n + 1 : tame);
 }
 
 #define LOG_FUNCTION(function, level, kind)                                                        \
@@ -68,7 +63,7 @@ LOG_FUNCTION(log_detail, 1, "")
 void log_in_handler(const char *kind, const char *first, const char *second, const char *third)
 {
     const char *const parts[] = {
-        line_shown ? "\r\033[K" : "", name, ": ", kind, first, second, third, "\n"
+        line_shown ? "\r\033[K" : "", log_program, ": ", kind, first, second, third, "\n"
     };
     struct iovec io[sizeof parts / sizeof *parts];
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
@@ -186,7 +181,7 @@ void progress_line(const char *format, ...)
 {
     va_list args;
     clear_line();
-    fprintf(stderr, "%s: ", name);
+    fprintf(stderr, "%s: ", log_program);
     va_start(args, format);
     vfprintf(stderr, format, args);
     va_end(args);

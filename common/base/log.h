@@ -15,7 +15,7 @@ extern int log_level;
  * and log_level is not negative. */
 extern int log_progress;
 
-void log_name(const char *program); /* put in front of each line; borrowed */
+extern const char *log_program; /* in front of each line: its name as it was called; borrowed */
 void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_info(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -27,7 +27,6 @@ static struct {
     uint64_t n;
 } counts[16];
 
-static const char *program;     /* its name, with the prefix with which it was called, if any */
 static int configured;          /* 1: an operand was a configuration */
 static const struct tool *tool; /* the running program */
 
@@ -126,17 +125,17 @@ static size_t command_name(const char *text, const char *begin)
 /* Appends the examples, with the prefix that this program was installed with. */
 static void add_examples(struct buf *out, const struct tool *t)
 {
-    size_t prefix = strlen(program) - strlen(t->name);
+    size_t prefix = strlen(log_program) - strlen(t->name);
     for (const char *p = t->examples; *p; p++) {
         if (command_name(p, t->examples))
-            buf_add(out, program, prefix);
+            buf_add(out, log_program, prefix);
         buf_addc(out, *p);
     }
 }
 
 static void add_usage(struct buf *out, const struct tool_command *c)
 {
-    buf_addf(out, "%s%s%s%s%s%s\n", program, c->name ? " " : "", c->name ? c->name : "",
+    buf_addf(out, "%s%s%s%s%s%s\n", log_program, c->name ? " " : "", c->name ? c->name : "",
              c->run ? " [options]" : "", *c->args ? " " : "", c->args);
 }
 
@@ -154,9 +153,9 @@ static void print_help(const struct tool *t, const struct tool_command *c)
     buf_addc(&out, '\n');
     size_t left_out = opts_help(&opts, common.want_help_all, &out);
     if (left_out)
-        buf_addf(&out, "\n%zu more options: %s --help-all\n", left_out, program);
+        buf_addf(&out, "\n%zu more options: %s --help-all\n", left_out, log_program);
     if (c == t->commands[0] && t->commands[1])
-        buf_addf(&out, "\n'%s COMMAND --help' describes a command.\n", program);
+        buf_addf(&out, "\n'%s COMMAND --help' describes a command.\n", log_program);
     if (c == t->commands[0] && t->examples) {
         buf_adds(&out, "\nExamples:\n");
         add_examples(&out, t);
@@ -166,7 +165,7 @@ static void print_help(const struct tool *t, const struct tool_command *c)
 
 static void print_version(const struct tool *t)
 {
-    printf("%s (textmill) %s\n", program, TEXTMILL_VERSION);
+    printf("%s (textmill) %s\n", log_program, TEXTMILL_VERSION);
     if (!common.verbose)
         return;
     printf("compiler: %s\nflags: %s\n", __VERSION__, TEXTMILL_FLAGS);
@@ -409,8 +408,7 @@ static void begin(const struct tool *t, int argc, char **argv)
     const struct sigaction bus = { .sa_sigaction = on_bus, .sa_flags = SA_SIGINFO };
     const char *called = file_name(argc ? argv[0] : "");
     hold_standard_descriptors();
-    program = file_ends_with(called, t->name) ? called : t->name;
-    log_name(program);
+    log_program = file_ends_with(called, t->name) ? called : t->name;
     signal(SIGUSR1, on_usr1);
     temp_catch_signals();
     sigaction(SIGBUS, &bus, &other_bus);
