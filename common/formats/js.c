@@ -20,10 +20,15 @@ static struct js *wrap(json_t *v)
 }
 
 /* Lets jansson allocate with mem.h, so the program ends if memory runs out. By itself jansson
- * continues, and some versions abort. */
+ * continues, and some versions abort. Functions that a program gave to jansson before it called our
+ * library stay: they free what they allocated. */
 static void use_our_memory(void)
 {
-    json_set_alloc_funcs(mem_alloc, free);
+    json_malloc_t allocate;
+    json_free_t release;
+    json_get_alloc_funcs(&allocate, &release);
+    if (release == free)
+        json_set_alloc_funcs(mem_alloc, free);
 }
 
 /* Turns `at`, an offset in the text without the cuts, into an offset in the whole text. */

@@ -1,5 +1,6 @@
 /* The tokenizer as a library. */
 #include <criterion/criterion.h>
+#include <jansson.h>
 #include <locale.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -179,6 +180,38 @@ Test(textmill_tokenizer, json_has_no_decimal_commas)
     cr_expect_str_eq(point, "1,5", "the caller's locale is as before");
     textmill_texts_free(&made);
     textmill_close(t);
+}
+
+static void *allocate_behind(size_t n)
+{
+    char *p = malloc(n + 16);
+    return p ? p + 16 : NULL;
+}
+
+static void free_behind(void *p)
+{
+    if (p)
+        free((char *)p - 16);
+}
+
+/* A program whose JSON, by jansson, is in memory that only its own function can free. */
+Test(textmill_tokenizer, json_of_the_program_stays_its_own)
+{
+    static const char json[] = "{\"model\": {\"type\": \"WordLevel\", \"vocab\": {\"a\": 0}}}";
+    char file[64];
+    struct textmill_error why;
+    json_malloc_t allocate;
+    json_free_t release;
+    json_set_alloc_funcs(allocate_behind, free_behind);
+    json_t *own = json_string("made before");
+    snprintf(file, sizeof file, "%s/tokenizer.json", dir);
+    cr_assert_eq(file_write(file, json, sizeof json - 1), 0);
+    struct textmill_tokenizer *t = textmill_open(file, NULL, &why);
+    cr_assert(t, "%s", why.text);
+    textmill_close(t);
+    json_get_alloc_funcs(&allocate, &release);
+    cr_assert(allocate == allocate_behind && release == free_behind);
+    json_decref(own);
 }
 
 /* The path was relative to a folder that the caller has left. */
