@@ -159,7 +159,8 @@ $(foreach p,$(PROGRAMS),$(eval $(call program_rule,$(p))))
 
 # ---- the tokenizer as a library -----------------------------------------------------------------
 
-# The library has its own objects, compiled as position-independent code. It exports only names that begin with textmill_.
+# The library has its own objects, compiled as position-independent code. It exports only names that begin with textmill_. LD joins
+# them, and objects of -flto have no code yet. A process keeps the library to its end: jansson calls a function of it.
 TOKENIZER_ABI = 0
 TOKENIZER_SO = $(B)/lib/libtextmill-tokenizer.so
 TOKENIZER_A = $(B)/lib/libtextmill-tokenizer.a
@@ -168,7 +169,7 @@ TOKENIZER_OBJECTS = $(patsubst %.c,$(B)/pic/%.o,$(filter-out $(MAINS),$(filter c
 RECORD_OBJECTS = $(patsubst %,$(B)/pic/tfrecord/formats/%.o,record example) # for the module of Python
 $(B)/pic/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -DTEXTMILL_VERSION='"$(RELEASE)"' -DTEXTMILL_FLAGS='""' -fPIC -fvisibility=hidden \
+	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -DTEXTMILL_VERSION='"$(RELEASE)"' -DTEXTMILL_FLAGS='""' -fPIC -fvisibility=hidden -fno-lto \
 	    -MMD -MP -c $< -o $@
 # From an archive the linker takes only the objects that are needed.
 $(B)/pic/parts.a: $(TOKENIZER_OBJECTS)
@@ -182,7 +183,7 @@ $(TOKENIZER_A): $(B)/pic/whole.o
 	$(AR) rcs $@ $^
 $(TOKENIZER_SO).$(TOKENIZER_ABI): $(B)/pic/whole.o
 	@mkdir -p $(@D)
-	$(CC) $(MODE_FLAGS) $(HARDEN_LD) -shared -Wl,--as-needed -Wl,-soname,$(@F) $(LDFLAGS) $^ $(TOKENIZER_LIBS) -o $@
+	$(CC) $(MODE_FLAGS) $(HARDEN_LD) -shared -Wl,--as-needed -Wl,-z,nodelete -Wl,-soname,$(@F) $(LDFLAGS) $^ $(TOKENIZER_LIBS) -o $@
 $(TOKENIZER_SO): $(TOKENIZER_SO).$(TOKENIZER_ABI)
 	ln -sf $(<F) $@
 TOKENIZER_LIBS = $(shell $(PKG_CONFIG) --libs libpcre2-8 jansson 2>/dev/null) -pthread -lm
