@@ -23,7 +23,8 @@ PKG_LIBS := $(shell $(PKG_CONFIG) $(if $(STATIC),--static) --libs $(PACKAGES) 2>
 WARN = -Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes -Wvla \
        -Werror=unused-result $(if $(findstring clang,$(CC)),-Wno-c2x-extensions -Wno-missing-field-initializers)
 # Errors that overwrite memory end the program rather than run an attacker's code. A packager's flags come later, and take precedence.
-HARDEN = -fstack-protector-strong $(if $(filter x86_64 i686,$(shell uname -m)),-fstack-clash-protection) -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
+HARDEN = -fstack-protector-strong $(if $(filter x86_64 i686,$(shell uname -m)),-fstack-clash-protection) \
+         $(if $(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 HARDEN_LD = -Wl,-z,relro -Wl,-z,now
 MODE_release = -O2 -g1 $(HARDEN)
 MODE_debug = -O0 -g3
