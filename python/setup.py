@@ -7,6 +7,7 @@ import sys
 
 from setuptools import Distribution, setup
 from setuptools.command.build_py import build_py
+from setuptools.command.sdist import sdist
 
 try:
     from setuptools.command.bdist_wheel import bdist_wheel
@@ -24,7 +25,7 @@ class build_with_extension(build_py):
         flags = os.environ.get("CFLAGS", "") + " " + shlex.quote(f"-ffile-prefix-map={SOURCE}=.")  # the same bytes in any folder
         subprocess.check_call(["make", "-s", "-C", SOURCE, f"-j{min(os.cpu_count() or 1, 4)}", "MODE=release", f"O={folder}",
                                f"CFLAGS={flags}", f"PYTHON={sys.executable}", "python-extension"])
-        package = os.path.join(self.build_lib, "textmill_tokenizer")
+        package = os.path.join(HERE if self.editable_mode else self.build_lib, "textmill_tokenizer")  # editable: with pip install -e
         self.copy_file(os.path.join(SOURCE, folder, "release/python/_core.abi3.so"), package)
         # The licences of what is inside: ours and, as `make wheel` names them, those of the libraries.
         self.mkpath(os.path.join(package, "licences"))
@@ -40,6 +41,13 @@ class stable_wheel(bdist_wheel):
         return "cp311", "abi3", super().get_tag()[2]
 
 
+class no_sdist(sdist):
+    """An archive of this folder alone would lack the C sources."""
+
+    def run(self):
+        raise SystemExit("error: this folder lacks the C sources: `make dist` packs them, too; `make wheel` makes a wheel")
+
+
 class with_extension(Distribution):
     """The extension is the processor's."""
 
@@ -49,4 +57,5 @@ class with_extension(Distribution):
 
 with open(os.path.join(SOURCE, "Makefile")) as makefile:
     version = re.search(r"^RELEASE = (\S+)", makefile.read(), re.M).group(1)
-setup(version=version, distclass=with_extension, cmdclass={"build_py": build_with_extension, "bdist_wheel": stable_wheel})
+setup(version=version, distclass=with_extension,
+      cmdclass={"build_py": build_with_extension, "bdist_wheel": stable_wheel, "sdist": no_sdist})

@@ -6,6 +6,8 @@ import multiprocessing
 import os
 import pickle
 import re
+import shutil
+import subprocess
 import sys
 import tempfile
 import threading
@@ -16,7 +18,7 @@ try:
 except ImportError:
     sys.exit(77)
 
-from lib.paths import DATA, need_data
+from lib.paths import DATA, ROOT, need_data
 from lib.python_package import install
 
 FILE = os.path.join(DATA, "tokenizers/gpt2-tokenizer.json")
@@ -64,6 +66,26 @@ class Fails:
         raise LookupError("of the caller")
 
     __iter__ = __index__
+
+
+def editable():
+    """`pip install -e` puts the module beside the source, where Python looks for it; an sdist would lack what it is made of."""
+    with tempfile.TemporaryDirectory() as folder:
+        for part in "python", "debian/copyright", "Makefile":
+            copy_of = os.path.join(folder, part)
+            os.makedirs(os.path.dirname(copy_of), exist_ok=True)
+            (shutil.copytree if part == "python" else shutil.copy)(os.path.join(ROOT, part), copy_of)
+        made = os.path.join(folder, "python/textmill_tokenizer/_core.abi3.so")
+        if os.path.exists(made):
+            os.remove(made)
+        with open(os.path.join(folder, "make"), "w") as f:  # it compiles nothing
+            f.write(f"#!/bin/sh\nmkdir -p {folder}/build/python/release/python && : >{folder}/build/python/release/python/_core.abi3.so\n")
+        os.chmod(f.name, 0o755)
+        pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--target", f"{folder}/target"]
+        subprocess.run([*pip, "-e", f"{folder}/python"], check=True, env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"})
+        assert os.path.exists(made)
+        sdist = subprocess.run([sys.executable, "setup.py", "-q", "sdist"], cwd=f"{folder}/python", capture_output=True, text=True)
+        assert sdist.returncode and "make dist" in sdist.stderr, sdist
 
 
 def raises(call, *errors):
@@ -151,6 +173,7 @@ def main():
                    "post_processor": {"type": "BertProcessing", "cls": ["[CLS]", 2], "sep": ["[SEP]", 3]}}, f)
         f.flush()
         assert Tokenizer(f.name).encode_padded(["CG", "G"], pad=9, wrap=True)[0].tolist() == [[2, 0, 1, 3], [2, 1, 3, 9]]
+    editable()
     released(t)
     assert t.decode([]) == "" and t.decode(numpy.array([464, 6869], numpy.int64)) == "The Moon"
     print("python_objects: copies, pickles, pools and wrong ids")
