@@ -19,7 +19,7 @@ class Shards:
     checked when it is read. A PyTorch DataLoader takes a Shards as its data set, also with workers."""
 
     def __init__(self, path):
-        self.path = os.fspath(path)
+        self.path = os.path.abspath(os.fsdecode(path))  # a worker may read the files anew, after a change of folder
         names = [self.path]
         if os.path.isdir(self.path):
             names = [os.path.join(self.path, name) for name in sorted(os.listdir(self.path)) if name.endswith(".tfrecord")]

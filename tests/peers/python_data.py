@@ -4,6 +4,7 @@ those that wikiprep prints, and its errors are raised."""
 import glob
 import json
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -62,6 +63,11 @@ def check_shards(folder):
     assert [{name: values.tolist() for name, values in row.items()} for row in shards] == want and len(shards) == len(want) == 5281
     assert shards[-1]["input_ids"].tolist() == want[-1]["input_ids"]
     raises(IndexError, "", lambda: shards[len(shards)])
+    here = os.getcwd()
+    os.chdir(folder)
+    relative = Shards("text")
+    os.chdir(here)
+    assert len(pickle.loads(pickle.dumps(relative))) == len(want), "read from another folder than that in which it was made"
     for method in (None, "fork", "spawn"):
         loader = torch.utils.data.DataLoader(shards, batch_size=100, num_workers=2 if method else 0, multiprocessing_context=method)
         assert torch.cat([batch["input_ids"] for batch in loader]).tolist() == [row["input_ids"] for row in want], method
