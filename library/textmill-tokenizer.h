@@ -7,7 +7,7 @@
  *     struct textmill_tokenizer *t = textmill_open("tokenizer.json", NULL, &why);
  *     uint64_t end = strlen(text);
  *     if (!t || textmill_encode(t, text, &end, 1, 0, 1, &tokens, &why) < 0)
- *         fprintf(stderr, "%s\n", why.text);
+ *         errx(1, "%s", why.text);
  *     ... tokens.ids[0..tokens.ends[0]) ...
  *     textmill_tokens_free(&tokens);
  *     textmill_close(t);
