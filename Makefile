@@ -452,7 +452,8 @@ install-library: tokenizer-library
 	ln -sf $(notdir $(TOKENIZER_SO)).$(TOKENIZER_ABI) $(INSTALLED_LIB)/$(notdir $(TOKENIZER_SO))
 	install -m 644 $(TOKENIZER_PC) $(INSTALLED_LIB)/pkgconfig
 	install -m 644 library/textmill-tokenizer.h $(DESTDIR)$(PREFIX)/include
-	install -m 644 library/textmill-tokenizer.3 $(INSTALLED_MAN)/man3
+	scripts/prefix-man '$(PROGRAM_PREFIX)' library/textmill-tokenizer.3 > $(INSTALLED_MAN)/man3/textmill-tokenizer.3
+	chmod 644 $(INSTALLED_MAN)/man3/textmill-tokenizer.3
 
 uninstall: ## remove what install installed
 	for p in $(PROGRAMS); do rm -f $(INSTALLED_BIN)/$(PROGRAM_PREFIX)$$p; done
