@@ -235,8 +235,8 @@ ARROW_LIBS = $(if $(ARROW_PACKAGE),$(shell $(PKG_CONFIG) --libs parquet),$(wildc
 $(B)/lib/textmill/libtextmill-parquet.so: parquet/parquet.cc $(B)/flags
 	@mkdir -p $(@D)
 	@[ "$(ARROW_PACKAGE)$(PYARROW)" ] || { echo "PARQUET=1: found neither Arrow's package 'parquet' nor Python's pyarrow" >&2; exit 1; }
-	$(CXX) -std=c++20 -iquote . $(ARROW_CFLAGS) -Wall -Wextra -Wshadow $(MODE_FLAGS) -pthread -fPIC -shared -fvisibility=hidden \
-	    $(LDFLAGS) -MMD -MP $< $(ARROW_LIBS) -o $@
+	$(CXX) -std=c++20 -iquote . $(ARROW_CFLAGS) -Wall -Wextra -Wshadow $(MODE_FLAGS) -pthread $(CPPFLAGS) $(CXXFLAGS) -fPIC -shared \
+	    -fvisibility=hidden $(LDFLAGS) -MMD -MP $< $(ARROW_LIBS) -o $@
 
 KERNELS = $(wildcard cuda/*.cu)
 
