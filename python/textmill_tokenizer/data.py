@@ -68,10 +68,10 @@ def _mapped(name):
 
 def documents(*paths, **options):
     """Yields the pages of MediaWiki dumps, in any form that wikiprep(1) reads, as dicts: id, revid, url, title, text. The program wikiprep
-    must be on the PATH; `options` are its own: language="lv", min_length=100, lists=False. Its errors are raised, and its warnings
-    given, when the pages before them have been yielded. If the iterator is closed or forgotten, wikiprep ends."""
+    must be on the PATH; `options` are its own: language="lv", min_length=100, lists=False; one that is None is not given. Its errors are
+    raised, and its warnings given, when the pages before them have been yielded. If the iterator is closed or forgotten, wikiprep ends."""
     flags = [[f"--no-{name}"] if value is False else [f"--{name}"] if value is True else [f"--{name}", str(value)]
-             for name, value in ((name.replace("_", "-"), value) for name, value in options.items())]
+             for name, value in ((name.replace("_", "-"), value) for name, value in options.items() if value is not None)]
     with tempfile.TemporaryFile() as errors:
         command = ["wikiprep", "--json", *sum(flags, []), "--", *map(os.fspath, paths)]
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors) as program:

@@ -123,6 +123,8 @@ def check_documents():
             warnings.simplefilter("always")
             assert list(documents(dump, **options)) == want and len(want) > 50
         assert not given, given
+    plain = [page["text"] for page in documents(dump)]
+    assert [page["text"] for page in documents(dump, sections=None)] == plain, "an option that is None is not given"
     large = documents(os.path.join(DATA, "wiki/enwiki-p10p30302-shortened.xml.bz2"))
     assert next(large)["title"]
     children = [int(p) for p in run("ps", "-o", "pid=,comm=", "--ppid", str(os.getpid()), text=True).split() if p.isdigit()]
