@@ -448,9 +448,11 @@ install-programs: all $(SAMPLE)
 	    install -m 644 $(B)/completions/zsh/_$$p $(DESTDIR)$(PREFIX)/$(word 2,$(COMPLETIONS)) && \
 	    install -m 644 $(B)/completions/fish/$$p.fish $(DESTDIR)$(PREFIX)/$(word 3,$(COMPLETIONS)) || exit 1; done
 
+# rpm finds what a library needs and provides if it may be executed, as the linker makes it.
 install-library: tokenizer-library
 	install -d $(INSTALLED_LIB)/pkgconfig $(DESTDIR)$(PREFIX)/include $(INSTALLED_MAN)/man3
-	install -m 644 $(TOKENIZER_SO).$(TOKENIZER_ABI) $(TOKENIZER_A) $(INSTALLED_LIB)
+	install -m 755 $(TOKENIZER_SO).$(TOKENIZER_ABI) $(INSTALLED_LIB)
+	install -m 644 $(TOKENIZER_A) $(INSTALLED_LIB)
 	ln -sf $(notdir $(TOKENIZER_SO)).$(TOKENIZER_ABI) $(INSTALLED_LIB)/$(notdir $(TOKENIZER_SO))
 	install -m 644 $(TOKENIZER_PC) $(INSTALLED_LIB)/pkgconfig
 	install -m 644 library/textmill-tokenizer.h $(DESTDIR)$(PREFIX)/include
