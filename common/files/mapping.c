@@ -38,10 +38,12 @@ void *mapping_new(int fd, uint64_t bytes, int protection, const char *name, ...)
         err_set("cannot map %s: %s", text, strerror(errno));
         return NULL;
     }
+    struct entry *spare = mem_zalloc(1, sizeof *spare); /* if memory runs out, nothing is locked */
     pthread_mutex_lock(&lock);
     struct entry *e = find(NULL);
     if (!e) {
-        e = mem_zalloc(1, sizeof *e);
+        e = spare;
+        spare = NULL;
         e->next = atomic_load(&all);
         atomic_store(&all, e);
     }
@@ -49,14 +51,13 @@ void *mapping_new(int fd, uint64_t bytes, int protection, const char *name, ...)
     e->bytes = bytes;
     atomic_store(&e->data, data);
     pthread_mutex_unlock(&lock);
+    free(spare);
     return data;
 }
 
 void mapping_free(void *data, uint64_t bytes)
 {
-    pthread_mutex_lock(&lock);
     atomic_store(&find(data)->data, NULL);
-    pthread_mutex_unlock(&lock);
     munmap(data, bytes);
 }
 
