@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "common/base/linked.h"
@@ -403,11 +404,23 @@ static void on_bus(int number, siginfo_t *info, void *)
     _exit(1);
 }
 
+/* Lets the program open as many files as the system allows; the usual limit is 1,024. Shards are
+ * open at once, and so are the temporary files of each thread. */
+static void raise_limit_of_files(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files); /* a failure shows when a file is opened */
+    }
+}
+
 static void begin(const struct tool *t, int argc, char **argv)
 {
     const struct sigaction bus = { .sa_sigaction = on_bus, .sa_flags = SA_SIGINFO };
     const char *called = file_name(argc ? argv[0] : "");
     hold_standard_descriptors();
+    raise_limit_of_files();
     log_program = file_ends_with(called, t->name) ? called : t->name;
     signal(SIGUSR1, on_usr1);
     temp_catch_signals();

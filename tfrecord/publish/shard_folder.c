@@ -1,7 +1,5 @@
 #include "tfrecord/publish/shard_folder.h"
 
-#include <sys/resource.h>
-
 #include "common/base/ids.h"
 #include "common/base/log.h"
 #include "common/files/compress.h"
@@ -216,24 +214,12 @@ int shard_folder_publish(struct stage *stage, int two)
     return err_restore(&why);
 }
 
-/* Lets the program open as many files as the system allows. All shards and their indexes are open
- * at once, and the usual limit is 1,024. */
-static void raise_limit_of_files(void)
-{
-    struct rlimit files;
-    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-        files.rlim_cur = files.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &files); /* a failure shows when a file is opened */
-    }
-}
-
 /* Writes the folder in one of the layouts: that of `b`, or gpt as `w` says if `b` is NULL. For gpt
  * sets *all to the sums of its parts. Returns 0, or -1 with an error. */
 static int write_folder(const struct shard_folder *f, struct intake *s, const struct windows *w,
                         struct windows_part *all, struct bert_shards *b)
 {
     struct work k = { f, s, { .lock = -1 } };
-    raise_limit_of_files();
     if (stage_open(&k.stage, f->set.dir, STAGE_SHARDS, f->set.resume) < 0)
         return -1;
     const int failed = shard_folder_check(f->set.dir, f->force) < 0 ||
