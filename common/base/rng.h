@@ -13,8 +13,6 @@
  */
 #pragma once
 
-#include <math.h>
-
 #include "common/base/std.h"
 
 static inline uint64_t rng_mix(uint64_t z)
@@ -66,13 +64,6 @@ static inline uint64_t rng_below(struct rng *r, uint64_t n)
         x = rng_next(r);
     while (x < limit);
     return x % n;
-}
-
-/* Returns a standard normal number, from two numbers of the sequence (Box and Muller 1958). */
-static inline double rng_normal(struct rng *r)
-{
-    double u = 1.0 - rng_real(r); /* (0, 1] */
-    return sqrt(-2.0 * log(u)) * cos(6.283185307179586 * rng_real(r));
 }
 
 /* Puts order[0..n) in random order (Fisher and Yates). */

@@ -16,6 +16,7 @@
 #include "model/compute/ops.h"
 #include "model/compute/ops_exchange.h"
 #include "model/compute/ops_update.h"
+#include "tests/unit/gauss.h"
 
 enum { ARRAYS_MOST = 40, RESULTS_MOST = 32 };
 

@@ -32,6 +32,7 @@
 #include "common/formats/stream.h"
 #include "common/formats/yaml.h"
 #include "common/program/opt.h"
+#include "tests/unit/gauss.h"
 #include "tests/unit/look.h"
 #include "tests/unit/set_path.h"
 

@@ -4,6 +4,7 @@
 
 #include "common/base/err.h"
 #include "generate/sample.h"
+#include "tests/unit/gauss.h"
 
 enum { V = 1000 };
 

@@ -13,6 +13,7 @@
 #include "model/compute/cpu.h"
 #include "model/compute/ops.h"
 #include "tests/unit/arrays.h"
+#include "tests/unit/gauss.h"
 
 /* ---- contexts ---------------------------------------------------------------------------- */
 

@@ -26,6 +26,7 @@
 #include "model/network/block.h"
 #include "model/network/forward.h"
 #include "tests/unit/arrays.h"
+#include "tests/unit/gauss.h"
 #include "tests/unit/save_model.h"
 
 static char dir[] = "/tmp/gguf-XXXXXX";

@@ -17,6 +17,7 @@
 #include "model/network/architecture.h"
 #include "model/network/block.h"
 #include "tests/unit/arrays.h"
+#include "tests/unit/gauss.h"
 #include "tests/unit/save_model.h"
 
 enum { BLOCKS = 4 };

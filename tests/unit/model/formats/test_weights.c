@@ -17,6 +17,7 @@
 #include "model/compute/stored.h"
 #include "model/formats/matrix.h"
 #include "tests/unit/arrays.h"
+#include "tests/unit/gauss.h"
 
 #define HOLDS(condition, ...)                                                                      \
     do {                                                                                           \
