@@ -117,12 +117,21 @@ int file_read(const char *path, struct buf *out)
     return read_whole(&in, FILE_MOST, out);
 }
 
+/* Returns 1 for /dev/stdout, 2 for /dev/stderr, else -1. The file behind them may have other text,
+ * and other writers. */
+static int standard_descriptor(const char *path)
+{
+    return !strcmp(path, "/dev/stdout") ? 1 : !strcmp(path, "/dev/stderr") ? 2 : -1;
+}
+
 int file_look(const char *path)
 {
     struct stat st;
     if (stat(path, &st) < 0)
         return errno == ENOENT || errno == ENOTDIR ? FILE_NONE : cannot_look(path);
-    return S_ISREG(st.st_mode) ? FILE_PLAIN : S_ISDIR(st.st_mode) ? FILE_FOLDER : FILE_SPECIAL;
+    if (S_ISDIR(st.st_mode))
+        return FILE_FOLDER;
+    return S_ISREG(st.st_mode) && standard_descriptor(path) < 0 ? FILE_PLAIN : FILE_SPECIAL;
 }
 
 int file_size(const char *path, uint64_t *bytes)
@@ -637,14 +646,17 @@ char *file_resolve(const char *path)
     return failed || target ? target : mem_strdup(path);
 }
 
-/* Opens a device, a pipe or a socket for writing, without a temporary file, since no file may
- * replace it. */
+/* Opens standard output, a device, a pipe or a socket for writing, without a temporary file, since
+ * no file may replace it. */
 static int open_special(struct output *out, const char *path)
 {
-    *out = (struct output){ .fd = AGAIN(open(path, O_WRONLY | O_CLOEXEC)) };
+    const int fd = standard_descriptor(path);
+    *out = (struct output){ .fd = is_std(path) ? 1
+                                  : fd > 0     ? fcntl(fd, F_DUPFD_CLOEXEC, 0)
+                                               : AGAIN(open(path, O_WRONLY | O_CLOEXEC)) };
     if (out->fd < 0)
         return err_set("cannot open '%s': %s", path, strerror(errno));
-    out->path = mem_strdup(path);
+    out->path = mem_strdup(is_std(path) ? "<stdout>" : path);
     out->data = mem_alloc(CHUNK);
     return 0;
 }
@@ -668,12 +680,7 @@ static int open_temporary(struct output *out, const char *path)
 int output_open(struct output *out, const char *path)
 {
     *out = (struct output){ .fd = 1 };
-    if (is_std(path)) {
-        out->path = mem_strdup("<stdout>");
-        out->data = mem_alloc(CHUNK);
-        return 0;
-    }
-    const int kind = check_link(path) < 0 ? -1 : file_look(path);
+    const int kind = is_std(path) ? FILE_SPECIAL : check_link(path) < 0 ? -1 : file_look(path);
     if (kind < 0)
         return -1;
     if (kind == FILE_FOLDER) /* fails now, rather than at the rename after all the work */
