@@ -218,7 +218,11 @@ int document_read(struct document_reader *r, struct document *d)
             r->documents++;
             return 1;
         }
-        if (n == 1 && !len) { /* the line before was a title */
+        /* A blank line follows a title, whose attribute may have other entities, or end at the
+         * first quotation mark in it. */
+        if (n == 1 && !len &&
+            (d->text.len < 2 ||
+             !strncmp(d->text.data, d->title.data, strcspn(d->title.data, "&")))) {
             buf_clear(&d->text);
             continue;
         }

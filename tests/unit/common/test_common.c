@@ -1531,6 +1531,10 @@ Test(document, first_line_is_text_unless_it_is_the_title)
         { "<doc id=\"6\" title=\"T\">\nT\n</doc>\n", "" },
         { "<doc id=\"7\" title=\"T\">\r\nT\r\n\r\nA.\r\nB.\r\n</doc>\r\n", "A.\nB." },
         { "<doc id=\"8\" title=\"T\">\nT\n\nA.\r\nB.\n</doc>\n", "A.\r\nB." },
+        { "<doc id=\"9\" title=\"T\">\nA.\n\nB.\n</doc>\n", "A.\n\nB." },
+        { "<doc id=\"10\" title=\"\"T\" U\">\n\"T\" U\n\nA.\n</doc>\n", "A." },
+        { "<doc id=\"11\" title=\"T&#x27;s\">\nT's\n\nA.\n</doc>\n", "A." },
+        { "<doc id=\"12\" title=\"T\">\n\n\nA.\n</doc>\n", "A." },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *path = temp_file(cases[i].document, strlen(cases[i].document));
