@@ -120,15 +120,19 @@ static int check_documents(const struct megatron *m)
 static int open_pair(struct megatron *m, const char *prefix, int with_bin)
 {
     *m = (struct megatron){ .prefix = mem_strdup(prefix) };
-    SCOPED(buf) path = buf_format("%s.idx", prefix);
-    int result = file_map(&m->idx, path.data);
+    SCOPED(buf) path = buf_format("%s.bin", prefix);
+    int result = with_bin ? file_map(&m->bin, path.data) : 0;
+    buf_setf(&path, "%s.idx", prefix);
+    if (!result && with_bin && !file_look(path.data))
+        result = err_set("'%s.bin' has no '%s' beside it; train reads 16-bit ids of nanoGPT as "
+                         "nanogpt:%s.bin",
+                         prefix, path.data, prefix);
+    if (!result)
+        result = file_map(&m->idx, path.data);
     if (!result)
         result = file_check_pointer(path.data, m->idx.data, m->idx.bytes);
     if (!result && check_head(m) < 0)
         result = err_in("%s", path.data);
-    buf_setf(&path, "%s.bin", prefix);
-    if (!result && with_bin)
-        result = file_map(&m->bin, path.data);
     if (!result &&
         (check_sequences(m, with_bin ? m->bin.bytes : NO_BIN) < 0 || check_documents(m) < 0))
         result = err_in("%s.idx", prefix);

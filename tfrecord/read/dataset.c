@@ -303,19 +303,16 @@ static int open_path(struct dataset *d, const char *path)
     const int kind = file_look(path);
     if (kind < 0)
         return -1;
-    const int bin = kind == FILE_PLAIN && file_ends_with(path, ".bin");
-    const int llmc = bin ? flat_tokens_is_llmc(path) : 0;
+    const int llmc = kind == FILE_PLAIN && file_ends_with(path, ".bin") ? flat_tokens_is_llmc(path)
+                                                                        : 0;
     if (llmc)
         return llmc < 0 ? -1 : open_flat(d, path, FLAT_LLMC);
     if (kind == FILE_FOLDER)
         return open_folder(d, path);
     if (!kind && strpbrk(path, "*?["))
         return open_pattern(d, path);
-    SCOPED(buf) prefix = BUF_INIT, other = BUF_INIT;
+    SCOPED(buf) prefix = BUF_INIT;
     const int pair = megatron_prefix(&prefix, path);
-    if (bin && !megatron_prefix(&other, prefix.data))
-        return err_set("'%s' has no '%s.idx' beside it; 16-bit ids of nanoGPT are nanogpt:%s", path,
-                       prefix.data, path);
     if (pair)
         return pair < 0 ? -1 : open_megatron(d, prefix.data);
     /* a single file: the manifest beside it is used if it lists the file */
