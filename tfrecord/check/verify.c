@@ -246,7 +246,7 @@ static void verify_folder(struct verify *v, const char *dir)
     else if (kind == FILE_FOLDER)
         verify_folder(v, part.data);
     if (v->files == before) {
-        err_set("%s: nothing to verify in this folder", dir);
+        err_set("%s: no *.tfrecord and no *.idx in this folder", dir);
         bad(v);
     }
 }
