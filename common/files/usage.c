@@ -1,16 +1,10 @@
 #include "common/files/usage.h"
 
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/base/pool.h"
 #include "common/files/file.h"
-
-double usage_cpu_seconds(void)
-{
-    return (double)clock() / CLOCKS_PER_SEC;
-}
 
 /* Returns the number after the text `key` in a file of /proc or of the control groups, or 0. */
 static uint64_t number_in(const char *path, const char *key)

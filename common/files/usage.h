@@ -5,7 +5,6 @@
 
 #include "common/base/base.h"
 
-double usage_cpu_seconds(void);  /* processor time of all threads, user and kernel */
 uint64_t usage_peak_bytes(void); /* peak resident memory */
 
 /* Returns the memory that this process may use: the machine's memory, or less if its control groups

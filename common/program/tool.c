@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/base/linked.h"
@@ -197,7 +198,7 @@ static void print_last_line(double began)
     for (size_t i = 0; i < sizeof counts / sizeof *counts && counts[i].name; i++)
         buf_addf(&line, "%s, ", log_counted(text, counts[i].n, counts[i].name));
     log_info("%swall %.2f s, cpu %.2f s, peak memory %s", line.data, log_seconds() - began,
-             usage_cpu_seconds(), log_bytes(bytes, usage_peak_bytes()));
+             (double)clock() / CLOCKS_PER_SEC, log_bytes(bytes, usage_peak_bytes()));
 }
 
 /* ---- main --------------------------------------------------------------------------------- */
