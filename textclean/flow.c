@@ -315,8 +315,8 @@ static int write_summary(const struct flow *f, const uint64_t *counts, struct ou
 
 /* ---- a pass ---------------------------------------------------------------------------------- */
 
-/* Checks that outputs may be written, and that none of them is another one, an operand, or one of
- * the files `in` that the operands stand for. */
+/* Checks that outputs may be written, and that none of them is another one, in a folder of outputs,
+ * an operand, or one of the files `in` that the operands stand for. */
 static int check(const struct flow *f, int argc, char **argv, const struct file_names *in)
 {
     const struct flow_options *o = f->options;
@@ -333,6 +333,12 @@ static int check(const struct flow *f, int argc, char **argv, const struct file_
             return err_usage("'%s': output is not packed: leave the ending out", paths[i]);
         if (above.len && !file_ends_with(paths[i], "/") && file_look(above.data) == FILE_NONE)
             return err_set("cannot create '%s': No such file or directory", paths[i]);
+        SCOPED_MEM char *place = realpath(above.len ? above.data : ".", NULL),
+                        *folder = i && strcmp(paths[i], "-") ? realpath(paths[0], NULL) : NULL;
+        if (place && folder && !strcmp(place, folder))
+            return err_usage("'%s' would be lost: '%s' is replaced when all files in it are "
+                             "complete; name another folder",
+                             paths[i], paths[0]);
         for (int k = 0; k < argc + (int)in->count; k++)
             if (strcmp(paths[i], "-") &&
                 !strcmp(paths[i], k < argc ? argv[k] : in->names[k - argc]))
