@@ -215,7 +215,7 @@ void progress_end(void)
     progress.on = 0;
 }
 
-void progress_request(void)
+void progress_request(int)
 {
     requested = 1;
 }

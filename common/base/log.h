@@ -60,5 +60,5 @@ void progress_end(void);         /* clears the line */
 int progress_due(void);
 void progress_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Asks for the line at the next progress_to or progress_due. May be called in a signal handler. */
-void progress_request(void);
+/* A signal handler: asks for the line at the next progress_to or progress_due. */
+void progress_request(int);

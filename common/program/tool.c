@@ -210,11 +210,6 @@ static const char *hint(const char *option)
     return say || !tool->hint ? say : tool->hint(option);
 }
 
-static void on_usr1(int)
-{
-    progress_request();
-}
-
 static const struct tool_command *find_command(const struct tool *t, const char *word)
 {
     for (size_t i = 1; t->commands[i] && word; i++)
@@ -423,7 +418,7 @@ static void begin(const struct tool *t, int argc, char **argv)
     hold_standard_descriptors();
     raise_limit_of_files();
     log_program = file_ends_with(called, t->name) ? called : t->name;
-    signal(SIGUSR1, on_usr1);
+    signal(SIGUSR1, progress_request);
     temp_catch_signals();
     sigaction(SIGBUS, &bus, &other_bus);
     tool_threads = usage_cpus(0);
