@@ -20,7 +20,7 @@ struct batch {
 struct run {
     struct flow *f;
     struct entries source;
-    struct output outs[2];      /* kept and rejected */
+    struct output outs[3];      /* kept, rejected, and the summary */
     struct rows_copy copies[2]; /* parquet: the rows written to each output */
     uint64_t documents[2];      /* number of documents in each */
     uint64_t *counts;           /* of documents: that stay; for each reason: left out by it */
@@ -373,12 +373,13 @@ static int look_for_folder(struct run *r, int argc, char **argv)
 static int open_outputs(struct run *r)
 {
     struct flow *f = r->f;
-    const char *const paths[2] = { f->options->output_path, f->options->rejected_path };
+    const char *const paths[] = { f->options->output_path, f->options->rejected_path,
+                                  f->options->summary_path };
     if (f->silent)
         return 0;
     if (r->names.count && output_folder_open(&r->folder, paths[0]) < 0)
         return -1;
-    for (int i = r->names.count > 0; i < 2; i++)
+    for (int i = r->names.count > 0; i < 3; i++)
         if (paths[i] && output_open(&r->outs[i], paths[i]) < 0)
             return -1;
     return f->report_path ? output_open(&f->report, f->report_path) : 0;
@@ -400,19 +401,17 @@ static int pass(struct run *r)
 static int end_outputs(struct run *r, int result)
 {
     struct flow *f = r->f;
-    const char *summary = f->silent ? NULL : f->options->summary_path;
     struct output set[4];
     size_t count = 0;
     if (!result && f->end && f->report.path)
         result = f->end(f->ctx);
+    if (!result && r->outs[2].path)
+        result = write_summary(f, r->counts, &r->outs[2]);
     if (f->report.path)
         set[count++] = f->report;
-    if (r->outs[1].path)
-        set[count++] = r->outs[1];
-    if (!result && summary && !(result = output_open(&set[count], summary)))
-        result = write_summary(f, r->counts, &set[count++]);
-    if (r->outs[0].path)
-        set[count++] = r->outs[0];
+    for (int i = 3; i-- > 0;)
+        if (r->outs[i].path)
+            set[count++] = r->outs[i];
     result = output_end_all(set, count, result);
     if (!result && r->folder.path)
         result = output_folder_close(&r->folder);
