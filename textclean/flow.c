@@ -1,5 +1,8 @@
 #include "textclean/flow.h"
 
+#include <errno.h>
+#include <unistd.h>
+
 #include "common/base/log.h"
 #include "common/base/pool.h"
 #include "common/files/output_folder.h"
@@ -326,16 +329,22 @@ static int check(const struct flow *f, int argc, char **argv, const struct file_
     for (int i = 0; i < 4; i++) {
         if (!paths[i])
             continue;
-        SCOPED(buf) above = file_beside(paths[i], "");
-        if (tool_may_replace(paths[i], NULL, NULL) < 0)
+        SCOPED_MEM char *target = file_resolve(paths[i]);
+        SCOPED(buf) above = file_beside(target ? target : "", "");
+        const char *place = above.len ? above.data : ".";
+        const int kind = strcmp(paths[i], "-") ? file_look(paths[i]) : FILE_SPECIAL;
+        const int folder = !i && (kind == FILE_FOLDER || file_ends_with(paths[0], "/"));
+        if (!target || kind < 0 || tool_may_replace(paths[i], NULL, NULL) < 0)
             return -1;
         if (packed_name(paths[i]) < strlen(paths[i]))
             return err_usage("'%s': output is not packed: leave the ending out", paths[i]);
-        if (above.len && !file_ends_with(paths[i], "/") && file_look(above.data) == FILE_NONE)
-            return err_set("cannot create '%s': No such file or directory", paths[i]);
-        SCOPED_MEM char *place = realpath(above.len ? above.data : ".", NULL),
-                        *folder = i && strcmp(paths[i], "-") ? realpath(paths[0], NULL) : NULL;
-        if (place && folder && !strcmp(place, folder))
+        /* now, not after a first pass over the input */
+        if (kind != FILE_SPECIAL && !folder && (kind == FILE_FOLDER || access(place, W_OK) < 0))
+            return err_set("cannot create '%s': %s", paths[i],
+                           strerror(kind == FILE_FOLDER ? EISDIR : errno));
+        SCOPED_MEM char *here = realpath(place, NULL),
+                        *whole = i && kind != FILE_SPECIAL ? realpath(paths[0], NULL) : NULL;
+        if (here && whole && !strcmp(here, whole))
             return err_usage("'%s' would be lost: '%s' is replaced when all files in it are "
                              "complete; name another folder",
                              paths[i], paths[0]);
