@@ -197,11 +197,6 @@ static int check_next(const struct compress_reader *r)
                    (unsigned long long)r->at);
 }
 
-static int cut_short(const struct compress_reader *r)
-{
-    return err_set("%s stream is cut short at byte %llu", names[r->how], (unsigned long long)r->at);
-}
-
 static void take(struct compress_reader *r, size_t n)
 {
     r->next = n ? r->next + n : r->next; /* NULL before the first bytes */
@@ -274,7 +269,8 @@ int64_t compress_read(struct compress_reader *r, void *bytes, size_t n)
         if (got)
             return (int64_t)got;
         if (r->ended && !r->whole && !r->fault)
-            return cut_short(r);
+            return err_set("%s stream is cut short at byte %llu", names[r->how],
+                           (unsigned long long)r->at);
     }
 }
 
