@@ -220,6 +220,7 @@ static int run(int argc, char **argv, void *options_given)
 {
     const struct counted *given = options_given;
     struct stats s = { .given = given };
+    struct output out;
     SCOPED(buf) text = BUF_INIT;
     if (!given->vocabulary_path)
         return err_usage("--vocab is missing: name a vocabulary file, or a folder with one");
@@ -231,7 +232,7 @@ static int run(int argc, char **argv, void *options_given)
     if (tool_may_replace(given->output_path, NULL, NULL) < 0)
         return -1;
     SCOPED_TOKENIZER t = tokenizer_load_with(given->vocabulary_path, &given->vocabulary);
-    if (!t)
+    if (!t || output_open(&out, given->output_path) < 0)
         return -1;
     s.t = t;
     SCOPED_MEM uint64_t *uses = s.uses = mem_zalloc((size_t)tokenizer_size(t) + 1, sizeof *uses);
@@ -239,10 +240,8 @@ static int run(int argc, char **argv, void *options_given)
     int result = (given->from_tokens || given->from_ids ? count_files : count_texts)(&s, argc,
                                                                                      argv);
     progress_end();
-    if (result < 0)
-        return -1;
     print(&s, &text);
-    return file_write(given->output_path, text.data, text.len);
+    return output_end(&out, result < 0 ? -1 : output_write(&out, text.data, text.len));
 }
 
 const struct tool_command stats_command = {
