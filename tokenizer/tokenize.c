@@ -325,6 +325,7 @@ static const struct tool_command *const commands[] = {
 static const struct opt_foreign foreign[] = {
     { "model", "give --vocab" },
     { "do-lower-case", "give --case uncased" },
+    { "model-type special-tokens user-defined-symbols", "tokenize train has --model, --special" },
     { "use-bpe", "learn a vocabulary: tokenize train --model bpe; then give --vocab" },
     { "min-length", "all documents are encoded, also short ones" },
     { "append-eod", "the token stream marks the end of each document" },

@@ -202,8 +202,8 @@ size_t opt_distance(const char *a, const char *b)
     return row[n];
 }
 
-/* Our names for options of Hugging Face's programs, nanoGPT, Megatron-LM, llama.cpp and
- * WikiExtractor, if several of our programs have them or their program has no table. If our
+/* Our names for options of Hugging Face's programs, SentencePiece, nanoGPT, Megatron-LM, llama.cpp
+ * and WikiExtractor, if several of our programs have them or their program has no table. If our
  * programs have different names, the foreign name is in several rows. */
 static const struct opt_foreign synonyms[] = {
     { "batch-size parallel", "batch-texts" },
@@ -212,11 +212,12 @@ static const struct opt_foreign synonyms[] = {
     { "cache-type-k cache-type-v", "cache-precision" },
     { "gpu gpus gpu-layers n-gpu-layers", "device" },
     { "num-epochs num-train-epochs", "epochs" },
-    { "json-keys", "field" },
+    { "column json-keys text-column text-field", "field" },
     { "max-length max-new-tokens max-tokens n-predict output-len predict", "length" },
     { "max-per-task", "limit" },
     { "checkpoint init-from model-name-or-path model-path", "model" },
     { "out-dir out-file outfile output-dir output-file output-file-path output-prefix", "output" },
+    { "model-prefix output-folder", "output" },
     { "out-dir", "model" },
     { "dtype torch-dtype fp16 bf16", "precision" },
     { "start", "prompt" },
@@ -229,7 +230,8 @@ static const struct opt_foreign synonyms[] = {
     { "context-shift", "slide" },
     { "reverse-prompt stop-token", "stop" },
     { "temp", "temperature" },
-    { "jobs num-workers processes workers", "threads" },
+    { "num-shards", "shards" },
+    { "jobs num-proc num-threads num-workers processes workers", "threads" },
     { "tokenizer tokenizer-model tokenizer-type use-bpe vocab-file vocab-path", "vocab" },
     { "outtype", "weights" },
     { 0 },
