@@ -198,11 +198,6 @@ static void find_parts(enum by by, const struct buf *text, struct found *f)
         add(f, part.n ? key_of(part.s, part.n) : (struct key){ 0 }, at);
 }
 
-static int is_repeated(const struct run *r, uint64_t part)
-{
-    return part < r->parts_cap && r->repeated[part / 8] >> part % 8 & 1;
-}
-
 /* Leaves the document out unless it is the first of its cluster. */
 static void judge_cluster(const struct run *r, struct flow_item *item)
 {
@@ -259,7 +254,9 @@ static void cut(struct run *r, struct flow_item *item, uint64_t number)
     const int spans = r->given->by == BY_SPAN;
     for (size_t i = 0; i < f->count; begin = f->parts[i++].end) {
         const struct part *part = &f->parts[i];
-        if (has_key(part) && is_repeated(r, number++)) {
+        const uint64_t bit = number;
+        number += (uint64_t)has_key(part);
+        if (bit < number && bit < r->parts_cap && r->repeated[bit / 8] >> bit % 8 & 1) {
             until = i + (spans ? SPAN : 1);
             item->pieces++;
         }

@@ -80,11 +80,6 @@ static size_t add_ascii(struct normal *t, const char *text, size_t n)
 
 /* ---- all characters -------------------------------------------------------------------------- */
 
-static int is_separator(unsigned c)
-{
-    return c == '.' || c == ',' || c == 0x60C || c == 0x66B || (c >= 0x2396 && c <= 0x2398);
-}
-
 static size_t skip_digits(const char *s, size_t n, size_t at)
 {
     unsigned c;
@@ -101,8 +96,8 @@ static size_t number_end(const char *s, size_t n, size_t at)
     unsigned c;
     at = skip_digits(s, n, at);
     size_t k = at < n ? utf8_read(s + at, n - at, &c) : 0;
-    if (!k || !is_separator(c))
-        return at;
+    if (!k || (c != '.' && c != ',' && c != 0x60C && c != 0x66B && (c < 0x2396 || c > 0x2398)))
+        return at; /* no separator */
     size_t end = skip_digits(s, n, at + k);
     return end > at + k ? end : at;
 }

@@ -20,20 +20,14 @@ static inline uint64_t first_bytes(uint64_t x, size_t n)
     return x & UINT64_MAX >> (64 - 8 * (n < 8 ? n : 8)) % 64;
 }
 
-/* Returns the bytes before s[n] as first_bytes has them, 8 at most. */
-static inline uint64_t last_bytes(const char *s, size_t n)
-{
-    size_t few = n < 8 ? n : 8;
-    return first_bytes(le_u64((const unsigned char *)s + n - few), few);
-}
-
 /* Returns the hash of a word or chunk. 8 bytes must be readable at s, even if it is shorter. */
 static inline uint64_t hash_of(const char *s, size_t n)
 {
     if (n > 16)
         return xxh64(s, n, 0);
+    const size_t few = n < 8 ? n : 8; /* the last bytes */
     uint64_t h = (first_bytes(le_u64((const unsigned char *)s), n) ^ n * XXH64_3) * XXH64_1;
-    h = ((h ^ h >> 32) + last_bytes(s, n)) * XXH64_2;
+    h = ((h ^ h >> 32) + first_bytes(le_u64((const unsigned char *)s + n - few), few)) * XXH64_2;
     return h ^ h >> 29;
 }
 
