@@ -1,6 +1,9 @@
 /* The command `tokenize train`: learns a vocabulary. */
 #include "tokenizer/tokenize_commands.h"
 
+#include <errno.h>
+#include <unistd.h>
+
 #include "common/base/log.h"
 #include "common/base/utf8.h"
 #include "common/files/file.h"
@@ -267,9 +270,9 @@ static int check_model(const struct learning *given)
     return 0;
 }
 
-/* Checks that the folder is no file, and that it has no vocabulary, also none of other programs, or
- * one that may be replaced. Files that an interrupted run left without tokenizer.json, which it
- * writes last, may be replaced. */
+/* Checks that files can be written in the folder, and that it has no vocabulary, also none of other
+ * programs, or one that may be replaced. Files that an interrupted run left without tokenizer.json,
+ * which it writes last, may be replaced. */
 static int may_replace(const char *folder)
 {
     static const char *const marks[] = { "tokenizer.json", "vocab.json", "vocab.txt" };
@@ -280,7 +283,12 @@ static int may_replace(const char *folder)
     for (size_t i = 0; i < count; i++)
         if (tool_may_replace(folder, marks[i], "vocabulary") < 0)
             return -1;
-    return 0;
+    int made;
+    if (file_mkdirs_count(folder, &made) < 0)
+        return -1;
+    const int can = access(folder, W_OK), why = errno;
+    file_rmdirs(folder, made);
+    return can < 0 ? err_set("cannot write to '%s': %s", folder, strerror(why)) : 0;
 }
 
 static int check_usage(const struct learning *given)

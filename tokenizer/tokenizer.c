@@ -212,13 +212,6 @@ static int bad_id(const struct tokenizer *t, uint32_t id, size_t place)
                    t->v.count);
 }
 
-/* Returns 1 if decoding leaves out the id, else 0. It leaves out ids without a token (holes) and,
- * with `skip` 1, special tokens. */
-static int leaves_out(const struct vocabulary *v, uint32_t id, int skip)
-{
-    return v->tokens[id].kind == TOKEN_HOLE || (skip && vocabulary_is_special(v, id));
-}
-
 /* Appends the name that the decoder's steps get for a token: an added token's spelling, or the name
  * in files (vocabulary_name). */
 static void decoder_name(const struct tokenizer *t, uint32_t id, struct buf *name)
@@ -303,7 +296,8 @@ static int decode_kept(const struct tokenizer *t, const struct decoder_table *ta
     for (size_t i = 0; i < n && !result; i++) {
         if (ids[i] >= t->v.count)
             result = bad_id(t, ids[i], i);
-        else if (!leaves_out(&t->v, ids[i], skip))
+        else if (t->v.tokens[ids[i]].kind != TOKEN_HOLE &&
+                 !(skip && vocabulary_is_special(&t->v, ids[i])))
             ids_add(&kept, ids[i]);
     }
     if (!result && table)

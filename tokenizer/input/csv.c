@@ -24,11 +24,6 @@ static int bad(const struct csv *c, const char *what)
     return err_set("%s: line %" PRIu64 ": %s", c->in->path, c->line, what);
 }
 
-static void end_cell(struct csv *c)
-{
-    mem_next(c->ends, c->count, c->cap) = c->cells.len;
-}
-
 /* Appends the part of a quoted cell on this line, from *at on. Returns 1 and moves *at past the
  * closing quote, or 0 if the cell continues on the next line. */
 static int add_quoted(struct csv *c, const char *line, size_t n, size_t *at)
@@ -79,7 +74,7 @@ static int add_line(struct csv *c, const char *line, size_t n, int *open)
             return 0;
         if (!quoted && add_plain(c, line, end, &at) < 0)
             return -1;
-        end_cell(c);
+        mem_next(c->ends, c->count, c->cap) = c->cells.len;
         if (at >= end)
             return 0;
         if (line[at] != ',')
