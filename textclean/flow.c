@@ -333,7 +333,8 @@ static int check(const struct flow *f, int argc, char **argv, const struct file_
         SCOPED(buf) above = file_beside(target ? target : "", "");
         const char *place = above.len ? above.data : ".";
         const int kind = strcmp(paths[i], "-") ? file_look(paths[i]) : FILE_SPECIAL;
-        const int folder = !i && (kind == FILE_FOLDER || file_ends_with(paths[0], "/"));
+        const int folder = !i && f->reason_count &&
+                           (kind == FILE_FOLDER || file_ends_with(paths[0], "/"));
         if (!target || kind < 0 || tool_may_replace(paths[i], NULL, NULL) < 0)
             return -1;
         if (packed_name(paths[i]) < strlen(paths[i]))
@@ -345,8 +346,7 @@ static int check(const struct flow *f, int argc, char **argv, const struct file_
         SCOPED_MEM char *here = realpath(place, NULL),
                         *whole = i && kind != FILE_SPECIAL ? realpath(paths[0], NULL) : NULL;
         if (here && whole && !strcmp(here, whole))
-            return err_usage("'%s' would be lost: '%s' is replaced when all files in it are "
-                             "complete; name another folder",
+            return err_usage("'%s' would be lost: '%s' is replaced as a whole; name another folder",
                              paths[i], paths[0]);
         for (int k = 0; k < argc + (int)in->count; k++)
             if (strcmp(paths[i], "-") &&
