@@ -5,8 +5,10 @@
 
 /* ---- initial weights ------------------------------------------------------------------------- */
 
+/* A source of initial weights, which depend on `seed`. */
 struct first_weights {
     struct store *store;
+    struct pool *pool;
     uint64_t seed;
     int block;
     float *floats;
@@ -27,54 +29,24 @@ static void initialise_one(void *ctx, int64_t i, int)
                           f->floats + own->offset + r * runs.count);
 }
 
-/* Returns the part of a block's parameters that this rank keeps: all, or its share. */
-static struct split_part kept_part(const struct store *s, int block)
+static int initialise_block(void *ctx, int block, struct split_part part,
+                            struct ops_array *parameters)
 {
-    if (!layout_is_gathered(&s->layout, STORE_PARAMETERS))
-        return (struct split_part){ 0, s->tensors->block_size[block] };
-    const int64_t *bounds = layout_bounds(&s->layout, STORE_PARAMETERS, block) + s->layout.rank;
-    return (struct split_part){ bounds[0], bounds[1] - bounds[0] };
-}
-
-/* Copies the f32 parameters that this rank keeps of a block to their place in the store. */
-static void take_block(struct store *s, int block, struct ops_array parameters)
-{
-    const struct spot *to = &s->spots[STORE_PARAMETERS][block];
-    ops_copy(s->ops, spot_fetch(to, MODE_MAKE), parameters,
-             s->layout.elements[STORE_PARAMETERS][block]);
-    spot_release(to, THEN_LEAVES);
-}
-
-/* Sets a block's parameters to their initial values, which depend on `seed`: in place, or in an f32
- * buffer that is then copied. */
-static void initialise_block(struct store *s, struct pool *pool, int block, uint64_t seed)
-{
-    const int64_t n = s->tensors->block_size[block];
-    const int beside = layout_is_gathered(&s->layout, STORE_PARAMETERS) ||
-                       s->layout.type[STORE_PARAMETERS] != OPS_F32;
-    struct ops_array floats;
-    if (beside)
-        floats = ops_buffer(s->ops, OPS_F32, n);
-    else
-        floats = store_fetch(s, STORE_PARAMETERS, block, MODE_MAKE, 0);
-    struct first_weights f = { s, seed, block, ops_map(s->ops, floats, n) };
-    pool_each(pool, (int64_t)s->tensors->count, initialise_one, &f);
-    ops_unmap(s->ops, floats, n, f.floats);
-    if (!beside) {
-        store_release(s, STORE_PARAMETERS, block, 0);
-        return;
+    struct first_weights *f = ctx;
+    struct ops *o = f->store->ops;
+    const int64_t n = f->store->tensors->block_size[block];
+    const struct ops_array all = ops_buffer(o, OPS_F32, n);
+    f->block = block;
+    f->floats = ops_map(o, all, n);
+    pool_each(f->pool, (int64_t)f->store->tensors->count, initialise_one, f);
+    ops_unmap(o, all, n, f->floats);
+    *parameters = all;
+    if (part.count < n) {
+        *parameters = ops_buffer(o, OPS_F32, part.count);
+        ops_copy(o, *parameters, ops_part(all, part.first), part.count);
+        ops_buffer_free(o, all);
     }
-    take_block(s, block, ops_part(floats, kept_part(s, block).first));
-    ops_buffer_free(s->ops, floats);
-}
-
-static void initialise(struct store *s, uint64_t seed)
-{
-    struct pool *pool = pool_new(ops_threads(s->ops));
-    for (int b = 0; b < s->tensors->blocks; b++)
-        if (layout_has(&s->layout, STORE_PARAMETERS, b))
-            initialise_block(s, pool, b, seed);
-    pool_free(pool);
+    return 0;
 }
 
 /* ---- life cycle ------------------------------------------------------------------------------ */
@@ -86,21 +58,29 @@ static int is_taken(const struct store *s, int kind, int i)
            !s->spots[kind][i].home && s->layout.type[kind] == OPS_F32;
 }
 
-/* Reads the parameters: each array is used as it is, or copied to its place and freed. */
+/* Reads the parameters, or this rank's shares of them: each array is used as it is, or copied to
+ * its place and freed. */
 static int read_parameters(struct store *s, const struct store_source *from)
 {
+    const struct layout *l = &s->layout;
     for (int b = 0; b < s->tensors->blocks; b++) {
         struct ops_array x;
-        if (!layout_has(&s->layout, STORE_PARAMETERS, b))
+        if (!layout_has(l, STORE_PARAMETERS, b))
             continue;
-        const struct split_part part = kept_part(s, b);
+        const int shared = layout_is_gathered(l, STORE_PARAMETERS);
+        const struct split_part part = {
+            shared ? layout_bounds(l, STORE_PARAMETERS, b)[l->rank] : 0,
+            l->elements[STORE_PARAMETERS][b],
+        };
         if (from->read(from->ctx, b, part, &x) < 0)
             return -1;
+        struct spot *to = &s->spots[STORE_PARAMETERS][b];
         if (is_taken(s, STORE_PARAMETERS, b)) {
-            s->spots[STORE_PARAMETERS][b].array = x;
+            to->array = x;
             continue;
         }
-        take_block(s, b, x);
+        ops_copy(s->ops, spot_fetch(to, MODE_MAKE), x, part.count);
+        spot_release(to, THEN_LEAVES);
         ops_buffer_free(s->ops, x);
     }
     return 0;
@@ -135,8 +115,8 @@ static int open_home(struct store *s, const struct store_config *c)
     return needed && !s->mapped ? -1 : 0;
 }
 
-/* Sets the home of each array or, if it is kept in memory, allocates it. */
-static void make_arrays(struct store *s, int own_parameters)
+/* Sets the home of each array or, if it is kept in memory and no source gives it, allocates it. */
+static void make_arrays(struct store *s)
 {
     const struct layout *l = &s->layout;
     struct home *away = s->offload ? offload_home(s->offload) : mapped_home(s->mapped);
@@ -144,7 +124,7 @@ static void make_arrays(struct store *s, int own_parameters)
         for (int i = 0; i < l->count[kind]; i++) {
             struct spot *at = &s->spots[kind][i];
             at->home = l->place[kind][i] == PLACE_MEMORY ? NULL : away;
-            if (!at->home && (own_parameters || !is_taken(s, kind, i)))
+            if (!at->home && !is_taken(s, kind, i))
                 at->array = ops_buffer(s->ops, l->type[kind], l->elements[kind][i]);
         }
 }
@@ -181,12 +161,13 @@ int store_open(struct store *s, struct ops *o, const struct tensor_table *tensor
                          .moves = c->dir || c->offload };
     int result = layout_init(&s->layout, tensors, c) < 0 ? -1 : open_home(s, c);
     if (!result) {
-        make_arrays(s, !from);
+        struct first_weights first = { .store = s, .seed = seed };
+        const struct store_source initial = { initialise_block, &first };
+        make_arrays(s);
         add_shared(s);
-        if (from)
-            result = read_parameters(s, from);
-        else
-            initialise(s, seed);
+        first.pool = from ? NULL : pool_new(ops_threads(o));
+        result = read_parameters(s, from ? from : &initial);
+        pool_free(first.pool);
     }
     if (result < 0)
         store_close(s);
