@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "common/base/rng.h"
-#include "train/store/sharing.h"
 
 enum { KEY_ROUNDING = 0x726f756e64 }; /* differs from the keys of other uses of the seed */
 
@@ -150,20 +149,48 @@ static void newton_schulz(struct ops *o, struct ops_array x, int64_t R, int64_t 
     }
 }
 
+/* Sets x to matrix i of which tensor-parallel ranks have parts of the same size; `own` is that of
+ * this rank. */
+static void join_parts(const struct optimizer_update *u, size_t i, struct ops_array x,
+                       struct ops_array own)
+{
+    const struct store *s = u->store;
+    const int64_t n = tensor_elements(&s->unsplit->rows[i]);
+    const int64_t each = tensor_elements(&s->tensors->rows[i]);
+    const int ranks = split_all(s->split);
+    SCOPED_MEM float *mine = mem_alloc((size_t)each * sizeof *mine),
+                     *all = mem_alloc((size_t)(ranks * each) * sizeof *all);
+    ops_download(s->ops, mine, own, each);
+    comm_collect(u->comm, COMM_TENSOR, all, mine, (size_t)each * sizeof *mine,
+                 "gather of a tensor");
+    float *to = ops_fill(s->ops, x, n);
+    for (int q = 0; q < ranks; q++) {
+        const struct split_runs runs = store_runs(s, i, q);
+        assert(split_elements(&runs) == each);
+        split_join(to, all + q * each, &runs, sizeof *to);
+    }
+    ops_unmap(s->ops, x, n, to);
+}
+
 /* Replaces g, this rank's part of matrix i, by its part of the orthogonalised whole. */
 static void orthogonalise(const struct optimizer_update *u, size_t i, struct ops_array g)
 {
     struct store *s = u->store;
     const struct tensor *whole = &s->unsplit->rows[i];
-    const int64_t n = tensor_elements(whole);
+    const int64_t n = tensor_elements(whole), own = tensor_elements(&s->tensors->rows[i]);
     struct ops_array x = g;
     if (store_is_split(s, i)) {
         x = ops_scratch(s->ops, OPS_F32, n);
-        sharing_join(u->comm, s, x, i, g);
+        join_parts(u, i, x, g);
     }
     newton_schulz(s->ops, x, whole->shape[0], whole->shape[1]);
-    if (store_is_split(s, i))
-        sharing_cut(s, g, i, x);
+    if (!store_is_split(s, i))
+        return;
+    const struct split_runs runs = store_runs(s, i, split_number(s->split));
+    float *from = ops_map(s->ops, x, n), *to = ops_fill(s->ops, g, own);
+    split_cut(to, from, &runs, sizeof *to);
+    ops_unmap(s->ops, g, own, to);
+    ops_unmap(s->ops, x, n, from);
 }
 
 static void muon(const struct optimizer_update *u, size_t i, const struct tensor_state *x,

@@ -275,55 +275,6 @@ void sharing_end_gathers(struct sharing *h)
         comm_end_of(h->comm, &h->pending[b].gather);
 }
 
-/* ---- tensors that ranks share ---------------------------------------------------------------- */
-
-static void put_parts(const struct store *s, struct ops_array to, size_t row, const char *parts,
-                      size_t each)
-{
-    const size_t bytes = ops_type_bytes(to.type);
-    const int64_t n = tensor_elements(&s->unsplit->rows[row]);
-    void *whole = ops_fill(s->ops, to, n);
-    for (int q = 0; q < split_all(s->split); q++) {
-        const struct split_runs runs = store_runs(s, row, q);
-        split_join(whole, parts + (size_t)q * each, &runs, bytes);
-    }
-    ops_unmap(s->ops, to, n, whole);
-}
-
-/* Returns the bytes of the largest part that a rank has of a tensor. */
-static size_t largest_part(const struct store *s, size_t row, size_t bytes)
-{
-    int64_t most = 0;
-    for (int q = 0; q < split_all(s->split); q++) {
-        const struct split_runs runs = store_runs(s, row, q);
-        most = split_elements(&runs) > most ? split_elements(&runs) : most;
-    }
-    return (size_t)most * bytes;
-}
-
-void sharing_join(struct comm *c, const struct store *s, struct ops_array to, size_t row,
-                  struct ops_array part)
-{
-    const size_t each = largest_part(s, row, ops_type_bytes(part.type));
-    SCOPED_MEM char *mine = mem_zalloc(each, 1),
-                    *all = mem_alloc(each * (size_t)split_all(s->split));
-    ops_download(s->ops, mine, part, tensor_elements(&s->tensors->rows[row]));
-    comm_collect(c, COMM_TENSOR, all, mine, each, "gather of a tensor");
-    if (!ops_is_none(to))
-        put_parts(s, to, row, all, each);
-}
-
-void sharing_cut(const struct store *s, struct ops_array part, size_t row, struct ops_array whole)
-{
-    const int64_t own = tensor_elements(&s->tensors->rows[row]);
-    const int64_t n = tensor_elements(&s->unsplit->rows[row]);
-    const struct split_runs runs = store_runs(s, row, split_number(s->split));
-    void *from = ops_map(s->ops, whole, n), *to = ops_fill(s->ops, part, own);
-    split_cut(to, from, &runs, ops_type_bytes(part.type));
-    ops_unmap(s->ops, part, own, to);
-    ops_unmap(s->ops, whole, n, from);
-}
-
 const struct tensor *sharing_first(const struct sharing *h, const struct tensor *own)
 {
     const struct tensor_table *t = h->store->tensors;

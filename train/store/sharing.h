@@ -57,13 +57,6 @@ void sharing_gather_table(struct sharing *h);
 void sharing_await(struct sharing *h, const struct use *u);
 void sharing_end_gathers(struct sharing *h);
 
-/* For tensor-parallel ranks. sharing_join assembles the whole tensor `row` in `to` from the parts
- * of all these ranks; `part` is this rank's. `to` is OPS_NONE on ranks that do not need the tensor,
- * which must call it, too. sharing_cut copies this rank's part of `whole` to `part`. */
-void sharing_join(struct comm *c, const struct store *s, struct ops_array to, size_t row,
-                  struct ops_array part);
-void sharing_cut(const struct store *s, struct ops_array part, size_t row, struct ops_array whole);
-
 /* Returns, on all ranks, the first of the tensors `own` in the order of the table; NULL if `own` is
  * NULL on every rank. Every rank calls it with a tensor of the table, or NULL. */
 const struct tensor *sharing_first(const struct sharing *h, const struct tensor *own);
