@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/base/err.h"
+#include "common/base/log.h"
 #include "common/base/mem.h"
 
 enum { EAGER = 128 };
@@ -43,6 +44,7 @@ struct threads {
 struct world {
     struct threads *all;
     int rank;
+    int failed; /* end_all was called by this rank */
 };
 
 /* ---- the transport ------------------------------------------------------------------------- */
@@ -63,7 +65,10 @@ static void close_world(void *world)
 
 static void end_all(void *world)
 {
-    struct threads *all = ((struct world *)world)->all;
+    struct world *w = world;
+    struct threads *all = w->all;
+    if (all->failed && !w->failed++)
+        all->failed(all->failed_ctx, err_get());
     pthread_mutex_lock(&all->lock);
     all->ended = 1;
     pthread_mutex_unlock(&all->lock);
@@ -206,6 +211,7 @@ void threads_set_timeout(struct threads *w, double seconds,
     w->timeout = seconds;
     w->failed = failed;
     w->failed_ctx = ctx;
+    log_level = -2; /* errors are for `failed` alone */
 }
 
 void threads_set_hosts(struct threads *w, int ranks_of_a_host)
@@ -228,9 +234,7 @@ static void *rank_main(void *arg)
     struct comm_config config = { .transport = &by_threads,
                                   .context = w,
                                   .host = w->all->of_a_host ? host : NULL,
-                                  .timeout_seconds = w->all->timeout,
-                                  .failed = w->all->failed,
-                                  .failed_ctx = w->all->failed_ctx };
+                                  .timeout_seconds = w->all->timeout };
     snprintf(host, sizeof host, "host-%d", w->all->of_a_host ? w->rank / w->all->of_a_host : 0);
     if (comm_open(&c, &config) < 0) {
         fprintf(stderr, "threads: %s\n", err_get());
@@ -248,7 +252,7 @@ void threads_run(struct threads *w, void (*fn)(void *ctx, struct comm *c), void 
     w->fn = fn;
     w->ctx = ctx;
     for (int r = 0; r < w->ranks; r++) {
-        worlds[r] = (struct world){ w, r };
+        worlds[r] = (struct world){ .all = w, .rank = r };
         if (pthread_create(&ids[r], NULL, rank_main, &worlds[r]))
             abort();
     }

@@ -70,7 +70,6 @@ struct comm_thread {
     int transfers;                  /* sends and receives that have begun and were not waited for */
     int opened;                     /* 1: link_open succeeded; -1: it failed */
     char error[1024];
-    int broken; /* 1: the link failed after link_open */
 };
 
 /* ---- the thread ----------------------------------------------------------------------------- */
@@ -124,12 +123,7 @@ static int do_work(struct comm_thread *t, struct comm_work *w)
 /* Reports the error and ends all ranks. */
 static void fail(struct comm_thread *t)
 {
-    t->broken = 1;
-    if (t->config.failed) {
-        t->config.failed(t->config.failed_ctx, err_get());
-    } else {
-        log_error("%s", err_get());
-    }
+    log_error("%s", err_get());
     t->link.transport->end_all(t->link.world);
 }
 
@@ -137,8 +131,6 @@ static void run_work(struct comm_thread *t, struct comm_work *w)
 {
     double began = log_seconds();
     TRACE("communication", w->kind == WORK_COLLECT ? "exchange" : "transfer", -1, 0, 0);
-    if (t->broken)
-        return;
     link_begin(&t->link, w->what);
     if (do_work(t, w) < 0)
         fail(t);
@@ -157,7 +149,7 @@ static void wait_for_work(struct comm_thread *t)
         until.tv_sec += until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
         pthread_cond_timedwait(&t->begun, &t->lock, &until);
-        if (t->first || t->broken)
+        if (t->first)
             continue;
         pthread_mutex_unlock(&t->lock);
         if (link_serve(&t->link) < 0)

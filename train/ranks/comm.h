@@ -69,11 +69,6 @@ struct comm_config {
     const char *host; /* the name of this host; NULL: the system is asked */
     double timeout_seconds;
     const volatile int *stop; /* borrowed; not 0 when this process was told to end. NULL: never */
-
-    /* Called with the text of an error, instead of printing it and ending the processes. After
-     * that, operations do nothing. NULL: the error is printed. */
-    void (*failed)(void *ctx, const char *error);
-    void *failed_ctx;
 };
 
 /* ---- life cycle --------------------------------------------------------------------------- */
