@@ -683,12 +683,13 @@ static int run(struct loop *l)
 /* Prints the traffic between memory and disk, and the time that the run waited for it. */
 static void say_traffic(const struct loop *l, double seconds)
 {
-    struct mapped_traffic t = store_traffic(&l->store);
     char in[32], out[32];
-    if (l->store.mapped)
-        log_info("disk: %s read, %s written; %.1f %% of the time was spent waiting for it",
-                 log_bytes(in, t.read_bytes), log_bytes(out, t.written_bytes),
-                 seconds > 0 ? 100 * t.waited_seconds / seconds : 0);
+    if (!l->store.mapped)
+        return;
+    const struct mapped_traffic t = mapped_traffic(l->store.mapped);
+    log_info("disk: %s read, %s written; %.1f %% of the time was spent waiting for it",
+             log_bytes(in, t.read_bytes), log_bytes(out, t.written_bytes),
+             seconds > 0 ? 100 * t.waited_seconds / seconds : 0);
 }
 
 /* Prints the bytes of the transfers between ranks. If none of them was direct, also prints their

@@ -49,7 +49,6 @@ struct offload {
     int count;
     struct slot *slots;
     uint64_t limit_bytes, taken_bytes, clock;
-    struct mapped_traffic traffic;
 };
 
 /* ---- slots ---------------------------------------------------------------------------------- */
@@ -248,7 +247,6 @@ static int bring(struct offload *m, int i, enum use_mode use)
     else
         move_in(m, i);
     ops_mark(m->ops, OPS_IN, &s->arrived);
-    m->traffic.read_bytes += a->bytes;
     return 1;
 }
 
@@ -304,7 +302,6 @@ static void release(struct home *h, int i, enum use_then then)
             move_out(m, i);
         ops_mark(m->ops, OPS_OUT, &a->left);
         ops_mark(m->ops, OPS_OUT, &a->slot->left);
-        m->traffic.written_bytes += a->bytes;
     }
     a->changed = 0;
     if (dead)
@@ -338,9 +335,4 @@ struct offload *offload_new(struct ops *o, const uint64_t *bytes, const uint64_t
 struct home *offload_home(struct offload *m)
 {
     return &m->home;
-}
-
-struct mapped_traffic offload_traffic(const struct offload *m)
-{
-    return m->traffic;
 }

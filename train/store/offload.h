@@ -26,5 +26,3 @@ struct offload *offload_new(struct ops *o, const uint64_t *bytes, const uint64_t
 void offload_free(struct offload *m); /* fine on NULL */
 
 struct home *offload_home(struct offload *m); /* fetch returns bytes (U8) in the GPU's memory */
-
-struct mapped_traffic offload_traffic(const struct offload *m); /* no waiting is measured */

@@ -291,10 +291,3 @@ int store_check(struct store *s)
 {
     return s->mapped ? mapped_check(s->mapped) : 0;
 }
-
-struct mapped_traffic store_traffic(const struct store *s)
-{
-    if (s->mapped)
-        return mapped_traffic(s->mapped);
-    return s->offload ? offload_traffic(s->offload) : (struct mapped_traffic){ 0 };
-}

@@ -86,6 +86,3 @@ int store_counts(const struct store *s, size_t row, int rank);
 
 /* Returns 0, or -1 with an error if a write to the file has failed. */
 int store_check(struct store *s);
-
-/* Returns the traffic so far of the file or else of the GPU's window; all 0 without both. */
-struct mapped_traffic store_traffic(const struct store *s);

@@ -256,7 +256,7 @@ static void check_in_file(int64_t G, enum recompute recompute, int half, int som
         cr_assert_eq(step(&a, i), step(&b, i));
         check_same(&a, &b);
     }
-    cr_assert_gt(store_traffic(&b.rig.store).written_bytes, 0);
+    cr_assert_gt(mapped_traffic(b.rig.store.mapped).written_bytes, 0);
     cr_assert_eq(b.rig.store.fetched, 0);
     close_run(&a);
     close_run(&b);
@@ -288,7 +288,7 @@ static void check_traffic(int64_t G, enum recompute recompute)
         engine_step(&a.rig.engine, i, &a.rig.batch, &a.rig.score);
         engine_update(&a.rig.engine, &adamw, 1, 1e-3, i + 1);
     }
-    struct mapped_traffic moved = store_traffic(&a.rig.store);
+    struct mapped_traffic moved = mapped_traffic(a.rig.store.mapped);
     uint64_t weights = mapped_bytes(p.kind_bytes[STORE_PARAMETERS]) * 21 / 20;
     cr_assert_leq(moved.read_bytes, STEPS * p.read_bytes);
     cr_assert_leq(moved.written_bytes, STEPS * p.written_bytes + weights);

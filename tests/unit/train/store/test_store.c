@@ -181,9 +181,11 @@ static void check_contents(uint64_t memory, uint64_t host)
             store_release(&s, kind, b, 0);
         }
     cr_assert_eq(store_check(&s), 0);
-    struct mapped_traffic moved = store_traffic(&s);
-    cr_assert(memory || host || moved.read_bytes > 15 * 16 * BYTES);
-    cr_assert(memory || host || moved.written_bytes > 15 * 16 * BYTES);
+    if (!memory && !host) {
+        struct mapped_traffic moved = mapped_traffic(s.mapped);
+        cr_assert(moved.read_bytes > 15 * 16 * BYTES);
+        cr_assert(moved.written_bytes > 15 * 16 * BYTES);
+    }
     store_close(&s);
     store_close(&plain);
     tensor_release(&t);
