@@ -7,6 +7,7 @@
 #include "common/base/log.h"
 #include "common/files/file.h"
 #include "common/files/usage.h"
+#include "common/program/tool.h"
 #include "common/program/trace.h"
 #include "generate/generator.h"
 #include "model/folder/folder.h"
@@ -735,7 +736,7 @@ static void say_slow(const struct loop *l)
 
 /* Trains, and says what it took. Returns 0, or -1 with an error, which is then in the report, too.
  */
-static int run_and_tell(struct loop *l, struct loop_result *result)
+static int run_and_tell(struct loop *l)
 {
     const struct plan *p = l->plan;
     const double began = log_seconds();
@@ -754,8 +755,8 @@ static int run_and_tell(struct loop *l, struct loop_result *result)
     if (!failed && profiles(l))
         failed = profile_finish(p->settings->profile, l->ops, (enum ops_type)p->settings->precision,
                                 seconds) < 0;
-    result->steps = l->at.step - l->run_step;
-    result->tokens = l->at.tokens - l->run_tokens;
+    tool_count("step(s)", (uint64_t)(l->at.step - l->run_step));
+    tool_count("token(s)", l->at.tokens - l->run_tokens);
     if (failed) {
         const struct err why = err_keep();
         go_on_saving(l, 1); /* complete the checkpoint that was begun before the failure */
@@ -766,8 +767,7 @@ static int run_and_tell(struct loop *l, struct loop_result *result)
     return failed ? -1 : 0;
 }
 
-int loop_run(struct plan *p, const char *config, struct kv *origin, int threads, struct comm *c,
-             struct loop_result *result)
+int loop_run(struct plan *p, const char *config, struct kv *origin, int threads, struct comm *c)
 {
     struct loop l = { .plan = p,
                       .settings = p->settings,
@@ -779,7 +779,7 @@ int loop_run(struct plan *p, const char *config, struct kv *origin, int threads,
                       .sample = BUF_INIT,
                       .lock = -1 };
     stop_catch(c->size[COMM_WORLD] == 1, comm_is_first(c));
-    int failed = open_loop(&l, threads) < 0 || run_and_tell(&l, result) < 0;
+    int failed = open_loop(&l, threads) < 0 || run_and_tell(&l) < 0;
     failed |= close_loop(&l) < 0;
     if (failed && l.made)
         file_rmdirs(p->settings->output, l.made);

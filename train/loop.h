@@ -21,15 +21,9 @@
 #include "train/plan.h"
 #include "train/ranks/comm.h"
 
-struct loop_result {
-    int64_t steps; /* done by this run, without the runs that it resumes */
-    uint64_t tokens;
-};
-
 /* Runs the training of plan p. `config` is the text of config.yaml, without `resume`. `origin` has
  * the facts that say where the run comes from (origin.h); loop_run adds more. They are not in
  * checkpoints, whose bytes do not depend on the host. Every rank of `c` must call it; only the
- * first one logs and writes. Sets *result. Returns the same value on all ranks: 0, or -1 with an
- * error. */
-int loop_run(struct plan *p, const char *config, struct kv *origin, int threads, struct comm *c,
-             struct loop_result *result);
+ * first one logs and writes. Counts the steps and tokens of this run for the summary line (tool.h).
+ * Returns the same value on all ranks: 0, or -1 with an error. */
+int loop_run(struct plan *p, const char *config, struct kv *origin, int threads, struct comm *c);

@@ -516,7 +516,6 @@ static int train(struct plan *p, struct comm *ranks)
     const struct settings *s = p->settings;
     SCOPED(buf) config = BUF_INIT;
     SCOPED(kv) origin = KV_INIT;
-    struct loop_result done = { 0 };
     tool_print_config(OPT_OF_RUN, &config);
     describe_run(p, &origin);
     if (!p->tokenizer && p->data->count)
@@ -534,12 +533,9 @@ static int train(struct plan *p, struct comm *ranks)
              p->schedule.peak, schedule_rate(&p->schedule, end), p->schedule.warmup,
              noun_end((uint64_t)p->schedule.warmup), s->global_batch_size,
              noun_end((uint64_t)s->global_batch_size), s->micro_batch_size);
-    const int result = compare_ranks(ranks, p) < 0
-                           ? -1
-                           : loop_run(p, config.data, &origin, count_threads(ranks), ranks, &done);
-    tool_count("step(s)", (uint64_t)done.steps);
-    tool_count("token(s)", done.tokens);
-    return result;
+    return compare_ranks(ranks, p) < 0
+               ? -1
+               : loop_run(p, config.data, &origin, count_threads(ranks), ranks);
 }
 
 static int print_plan(const struct plan *p)
