@@ -251,20 +251,21 @@ static int collect_sums(struct comm *c, struct kv *sums)
 /* Writes the files of a model folder but its weights. */
 static int write_rest(const char *dir, const struct checkpoint_content *from)
 {
-    const struct tokenizer *t = from->tokenizer;
+    const struct plan *p = from->plan;
+    const struct tokenizer *t = p->tokenizer;
     const int64_t end = t ? tokenizer_end_of_text(t) : -1;
     SCOPED(ids) ends = { 0 };
     SCOPED(buf) path = file_path(dir, "chat_template.jinja");
-    if ((t && tokenizer_save(t, from->model->config.positions, dir) < 0) ||
-        (from->chat->len && file_write(path.data, from->chat->data, from->chat->len) < 0))
+    if ((t && tokenizer_save(t, p->model.config.positions, dir) < 0) ||
+        (p->chat.len && file_write(path.data, p->chat.data, p->chat.len) < 0))
         return -1;
     if (end >= 0)
         ids_add(&ends, (uint32_t)end);
-    for (size_t i = 0; i < from->ends->count; i++)
-        if (from->ends->data[i] != end)
-            ids_add(&ends, from->ends->data[i]);
-    return folder_save_config(from->model, from->store->layout.type[STORE_PARAMETERS], dir,
-                              t ? tokenizer_begin_of_text(t) : -1, &ends, from->sampling);
+    for (size_t i = 0; i < p->ends.count; i++)
+        if (p->ends.data[i] != end)
+            ids_add(&ends, p->ends.data[i]);
+    return folder_save_config(&p->model, from->store->layout.type[STORE_PARAMETERS], dir,
+                              t ? tokenizer_begin_of_text(t) : -1, &ends, p->sampling.data);
 }
 
 /* Makes the folder `dir` of a checkpoint with the files that only the first rank writes. */
@@ -295,8 +296,6 @@ static void tell(struct comm *comm, const char *text, struct buf *name)
 struct checkpoint_work {
     struct checkpoint state;
     struct checkpoint_content from;
-    const char *out; /* borrowed */
-    int64_t keep;
     struct buf path, temp, new; /* `path` is empty: the model */
     int lock;                   /* descriptor of the folder `temp` on the first rank; -1: none */
     struct saved to;
@@ -308,6 +307,11 @@ struct checkpoint_work {
     int result;
     struct err why;
 };
+
+static enum saved_files files_of(const struct checkpoint_work *w)
+{
+    return (enum saved_files)w->from.plan->settings->checkpoint_files;
+}
 
 static int in_save(const struct checkpoint_work *w)
 {
@@ -325,11 +329,12 @@ static int agree(const struct checkpoint_work *w, int result)
  * removes older checkpoints. */
 static int publish(struct checkpoint_work *w)
 {
+    const struct settings *s = w->from.plan->settings;
     if (saved_index(&w->to, SAVED_WEIGHTS) < 0 || saved_index(&w->to, SAVED_MOMENTS) < 0 ||
         write_state(w->new.data, &w->state, &w->sums) < 0 ||
         file_rename(w->new.data, w->path.data) < 0 || file_sync_dir(w->path.data) < 0)
         return in_save(w);
-    return checkpoint_prune(w->out, w->keep);
+    return checkpoint_prune(s->output, s->keep);
 }
 
 static void *work_main(void *arg)
@@ -369,8 +374,9 @@ static int write_folder(struct checkpoint_work *w)
     SCOPED(buf) temp = BUF_INIT;
     tell(comm, comm_is_first(comm) ? w->temp.data : "", &temp);
     w->new = file_path(temp.data, "new");
-    w->to = (struct saved){ w->new.data,   w->from.model, w->from.store, comm,
-                            w->from.files, &w->open,      &w->sums };
+    w->to = (struct saved){ w->new.data, &w->from.plan->model, w->from.store,
+                            comm,        files_of(w),          &w->open,
+                            &w->sums };
     int result = comm_is_first(comm) ? begin_folder(w->new.data, &w->from) : 0;
     if (agree(w, result) < 0)
         return -1;
@@ -406,29 +412,29 @@ static int next(struct checkpoint_work **work, struct checkpoint_work *w, int re
     return 1;
 }
 
-int checkpoint_begin(struct checkpoint_work **work, const char *out, int64_t keep,
-                     const struct checkpoint *c, const struct checkpoint_content *from)
+int checkpoint_begin(struct checkpoint_work **work, const struct checkpoint *c,
+                     const struct checkpoint_content *from)
 {
     struct checkpoint_work *w = mem_zalloc(1, sizeof *w);
     int wanted;
-    *w = (struct checkpoint_work){
-        .state = *c, .from = *from, .out = out, .keep = keep, .lock = -1, .to.open = &w->open
-    };
-    buf_addf(&w->path, "%s/checkpoints/step-%06" PRId64, out, c->step);
+    *w = (struct checkpoint_work){ .state = *c, .from = *from, .lock = -1, .to.open = &w->open };
+    buf_addf(&w->path, "%s/checkpoints/step-%06" PRId64, from->plan->settings->output, c->step);
     int result = make_folder(w, &wanted);
     if (!result && wanted)
         result = write_folder(w);
     return next(work, w, result, wanted) < 0 ? -1 : 0;
 }
 
-int checkpoint_begin_model(struct checkpoint_work **work, const char *dir,
-                           const struct checkpoint_content *from)
+int checkpoint_begin_model(struct checkpoint_work **work, const struct checkpoint_content *from)
 {
     struct checkpoint_work *w = mem_zalloc(1, sizeof *w);
-    const int several = from->files == SAVED_BLOCK, first = comm_is_first(from->comm);
+    const char *dir = from->plan->settings->output;
+    const int first = comm_is_first(from->comm);
     *w = (struct checkpoint_work){ .from = *from, .lock = -1 };
+    const int several = files_of(w) == SAVED_BLOCK;
     w->to = (struct saved){
-        dir, from->model, from->store, from->comm, from->files, &w->open, several ? &w->sums : NULL
+        dir,      &from->plan->model,       from->store, from->comm, files_of(w),
+        &w->open, several ? &w->sums : NULL
     };
     int result = first ? write_rest(dir, from) : 0;
     /* until the new index is there, a folder that gets several files must not look like a model */
@@ -450,8 +456,7 @@ int checkpoint_go_on(struct checkpoint_work **work)
     pthread_join(w->thread, NULL);
     int result = w->result < 0 ? err_restore(&w->why) : 0;
     if (!w->second) {
-        const int collected = w->from.files == SAVED_BLOCK ? collect_sums(w->from.comm, &w->sums)
-                                                           : 0;
+        const int collected = files_of(w) == SAVED_BLOCK ? collect_sums(w->from.comm, &w->sums) : 0;
         result = agree(w, result < 0 ? result : collected);
     }
     if (!result && !w->path.len && comm_is_first(w->from.comm)) /* a model needs only its index */

@@ -27,8 +27,7 @@
  */
 #pragma once
 
-#include "model/network/model.h"
-#include "tokenizer/tokenizer.h"
+#include "train/plan.h"
 #include "train/ranks/comm.h"
 #include "train/saved.h"
 #include "train/store/store.h"
@@ -48,20 +47,16 @@ struct checkpoint {
     char arithmetic[64]; /* ops_arithmetic; "": not known */
 };
 
-/* What is saved beside the state. All pointers are borrowed. */
+/* What is saved beside the state, to the output folder in the plan's settings: the store, and the
+ * plan's tokenizer and other texts. All pointers are borrowed. */
 struct checkpoint_content {
-    const struct model *model;
+    const struct plan *plan;
     struct store *store;
     struct comm *comm;
-    enum saved_files files;
-    const struct tokenizer *tokenizer; /* NULL: none */
-    const struct buf *chat;            /* the tokenizer's chat template; empty: none */
-    const struct ids *ends; /* tokens that end a text in the model that training began with */
-    const char *sampling;   /* folder_ends: of that model; NULL: none */
-    const char *config;     /* the text of config.yaml */
+    const char *config; /* the text of config.yaml */
 };
 
-/* Saves the checkpoint `out`/checkpoints/step-N, and then prunes (checkpoint_prune). All ranks must
+/* Saves the checkpoint OUT/checkpoints/step-N, and then prunes (checkpoint_prune). All ranks must
  * call these functions. The bytes of a checkpoint do not depend on the number of ranks (saved.h).
  *
  * checkpoint_begin writes all tensors to the system's page cache; then the store may change.
@@ -72,16 +67,15 @@ struct checkpoint_content {
  * is to be called again; 0, or -1 with an error, when the checkpoint has ended, and sets *work to
  * NULL. If only the last part fails, which the first rank does, only it returns the error. */
 struct checkpoint_work;
-int checkpoint_begin(struct checkpoint_work **work, const char *out, int64_t keep,
-                     const struct checkpoint *c, const struct checkpoint_content *from);
+int checkpoint_begin(struct checkpoint_work **work, const struct checkpoint *c,
+                     const struct checkpoint_content *from);
 int checkpoint_waits(struct checkpoint_work *w);
 int checkpoint_go_on(struct checkpoint_work **work);
 
-/* Begins to write the model folder `dir`, with the tokenizer's files, as checkpoint_begin does a
+/* Begins to write the model folder OUT, with the tokenizer's files, as checkpoint_begin does a
  * checkpoint. Its tensors are F32 or BF16, as the store keeps them. Old files of weights in the
  * folder, in one file or several, are replaced. */
-int checkpoint_begin_model(struct checkpoint_work **work, const char *dir,
-                           const struct checkpoint_content *from);
+int checkpoint_begin_model(struct checkpoint_work **work, const struct checkpoint_content *from);
 
 /* Checks all files of the checkpoint at `path`, and sets *c and *config to its state and the text
  * of its config.yaml. All ranks must call it; each checks a part of the files. Returns the same on

@@ -347,20 +347,6 @@ static int report_step(struct loop *l, const struct engine_score *score,
     return l->first ? metrics_add(&l->metrics, &p) : 0;
 }
 
-static struct checkpoint_content content_of(struct loop *l)
-{
-    const struct plan *p = l->plan;
-    return (struct checkpoint_content){ .model = &p->model,
-                                        .store = &l->store,
-                                        .comm = l->comm,
-                                        .files = (enum saved_files)l->settings->checkpoint_files,
-                                        .tokenizer = p->tokenizer,
-                                        .chat = &p->chat,
-                                        .ends = &p->ends,
-                                        .sampling = p->sampling.data,
-                                        .config = l->config };
-}
-
 /* Goes on with what is being written, if anything: with wait 1 until it has ended, else only as far
  * as no rank has to wait for its disk. Ranks ask each other until all disks are done, which may
  * take longer than --comm-timeout. Returns 0, or -1 with an error, on all ranks. */
@@ -392,10 +378,9 @@ static int save(struct loop *l)
     snprintf(l->at.arithmetic, sizeof l->at.arithmetic, "%s", ops_arithmetic(l->ops));
     engine_settle(&l->engine);
     int result = comm_agree(l->comm, l->first ? metrics_sync(&l->metrics) : 0);
-    const struct checkpoint_content content = content_of(l);
+    const struct checkpoint_content content = { l->plan, &l->store, l->comm, l->config };
     if (!result)
-        result = checkpoint_begin(&l->saving, l->settings->output, l->settings->keep, &l->at,
-                                  &content);
+        result = checkpoint_begin(&l->saving, &l->at, &content);
     if (!result)
         log_detail("saving checkpoint of step %" PRId64 ": training stood for %.3f s", l->at.step,
                    log_seconds() - began);
@@ -645,10 +630,10 @@ static int finish(struct loop *l)
         return -1;
     if (!s->save)
         return 0;
-    const struct checkpoint_content content = content_of(l);
+    const struct checkpoint_content content = { l->plan, &l->store, l->comm, l->config };
     /* an earlier run may have been killed before it had removed all that it was to remove */
     if (comm_agree(l->comm, l->first ? checkpoint_prune(s->output, s->keep) : 0) < 0 ||
-        checkpoint_begin_model(&l->saving, s->output, &content) < 0)
+        checkpoint_begin_model(&l->saving, &content) < 0)
         return -1;
     return go_on_saving(l, 1);
 }

@@ -199,6 +199,8 @@ struct whole {
     struct model model;
     struct ops *ops;
     struct store store;
+    struct settings settings; /* of begin_save, like the plan */
+    struct plan plan;
 };
 
 static float *moment(const struct whole *w, int kind, size_t t)
@@ -248,16 +250,10 @@ static struct checkpoint_work *begin_save(struct whole *w, enum saved_files file
                                    .leaves = 8,
                                    .seconds = 1.5,
                                    .validation = 3.25 };
-    static const struct buf chat;
-    static const struct ids ends;
-    const struct checkpoint_content content = { .model = &w->model,
-                                                .store = &w->store,
-                                                .comm = alone(),
-                                                .files = files,
-                                                .chat = &chat,
-                                                .ends = &ends,
-                                                .config = "seed: 1\n" };
-    cr_assert_eq(checkpoint_begin(&work, dir, 0, &at, &content), 0, "%s", err_get());
+    w->settings = (struct settings){ .output = dir, .checkpoint_files = (int)files };
+    w->plan = (struct plan){ .settings = &w->settings, .model = w->model };
+    const struct checkpoint_content content = { &w->plan, &w->store, alone(), "seed: 1\n" };
+    cr_assert_eq(checkpoint_begin(&work, &at, &content), 0, "%s", err_get());
     return work;
 }
 
