@@ -802,18 +802,6 @@ int program_together(const struct program *p, int64_t n, const struct use *all[P
     return count;
 }
 
-unsigned char *program_used(const struct program *p, enum store_kind kind, int count)
-{
-    unsigned char *used = mem_zalloc((size_t)count + 1, 1);
-    for (int64_t n = 0; n < p->count; n++) {
-        const struct phase *f = &p->phases[n];
-        for (int i = 0; i < f->count; i++)
-            if (f->uses[i].kind == kind)
-                used[f->uses[i].number] = 1;
-    }
-    return used;
-}
-
 int64_t program_micro_batch(int zero, int64_t A, int leaves, int ranks, int rank, int64_t m)
 {
     const int64_t leaf = zero > 1 ? A / (leaves ? leaves : 1) : A; /* micro-batches in a row */

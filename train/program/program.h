@@ -250,9 +250,5 @@ int program_together(const struct program *p, int64_t n, const struct use *all[P
  * m (0 to A-1) of rank `rank`, for ZeRO stage `zero` and `leaves` leaves per rank. */
 int64_t program_micro_batch(int zero, int64_t A, int leaves, int ranks, int rank, int64_t m);
 
-/* Returns used[count]: 1 for each array of the kind that the program uses, else 0. count: the
- * number of arrays of that kind. The caller frees it. */
-unsigned char *program_used(const struct program *p, enum store_kind kind, int count);
-
 /* Appends the list as text, one line per phase. */
 void program_print(const struct program *p, struct buf *out);

@@ -141,10 +141,14 @@ static void take_used(struct layout *l, const struct tensor_table *t, const stru
     for (int b = 0; b < t->blocks && p; b++)
         l->owner[b] = p->owners[b];
     for (int kind = 0; kind < STORE_BLOCKS && p; kind++) {
-        SCOPED_MEM unsigned char *used = program_used(p, kind, l->count[kind]);
-        for (int i = 0; i < l->count[kind]; i++)
-            if (!used[i])
-                l->elements[kind][i] = 0;
+        SCOPED_MEM int64_t *all = l->elements[kind];
+        l->elements[kind] = mem_zalloc((size_t)l->count[kind] + 1, sizeof *all);
+        for (int64_t n = 0; n < p->count; n++) {
+            const struct phase *f = &p->phases[n];
+            for (int i = 0; i < f->count; i++)
+                if (f->uses[i].kind == kind)
+                    l->elements[kind][f->uses[i].number] = all[f->uses[i].number];
+        }
     }
 }
 
