@@ -66,6 +66,7 @@ static int read_whole(struct input *in, uint64_t most, struct buf *out)
     char size[32];
     int64_t n = 0;
     uint64_t bytes = 0;
+    const size_t begin = out->len;
     int result = in->regular ? input_size(in, &bytes) : 0;
     if (!in->regular && most > PIPE_MOST)
         most = PIPE_MOST;
@@ -77,6 +78,8 @@ static int read_whole(struct input *in, uint64_t most, struct buf *out)
     }
     if (bytes > most)
         result = err_set("cannot read '%s': it has more than %s", in->path, log_bytes(size, most));
+    if (!result && n == 0)
+        result = file_check_pointer(in->path, out->data + begin, out->len - begin);
     input_close(in);
     return n < 0 ? -1 : result;
 }

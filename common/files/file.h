@@ -13,9 +13,9 @@
 
 /* Append the bytes of the file to `out`; return 0, or -1 with an error. file_read_any is for a path
  * that the user gave: "-" is stdin, and a pipe is opened as input_open_soon does. file_read is for
- * other files and accepts regular files only. Both refuse a file of more than 4 GiB, and more than
- * 64 MiB from a pipe or a device, which may have no end. file_read_most is as file_read_any, with
- * another limit for regular files. */
+ * other files and accepts regular files only. Both refuse a file of more than 4 GiB, more than 64
+ * MiB from a pipe or a device, which may have no end, and a git-lfs pointer. file_read_most is as
+ * file_read_any, with another limit for regular files. */
 int file_read(const char *path, struct buf *out);
 int file_read_any(const char *path, struct buf *out);
 int file_read_most(const char *path, uint64_t most, struct buf *out);

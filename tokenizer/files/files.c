@@ -20,11 +20,6 @@ static int put_bytes(struct vocabulary *v)
 
 typedef int reader(const char *path, struct buf *out);
 
-static int read_text(reader *read, const char *path, struct buf *text)
-{
-    return read(path, text) < 0 ? -1 : file_check_pointer(path, text->data, text->len);
-}
-
 /* Sets *out to the path of the file `other` in the folder of `path`. If `path` ends with `name`,
  * which may be NULL, `other` replaces this name and keeps what is before it (NAME-vocab.json). */
 static void beside(struct buf *out, const char *path, const char *name, const char *other)
@@ -105,7 +100,7 @@ static int load_pair(struct vocabulary *v, const char *path, const struct tokeni
     beside(&other, path, "vocab.json", "tokenizer.json");
     int there = o->pattern ? 0 : file_look(other.data);
     if (there > 0)
-        return read_text(file_read, other.data, text) < 0
+        return file_read(other.data, text) < 0
                    ? -1
                    : tokenizer_json_parse(v, text->data, text->len, other.data);
     beside(&other, path, "vocab.json", "merges.txt");
@@ -114,8 +109,7 @@ static int load_pair(struct vocabulary *v, const char *path, const struct tokeni
     if (!there && refuse_marian(path, "source.spm") == 0)
         err_set("'%s' has no '%s' beside it", path, other.data);
     SCOPED(buf) merges = BUF_INIT;
-    if (there <= 0 || read_text(file_read, path, text) < 0 ||
-        read_text(file_read, other.data, &merges) < 0)
+    if (there <= 0 || file_read(path, text) < 0 || file_read(other.data, &merges) < 0)
         return -1;
     const int clip = !o->pattern && clip_is(text->data, text->len);
     if ((clip ? clip_parse(v, text, path) : vocab_json_parse(v, text->data, text->len, path)) < 0 ||
@@ -167,7 +161,7 @@ static int load_file(struct vocabulary *v, const char *path, const struct tokeni
     if (file_ends_with(path, "vocab.json"))
         return load_pair(v, path, o, text);
     const int gguf = gguf_is(path);
-    if (!gguf && read_text(read, path, text) < 0)
+    if (!gguf && read(path, text) < 0)
         return -1;
     if (!gguf && (file_ends_with(path, ".tiktoken") || is_ranks(text)))
         return load_ranks(v, path, o, text);
