@@ -5,6 +5,7 @@
 #include "common/base/utf8.h"
 #include "common/files/packed.h"
 #include "common/formats/js.h"
+#include "common/formats/kinds.h"
 #include "unicode/whitespace.h"
 
 struct reader {
@@ -268,7 +269,7 @@ static int read_lines(struct reader *r, struct input *in)
         if (!(begun && !r->json ? r->line.n : whitespace_strip(r->line.s, r->line.n).n))
             continue;
         if (!begun)
-            result = begin(r);
+            result = kinds_check(in->path, line, n) < 0 ? -1 : begin(r);
         if (!result && (begun || r->json || r->numbered))
             result = r->json ? read_object(r) : add(r);
         begun = 1;

@@ -20,6 +20,7 @@
 #include <math.h>
 
 #include "common/base/utf8.h"
+#include "common/formats/kinds.h"
 #include "eval/items.h"
 #include "eval/report.h"
 #include "eval/subject.h"
@@ -90,6 +91,8 @@ static int add_text(struct items *g, const char *line, size_t n)
 
 static int add_line(struct items *g, const char *line, size_t n, const char *name)
 {
+    if (g->item == 1 && kinds_check(name, line, n) < 0)
+        return -1;
     int result = add_text(g, line, n - (line[n - 1] == '\r'));
     return result < 0 ? err_in("%s", name) : result;
 }

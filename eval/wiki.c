@@ -8,6 +8,7 @@
 #include "common/base/utf8.h"
 #include "common/files/archived.h"
 #include "common/files/file.h"
+#include "common/formats/kinds.h"
 #include "eval/detokenize.h"
 #include "eval/subject.h"
 #include "unicode/whitespace.h"
@@ -154,7 +155,7 @@ static int read_text(const char *path, struct buf *data)
 {
     SCOPED(buf) name = BUF_INIT;
     if (!file_ends_with(path, ".zip"))
-        return file_read_text(path, data);
+        return file_read_text(path, data) < 0 ? -1 : kinds_check(path, data->data, data->len);
     if (archived_extract(path, "wiki.test.", &name, data) < 0)
         return -1;
     log_info("%s: reading its file %s", path, name.data);

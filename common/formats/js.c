@@ -6,6 +6,7 @@
 #include "common/base/linked.h"
 #include "common/files/file.h"
 #include "common/formats/js_scan.h"
+#include "common/formats/kinds.h"
 
 LINKED_LIBRARY(jansson, "jansson", JANSSON_VERSION)
 
@@ -57,7 +58,7 @@ static struct js *parse(const char *text, size_t n, const char *name, size_t dup
     json_t *root = json_loadb(json, bytes, flags, &error);
     if (!root && json_error_code(&error) == json_error_numeric_overflow)
         root = json_loadb(json, bytes, flags | JSON_DECODE_INT_AS_REAL, &error);
-    if (!root) {
+    if (!root && kinds_check(name, text, n) == 0) {
         struct js_scan place;
         js_scan_init(&place, text, n);
         js_scan_error(&place, whole_place((size_t)error.position, cuts, count), error.text);

@@ -2,6 +2,7 @@
 
 #include "common/base/crc32c.h"
 #include "common/base/le.h"
+#include "common/base/log.h"
 #include "common/files/file.h"
 
 /* ---- magic numbers --------------------------------------------------------------------------- */
@@ -200,6 +201,8 @@ const char *kinds_recognise(const char *path, const char *text, size_t n)
         return "an encrypted Parquet file";
     if (is_tfrecord(text, n))
         return "a TFRecord file";
+    if (!path)
+        return NULL;
     if (is_json_array(text, n))
         return "a JSON array: JSON lines are wanted, an object a line with a string \"text\", or "
                "--format text";
@@ -209,6 +212,16 @@ const char *kinds_recognise(const char *path, const char *text, size_t n)
     if (file_ends_with(path, ".tsv") || kinds_is_table(text, n, '\t'))
         return "a table with tabs (TSV): JSON lines are wanted, or for tokenize a table with commas";
     return NULL;
+}
+
+int kinds_check(const char *path, const char *text, size_t n)
+{
+    enum columns_kind kind;
+    const char *what = kinds_columns(text, n, &kind) ? "Parquet or Arrow: JSON lines are wanted"
+                                                     : kinds_recognise(NULL, text, n);
+    if (kinds_is_documents(text, n))
+        log_warn("%s: its marks <doc ...> are read as text: grep -v '^<' drops them", path);
+    return what ? err_set("%s: not text but %s", path, what) : file_check_pointer(path, text, n);
 }
 
 /* Returns 1 if text[0..n), after white space, begins with one of the words. */

@@ -13,8 +13,11 @@
 enum { KINDS_LOOK = 512 }; /* number of bytes of a file that the functions need */
 
 /* Returns a description, such as "a PDF file", of the file `path`, which begins with text[0..n).
- * Returns NULL if the file may be text. */
+ * Returns NULL if the file may be text. `path` NULL: JSON and tables are text, too. */
 const char *kinds_recognise(const char *path, const char *text, size_t n);
+/* For readers of plain text, JSON or tables: returns 0, or -1 with an error that says what the file
+ * is in place of these. Its first line tells most kinds. Warns of documents. */
+int kinds_check(const char *path, const char *text, size_t n);
 
 /* Returns 1 if text[0..n), after white space, begins with <doc or wikiprep's first line. */
 int kinds_is_documents(const char *text, size_t n);

@@ -81,6 +81,18 @@ Test(kinds, json_and_tables_are_recognised_where_it_is_safe)
     expect_kind("a.tsv", "any, thing", 10, "a table");
 }
 
+/* For readers of JSON and of tables with tabs. */
+Test(kinds, json_and_tables_may_be_wanted)
+{
+    static const char *const wanted[] = { "[{\"text\": 1}]", "{\n  \"text\": 1", "text\tlabel\n",
+                                          "PAR1S is a city", "" };
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        cr_expect_eq(kinds_check("f", wanted[i], strlen(wanted[i])), 0, "%s", wanted[i]);
+    cr_expect_eq(kinds_check("f", "PAR1\x15\x04\x15", 7), -1);
+    cr_expect_str_eq(err_get(), "f: not text but Parquet or Arrow: JSON lines are wanted");
+    cr_expect_eq(kinds_check("f", "version https://git-lfs.github.com/spec/v1", 42), -1);
+}
+
 Test(kinds, text_is_text)
 {
     EXPECT_KIND("", NULL);
