@@ -226,10 +226,7 @@ int squad_read(struct squad *s, const char *path)
 {
     SCOPED(buf) text = BUF_INIT;
     *s = (struct squad){ 0 };
-    if (file_read_any(path, &text) < 0)
-        return -1;
-    const size_t mark = utf8_mark(text.data, text.len);
-    return squad_parse(s, text.data + mark, text.len - mark, path);
+    return file_read_any(path, &text) < 0 ? -1 : squad_parse(s, text.data, text.len, path);
 }
 
 void squad_ask(struct squad *s, struct span context, struct span question)

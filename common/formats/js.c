@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include "common/base/linked.h"
+#include "common/base/utf8.h"
 #include "common/files/file.h"
 #include "common/formats/js_scan.h"
 #include "common/formats/kinds.h"
@@ -101,6 +102,8 @@ static size_t put_nulls(struct buf *out, const char *text, size_t n)
 
 struct js *js_parse_line(const char *text, size_t n, const char *name)
 {
+    const size_t mark = utf8_mark(text, n);
+    text += mark, n -= mark;
     struct js *root = parse(text, n, name, 0, NULL, 0);
     if (root)
         return root;
@@ -111,21 +114,16 @@ struct js *js_parse_line(const char *text, size_t n, const char *name)
     return root;
 }
 
-static struct js *load(const char *path, int (*read)(const char *path, struct buf *out),
-                       size_t duplicates)
-{
-    SCOPED(buf) text = BUF_INIT;
-    return read(path, &text) < 0 ? NULL : parse(text.data, text.len, path, duplicates, NULL, 0);
-}
-
 struct js *js_load(const char *path)
 {
-    return load(path, file_read, JSON_REJECT_DUPLICATES);
+    SCOPED(buf) text = BUF_INIT;
+    return file_read(path, &text) < 0 ? NULL : js_parse(text.data, text.len, path);
 }
 
 struct js *js_load_any(const char *path)
 {
-    return load(path, file_read_any, 0);
+    SCOPED(buf) text = BUF_INIT;
+    return file_read_any(path, &text) < 0 ? NULL : js_parse_line(text.data, text.len, path);
 }
 
 void js_free(struct js *root)

@@ -18,11 +18,11 @@ struct js;
 struct js *js_parse(const char *text, size_t n, const char *name);
 /* Parses JSON, such as a line, that another program may have written, as Python does: if a key
  * occurs twice, the last value takes the place of the first. NaN, Infinity and -Infinity are
- * null. */
+ * null. A byte order mark before it is left out. */
 struct js *js_parse_line(const char *text, size_t n, const char *name);
-struct js *js_load(const char *path); /* reads a regular file, as file_read does */
-/* Reads a file that the user gave, as file_read_any does. If a key occurs twice, the last value
- * takes the place of the first, as in Python. */
+/* js_load parses a regular file, as file_read reads it, by js_parse; js_load_any a file that the
+ * user gave, as file_read_any reads it, by js_parse_line. */
+struct js *js_load(const char *path);
 struct js *js_load_any(const char *path);
 void js_free(struct js *root); /* NULL is allowed */
 
