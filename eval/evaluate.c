@@ -330,10 +330,7 @@ static const struct tool_command *const commands[] = {
 /* What to do instead of options of similar programs. */
 static const struct opt_foreign foreign[] = {
     { "task tasks", "the tasks are commands, which 'evaluate --help' lists" },
-    { "valid-data", "the files are operands" },
-    { "predict-file", "the file of questions is an operand" },
-    { "pretrained-checkpoint checkpoint-input-dir init-checkpoint", "give --model" },
-    { "overlapping-eval doc-stride", "give --stride" },
+    { "predict-file test-file valid-data validation-file", "the files are operands" },
     { "question-tokens max-query-length",
       "questions are cut to half of the sequence, at most 64 tokens" },
     { "max-answer-length", "give --answer-tokens" },
@@ -342,7 +339,7 @@ static const struct opt_foreign foreign[] = {
     { "version-2-with-negative", "give --rules 2.0" },
     { "na-prob-file", "give --na-prob" },
     { "na-prob-thresh", "give --na-threshold" },
-    { "out-file", "the scores go to stdout; --json prints them as JSON" },
+    { "log-samples out-file output-path", "the scores go to stdout; --json prints them as JSON" },
     { "strict-lambada", "evaluate lmbd always scores the whole last word" },
     { "eod-mask-loss", "every token of the text counts" },
     { "log-interval", "give --progress" },
