@@ -18,8 +18,6 @@ static int put_bytes(struct vocabulary *v)
 
 /* ---- recognising the format ---------------------------------------------------------------- */
 
-typedef int reader(const char *path, struct buf *out);
-
 /* Sets *out to the path of the file `other` in the folder of `path`. If `path` ends with `name`,
  * which may be NULL, `other` replaces this name and keeps what is before it (NAME-vocab.json). */
 static void beside(struct buf *out, const char *path, const char *name, const char *other)
@@ -156,7 +154,7 @@ static int load_gguf(struct vocabulary *v, const char *path)
 /* Loads the vocabulary file `path`. `read` reads the file; it depends on whether the user named the
  * file or it was found in a folder. Returns 0, or -1 with an error. */
 static int load_file(struct vocabulary *v, const char *path, const struct tokenizer_options *o,
-                     reader *read, struct buf *text)
+                     int (*read)(const char *path, struct buf *out), struct buf *text)
 {
     if (file_ends_with(path, "vocab.json"))
         return load_pair(v, path, o, text);
