@@ -4,7 +4,6 @@
 #include "common/base/least.h"
 #include "common/base/log.h"
 #include "eval/evaluate_commands.h"
-#include "eval/lambada.h"
 #include "eval/report.h"
 #include "eval/subject.h"
 #include "eval/wiki.h"
@@ -18,11 +17,6 @@ struct evaluation {
 };
 
 static const struct evaluation defaults = { .subject = SUBJECT_DEFAULTS };
-
-static double share(uint64_t part, uint64_t all)
-{
-    return (double)part / (double)all;
-}
 
 /* ---- wiki --------------------------------------------------------------------------------- */
 
@@ -64,7 +58,7 @@ static void report_wiki(struct evaluation *given, struct report *r, const struct
     report_real(r, "bits_per_byte", score->nll / log(2) / bytes);
     if (text->count > 1)
         report_real(r, "bits_per_byte_stderr", wiki_bits_error(text));
-    report_real(r, "accuracy", share(score->right, score->scored));
+    report_real(r, "accuracy", (double)score->right / (double)score->scored);
 }
 
 static void report_counts(struct evaluation *given, struct report *r, const char *path,
@@ -116,37 +110,6 @@ static int run_wiki(int argc, char **argv, void *options)
     if (!result && !given->dry_run)
         result = subject_open(&given->subject, HEAD_NEXT) < 0 || check_stride(given) < 0 ? -1 : 0;
     return subject_score(&given->subject, result, argc, argv, wiki_file);
-}
-
-/* ---- lmbd --------------------------------------------------------------------------------- */
-
-static int lmbd_file(void *options, const char *path)
-{
-    struct subject *s = options;
-    struct lambada_score got, *score = &got;
-    if (lambada_score(score, &s->scorer, s->tokenizer, s->encoder, path) < 0)
-        return -1;
-    struct report r = REPORT_INIT(s->json);
-    report_text(&r, "file", path);
-    report_count(&r, "passages", score->passages);
-    report_count(&r, "skipped", score->skipped);
-    report_count(&r, "right", score->words_right);
-    report_mean(&r, "accuracy", (double)score->words_right, (double)score->words_right,
-                score->passages);
-    report_mean(&r, "loss", score->word_nll, score->word_squares, score->passages);
-    report_real(&r, "perplexity", score_perplexity(score->word_nll / (double)score->passages));
-    report_real(&r, "tokens_per_word", share(score->word_tokens, score->passages));
-    report_count(&r, "token_right", score->tokens_right);
-    report_real(&r, "token_accuracy", share(score->tokens_right, score->passages));
-    tool_count("passage(s)", score->passages);
-    return report_print(&r);
-}
-
-static int run_lmbd(int argc, char **argv, void *options)
-{
-    struct subject *s = options;
-    int result = subject_load_tokenizer(s) < 0 ? -1 : subject_open(s, HEAD_NEXT);
-    return subject_score(s, result, argc, argv, lmbd_file);
 }
 
 /* ---- shards ------------------------------------------------------------------------------- */
@@ -227,7 +190,7 @@ static int report_shards(struct evaluation *given, const struct shards_score *sc
     report_count(&r, "tokens", score->targets);
     report_mean(&r, "loss", score->nll, score->squares, score->targets);
     report_real(&r, "perplexity", score_perplexity(score->nll / (double)score->targets));
-    report_real(&r, "accuracy", share(score->right, score->targets));
+    report_real(&r, "accuracy", (double)score->right / (double)score->targets);
     tool_count("token(s)", score->targets);
     return report_print(&r);
 }
@@ -278,9 +241,6 @@ static const struct opt wiki_options[] = {
     SUBJECT_JSON,
     { 0 },
 };
-static const struct opt lmbd_options[] = {
-    SUBJECT_MODEL, SUBJECT_VOCAB, SUBJECT_COMPUTE, SUBJECT_JSON, { 0 }
-};
 static const struct opt shards_options[] = {
     SUBJECT_MODEL,
     LENGTH,
@@ -303,14 +263,6 @@ static const struct tool_command wiki_command = {
     TOOL_OPTIONS(wiki_options, defaults),
     .common = TOOL_THREADS | TOOL_PROGRESS,
     .run = run_wiki,
-};
-static const struct tool_command lmbd_command = {
-    .name = "lmbd",
-    .args = "FILE...",
-    .summary = "LAMBADA: predict the last word of each passage (JSON lines).",
-    TOOL_OPTIONS(lmbd_options, defaults),
-    .common = TOOL_THREADS | TOOL_PROGRESS,
-    .run = run_lmbd,
 };
 static const struct tool_command shards_command = {
     .name = "shards",

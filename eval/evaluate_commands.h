@@ -5,5 +5,5 @@
 
 #include "common/program/tool.h"
 
-extern const struct tool_command choice_command, line_scores_command, minimal_pairs_command,
-    core_command, classify_command, squad_command;
+extern const struct tool_command lmbd_command, choice_command, line_scores_command,
+    minimal_pairs_command, core_command, classify_command, squad_command;

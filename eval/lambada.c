@@ -1,17 +1,41 @@
+/*
+ * `evaluate lmbd`: the last word of a passage (LAMBADA, Paperno et al. 2016), by two rules.
+ *
+ * Input: JSON lines, each an object whose "text" is a passage.
+ *
+ *   word  W is the last word (separated by white space). The context is the text before it, without
+ *         white space at its ends. The labels are the tokens that the context with " W" has more
+ *         than the context. The passage is right if each label is the model's most probable token
+ *         after the context and the labels before it. This is the published rule.
+ *   token The label is the last token of the whole passage. It is usually only a part of a word,
+ *         so this rule is easier.
+ *
+ * The tokens with which the vocabulary begins a text stand before the context, as
+ * lm-evaluation-harness has them. A passage longer than the model's positions is cut at its
+ * beginning. A passage without context (a single word) is counted as skipped and not scored.
+ */
 #include "eval/lambada.h"
 
 #include "common/formats/js.h"
+#include "eval/evaluate_commands.h"
 #include "eval/items.h"
+#include "eval/report.h"
+#include "eval/subject.h"
 #include "unicode/whitespace.h"
 
 /* Values of a window's mark: the rules that it is for. */
 enum { RULE_WORD = 1, RULE_TOKEN = 2, RULE_BOTH = RULE_WORD | RULE_TOKEN };
 
 struct lambada {
-    struct lambada_score *score;
-    const struct tokenizer *tokenizer;
-    struct encoder *encoder;
+    struct subject subject; /* options */
+
+    /* one file */
+    uint64_t passages, skipped, right, tokens_right; /* right by the rule `word`, and `token` */
+    uint64_t tokens;                                 /* labels of the rule `word` */
+    double nll, squares; /* of the last words: sums of the losses, in nats, and of their squares */
 };
+
+static const struct lambada defaults = { .subject = SUBJECT_DEFAULTS };
 
 int lambada_parse(const char *line, size_t n, const char *name, struct buf *text)
 {
@@ -25,11 +49,11 @@ int lambada_parse(const char *line, size_t n, const char *name, struct buf *text
     return s ? 0 : err_set("%s: the object has no string \"text\"", name);
 }
 
-/* Appends the tokens that the vocabulary puts before a text, and those of s[0..n). */
-static int encode(const struct lambada *l, const char *s, size_t n, struct ids *out)
+/* Appends the tokens that the vocabulary puts before a text, and those of text[0..n). */
+static int encode(const struct subject *s, const char *text, size_t n, struct ids *out)
 {
-    tokenizer_begin_text(l->tokenizer, out);
-    return encoder_encode(l->encoder, s, n, TOKENIZER_ORDINARY, out);
+    tokenizer_begin_text(s->tokenizer, out);
+    return encoder_encode(s->encoder, text, n, TOKENIZER_ORDINARY, out);
 }
 
 /* Appends the tokens of `context`, then those that follow them in the tokens of "context word",
@@ -81,16 +105,16 @@ static int add_passage(struct items *g, struct span passage)
 
 static int judge(void *ctx, const struct window *w, size_t n)
 {
-    struct lambada_score *score = ((struct lambada *)ctx)->score;
+    struct lambada *l = ctx;
     for (; n; n--, w++) {
         if (w->mark & RULE_TOKEN)
-            score->tokens_right += (uint64_t)w->last_right;
+            l->tokens_right += (uint64_t)w->last_right;
         if (!(w->mark & RULE_WORD))
             continue;
-        score->words_right += w->right == w->scored;
-        score->word_tokens += (uint64_t)w->scored;
-        score->word_nll += w->loss;
-        score->word_squares += w->loss * w->loss;
+        l->right += w->right == w->scored;
+        l->tokens += (uint64_t)w->scored;
+        l->nll += w->loss;
+        l->squares += w->loss * w->loss;
     }
     return 0;
 }
@@ -102,15 +126,49 @@ static int add_line(struct items *g, const char *line, size_t n, const char *nam
     int result = lambada_parse(line, n, name, &text);
     if (!result && (result = add_passage(g, (struct span){ text.data, text.len })) < 0)
         err_in("%s", name);
-    l->score->skipped += result == 0;
-    l->score->passages += result == 1;
+    l->skipped += result == 0;
+    l->passages += result == 1;
     return result;
 }
 
-int lambada_score(struct lambada_score *score, struct scorer *s, const struct tokenizer *t,
-                  struct encoder *e, const char *path)
+static int score_file(void *options, const char *path)
 {
-    *score = (struct lambada_score){ 0 };
-    struct lambada l = { score, t, e };
-    return items_score(path, "passage(s)", s, add_line, judge, &l);
+    struct lambada *l = options;
+    *l = (struct lambada){ .subject = l->subject };
+    if (items_score(path, "passage(s)", &l->subject.scorer, add_line, judge, l) < 0)
+        return -1;
+    const double right = (double)l->right, passages = (double)l->passages;
+    struct report r = REPORT_INIT(l->subject.json);
+    report_text(&r, "file", path);
+    report_count(&r, "passages", l->passages);
+    report_count(&r, "skipped", l->skipped);
+    report_count(&r, "right", l->right);
+    report_mean(&r, "accuracy", right, right, l->passages);
+    report_mean(&r, "loss", l->nll, l->squares, l->passages);
+    report_real(&r, "perplexity", score_perplexity(l->nll / passages));
+    report_real(&r, "tokens_per_word", (double)l->tokens / passages);
+    report_count(&r, "token_right", l->tokens_right);
+    report_real(&r, "token_accuracy", (double)l->tokens_right / passages);
+    tool_count("passage(s)", l->passages);
+    return report_print(&r);
 }
+
+static int run(int argc, char **argv, void *options)
+{
+    struct subject *s = options;
+    int result = subject_load_tokenizer(s) < 0 ? -1 : subject_open(s, HEAD_NEXT);
+    return subject_score(s, result, argc, argv, score_file);
+}
+
+static const struct opt options[] = {
+    SUBJECT_MODEL, SUBJECT_VOCAB, SUBJECT_COMPUTE, SUBJECT_JSON, { 0 }
+};
+
+const struct tool_command lmbd_command = {
+    .name = "lmbd",
+    .args = "FILE...",
+    .summary = "LAMBADA: predict the last word of each passage (JSON lines).",
+    TOOL_OPTIONS(options, defaults),
+    .common = TOOL_THREADS | TOOL_PROGRESS,
+    .run = run,
+};

@@ -7,6 +7,7 @@
 #include "common/base/err.h"
 #include "common/files/file.h"
 #include "common/files/temp.h"
+#include "eval/items.h"
 #include "eval/lambada.h"
 #include "eval/report.h"
 #include "eval/score.h"
@@ -16,8 +17,6 @@
 #include "model/network/architecture.h"
 #include "tests/unit/arrays.h"
 #include "tests/unit/save_model.h"
-#include "tests/unit/set_path.h"
-#include "tokenizer/files/files.h"
 #include "tokenizer/tokenizer.h"
 
 enum { POSITIONS = 12, VOCABULARY = 37, TOKENS = 101 };
@@ -312,46 +311,16 @@ Test(score, refuses_what_the_model_does_not_know)
     cr_expect(strstr(err_get(), "12 positions"));
 }
 
-/* Returns a tokenizer whose tokens are the letters a to z and the space. */
-static struct tokenizer *letters(void)
+/* The last tokens of an item must be scored after as much of it as the model has positions for. */
+Test(score, items_keep_all_the_context_that_fits)
 {
-    struct vocabulary v;
-    struct buf json = BUF_INIT;
-    vocabulary_init(&v);
-    buf_adds(&json, "{\"pre_tokenizer\": {\"type\": \"ByteLevel\", \"add_prefix_space\": false},"
-                    "\"model\": {\"type\": \"BPE\", \"merges\": [], \"vocab\": {\"\u0120\": 0");
-    for (int i = 0; i < 26; i++)
-        buf_addf(&json, ", \"%c\": %d", 'a' + i, i + 1);
-    buf_adds(&json, "}}}");
-    cr_assert_eq(tokenizer_json_parse(&v, json.data, json.len, "letters"), 0, "%s", err_get());
-    buf_release(&json);
-    return tokenizer_from_vocabulary(&v);
-}
-
-/* The last word of a passage must be scored after as much of the passage as the model has positions
- * for. */
-Test(score, lambada_keeps_all_the_context_that_fits)
-{
-    static const char passage[] = "{\"text\": \"abcdefghij klmno xyz\"}\n", text[] = " klmno xyz";
-    struct tokenizer *t = letters();
-    struct encoder *e = encoder_new(t);
-    struct ids all = { 0 };
-    struct lambada_score got;
-    struct buf path = BUF_INIT;
-    set_path(&path, dir, "passages");
-    cr_assert_eq(file_write(path.data, passage, sizeof passage - 1), 0, "%s", err_get());
-    cr_assert_eq(lambada_score(&got, &scorer, t, e, path.data), 0, "%s", err_get());
-    encoder_encode(e, "hij", 3, TOKENIZER_ORDINARY, &all);
-    encoder_encode(e, text, sizeof text - 1, TOKENIZER_ORDINARY, &all);
-    cr_assert_eq(all.count, POSITIONS + 1);
-    struct window w = { .ids = all.data, .count = POSITIONS + 1, .scored = 4 };
-    cr_assert_eq(score_windows(&scorer, &w, 1), 0, "%s", err_get());
-    cr_expect(got.passages == 1 && got.word_tokens == 4);
-    cr_expect_float_eq(got.word_nll, w.loss, 1e-5, "%f, not %f", got.word_nll, w.loss);
-    ids_release(&all);
-    buf_release(&path);
-    encoder_free(e);
-    tokenizer_free(t);
+    struct items g = ITEMS_INIT(&scorer, NULL, NULL);
+    ids_add_range(&g.ids, 0, 20);
+    cr_assert_eq(items_add(&g, 0, 20, 4, 0), 0, "%s", err_get());
+    cr_expect(g.windows->count == POSITIONS + 1 && g.windows->begin == 20 - (POSITIONS + 1));
+    cr_assert_eq(items_add(&g, 8, 20, 4, 0), 0, "%s", err_get());
+    cr_expect(g.windows[1].count == 12 && g.windows[1].begin == 8 && g.windows[1].scored == 4);
+    items_release(&g);
 }
 
 /* The model `successor` knows that each letter follows the one before it in the alphabet. */
