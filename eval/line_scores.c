@@ -19,6 +19,7 @@
 
 #include <math.h>
 
+#include "common/base/log.h"
 #include "common/base/utf8.h"
 #include "common/formats/kinds.h"
 #include "eval/items.h"
@@ -93,6 +94,8 @@ static int add_line(struct items *g, const char *line, size_t n, const char *nam
 {
     if (g->item == 1 && kinds_check(name, line, n) < 0)
         return -1;
+    if (g->item == 1 && kinds_is_jsonl(line, n))
+        log_warn("%s: its JSON is scored as text, with keys and quotes", name);
     int result = add_text(g, line, n - (line[n - 1] == '\r'));
     return result < 0 ? err_in("%s", name) : result;
 }

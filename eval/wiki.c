@@ -174,6 +174,8 @@ int wiki_read(struct wiki_text *text, const char *path, enum wiki_rule rule,
         r.detokenizer = rule == WIKI_STRIDED ? WIKI_LINES : WIKI_WIKI;
     *text = (struct wiki_text){ 0 };
     int result = read_text(path, &data);
+    if (!result && kinds_is_jsonl(data.data, data.len))
+        log_warn("%s: its JSON is scored as text, with keys and quotes", path);
     if (!result && encode(text, &r, &data) < 0)
         result = err_in("%s", path);
     if (!result)
