@@ -242,6 +242,8 @@ static int begin(struct reader *r)
     r->numbered = !r->json && r->names.text && strtol(r->names.text, &end, 10) > 0 && !*end;
     if (r->json || r->numbered)
         return 0;
+    if (*r->line.s == '[')
+        return err_set("%s: a JSON array: jq -c '.[]' makes lines of it", r->where.data);
     buf_add(&r->header, r->line.s, r->line.n);
     return choose_columns(r);
 }

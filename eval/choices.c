@@ -453,6 +453,8 @@ int choices_parse(struct choices_question *q, enum choices_form *form, const cha
     SCOPED_JS root = js_parse_line(line, n, name);
     if (!root)
         return -1;
+    if (js_is_array(root))
+        return err_set("%s: a JSON array: jq -c '.[]' makes lines of it", name);
     if (*form == CHOICES_AUTO && find_form(form, root, name) < 0)
         return -1;
     return take_question(q, &(struct source){ &choices_forms[*form], root, name });

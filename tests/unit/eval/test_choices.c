@@ -166,7 +166,7 @@ Test(choices, refused)
         const char *line, *what;
     } bad[] = {
         { "{", "bad JSON" },
-        { "[1]", "f.jsonl:3: unknown question format: its keys '' are those of no form" },
+        { "[1]", "f.jsonl:3: a JSON array: jq -c '.[]' makes lines of it" },
         { "{\"x\": 1}", "f.jsonl:3: unknown question format: its keys 'x' are those of no form" },
         /* keys of several forms, and the answers of Google's BoolQ */
         { "{\"context\": 1}", "its keys 'context' are those of no form" },
