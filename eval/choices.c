@@ -324,6 +324,8 @@ static int64_t numbered_gold(const struct source *q, int64_t count)
     int64_t label = js_flag(q->root, q->row->gold, -1), first = q->row->first;
     const char *s = js_text(v, NULL);
     char *end = NULL;
+    if (!js_is_set(v))
+        return err_set("%s: the object has no \"%s\"", q->name, q->row->gold);
     if (s)
         label = strtoll(s, &end, 10);
     if (s ? end == s || *end : label < 0 && js_int(v, &label) < 0)
