@@ -88,6 +88,11 @@ int stream_end(struct output *out, uint64_t documents)
 
 /* ---- reading ---------------------------------------------------------------------------- */
 
+static int64_t digit_value(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
 /* Reads the `count` numbers of DIGITS hex digits that begin the next frame into numbers[]. */
 static int read_digits(struct stream_reader *r, uint32_t *numbers, int count)
 {
@@ -97,7 +102,7 @@ static int read_digits(struct stream_reader *r, uint32_t *numbers, int count)
     if (n < 0)
         return -1;
     for (int64_t i = 0; i < want && i < n; i++) {
-        const int digit = hex_digit(in->data[in->begin + (size_t)i]);
+        int64_t digit = digit_value(in->data[in->begin + (size_t)i]);
         if (digit < 0)
             return err_set("%s: not a token stream, or packed: bad frame length at byte %llu",
                            in->path, at);
