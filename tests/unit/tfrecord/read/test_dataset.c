@@ -534,7 +534,7 @@ Test(dataset, other_kinds_of_records_and_files_are_named)
         "bert.tfrecord: record 0 at byte 0: is a record of layout bert, but layout gpt is needed");
     put("any.bin", &b);
     refused(in_dir("any.bin"), 5, "any.bin' has no '");
-    expect_error("any.idx' beside it; 16-bit ids of nanoGPT are nanogpt:");
+    expect_error("any.idx' beside it; train reads 16-bit ids of nanoGPT as nanogpt:");
     buf_release(&b);
     buf_release(&message);
 }
