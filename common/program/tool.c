@@ -75,8 +75,9 @@ static const struct opt help_too_options[] = {
     { 0 },
 };
 static const struct opt common_options[] = {
-    { 'v', "verbose", OPT_FLAG | OPT_OF_RUN, AT(verbose), NULL, "print more messages" },
-    { 'q', "quiet", OPT_FLAG | OPT_OF_RUN, AT(quiet), NULL, "print only errors" },
+    { 'v', "verbose", OPT_FLAG | OPT_OF_RUN | OPT_OF_HOST, AT(verbose), NULL,
+      "print more messages" },
+    { 'q', "quiet", OPT_FLAG | OPT_OF_RUN | OPT_OF_HOST, AT(quiet), NULL, "print only errors" },
     { 'h', "help", OPT_FLAG | OPT_NO_SETTING, AT(want_help), NULL, "print this help and stop" },
     { 'V', "version", OPT_FLAG | OPT_NO_SETTING, AT(want_version), NULL,
       "print the version and stop; with -v also compiler and libraries" },
