@@ -161,6 +161,14 @@ Test(foreign, what_is_refused_or_left_out)
     gives("eval_strategy: steps\n", "c.yaml", "");
     gives("{eval_strategy: epoch, compile_only: true, executable_cache_dir: x}", "c.json", "");
     gives("loss_scale: auto\n", "c.yaml", ""); /* a warning in any file */
+    refused("max_sequence_length: 512\n", "c.yaml",
+            "c.yaml:1: unsupported key 'max-sequence-length': give --sequence-length or "
+            "--positions");
+    gives("{max_sequence_length: 2048}", "c.json", ""); /* of some models, beside the positions */
+    refused("lr_scheduler_kwargs: '{\"num_cycles\": 2}'\n", "c.yaml",
+            "c.yaml:1: unsupported key 'lr-scheduler-kwargs': give --schedule with its numbers, "
+            "and --minimum-learning-rate");
+    gives("lr_scheduler_kwargs: '{}'\n", "c.yaml", "");
     refused("{adafactor: true}", "c.json",
             "c.json:1: unsupported value of 'adafactor', true: give adamw");
     refused("use_sliding_window: true\n", "c.yaml",
@@ -180,6 +188,7 @@ Test(foreign, options_of_other_programs)
         { "gradient_accumulation", "use --global-batch-size, the number of sequences per update" },
         { "adafactor", "give adamw" },
         { "wandb-name", "it has no effect on training" },
+        { "max-sequence-length", "give --sequence-length or --positions" },
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         const char *got = foreign_option(known[i][0]);
