@@ -156,9 +156,8 @@ static int torn(struct document_reader *r)
 static int read_end_mark(struct document_reader *r, const char *line, size_t len)
 {
     char text[32];
-    size_t n = len - strlen(END) < sizeof text - 1 ? len - strlen(END) : sizeof text - 1;
-    memcpy(text, line + strlen(END), n);
-    text[n] = '\0';
+    const size_t n = len - strlen(END), most = sizeof text;
+    snprintf(text, most, "%.*s", (int)(n < most ? n : most), line + strlen(END));
     uint64_t promised = 0;
     if (sscanf(text, "%" SCNu64 " -->", &promised) != 1)
         return err_set("%s: end mark at byte %" PRIu64 " is malformed", r->in->path,
@@ -220,9 +219,11 @@ int document_read(struct document_reader *r, struct document *d)
         }
         /* A blank line follows a title, whose attribute may have other entities, or end at the
          * first quotation mark in it. */
+        const size_t same = n == 1 ? strcspn(d->title.data, "&") : 0;
         if (n == 1 && !len &&
             (d->text.len < 2 ||
-             !strncmp(d->text.data, d->title.data, strcspn(d->title.data, "&")))) {
+             (!strncmp(d->text.data, d->title.data, same) &&
+              (!same || d->title.data[same] || d->text.data[same] == '"')))) {
             buf_clear(&d->text);
             continue;
         }

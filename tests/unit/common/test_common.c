@@ -1535,6 +1535,8 @@ Test(document, first_line_is_text_unless_it_is_the_title)
         { "<doc id=\"10\" title=\"\"T\" U\">\n\"T\" U\n\nA.\n</doc>\n", "A." },
         { "<doc id=\"11\" title=\"T&#x27;s\">\nT's\n\nA.\n</doc>\n", "A." },
         { "<doc id=\"12\" title=\"T\">\n\n\nA.\n</doc>\n", "A." },
+        { "<doc id=\"13\" title=\"T\">\nT is A.\n\nB.\n</doc>\n", "T is A.\n\nB." },
+        { "<doc id=\"14\" title=\"The \"T\"\">\nThe \"T\"\n\nA.\n</doc>\n", "A." },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *path = temp_file(cases[i].document, strlen(cases[i].document));
