@@ -124,12 +124,11 @@ static int remove_one(const char *path)
 {
     SCOPED(buf) temp = BUF_INIT;
     const int fixed = access(path, W_OK) < 0 && errno == EACCES, ours = fixed ? 0 : is_ours(path);
-    if (ours <= 0) {
-        if (!ours)
-            log_warn("'%s' stays: %s", path,
-                     fixed ? "it is read-only" : "not all in it was written by train");
+    if (!ours)
+        log_warn("'%s' stays: %s", path,
+                 fixed ? "it is read-only" : "not all in it was written by train");
+    if (ours <= 0)
         return ours;
-    }
     const int lock = temp_mkdir(&temp, path, KIND, TEMP_GOES);
     if (lock < 0)
         return -1;

@@ -737,9 +737,8 @@ static int run_on_ranks(struct comm *ranks, struct settings *s, int argc, char *
         return -1;
     if (s->dry_run)
         return comm_is_first(ranks) ? print_plan(&p) : 0;
-    const uint64_t own = plan_on_gpu(&p) ? p.stored.host_bytes : plan_bytes(&p);
-    const int result = plan_check_machine(&p,
-                                          (uint64_t)comm_sum_real(ranks, COMM_HOST, (double)own));
+    const double own = (double)(plan_on_gpu(&p) ? p.stored.host_bytes : plan_bytes(&p));
+    const int result = plan_check_machine(&p, (uint64_t)comm_sum_real(ranks, COMM_HOST, own));
     return comm_agree(ranks, result) < 0 ? -1 : train(&p, ranks);
 }
 
