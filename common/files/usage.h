@@ -11,8 +11,8 @@ uint64_t usage_peak_bytes(void); /* peak resident memory */
  * limit it. */
 uint64_t usage_machine_bytes(void);
 
-/* Returns how many of `all` processors this process may keep busy: fewer if its control groups limit
- * processor time, as a container's do. all 0: those that it may run on. */
+/* Returns how many of `all` processors this process may keep busy: fewer if its control groups
+ * limit processor time, as a container's do. all 0: those that it may run on. */
 int usage_cpus(int all);
 
 enum usage_resource { USAGE_MEMORY, USAGE_CPUS };

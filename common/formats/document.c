@@ -221,9 +221,8 @@ int document_read(struct document_reader *r, struct document *d)
          * first quotation mark in it. */
         const size_t same = n == 1 ? strcspn(d->title.data, "&") : 0;
         if (n == 1 && !len &&
-            (d->text.len < 2 ||
-             (!strncmp(d->text.data, d->title.data, same) &&
-              (!same || d->title.data[same] || d->text.data[same] == '"')))) {
+            (d->text.len < 2 || (!strncmp(d->text.data, d->title.data, same) &&
+                                 (!same || d->title.data[same] || d->text.data[same] == '"')))) {
             buf_clear(&d->text);
             continue;
         }

@@ -26,7 +26,7 @@ struct document {
     struct buf id, url, title; /* values of the attributes, unescaped; empty if absent */
     struct buf more;           /* the other attributes, as they are written: ` lang="en"` */
     struct buf text; /* the lines, without white space at the end. The first line is left out if
-                      * it equals `title`, or may be it in other spelling and a blank line follows. */
+                      * it equals `title`, or is perhaps a spelling of it before a blank line. */
 };
 
 #define DOCUMENT_INIT                                                                              \
