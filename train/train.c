@@ -434,13 +434,13 @@ static int count_threads(struct comm *ranks)
 {
     const int size = ranks->size[COMM_HOST];
     const int64_t all = (int64_t)comm_sum_real(ranks, COMM_HOST, (double)tool_threads);
-    SCOPED_MEM cpu_set_t *sets = mem_zalloc((size_t)size, sizeof *sets);
-    cpu_set_t set = { 0 };
-    sched_getaffinity(0, sizeof set, &set);
-    comm_collect(ranks, COMM_HOST, sets, &set, sizeof set, "processors of a host");
-    for (int q = 0; q < size; q++)
-        CPU_OR(&set, &set, &sets[q]);
-    const int64_t part = tool_threads * usage_cpus(CPU_COUNT(&set)) / all;
+    cpu_set_t set[8] = { 0 }; /* as in pool_cpus */
+    SCOPED_MEM cpu_set_t *sets = mem_zalloc((size_t)size, sizeof set);
+    sched_getaffinity(0, sizeof set, set);
+    comm_collect(ranks, COMM_HOST, sets, set, sizeof set, "processors of a host");
+    for (int i = 0; i < 8 * size; i++)
+        CPU_OR(&set[i % 8], &set[i % 8], &sets[i]);
+    const int64_t part = tool_threads * usage_cpus(CPU_COUNT_S(sizeof set, set)) / all;
     const int own = (int)(tool_set("threads") ? tool_threads
                                               : larger(1, smaller(part, tool_threads)));
     if (ranks->size[COMM_WORLD] > 1) /* one thread: perhaps mpirun has tied ranks to cores */

@@ -3,7 +3,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <unistd.h>
 
 #include "common/base/err.h"
 #include "common/base/log.h"
@@ -11,9 +10,8 @@
 
 int pool_cpus(void)
 {
-    cpu_set_t set; /* for 1,024 processors; where there are more, all are taken */
-    return sched_getaffinity(0, sizeof set, &set) < 0 ? (int)sysconf(_SC_NPROCESSORS_ONLN)
-                                                      : CPU_COUNT(&set);
+    cpu_set_t sets[8]; /* for 8,192 processors, as many as Linux can have */
+    return sched_getaffinity(0, sizeof sets, sets) < 0 ? 1 : CPU_COUNT_S(sizeof sets, sets);
 }
 
 void pool_start_thread(pthread_t *id, void *(*main)(void *), void *arg)

@@ -41,7 +41,7 @@ static struct common {
 
 static const struct opt heading[] = { { .help = "Common options:" }, { 0 } };
 static const struct opt threads_options[] = {
-    { 't', "threads", OPT_INT | OPT_OF_RUN | OPT_OF_HOST, 0, "N", "number of threads", 1, 1024 },
+    { 't', "threads", OPT_INT | OPT_OF_RUN | OPT_OF_HOST, 0, "N", "number of threads", 1, 8192 },
     { 0 },
 };
 static const struct opt seed_options[] = {

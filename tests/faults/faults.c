@@ -11,6 +11,7 @@
  *     wait      the call waits until a file of the name FAULT_UNTIL is there, and succeeds; calls
  *               of the program's first thread do not count
  *
+ * With FAULT_MANY set the machine may have more than 1,024 processors.
  * With FAULT_NO_SWAP set the file system cannot swap two names. With FAULT_HURRY set a microsecond
  * looks like a second.
  * With FAULT_PLUGIN set, calls count from when a plug-in was loaded on (dlopen).
@@ -378,6 +379,10 @@ int poll(struct pollfd *files, nfds_t n, int ms)
 
 int sched_getaffinity(pid_t id, size_t n, cpu_set_t *set)
 {
+    if (getenv("FAULT_MANY") && 8 * n <= 1024) {
+        errno = EINVAL;
+        return -1;
+    }
     return fails(KIND_sched_getaffinity) ? -1 : REAL(sched_getaffinity)(id, n, set);
 }
 
