@@ -81,11 +81,12 @@ static const char *special(unsigned c, unsigned (*change)(unsigned))
 void letter_case_put(struct buf *out, const char *s, size_t n, unsigned (*change)(unsigned))
 {
     enum { CAPITAL_SIGMA = 0x3A3, FINAL_SIGMA = 0x3C2 };
+    const unsigned first = change('a') == 'a' ? 'A' : 'a'; /* of the 26 letters that change */
     for (size_t i = 0, len; i < n; i += len) {
         unsigned c;
         len = utf8_read(s + i, n - i, &c);
         if (c < 0x80)
-            buf_addc(out, (int)change(c));
+            buf_addc(out, (int)(c - first < 26 ? c ^ 0x20 : c));
         else if (len == 1)
             buf_addc(out, (int)c); /* not valid UTF-8 */
         else if (special(c, change))
