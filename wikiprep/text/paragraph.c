@@ -108,8 +108,8 @@ static int ends_with_one(const struct writer *w, const char *ascii, const char *
 
 static const char *const wide_open[] = { "（", "「", "『", "【", NULL };
 static const char *const wide_close[] = { "）", "」", "』", "】", NULL };
-static const char *const wide_comma[] = { "、", "，", "；", "：", "،",      "؛",      "፣",
-                                          "፤",  "፥",  "၊",  "՝",  "\u200E", "\u200F", NULL };
+static const char *const wide_comma[] = { "、", "，", "；", "：", "،", "؛",
+                                          "፣",  "፤",  "፥",  "၊",  "՝", NULL };
 static const char *const wide_stop[] = { "。", "।", "۔", "።", "။", "։", NULL };
 
 /* Returns the length of the sign at s, one of `ascii` or of `wide`, or 0. */
@@ -155,6 +155,8 @@ static int ends_word(char c)
 static int repair(struct writer *w, const char *s, const char *end)
 {
     int n;
+    if (span_begins(s, end, "\u200E") || span_begins(s, end, "\u200F")) /* belongs to the hole */
+        return (int)strlen("\u200E");
     if ((n = starts_with_one(s, end, ")]", wide_close))) {
         drop_commas(w);
         int open = ends_open(w);

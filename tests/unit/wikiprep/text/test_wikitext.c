@@ -462,7 +462,8 @@ Test(wikitext, holes_are_repaired)
     CHECK("文 {{a}}。文，{{b}}。 शब्द {{c}}।", "文。文。 शब्द।");
     CHECK("ई.पू.{{a}}। Apple Inc.<ref>b</ref>。文。<ref>c</ref>。", "ई.पू.। Apple Inc.。文。");
     CHECK("ቃል {{a}}፤ ሌላ ({{b}}፥ አ)። բառ {{a}}։ က ({{b}}၊ ခ)။", "ቃል፤ ሌላ (አ)። բառ։ က (ခ)။");
-    CHECK("א ({{a}}\u200F) ב (ג: {{b}}\u200F) ד {{a}}\u200F.", "א ב (ג) ד\u200F.");
+    CHECK("א ({{a}}\u200F) ב (ג: {{b}}\u200F) ד {{a}}\u200F.", "א ב (ג) ד.");
+    CHECK("א {{a}} \u200Fב: {{a}} \u200EC\u200F<ref>d</ref>, ה", "א ב: C\u200F, ה");
     CHECK("main() and f(, x) stay", "main() and f(, x) stay");
     CHECK("a\n* {{b}},\nc", "a\nc");
     CHECK("* {{cite|a}}. See b.", "See b.");
