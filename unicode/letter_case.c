@@ -30,7 +30,7 @@ unsigned letter_case_lower(unsigned c)
 unsigned letter_case_lower_new(unsigned c)
 {
     unsigned lower = letter_case_lower(c);
-    return lower == c ? find(letter_case_laters, letter_case_laters_count, c) : lower;
+    return lower == c && c >= 0x80 ? find(letter_case_laters, letter_case_laters_count, c) : lower;
 }
 
 unsigned letter_case_title(unsigned c)
