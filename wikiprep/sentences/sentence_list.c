@@ -3,8 +3,6 @@
 #include "unicode/unicode.h"
 #include "wikiprep/sentences/letter.h"
 
-enum { DIGITS_MAX = 3 };
-
 struct item {
     unsigned bullet; /* 0: none */
     int is_letter;
@@ -29,13 +27,13 @@ static const char *read_bullet(const char *s, const char *end, unsigned *bullet)
 
 static const char *read_number(const char *s, const char *end, struct item *item)
 {
+    enum { DIGITS_MAX = 3 };
     const char *begin = s;
-    struct letter c = letter_at(s, end);
+    int digits = 0;
     item->number = 0;
-    for (int i = 0; i < DIGITS_MAX && unicode_digit(c.code) >= 0; i++, c = letter_at(s, end)) {
+    for (struct letter c; digits < DIGITS_MAX && unicode_digit((c = letter_at(s, end)).code) >= 0;
+         digits++, s += c.len)
         item->number = 10 * item->number + (unsigned)unicode_digit(c.code);
-        s += c.len;
-    }
     item->is_letter = s == begin && s < end && *s >= 'a' && *s <= 'z';
     if (item->is_letter)
         item->number = (unsigned char)*s++;
