@@ -40,9 +40,9 @@
  * BERT's words, and may name tokens: eos_token (end-of-text), bos_token, pad_token, cls_token,
  * sep_token, mask_token. Without a tokenizer.json it also has the added tokens and says what stands
  * around texts: added_tokens_decoder, add_bos_token, add_eos_token, add_prefix_space. Of class
- * LlamaTokenizer, as in transformers, it also says so if tokenizer.json puts nothing there. As
- * there, special_tokens_map.json names tokens, too, if it has no added_tokens_decoder; those that
- * added_tokens.json has more are special.
+ * LlamaTokenizer, as in transformers, it also says so if tokenizer.json puts nothing there. Unless
+ * it has an added_tokens_decoder, special_tokens_map.json names tokens, too, and tokens that only
+ * added_tokens.json has must be among these; they are special.
  */
 #pragma once
 
