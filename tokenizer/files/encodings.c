@@ -1,7 +1,6 @@
 #include "tokenizer/files/encodings.h"
 
 #include "common/formats/js.h"
-#include "tokenizer/files/files.h"
 
 #define ENGLISH "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 #define UPPER   "\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}"
@@ -35,7 +34,6 @@ static const struct encoding {
     const char *model;   /* model_type of config.json; NULL: none */
     int end;             /* index of the special token that ends a text */
     int nfc;             /* 1: text is normalized to NFC first */
-    int roberta;         /* 1: RoBERTa's tokens are special, and two of them stand around a text */
     struct {
         const char *name;
         uint32_t id;
@@ -43,7 +41,7 @@ static const struct encoding {
 } encodings[] = {
     { TOKENIZER_GPT2, .class = "GPT2Tokenizer", .model = "gpt2" },
     { TOKENIZER_GPT2, .class = "CodeGenTokenizer", .model = "codegen" },
-    { TOKENIZER_GPT2, .class = "RobertaTokenizer", .model = "roberta", .roberta = 1 },
+    { TOKENIZER_GPT2, .class = "RobertaTokenizer", .model = "roberta" },
     { TOKENIZER_CL100K, cl100k,
       .special = { { "<|endoftext|>", 100257 },
                    { "<|fim_prefix|>", 100258 },
@@ -139,34 +137,9 @@ const struct encoding *encoding_of_tokens(const struct vocabulary *v)
     return NULL;
 }
 
-/* Does what Hugging Face's RobertaTokenizer adds to vocab.json and merges.txt. */
-static int put_roberta(struct vocabulary *v)
-{
-    enum { BEGIN, END, NAMES = 5 };
-    static const char *const names[NAMES] = { "<s>", "</s>", "<pad>", "<unk>", "<mask>" };
-    int64_t ids[NAMES];
-    for (int i = 0; i < NAMES; i++) {
-        const size_t n = strlen(names[i]);
-        ids[i] = vocabulary_find(v, names[i], n);
-        if (ids[i] < 0 || vocabulary_put_special(v, ids[i], names[i], n, 1) < 0)
-            return err_set("no token '%s', which RoBERTa has", names[i]);
-    }
-    v->added[v->added_count - 1].lstrip = 1;
-    v->end_of_text = ids[END];
-    struct buf text = buf_format("{\"type\":\"RobertaProcessing\",\"sep\":[\"</s>\",%" PRId64
-                                 "],\"cls\":[\"<s>\",%" PRId64
-                                 "],\"trim_offsets\":true,\"add_prefix_space\":false}",
-                                 ids[END], ids[BEGIN]);
-    SCOPED_JS post = js_parse(text.data, text.len, "post_processor");
-    v->json[POST_PROCESSOR] = buf_detach(&text);
-    return post_processor_read(v, post);
-}
-
 int encoding_cut(struct vocabulary *v, const struct encoding *e)
 {
     static const char nfc[] = "{\"type\": \"NFC\"}";
-    if (e->roberta && put_roberta(v) < 0)
-        return -1;
     if (e->nfc) {
         SCOPED_JS step = js_parse(nfc, sizeof nfc - 1, "normalizer");
         v->general = 1;

@@ -19,8 +19,8 @@ const struct encoding *encoding_of_tokens(const struct vocabulary *v);
 /* Returns the regular expression by which the encoding splits text; NULL: GPT-2's pattern. */
 const char *encoding_pattern(enum tokenizer_pattern pattern);
 
-/* Makes v cut text as the encoding does, after normalization to NFC for Qwen's. For RoBERTa, also
- * makes its special tokens special and puts two around a text. Returns 0, or -1 with an error. */
+/* Makes v cut text as the encoding does, after normalization to NFC for Qwen's. Returns 0, or -1
+ * with an error. */
 int encoding_cut(struct vocabulary *v, const struct encoding *e);
 
 /* Adds the special tokens of the encoding. Unused ids before them get placeholder names. GPT-2's

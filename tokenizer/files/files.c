@@ -55,6 +55,29 @@ static int find_beside(const struct encoding **e, struct buf *name, const char *
     return result;
 }
 
+/* Does what Hugging Face's RobertaTokenizer adds to vocab.json and merges.txt. */
+static int put_roberta(struct vocabulary *v)
+{
+    enum { BEGIN, END, NAMES = 5 };
+    static const char *const names[NAMES] = { "<s>", "</s>", "<pad>", "<unk>", "<mask>" };
+    int64_t ids[NAMES];
+    for (int i = 0; i < NAMES; i++) {
+        const size_t n = strlen(names[i]);
+        ids[i] = vocabulary_find(v, names[i], n);
+        if (ids[i] < 0 || vocabulary_put_special(v, ids[i], names[i], n, 1) < 0)
+            return err_set("no token '%s', which RoBERTa has", names[i]);
+    }
+    v->added[v->added_count - 1].lstrip = 1;
+    v->end_of_text = ids[END];
+    struct buf text = buf_format("{\"type\":\"RobertaProcessing\",\"sep\":[\"</s>\",%" PRId64
+                                 "],\"cls\":[\"<s>\",%" PRId64
+                                 "],\"trim_offsets\":true,\"add_prefix_space\":false}",
+                                 ids[END], ids[BEGIN]);
+    SCOPED_JS post = js_parse(text.data, text.len, "post_processor");
+    v->json[POST_PROCESSOR] = buf_detach(&text);
+    return post_processor_read(v, post);
+}
+
 /* Makes v split text as the user, the tokens themselves or a file beside `path` say, because `path`
  * does not say it. `ranks` 1: it is a file of ranks, without special tokens; adds these, too. */
 static int settle_pattern(struct vocabulary *v, const char *path, const struct tokenizer_options *o,
@@ -71,7 +94,8 @@ static int settle_pattern(struct vocabulary *v, const char *path, const struct t
         result = err_set("'%s' does not say how text is split, and %s: use a tokenizer.json, or "
                          "tokenize --pattern NAME",
                          path, name.len ? name.data : "no file beside it does");
-    if (!result && (encoding_cut(v, e) < 0 || (ranks && encoding_add_specials(v, e) < 0)))
+    if (!result && (encoding_cut(v, e) < 0 || (ranks && encoding_add_specials(v, e) < 0) ||
+                    (e == encoding_of_class("roberta") && put_roberta(v) < 0)))
         result = err_in("%s", path);
     return result;
 }
