@@ -18,12 +18,12 @@ $(if $(word 2,$(O)$(DESTDIR)$(PREFIX)$(LIBDIR)),$(error O, DESTDIR, PREFIX and L
 
 CC ?= gcc
 PKG_CONFIG ?= pkg-config
+PACKAGES = libarchive libxml-2.0 libpcre2-8 yaml-0.1 jansson libedit zlib libzstd
 # The library alone does without libxml2.
 LIBRARY_GOALS = tokenizer-library python-extension install-library
 LACKING := $(if $(filter-out $(LIBRARY_GOALS),$(or $(MAKECMDGOALS),all)),,$(shell $(PKG_CONFIG) --exists libxml-2.0 2>/dev/null || echo libxml-2.0))
-PACKAGES = libarchive $(filter-out $(LACKING),libxml-2.0) libpcre2-8 yaml-0.1 jansson libedit zlib libzstd
-PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
-PKG_LIBS := $(shell $(PKG_CONFIG) $(if $(STATIC),--static) --libs $(PACKAGES) 2>/dev/null)
+PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(filter-out $(LACKING),$(PACKAGES)) 2>/dev/null)
+PKG_LIBS := $(shell $(PKG_CONFIG) $(if $(STATIC),--static) --libs $(filter-out $(LACKING),$(PACKAGES)) 2>/dev/null)
 
 WARN = -Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes -Wvla \
        -Werror=unused-result $(if $(findstring clang,$(CC)),-Wno-c2x-extensions -Wno-missing-field-initializers)
