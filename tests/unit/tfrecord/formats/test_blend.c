@@ -94,9 +94,9 @@ Test(blend, samples_equal_the_definition)
         unsigned char best = 0;
         double most = -1e9;
         for (unsigned char i = 0; i < 3; i++) {
-            const double lacks = b.weights[i] * (double)(k ? k : 1) - (double)taken[i];
-            if (lacks > most) {
-                most = lacks;
+            volatile double share = b.weights[i] * (double)(k ? k : 1); /* rounded, as in blend.c */
+            if (share - (double)taken[i] > most) {
+                most = share - (double)taken[i];
                 best = i;
             }
         }
