@@ -11,8 +11,9 @@ LIBDIR ?= $(PREFIX)/lib
 PROGRAM_PREFIX ?=
 STRIP ?= strip
 O ?= build
-# The .pc file of the library names the folder: it is absolute, and has no ~, which not every shell replaces behind "PREFIX=".
+# The .pc file of the library names these folders: they are absolute, and have no ~, which not every shell replaces behind "PREFIX=".
 override PREFIX := $(abspath $(shell echo $(PREFIX)))
+override LIBDIR := $(abspath $(shell echo $(LIBDIR)))
 # Make divides lists of files at blanks: `uninstall PREFIX="$HOME/my programs"` would remove $HOME/my.
 $(if $(word 2,$(O)$(DESTDIR)$(PREFIX)$(LIBDIR)),$(error O, DESTDIR, PREFIX and LIBDIR cannot have blanks in them))
 
