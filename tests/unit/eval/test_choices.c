@@ -207,7 +207,7 @@ Test(choices, refused)
         { "{\"context\": \"a\", \"choices\": [\"b\", 1], \"label\": 0}",
           "choices[1] is no string" },
         { "{\"context\": \"a\", \"choices\": [\"b\", \"\"], \"label\": 0}", "choice 1 is empty" },
-        { "{\"context\": \"a\", \"choices\": [\"b\", \"c\"]}", "\"label\" is no number" },
+        { "{\"context\": \"a\", \"choices\": [\"b\", \"c\"]}", "the object has no \"label\"" },
         { "{\"context\": \"a\", \"choices\": [\"b\", \"c\"], \"label\": \"\"}",
           "\"label\" is no number" },
         { "{\"context\": \"a\", \"choices\": [\"b\", \"c\"], \"label\": 1.5}",
