@@ -237,8 +237,8 @@ static void gather_rates(struct yaml *y)
         add(y, "rates", rates.data, line);
 }
 
-/* Drops keys that another key makes ineffective: the window of a Qwen's config.json that is not
- * used; in transformers' TrainingArguments, what a number of steps above 0 replaces, or a 0. */
+/* Drops keys without effect: a sliding_window that is switched off (Qwen); of a number of steps and
+ * what else may stand for it (TrainingArguments), the steps if they are below 1, else the other. */
 static void drop_replaced(struct yaml *y)
 {
     static const char *const pairs[][2] = { { "max_steps", "num_train_epochs" },

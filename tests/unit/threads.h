@@ -15,8 +15,8 @@ struct threads;
 struct threads *threads_new(int ranks);
 void threads_free(struct threads *w);
 
-/* Sets the time limit of waiting (0, the default: none), and the function that gets the first error
- * of a rank that fails. Without one, the error is printed. */
+/* Sets how many seconds a rank waits for another one (0, the default: for ever). If a rank fails,
+ * failed() gets the first error; if `failed` is NULL, it is printed. */
 void threads_set_timeout(struct threads *w, double seconds,
                          void (*failed)(void *ctx, const char *error), void *ctx);
 

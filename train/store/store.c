@@ -5,7 +5,7 @@
 
 /* ---- initial weights ------------------------------------------------------------------------- */
 
-/* A source of initial weights, which depend on `seed`. */
+/* What initialise_block needs. The random numbers depend on `seed`. */
 struct first_weights {
     struct store *store;
     struct pool *pool;

@@ -101,7 +101,8 @@ Test(encodings, classes_and_models_have_names)
     cr_expect_null(encoding_named(TOKENIZER_AUTO));
 }
 
-/* Ids between the tokens of a file and the special tokens, and between these, get other names. */
+/* The special tokens have their published ids. An id below the last of them that neither a token of
+ * the file nor a special token has gets a name of its own. */
 Test(encodings, special_tokens_have_their_ids)
 {
     static const struct {
