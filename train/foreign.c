@@ -238,7 +238,7 @@ static void gather_rates(struct yaml *y)
 }
 
 /* Drops keys without effect: a sliding_window that is switched off (Qwen); of a number of steps and
- * what else may stand for it (TrainingArguments), the steps if they are below 1, else the other. */
+ * what stands for it (TrainingArguments), the steps if they are 0 or less, else the other. */
 static void drop_replaced(struct yaml *y)
 {
     static const char *const pairs[][2] = { { "max_steps", "num_train_epochs" },
