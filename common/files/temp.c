@@ -52,8 +52,10 @@ static int remove_entries(int fd, int marks)
             if (remove_at(fd, e->name) == 0)
                 gone++;
             else if (errno != ENOENT)
-                failed = 1;
+                failed = errno; /* not what a later entry leaves there */
         }
+    if (failed)
+        errno = failed;
     return n < 0 || failed ? -1 : gone;
 }
 
