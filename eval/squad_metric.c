@@ -147,35 +147,6 @@ static void compare_all(struct raw *r, const struct squad *s, const struct squad
         compare(r, &gold, prediction, v2);
 }
 
-/* What the figures of some questions are computed from. */
-struct sums {
-    double exact, f1, f1_squares;
-    size_t total;
-};
-
-static void add_question(struct sums *s, double exact, double f1)
-{
-    s->exact += exact;
-    s->f1 += f1;
-    s->f1_squares += f1 * f1;
-    s->total++;
-}
-
-/* Returns the means in per cent, with their standard errors; zeros if there are no questions. */
-static struct squad_figures figures_of(const struct sums *s)
-{
-    const double n = (double)s->total;
-    if (!s->total)
-        return (struct squad_figures){ 0 };
-    return (struct squad_figures){
-        .exact = 100 * s->exact / n,
-        .f1 = 100 * s->f1 / n,
-        .exact_error = 100 * score_error(s->exact, s->exact, s->total), /* 0 and 1 are squares */
-        .f1_error = 100 * score_error(s->f1, s->f1_squares, s->total),
-        .total = s->total,
-    };
-}
-
 /* Sets *r to the scores of the prediction for question q, by the rules of SQuAD 2.0 if v2 is 1.
  * Without a prediction exact and f1 are 0. Returns 0, or -1 with an error if the prediction is not
  * a string. */
@@ -218,23 +189,34 @@ int squad_check_answered(const struct squad *s)
 
 enum which { ALL, HAS_ANSWER, NO_ANSWER };
 
-/* Returns the scores of the questions of a kind. Those with a no-answer probability above the
- * threshold are taken as unanswered. */
+/* Returns the means of a kind of questions in per cent, with their standard errors; zeros if there
+ * are none. Questions with a no-answer probability above the threshold are taken as unanswered. */
 static struct squad_figures figures(const struct raw *raw, size_t n, double threshold,
                                     enum which which)
 {
-    struct sums sums = { 0 };
+    double exact_sum = 0, f1_sum = 0, f1_squares = 0;
+    size_t total = 0;
     for (size_t i = 0; i < n; i++) {
         const struct raw *r = &raw[i];
         if (!r->counts || (which != ALL && r->answerable != (which == HAS_ANSWER)))
             continue;
-        int silent = r->no_answer > threshold;
-        if (silent)
-            add_question(&sums, !r->answerable, !r->answerable);
-        else
-            add_question(&sums, r->exact, r->f1);
+        const int silent = r->no_answer > threshold;
+        const double exact = silent ? !r->answerable : r->exact;
+        const double f1 = silent ? !r->answerable : r->f1;
+        exact_sum += exact;
+        f1_sum += f1;
+        f1_squares += f1 * f1;
+        total++;
     }
-    return figures_of(&sums);
+    if (!total)
+        return (struct squad_figures){ 0 };
+    return (struct squad_figures){
+        .exact = 100 * exact_sum / (double)total,
+        .f1 = 100 * f1_sum / (double)total,
+        .exact_error = 100 * score_error(exact_sum, exact_sum, total), /* 0 and 1 are squares */
+        .f1_error = 100 * score_error(f1_sum, f1_squares, total),
+        .total = total,
+    };
 }
 
 struct ranked {
