@@ -55,10 +55,11 @@ static inline struct ops_array cpu_f32(const float *x)
     return (struct ops_array){ (char *)(uintptr_t)x, OPS_F32 };
 }
 
-/* Computes ops_linear_fwd for `count` maps with `turned` 1. If base is not OPS_NONE, computes
- * ops_residual_fwd of one map without dropout. */
-void cpu_turned_fwd(struct ops *o, struct ops_array y, struct ops_array base, struct ops_array x,
-                    const struct ops_linear *l, int count);
+/* Computes ops_linear_fwd for `count` maps with `turned` 1. Rows of y begin ldy numbers apart; 0:
+ * O. If base is not OPS_NONE, computes ops_residual_fwd of one map without dropout. in_order 1:
+ * adds in the order of the kernels without tile registers. */
+void cpu_turned_fwd(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array base,
+                    struct ops_array x, const struct ops_linear *l, int count, int in_order);
 
 /* OpenBLAS: cpu_openblas_open loads the library and returns 0, or -1 with an error if it cannot.
  * cpu_openblas_core returns the name of the kernels in use. cpu_openblas_matmul computes a product

@@ -388,7 +388,7 @@ static void affine(struct ops *o, struct ops_array y, struct ops_array base, str
 {
     struct streamed s = { o->k, y, base, x, l };
     if (l->turned) {
-        cpu_turned_fwd(o, y, base, x, l, 1);
+        cpu_turned_fwd(o, y, 0, base, x, l, 1, 0);
         return;
     }
     if (l->N > OPS_FEW_ROWS || y.type != OPS_F32 || x.type != OPS_F32) {
@@ -410,7 +410,7 @@ void cpu_linear_fwd(struct ops *o, struct ops_array y, struct ops_array x,
                     const struct ops_linear *l, int count)
 {
     if (l->turned)
-        cpu_turned_fwd(o, y, OPS_NONE, x, l, count);
+        cpu_turned_fwd(o, y, 0, OPS_NONE, x, l, count, 0);
     else
         for (int i = 0; i < count; y = ops_part(y, l[i].N * l[i].O), i++)
             affine(o, y, OPS_NONE, x, &l[i]);

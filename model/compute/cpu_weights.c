@@ -216,24 +216,6 @@ static const struct form in_parts = {
 
 /* ---- products with any type of weights ---------------------------------------------------- */
 
-static void multiply(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
-                     const struct ops_linear *l, int in_order);
-
-/* Computes y[N,O] = x[N,I] w^T for many rows. Converts the f16 weights of WIDEN_CHUNK outputs to
- * f32 at a time. */
-static void multiply_f16(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
-                         const struct ops_linear *l)
-{
-    struct ops_linear some = *l;
-    const int64_t chunk = smaller(l->O, WIDEN_CHUNK);
-    some.w = cpu_f32(cpu_at_least(o, &o->operands, chunk * l->I));
-    for (int64_t first = 0; first < l->O; first += chunk) {
-        some.O = smaller(chunk, l->O - first);
-        cpu_copy(o, some.w, ops_part(l->w, first * l->I), some.O * l->I);
-        multiply(o, ops_part(y, first), ldy, x, &some, 1);
-    }
-}
-
 /* Returns 1 if tile registers compute the product, else 0. For few rows and f16 they are slower. */
 static int by_tiles(const struct ops *o, const struct ops_linear *l)
 {
@@ -258,30 +240,25 @@ static const struct form *form_of(const struct ops *o, struct ops_array y, struc
     return NULL;
 }
 
-/* Computes y[N,O] = x[N,I] w^T for many rows. The weights are not in blocks. */
+/* Computes y[N,O] = x[N,I] w^T for many rows. The weights are not in blocks. Those in f16 are
+ * converted to f32, WIDEN_CHUNK outputs at a time. */
 static void multiply_packed(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
                             const struct ops_linear *l)
 {
-    if (l->w.type == OPS_F16)
-        multiply_f16(o, y, ldy, x, l);
-    else
-        ops_matmul(o, &(struct ops_matmul){ .C = { y, ldy },
+    const int half = l->w.type == OPS_F16;
+    const int64_t chunk = half ? smaller(l->O, WIDEN_CHUNK) : l->O;
+    struct ops_array w = half ? cpu_f32(cpu_at_least(o, &o->operands, chunk * l->I)) : l->w;
+    for (int64_t first = 0; first < l->O; first += chunk) {
+        const int64_t n = smaller(chunk, l->O - first);
+        if (half)
+            cpu_copy(o, w, ops_part(l->w, first * l->I), n * l->I);
+        ops_matmul(o, &(struct ops_matmul){ .C = { ops_part(y, first), ldy },
                                             .A = { x, l->I },
-                                            .B = { l->w, l->I, 1 },
+                                            .B = { w, l->I, 1 },
                                             .M = l->N,
-                                            .N = l->O,
+                                            .N = n,
                                             .K = l->I });
-}
-
-static void multiply(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
-                     const struct ops_linear *l, int in_order)
-{
-    const struct form *form = form_of(o, y, x, l, in_order);
-    if (form)
-        run(o,
-            &(struct product){ .form = form, .maps = l, .count = 1, .x = x, .y = y, .ldy = ldy });
-    else
-        multiply_packed(o, y, ldy, x, l);
+    }
 }
 
 struct sum {
@@ -301,18 +278,20 @@ static void add_rows(void *ctx, int64_t begin, int64_t end, int)
     }
 }
 
-void cpu_turned_fwd(struct ops *o, struct ops_array y, struct ops_array base, struct ops_array x,
-                    const struct ops_linear *l, int count)
+void cpu_turned_fwd(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array base,
+                    struct ops_array x, const struct ops_linear *l, int count, int in_order)
 {
-    const struct form *form = form_of(o, y, x, l, 0);
+    const struct form *form = form_of(o, y, x, l, in_order);
     if (form) {
-        run(o, &(struct product){
-                   .form = form, .maps = l, .count = count, .x = x, .base = base, .y = y });
+        struct product p = { .form = form, .maps = l, .count = count, .x = x, .base = base };
+        p.y = y;
+        p.ldy = ldy;
+        run(o, &p);
         return;
     }
     for (int i = 0; i < count; y = ops_part(y, l[i].N * l[i].O), i++) {
-        struct sum s = { o->k, y, base, l[i].bias, l[i].O, l[i].O };
-        multiply_packed(o, y, l[i].O, x, &l[i]);
+        struct sum s = { o->k, y, base, l[i].bias, l[i].O, ldy ? ldy : l[i].O };
+        multiply_packed(o, y, s.ld, x, &l[i]);
         if (!ops_is_none(base) || !ops_is_none(s.bias))
             pool_for(o->pool, l[i].N, cpu_row_grain(s.O), add_rows, &s);
     }
@@ -322,10 +301,7 @@ void cpu_logits(struct ops *o, struct ops_array logits, int64_t ld, struct ops_a
                 const struct ops_decoder *d, int training)
 {
     const struct ops_linear l = {
-        .w = d->table, .N = N, .I = d->C, .O = d->V, .turned = 1, .fine = 1
+        .w = d->table, .bias = d->bias, .N = N, .I = d->C, .O = d->V, .turned = 1, .fine = 1
     };
-    struct sum s = { o->k, logits, OPS_NONE, d->bias, d->V, ld };
-    multiply(o, logits, ld, x, &l, training);
-    if (!ops_is_none(d->bias))
-        pool_for(o->pool, N, cpu_row_grain(d->V), add_rows, &s);
+    cpu_turned_fwd(o, logits, ld, OPS_NONE, x, &l, 1, training);
 }
