@@ -391,22 +391,62 @@ int gguf_model_keys(struct gguf_writer *w, const struct model *m)
 
 /* ---- names -------------------------------------------------------------------------------- */
 
-/* If our name has "%lld" or "%d", both names contain the layer's number there. */
+/* Returns GGUF's name of the tensors of weight i of a row of a layer's list. In lists that begin
+ * with maps, norms follow attention and the MLP. */
+static const char *name_of(const struct architecture *a, const struct layer_row *row, int i)
+{
+    static const char *const names[LAYER_ARRAYS] = {
+        [AT_NORMED] = "attn_norm",
+        [AT_QUERIES] = "attn_q",
+        [AT_KEYS] = "attn_k",
+        [AT_VALUES] = "attn_v",
+        [AT_NORMED_QUERIES] = "attn_q_norm",
+        [AT_NORMED_KEYS] = "attn_k_norm",
+        [AT_HEADS] = "attn_output",
+        [AT_BRANCH] = "ffn_norm",
+        [AT_INNER] = "ffn_up",
+        [AT_UP] = "ffn_up",
+        [AT_ACTIVE] = "ffn_down",
+        [AT_OUTPUT] = "layer_output_norm",
+    };
+    const enum layer_array at = row->kind == LAYER_RESIDUAL ? row->in[0]
+                                                            : row->out + (enum layer_array)i;
+    if (at == AT_BRANCH && a->layer->kind == LAYER_MAPS)
+        return "attn_output_norm";
+    return row->joined ? "attn_qkv" : at == AT_INNER && row->weights[1] ? "ffn_gate" : names[at];
+}
+
+/* Returns 1 if ours, which may lack the end after its last dot, has the first n bytes of a name, up
+ * to the name's last dot, else 0. */
+static int has_stem(const char *ours, const char *name, size_t n)
+{
+    return ours && !strncmp(ours, name, n) && (!ours[n] || ours[n] == '.');
+}
+
 void gguf_model_name(char out[TENSOR_NAME], const struct model *m, size_t row)
 {
     const struct tensor *t = &m->tensors.rows[row];
-    const char *const(*names)[2] = words_of(&m->config)->names;
-    char stem[TENSOR_NAME], ours[TENSOR_NAME], theirs[TENSOR_NAME];
+    const struct architecture *a = m->config.architecture;
+    /* GGUF has no name for the head for questions, which is only in files for textmill. */
+    const char *const pairs[][2] = {
+        { a->names.words, "token_embd" },      { a->names.positions, "position_embd" },
+        { a->names.types, "token_types" },     { a->names.norm, "token_embd_norm" },
+        { a->names.last_norm, "output_norm" }, { a->names.decoder, "output" },
+        { "qa_outputs", "qa_outputs" },
+    };
     const char *end = strrchr(t->name, '.');
-    snprintf(stem, sizeof stem, "%.*s", (int)(end - t->name), t->name);
+    char start[TENSOR_NAME];
+#pragma GCC diagnostic ignored "-Wformat-nonliteral" /* it is the architecture's own */
+    const size_t n = (size_t)snprintf(start, sizeof start, a->names.layer, t->block - 1LL);
     out[0] = 0;
-    for (; (*names)[0]; names++) {
-#pragma GCC diagnostic ignored "-Wformat-nonliteral" /* they are the architectures' own */
-        snprintf(ours, sizeof ours, (*names)[0], t->block - 1);
-        snprintf(theirs, sizeof theirs, (*names)[1], t->block - 1);
-        if (!strcmp(stem, ours))
-            snprintf(out, TENSOR_NAME, "%.40s%.12s", theirs, end);
-    }
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (has_stem(pairs[i][0], t->name, (size_t)(end - t->name)))
+            snprintf(out, TENSOR_NAME, "%.40s%.12s", pairs[i][1], end);
+    for (const struct layer_row *r = a->layer; r->kind && !strncmp(start, t->name, n); r++)
+        for (int i = 0; i < LAYER_READS; i++)
+            if (has_stem(r->weights[i], t->name + n, (size_t)(end - t->name) - n))
+                snprintf(out, TENSOR_NAME, "blk.%d.%.30s%.12s", t->block - 1, name_of(a, r, i),
+                         end);
 }
 
 int gguf_model_has(const struct gguf *g, const struct model *m, size_t row)

@@ -38,14 +38,12 @@ struct config_key {
 
 /* How the architecture is stored in GGUF files. `keys`: the configuration keys, without the prefix
  * "NAME."; a key with a negative `absent` is required, and a number with a `text` is not written
- * when it equals `absent`. `names`: pairs {our name, GGUF name} of tensor names up to their
- * last dot, with "%d" or "%lld" for the layer; {NULL} ends the list. `paired`: whether the rows of
- * query and key matrices are in pair order (gguf_model.h). `sign`: a tensor or key that tells the
- * files of this architecture from those of another one with the same name; NULL: none. */
+ * when it equals `absent`. `paired`: whether the rows of query and key matrices are in pair order
+ * (gguf_model.h). `sign`: a tensor or key that tells the files of this architecture from those of
+ * another one with the same name; NULL: none. */
 struct architecture_gguf {
     const char *name;
     const struct config_key *keys;
-    const char *const (*names)[2];
     int paired;
     const char *sign;
 };

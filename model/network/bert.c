@@ -144,44 +144,9 @@ static const struct config_key gguf_keys[] = {
     { 0 },
 };
 
-/* GGUF has no name for the head for questions, which is only in files for textmill. */
-static const char *const gguf_names[][2] = {
-    { "bert.embeddings.word_embeddings", "token_embd" },
-    { "bert.embeddings.position_embeddings", "position_embd" },
-    { "bert.embeddings.token_type_embeddings", "token_types" },
-    { "bert.embeddings.LayerNorm", "token_embd_norm" },
-    { "bert.encoder.layer.%d.attention.self.query", "blk.%d.attn_q" },
-    { "bert.encoder.layer.%d.attention.self.key", "blk.%d.attn_k" },
-    { "bert.encoder.layer.%d.attention.self.value", "blk.%d.attn_v" },
-    { "bert.encoder.layer.%d.attention.output.dense", "blk.%d.attn_output" },
-    { "bert.encoder.layer.%d.attention.output.LayerNorm", "blk.%d.attn_output_norm" },
-    { "bert.encoder.layer.%d.intermediate.dense", "blk.%d.ffn_up" },
-    { "bert.encoder.layer.%d.output.dense", "blk.%d.ffn_down" },
-    { "bert.encoder.layer.%d.output.LayerNorm", "blk.%d.layer_output_norm" },
-    { "qa_outputs", "qa_outputs" },
-    { NULL, NULL },
-};
-static const char *const distilbert_gguf_names[][2] = {
-    { "distilbert.embeddings.word_embeddings", "token_embd" },
-    { "distilbert.embeddings.position_embeddings", "position_embd" },
-    { "distilbert.embeddings.LayerNorm", "token_embd_norm" },
-    { "distilbert.transformer.layer.%d.attention.q_lin", "blk.%d.attn_q" },
-    { "distilbert.transformer.layer.%d.attention.k_lin", "blk.%d.attn_k" },
-    { "distilbert.transformer.layer.%d.attention.v_lin", "blk.%d.attn_v" },
-    { "distilbert.transformer.layer.%d.attention.out_lin", "blk.%d.attn_output" },
-    { "distilbert.transformer.layer.%d.sa_layer_norm", "blk.%d.attn_output_norm" },
-    { "distilbert.transformer.layer.%d.ffn.lin1", "blk.%d.ffn_up" },
-    { "distilbert.transformer.layer.%d.ffn.lin2", "blk.%d.ffn_down" },
-    { "distilbert.transformer.layer.%d.output_layer_norm", "blk.%d.layer_output_norm" },
-    { "qa_outputs", "qa_outputs" },
-    { NULL, NULL },
-};
-
 /* GGUF stores DistilBERT as a "bert" without segments. */
-static const struct architecture_gguf bert_gguf = { "bert", gguf_keys, gguf_names, 0,
-                                                    "token_types.weight" };
-static const struct architecture_gguf distilbert_gguf = { "bert", gguf_keys, distilbert_gguf_names,
-                                                          0, NULL };
+static const struct architecture_gguf bert_gguf = { "bert", gguf_keys, 0, "token_types.weight" };
+static const struct architecture_gguf distilbert_gguf = { "bert", gguf_keys, 0, NULL };
 
 /* ---- the rows ----------------------------------------------------------------------------- */
 

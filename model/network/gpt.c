@@ -81,20 +81,7 @@ static const struct config_key gguf_keys[] = {
     { "attention.layer_norm_epsilon", CONFIG_REAL, CONFIG_AT(epsilon), -1, NULL },
     { 0 },
 };
-static const char *const gguf_names[][2] = {
-    { "wte", "token_embd" },
-    { "wpe", "position_embd" },
-    { "h.%d.ln_1", "blk.%d.attn_norm" },
-    { "h.%d.attn.c_attn", "blk.%d.attn_qkv" },
-    { "h.%d.attn.c_proj", "blk.%d.attn_output" },
-    { "h.%d.ln_2", "blk.%d.ffn_norm" },
-    { "h.%d.mlp.c_fc", "blk.%d.ffn_up" },
-    { "h.%d.mlp.c_proj", "blk.%d.ffn_down" },
-    { "ln_f", "output_norm" },
-    { "lm_head", "output" },
-    { NULL, NULL },
-};
-static const struct architecture_gguf gguf = { "gpt2", gguf_keys, gguf_names, 0, NULL };
+static const struct architecture_gguf gguf = { "gpt2", gguf_keys, 0, NULL };
 
 const struct architecture architecture_gpt2 = {
     .name = "gpt2",

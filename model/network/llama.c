@@ -429,33 +429,15 @@ static const struct config_key gguf_keys[] = {
     { "rope.scaling.factor", CONFIG_REAL, CONFIG_AT(rope_stretch.factor), 0, "left out" },
     { 0 },
 };
-static const char *const gguf_names[][2] = {
-    { "model.embed_tokens", "token_embd" },
-    { "model.layers.%d.input_layernorm", "blk.%d.attn_norm" },
-    { "model.layers.%d.self_attn.q_proj", "blk.%d.attn_q" },
-    { "model.layers.%d.self_attn.k_proj", "blk.%d.attn_k" },
-    { "model.layers.%d.self_attn.v_proj", "blk.%d.attn_v" },
-    { "model.layers.%d.self_attn.q_norm", "blk.%d.attn_q_norm" },
-    { "model.layers.%d.self_attn.k_norm", "blk.%d.attn_k_norm" },
-    { "model.layers.%d.self_attn.o_proj", "blk.%d.attn_output" },
-    { "model.layers.%d.post_attention_layernorm", "blk.%d.ffn_norm" },
-    { "model.layers.%d.mlp.gate_proj", "blk.%d.ffn_gate" },
-    { "model.layers.%d.mlp.up_proj", "blk.%d.ffn_up" },
-    { "model.layers.%d.mlp.down_proj", "blk.%d.ffn_down" },
-    { "model.norm", "output_norm" },
-    { "lm_head", "output" },
-    { NULL, NULL },
-};
 /* GGUF files store Mistral models under the architecture name "llama". */
-static const struct architecture_gguf llama_gguf = { "llama", gguf_keys + 1, gguf_names, 1, NULL };
-static const struct architecture_gguf mistral_gguf = { "llama", gguf_keys, gguf_names, 1,
+static const struct architecture_gguf llama_gguf = { "llama", gguf_keys + 1, 1, NULL };
+static const struct architecture_gguf mistral_gguf = { "llama", gguf_keys, 1,
                                                        "llama.attention.sliding_window" };
-static const struct architecture_gguf qwen2_gguf = { "qwen2", gguf_keys + 1, gguf_names, 0, NULL };
+static const struct architecture_gguf qwen2_gguf = { "qwen2", gguf_keys + 1, 0, NULL };
 
-static const struct architecture_gguf qwen3_gguf = { "qwen3", gguf_keys + 1, gguf_names, 0, NULL };
+static const struct architecture_gguf qwen3_gguf = { "qwen3", gguf_keys + 1, 0, NULL };
 /* SmolLM3's files do not tell the interval of layers without rotary positions, which is 4. */
-static const struct architecture_gguf smollm3_gguf = { "smollm3", gguf_keys + 1, gguf_names, 1,
-                                                       NULL };
+static const struct architecture_gguf smollm3_gguf = { "smollm3", gguf_keys + 1, 1, NULL };
 
 /* Makes a row: the parameters are what differs between the architectures of this file, the rest is
  * the same for all. cuts: own_cuts; windowed: 1 for Mistral; list: the layers' operations. */
