@@ -14,49 +14,25 @@ static int is_shared(const struct sharing *h)
     return h->store->layout.ranks > 1;
 }
 
-/* ---- pieces --------------------------------------------------------------------------------- */
+/* ---- shares --------------------------------------------------------------------------------- */
 
-/* Returns the number of pieces (LAYOUT_PIECE elements) of the block before element `bound` of its
- * array. A tensor or a piece begins at `bound`. */
-static int64_t pieces_before(const struct sharing *h, int block, int64_t bound)
+/* Returns the layout whose shares of blocks are those that sums give to ranks. */
+static const struct layout *cuts_of(const struct sharing *h)
 {
-    const struct tensor_table *t = h->store->tensors;
-    int64_t pieces = 0;
-    for (size_t i = t->first[block]; i < t->first[block + 1]; i++) {
-        int64_t n = bound - t->rows[i].offset, size = tensor_elements(&t->rows[i]);
-        if (n > 0)
-            pieces += ops_pieces(n < size ? n : size);
-    }
-    return pieces;
+    return is_shared(h) ? &h->store->layout : &h->cuts;
 }
 
 static const int64_t *shares_of(const struct sharing *h, int block)
 {
-    return is_shared(h) ? layout_bounds(&h->store->layout, STORE_GRADIENTS, block)
-                        : h->shares + (int64_t)block * (h->comm->size[COMM_DATA] + 1);
-}
-
-/* Cuts a block that ranks do not share into a share for each rank, of about equal sizes. Cuts lie
- * between pieces. */
-static void cut_block(struct sharing *h, int block)
-{
-    const struct tensor_table *t = h->store->tensors;
-    const int64_t ranks = h->comm->size[COMM_DATA], all = t->block_size[block];
-    int64_t *shares = h->shares + block * (ranks + 1), q = 1;
-    for (size_t i = t->first[block]; i < t->first[block + 1]; i++) {
-        const int64_t first = t->rows[i].offset, n = tensor_elements(&t->rows[i]);
-        for (int64_t at = first; at < first + n; at += LAYOUT_PIECE)
-            while (q < ranks && at * ranks >= all * q)
-                shares[q++] = at;
-    }
-    while (q <= ranks)
-        shares[q++] = all;
+    return layout_bounds(cuts_of(h), STORE_GRADIENTS, block);
 }
 
 void sharing_open(struct sharing *h, struct store *s, struct comm *c)
 {
     const struct tensor_table *t = s->tensors;
+    const struct store_config cuts = { .ranks = c->size[COMM_DATA], .rank = c->rank[COMM_DATA] };
     *h = (struct sharing){ .comm = c, .store = s };
+    layout_init(&h->cuts, t, &cuts);
     h->defers = !is_shared(h) && c->size[COMM_DATA] > 1 && !s->split && !s->moves;
     if (s->shared)
         shared_join(s->shared, c);
@@ -64,9 +40,6 @@ void sharing_open(struct sharing *h, struct store *s, struct comm *c)
     h->pending = mem_zalloc((size_t)t->blocks, sizeof *h->pending);
     for (size_t i = 0; i < t->count; i++)
         h->pieces[i + 1] = h->pieces[i] + ops_pieces(tensor_elements(&t->rows[i]));
-    h->shares = mem_zalloc((size_t)t->blocks * ((size_t)c->size[COMM_DATA] + 1), sizeof *h->shares);
-    for (int b = 0; b < t->blocks && !is_shared(h); b++)
-        cut_block(h, b);
     h->squares = ops_buffer(s->ops, OPS_F64, h->pieces[t->count]);
     word_table_open(&h->table, s, c);
 }
@@ -79,8 +52,8 @@ void sharing_close(struct sharing *h)
         comm_end_of(h->comm, &h->pending[b].gather);
     word_table_close(&h->table);
     ops_buffer_free(h->store->ops, h->squares);
+    layout_release(&h->cuts);
     free(h->pieces);
-    free(h->shares);
     free(h->pending);
     *h = (struct sharing){ 0 };
 }
@@ -98,15 +71,12 @@ static int is_scattered(const struct sharing *h, int block)
 static struct ops_run own_run(const struct sharing *h, size_t row)
 {
     const struct tensor *t = &h->store->tensors->rows[row];
-    const int64_t *own = shares_of(h, t->block) + h->comm->rank[COMM_DATA];
-    const int64_t end = t->offset + tensor_elements(t);
-    int64_t first = t->offset, last = end;
+    const struct split_part own = layout_share(cuts_of(h), h->store->tensors, row);
     if (!is_scattered(h, t->block))
-        return (struct ops_run){ first, last - first, h->pieces[row] };
-    first = first < own[0] ? own[0] : first;
-    last = last > own[1] ? own[1] : last;
-    return (struct ops_run){ first - own[0], last > first ? last - first : 0,
-                             h->pieces[row] + ops_pieces(first - t->offset) };
+        return (struct ops_run){ t->offset, tensor_elements(t), h->pieces[row] };
+    return (struct ops_run){ t->offset + own.first -
+                                 shares_of(h, t->block)[h->comm->rank[COMM_DATA]],
+                             own.count, h->pieces[row] + ops_pieces(own.first) };
 }
 
 /* Sets the elements of h->squares for the pieces in this rank's share of the block: the sum of
@@ -123,11 +93,15 @@ static void square_block(struct sharing *h, int block, struct ops_array gradient
 
 static void gather_squares(struct sharing *h, int block)
 {
-    const size_t *first = &h->store->tensors->first[block];
+    const struct tensor_table *t = h->store->tensors;
+    const size_t *first = &t->first[block];
     const int ranks = h->comm->size[COMM_DATA];
     SCOPED_MEM int64_t *bounds = mem_zalloc((size_t)ranks + 1, sizeof *bounds);
-    for (int q = 0; q <= ranks; q++)
-        bounds[q] = pieces_before(h, block, shares_of(h, block)[q]);
+    for (int q = 0; q < ranks; q++) {
+        bounds[q + 1] = bounds[q];
+        for (size_t i = first[0]; i < first[1]; i++)
+            bounds[q + 1] += ops_pieces(layout_share_of(cuts_of(h), t, i, q).count);
+    }
     if (first[0] < first[1])
         comm_end(h->comm,
                  comm_gather_begin(h->comm, h->store->ops, ops_part(h->squares, h->pieces[*first]),

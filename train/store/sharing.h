@@ -22,10 +22,9 @@ struct sharing {
     struct store *store;
     struct ops_array squares; /* F64 [pieces]: sum of the squared gradients of each piece */
     int64_t *pieces;          /* [rows of the table + 1]: number of pieces before each tensor */
-    int defers;      /* 1: the sums of blocks other than 0 are scattered to shares first, and
-                      * gathered by sharing_gather_sums */
-    int64_t *shares; /* [blocks][ranks+1]: bounds of the shares that sums give to ranks, if these
-                      * share nothing (layout_bounds) */
+    int defers;         /* 1: the sums of blocks other than 0 are scattered to shares first, and
+                         * gathered by sharing_gather_sums */
+    struct layout cuts; /* the shares that sums give to ranks, if these share nothing */
     struct sharing_work *pending; /* [blocks] */
     struct word_table table;      /* operations on block 0 that are done in two parts */
 };
