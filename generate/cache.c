@@ -130,42 +130,36 @@ void cache_copy(struct cache *to, const struct cache *from, int64_t positions)
 
 /* ---- in host memory ----------------------------------------------------------------------- */
 
-/* Copies n numbers of an array of any type to floats in host memory. */
-static void get_floats(struct ops *o, float *to, struct ops_array from, int64_t n)
+/* Copies the used positions of `past`, the keys or the values of c, to floats in host memory or, if
+ * `back`, from there. */
+static void move_floats(const struct cache *c, struct ops_array past, float *floats, int back)
 {
-    struct ops_array whole = ops_buffer(o, OPS_F32, n);
-    ops_copy(o, whole, from, n);
-    ops_download(o, to, whole, n);
-    ops_buffer_free(o, whole);
-}
-
-static void set_floats(struct ops *o, struct ops_array to, const float *from, int64_t n)
-{
-    struct ops_array whole = ops_buffer(o, OPS_F32, n);
-    ops_upload(o, whole, from, n);
-    ops_copy(o, to, whole, n);
-    ops_buffer_free(o, whole);
+    struct ops *o = c->d->forward.ops;
+    const int64_t n = layer_numbers(c, c->past.used), room = layer_numbers(c, c->past.room);
+    const struct ops_array layer = ops_buffer(o, OPS_F32, n);
+    for (int64_t l = 0; l < config_of(c->d)->layers; l++, past = ops_part(past, room)) {
+        if (back)
+            ops_upload(o, layer, floats + l * n, n);
+        ops_copy(o, back ? past : layer, back ? layer : past, n);
+        if (!back)
+            ops_download(o, floats + l * n, layer, n);
+    }
+    ops_buffer_free(o, layer);
 }
 
 void cache_get(const struct cache *c, float *keys, float *values)
 {
-    const int64_t used = layer_numbers(c, c->past.used), room = layer_numbers(c, c->past.room);
-    for (int64_t l = 0; l < config_of(c->d)->layers; l++) {
-        get_floats(c->d->forward.ops, keys + l * used, ops_part(c->past.keys, l * room), used);
-        get_floats(c->d->forward.ops, values + l * used, ops_part(c->past.values, l * room), used);
-    }
+    move_floats(c, c->past.keys, keys, 0);
+    move_floats(c, c->past.values, values, 0);
 }
 
-void cache_set(struct cache *c, int64_t n, const float *keys, const float *values)
+void cache_set(struct cache *c, int64_t n, float *keys, float *values)
 {
     c->past.used = 0;
     reserve(c, n);
-    const int64_t used = layer_numbers(c, n), room = layer_numbers(c, c->past.room);
-    for (int64_t l = 0; l < config_of(c->d)->layers; l++) {
-        set_floats(c->d->forward.ops, ops_part(c->past.keys, l * room), keys + l * used, used);
-        set_floats(c->d->forward.ops, ops_part(c->past.values, l * room), values + l * used, used);
-    }
     c->past.used = n;
+    move_floats(c, c->past.keys, keys, 1);
+    move_floats(c, c->past.values, values, 1);
 }
 
 /* ---- forward ------------------------------------------------------------------------------ */

@@ -73,4 +73,4 @@ void cache_copy(struct cache *to, const struct cache *from, int64_t positions);
  * number of floats in the keys of n positions. */
 int64_t cache_numbers(const struct cache *c, int64_t n);
 void cache_get(const struct cache *c, float *keys, float *values);
-void cache_set(struct cache *c, int64_t n, const float *keys, const float *values);
+void cache_set(struct cache *c, int64_t n, float *keys, float *values);

@@ -5,6 +5,7 @@
 #include "common/base/crc32c.h"
 #include "common/base/le.h"
 #include "common/files/file.h"
+#include "model/compute/stored.h"
 
 static const char magic[] = "TMPROMPT";
 enum { VERSION = 1, FIRST = 8, HEAD = 8 + 4 + 4 };
@@ -16,12 +17,6 @@ static void add_reals(struct buf *out, const float *x, int64_t n)
     buf_reserve(out, (size_t)n * sizeof *x);
     for (int64_t i = 0; i < n; i++)
         le_add_f32(out, x[i]);
-}
-
-static void get_reals(float *x, const unsigned char *bytes, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        x[i] = le_f32(bytes + 4 * i);
 }
 
 /* ---- the model's signature ------------------------------------------------------------------ */
@@ -143,7 +138,7 @@ static int check(struct generator *g, const struct prompt_cache *c, const char *
         return err_set("'%s' was made with another vocabulary", path);
     for (uint32_t i = 0; i < c->tokens; i++)
         ids_add(&g->saved_ids, le_u32(c->ids + 4 * (size_t)i));
-    get_reals(theirs, c->logits, PROMPT_CACHE_LOGITS);
+    stored_read(OPS_F32, theirs, c->logits, PROMPT_CACHE_LOGITS);
     if (sign(g, ours, g->saved_ids.data, c->tokens) < 0)
         return err_in("%s", path);
     return alike(theirs, ours) ? 0 : other_model(c, model, path);
@@ -158,7 +153,7 @@ int prompt_cache_load(struct generator *g, const char *model, const char *path)
         return -1;
     const int64_t numbers = (int64_t)c.layers * c.width * c.tokens;
     SCOPED_MEM float *keys = mem_alloc(2 * (size_t)numbers * sizeof *keys);
-    get_reals(keys, c.keys, 2 * numbers);
+    stored_read(OPS_F32, keys, c.keys, 2 * numbers);
     cache_init(&g->saved, &g->decoder);
     cache_set(&g->saved, c.tokens, keys, keys + numbers);
     return 0;
