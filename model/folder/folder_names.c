@@ -67,10 +67,14 @@ const struct tensor *folder_names_row(const struct model *m, const char *name)
 
 const char *folder_names_tied_to(const struct model *m, const char *name)
 {
-    for (const struct architecture_tie *t = m->config.architecture->ties; t->name; t++)
-        if (t->head == m->config.head && !strcmp(t->name, name))
-            return t->row;
-    return NULL;
+    const struct architecture_names *names = &m->config.architecture->names;
+    const int decodes = m->config.head == HEAD_NEXT || m->config.head == HEAD_PRETRAINING;
+    const size_t stem = decodes ? strlen(names->decoder) - strlen(".weight") : 0;
+    if (!decodes || strncmp(name, names->decoder, stem) != 0)
+        return NULL;
+    return !strcmp(name + stem, ".weight") ? names->words
+           : !strcmp(name + stem, ".bias") ? names->bias
+                                           : NULL;
 }
 
 int folder_names_passed_over(const struct model *m, const char *name)

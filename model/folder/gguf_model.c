@@ -427,11 +427,12 @@ void gguf_model_name(char out[TENSOR_NAME], const struct model *m, size_t row)
 {
     const struct tensor *t = &m->tensors.rows[row];
     const struct architecture *a = m->config.architecture;
+    const int next = m->config.head == HEAD_NEXT;
     /* GGUF has no name for the head for questions, which is only in files for textmill. */
     const char *const pairs[][2] = {
         { a->names.words, "token_embd" },      { a->names.positions, "position_embd" },
         { a->names.types, "token_types" },     { a->names.norm, "token_embd_norm" },
-        { a->names.last_norm, "output_norm" }, { a->names.decoder, "output" },
+        { a->names.last_norm, "output_norm" }, { next ? a->names.decoder : NULL, "output" },
         { "qa_outputs", "qa_outputs" },
     };
     const char *end = strrchr(t->name, '.');

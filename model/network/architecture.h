@@ -67,7 +67,8 @@ struct architecture {
      * Names of norms and maps are without ".weight" and ".bias". layer: the beginning of the
      * names of a layer's tensors, with "%lld" for its number. pooler, next, classes: the maps of
      * the heads on the first token. dense, dense_norm, bias: what the head for masked words has
-     * before its decoder, and the decoder's bias. */
+     * before its decoder, and the decoder's bias. decoder: its table. If that is tied to `words`,
+     * files may have a copy of `words` under this name, and one of `bias` with the end ".bias". */
     struct architecture_names {
         const char *words, *positions, *types, *norm, *layer, *last_norm, *decoder, *pooler, *next,
             *classes, *dense, *dense_norm, *bias;
@@ -85,12 +86,6 @@ struct architecture {
     int bare;
     const char *const (*respelled)[2]; /* alternative ends of names, {our end, other end}; {NULL}
                                         * ends the list; may be NULL */
-    /* A tensor `name` in files that is a copy of the table's tensor `row`, in models with `head`.
-     * An entry whose name is NULL ends the list. */
-    const struct architecture_tie {
-        const char *name, *row;
-        enum model_head head;
-    } * ties;
     /* Tensors in files that the model ignores: a string is the start of a name without the prefix
      * or, if it begins with '.', its end. NULL ends the list. */
     const char *const *passed_over;

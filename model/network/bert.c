@@ -100,12 +100,6 @@ static const char *const passed_over[] = { "embeddings.position_ids",
                                            "pre_classifier.",
                                            "classifier.",
                                            NULL };
-static const struct architecture_tie ties[] = {
-    { "cls.predictions.decoder.weight", "bert.embeddings.word_embeddings.weight",
-      HEAD_PRETRAINING },
-    { "cls.predictions.decoder.bias", "cls.predictions.bias", HEAD_PRETRAINING },
-    { 0 },
-};
 
 /* Missing keys have the defaults of Hugging Face's BertConfig. Two keys are our own and written
  * only if they are set: "embedding_dropout_first" and "bare_prediction_head". */
@@ -175,10 +169,10 @@ const struct architecture architecture_bert = {
     .names.classes = "classifier",
     .names.dense = "cls.predictions.transform.dense",
     .names.dense_norm = "cls.predictions.transform.LayerNorm",
+    .names.decoder = "cls.predictions.decoder.weight",
     .names.bias = "cls.predictions.bias",
     .respelled = norms,
     .gguf = &bert_gguf,
-    .ties = ties,
     .settings = bert_settings,
 };
 
@@ -204,7 +198,6 @@ static int read_distilbert(struct model_config *c, const struct js *root, const 
     return read_rest(c, root, path);
 }
 
-static const struct architecture_tie no_ties[] = { { 0 } };
 static const char *const no_settings[] = { NULL };
 
 const struct architecture architecture_distilbert = {
@@ -217,7 +210,6 @@ const struct architecture architecture_distilbert = {
     .names.layer = "distilbert.transformer.layer.%lld.",
     .respelled = norms,
     .gguf = &distilbert_gguf,
-    .ties = no_ties,
     .settings = no_settings,
 };
 
@@ -241,12 +233,6 @@ static void print_roberta(struct buf *out, const struct model_config *)
     buf_adds(out, "  \"pad_token_id\": 1,\n  \"bos_token_id\": 0,\n  \"eos_token_id\": 2,\n");
 }
 
-static const struct architecture_tie roberta_ties[] = {
-    { "lm_head.decoder.weight", "roberta.embeddings.word_embeddings.weight", HEAD_PRETRAINING },
-    { "lm_head.decoder.bias", "lm_head.bias", HEAD_PRETRAINING },
-    { 0 },
-};
-
 const struct architecture architecture_roberta = {
     ROW("roberta", "RoBERTa", "roberta.", bert_layer),
     .classes = { [HEAD_NONE] = "RobertaModel",
@@ -261,8 +247,8 @@ const struct architecture architecture_roberta = {
     .names.classes = "classifier.out_proj",
     .names.dense = "lm_head.dense",
     .names.dense_norm = "lm_head.layer_norm",
+    .names.decoder = "lm_head.decoder.weight",
     .names.bias = "lm_head.bias",
     .first_position = 2,
-    .ties = roberta_ties,
     .settings = no_settings,
 };

@@ -43,7 +43,7 @@ static void add_tensors(struct model *m)
         block_add_norm(m, head, names->dense_norm, 0, W, biased, 0);
     }
     if (m->config.untied)
-        block_add_table(m, head, "cls.predictions.decoder.weight", m->config.vocabulary);
+        block_add_table(m, head, names->decoder, m->config.vocabulary);
 }
 
 static struct ops_linear map_of(const struct model *m, struct ops_array w, int i, int64_t n)

@@ -64,8 +64,6 @@ static void print_rest(struct buf *out, const struct model_config *c)
     buf_addf(out, "  \"n_ctx\": %lld,\n  \"use_cache\": true,\n", (long long)c->positions);
 }
 
-static const struct architecture_tie ties[] = { { "lm_head.weight", "wte.weight", HEAD_NEXT },
-                                                { 0 } };
 static const char *const settings[] = { "untied", NULL };
 static const char *const passed_over[] = {
     "multiple_choice_head.", "score.", "classifier.", "qa_outputs.", ".attn.bias",
@@ -101,7 +99,6 @@ const struct architecture architecture_gpt2 = {
     .scaled_ends = 1,
     .prefix = "transformer.",
     .bare = 1,
-    .ties = ties,
     .passed_over = passed_over,
     .gguf = &gguf,
     .activation = OPS_GELU_TANH,

@@ -404,9 +404,6 @@ static void print_rest(struct buf *out, const struct model_config *c)
     buf_adds(out, "},\n");
 }
 
-static const struct architecture_tie ties[] = {
-    { "lm_head.weight", "model.embed_tokens.weight", HEAD_NEXT }, { 0 }
-};
 static const char *const passed_over[] = { ".rotary_emb.inv_freq", "rotary_emb.inv_freq", "score.",
                                            "classifier.",          "qa_outputs.",         NULL };
 /* The first entry of each of these two lists is for Mistral alone. */
@@ -445,9 +442,8 @@ static const struct architecture_gguf smollm3_gguf = { "smollm3", gguf_keys + 1,
     {                                                                                              \
         .name = tag, .title = shown, .classes = { [HEAD_NEXT] = class }, .own_cuts = cuts,         \
         .settings = settings + !windowed, .layer = list, .keys = entries, .read = reader,          \
-        .gguf = &file, .print = print_rest, .prefix = "model.", .ties = ties,                      \
-        .passed_over = passed_over, .rms = 1, .unbiased = 1, .activation = OPS_SILU, .init = init, \
-        .names = {                                                                                 \
+        .gguf = &file, .print = print_rest, .prefix = "model.", .passed_over = passed_over,        \
+        .rms = 1, .unbiased = 1, .activation = OPS_SILU, .init = init, .names = {                  \
             .words = "model.embed_tokens.weight",                                                  \
             .layer = "model.layers.%lld.",                                                         \
             .last_norm = "model.norm",                                                             \

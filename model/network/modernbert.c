@@ -137,9 +137,6 @@ static void print_rest(struct buf *out, const struct model_config *c)
                   "  \"sep_token_id\": null,\n");
 }
 
-static const struct architecture_tie ties[] = {
-    { "decoder.weight", "model.embeddings.tok_embeddings.weight", HEAD_PRETRAINING }, { 0 }
-};
 static const char *const passed_over[] = { "head.", "decoder.", "classifier.", NULL };
 static const char *const settings[] = { "rope-theta", NULL };
 
@@ -154,12 +151,12 @@ const struct architecture architecture_modernbert = {
     .names = { .words = "model.embeddings.tok_embeddings.weight",
                .norm = "model.embeddings.norm",
                .layer = "model.layers.%lld.",
+               .decoder = "decoder.weight",
                .dense = "head.dense",
                .dense_norm = "head.norm",
                .bias = "decoder.bias" },
     .unbiased = 1,
     .prefix = "model.",
-    .ties = ties,
     .passed_over = passed_over,
     .activation = OPS_GELU,
     .settings = settings,
