@@ -225,8 +225,11 @@ int chat_encode(const struct chat *c, struct encoder *e, const char *line, size_
 {
     struct talk k = { c, e, ids, spans, BUF_INIT, SIZE_MAX, BUF_INIT };
     const size_t mark = utf8_mark(line, n);
-    if (!whitespace_strip(line + mark, n - mark).n)
+    const struct span stripped = whitespace_strip(line + mark, n - mark);
+    if (!stripped.n)
         return 0;
+    if (*stripped.s == '[')
+        return err_set("a JSON array: jq -c '.[]' makes lines of it");
     SCOPED_JS root = js_parse_line(line + mark, n - mark, "JSON");
     SCOPED(buf) mended = BUF_INIT;
     const uint64_t replaced = root ? 0 : mend_json(&mended, line + mark, n - mark);

@@ -189,7 +189,8 @@ static int run_tokenize(int argc, char **argv, void *options)
     if (tool_may_replace(given->output_path, NULL, NULL) < 0 || choose_vocabulary(&vocabulary) < 0)
         return -1;
     struct source_options source = given->source;
-    if (given->chat)
+    source.objects = given->chat != CHAT_NONE;
+    if (source.objects)
         source.format = SOURCE_LINES;
     SCOPED_TOKENIZER t = tokenizer_load_with(vocabulary, &given->vocabulary);
     if (!t)

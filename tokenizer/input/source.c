@@ -84,7 +84,8 @@ static int recognise(struct source *s, const char *path)
     if (n < 0)
         return -1;
     const char *text = n ? s->in.data + s->in.begin : "";
-    if (file_check_pointer(s->in.path, text, (size_t)n) < 0)
+    if ((s->how.objects && kinds_check(s->in.path, text, (size_t)n) < 0) ||
+        file_check_pointer(s->in.path, text, (size_t)n) < 0)
         return -1;
     s->current = s->how.format;
     if (s->current != SOURCE_AUTO)

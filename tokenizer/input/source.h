@@ -52,6 +52,7 @@ struct source_options {
                             field of an inner JSON object. The values are joined with a blank line
                             between them. NULL: "text" */
     int text_by_line;    /* each line of a text file, with its line end, is a document */
+    int objects;         /* lines are JSON objects: other kinds of files (kinds.h) are errors */
     enum mend_rule mend; /* how to treat invalid bytes in JSON; other formats keep them */
     size_t most; /* maximum size in bytes of a document from a compressed, Parquet or Arrow file,
                     because a small file can unpack to any length, and from a pipe, which may have
