@@ -132,7 +132,8 @@ static int put_form(struct talk *k, const char *part, const char *role, size_t c
     return result;
 }
 
-static int put_message(struct talk *k, int role, const char *content, size_t n)
+/* Adds a message. What it says, and the token that ends it, are labels if `counts` is 1. */
+static int put_message(struct talk *k, int role, size_t counts, const char *content, size_t n)
 {
     const struct form *f = k->chat->form;
     struct span s = f->how == STRIPS ? whitespace_strip(content, n) : (struct span){ content, n };
@@ -148,9 +149,9 @@ static int put_message(struct talk *k, int role, const char *content, size_t n)
         return -1;
     buf_add(&k->text, k->system.data, k->system.len);
     buf_clear(&k->system);
-    k->plain = role == ASSISTANT ? k->text.len : SIZE_MAX;
+    k->plain = counts ? k->text.len : SIZE_MAX;
     buf_add(&k->text, s.s, s.n);
-    if (put_form(k, f->close, roles[role], role == ASSISTANT) < 0)
+    if (put_form(k, f->close, roles[role], counts) < 0)
         return -1;
     return put_form(k, f->end, roles[role], 0);
 }
@@ -159,35 +160,38 @@ static int put_message(struct talk *k, int role, const char *content, size_t n)
 static int put_usual(struct talk *k)
 {
     const struct buf *s = &k->chat->system;
-    return s->len ? put_message(k, SYSTEM, s->data, s->len) : 0;
+    return s->len ? put_message(k, SYSTEM, 0, s->data, s->len) : 0;
 }
 
 static int put_messages(struct talk *k, const struct js *list)
 {
-    int said = 0;
+    size_t said = 0;
     for (size_t i = 0, n; i < js_count(list); i++) {
         const struct js *message = js_at(list, i);
         const char *content = js_text(js_get(message, "content"), &n);
         const char *name = js_text(js_get(message, "role"), NULL);
         int role = 0, result = 0;
+        double weight = 1;
+        js_real(js_get(message, "weight"), &weight);
         while (name && role < ROLES && strcmp(name, roles[role]) != 0)
             role++;
+        const size_t counts = role == ASSISTANT && weight != 0;
         if (!name || !content)
             result = err_set("it has no string \"%s\"", name ? "content" : "role");
         else if (role == ROLES)
             result = err_set("role \"%s\" is none of system, user and assistant", name);
         else if (!i && role != SYSTEM)
             result = put_usual(k);
-        if (result < 0 || put_message(k, role, content, n) < 0)
+        if (result < 0 || put_message(k, role, counts, content, n) < 0)
             return err_in("message %zu", i + 1);
-        said |= role == ASSISTANT;
+        said |= counts;
     }
     if (k->system.len)
         return err_set("the last message is the system's, which form '%s' joins to the user's",
                        k->chat->form->name);
     return said || k->chat->use != CHAT_LEARN
                ? 0
-               : err_set("no message is the assistant's, so no token is a label");
+               : err_set("no message is the assistant's, or all have weight 0: nothing is a label");
 }
 
 static int put_answer(struct talk *k, const struct js *root)
@@ -199,8 +203,8 @@ static int put_answer(struct talk *k, const struct js *root)
     if (!prompt || !said)
         return err_set("neither a list \"messages\" nor strings \"prompt\" and \"answer\" or "
                        "\"completion\"");
-    if (put_usual(k) < 0 || put_message(k, USER, prompt, n) < 0 ||
-        put_message(k, ASSISTANT, said, m) < 0)
+    if (put_usual(k) < 0 || put_message(k, USER, 0, prompt, n) < 0 ||
+        put_message(k, ASSISTANT, 1, said, m) < 0)
         return -1;
     return *k->chat->form->close || k->chat->end_of_text < 0
                ? 0

@@ -20,7 +20,8 @@
  * In all but `text`, a prompt is the user's message, and an answer is the assistant's. A special
  * token's spelling inside a message is ordinary text. The ids are those of transformers'
  * apply_chat_template. The labels are those of its assistant_masks, if the template marks the
- * message and its end. A token is a label if it has any bytes of the message.
+ * message and its end. A token is a label if it has any bytes of the message. A message with
+ * "weight": 0, as files for OpenAI have it, has no labels.
  */
 #pragma once
 

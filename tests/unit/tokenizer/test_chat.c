@@ -103,6 +103,16 @@ Test(chat, a_template_gives_the_systems_message)
     buf_release(&with);
 }
 
+Test(chat, a_message_of_weight_0_is_no_label)
+{
+    static const char line[] =
+        "{\"messages\": [{\"role\": \"assistant\", \"content\": \"a\", \"weight\": 0},"
+        "{\"role\": \"assistant\", \"content\": \"b\", \"weight\": 1}]}";
+    expect_spelled("vocab.json", line,
+                   "<|im_start|>assistant\na<|im_end|>\n<|im_start|>assistant\n[b<|im_end|>]\n"
+                   "<|im_start|>assistant\n");
+}
+
 static void refuse(int form, struct tokenizer *t, const char *error)
 {
     struct chat c;
