@@ -163,6 +163,14 @@ static int put_usual(struct talk *k)
     return s->len ? put_message(k, SYSTEM, 0, s->data, s->len) : 0;
 }
 
+/* Returns 1 if the object's member `key` is text or a list that is not empty, else 0. */
+static int says(const struct js *object, const char *key)
+{
+    const struct js *v = js_get(object, key);
+    size_t n = 0;
+    return js_count(v) || (js_text(v, &n) && n);
+}
+
 static int put_messages(struct talk *k, const struct js *list)
 {
     size_t said = 0;
@@ -176,7 +184,9 @@ static int put_messages(struct talk *k, const struct js *list)
         while (name && role < ROLES && strcmp(name, roles[role]) != 0)
             role++;
         const size_t counts = role == ASSISTANT && weight != 0;
-        if (!name || !content)
+        if (says(message, "tool_calls"))
+            result = err_set("its \"tool_calls\" would be lost: write them in its content");
+        else if (!name || !content)
             result = err_set("it has no string \"%s\"", name ? "content" : "role");
         else if (role == ROLES)
             result = err_set("role \"%s\" is none of system, user and assistant", name);
@@ -213,8 +223,14 @@ static int put_answer(struct talk *k, const struct js *root)
 
 static int put_conversation(struct talk *k, const struct js *root)
 {
+    static const char *const beside[] = { "system", "tools" };
     const struct form *f = k->chat->form;
     const struct js *messages = js_get(root, "messages");
+    /* some files repeat the system's message beside the messages */
+    for (int i = js_text_is(js_get(js_at(messages, 0), "role"), "system"); i < 2; i++)
+        if (says(root, beside[i]))
+            return err_set("its \"%s\" would be lost: write it in a message of the system",
+                           beside[i]);
     if (messages && !*f->close)
         return err_set("form '%s' has no marks for messages: give --chat another form", f->name);
     if (put_form(k, f->begin, "", 0) < 0 ||

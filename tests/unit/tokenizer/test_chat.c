@@ -113,6 +113,16 @@ Test(chat, a_message_of_weight_0_is_no_label)
                    "<|im_start|>assistant\n");
 }
 
+Test(chat, what_is_empty_or_repeated_beside_the_messages_is_not_lost)
+{
+    static const char line[] =
+        "{\"system\": \"S\", \"tools\": [], \"messages\": [{\"role\": \"system\", \"content\": \"S\"},"
+        "{\"role\": \"assistant\", \"content\": \"a\", \"tool_calls\": null}]}";
+    expect_spelled("vocab.json", line,
+                   "<|im_start|>system\nS<|im_end|>\n<|im_start|>assistant\n[a<|im_end|>]\n"
+                   "<|im_start|>assistant\n");
+}
+
 static void refuse(int form, struct tokenizer *t, const char *error)
 {
     struct chat c;
