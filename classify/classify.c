@@ -131,6 +131,8 @@ static int take_label(struct reader *r, struct classify_text *text)
     struct labels *c = &r->c->classes;
     const struct js *v = r->json && r->names.label ? js_get(r->object, r->names.label) : NULL;
     struct span label = value_of(r, r->names.label);
+    if (js_is_array(v) || js_is_object(v))
+        return err_set("%s: '%s' is no string or number", r->where.data, r->names.label);
     if (!label.s && js_is_set(v)) {
         buf_clear(&r->label);
         js_print(&r->label, v);

@@ -118,6 +118,17 @@ Test(classify, the_first_text_of_json_may_have_no_label)
     }
 }
 
+Test(classify, a_label_is_one_string_or_number)
+{
+    static const char *const labels[] = { "[0, 1]", "[]", "{\"a\": 1}" };
+    for (size_t i = 0; i < 3; i++) {
+        struct buf text = buf_format("{\"text\": \"red\", \"label\": %s}\n", labels[i]);
+        cr_expect_eq(read(text.data, (struct classify_columns){ 0 }, NULL, 16, 1), -1);
+        expect_error("file:1: 'label' is no string or number");
+        buf_release(&text);
+    }
+}
+
 Test(classify, blank_lines_before_the_first_say_nothing)
 {
     static const char *const files[] = { "\n \t\n{\"text\": \"red\", \"label\": \"yes\"}\n",
