@@ -309,7 +309,10 @@ int classify_read(struct classify *c, const char *path, const struct classify_co
     buf_release(&r.header);
     buf_release(&r.label);
     if (!result && !c->count)
-        result = err_set("%s: no text%s", path, training ? " with a label" : "");
+        result = err_set("%s: no text%s%s", path, training ? " with a label" : "",
+                         c->broken                         ? ": lines have too few columns"
+                         : c->unlabelled && !r.names.label ? ": give --label-column"
+                                                           : "");
     if (!result && r.collects)
         sort_labels(c);
     if (result < 0)

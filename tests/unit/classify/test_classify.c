@@ -129,6 +129,23 @@ Test(classify, a_label_is_one_string_or_number)
     }
 }
 
+Test(classify, a_file_without_labels_says_why)
+{
+    static const struct {
+        const char *text;
+        struct classify_columns names;
+        const char *error;
+    } files[] = {
+        { "text\tmood\nred\tyes\n", { 0 }, "no text with a label: give --label-column" },
+        { "{\"text\": \"red\", \"mood\": 1}\n", { 0 }, "a label: give --label-column" },
+        { "red\tyes\n", { "1", NULL, "3" }, "no text with a label: lines have too few columns" },
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        cr_expect_eq(read(files[i].text, files[i].names, NULL, 16, 1), -1);
+        expect_error(files[i].error);
+    }
+}
+
 Test(classify, blank_lines_before_the_first_say_nothing)
 {
     static const char *const files[] = { "\n \t\n{\"text\": \"red\", \"label\": \"yes\"}\n",
