@@ -209,7 +209,7 @@ static int put_answer(struct talk *k, const struct js *root)
     const struct js *answer = js_get(root, "answer");
     size_t n, m;
     const char *prompt = js_text(js_get(root, "prompt"), &n);
-    const char *said = js_text(answer ? answer : js_get(root, "completion"), &m);
+    const char *said = js_text(js_is_set(answer) ? answer : js_get(root, "completion"), &m);
     if (!prompt || !said)
         return err_set("neither a list \"messages\" nor strings \"prompt\" and \"answer\" or "
                        "\"completion\"");
@@ -231,10 +231,11 @@ static int put_conversation(struct talk *k, const struct js *root)
         if (says(root, beside[i]))
             return err_set("its \"%s\" would be lost: write it in a message of the system",
                            beside[i]);
-    if (messages && !*f->close)
+    const int listed = js_is_array(messages);
+    if (listed && !*f->close)
         return err_set("form '%s' has no marks for messages: give --chat another form", f->name);
     if (put_form(k, f->begin, "", 0) < 0 ||
-        (messages ? put_messages(k, messages) : put_answer(k, root)) < 0 ||
+        (listed ? put_messages(k, messages) : put_answer(k, root)) < 0 ||
         (k->chat->use == CHAT_ASK && put_form(k, f->open, roles[ASSISTANT], 0) < 0))
         return -1;
     return put_text(k, -1);

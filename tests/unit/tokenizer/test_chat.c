@@ -123,6 +123,15 @@ Test(chat, what_is_empty_or_repeated_beside_the_messages_is_not_lost)
                    "<|im_start|>assistant\n");
 }
 
+Test(chat, a_null_is_as_if_it_were_not_there)
+{
+    static const char line[] = "{\"messages\": null, \"prompt\": \"Hi\", \"answer\": null, "
+                               "\"completion\": \"Yes\"}";
+    expect_spelled("vocab.json", line,
+                   "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n[Yes<|im_end|>]\n"
+                   "<|im_start|>assistant\n");
+}
+
 static void refuse(int form, struct tokenizer *t, const char *error)
 {
     struct chat c;
