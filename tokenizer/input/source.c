@@ -9,6 +9,7 @@
 #include "common/formats/kinds.h"
 #include "common/formats/rows.h"
 #include "tokenizer/input/csv.h"
+#include "unicode/whitespace.h"
 
 enum { CHUNK_BYTES = 1 << 16, UNPACKED_MOST = 1 << 30 };
 
@@ -251,13 +252,6 @@ static int add_fields(const struct js *root, const char *fields, const char *whe
     }
 }
 
-static int is_blank(const char *line, size_t n)
-{
-    while (n && (line[n - 1] == ' ' || line[n - 1] == '\t' || line[n - 1] == '\r'))
-        n--;
-    return !n;
-}
-
 /* read_json, read_csv and read_row append the cells of the next record, with blank lines between
  * them. Each returns the number of cells, 0 at the end of the file, or -1 with an error. */
 static int read_json(struct source *s, struct buf *text)
@@ -268,7 +262,7 @@ static int read_json(struct source *s, struct buf *text)
     do {
         got = input_line(&s->in, &line, &n);
         s->line++;
-    } while (got > 0 && is_blank(line, n));
+    } while (got > 0 && !whitespace_strip(line, n).n);
     if (got <= 0)
         return got;
     SCOPED(buf) name = buf_format("%s: line %" PRIu64, s->in.path, s->line);
@@ -354,9 +348,10 @@ static int read_sentences(struct source *s, struct buf *text)
     size_t n, before = text->len;
     int got;
     while ((got = input_line(&s->in, &line, &n)) > 0) {
-        if (is_blank(line, n) && text->len > before)
+        const int blank = !whitespace_strip(line, n).n;
+        if (blank && text->len > before)
             break;
-        if (is_blank(line, n))
+        if (blank)
             continue;
         if (text->len > before)
             buf_addc(text, '\n');

@@ -105,7 +105,7 @@ Test(source, an_error_names_the_line_of_its_file)
 Test(source, sentences_end_with_their_lines_and_documents_with_blank_ones)
 {
     struct buf out = BUF_INIT;
-    put_text("a", "\nOne.\nTwo.\r\n \n\nThree.");
+    put_text("a", "\nOne.\nTwo.\r\n \xE3\x80\x80\n\nThree.");
     put_text("b", "Four.\n");
     cr_expect_eq(read_all(&out, SOURCE_SENTENCES), 0, "%s", err_get());
     cr_expect_str_eq(out.data, "One.\nTwo.|Three.|Four.|");
