@@ -21,6 +21,18 @@ static int find_word(const char *words, const char *word)
     return word ? choice_find(words, word, strlen(word)) : -1;
 }
 
+/* Reads the string that is searched for, which errors call `what`. */
+static int read_searched(struct step *step, const struct js *value, const char *what)
+{
+    size_t n;
+    const char *text = js_text(value, &n);
+    if (!text || !n)
+        return err_set(text ? "the %s is empty" : "no %s", what);
+    step->text = mem_strndup(text, n);
+    step->len = n;
+    return 0;
+}
+
 /* Reads a pattern: {"Regex": ...} or {"String": ...}. Returns 0, or -1 with an error. */
 static int read_pattern(struct step *step, const struct js *pattern)
 {
@@ -29,12 +41,7 @@ static int read_pattern(struct step *step, const struct js *pattern)
     const char *text = js_text(js_get(pattern, "Regex"), &n);
     if (text)
         return (step->regex = (cuts ? regex_new_cut : regex_new)(text, n)) ? 0 : -1;
-    text = js_text(js_get(pattern, "String"), &n);
-    if (!text || !n)
-        return err_set(text ? "the pattern is empty" : "no pattern");
-    step->text = mem_strndup(text, n);
-    step->len = n;
-    return 0;
+    return read_searched(step, js_get(pattern, "String"), "pattern");
 }
 
 static int read_content(struct step *step, const struct js *value)
@@ -172,7 +179,7 @@ static int read_metaspace(struct step *step, const struct js *value)
     static const char names[] = "never|first|always";
     const char *name = js_text(js_get(value, "prepend_scheme"), NULL);
     int scheme = find_word(names, name);
-    size_t len;
+    size_t len = 0;
     if (name && scheme < 0)
         return err_set("prepend_scheme '%s' is not supported", name);
     step->scheme = name ? (enum step_scheme)scheme : STEP_ALWAYS;
@@ -181,21 +188,9 @@ static int read_metaspace(struct step *step, const struct js *value)
     step->split = js_flag(value, "split", 1);
     if (read_content(step, js_get(value, "replacement")) < 0)
         return -1;
-    if (!step->content_len)
-        return err_set("the replacement is not one character");
-    utf8_get((const unsigned char *)step->content, &len);
-    return len == step->content_len ? 0 : err_set("the replacement is not one character");
-}
-
-static int read_delimiter(struct step *step, const struct js *value)
-{
-    size_t n;
-    const char *text = js_text(js_get(value, "delimiter"), &n);
-    if (!text || !n)
-        return err_set("no delimiter");
-    step->text = mem_strndup(text, n);
-    step->len = n;
-    return 0;
+    if (step->content_len)
+        utf8_get((const unsigned char *)step->content, &len);
+    return len && len == step->content_len ? 0 : err_set("the replacement is not one character");
 }
 
 static int read_step(struct steps *s, const struct js *value, const char *type)
@@ -230,7 +225,9 @@ static int read_step(struct steps *s, const struct js *value, const char *type)
     case SPACES:
         add(s, (struct step){ .kind = STEP_CHARACTERS, .bits = UNICODE_IS_SPACE });
         return 0;
-    case DELIMITER: return read_delimiter(add(s, (struct step){ .kind = STEP_SPLIT }), value);
+    case DELIMITER:
+        return read_searched(add(s, (struct step){ .kind = STEP_SPLIT }),
+                             js_get(value, "delimiter"), "delimiter");
     case BYTES:
         add(s, (struct step){ .kind = STEP_BYTE_LEVEL,
                               .split = js_flag(value, "use_regex", 1),

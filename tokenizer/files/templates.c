@@ -81,10 +81,9 @@ static int read_template(struct template *t, const struct js *list, const struct
         int64_t type = 0;
         if (!name || js_int(js_get(part, "type_id"), &type) < 0 || type < 0 || type > UINT32_MAX)
             return err_set("part %zu of a template has no id or type_id", i);
-        int result = special
-                         ? read_special(t, js_get(tokens, name), name, (uint32_t)type)
-                         : add_part(t, strcmp(name, "B") ? TEMPLATE_A : TEMPLATE_B, (uint32_t)type);
-        if (result < 0)
+        const int64_t id = strcmp(name, "B") ? TEMPLATE_A : TEMPLATE_B;
+        if ((special ? read_special(t, js_get(tokens, name), name, (uint32_t)type)
+                     : add_part(t, id, (uint32_t)type)) < 0)
             return -1;
     }
     return 0;
