@@ -156,19 +156,14 @@ static int put_message(struct talk *k, int role, size_t counts, const char *cont
     return put_form(k, f->end, roles[role], 0);
 }
 
-/* Adds the system's default message, k->chat->system, unless it is empty. */
-static int put_usual(struct talk *k)
+/* Returns -1 with an error if the member `key`, which no form writes, says something, else 0. */
+static int refuse(const struct js *object, const char *key)
 {
-    const struct buf *s = &k->chat->system;
-    return s->len ? put_message(k, SYSTEM, 0, s->data, s->len) : 0;
-}
-
-/* Returns 1 if the object's member `key` is text or a list that is not empty, else 0. */
-static int says(const struct js *object, const char *key)
-{
-    const struct js *v = js_get(object, key);
     size_t n = 0;
-    return js_count(v) || (js_text(v, &n) && n);
+    const struct js *v = js_get(object, key);
+    return js_count(v) || (js_text(v, &n) && n)
+               ? err_set("its \"%s\" would be lost: write it in the content of a message", key)
+               : 0;
 }
 
 static int put_messages(struct talk *k, const struct js *list)
@@ -184,14 +179,12 @@ static int put_messages(struct talk *k, const struct js *list)
         while (name && role < ROLES && strcmp(name, roles[role]) != 0)
             role++;
         const size_t counts = role == ASSISTANT && weight != 0;
-        if (says(message, "tool_calls"))
-            result = err_set("its \"tool_calls\" would be lost: write them in its content");
+        if (refuse(message, "tool_calls") < 0)
+            result = -1;
         else if (!name || !content)
             result = err_set("it has no string \"%s\"", name ? "content" : "role");
         else if (role == ROLES)
             result = err_set("role \"%s\" is none of system, user and assistant", name);
-        else if (!i && role != SYSTEM)
-            result = put_usual(k);
         if (result < 0 || put_message(k, role, counts, content, n) < 0)
             return err_in("message %zu", i + 1);
         said |= counts;
@@ -213,8 +206,7 @@ static int put_answer(struct talk *k, const struct js *root)
     if (!prompt || !said)
         return err_set("neither a list \"messages\" nor strings \"prompt\" and \"answer\" or "
                        "\"completion\"");
-    if (put_usual(k) < 0 || put_message(k, USER, 0, prompt, n) < 0 ||
-        put_message(k, ASSISTANT, 1, said, m) < 0)
+    if (put_message(k, USER, 0, prompt, n) < 0 || put_message(k, ASSISTANT, 1, said, m) < 0)
         return -1;
     return *k->chat->form->close || k->chat->end_of_text < 0
                ? 0
@@ -223,18 +215,18 @@ static int put_answer(struct talk *k, const struct js *root)
 
 static int put_conversation(struct talk *k, const struct js *root)
 {
-    static const char *const beside[] = { "system", "tools" };
     const struct form *f = k->chat->form;
+    const struct buf *usual = &k->chat->system;
     const struct js *messages = js_get(root, "messages");
-    /* some files repeat the system's message beside the messages */
-    for (int i = js_text_is(js_get(js_at(messages, 0), "role"), "system"); i < 2; i++)
-        if (says(root, beside[i]))
-            return err_set("its \"%s\" would be lost: write it in a message of the system",
-                           beside[i]);
     const int listed = js_is_array(messages);
+    const int told = js_text_is(js_get(js_at(messages, 0), "role"), roles[SYSTEM]);
+    /* some files repeat the system's message beside the messages */
+    if (refuse(root, "tools") < 0 || (!told && refuse(root, "system") < 0))
+        return -1;
     if (listed && !*f->close)
         return err_set("form '%s' has no marks for messages: give --chat another form", f->name);
     if (put_form(k, f->begin, "", 0) < 0 ||
+        (!told && usual->len && put_message(k, SYSTEM, 0, usual->data, usual->len) < 0) ||
         (listed ? put_messages(k, messages) : put_answer(k, root)) < 0 ||
         (k->chat->use == CHAT_ASK && put_form(k, f->open, roles[ASSISTANT], 0) < 0))
         return -1;
