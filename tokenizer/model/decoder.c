@@ -182,26 +182,19 @@ static int replace(const struct step *step, const char *text, size_t n, struct b
     return result;
 }
 
-/* Sets [*begin, *end) to the part of the text that remains after stripping. */
-static void strip_range(const struct decoding *d, const char *text, size_t n, size_t *begin,
-                        size_t *end)
+/* Strips the text in `out` from byte `at` on. */
+static void strip(const struct decoding *d, struct buf *out, size_t at)
 {
-    size_t len = d->text.len;
-    *begin = 0;
-    *end = n;
-    for (int64_t i = 0; i < d->start && len && *end - *begin >= len; i++, *begin += len)
-        if (memcmp(text + *begin, d->text.data, len) != 0)
+    const size_t len = d->text.len;
+    size_t begin = at, end = out->len;
+    for (int64_t i = 0; i < d->start && len && end - begin >= len; i++, begin += len)
+        if (memcmp(out->data + begin, d->text.data, len) != 0)
             break;
-    for (int64_t i = 0; i < d->stop && len && *end - *begin >= len; i++, *end -= len)
-        if (memcmp(text + *end - len, d->text.data, len) != 0)
+    for (int64_t i = 0; i < d->stop && len && end - begin >= len; i++, end -= len)
+        if (memcmp(out->data + end - len, d->text.data, len) != 0)
             break;
-}
-
-static void strip(const struct decoding *d, const char *text, size_t n, struct buf *out)
-{
-    size_t begin, end;
-    strip_range(d, text, n, &begin, &end);
-    buf_add(out, text + begin, end - begin);
+    buf_truncate(out, end);
+    buf_cut(out, at, begin);
 }
 
 /* Appends the result of a step for string i of `count`. Returns 0, or -1 with an error. */
@@ -224,7 +217,10 @@ static int decode_one(const struct decoding *d, const char *text, size_t n, size
         buf_add_replaced(out, text, n, d->text.data, d->text.len, " ", i + 1 < count);
         return 0;
     case DECODE_REPLACE: return replace(&d->replace, text, n, out);
-    default: strip(d, text, n, out); return 0;
+    default:
+        buf_add(out, text, n);
+        strip(d, out, out->len - n);
+        return 0;
     }
 }
 
@@ -482,15 +478,6 @@ static size_t put_texts(const struct decoder_table *t, const uint32_t *ids, size
     return n;
 }
 
-static void strip_joined(const struct decoding *d, struct buf *out, size_t at)
-{
-    char *text = out->data + at;
-    size_t begin, end;
-    strip_range(d, text, out->len - at, &begin, &end);
-    memmove(text, text + begin, end - begin);
-    buf_truncate(out, at + end - begin);
-}
-
 /* Makes the bytes from out->data[at] on valid UTF-8. */
 static void repair(struct buf *out, size_t at)
 {
@@ -514,6 +501,6 @@ size_t decoder_table_run(const struct decoder_table *t, const uint32_t *ids, siz
     if (t->repairs)
         repair(out, begin);
     for (size_t i = t->strips; i < t->d->count; i++)
-        strip_joined(&t->d->items[i], out, begin);
+        strip(&t->d->items[i], out, begin);
     return n;
 }
