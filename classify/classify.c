@@ -161,12 +161,11 @@ static void sort_labels(struct classify *c)
 {
     const struct labels before = c->classes;
     labels_sort(&c->classes);
-    for (size_t i = 0; i < c->count; i++) {
-        if (c->texts[i].label < 0)
-            continue;
-        const char *name = labels_name(&before, c->texts[i].label);
-        c->texts[i].label = (int32_t)labels_find(&c->classes, name, strlen(name));
-    }
+    for (size_t i = 0; i < c->count; i++)
+        if (c->texts[i].label >= 0) {
+            const char *name = labels_name(&before, c->texts[i].label);
+            c->texts[i].label = (int32_t)labels_find(&c->classes, name, strlen(name));
+        }
 }
 
 /* ---- rows --------------------------------------------------------------------------------- */

@@ -277,20 +277,18 @@ static int has_marks(const struct form *f, const struct tokenizer *t, const char
 static int choose(struct chat *c, int number)
 {
     SCOPED(buf) token = BUF_INIT;
-    int result = 0;
     for (size_t i = 0; i < sizeof forms / sizeof *forms && !c->form; i++) {
         const struct form *f = &forms[i];
         if (f->number == number || (number == CHAT_AUTO && *f->close))
             c->form = has_marks(f, c->t, NULL, &token) ? f : NULL;
         if (f->number == number && !c->form)
-            result = err_set("form '%s' needs the special token %s, which the vocabulary lacks",
-                             f->name, token.data);
+            return err_set("form '%s' needs the special token %s, which the vocabulary lacks",
+                           f->name, token.data);
     }
-    if (!c->form && !result)
-        result = err_set("the vocabulary has the special tokens of no chat form that is known "
-                         "(chatml, phi4, llama3, nanochat): give --chat text for prompts and "
-                         "answers");
-    return result;
+    return c->form ? 0
+                   : err_set("the vocabulary has the special tokens of no chat form that is known "
+                             "(chatml, phi4, llama3, nanochat): give --chat text for prompts and "
+                             "answers");
 }
 
 /* Appends `text` with each % replaced by `role`, unless this is NULL, and each \n by a line end. */

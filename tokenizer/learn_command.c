@@ -163,11 +163,6 @@ static int learn_tokens(const struct learning *given, struct vocabulary *v,
     return (unigram ? learn_unigram : learn)(v, words, &o);
 }
 
-static int is_utf8(const char *text, size_t n)
-{
-    return utf8_valid(text, n) == n;
-}
-
 /* Returns 1 for the characters of scripts whose vowel signs are marks: Indic scripts, Thai, Lao,
  * Tibetan, Burmese and Khmer; else 0. */
 static int has_vowel_signs(unsigned c)
@@ -185,7 +180,7 @@ static int check_words(const struct counting_options *o, const struct vocabulary
         const struct counted_word *w = &words->words[i];
         const char *s = words->bytes.data + w->at;
         unsigned first = 0;
-        if (!v->byte_level && !is_utf8(s, w->len))
+        if (!v->byte_level && utf8_valid(s, w->len) < w->len)
             return err_set("the counts have a word that is not UTF-8");
         if (w->len && utf8_read(s, w->len, &first) > 1 &&
             (v->byte_level ? unicode_is(first, UNICODE_IS_MARK) : has_vowel_signs(first)))
@@ -232,7 +227,7 @@ static int check_special(const struct learning *given)
     for (size_t i = 0; i < own->count; i++) {
         if (!*own->items[i] && own->count > 1)
             return err_usage("--special '' means no special tokens: do not give others with it");
-        if (!is_utf8(own->items[i], strlen(own->items[i])))
+        if (utf8_valid(own->items[i], strlen(own->items[i])) < strlen(own->items[i]))
             return err_usage("--special is not UTF-8");
         found |= !strcmp(own->items[i], unknown);
     }
@@ -293,12 +288,13 @@ static int may_replace(const char *folder)
 
 static int check_usage(const struct learning *given)
 {
+    const char *initial = given->learn.initial;
     if (!given->folder_path)
         return err_usage("--output is missing: name a folder for the vocabulary");
     if (may_replace(given->folder_path) < 0 || counting_check(&given->counting) < 0 ||
         check_special(given) < 0 || check_model(given) < 0)
         return -1;
-    if (given->learn.initial && !is_utf8(given->learn.initial, strlen(given->learn.initial)))
+    if (initial && utf8_valid(initial, strlen(initial)) < strlen(initial))
         return err_usage("--initial-alphabet is not UTF-8");
     if (given->alphabet == ALPHABET_BYTES && (given->counting.units == UNITS_CHARACTERS ||
                                               given->counting.model == VOCABULARY_WORDPIECE))
