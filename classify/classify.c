@@ -241,6 +241,11 @@ static int begin(struct reader *r)
     char *end = "";
     r->json = *r->line.s == '{';
     r->numbered = !r->json && r->names.text && strtol(r->names.text, &end, 10) > 0 && !*end;
+    const struct span label = r->numbered ? value_of(r, r->names.label) : (struct span){ 0 };
+    for (size_t i = 0; i < sizeof usual_labels / sizeof *usual_labels; i++)
+        if (bytes_are(label.s, label.n, usual_labels[i]))
+            return err_set("%s: '%s' is the name of a column: give names, not numbers",
+                           r->where.data, usual_labels[i]);
     if (r->json || r->numbered)
         return 0;
     if (*r->line.s == '[')

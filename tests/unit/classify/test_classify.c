@@ -83,6 +83,8 @@ Test(classify, columns_may_have_numbers_or_be_keys_of_json)
     cr_expect_eq(read("text\nred\n", (struct classify_columns){ .label = "wish" }, NULL, 16, 1),
                  -1);
     expect_error("file:1: there is no column or key 'wish' between tabs");
+    cr_expect_eq(read("label\tx\ttext\n1\t0\tred\n", numbers, NULL, 16, 1), -1);
+    expect_error("file:1: 'label' is the name of a column: give names, not numbers");
 }
 
 Test(classify, a_class_of_the_model_may_be_minus_one)
