@@ -276,10 +276,9 @@ static size_t brackets(struct charset *s, const char *p, size_t n, struct class 
         SCOPED_MEM struct charset *other = mem_alloc(sizeof *other);
         c->nested = 1;
         i += 2;
-        if ((len = operand(other, p + i, n - i, c)) != 0)
-            intersect(s, other);
-        if (!len)
+        if (!(len = operand(other, p + i, n - i, c)))
             return 0;
+        intersect(s, other);
         i += len;
     }
     if (inverted)
