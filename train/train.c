@@ -90,7 +90,7 @@ static const struct opt options[] = {
     { 0, "head-width", OPT_INT | OPT_FREE, AT(model.head_width), "N",
       "Llama: width of a head; 0: --width divided by --heads", 0, 65536 },
     { 0, "rope-theta", OPT_REAL | OPT_FIXED, AT(model.rope_theta), "X",
-      "Llama: base of the rotary positions; 0: 10000", 0, 1e12 },
+      "Llama, ModernBERT: base of the rotary positions; 0: 10000 and 160000", 0, 1e12 },
     { 0, "window", OPT_INT | OPT_FIXED, AT(model.window), "N",
       "mistral: a token attends to itself and the N - 1 tokens before it; 0: to all before it", 0,
       1e9 },
