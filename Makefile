@@ -305,7 +305,7 @@ export ASAN_OPTIONS ?= abort_on_error=1
 # What the suites run: it is built first, since two suites run at the same time.
 TESTED = $(SAMPLE) $(patsubst %,$(B)/bin/%,check-unit check-backends check-group bounded ranks $(FUZZ:%=replay-%)) $(EMULATED) $(EMULATED_NCCL) \
          $(B)/faults.so $(B)/synced.so $(if $(shell grep -s avx512_bf16 /proc/cpuinfo),$(B)/bin/check-amx)
-test: all ## run all tests that need neither the network nor ../shared
+test: all ## run all tests; those of what is missing are skipped
 	@$(MAKE) -s -j"$$(nproc)" $(TESTED)
 	tests/run-all
 
