@@ -246,8 +246,8 @@ static int find_in_folder(struct buf *path, const char *dir)
         return found < 0 ? -1 : 0;
     if ((found = find_one(path, dir, ".gguf")))
         return found < 0 ? -1 : err_set("'%s' has no vocabulary: give '%s'", dir, path->data);
-    return err_set("'%s' has no vocabulary: neither tokenizer.json nor vocab.json, a .tiktoken "
-                   "file or vocab.txt",
+    return err_set("'%s' has no vocabulary: no tokenizer.json, tekken.json, vocab.json, vocab.txt, "
+                   "file in .tiktoken or .model",
                    dir);
 }
 

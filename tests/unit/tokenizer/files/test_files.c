@@ -496,7 +496,7 @@ Test(files, folders_and_names)
     static const char vocab[] = "{\"a\":0,\"b\":1,\"ab\":2}";
     char dir[] = "/tmp/test-files-XXXXXX";
     cr_assert_not_null(mkdtemp(dir));
-    refuses_path(dir, "", "has no vocabulary");
+    refuses_path(dir, "", "has no vocabulary: no tokenizer.json, tekken.json, vocab.json, ");
     put(dir, "z.gguf", "");
     refuses_path(dir, "", "has no vocabulary: give '/tmp/test-files-");
     refuses_path(dir, "none.json", "none.json'");
