@@ -46,7 +46,7 @@ struct squad_question {
     struct span text;
     size_t paragraph;
     size_t answer, answers; /* index of the first answer, number of answers */
-    size_t same_id;         /* index of the first question with the same id, or its own index */
+    size_t same_id;         /* index of the last question with the same id, which may be its own */
 };
 
 struct squad {
