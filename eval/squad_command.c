@@ -243,7 +243,7 @@ static struct squad_answer_rules answer_rules(struct answering *given, int v2)
 static int report_answers(struct answering *given, const struct squad *s,
                           const struct squad_windows *w, int v2, const struct squad_answers *a)
 {
-    if (s->unanswerable < s->question_count || v2) {
+    if (s->answer_count || v2) {
         SCOPED_JS predictions = js_parse(a->predictions.data, a->predictions.len, "predictions");
         return predictions ? print_score(given, s, w, v2, predictions, "predictions") : -1;
     }
@@ -385,7 +385,7 @@ static int run_squad_file(struct answering *given, const struct squad *s)
         SCOPED_JS predictions = js_load_any(path);
         return predictions ? print_score(given, s, NULL, v2, predictions, path) : -1;
     }
-    if (!v2 && s->unanswerable < s->question_count && squad_check_answered(s) < 0)
+    if (!v2 && s->answer_count && squad_check_answered(s) < 0)
         return -1;
     return answer_questions(given, s, v2);
 }

@@ -125,7 +125,7 @@ static int add_question(struct squad *s, const struct js *v, struct place *p)
     struct span id;
     size_t count = 0;
     int64_t number;
-    int impossible;
+    int impossible = 0;
     struct squad_question *q = &mem_next(s->questions, s->question_count, s->question_cap);
     *q = (struct squad_question){ .paragraph = s->paragraph_count - 1, .answer = s->answer_count };
     if (js_int(js_get(v, "id"), &number) == 0) /* as in GermanQuAD */
@@ -149,7 +149,8 @@ static int add_question(struct squad *s, const struct js *v, struct place *p)
         if (add_answer(s, js_at(answers, p->answer), p) < 0)
             return -1;
     q->answers = count;
-    s->unanswerable += !count;
+    q->answerable = count && !impossible;
+    s->unanswerable += !q->answerable;
     return 0;
 }
 

@@ -4,8 +4,8 @@
  *     {"version": "1.1", "data": [{"title": "…", "paragraphs": [{"context": "…", "qas": [
  *         {"id": "…", "question": "…", "answers": [{"text": "…", "answer_start": 42}]}]}]}]}
  *
- * answer_start counts code points. Version 2.0 adds "is_impossible"; an impossible question has no
- * answers. A file whose questions have no answers yet can also be read. An id may be an integer.
+ * answer_start counts code points. Version 2.0 adds "is_impossible"; the answers of an impossible
+ * question, if it has any, are not learned. Answers may be missing. An id may be an integer.
  *
  * Some faults are repaired or marked, and counted:
  *   - an answer whose answer_start counts UTF-16 units or bytes, or whose text is
@@ -14,8 +14,6 @@
  *   - an id that occurred before; a paragraph without text or without questions.
  * Any other deviation from the format is an error that names the place, as
  * data[3].paragraphs[0].qas[1].
- *
- * Training (squad_windows.h) and evaluation both use this folder.
  *
  * Source: Rajpurkar et al. 2016 (1.1) and 2018 (2.0).
  */
@@ -46,6 +44,7 @@ struct squad_question {
     struct span text;
     size_t paragraph;
     size_t answer, answers; /* index of the first answer, number of answers */
+    int answerable;         /* 1: has answers, and is not marked as impossible */
     size_t same_id;         /* index of the last question with the same id, which may be its own */
 };
 
@@ -54,7 +53,7 @@ struct squad {
     struct squad_question *questions;
     struct squad_answer *answers;
     size_t paragraph_count, question_count, answer_count;
-    size_t unanswerable;  /* number of questions without answers */
+    size_t unanswerable;  /* number of questions that are not answerable */
     int marks_impossible; /* 1: "is_impossible" occurs, so the file is SQuAD 2.0 */
     /* counts of faults */
     size_t repeated_ids, empty_paragraphs, fits[SQUAD_FITS];

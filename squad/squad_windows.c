@@ -74,7 +74,7 @@ static void add_windows(struct squad_windows *w, size_t q)
         uint32_t count = total - first < room ? total - first : room;
         struct squad_window *window = &mem_next(w->items, w->count, w->cap);
         *window = (struct squad_window){ .question = q, .first = first, .count = count };
-        if (question->answers)
+        if (question->answerable)
             place_answer(window, context, &w->squad->answers[question->answer], offset);
         if (first + count == total)
             break;
@@ -90,7 +90,7 @@ static int make(struct squad_windows *w, int training, squad_encode *encode, voi
     for (size_t q = 0; q < s->question_count; q++) {
         const struct squad_question *question = &s->questions[q];
         w->of_question[q] = w->count;
-        if (training && question->answers && s->answers[question->answer].fit == SQUAD_NOWHERE) {
+        if (training && question->answerable && s->answers[question->answer].fit == SQUAD_NOWHERE) {
             w->dropped_questions++;
             continue;
         }

@@ -17,7 +17,7 @@
  *
  * In a window, the answer's first token is the last token that begins at or before the answer, and
  * its last token is the first one that ends at or after the answer's end. The positions are 0, the
- * position of [CLS], if the window does not hold the whole answer or the question has no answer. If
+ * position of [CLS], if the question is not answerable or the window lacks a part of the answer. If
  * there are several answers, the first one is used.
  *
  * This folder does not use a tokenizer of its own: the caller passes a function that returns

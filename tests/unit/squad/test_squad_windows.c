@@ -80,6 +80,28 @@ Test(squad_windows, one_row)
     release();
 }
 
+/* Some data sets give an impossible question an empty answer, or a plausible one. */
+Test(squad_windows, an_impossible_question_has_no_answer)
+{
+    static const char text[] =
+        "{\"data\":[{\"paragraphs\":[{\"context\":\"x yz\",\"qas\":["
+        "{\"id\":\"a\",\"question\":\"?\",\"is_impossible\":true,\"answers\":[{\"text\":\"\",\"answer_start\":-1}]},"
+        "{\"id\":\"b\",\"question\":\"?\",\"is_impossible\":true,\"answers\":[{\"text\":\"yz\",\"answer_start\":2}]},"
+        "{\"id\":\"c\",\"question\":\"?\",\"is_impossible\":false,\"answers\":[{\"text\":\"yz\",\"answer_start\":2}]}"
+        "]}]}]}";
+    const struct squad_window_rules rules = {
+        .length = 10, .stride = 2, .question_tokens = 4, .cls = 1, .sep = 2
+    };
+    cr_assert_eq(squad_parse(&squad, text, sizeof text - 1, "s"), 0, "%s", err_get());
+    cr_expect_eq(squad.unanswerable, 2);
+    cr_assert_eq(squad_windows_make(&windows, &squad, &rules, 1, encode, NULL), 0, "%s", err_get());
+    cr_assert(windows.count == 3 && windows.dropped_questions == 0);
+    expect_window(0, 0, 3, 0, 0);
+    expect_window(1, 0, 3, 0, 0);
+    expect_window(2, 0, 3, 4, 5);
+    release();
+}
+
 Test(squad_windows, neighbours_share_the_stride)
 {
     /* Room for 5 tokens, 2 of them shared: a step of 3. */
