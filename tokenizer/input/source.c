@@ -89,6 +89,8 @@ static int recognise(struct source *s, const char *path)
         file_check_pointer(s->in.path, text, (size_t)n) < 0)
         return -1;
     s->current = s->how.format;
+    if (s->current == SOURCE_SENTENCES && kinds_is_documents(text, (size_t)n))
+        return err_set("%s: its marks <doc ...> are no sentences: leave out --format", s->in.path);
     if (s->current != SOURCE_AUTO)
         return 0;
     const size_t mark = utf8_mark(text, (size_t)n);
@@ -217,11 +219,9 @@ static struct js *parse_mended(struct source *s, const char *line, size_t n, con
 static const struct js *find_field(const struct js *object, const char *key, size_t n)
 {
     SCOPED(buf) name = BUF_INIT;
-    const struct js *value = NULL;
     buf_add(&name, key, n);
-    if (js_is_object(object) && name.data)
-        value = js_get(object, name.data);
-    for (size_t i = 0; i < n && !value && js_is_object(object); i++) {
+    const struct js *value = js_get(object, name.data);
+    for (size_t i = 0; i < n && !value; i++) {
         if (key[i] != '.')
             continue;
         buf_set(&name, key, i);
