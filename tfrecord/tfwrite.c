@@ -762,7 +762,7 @@ static const struct opt_foreign foreign[] = {
     { "set", "give the option --KEY VALUE itself" },
     { "vocab-file", "the token stream carries its vocabulary: tokenize --vocab" },
     { "do-lower-case", "words are made before: tokenize --case uncased" },
-    { "mlm-prob", "give --mlm-probability" },
+    { "masked-lm-prob mlm-prob", "give --mlm-probability" },
     { "short-seq-prob", "give --short-sequence-probability" },
     { "max-predictions-per-seq", "give --mask-tokens" },
     { "dupe-factor", "give --duplication-factor" },

@@ -27,7 +27,9 @@ static int take_vocabulary(struct bert_shards *b, struct intake *s, uint32_t *pa
 {
     const char *sentences = kv_get(&s->stream.header, "sentences");
     if (!sentences || strcmp(sentences, "1"))
-        return err_set("%s: has no sentences, which the bert layouts need", s->in.path);
+        return err_set("%s: has no sentences, which the bert layouts need: give wikiprep "
+                       "--sentences, or tokenize --format sentences",
+                       s->in.path);
     b->recipe.vocabulary = (uint32_t)s->stream.vocabulary;
     if (take_special(s, "pad", pad) < 0 || take_special(s, "cls", &b->recipe.cls) < 0 ||
         take_special(s, "sep", &b->recipe.sep) < 0 || take_special(s, "mask", &b->recipe.mask) < 0)
@@ -54,11 +56,10 @@ static unsigned char *load_words(const char *path, uint64_t vocabulary)
         result = err_set("%s: has %" PRIu64 " lines, but the stream's vocabulary has %" PRIu64
                          " tokens",
                          path, count, vocabulary);
-    if (result < 0) {
-        free(continues);
-        return NULL;
-    }
-    return continues;
+    if (!result)
+        return continues;
+    free(continues);
+    return NULL;
 }
 
 /* ---- groups ------------------------------------------------------------------------------- */
@@ -194,9 +195,8 @@ int bert_shards_write(struct bert_shards *b, const struct shard_set *set, struct
     struct job j = { .b = b, .set = set, .s = s, .message = BUF_INIT };
     SCOPED_MEM unsigned char *continues = NULL;
     uint32_t pad;
-    if (take_vocabulary(b, s, &pad) < 0)
-        return -1;
-    if (b->words && !(continues = load_words(b->words, s->stream.vocabulary)))
+    if (take_vocabulary(b, s, &pad) < 0 ||
+        (b->words && !(continues = load_words(b->words, s->stream.vocabulary))))
         return -1;
     b->recipe.continues = continues;
     bert_record_init(&j.record, b->layout, b->recipe.sequence_length, b->recipe.mask_tokens, pad);
