@@ -64,6 +64,22 @@ Test(foreign, keys_and_values)
     gives("layers: 2\nanything: x\n", "c.yaml", "layers=2 anything=x"); /* for the next reader */
 }
 
+/* Those of the scripts that train a BERT to answer questions. What is for answers alone says
+ * nothing. */
+Test(foreign, questions)
+{
+    gives(
+        "{model_name_or_path: m, train_file: t.json, max_seq_length: 384, doc_stride: 128, pad_to_max_length: true,"
+        " version_2_with_negative: true, n_best_size: 20, max_answer_length: 30, null_score_diff_threshold: 0.5,"
+        " preprocessing_num_workers: 4, do_lower_case: true, dataset_name: squad}",
+        "c.json", "start-from=m data=t.json sequence-length=384 stride=128");
+    gives(
+        "train_batch_size: 32\nnum_warmup_steps: 100\nsave_checkpoints_steps: 1000\ninput_file: x\n",
+        "c.yaml", "global-batch-size=32 warmup=100 save-every=1000 data=x");
+    refused("dataset_name: squad\n", "c.yaml",
+            "c.yaml:1: unsupported key 'dataset-name': give --data with the file");
+}
+
 Test(foreign, the_global_batch_is_a_product)
 {
     gives("micro_batch_size: 2\ngradient_accumulation: 4\nreplication_factor: 8\n", "c.yaml",
