@@ -45,8 +45,10 @@ int folder_check(const char *path)
     if (kind < 0 || found < 0)
         return -1;
     if (kind == FILE_NONE)
-        return err_set("there is no model '%s': 'train' makes one, and 'scripts/model-download' "
-                       "fetches published ones",
+        return err_set(strstr(file_name(path), ".ckpt")
+                           ? "there is no model '%s': give the folder of the checkpoint"
+                           : "there is no model '%s': 'train' makes one, and "
+                             "'scripts/model-download' fetches published ones",
                        path);
     if (kind == FILE_SPECIAL || (kind == FILE_PLAIN && !gguf_is(path)))
         return err_set("'%s' is not a model: give a folder, or a GGUF file named NAME.gguf", path);

@@ -153,8 +153,8 @@ static int read_entry(struct table *t, const char *key, const unsigned char *p,
     struct protobuf_field f;
     uint64_t type = 0, file = 0;
     uint32_t sum = 0;
-    int more, whole = 1;
-    for (const unsigned char *at = p; (more = protobuf_next(&at, end, &f)) > 0;) {
+    int more = 0, whole = 1;
+    for (const unsigned char *at = p; more >= 0 && (more = protobuf_next(&at, end, &f)) > 0;) {
         switch (f.number) {
         case 1: type = f.value; break;
         case 2: more = f.wire == PROTOBUF_BYTES ? read_shape(&x, f.data, f.end) : -1; break;
@@ -165,8 +165,6 @@ static int read_entry(struct table *t, const char *key, const unsigned char *p,
         case 7: whole = 0; break;
         default: break;
         }
-        if (more < 0)
-            break;
     }
     if (more < 0)
         return bad(t, p, "bad entry of a tensor");
@@ -190,9 +188,8 @@ static int find_block(const struct table *t, const unsigned char *p, const unsig
                       const unsigned char **begin, const unsigned char **stop)
 {
     const uint64_t all = (uint64_t)(t->end - t->data);
-    const unsigned char *at = p;
     uint64_t offset = 0, size = 0;
-    at = protobuf_varint(at, end, &offset);
+    const unsigned char *at = protobuf_varint(p, end, &offset);
     at = at ? protobuf_varint(at, end, &size) : NULL;
     if (!at || offset > all || size > all - offset || all - offset - size < TRAILER || size < 4)
         return bad(t, p, "bad place of a block");

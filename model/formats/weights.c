@@ -76,7 +76,8 @@ static int no_weights(const char *dir)
                        other < 2 ? "convert it with transformers (from_pretrained, then "
                                    "save_pretrained)"
                                  : "merge it into its model with peft's merge_and_unload");
-    return err_set("no model.safetensors, no pytorch_model.bin and no index of either in '%s'",
+    return err_set("no model.safetensors, no pytorch_model.bin and no index of either in '%s', and "
+                   "no checkpoint of TensorFlow that is named bert_model.ckpt or model.ckpt",
                    dir);
 }
 
