@@ -15,157 +15,16 @@ enum {
     T_COUNT = 28,
 };
 
-/* ---- unpacking the tables -------------------------------------------------------------------- */
-
-struct decomposition {
-    uint32_t from, at, len; /* `from` becomes points[at..at + len) */
-};
-struct composite {
-    uint32_t first, second, whole;
-};
-
-enum { DECOMPOSITIONS_MAX = 4096, POINTS_MAX = 1 << 14, COMPOSITES_MAX = 1024 };
-
-static struct table {
-    struct decomposition rows[DECOMPOSITIONS_MAX];
-    size_t count;
-} canonical_rows, compatible_rows;
-static uint32_t points[POINTS_MAX];
-static struct composite composites[COMPOSITES_MAX];
-static size_t points_count, composites_count;
-static pthread_once_t tables_once = PTHREAD_ONCE_INIT;
-
-static const struct decomposition *find_in(const struct table *t, uint32_t c)
-{
-    const struct decomposition *d = unicode_run(t->rows, t->count, sizeof *t->rows, c);
-    return d && d->from == c ? d : NULL;
-}
-
-/* Returns where the parts begin in points[]. */
-static uint32_t add_points(const uint32_t *parts, size_t n)
-{
-    size_t at = points_count;
-    assert(at + n <= POINTS_MAX);
-    memcpy(points + at, parts, n * sizeof *parts);
-    points_count += n;
-    return (uint32_t)at;
-}
-
-static void add_row(struct table *t, uint32_t from, const uint32_t *parts, size_t n)
-{
-    assert(t->count < DECOMPOSITIONS_MAX);
-    t->rows[t->count++] = (struct decomposition){ from, add_points(parts, n), (uint32_t)n };
-}
-
-static uint32_t next_point(const char **s)
-{
-    size_t len;
-    uint32_t c = utf8_get((const unsigned char *)*s, &len);
-    *s += len;
-    return c;
-}
-
-/* Unpacks "*COUNT:" and a character. Returns the count. */
-static uint32_t unpack_consecutive(struct table *t, const char **s, uint32_t from)
-{
-    uint32_t count = (uint32_t)strtoul(*s + 1, (char **)s, 10);
-    *s += 1;
-    uint32_t part = next_point(s);
-    for (uint32_t i = 0; i < count; i++, part++)
-        add_row(t, from + i, &part, 1);
-    return count;
-}
-
-/* Unpacks the entries of one letter. Returns their number. */
-static uint32_t unpack_letter(struct table *t, const char **s, uint32_t from)
-{
-    uint32_t parts[FORMS_PARTS_MAX], number = (uint32_t)strtoul(*s, (char **)s, 10);
-    uint32_t count = number ? number : 1;
-    char letter = *(*s)++;
-    size_t n = letter == 'b' ? 2 : (size_t)(letter - 'A') + 1;
-    for (uint32_t i = 0; i < count; i++) {
-        for (size_t k = 0; k < n; k++)
-            parts[k] = next_point(s);
-        add_row(t, from + i, parts, n);
-        if (letter == 'b') {
-            assert(composites_count < COMPOSITES_MAX);
-            composites[composites_count++] = (struct composite){ parts[0], parts[1], from + i };
-        }
-    }
-    return count;
-}
-
-static void unpack(struct table *t, const char *s)
-{
-    uint32_t from = 0;
-    while (*s) {
-        if (*s == '#') {
-            from = (uint32_t)strtoul(s + 1, (char **)&s, 16);
-            s++;
-        }
-        from += *s == '*' ? unpack_consecutive(t, &s, from) : unpack_letter(t, &s, from);
-    }
-}
-
-/* Writes the canonical decomposition of a row whose first part may have one, too. Returns its
- * length. */
-static size_t expand(uint32_t *parts, const struct decomposition *row)
-{
-    const struct decomposition *first = find_in(&canonical_rows, points[row->at]);
-    size_t n = 1;
-    parts[0] = points[row->at];
-    if (first)
-        n = expand(parts, first);
-    memcpy(parts + n, points + row->at + 1, (row->len - 1) * sizeof *parts);
-    return n + row->len - 1;
-}
-
-static void expand_canonical_rows(void)
-{
-    uint32_t parts[FORMS_PARTS_MAX];
-    struct table *t = &canonical_rows;
-    for (struct decomposition *row = t->rows; row < t->rows + t->count; row++) {
-        size_t n = expand(parts, row);
-        if (n > row->len) {
-            row->at = add_points(parts, n);
-            row->len = (uint32_t)n;
-        }
-    }
-}
-
-static int compare_composites(const void *key, const void *item)
-{
-    const struct composite *a = key, *b = item;
-    if (a->first != b->first)
-        return a->first < b->first ? -1 : 1;
-    return a->second < b->second ? -1 : a->second > b->second;
-}
-
-static void make_tables(void)
-{
-    unpack(&canonical_rows, forms_canonical);
-    unpack(&compatible_rows, forms_compatible);
-    expand_canonical_rows();
-    qsort(composites, composites_count, sizeof *composites, compare_composites);
-}
-
-size_t forms_canonical_count(void)
-{
-    pthread_once(&tables_once, make_tables);
-    return canonical_rows.count;
-}
-
-uint32_t forms_canonical_point(size_t i)
-{
-    return canonical_rows.rows[i].from;
-}
-
 /* ---- code points ---------------------------------------------------------------------------- */
 
-static const struct decomposition *find_decomposition(uint32_t c, int compatibly)
+/* Returns the parts of c in one of the tables, and sets *n to their number; NULL: it has none. */
+static const uint32_t *find_parts(const struct forms_run *runs, size_t count, uint32_t c, size_t *n)
 {
-    const struct decomposition *d = compatibly ? find_in(&compatible_rows, c) : NULL;
-    return d ? d : find_in(&canonical_rows, c);
+    const struct forms_run *r = unicode_run(runs, count, sizeof *runs, c);
+    if (!r || c - r->first >= r->count)
+        return NULL;
+    *n = r->parts;
+    return forms_points + r->at + (c - r->first) * r->parts;
 }
 
 size_t forms_decompose(uint32_t parts[FORMS_PARTS_MAX], uint32_t c, int compatible)
@@ -177,15 +36,14 @@ size_t forms_decompose(uint32_t parts[FORMS_PARTS_MAX], uint32_t c, int compatib
         parts[2] = JAMO_T + syllable % T_COUNT;
         return syllable % T_COUNT ? 3 : 2;
     }
-    pthread_once(&tables_once, make_tables);
-    const struct decomposition *d = c < 0xA0 ? NULL : find_decomposition(c, compatible);
-    if (!d) {
-        parts[0] = c;
-        return 1;
-    }
-    assert(d->len <= FORMS_PARTS_MAX);
-    memcpy(parts, points + d->at, d->len * sizeof *parts);
-    return d->len;
+    const uint32_t *found = NULL;
+    size_t n = 1;
+    if (c >= 0xA0 && compatible)
+        found = find_parts(forms_compatible, forms_compatible_count, c, &n);
+    if (c >= 0xA0 && !found)
+        found = find_parts(forms_canonical, forms_canonical_count, c, &n);
+    memcpy(parts, found ? found : &c, n * sizeof *parts);
+    return n;
 }
 
 static void decompose(struct ids *out, uint32_t c, int compatible)
@@ -228,6 +86,14 @@ static void order_marks(struct ids *p)
     }
 }
 
+static int compare_pairs(const void *key, const void *item)
+{
+    const struct forms_pair *a = key, *b = item;
+    if (a->first != b->first)
+        return a->first < b->first ? -1 : 1;
+    return a->second < b->second ? -1 : a->second > b->second;
+}
+
 /* Returns the composition of two characters, or 0. */
 static uint32_t compose_pair(uint32_t first, uint32_t second)
 {
@@ -237,10 +103,10 @@ static uint32_t compose_pair(uint32_t first, uint32_t second)
         return FORMS_HANGUL + (l * V_COUNT + v) * T_COUNT;
     if (syllable < FORMS_HANGUL_COUNT && syllable % T_COUNT == 0 && t && t < T_COUNT)
         return first + t;
-    const struct composite key = { first, second, 0 };
-    const struct composite *c = bsearch(&key, composites, composites_count, sizeof key,
-                                        compare_composites);
-    return c ? c->whole : 0;
+    const struct forms_pair key = { first, second, 0 };
+    const struct forms_pair *pair = bsearch(&key, forms_pairs, forms_pairs_count, sizeof key,
+                                            compare_pairs);
+    return pair ? pair->whole : 0;
 }
 
 /* Composes the characters of p in place. Each character is joined with the last starter (class 0)
@@ -278,20 +144,20 @@ static void put_unstable(uint32_t first, uint32_t last, unsigned bits)
         unstable[c] |= (uint8_t)bits;
 }
 
-/* Marks the characters that a form changes when they stand alone. */
-static void put_changing(const struct table *t, int compatibly)
+/* Marks the characters of a run that a form changes when they stand alone. */
+static void put_changing(const struct forms_run *r, int compatibly)
 {
-    for (size_t i = 0; i < t->count; i++) {
-        struct ids row = { 0 };
-        uint32_t from = t->rows[i].from;
-        decompose(&row, from, compatibly);
+    struct ids row = { 0 };
+    for (uint32_t c = r->first; c < r->first + r->count; c++) {
+        row.count = 0;
+        decompose(&row, c, compatibly);
         order_marks(&row);
-        put_unstable(from, from, 1u << (compatibly ? FORM_NFKD : FORM_NFD));
+        put_unstable(c, c, 1u << (compatibly ? FORM_NFKD : FORM_NFD));
         compose(&row);
-        if (row.count != 1 || row.data[0] != from)
-            put_unstable(from, from, 1u << (compatibly ? FORM_NFKC : FORM_NFC));
-        ids_release(&row);
+        if (row.count != 1 || row.data[0] != c)
+            put_unstable(c, c, 1u << (compatibly ? FORM_NFKC : FORM_NFC));
     }
+    ids_release(&row);
 }
 
 /* Fills `unstable`. It includes combining marks, which may be reordered, and characters that may be
@@ -300,15 +166,17 @@ static void make_unstable(void)
 {
     uint8_t all = (1 << FORMS) - 1;
     const unsigned composing = 1u << FORM_NFC | 1u << FORM_NFKC;
-    pthread_once(&tables_once, make_tables);
     for (uint32_t c = 0; (c = unicode_next(UNICODE_IS_COMBINING, c)) < UNICODE_LIMIT; c++)
         if (class_of(c))
             unstable[c] = all;
-    put_changing(&canonical_rows, 0);
-    put_changing(&canonical_rows, 1);
-    put_changing(&compatible_rows, 1);
-    for (size_t i = 0; i < composites_count; i++)
-        put_unstable(composites[i].second, composites[i].second, composing);
+    for (size_t i = 0; i < forms_canonical_count; i++) {
+        put_changing(&forms_canonical[i], 0);
+        put_changing(&forms_canonical[i], 1);
+    }
+    for (size_t i = 0; i < forms_compatible_count; i++)
+        put_changing(&forms_compatible[i], 1);
+    for (size_t i = 0; i < forms_pairs_count; i++)
+        put_unstable(forms_pairs[i].second, forms_pairs[i].second, composing);
     put_unstable(JAMO_V, JAMO_V + V_COUNT - 1, composing);
     put_unstable(JAMO_T, JAMO_T + T_COUNT - 1, composing);
     put_unstable(FORMS_HANGUL, FORMS_HANGUL + FORMS_HANGUL_COUNT - 1, all & ~composing);

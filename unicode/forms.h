@@ -30,16 +30,22 @@ void forms_nmt(struct buf *out, const char *text, size_t n); /* drops or blanks 
 /* Appends the characters that are in none of these sets (UNICODE_IS_* of unicode.h, or'ed). */
 void forms_drop(struct buf *out, const char *text, size_t n, unsigned sets);
 
-/* The code points that have a canonical decomposition, in rising order, without Hangul syllables:
- * forms_canonical_count returns their number, forms_canonical_point the i-th of them. */
-size_t forms_canonical_count(void);
-uint32_t forms_canonical_point(size_t i);
-
 /* ---- tables --------------------------------------------------------------------------------- */
 
-/* Decompositions. "#HEX:" begins a run of consecutive code points. A letter is the number of parts
- * of the next one ("A" is 1), and the parts follow. A number before the letter says for how many
- * code points parts follow. The lower-case letter "b" stands for two parts that NFC composes
- * again; the first of them may decompose further. "*COUNT:" and a character stands for COUNT code
- * points, which become this character and those that follow it. */
-extern const char forms_canonical[], forms_compatible[];
+/* A run of `count` consecutive code points from `first` on. Each decomposes into `parts`
+ * characters; those of the first begin at forms_points[at], and those of the others follow.
+ * Decompositions are full. The tables are in rising order and lack Hangul syllables. */
+struct forms_run {
+    uint32_t first;
+    uint16_t count, parts, at;
+};
+extern const struct forms_run forms_canonical[], forms_compatible[];
+extern const size_t forms_canonical_count, forms_compatible_count;
+extern const uint32_t forms_points[];
+
+/* Two characters that NFC composes, in rising order. */
+struct forms_pair {
+    uint32_t first, second, whole;
+};
+extern const struct forms_pair forms_pairs[];
+extern const size_t forms_pairs_count;

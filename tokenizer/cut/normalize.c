@@ -114,8 +114,9 @@ static void put_mapped(struct normalizer *n, uint32_t c)
 
 static void put_decomposed(struct normalizer *n)
 {
-    for (size_t i = 0, count = forms_canonical_count(); i < count; i++)
-        put_mapped(n, forms_canonical_point(i));
+    for (size_t i = 0; i < forms_canonical_count; i++)
+        for (uint32_t k = 0; k < forms_canonical[i].count; k++)
+            put_mapped(n, forms_canonical[i].first + k);
     for (uint32_t i = 0; i < FORMS_HANGUL_COUNT; i++)
         put_mapped(n, FORMS_HANGUL + i);
     if (n->rules.google)
