@@ -144,37 +144,24 @@ static void put_unstable(uint32_t first, uint32_t last, unsigned bits)
         unstable[c] |= (uint8_t)bits;
 }
 
-/* Marks the characters of a run that a form changes when they stand alone. */
-static void put_changing(const struct forms_run *r, int compatibly)
+static void put_runs(const struct forms_run *r, size_t count, unsigned bits)
 {
-    struct ids row = { 0 };
-    for (uint32_t c = r->first; c < r->first + r->count; c++) {
-        row.count = 0;
-        decompose(&row, c, compatibly);
-        order_marks(&row);
-        put_unstable(c, c, 1u << (compatibly ? FORM_NFKD : FORM_NFD));
-        compose(&row);
-        if (row.count != 1 || row.data[0] != c)
-            put_unstable(c, c, 1u << (compatibly ? FORM_NFKC : FORM_NFC));
-    }
-    ids_release(&row);
+    for (; count; count--, r++)
+        put_unstable(r->first, r->first + r->count - 1, bits);
 }
 
 /* Fills `unstable`. It includes combining marks, which may be reordered, and characters that may be
  * joined with the character before them. */
 static void make_unstable(void)
 {
-    uint8_t all = (1 << FORMS) - 1;
-    const unsigned composing = 1u << FORM_NFC | 1u << FORM_NFKC;
+    const unsigned all = (1 << FORMS) - 1, composing = 1u << FORM_NFC | 1u << FORM_NFKC;
+    put_runs(forms_canonical, forms_canonical_count, all);
+    for (size_t i = 0; i < forms_pairs_count; i++) /* what decomposes into a pair composes again */
+        unstable[forms_pairs[i].whole] = all & ~composing;
+    put_runs(forms_compatible, forms_compatible_count, 1u << FORM_NFKD | 1u << FORM_NFKC);
     for (uint32_t c = 0; (c = unicode_next(UNICODE_IS_COMBINING, c)) < UNICODE_LIMIT; c++)
         if (class_of(c))
             unstable[c] = all;
-    for (size_t i = 0; i < forms_canonical_count; i++) {
-        put_changing(&forms_canonical[i], 0);
-        put_changing(&forms_canonical[i], 1);
-    }
-    for (size_t i = 0; i < forms_compatible_count; i++)
-        put_changing(&forms_compatible[i], 1);
     for (size_t i = 0; i < forms_pairs_count; i++)
         put_unstable(forms_pairs[i].second, forms_pairs[i].second, composing);
     put_unstable(JAMO_V, JAMO_V + V_COUNT - 1, composing);
