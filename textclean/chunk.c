@@ -17,49 +17,8 @@ const uint8_t chunk_classes[256] = {
 
 /* ---- exceptions ------------------------------------------------------------------------------ */
 
-/* Chunks with parts that the rules would not find: each word of a left list, followed by each
- * ending of the list beside it. A word and an ending are two parts; "~" divides an ending further.
- * A word's first letter may also be a capital. An apostrophe may be a typographic one; it may be
- * missing unless the word is "" or the ending begins with "-", since the chunk would be another
- * word ("well"). */
-static const char *const exceptions[][2] = {
-    { "i", "'d 'd~'ve -'ll 'll~'ve 'm 'm~a 've" },
-    { "he", "'d 'd~'ve -'ll 'll~'ve 's" },
-    { "she", "-'d 'd~'ve -'ll 'll~'ve 's" },
-    { "it", "'d 'd~'ve 'll 'll~'ve -'s" },
-    { "we", "'d 'd~'ve -'ll 'll~'ve -'re 've" },
-    { "you they these those", "'d 'd~'ve 'll 'll~'ve 're 've" },
-    { "that this", "'d 'd~'ve 'll 'll~'ve 's" },
-    { "there how what when where why", "'d 'd~'ve 'll 'll~'ve 're 's 've" },
-    { "who", "'d 'd~'ve 'll 'll~'ve -'re 's 've" },
-    { "ai are dare has have is need was were", "n't" },
-    { "could might must should would", "n't n't~'ve 've" },
-    { "ca did do does had may ought sha wo", "n't n't~'ve" },
-    { "not", "'ve" },
-    { "can", "not" },
-    { "gon", "na" },
-    { "got", "ta" },
-    { "let", "-'s" },
-    { "c'm", "-on" },
-    { "how'd", "-'y" },
-    { "1 2 3 4 5 6 7 8 9 10 11 12", "am pm a.m. p.m." },
-    { "\xC2\xB0", "C~. F~. K~. c~. f~. k~." },
-    { "", "y~all y'~all C++ 'Cause 'Cos 'Coz 'Cuz 'S 'bout 'cause 'cos 'coz 'cuz 'd 'em 'll 'nuff "
-          "'re 's '' D.C. E.G. E.g. I.E. I.e. N.C. N.D. N.H. N.J. N.M. N.Y. Ph.D. S.C. a.m. and/or "
-          "e.g. i.e. p.m. v.s. vs. w/o co. Adm. Ak. Ala. Apr. Ariz. Ark. Aug. Bros. Calif. Co. "
-          "Colo. Conn. Corp. Dec. Del. Dr. Feb. Fla. Ga. Gen. Gov. Ia. Id. Ill. Inc. Ind. Jan. Jr. "
-          "Jul. Jun. Kan. Kans. Ky. La. Ltd. Mar. Mass. Md. Messrs. Mich. Minn. Miss. Mo. Mont. "
-          "Mr. Mrs. Ms. Mt. Neb. Nebr. Nev. Nov. Oct. Okla. Ore. Pa. Prof. Rep. Rev. Sen. Sep. "
-          "Sept. St. Tenn. Va. Wash. Wis. ma'am Ma'am o'clock O'clock doin' goin' havin' lovin' "
-          "nothin' nuthin' ol' somethin' Doin' Goin' Havin' Lovin' Nothin' Nuthin' Ol' Somethin' "
-          "\xC3\xA4. \xC3\xB6. \xC3\xBC. :'( :') :'-( :'-) (*_*) (-8 (-: (-; (-_-) (._.) (: (; (= "
-          "(>_<) (^_^) (o: )-: ): -_- -__- ._. 0.0 0.o 0_0 0_o 8) 8-) 8-D :( :(( :((( :() :) :)) "
-          ":))) :* :-( :-(( :-((( :-) :-)) :-))) :-* :-/ :-0 :-3 :-> :-D :-O :-P :-X :-] :-o :-p "
-          ":-x :-| :-} :/ :0 :1 :3 :> :D :O :P :X :] :o :o) :p :x :| :} ;) ;-) ;-D ;D ;_; <.< </3 "
-          "<3 <33 <333 <space> =( =) =/ =3 =D =[ =] =| >.< >.> >:( >:o ><(((*> @_@ O.O O.o O_O O_o "
-          "V.V V_V [-: [: [= \\\") ]= ^_^ ^__^ ^___^ o.0 o.O o.o o_0 o_O o_o v.v v_v a. b. c. d. "
-          "e. f. g. h. i. j. k. l. m. n. o. p. q. r. s. t. u. v. w. x. y. z." },
-};
+/* The chunks with parts that the rules would not find: exceptions.txt, which describes itself. */
+extern const char chunk_exceptions[];
 
 /* Adds a chunk, in place of an equal one. */
 static void put_chunk(struct nameset *set, const char *text, const char *apostrophe)
@@ -81,9 +40,9 @@ static void put_word(struct nameset *set, const char *word, size_t n, const char
 {
     static const char *const apostrophes[] = { "'", "\xE2\x80\x99", "" };
     char text[40];
-    for (const char *end = endings; *end; end += strspn(end, " ")) {
+    for (const char *end = endings; *end != '\n'; end += strspn(end, " ")) {
         int only = n && *end == '-';
-        size_t k = strcspn(end += only, " ");
+        size_t k = strcspn(end += only, " \n");
         snprintf(text, sizeof text, "%.*s%s%.*s", (int)n, word, n ? "~" : "", (int)k, end);
         for (int capital = 0; capital <= (n && *word >= 'a' && *word <= 'z'); capital++) {
             *text = (char)(*text - 32 * capital);
@@ -97,11 +56,13 @@ static void put_word(struct nameset *set, const char *word, size_t n, const char
 struct nameset *chunk_specials(void)
 {
     struct nameset *set = nameset_new(CHUNK_PARTS);
-    for (size_t i = 0, n; i < sizeof exceptions / sizeof *exceptions; i++)
-        for (const char *word = exceptions[i][0]; word; word = word[n] ? word + n + 1 : NULL) {
-            n = strcspn(word, " ");
-            put_word(set, word, n, exceptions[i][1]);
+    for (const char *line = chunk_exceptions; *line; line = strchr(line, '\n') + 1) {
+        const char *colon = strstr(line, ": ");
+        for (size_t n; *line != '#' && line <= colon; line += n + 1) {
+            n = strcspn(line, " :");
+            put_word(set, line, n, colon + 2);
         }
+    }
     return set;
 }
 
