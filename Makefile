@@ -69,7 +69,8 @@ MAINS = $(foreach p,$(PROGRAMS),$(MAIN_$(p)).c)
 FOLDERS = common unicode wikiprep textclean tokenizer library tfrecord squad classify model train eval generate
 SOURCES = $(foreach f,$(FOLDERS),$(wildcard $(f)/*.c $(f)/*/*.c))
 LIB = $(B)/libtextmill.a
-GENERATED = $(B)/gen/language_data.c $(B)/gen/report_page.c $(B)/gen/foreign_keys.c $(B)/gen/chunk_exceptions.c
+GENERATED = $(B)/gen/language_data.c $(B)/gen/report_page.c $(B)/gen/foreign_keys.c $(B)/gen/chunk_exceptions.c \
+            $(B)/gen/foreign_options.c
 LIB_OBJECTS = $(patsubst %.c,$(B)/obj/%.o,$(filter-out $(MAINS),$(SOURCES))) $(GENERATED:%.c=%.o)
 BINARIES = $(PROGRAMS:%=$(B)/bin/%)
 
@@ -120,11 +121,12 @@ $(B)/gen/%_data.c: scripts/make-%-data $(wildcard wikiprep/languages/*)
 	@mkdir -p $(@D)
 	$^ > $@
 
-# The page that a run's report begins as, the keys of other trainers, and the words that no rule divides become strings.
+# The page that a run's report begins as, keys and options of other programs, and the words that no rule divides become strings.
 $(B)/gen/report_page.c: train/report/page.html
 $(B)/gen/foreign_keys.c: train/foreign.txt
+$(B)/gen/foreign_options.c: common/program/foreign.txt
 $(B)/gen/chunk_exceptions.c: textclean/exceptions.txt
-$(B)/gen/report_page.c $(B)/gen/foreign_keys.c $(B)/gen/chunk_exceptions.c:
+$(B)/gen/report_page.c $(B)/gen/foreign_keys.c $(B)/gen/foreign_options.c $(B)/gen/chunk_exceptions.c:
 	@mkdir -p $(@D)
 	{ echo 'const char $(basename $(@F))[] ='; sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $<; echo ';'; } > $@
 

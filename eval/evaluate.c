@@ -279,27 +279,7 @@ static const struct tool_command *const commands[] = {
     &squad_command,       &classify_command,      NULL,
 };
 
-/* What to do instead of options of similar programs. */
-static const struct opt_foreign foreign[] = {
-    { "task tasks", "the tasks are commands, which 'evaluate --help' lists" },
-    { "predict-file test-file valid-data validation-file", "the files are operands" },
-    { "question-tokens max-query-length",
-      "questions are cut to half of the sequence, at most 64 tokens" },
-    { "max-answer-length", "give --answer-tokens" },
-    { "n-best-size", "give --n-best" },
-    { "null-score-diff-threshold", "give --null-threshold" },
-    { "version-2-with-negative", "give --rules 2.0" },
-    { "na-prob-file", "give --na-prob" },
-    { "na-prob-thresh", "give --na-threshold" },
-    { "log-samples out-file output-path", "the scores go to stdout; --json prints them as JSON" },
-    { "strict-lambada", "evaluate lmbd always scores the whole last word" },
-    { "eod-mask-loss", "every token of the text counts" },
-    { "log-interval", "give --progress" },
-    { 0 },
-};
-
 static const struct tool tool = {
-    .foreign = foreign,
     .name = "evaluate",
     .examples = "  evaluate wiki --model model wiki.test.tokens\n"
                 "  evaluate lmbd --model model lambada_test.jsonl\n"

@@ -663,20 +663,7 @@ static const struct tool_command generate = {
 
 static const struct tool_command *const commands[] = { &generate, &export_command, NULL };
 
-/* What to do instead of options of similar programs. */
-static const struct opt_foreign foreign[] = {
-    { "ctx-size", "the model's positions are used" },
-    { "file", "give the text on standard input" },
-    { "do-sample", "sampling is the default; --temperature 0 takes the likeliest token" },
-    { "interactive", "without a prompt, generate asks for prompts at a terminal" },
-    { "input-len", "a prompt of any length is taken" },
-    { "no-display-prompt", "give --no-echo" },
-    { "save-samples-path", "the text goes to stdout" },
-    { 0 },
-};
-
 static const struct tool tool = {
-    .foreign = foreign,
     .name = "generate",
     .examples = "  generate --model model --prompt 'The Moon is'\n"
                 "  generate --model model --temperature 0 --length 20 'The Moon is'\n"

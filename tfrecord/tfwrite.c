@@ -756,22 +756,7 @@ static const char *detail(void)
     return text;
 }
 
-/* What to do instead of options of similar programs. */
-static const struct opt_foreign foreign[] = {
-    { "input-file", "the token stream is an operand" },
-    { "set", "give the option --KEY VALUE itself" },
-    { "vocab-file", "the token stream carries its vocabulary: tokenize --vocab" },
-    { "do-lower-case", "words are made before: tokenize --case uncased" },
-    { "masked-lm-prob mlm-prob", "give --mlm-probability" },
-    { "short-seq-prob", "give --short-sequence-probability" },
-    { "max-predictions-per-seq", "give --mask-tokens" },
-    { "dupe-factor", "give --duplication-factor" },
-    { "do-whole-word-mask", "give --whole-word-masking" },
-    { 0 },
-};
-
 static const struct tool tool = {
-    .foreign = foreign,
     .name = "tfwrite",
     .examples = "  wikiprep dump.xml.bz2 | tokenize --vocab gpt2 | tfwrite -o shards\n"
                 "  tfwrite --layout megatron -o corpus corpus.tokens\n"

@@ -322,20 +322,7 @@ static const struct tool_command *const commands[] = {
     &tokenize, &learn_command, &count_command, &stats_command, &decode, NULL,
 };
 
-/* What to do instead of options of similar programs. */
-static const struct opt_foreign foreign[] = {
-    { "model", "give --vocab" },
-    { "do-lower-case", "give --case uncased" },
-    { "model-type special-tokens user-defined-symbols", "tokenize train has --model, --special" },
-    { "use-bpe", "learn a vocabulary: tokenize train --model bpe; then give --vocab" },
-    { "min-length", "all documents are encoded, also short ones" },
-    { "append-eod", "the token stream marks the end of each document" },
-    { "input input-file input-files", "the files are operands" },
-    { 0 },
-};
-
 static const struct tool tool = {
-    .foreign = foreign,
     .name = "tokenize",
     .examples = "  tokenize train -o vocab/ --vocab-size 8000 texts/\n"
                 "  wikiprep dump.xml.bz2 | tokenize --vocab vocab/ | tfwrite -o shards/\n"

@@ -480,19 +480,6 @@ static int compare_ranks(struct comm *ranks, const struct plan *p)
     return result;
 }
 
-/* Options that earlier versions had, and what to give instead; more are in foreign.txt. */
-static const struct opt_foreign retired[] = {
-    { "power", "give --schedule polynomial:POWER" },
-    { "decay-rate decay-steps", "give --schedule exponential:RATE:STEPS" },
-    { "cooldown", "give --schedule wsd:COOLDOWN" },
-    { "rates", "give --schedule STEP:RATE,STEP:RATE" },
-    { "data-parallel", "give --ranks, the number of all ranks" },
-    { "pipeline-interleave", "give --pipeline-parallel STAGESxRUNS" },
-    { "on-paper", "give --ranks, --tensor-parallel, --pipeline-parallel and --zero" },
-    { "set", "give the option --KEY VALUE itself" },
-    { 0 },
-};
-
 /* ---- a run ----------------------------------------------------------------------------------- */
 
 /* Appends the facts that say where the run comes from, as far as they are known here. */
@@ -786,7 +773,6 @@ static const struct tool tool = {
                 "  train gpt3-175b --dry-run\n",
     .commands = commands,
     .translate = foreign_translate,
-    .foreign = retired,
     .hint = foreign_option,
     .version_detail = ops_kernels,
 };

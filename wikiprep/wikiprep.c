@@ -628,17 +628,7 @@ static const struct tool_command wikiprep = {
 static const struct tool_command *const commands[] = { &wikiprep, &expand_command,
                                                        &sentences_command, NULL };
 
-/* What to do instead of options of similar programs. */
-static const struct opt_foreign foreign[] = {
-    { "input-file-path input-file", "the files are operands" },
-    { "no-templates", "templates are expanded with --templates alone" },
-    { "min-text-length", "give --min-length" },
-    { "max-len small-files", "all lines are read; for a small sample name a few pages: --pages" },
-    { 0 },
-};
-
 static const struct tool tool = {
-    .foreign = foreign,
     .name = "wikiprep",
     .examples = "  wikiprep enwiki.xml.bz2 | tokenize --vocab gpt2 | tfwrite -o shards/\n"
                 "  wikiprep -o text -b 100M enwiki.xml.bz2\n"

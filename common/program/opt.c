@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "common/base/choice.h"
+#include "common/base/lines.h"
 #include "common/base/utf8.h"
 #include "common/formats/js.h"
 
@@ -202,45 +203,6 @@ size_t opt_distance(const char *a, const char *b)
     return row[n];
 }
 
-/* Our names for options of Hugging Face's programs, SentencePiece, nanoGPT, Megatron-LM, llama.cpp
- * and WikiExtractor, if several of our programs have them or their program has no table. If our
- * programs have different names, the foreign name is in several rows. */
-static const struct opt_foreign synonyms[] = {
-    { "batch-size parallel", "batch-texts" },
-    { "batch-size eval-batch-size per-device-eval-batch-size predict-batch-size", "batch-tokens" },
-    { "num-beams", "beams" },
-    { "cache-type-k cache-type-v", "cache-precision" },
-    { "gpu gpus gpu-layers n-gpu-layers", "device" },
-    { "num-epochs num-train-epochs", "epochs" },
-    { "column json-keys text-column text-field", "field" },
-    { "label-column-name", "label-column" },
-    { "max-length max-new-tokens max-tokens n-predict output-len predict", "length" },
-    { "max-per-task", "limit" },
-    { "checkpoint init-checkpoint init-from model-args model-name-or-path model-path", "model" },
-    { "checkpoint-input-dir pretrained-checkpoint", "model" },
-    { "out-dir out-file outfile output-dir output-file output-file-path output-prefix", "output" },
-    { "model-prefix output-folder", "output" },
-    { "out-dir", "model" },
-    { "dtype torch-dtype fp16 bf16", "precision" },
-    { "start", "prompt" },
-    { "repeat-penalty", "repetition-penalty" },
-    { "repeat-last-n", "repetition-window" },
-    { "num-return-sequences num-samples", "samples" },
-    { "block-size context-length max-length max-seq-len max-seq-length seq-length",
-      "sequence-length" },
-    { "num-fewshot", "shots" },
-    { "context-shift", "slide" },
-    { "reverse-prompt stop-token", "stop" },
-    { "doc-stride overlapping-eval", "stride" },
-    { "temp", "temperature" },
-    { "num-shards", "shards" },
-    { "text-column-name text-column-names", "text-column" },
-    { "jobs num-proc num-threads num-workers processes workers", "threads" },
-    { "tokenizer tokenizer-model tokenizer-type use-bpe vocab-file vocab-path", "vocab" },
-    { "outtype", "weights" },
-    { 0 },
-};
-
 /* Returns 1 if `name` is one of the names, which blanks separate; else 0. */
 static int is_one_of(const char *names, const char *name)
 {
@@ -250,25 +212,43 @@ static int is_one_of(const char *names, const char *name)
     return 0;
 }
 
-const char *opt_foreign(const struct opt_foreign *table, const char *name)
+extern const char foreign_options[]; /* foreign.txt, which describes itself */
+
+/* Appends what foreign.txt advises for an option, by the rows of one program or by those of "*". */
+static void put_advice(const struct opts *o, const char *program, const char *name, struct buf *out)
 {
-    while (table->names && !is_one_of(table->names, name))
-        table++;
-    return table->say;
+    SCOPED(buf) begin = buf_format("%s: ", program), names = BUF_INIT;
+    struct lines l = LINES_OF(foreign_options, strlen(foreign_options));
+    while (!out->len && lines_next(&l)) {
+        if (!bytes_begin(l.line, l.len, begin.data))
+            continue;
+        buf_set(&names, l.line + begin.len, l.len - begin.len);
+        char *arrow = strstr(names.data, " -> "), *advice = arrow + strlen(" -> ");
+        *arrow = '\0';
+        if (!is_one_of(names.data, name))
+            continue;
+        if (*program != '*')
+            buf_adds(out, advice);
+        else if (opts_find(o, advice, strlen(advice)))
+            buf_addf(out, "give --%s", advice);
+    }
 }
 
-/* Sets the error for an unknown option or key: the hint for an option of another program, or else
- * our name for it, or else the most similar option. Returns -1. */
+/* Sets the error for an unknown option or key: the advice for an option of another program, or else
+ * the most similar option. Returns -1. */
 static int unknown(const struct opts *o, const char *what, const char *dashes, const char *name,
                    const char *where)
 {
-    const char *say = o->hint ? o->hint(name) : NULL, *ours = NULL, *best = NULL;
-    for (const struct opt_foreign *row = synonyms; !say && !ours && row->names; row++)
-        if (is_one_of(row->names, name) && opts_find(o, row->say, strlen(row->say)))
-            ours = row->say;
-    if (say || ours)
-        return err_usage("%sunknown %s '%s%s': %s%s", where, what, dashes, name,
-                         say ? say : "give --", say ? "" : ours);
+    SCOPED(buf) say = BUF_INIT;
+    const char *best = NULL, *hint;
+    if (o->program)
+        put_advice(o, o->program, name, &say);
+    if (!say.len && o->hint && (hint = o->hint(name)))
+        buf_adds(&say, hint);
+    if (!say.len)
+        put_advice(o, "*", name, &say);
+    if (say.len)
+        return err_usage("%sunknown %s '%s%s': %s", where, what, dashes, name, say.data);
     /* at this distance or more it is no misspelling */
     size_t least = strlen(name) < 6 ? strlen(name) / 2 + 1 : 4;
     for (size_t i = 0; i < o->count; i++) {

@@ -93,19 +93,11 @@ struct opts {
     struct opt_bound *table; /* in the order of help */
     size_t count;
     int preset;                            /* 1: the configuration file that is read is a preset */
+    const char *program;                   /* its name in foreign.txt; may be NULL */
     const char *(*hint)(const char *name); /* for unknown options, see struct tool; may be NULL */
     char **kept;                           /* strings read from configuration files; owned */
     size_t kept_count, kept_cap;
 };
-
-/* Maps option names of other programs, which blanks separate, to a hint what to use here. The table
- * ends with `names` NULL. */
-struct opt_foreign {
-    const char *names, *say;
-};
-
-/* Returns the hint for an option of another program, or NULL. '_' and '-' are equal. */
-const char *opt_foreign(const struct opt_foreign *table, const char *name);
 
 /* Returns the Levenshtein distance of two words in bytes; 64 if `b` has 64 bytes or more. */
 size_t opt_distance(const char *a, const char *b);

@@ -204,13 +204,6 @@ static void print_last_line(double began)
 
 /* ---- main --------------------------------------------------------------------------------- */
 
-/* Returns what to do instead of an option of another program, or NULL. */
-static const char *hint(const char *option)
-{
-    const char *say = tool->foreign ? opt_foreign(tool->foreign, option) : NULL;
-    return say || !tool->hint ? say : tool->hint(option);
-}
-
 static const struct tool_command *find_command(const struct tool *t, const char *word)
 {
     for (size_t i = 1; t->commands[i] && word; i++)
@@ -435,7 +428,8 @@ static int parse(const struct tool *t, const struct tool_command *c, int argc, c
     const char *first = argc > 1 ? argv[1] : NULL; /* parsing moves operands */
     const int word = unnamed && first[0] != '-';
     int n = 0;
-    opts.hint = hint;
+    opts.program = t->name;
+    opts.hint = t->hint;
     if (word && !c->options)
         n = unknown_command(t, first);
     else if (word && (c->common & TOOL_FILE_OPERAND))

@@ -52,9 +52,8 @@ struct tool {
     const char *examples; /* shown at the end of --help; may be NULL */
     /* ends with NULL; a command without name comes first */
     const struct tool_command *const *commands;
-    /* Hints for options of other programs, which are added to the error message: a table, or a
-     * function that returns NULL if it has none. One or both may be NULL. */
-    const struct opt_foreign *foreign;
+    /* Returns a hint for an option of another program that foreign.txt lacks, or NULL; may be NULL.
+     * The hint is added to the error message. */
     const char *(*hint)(const char *option);
     const char *(*version_detail)(void); /* text of one more line for -V -v; may be NULL */
 
