@@ -33,55 +33,47 @@ static int configured;          /* 1: an operand was a configuration */
 static const struct tool *tool; /* the running program */
 
 /* Values of the common options. */
-static struct common {
+static struct {
     int want_help, want_help_all, want_version, verbose, quiet, want_config, progress_on;
     const char *config_path;
 } common = { .progress_on = -1 };
-#define AT(member) offsetof(struct common, member)
 
-static const struct opt heading[] = { { .help = "Common options:" }, { 0 } };
-static const struct opt threads_options[] = {
-    { 't', "threads", OPT_INT | OPT_OF_RUN | OPT_OF_HOST, 0, "N", "number of threads", 1, 8192 },
-    { 0 },
-};
-static const struct opt seed_options[] = {
-    { 0, "seed", OPT_INT | OPT_FIXED, 0, "N", "seed of all random choices", 0, 9e15 },
-    { 0 },
-};
-static const struct opt config_options[] = {
-    { 'c', "config", OPT_TEXT | OPT_NO_SETTING, AT(config_path), "FILE",
-      "read options from a YAML file" },
-    { 0, "print-config", OPT_FLAG | OPT_NO_SETTING, AT(want_config), NULL,
-      "print the options in force as YAML and stop" },
-    { 0 },
-};
-static const struct opt progress_options[] = {
-    { 0, "progress", OPT_FLAG | OPT_NO_SETTING, AT(progress_on), NULL,
-      "show progress even if standard error is not a terminal" },
-    { 0 },
-};
-static const struct opt force_options[] = {
-    { 0, "force", OPT_FLAG | OPT_NO_SETTING, 0, NULL, "replace output that is already there" },
-    { 0 },
-};
-static const struct opt help_all_options[] = {
-    { 0, "help-all", OPT_FLAG | OPT_NO_SETTING, AT(want_help_all), NULL,
-      "print all options and stop" },
-    { 0 },
-};
-/* As help_all_options, but not shown in the help: for commands whose --help prints all options. */
-static const struct opt help_too_options[] = {
-    { 0, "help-all", OPT_FLAG | OPT_NO_SETTING, AT(want_help_all), NULL, NULL },
-    { 0 },
-};
-static const struct opt common_options[] = {
-    { 'v', "verbose", OPT_FLAG | OPT_OF_RUN | OPT_OF_HOST, AT(verbose), NULL,
-      "print more messages" },
-    { 'q', "quiet", OPT_FLAG | OPT_OF_RUN | OPT_OF_HOST, AT(quiet), NULL, "print only errors" },
-    { 'h', "help", OPT_FLAG | OPT_NO_SETTING, AT(want_help), NULL, "print this help and stop" },
-    { 'V', "version", OPT_FLAG | OPT_NO_SETTING, AT(want_version), NULL,
-      "print the version and stop; with -v also compiler and libraries" },
-    { 0 },
+enum { HELP_ALL = 256, HELP_TOO = 512 }; /* beside TOOL_ bits: --help-all, shown in help or not */
+
+static const struct {
+    unsigned bit; /* TOOL_ or HELP_ bit; 0: every command has it */
+    void *to;
+    struct opt table[2];
+} common_options[] = {
+#define ROW(...) .table = { { __VA_ARGS__ } }
+    { 0, &common, ROW(.help = "Common options:") },
+    { TOOL_CONFIG, &common.config_path,
+      ROW('c', "config", OPT_TEXT | OPT_NO_SETTING, 0, "FILE", "read options from a YAML file") },
+    { TOOL_CONFIG, &common.want_config,
+      ROW(0, "print-config", OPT_FLAG | OPT_NO_SETTING, 0, NULL,
+          "print the options in force as YAML and stop") },
+    { TOOL_THREADS, &tool_threads,
+      ROW('t', "threads", OPT_INT | OPT_OF_RUN | OPT_OF_HOST, 0, "N", "number of threads", 1,
+          8192) },
+    { TOOL_SEED, &tool_seed,
+      ROW(0, "seed", OPT_INT | OPT_FIXED, 0, "N", "seed of all random choices", 0, 9e15) },
+    { TOOL_PROGRESS, &common.progress_on,
+      ROW(0, "progress", OPT_FLAG | OPT_NO_SETTING, 0, NULL,
+          "show progress even if standard error is not a terminal") },
+    { TOOL_FORCE, &tool_force,
+      ROW(0, "force", OPT_FLAG | OPT_NO_SETTING, 0, NULL, "replace output that is already there") },
+    { HELP_ALL, &common.want_help_all,
+      ROW(0, "help-all", OPT_FLAG | OPT_NO_SETTING, 0, NULL, "print all options and stop") },
+    { HELP_TOO, &common.want_help_all, ROW(0, "help-all", OPT_FLAG | OPT_NO_SETTING) },
+    { 0, &common.verbose,
+      ROW('v', "verbose", OPT_FLAG | OPT_OF_RUN | OPT_OF_HOST, 0, NULL, "print more messages") },
+    { 0, &common.quiet,
+      ROW('q', "quiet", OPT_FLAG | OPT_OF_RUN | OPT_OF_HOST, 0, NULL, "print only errors") },
+    { 0, &common.want_help,
+      ROW('h', "help", OPT_FLAG | OPT_NO_SETTING, 0, NULL, "print this help and stop") },
+    { 0, &common.want_version,
+      ROW('V', "version", OPT_FLAG | OPT_NO_SETTING, 0, NULL,
+          "print the version and stop; with -v also compiler and libraries") },
 };
 
 static int has_more(const struct opt *p)
@@ -96,19 +88,10 @@ static void add_options(const struct tool_command *c, void *given)
 {
     if (c->options)
         opts_add(&opts, c->options, given);
-    opts_add(&opts, heading, &common);
-    if (c->common & TOOL_CONFIG)
-        opts_add(&opts, config_options, &common);
-    if (c->common & TOOL_THREADS)
-        opts_add(&opts, threads_options, &tool_threads);
-    if (c->common & TOOL_SEED)
-        opts_add(&opts, seed_options, &tool_seed);
-    if (c->common & TOOL_PROGRESS)
-        opts_add(&opts, progress_options, &common);
-    if (c->common & TOOL_FORCE)
-        opts_add(&opts, force_options, &tool_force);
-    opts_add(&opts, has_more(c->options) ? help_all_options : help_too_options, &common);
-    opts_add(&opts, common_options, &common);
+    const unsigned bits = c->common | (has_more(c->options) ? HELP_ALL : HELP_TOO);
+    for (size_t i = 0; i < sizeof common_options / sizeof *common_options; i++)
+        if (!common_options[i].bit || (bits & common_options[i].bit))
+            opts_add(&opts, common_options[i].table, common_options[i].to);
 }
 
 /* ---- help and version -------------------------------------------------------------------- */
