@@ -601,7 +601,7 @@ int input_read_at(const struct input *in, uint64_t offset, void *bytes, size_t n
 int input_line(struct input *in, char **line, size_t *len)
 {
     size_t seen = 0, most = in->most ? in->most : SIZE_MAX;
-    if (!in->regular && !in->pull && most > PIPE_LINE_MOST)
+    if (!in->regular && most > PIPE_LINE_MOST)
         most = PIPE_LINE_MOST;
     for (;;) {
         char *start = in->data ? in->data + in->begin : NULL;

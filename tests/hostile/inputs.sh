@@ -189,6 +189,13 @@ case_endless_line_of_text() {
     endless "$line" wikiprep sentences ENDLESS
     check test ! -e made
 }
+# A small packed file may hold a line of any length.
+case_endless_line_of_a_packed_file() {
+    head -c 110000000 /dev/zero | tr '\0' x | gzip -1 >line.gz
+    SECONDS_MOST=20 MEGABYTES_MOST=600
+    refuses "line.gz: $line" tokenize --vocab "$(shared vocab)" --format lines -o made line.gz
+    check test ! -e made
+}
 case_endless_pipe() {
     refuses "$line" bash -c 'yes x | tr -d "\n" | tokenize train --vocab-size 400 -o made'
     refuses "cannot read '<stdin>': it has more than 64.0 MiB" bash -c 'yes x | generate --model "$0" -' "$(shared model)"
