@@ -200,7 +200,7 @@ static int find_block(const struct table *t, const unsigned char *p, const unsig
     if (**stop)
         return bad(t, *begin, "the block is compressed, which is not supported");
     const uint32_t restarts = le_u32(*stop - 4);
-    if (restarts > (size - 4) / 4)
+    if (4 * (uint64_t)restarts >= size - 4) /* without entries, it could be named without end */
         return bad(t, *stop - 4, "bad number of restarts in a block");
     *stop -= 4 + 4 * (size_t)restarts;
     return 0;

@@ -274,6 +274,10 @@ Test(tf_checkpoint, tables_that_are_refused)
     add_tensor("a", 1, "1", 0, 4);
     make_index(9999, 0);
     refused("bad number of restarts in a block");
+    buf_clear(&entries);
+    entries_refused("byte 4: bad number of restarts in a block");
+    begin();
+    add_tensor("a", 1, "1", 0, 4);
     make_index(1, 1);
     refused("byte 0: the block is compressed, which is not supported");
     make_index(1, 0);
