@@ -26,7 +26,7 @@ struct entry {
 struct archive {
     struct safetensors *s;
     const struct file_map *map; /* of the archive */
-    struct entry *entries;      /* in the directory's order */
+    struct entry *entries;      /* sorted by name */
     size_t count, cap;
     char *root; /* the folder prefix of all entries */
 };
@@ -181,16 +181,14 @@ static int read_entries(struct archive *a)
         if (all > a->map->bytes)
             return err_set("%s: entry '%s' overlaps another one", a->s->path, e->name);
     }
+    mem_sort(a->entries, a->count, order_texts);
     return 0;
 }
 
 /* Returns the entry with this name, or NULL. */
 static const struct entry *find(const struct archive *a, const char *name)
 {
-    for (size_t i = 0; i < a->count; i++)
-        if (!strcmp(a->entries[i].name, name))
-            return &a->entries[i];
-    return NULL;
+    return a->count ? bsearch(&name, a->entries, a->count, sizeof *a->entries, order_texts) : NULL;
 }
 
 /* ---- tensors --------------------------------------------------------------------------------- */

@@ -351,6 +351,23 @@ case_variant_words_that_nearly_fit() {
     check test "$(grep -o 'a*' stdout | head -1 | wc -c)" = 1000001
 }
 
+# Each tensor of a pickle names an entry of its archive.
+case_many_tensors_of_torch() {
+    mkdir model && cp "$(shared model)"/*.json model
+    python3 - <<'END' || skip 'no python3'
+import struct, zipfile
+count = 20000
+text = lambda s: b"X" + struct.pack("<I", len(s)) + s.encode()
+storage = lambda i: b"(" + text("storage") + b"ctorch\nFloatStorage\n" + text(str(i)) + text("cpu") + b"K\0tQ"
+tensor = lambda i: text("t%d" % i) + b"ctorch._utils\n_rebuild_tensor_v2\n(" + storage(i) + b"K\0K\0\x85K\1\x85\x89ccollections\nOrderedDict\n)RtR"
+with zipfile.ZipFile("model/pytorch_model.bin", "w") as z:
+    z.writestr("a/data.pkl", b"\x80\2}(" + b"".join(tensor(i) for i in range(count)) + b"u.")
+    for i in reversed(range(count)):
+        z.writestr("a/data/%d" % i, b"")
+END
+    refuses "no tensor 'wte.weight'" generate --model model -n 2 a
+}
+
 # Each closing tag of a page is looked for once.
 case_many_tags() {
     page() { printf '<mediawiki><page><title>A</title><ns>0</ns><id>1</id><revision><text>' && cat && echo '</text></revision></page></mediawiki>'; }
