@@ -198,11 +198,12 @@ static int is_wide(const char *s)
 
 static void add_text(struct wikitext *w, const char *s, const char *end)
 {
+    static const char unseen[] = MARKUP_UNSEEN "\x1E'"; /* and MARKUP_FIXED, and quotes */
     if (w->line.len) {
         const char *last = w->line.data + w->line.len - 1;
-        while (last > w->line.data && ((unsigned char)*last & 0xC0) == 0x80)
+        while (last > w->line.data && ((*last & 0xC0) == 0x80 || strchr(unseen, *last)))
             last--;
-        if (!(is_wide(last) && is_wide(s)))
+        if (!(is_wide(last) && is_wide(span_past(s, end, unseen))))
             buf_addc(&w->line, ' ');
     }
     paragraph_unquote(&w->line, s, end);

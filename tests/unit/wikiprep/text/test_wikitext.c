@@ -353,6 +353,7 @@ Test(wikitext, markup_for_variants)
     VARIANT("zh-tw", "-{zh-cn:a}- -{zh-tw:b;c:d}- -{x=>zh-cn:y;x=>zh-tw:z}-", "a b;c:d z");
     VARIANT("zh-tw", "-{R|zh-cn:a}- -{N|zh-tw}- -{D|x=>zh-tw:y}-", "zh-cn:a 臺灣 x⇒臺灣：y；");
     VARIANT("sr-ec", "-{sr-el|a -{b}- c}- -{sr-ec|a -{b}- c}- -{x-{sr-ec|a}-}-", "a b c а b ц xа");
+    VARIANT("zh-tw", "字-{文}-\n-{字}-", "字文字");
     VARIANT("yue-hans", "-{yue-hant:a; yue-hans:b}- -{c}-", "b c");
     VARIANT("zh-hk", "-{zh-hans:a -{zh-cn:b}-;zh-hant:c -{zh-tw:d;zh-hk:e-{f}-}-;}-", "c ef");
     VARIANT("sr-ec", "a <code>b</code> a\n\na <code>b\n\nc</code> a", "а b а\nа б\nц а");
@@ -389,6 +390,7 @@ Test(wikitext, paragraphs_are_lines)
 {
     CHECK("a\nb\n\nc\n\n\n\nd", "a b\nc\nd");
     CHECK("日本\n語", "日本語");
+    CHECK("文。<ref>a</ref>\n'''字'''<b>字</b>\n<i>文</i>", "文。字字文");
     CHECK("a  b \t c\xC2\xA0 d", "a b c d");
     CHECK(" pre\n formatted", "pre\nformatted");
     CHECK("a\n----\nb", "a\nb");
@@ -491,6 +493,7 @@ Test(wikitext, cells_with_links_have_no_attributes)
     CHECK("{|\n| [[a]] b | c\n|-\n| [[Category:D]] e | f\n|-\n| g=h | i\n|}\n[[Category:J]]\nk",
           "a b | c\ne | f\ni\nk");
     CHECK("{|\n! a!!b\n|-\n|c||d\n|}", "a | b\nc | d");
+    CHECK("[[字]]\n文", "字文");
     how.tables = 0;
 }
 
