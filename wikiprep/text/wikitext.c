@@ -315,6 +315,11 @@ static void on_line(struct wikitext *w, const char *s, const char *end, int at_s
         add_heading(w, p, end);
     } else if (strchr("*#:;", *p)) {
         add_list_item(w, p, end);
+    } else if (span_begins(p, end, "|-|")) { /* the label of a tab in <tabber>, "=", its text */
+        const char *equals = span_until(p + 3, end, '=');
+        add_line(w, p + 3, equals);
+        if (equals < end)
+            add_text(w, equals + 1, end);
     } else if (*p == '|' && w->has_calls) { /* a row of a table that a template began */
         end_paragraph(w);
     } else if (*p == ' ' || *p == MARKUP_BLOCK) {

@@ -229,6 +229,16 @@ Test(wikitext, references)
     CHECK("a <references /> <references><ref>b</ref></references> c", "a c");
 }
 
+Test(wikitext, tags_of_common_extensions)
+{
+    CHECK("a <youtube width=2>bc</youtube> <verbatim>d</verbatim> <headertabs/> e", "a e");
+    CHECK(
+        "<infobox layout=\"a\">\n<title source=\"b\"/>\n<data><label>c</label></data>\n</infobox>d",
+        "d");
+    CHECK("a <spoiler>b</spoiler>", "a\nb");
+    CHECK("<tabber>\n|-|One=\na\nb\n|-|Two=c\n* d\n</tabber>e {{x}}", "One\na b\nTwo\nc\nd\ne");
+}
+
 /* Writes `pattern` with the name in the place of each T. */
 static void put_tags(struct buf *to, const char *pattern, const char *name)
 {
