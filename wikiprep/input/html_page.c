@@ -46,9 +46,10 @@ static void read_head(struct dump_page *page, struct dump_site *site, const char
         const char *root = base.len ? base.data : "/wiki/", *path = strstr(value.data, root);
         names_add_href(&page->title, path ? path + strlen(root) : value.data);
         buf_clear(&value);
-        take(&value, s, head, "property=\"mw:pageNamespace\" content=\"");
-        page->ns = (int)strtol(value.data, NULL, 10);
     }
+    take(&value, s, head, "property=\"mw:pageNamespace\" content=\"");
+    if (value.len)
+        page->ns = (int)strtol(value.data, NULL, 10);
     take(&page->id, s, head, "property=\"mw:pageId\" content=\"");
     take(&page->revid, s, head, "Special:Redirect/revision/");
     if (!page->timestamp.len) {
@@ -83,15 +84,20 @@ static struct buf *place_of(struct line *l, const char *outer, const char *inner
         struct buf *to;
     } places[] = {
         { "", "name", &l->page->title },
+        { "", "title", &l->page->title },
         { "", "identifier", &l->page->id },
+        { "", "id", &l->page->id },
         { "", "url", &l->url },
         { "", "date_modified", &l->page->timestamp },
+        { "latest", "timestamp", &l->page->timestamp },
         { "version", "identifier", &l->page->revid },
+        { "latest", "id", &l->page->revid },
         { "namespace", "identifier", &l->ns },
         { "in_language", "identifier", &l->site->lang },
         { "is_part_of", "identifier", &l->site->name },
         { "main_entity", "identifier", &l->page->wikidata },
         { "article_body", "html", &l->page->text },
+        { "", "html", &l->page->text },
     };
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         if (!strcmp(places[i].outer, outer) && bytes_are(inner, n, places[i].inner))

@@ -1,9 +1,11 @@
 /*
  * html_page.h - reads pages in HTML: lines of JSON as Wikimedia Enterprise's snapshots have them,
- * and pages as the REST API of a wiki gives them.
+ * and pages, in JSON or alone, as the REST API of a wiki gives them.
  *
  *     {"name": "Moon", "identifier": 12, "namespace": {"identifier": 0},
  *      "url": "https://…/wiki/Moon", "article_body": {"html": "<!DOCTYPE html>…"}, …}
+ *
+ *     {"title": "Moon", "id": 12, "latest": {"id": 345, …}, "html": "<!DOCTYPE html>…", …}
  *
  *     <!DOCTYPE html><html about="https://…/revision/345"><head><meta property="mw:pageId" …
  *
