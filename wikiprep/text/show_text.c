@@ -140,21 +140,21 @@ static int put_coordinates(const struct call *c, struct buf *out, double at[2])
     if (next)
         return 1;
     buf_truncate(out, begin);
-    if (c->a.count > 4 || !call_at(c, 1).n || !call_at(c, 2).n ||
-        !isdigit((unsigned char)call_at(c, 2).s[call_at(c, 2).n - 1]) ||
-        !isdigit((unsigned char)call_at(c, 1).s[call_at(c, 1).n - 1]))
+    const struct span lat = call_any(c, "1|lat"), lon = call_any(c, "2|long");
+    if (c->a.count > 4 || !lat.n || !lon.n || !isdigit((unsigned char)lat.s[lat.n - 1]) ||
+        !isdigit((unsigned char)lon.s[lon.n - 1]))
         return 0;
-    at[0] = put_signed(call_at(c, 1), 'N', 'S', out);
+    at[0] = put_signed(lat, 'N', 'S', out);
     buf_addc(out, ' ');
-    at[1] = put_signed(call_at(c, 2), 'E', 'W', out);
+    at[1] = put_signed(lon, 'E', 'W', out);
     return 1;
 }
 
 /* Shows coordinates, unless they are to appear only beside the page's title. Coordinates beside the
- * title are also kept as the page's own. */
+ * title are also kept as the page's own. The row's text says where those without display= are. */
 int show_coord(const struct call *c, struct buf *out)
 {
-    struct span display = call_any(c, "display");
+    const struct span given = call_any(c, "display"), display = given.n ? given : span_of(c->text);
     int is_inline = !display.n || span_in(display, "i|it|ti") ||
                     memmem(display.s, display.n, "inline", 6);
     int is_title = span_in(display, "t|it|ti") || memmem(display.s, display.n, "title", 5);
