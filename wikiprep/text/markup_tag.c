@@ -82,14 +82,9 @@ static const struct tag *find_tag(const struct markup *m, const char *s, const c
     return bsearch(&name, tags, TAG_COUNT, sizeof *tags, order_texts);
 }
 
-static int is_comment(const struct markup *m, const char *s)
-{
-    return span_begins(s, m->end, "<!--");
-}
-
 const char *markup_skip_comments(struct markup *m, const char *s)
 {
-    while (is_comment(m, s))
+    while (span_begins(s, m->end, "<!--"))
         s = tag_comment_end(s, m->end, &m->no_comment_close);
     return s;
 }
@@ -410,7 +405,7 @@ static const char *end_of_tag(struct markup *m, const char *s, const struct tag 
         const struct tag *inner = find_tag(m, s + 1, &after);
         const char *gt = inner && inner->kind == REF && tag->kind != REF ? tag_end(after, m->end)
                                                                          : m->end;
-        if (is_comment(m, s))
+        if (span_begins(s, m->end, "<!--"))
             s = tag_comment_end(s, m->end, &m->no_comment_close);
         else if (gt == m->end || *gt != '>')
             return s;
@@ -423,7 +418,7 @@ static const char *end_of_tag(struct markup *m, const char *s, const struct tag 
 
 const char *markup_on_tag(struct markup *m, const char *s)
 {
-    if (is_comment(m, s))
+    if (span_begins(s, m->end, "<!--"))
         return on_comment(m, s);
     int closing = s + 1 < m->end && s[1] == '/';
     const char *attributes;
