@@ -73,6 +73,8 @@ static const struct generate defaults = {
     .history = 1,
     .samples = 1,
     .together = 8,
+    .feed = { .text = BUF_INIT },
+    .queue = { .prompt = BUF_INIT },
     .g = { .length = 128, .begin = 1, .verify = 1, .sampler = SAMPLER_DEFAULT },
     .beams = { .width = 1, .length_penalty = 1 },
 };
@@ -263,7 +265,6 @@ static int feed_next(struct feed *f, int wait, const char **text, size_t *n)
 
 static int feed_open(struct feed *f, int argc, char **argv, int history)
 {
-    buf_init(&f->text);
     f->operands = argv;
     f->operand_count = (size_t)argc;
     for (int i = 0, dashes = 0; i < argc; i++)
@@ -403,7 +404,6 @@ static int run_texts(struct generate *given)
     struct queue *q = &given->queue;
     int more = 1, unfinished = 1;
     q->end = &q->first;
-    buf_init(&q->prompt);
     q->going = mem_zalloc((size_t)given->together, sizeof *q->going);
     while (unfinished > 0 || more == 1) {
         int got = more;
@@ -423,23 +423,23 @@ static int run_texts(struct generate *given)
 /* ---- beam search ---------------------------------------------------------------------------- */
 
 /* Prints the best texts of a beam search. */
-static int print_beams(struct generate *given, const struct start *start, uint64_t number,
-                       const char *prompt, size_t n)
+static int print_beams(struct generate *given)
 {
+    const struct queue *q = &given->queue;
     struct generation one = { 0 };
     double began = log_seconds();
     int more = 1;
-    beams_begin(&given->beams, &given->g, start);
+    beams_begin(&given->beams, &given->g, &q->start);
     while (more > 0 && !prompt_interrupted)
         more = beams_step(&given->beams);
     int64_t count = given->beams.result_count ? given->beams.result_count : 1;
     for (int64_t i = 0; i < given->samples && i < count && more >= 0; i++) {
         double score = beams_take(&given->beams, i, &one);
-        print_head(given, number, i, prompt, n);
+        print_head(given, given->feed.number - 1, i, q->prompt.data, q->prompt.len);
         print_news(given, &one);
-        print_end(given, &one, prompt, n, &score);
+        print_end(given, &one, q->prompt.data, q->prompt.len, &score);
         if (!i)
-            say_latency(given, &one, start->seconds, log_seconds() - began);
+            say_latency(given, &one, q->start.seconds, log_seconds() - began);
     }
     generation_release(&one);
     beams_release(&given->beams);
@@ -448,21 +448,11 @@ static int print_beams(struct generate *given, const struct start *start, uint64
 
 static int run_beams(struct generate *given)
 {
-    struct feed *f = &given->feed;
-    SCOPED(start) start = { 0 };
-    const char *text;
-    size_t n;
+    struct queue *q = &given->queue;
     int more;
-    while ((more = feed_next(f, 1, &text, &n)) > 0) {
-        const uint64_t number = f->number++;
-        int failed = generator_prompt(&given->g, &start, text, n) < 0 ||
-                     save_first(given, &start) < 0 ||
-                     print_beams(given, &start, number, text, n) < 0;
-        if (failed && prompt_failed(f->lines) < 0) {
-            more = -1;
-            break;
-        }
-    }
+    for (; (more = add_prompt(given)) > 0; q->left = 0)
+        if (q->left && print_beams(given) < 0 && prompt_failed(given->feed.lines) < 0)
+            return -1;
     return more;
 }
 
