@@ -149,10 +149,9 @@ static void add_logprobs(struct buf *line, const struct generate *given,
 static void print_json(struct generate *given, const struct generation *one, const char *prompt,
                        size_t n, const double *score)
 {
-    SCOPED(buf) line = BUF_INIT, valid = BUF_INIT;
-    utf8_repair(&valid, prompt, n);
+    SCOPED(buf) line = BUF_INIT;
     buf_adds(&line, "{\"prompt\": ");
-    js_quote(&line, valid.data, valid.len);
+    js_quote(&line, prompt, n);
     buf_adds(&line, ", \"text\": ");
     js_quote(&line, one->text.all.data, one->text.all.len);
     buf_addf(&line, ", \"finish\": \"%s\", \"prompt_tokens\": %zu, \"ids\": [",
@@ -298,9 +297,13 @@ static int add_prompt(struct generate *given)
     if (more != 1)
         return more;
     f->number++;
-    if (generator_prompt(&given->g, &q->start, text, n) < 0)
+    buf_clear(&q->prompt);
+    const size_t replaced = utf8_repair(&q->prompt, text, n);
+    if (replaced)
+        log_warn("prompt %" PRIu64 ": %zu of its %zu bytes are not UTF-8 and are read as U+FFFD",
+                 f->number, replaced, n);
+    if (generator_prompt(&given->g, &q->start, q->prompt.data, q->prompt.len) < 0)
         return prompt_failed(f->lines);
-    buf_set(&q->prompt, text, n);
     if (save_first(given, &q->start) < 0)
         return -1;
     q->left = given->samples;
