@@ -285,6 +285,20 @@ static int save_first(struct generate *given, const struct start *start)
     return path ? prompt_cache_save(&given->g, start, given->model_dir, path) : 0;
 }
 
+/* Warns if the prompt spells special tokens, as the form of a chat does, and they are not read as
+ * such. */
+static void look_for_special(const struct generate *given)
+{
+    SCOPED(ids) plain = { 0 }, special = { 0 };
+    const struct buf *p = &given->queue.prompt;
+    struct encoder *e = given->g.encoder;
+    if (encoder_encode(e, p->data, p->len, TOKENIZER_ORDINARY, &plain) == 0 &&
+        encoder_encode(e, p->data, p->len, TOKENIZER_SPECIAL, &special) == 0 &&
+        plain.count != special.count)
+        log_warn("the prompt spells special tokens, which are ordinary text; --special reads them "
+                 "as tokens");
+}
+
 /* Runs the next prompt through the model; later steps begin its texts. Returns as feed_next does.
  * At a terminal, it only prints the error of an unusable prompt, and returns 1. */
 static int add_prompt(struct generate *given)
@@ -302,6 +316,8 @@ static int add_prompt(struct generate *given)
     if (replaced)
         log_warn("prompt %" PRIu64 ": %zu of its %zu bytes are not UTF-8 and are read as U+FFFD",
                  f->number, replaced, n);
+    if (f->number == 1 && !given->g.special) /* the first prompt tells what the others are like */
+        look_for_special(given);
     if (generator_prompt(&given->g, &q->start, q->prompt.data, q->prompt.len) < 0)
         return prompt_failed(f->lines);
     if (save_first(given, &q->start) < 0)
