@@ -22,7 +22,7 @@ prepare() {
     head -c 1500 docs.txt | grep -v '^<' >wiki.tokens
     echo '{"context": "The", "choices": ["Moon", "Sun"], "label": 0}' >choices.jsonl
     sed -n 's/.* //p' docs.txt | sort -u | head -300 | sed '1i[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]' | awk '!n[$0]++ && NF' >vocab.txt
-    tokenize -q --vocab vocab.txt --format sentences -o sentences docs.txt || return
+    grep -v '^<' docs.txt | tokenize -q --vocab vocab.txt --format sentences -o sentences || return
     wikiprep -q --no-headings "$SAMPLE" | grep -v '^<' >plain
     printf 'a,b\n1,one word\n2,two words\n' >table.csv
 }
