@@ -38,7 +38,7 @@ struct wikitext {
     const char *wanted, *unwanted; /* lists with commas */
     int wanted_level;              /* heading level of the wanted section; 0: outside */
     int unwanted_level;            /* heading level of the unwanted section; 0: outside */
-    int has_calls;                 /* the page has calls, and one of them may begin a table */
+    int has_calls, has_tabs;       /* the page has calls, which may begin a table; has <tabber> */
     int in_broken_table;           /* 1: in an unclosed table; 2: after a blank line in it */
 };
 
@@ -315,11 +315,10 @@ static void on_line(struct wikitext *w, const char *s, const char *end, int at_s
         add_heading(w, p, end);
     } else if (strchr("*#:;", *p)) {
         add_list_item(w, p, end);
-    } else if (span_begins(p, end, "|-|")) { /* the label of a tab in <tabber>, "=", its text */
+    } else if (w->has_tabs && span_begins(p, end, "|-|")) { /* a tab's label, "=", its text */
         const char *equals = span_until(p + 3, end, '=');
         add_line(w, p + 3, equals);
-        if (equals < end)
-            add_text(w, equals + 1, end);
+        add_text(w, equals + (equals < end), end);
     } else if (*p == '|' && w->has_calls) { /* a row of a table that a template began */
         end_paragraph(w);
     } else if (*p == ' ' || *p == MARKUP_BLOCK) {
@@ -565,6 +564,7 @@ void wikitext_clean(struct wikitext *w, const char *text, size_t n, struct buf *
     begin_text(w, out);
     markup_strip(w->markup, text, n, &w->marked);
     w->has_calls = bytes_find(text, text + n, "{{", 2) != NULL;
+    w->has_tabs = bytes_find(text, text + n, "<tabber", 7) != NULL;
     write_text(w);
     add_references(w);
 }
@@ -604,6 +604,6 @@ void wikitext_clean_html(struct wikitext *w, const char *html, size_t n, struct 
     buf_clear(&w->templates);
     page_parts_each(&w->inside, buf_clear); /* on_call may add links there */
     html_strip(&options, html, n, &w->marked);
-    w->has_calls = 0;
+    w->has_calls = w->has_tabs = 0;
     write_text(w);
 }
