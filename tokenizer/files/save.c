@@ -151,10 +151,9 @@ static const struct file_form {
 } forms[] = {
     /* written first: it says how the text of the others is split */
     { "tokenizer_config.json", config_print, NULL, ~0u },
-    /* old ones are removed from the end on, so that those that are left tell the vocabulary */
     { "vocab.tiktoken", tiktoken_print, tiktoken_says_all, 1 << VOCABULARY_BPE },
-    { "merges.txt", merges_print, cuts_as_usual, 1 << VOCABULARY_BPE },
     { "vocab.json", vocab_json_print, cuts_as_usual, 1 << VOCABULARY_BPE },
+    { "merges.txt", merges_print, cuts_as_usual, 1 << VOCABULARY_BPE },
     { "vocab.txt", vocab_txt_print, fits_lines, 1 << VOCABULARY_WORDPIECE },
     /* written last: if it exists, all files exist */
     { "tokenizer.json", tokenizer_json_print, NULL, ~0u },
@@ -170,23 +169,20 @@ static int form_print(const struct file_form *form, const struct vocabulary *v, 
     return !form->fits || form->fits(v, text);
 }
 
-/* Sets `text` to what this program writes into the form's file for the vocabulary of the folder: of
- * its tokenizer.json or, if a program was killed after it had removed that, of the other files.
- * Returns 1, 0 if there is none, or -1 with an error. */
+/* Sets `text` to what this program writes into the form's file for the vocabulary of the folder's
+ * tokenizer.json. Returns 1, 0 if there is none, or -1 with an error. */
 static int print_old(const struct file_form *form, const char *dir, struct buf *text)
 {
     SCOPED(vocabulary) old;
     SCOPED(buf) path = file_path(dir, "tokenizer.json"), json = BUF_INIT;
     vocabulary_init(&old);
     const int kind = file_look(path.data);
-    if (kind < 0 || (kind == FILE_PLAIN && file_read(path.data, &json) < 0))
-        return -1;
-    const int loaded = kind == FILE_PLAIN
-                           ? tokenizer_json_parse(&old, json.data, json.len, path.data)
-                       : kind == FILE_NONE
-                           ? vocabulary_load(&old, dir, &(struct tokenizer_options){ 0 })
-                           : -1;
-    return loaded == 0 && form_print(form, &old, text);
+    if (kind != FILE_PLAIN)
+        return kind < 0 ? -1 : 0;
+    return file_read(path.data, &json) < 0
+               ? -1
+               : tokenizer_json_parse(&old, json.data, json.len, path.data) == 0 &&
+                     form_print(form, &old, text);
 }
 
 /* Returns 1 if the file `path` is what this program writes for the older vocabulary in `dir`, so it
