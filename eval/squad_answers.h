@@ -41,7 +41,7 @@ void squad_answers_release(struct squad_answers *a);
 
 /* Adds the answer to question `question`. starts, ends: rules.length logits for each of the
  * question's windows, one window after another; logits of padding are not read. A question whose id
- * a later one has adds nothing. Returns 0, or -1 with an error if a logit is not finite. */
+ * occurred before adds nothing. Returns 0, or -1 with an error if a logit is not finite. */
 int squad_answers_add(struct squad_answers *a, const struct squad_windows *w, size_t question,
                       const float *starts, const float *ends);
 

@@ -281,7 +281,7 @@ static void best_thresholds(struct squad_score *score, const struct squad *s, co
 }
 
 /* Scores all questions. By the rules of 2.0, questions with the same id share the entry raw[] of
- * the last one, which sets it. */
+ * the first one, and the last one sets it. */
 static int score_all(struct raw *raw, const struct squad *s, int v2, const struct js *predictions,
                      const char *name, const struct js *no_answer)
 {

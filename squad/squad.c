@@ -186,13 +186,13 @@ static int add_article(struct squad *s, const struct js *v, struct place *p)
 
 static void mark_repeated(struct squad *s)
 {
-    struct nameset *ids = nameset_new(sizeof(size_t)); /* 1 + index of the last question */
-    for (size_t i = s->question_count; i--;) {
+    struct nameset *ids = nameset_new(sizeof(size_t)); /* 1 + index of the first question */
+    for (size_t i = 0; i < s->question_count; i++) {
         struct squad_question *q = &s->questions[i];
-        size_t *last = nameset_put(ids, q->id, strlen(q->id));
-        s->repeated_ids += *last > 0;
-        *last = *last ? *last : i + 1;
-        q->same_id = *last - 1;
+        size_t *first = nameset_put(ids, q->id, strlen(q->id));
+        s->repeated_ids += *first > 0;
+        *first = *first ? *first : i + 1;
+        q->same_id = *first - 1;
     }
     nameset_free(ids);
 }

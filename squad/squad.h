@@ -45,7 +45,7 @@ struct squad_question {
     size_t paragraph;
     size_t answer, answers; /* index of the first answer, number of answers */
     int answerable;         /* 1: has answers, and is not marked as impossible */
-    size_t same_id;         /* index of the last question with the same id, which may be its own */
+    size_t same_id;         /* index of the first question with the same id, or its own index */
 };
 
 struct squad {

@@ -102,7 +102,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     for (size_t i = 0; i < s.question_count; i++) {
         const struct squad_question *q = &s.questions[i];
-        if (q->same_id < i || strcmp(s.questions[q->same_id].id, q->id) != 0)
+        if (q->same_id > i || strcmp(s.questions[q->same_id].id, q->id) != 0)
             abort();
         check_normal(q->text);
         for (size_t a = 0; a < q->answers; a++)
