@@ -220,7 +220,7 @@ static int put_conversation(struct talk *k, const struct js *root)
     const struct js *messages = js_get(root, "messages");
     const int listed = js_is_array(messages);
     const int told = js_text_is(js_get(js_at(messages, 0), "role"), roles[SYSTEM]);
-    /* some files repeat the system's message beside the messages */
+    /* some files have the system message twice: in "messages" and in "system" */
     if (refuse(root, "tools") < 0 || (!told && refuse(root, "system") < 0))
         return -1;
     if (listed && !*f->close)
