@@ -123,7 +123,10 @@ static int is_ours(const char *path)
 static int remove_one(const char *path)
 {
     SCOPED(buf) temp = BUF_INIT;
-    const int fixed = access(path, W_OK) < 0 && errno == EACCES, ours = fixed ? 0 : is_ours(path);
+    const int fixed = access(path, W_OK) < 0;
+    if (fixed && errno != EACCES)
+        return err_set("cannot access '%s': %s", path, strerror(errno));
+    const int ours = fixed ? 0 : is_ours(path);
     if (!ours)
         log_warn("'%s' stays: %s", path,
                  fixed ? "it is read-only" : "not all in it was written by train");

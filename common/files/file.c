@@ -820,19 +820,32 @@ static int sync_folders(const struct output *outs, size_t count)
     return result;
 }
 
+/* Sets `name` to the temporary name that the older last file of a set has until the new set is
+ * there, or to "" if it is removed at once. A run after a kill learns from it what was replaced. */
+static void name_older(const struct output *last, char name[4096])
+{
+    const int n = snprintf(name, 4096, "%s", last->temp ? last->temp : "");
+    if (n >= 4096)
+        *name = '\0';
+    else if (n)
+        name[n - 1] = name[n - 1] == 'a' ? 'b' : 'a';
+}
+
 /* Removes the older set that `outs` replace. The last file says that a set is complete. It goes
  * first, also from the disk, so that no part of the set seems to be one, even after a power
- * failure. */
-static int remove_older(const struct output *outs, size_t count)
+ * failure. Sets `older` to "" if it is not there. */
+static int remove_older(const struct output *outs, size_t count, char *older)
 {
     int result = 0;
     for (size_t i = count; i-- > 0 && !result;) {
         if (!outs[i].temp && !outs[i].goes)
             continue;
-        if (unlink(outs[i].path) == 0)
+        if ((i + 1 == count && *older ? rename(outs[i].path, older) : unlink(outs[i].path)) == 0)
             result = i + 1 == count ? sync_folders(outs + i, 1) : 0;
         else if (errno != ENOENT)
             result = err_set("cannot replace '%s': %s", outs[i].path, strerror(errno));
+        else if (i + 1 == count)
+            *older = '\0';
     }
     return result;
 }
@@ -841,13 +854,20 @@ static int remove_older(const struct output *outs, size_t count)
  */
 static int publish_all(const struct output *outs, size_t count, size_t *published)
 {
-    int result = count > 1 ? remove_older(outs, count) : 0;
+    char older[4096] = "";
+    int result = 0;
+    if (count > 1) {
+        name_older(&outs[count - 1], older);
+        result = remove_older(outs, count, older);
+    }
     while (*published < count && !result) {
         if (*published && *published + 1 == count)
             result = sync_folders(outs, *published);
         if (!result && !(result = publish(&outs[*published])))
             ++*published;
     }
+    if (*older)
+        unlink(older);
     return result;
 }
 

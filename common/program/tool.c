@@ -214,23 +214,27 @@ static int unknown_command(const struct tool *t, const char *word)
                      word, names.data);
 }
 
-/* Returns 1 if neither the file `word` nor word.idx exists (a Megatron pair has its index there).
- * Returns 0 else, and after an I/O error, which is reported when the file is opened. */
+/* Returns 1 if neither the file `word` nor word.idx exists (a Megatron pair has its index there),
+ * 0 if one does, or -1 with an error. */
 static int is_nowhere(const char *word)
 {
     SCOPED(buf) path = buf_format("%s.idx", word);
-    return file_look(word) == FILE_NONE && file_look(path.data) == FILE_NONE;
+    int kind = file_look(word);
+    if (kind == FILE_NONE)
+        kind = file_look(path.data);
+    return kind < 0 ? -1 : kind == FILE_NONE;
 }
 
 /* Sets the error if `word` is no file but similar to the name of a command. Returns -1 then, else
  * 0. */
 static int check_command(const struct tool *t, const char *word)
 {
-    for (size_t i = 1; t->commands[i]; i++)
-        if (opt_distance(word, t->commands[i]->name) < 3 && is_nowhere(word))
-            return err_usage("'%s' is neither a file nor a command (did you mean '%s'?)", word,
-                             t->commands[i]->name);
-    return 0;
+    int result = 0;
+    for (size_t i = 1; t->commands[i] && !result; i++)
+        if (opt_distance(word, t->commands[i]->name) < 3 && (result = is_nowhere(word)) > 0)
+            result = err_usage("'%s' is neither a file nor a command (did you mean '%s'?)", word,
+                               t->commands[i]->name);
+    return result;
 }
 
 /* Sets the error if `word` is no file but similar to a preset's name, or can be nothing else.
@@ -239,7 +243,7 @@ static int check_preset(const char *word)
 {
     SCOPED(buf) name = BUF_INIT;
     const int nowhere = is_nowhere(word);
-    int result = nowhere ? preset_similar(&name, word) : 0;
+    int result = nowhere > 0 ? preset_similar(&name, word) : nowhere;
     if (!result && name.len)
         result = err_usage("'%s' is neither a file nor a preset (did you mean '%s'?)", word,
                            name.data);
@@ -268,9 +272,11 @@ static int take_config(const char *operand)
 static int run_command(const struct tool_command *c, int argc, char **argv, void *given)
 {
     const int is_text = c->run && !(c->common & TOOL_FILE_OPERAND); /* such as a prompt */
-    if (argc && c == tool->commands[0] && !is_text && find_command(tool, argv[0]) != c &&
-        is_nowhere(argv[0]))
-        return err_usage("the command '%s' must stand before all options", argv[0]);
+    const int late = argc && c == tool->commands[0] && !is_text && find_command(tool, argv[0]) != c
+                         ? is_nowhere(argv[0])
+                         : 0;
+    if (late)
+        return late < 0 ? -1 : err_usage("the command '%s' must stand before all options", argv[0]);
     int taken = (c->common & TOOL_CONFIG_OPERAND) && argc ? take_config(argv[0]) : 0;
     if (taken < 0)
         return -1;

@@ -8,22 +8,25 @@
  *     eintr     once, with EINTR, as if a signal had arrived
  *     short     a read or a write moves half of the bytes, this time and each later time
  *     kill      the program is killed in place of the call
+ *     bus       a file is mapped, but its pages cannot be read: an access raises SIGBUS
  *     wait      the call waits until a file of the name FAULT_UNTIL is there, and succeeds; calls
  *               of the program's first thread do not count
  *
  * With FAULT_MANY set the machine may have more than 1,024 processors.
  * With FAULT_NO_SWAP set the file system cannot swap two names. With FAULT_HURRY set a microsecond
  * looks like a second.
- * With FAULT_PLUGIN set, calls count from when a plug-in was loaded on (dlopen).
- * When a call fails, the file FAULT_FIRED is made. When the program ends, the number of calls is
- * written to FAULT_COUNT, and the numbers of all kinds, in lines of name and number, to
- * FAULT_COUNTS, so that a test knows where to stop.
+ * With FAULT_PLUGIN set, calls count from when a plug-in was loaded on (dlopen). With FAULT_OWN
+ * set, those of libraries do not count: MPI's crash without memory. When a call fails, the file
+ * FAULT_FIRED is made. When the program ends, the number of calls is written to FAULT_COUNT, and
+ * the numbers of all kinds, in lines of name and number, to FAULT_COUNTS, so that a test knows
+ * where to stop.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -120,28 +123,52 @@ static atomic_long calls[N_KINDS];
 static atomic_int on; /* not while the loader reads libraries */
 static long fail_at;
 static int which = -1;
-static enum { ONCE, ALWAYS, EINTR_ONCE, SHORT, KILL, WAIT } mode;
+static enum { ONCE, ALWAYS, EINTR_ONCE, SHORT, KILL, WAIT, BUS } mode;
+static uintptr_t own_begin, own_end = UINTPTR_MAX; /* calls from there count */
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
+/* Finds the addresses of the program, which comes before its libraries. */
+static int find_program(struct dl_phdr_info *info, size_t, void *)
+{
+    own_begin = UINTPTR_MAX, own_end = 0;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const uintptr_t begin = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+        const uintptr_t end = begin + info->dlpi_phdr[i].p_memsz;
+        if (info->dlpi_phdr[i].p_type != PT_LOAD)
+            continue;
+        own_begin = begin < own_begin ? begin : own_begin;
+        own_end = end > own_end ? end : own_end;
+    }
+    return 1;
+}
+
 __attribute__((constructor)) static void start(void)
 {
-    static const char *const modes[] = { "once", "always", "eintr", "short", "kill", "wait" };
+    static const char *const modes[] = {
+        "once", "always", "eintr", "short", "kill", "wait", "bus"
+    };
     const char *at = getenv("FAULT_AT"), *call = getenv("FAULT_CALL"), *how = getenv("FAULT_MODE");
     for (int k = 0; call && k < N_KINDS; k++)
         if (!strcmp(call, kinds[k].name))
             which = k;
-    for (int m = 0; how && m < 6; m++)
+    for (int m = 0; how && m < (int)(sizeof modes / sizeof *modes); m++)
         if (!strcmp(how, modes[m]))
             mode = m;
     fail_at = at ? strtol(at, NULL, 10) : 0;
+    if (getenv("FAULT_OWN"))
+        dl_iterate_phdr(find_program, NULL);
     atomic_store(&on, (which >= 0 || getenv("FAULT_COUNTS")) && !getenv("FAULT_PLUGIN"));
 }
 
-/* Counts a call. Returns 1 if it shall fail, with errno set, 2 if it shall move half of its bytes,
- * or else 0. */
-static int hit(enum kind kind)
+/* Counts a call. Returns 1 if it shall fail, with errno set, 2 if it shall move half of its bytes
+ * or give pages that cannot be read, or else 0. Inline, so that the address is that of who calls.
+ */
+__attribute__((always_inline)) static inline int hit(enum kind kind)
 {
+    const uintptr_t caller = (uintptr_t)__builtin_return_address(0);
+    if (caller < own_begin || caller >= own_end)
+        return 0;
     if (!atomic_load(&on) || (mode == WAIT && REAL(syscall)(SYS_gettid) == getpid()))
         return 0;
     const long n = atomic_fetch_add(&calls[kind], 1) + 1;
@@ -159,10 +186,10 @@ static int hit(enum kind kind)
     if (mode == WAIT)
         return 0;
     errno = mode == EINTR_ONCE ? EINTR : kinds[kind].error;
-    return mode == SHORT ? 2 : 1;
+    return mode == SHORT || mode == BUS ? 2 : 1;
 }
 
-static int fails(enum kind kind)
+__attribute__((always_inline)) static inline int fails(enum kind kind)
 {
     return hit(kind) == 1;
 }
@@ -332,7 +359,14 @@ int fcntl64(int fd, int command, ...)
 
 void *mmap64(void *near, size_t n, int access, int flags, int fd, off64_t at)
 {
-    return fails(KIND_mmap) ? MAP_FAILED : REAL(mmap64)(near, n, access, flags, fd, at);
+    const int h = hit(KIND_mmap);
+    void *p = h == 1 ? MAP_FAILED : REAL(mmap64)(near, n, access, flags, fd, at);
+    const int empty = h == 2 && p != MAP_FAILED && fd >= 0 ? memfd_create("empty", 0) : -1;
+    if (empty < 0)
+        return p;
+    REAL(mmap64)(p, n, access, flags | MAP_FIXED, empty, 0);
+    REAL(close)(empty);
+    return p;
 }
 
 int madvise(void *p, size_t n, int advice)

@@ -169,33 +169,35 @@ static int form_print(const struct file_form *form, const struct vocabulary *v, 
     return !form->fits || form->fits(v, text);
 }
 
-/* Sets `text` to what this program writes into the form's file for the vocabulary of the folder's
- * tokenizer.json. Returns 1, 0 if there is none, or -1 with an error. */
-static int print_old(const struct file_form *form, const char *dir, struct buf *text)
+/* Returns 1 if `is` is what this program writes into the form's file for the vocabulary of the
+ * tokenizer.json in `path`, 0 if not, or -1 with an error. */
+static int is_of(const struct file_form *form, const char *path, const struct buf *is)
 {
     SCOPED(vocabulary) old;
-    SCOPED(buf) path = file_path(dir, "tokenizer.json"), json = BUF_INIT;
+    SCOPED(buf) json = BUF_INIT, was = BUF_INIT;
     vocabulary_init(&old);
-    const int kind = file_look(path.data);
-    if (kind != FILE_PLAIN)
-        return kind < 0 ? -1 : 0;
-    return file_read(path.data, &json) < 0
+    return file_read(path, &json) < 0
                ? -1
-               : tokenizer_json_parse(&old, json.data, json.len, path.data) == 0 &&
-                     form_print(form, &old, text);
+               : tokenizer_json_parse(&old, json.data, json.len, path) == 0 &&
+                     form_print(form, &old, &was) && is->len == was.len &&
+                     !memcmp(is->data, was.data, is->len);
 }
 
-/* Returns 1 if the file `path` is what this program writes for the older vocabulary in `dir`, so it
- * may be removed; 0 if not, or if there is no such file; -1 with an error. */
+/* Returns 1 if the file `path` is what this program writes for the older vocabulary in `dir`, or
+ * for one that a killed run was replacing, so it may be removed; 0 if not, or if there is no such
+ * file; -1 with an error. */
 static int is_old(const struct file_form *form, const char *dir, const char *path)
 {
-    SCOPED(buf) is = BUF_INIT, was = BUF_INIT;
-    const int kind = file_look(path);
-    if (kind != FILE_PLAIN)
-        return kind < 0 ? -1 : 0;
-    int ours = print_old(form, dir, &was), result = ours < 0 ? -1 : file_read(path, &is);
-    if (!result)
-        result = ours && is.len == was.len && !memcmp(is.data, was.data, is.len);
+    SCOPED(file_names) jsons = { 0 };
+    SCOPED(buf) is = BUF_INIT, json = file_path(dir, "tokenizer.json");
+    const int kind = file_look(path), older = file_look(json.data);
+    if (kind != FILE_PLAIN || older < 0)
+        return kind < 0 || older < 0 ? -1 : 0;
+    int result = file_read(path, &is) < 0 ? -1 : file_list_left(&jsons, json.data);
+    if (older == FILE_PLAIN)
+        file_names_add(&jsons, json.data);
+    for (size_t i = 0; i < jsons.count && !result; i++)
+        result = is_of(form, jsons.names[i], &is);
     if (!result)
         log_warn("'%s' is no file of this vocabulary; it stays", path);
     return result;
