@@ -196,6 +196,15 @@ case_endless_line_of_a_packed_file() {
     refuses "line.gz: $line" tokenize --vocab "$(shared vocab)" --format lines -o made line.gz
     check test ! -e made
 }
+case_replacements_that_grow() {
+    local step='{"type": "Replace", "pattern": {"String": "a"}, "content": "aaaaaaaa"}' steps
+    steps=$(printf "$step, %.0s" {1..12})
+    echo "{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0}, \"merges\": []}," \
+        "\"normalizer\": {\"type\": \"Sequence\", \"normalizers\": [${steps%, }]}}" >grows.json
+    echo aaaa >in
+    refuses "the normalizer's replacements make" tokenize --vocab grows.json --ids -o made in
+    check test ! -e made
+}
 case_endless_pipe() {
     refuses "$line" bash -c 'yes x | tr -d "\n" | tokenize train --vocab-size 400 -o made'
     refuses "cannot read '<stdin>': it has more than 64.0 MiB" bash -c 'yes x | generate --model "$0" -' "$(shared model)"

@@ -4,6 +4,7 @@
 #include <immintrin.h>
 #endif
 
+#include "common/base/err.h"
 #include "common/base/ids.h"
 #include "common/base/le.h"
 #include "common/base/simd.h"
@@ -196,9 +197,19 @@ static void replace_byte(struct buf *out, const char *text, size_t n, char byte,
     buf_truncate(out, out->len);
 }
 
+/* Sets the error if steps made more than 16 MiB and 16 times a text of n bytes: replacements that
+ * are replaced again could take all memory. Returns -1 then, else 0. */
+static int check_growth(size_t made, size_t n)
+{
+    return made > 16 << 20 && made / 16 > n
+               ? err_set("the normalizer's replacements make %zu bytes of %zu", made, n)
+               : 0;
+}
+
 int steps_replace(const struct step *step, struct regex_scratch *scratch, const char *text,
                   size_t n, struct buf *out)
 {
+    const size_t before = out->len;
     size_t done = 0, begin, end;
     int got;
     if (step->text && step->len == 1 && step->content_len <= 4) {
@@ -211,6 +222,8 @@ int steps_replace(const struct step *step, struct regex_scratch *scratch, const 
         buf_add(out, text + done, begin - done);
         buf_add(out, step->content, step->content_len);
         done = end;
+        if (check_growth(out->len - before, n) < 0)
+            return -1;
     }
     buf_add(out, text + done, n - done);
     return 0;
@@ -318,7 +331,7 @@ int stepper_leaves(struct stepper *s, const char *text, size_t n)
 int stepper_normalize(struct stepper *s, const char *text, size_t n, struct buf *out, int *lost,
                       struct ids *origins)
 {
-    size_t last = s->normalizer->count - 1;
+    const size_t last = s->normalizer->count - 1, given = n;
     *lost = 0;
     if (!s->normalizer->count)
         buf_add(out, text, n);
@@ -329,6 +342,7 @@ int stepper_normalize(struct stepper *s, const char *text, size_t n, struct buf 
         buf_clear(&s->next);
         const size_t before = to->len;
         if (steps_normalize(step, s->scratch, text, n, to) < 0 ||
+            check_growth(to->len - before, given) < 0 ||
             (origins && s->follow(origins, step, s->scratch, text, n, to->len - before) < 0))
             return -1;
         buf_swap(&s->now, &s->next);
