@@ -1,5 +1,5 @@
 /*
- * functions.h - the parser functions that the table in function.c lists; only for this folder.
+ * functions.h - parser functions and magic words; only for this folder.
  *
  * Each function appends the call's result, or sets `is_refused` if it does not handle this call.
  * The call's `which` selects a variant of the function.
@@ -9,6 +9,35 @@
 #include "wikiprep/expand/expand_state.h"
 
 typedef void parser_function(struct expander *x, struct function_call *c);
+
+/* Where the value of a magic word without an argument comes from. */
+enum word_kind { NO_WORD, WORD_TEXT, WORD_TITLE, WORD_NOW, WORD_REVISION, WORD_WIKI };
+
+/* A parser function, {{name:first|second}}, or a magic word, {{name}}, or both: a row of the
+ * section [functions] of wikiprep/languages/common, which explains them. */
+struct function_row {
+    const char *name;
+    parser_function *run; /* NULL: not a function */
+    int which;            /* variant; WORD_NOW: 1 drops a leading zero */
+    enum word_kind kind;  /* NO_WORD: not a word */
+    const char *text;     /* the text of a WORD_TEXT, or the format of a time */
+};
+extern const struct function_row function_rows[]; /* sorted by name */
+extern const size_t function_rows_count;
+
+/* function.c */
+enum {
+    WIKI_NAME,
+    WIKI_LANGUAGE,
+    WIKI_SERVER,
+    WIKI_HOST,
+    WIKI_MARK,
+    WIKI_ARTICLES,
+    WIKI_PAGES,
+    PAGE_ID,
+    REVISION_ID
+};
+parser_function function_wiki_count;
 
 /* function_logic.c: conditions and expressions */
 parser_function function_if, function_ifeq, function_iferror, function_ifexist, function_ifexpr,
