@@ -1,35 +1,10 @@
 #include "wikiprep/expand/preprocess.h"
 
 #include <ctype.h>
-#include <strings.h>
 
 #include "wikiprep/text/tag.h"
 
-/* Tags whose content is not parsed; then those that select the text to show or to include. */
-static const char *const tag_names[] = {
-    "ref",          "nowiki",         "pre",
-    "math",         "references",     "gallery",
-    "poem",         "source",         "syntaxhighlight",
-    "timeline",     "score",          "chem",
-    "ce",           "hiero",          "imagemap",
-    "inputbox",     "templatestyles", "templatedata",
-    "mapframe",     "maplink",        "graph",
-    "categorytree", "charinsert",     "indicator",
-    "section",      "phonos",         "dynamicpagelist",
-    "langconvert",  "chart",          "pages",
-    "noinclude",    "includeonly",    "onlyinclude",
-};
 enum {
-    TAG_REF = 0,
-    TAG_PRE = 2,
-    TAG_POEM = 6,
-    TAG_SECTION = 24,
-    TAG_PAGES = 29,
-    /* In a template, the end tags of the next three may be missing. */
-    TAG_NOINCLUDE,
-    TAG_INCLUDEONLY,
-    TAG_ONLYINCLUDE,
-    TAG_ALL,
     HEADING_MAX = 6,
     NODES_MAX = 1000000, /* limit on nodes plus parts of open elements */
 };
@@ -67,7 +42,7 @@ struct preprocessor {
     /* 1: text up to the next <onlyinclude> is skipped. 0: inside <onlyinclude>. -1: the page does
      * not use it. */
     int find_only;
-    const char *unclosed[TAG_ALL]; /* per tag, for tag_find_close */
+    const char **unclosed; /* per row of tag_rows, for tag_find_close */
 };
 
 /* ---- nodes ------------------------------------------------------------------------------- */
@@ -177,22 +152,19 @@ static void on_line_start(struct preprocessor *p)
 
 /* ---- tags -------------------------------------------------------------------------------- */
 
-static int name_is(const struct preprocessor *p, size_t at, const char *name)
+/* Returns the tag whose name is at p->s[at] if its content is not parsed, else NULL. */
+static const struct tag_row *find_tag(const struct preprocessor *p, size_t at)
 {
-    size_t len = strlen(name);
-    if (p->n - at < len || strncasecmp(p->s + at, name, len))
-        return 0;
-    at += len;
-    return at < p->n && (isspace((unsigned char)p->s[at]) || p->s[at] == '>' ||
-                         (p->s[at] == '/' && at + 1 < p->n && p->s[at + 1] == '>'));
+    const char *end = p->s + p->n, *after;
+    const struct tag_row *tag = tag_find(p->s + at, end, &after);
+    int ends = after < end &&
+               (isspace((unsigned char)*after) || *after == '>' || span_begins(after, end, "/>"));
+    return tag && tag->is_opaque && ends ? tag : NULL;
 }
 
-static int find_tag(const struct preprocessor *p, size_t at)
+static int is(const struct tag_row *tag, const char *name)
 {
-    for (int i = 0; i < TAG_ALL; i++)
-        if ((tag_names[i][0] | 0x20) == (p->s[at] | 0x20) && name_is(p, at, tag_names[i]))
-            return i;
-    return -1;
+    return !strcmp(tag->name, name);
 }
 
 static size_t comment_end(struct preprocessor *p, size_t at)
@@ -225,30 +197,31 @@ static void on_comment(struct preprocessor *p)
     p->i = end;
 }
 
-static void add_tag(struct preprocessor *p, int tag, size_t begin, size_t inner, size_t inner_end,
-                    size_t end)
+static void add_tag(struct preprocessor *p, const struct tag_row *tag, size_t begin, size_t inner,
+                    size_t inner_end, size_t end)
 {
     uint32_t content = new_node(p, NODE_TEXT, inner, inner_end);
     uint32_t node = new_node(p, NODE_TAG, begin, end);
     p->tree->nodes[node].child = content;
-    if (tag == TAG_REF)
+    if (tag->kind == TAG_REF)
         p->tree->nodes[node].flags = NODE_REFERENCE;
-    if (tag == TAG_PAGES)
+    if (is(tag, "pages"))
         p->tree->nodes[node].flags = NODE_BOOK;
-    if (tag == TAG_POEM || (tag == TAG_PRE && tag_is_wikitext(p->s + begin, p->s + inner)))
+    if (tag->kind == TAG_POEM ||
+        (tag->kind == TAG_PRE && tag_is_wikitext(p->s + begin, p->s + inner)))
         p->tree->nodes[node].flags = NODE_WIKITEXT;
     add_node(p, node);
 }
 
 /* Handles a known tag at p->i: <name ...> or, with `closing` 1, </name>. Moves p->i past the text
  * that it has handled. */
-static void on_known_tag(struct preprocessor *p, int tag, int closing)
+static void on_known_tag(struct preprocessor *p, const struct tag_row *tag, int closing)
 {
     int included = p->mode == PREPROCESS_INCLUDED;
-    size_t begin = p->i, name_end = begin + 1 + (size_t)closing + strlen(tag_names[tag]);
+    size_t begin = p->i, name_end = begin + 1 + (size_t)closing + strlen(tag->name);
     const char *end = p->s + p->n, *gt = tag_end(p->s + name_end, end);
-    int is_mark = included ? tag == TAG_INCLUDEONLY
-                           : tag == TAG_NOINCLUDE || tag == TAG_ONLYINCLUDE;
+    int includes = is(tag, "includeonly"), excludes = is(tag, "noinclude");
+    int is_mark = included ? includes : excludes || is(tag, "onlyinclude");
     int broken = gt == end || *gt != '>';
     if (broken || (closing && !is_mark)) {
         take_text(p, 1);
@@ -258,18 +231,18 @@ static void on_known_tag(struct preprocessor *p, int tag, int closing)
     p->i = open_end;
     if (is_mark) /* only the tag is dropped */
         return;
-    int hidden = tag == (included ? TAG_NOINCLUDE : TAG_INCLUDEONLY);
+    int hidden = included ? excludes : includes;
     if (gt[-1] != '/') {
-        const char *after = end,
-                   *close = tag_find_close(gt + 1, end, tag_names[tag], &after, &p->unclosed[tag]);
-        if (!close && (tag < TAG_NOINCLUDE || !included)) {
+        const char *after = end, *close = tag_find_close(gt + 1, end, tag->name, &after,
+                                                         &p->unclosed[tag - tag_rows]);
+        if (!close && !(included && excludes)) {
             add_text(p, begin, open_end);
             return;
         }
         inner_end = close ? (size_t)(close - p->s) : p->n;
         p->i = (size_t)(after - p->s);
     }
-    int is_edge = tag == TAG_SECTION && p->i == open_end; /* <section begin=…/> shows nothing */
+    int is_edge = is(tag, "section") && p->i == open_end; /* <section begin=…/> shows nothing */
     if (!hidden && !is_edge)
         add_tag(p, tag, begin, open_end, inner_end, p->i);
 }
@@ -277,14 +250,15 @@ static void on_known_tag(struct preprocessor *p, int tag, int closing)
 static void on_angle(struct preprocessor *p)
 {
     size_t left = p->n - p->i;
-    int tag, closing = left > 1 && p->s[p->i + 1] == '/';
+    const struct tag_row *tag;
+    int closing = left > 1 && p->s[p->i + 1] == '/';
     int included = p->mode == PREPROCESS_INCLUDED;
     if (bytes_begin(p->s + p->i, left, "<!--"))
         on_comment(p);
     else if (included && p->find_only >= 0 && bytes_begin(p->s + p->i, left, "</onlyinclude>"))
         p->find_only = 1;
-    else if (left > 1 + (size_t)closing && (tag = find_tag(p, p->i + 1 + (size_t)closing)) >= 0 &&
-             !(included && tag == TAG_ONLYINCLUDE))
+    else if (left > 1 + (size_t)closing && (tag = find_tag(p, p->i + 1 + (size_t)closing)) &&
+             !(included && is(tag, "onlyinclude")))
         on_known_tag(p, tag, closing);
     else
         take_text(p, 1);
@@ -518,7 +492,7 @@ void preprocess(struct preprocessor *p, struct tree *tree, const char *source, s
     p->mode = mode;
     p->depth = p->part_count = tree->count = 0;
     p->no_comment_close = p->fake_line_start = 0;
-    memset(p->unclosed, 0, sizeof p->unclosed);
+    memset(p->unclosed, 0, tag_rows_count * sizeof *p->unclosed);
     int only = mode == PREPROCESS_INCLUDED && memmem(source, n, "<onlyinclude>", 13) &&
                memmem(source, n, "</onlyinclude>", 14);
     p->find_only = only ? 1 : -1;
@@ -531,6 +505,7 @@ void preprocess(struct preprocessor *p, struct tree *tree, const char *source, s
 struct preprocessor *preprocessor_new(int variants)
 {
     struct preprocessor *p = mem_zalloc(1, sizeof *p);
+    p->unclosed = mem_zalloc(tag_rows_count, sizeof *p->unclosed);
     p->variants = variants;
     return p;
 }
@@ -541,6 +516,7 @@ void preprocessor_free(struct preprocessor *p)
         return;
     free(p->stack);
     free(p->parts);
+    free(p->unclosed);
     free(p);
 }
 

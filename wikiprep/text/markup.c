@@ -7,6 +7,7 @@
 #include "wikiprep/text/converter.h"
 #include "wikiprep/text/markup_walk.h"
 #include "wikiprep/text/paragraph.h"
+#include "wikiprep/text/tag.h"
 
 /* ---- output ------------------------------------------------------------------------------ */
 
@@ -223,7 +224,7 @@ void markup_strip(struct markup *m, const char *text, size_t n, struct buf *out)
     m->in_lead = n > 0 && *text != '=';
     buf_clear(&m->targets);
     buf_clear(out);
-    memset(m->unclosed, 0, markup_tag_count() * sizeof *m->unclosed);
+    memset(m->unclosed, 0, tag_rows_count * sizeof *m->unclosed);
     if (m->options->categories)
         buf_clear(m->options->categories);
     buf_reserve(out, n);
@@ -242,7 +243,7 @@ struct markup *markup_new(const struct wikitext_options *options)
 {
     struct markup *m = mem_zalloc(1, sizeof *m);
     m->options = options;
-    m->unclosed = mem_zalloc(markup_tag_count(), sizeof *m->unclosed);
+    m->unclosed = mem_zalloc(tag_rows_count, sizeof *m->unclosed);
     buf_init(&m->rendered);
     buf_init(&m->targets);
     return m;

@@ -1,85 +1,17 @@
 /* HTML and extension tags for markup.h. */
 #include "common/base/lines.h"
-#include "common/base/order.h"
 #include "common/base/utf8.h"
 #include "wikiprep/site/entity.h"
 #include "wikiprep/text/converter.h"
 #include "wikiprep/text/markup_walk.h"
 #include "wikiprep/text/tag.h"
 
-#include <ctype.h>
-
-/* ---- tags -------------------------------------------------------------------------------- */
-
-enum tag_kind {
-    STRIP,      /* formatting: the tag is removed, its content is kept */
-    CODE_STRIP, /* as STRIP, for code in a line */
-    VANISH,     /* as STRIP; a list sign after the tag still begins its line */
-    LABEL,      /* as STRIP; the content, such as the label of a sound's button, is often empty */
-    BLOCK,      /* as STRIP; the content is on its own lines */
-    DROP,       /* removed with its content, which is no prose: music, maps, lists of pictures */
-    FORMULA,    /* as DROP, unless formulas are wanted */
-    CODE,       /* as DROP, unless code is wanted or it is inline code in a sentence */
-    LITERAL,    /* the content is text without markup */
-    PRE,        /* as LITERAL; the content is on its own lines */
-    POEM,       /* as BLOCK; its line breaks are kept */
-    HEADING,    /* becomes "\n== text ==\n" */
-    ITEM,       /* as STRIP with "itemprop", else text */
-    REF,
-    TABLE,
-    ROW, /* row or caption of a table */
-    CELL,
-};
-
-/* The HTML tags that MediaWiki allows, its own tags, and those of common extensions; sorted. Any
- * other <word> is text, as in MediaWiki. */
-/* clang-format off */
-static const struct tag {
-    const char *name;
-    enum tag_kind kind;
-} tags[] = {
-    { "abbr", STRIP }, { "b", STRIP }, { "bdi", STRIP }, { "bdo", STRIP }, { "big", STRIP }, { "blockquote", BLOCK },
-    { "br", BLOCK }, { "caption", ROW }, { "categorytree", DROP }, { "ce", FORMULA }, { "center", BLOCK },
-    { "charinsert", DROP }, { "chart", DROP }, { "chem", FORMULA }, { "cite", STRIP }, { "code", CODE_STRIP },
-    { "col", STRIP }, { "colgroup", STRIP }, { "data", STRIP }, { "dd", BLOCK }, { "del", STRIP }, { "dfn", STRIP },
-    { "div", BLOCK }, { "dl", BLOCK }, { "dpl", DROP }, { "drawio", DROP }, { "dt", BLOCK },
-    { "dynamicpagelist", DROP }, { "em", STRIP }, { "embedvideo", DROP }, { "font", STRIP }, { "gallery", DROP },
-    { "graph", DROP }, { "graphviz", DROP }, { "h1", HEADING }, { "h2", HEADING }, { "h3", HEADING }, { "h4", HEADING },
-    { "h5", HEADING }, { "h6", HEADING }, { "headertabs", STRIP }, { "hiero", DROP }, { "hr", BLOCK }, { "i", STRIP },
-    { "imagemap", DROP }, { "includeonly", DROP }, { "indicator", DROP }, { "infobox", DROP }, { "inputbox", DROP },
-    { "ins", STRIP }, { "kbd", STRIP }, { "langconvert", STRIP }, { "languages", STRIP }, { "li", BLOCK },
-    { "link", ITEM }, { "mapframe", DROP }, { "maplink", DROP }, { "mark", STRIP }, { "math", FORMULA },
-    { "mermaid", DROP }, { "meta", ITEM }, { "noinclude", VANISH }, { "nowiki", LITERAL }, { "ol", BLOCK },
-    { "onlyinclude", VANISH }, { "p", BLOCK }, { "pagequality", STRIP }, { "pages", DROP }, { "phonos", LABEL },
-    { "plantuml", DROP }, { "poem", POEM }, { "pre", PRE }, { "q", STRIP }, { "quiz", DROP }, { "rb", STRIP },
-    { "ref", REF }, { "references", DROP }, { "rp", STRIP }, { "rt", STRIP }, { "rtc", STRIP }, { "ruby", STRIP },
-    { "s", STRIP }, { "samp", STRIP }, { "score", DROP }, { "section", VANISH }, { "small", STRIP }, { "source", CODE },
-    { "span", STRIP }, { "spoiler", BLOCK }, { "strike", STRIP }, { "strong", STRIP }, { "sub", STRIP },
-    { "sup", STRIP }, { "syntaxhighlight", CODE }, { "tabber", BLOCK }, { "table", TABLE }, { "tbody", BLOCK },
-    { "td", CELL }, { "templatedata", DROP }, { "templatestyles", DROP }, { "tfoot", BLOCK }, { "th", CELL },
-    { "thead", BLOCK }, { "time", STRIP }, { "timeline", DROP }, { "tr", ROW }, { "translate", VANISH },
-    { "tt", STRIP }, { "tvar", VANISH }, { "u", STRIP }, { "ul", BLOCK }, { "var", STRIP }, { "verbatim", DROP },
-    { "wbr", STRIP }, { "youtube", DROP },
-};
-/* clang-format on */
-enum { TAG_COUNT = sizeof tags / sizeof *tags, TAG_NAME_MAX = 16 };
-
-/* Returns the tag whose name begins at s, or NULL if it is not in the table. Sets *after to the
- * byte after the name. */
-static const struct tag *find_tag(const struct markup *m, const char *s, const char **after)
+/* Returns the tag whose name is at s, or NULL if there is none. Sets *after to the byte after the
+ * name. */
+static const struct tag_row *find_tag(const struct markup *m, const char *s, const char **after)
 {
-    char text[TAG_NAME_MAX + 1], *name = text;
-    size_t n = 0;
-    while (s + n < m->end && n < TAG_NAME_MAX && isalnum((unsigned char)s[n]) &&
-           !((unsigned char)s[n] & 0x80)) {
-        name[n] = (char)tolower((unsigned char)s[n]);
-        n++;
-    }
-    name[n] = '\0';
-    *after = s + n;
-    if (!n || (s + n < m->end && !strchr(" \t\r\n/>", s[n]) && s[n] != '<'))
-        return NULL;
-    return bsearch(&name, tags, TAG_COUNT, sizeof *tags, order_texts);
+    const struct tag_row *tag = tag_find(s, m->end, after);
+    return *after == m->end || strchr(" \t\r\n/><", **after) ? tag : NULL;
 }
 
 const char *markup_skip_comments(struct markup *m, const char *s)
@@ -105,12 +37,10 @@ static const char *on_comment(struct markup *m, const char *s)
     return after;
 }
 
-/* ---- tags in the text -------------------------------------------------------------------- */
-
-static const char *find_close(struct markup *m, const char *s, const struct tag *tag,
+static const char *find_close(struct markup *m, const char *s, const struct tag_row *tag,
                               const char **after)
 {
-    return tag_find_close(s, m->end, tag->name, after, &m->unclosed[tag - tags]);
+    return tag_find_close(s, m->end, tag->name, after, &m->unclosed[tag - tag_rows]);
 }
 
 /* Returns the end of the line at s. The end of an open call or link, or `stop`, may come first. */
@@ -143,8 +73,8 @@ static const char *find_reference(const struct markup *m, const char *s, const c
 {
     for (; (s = memchr(s, '<', (size_t)(end - s))); s++) {
         const char *after;
-        const struct tag *tag = find_tag(m, s + 1 + (s + 1 < m->end && s[1] == '/'), &after);
-        if (tag && tag->kind == REF)
+        const struct tag_row *tag = find_tag(m, s + 1 + (s + 1 < m->end && s[1] == '/'), &after);
+        if (tag && tag->kind == TAG_REF)
             return s;
     }
     return NULL;
@@ -179,9 +109,9 @@ static const char *on_reference(struct markup *m, const char *s, const char *att
 /* Returns the position after a tag that breaks off at `stop`; after the closing tag of a reference
  * that is closed in the same line: "<ref name=a text</ref>". s is the start of the attributes. */
 static const char *skip_broken(const struct markup *m, const char *s, const char *stop,
-                               const struct tag *tag)
+                               const struct tag_row *tag)
 {
-    if (tag->kind == REF && m->end - stop > 1 && stop[1] == '/' &&
+    if (tag->kind == TAG_REF && m->end - stop > 1 && stop[1] == '/' &&
         end_of_line(m, s, stop) == stop && find_reference(m, stop, stop + 1))
         return skip_close(m, stop);
     return tag_skip_attributes(s, stop);
@@ -282,26 +212,26 @@ static void put_block(struct markup *m, const char *s, const char *end, int is_s
     buf_addc(codes, '\0');
 }
 
-static const char *skip_content(struct markup *m, const char *s, const struct tag *tag,
+static const char *skip_content(struct markup *m, const char *s, const struct tag_row *tag,
                                 const char *attributes)
 {
     const char *after, *close = find_close(m, s, tag, &after);
     if (!close)
         return s;
-    if (tag->kind == DROP && !strcmp(tag->name, "references"))
+    if (tag->kind == TAG_DROP && !strcmp(tag->name, "references"))
         note_references(m, s, close);
-    if (tag->kind == DROP && !strcmp(tag->name, "gallery"))
+    if (tag->kind == TAG_DROP && !strcmp(tag->name, "gallery"))
         note_gallery(m, s, close);
-    const int is_source = tag->kind == CODE;
+    const int is_source = tag->kind == TAG_CODE;
     const int is_inline = is_source && (memmem(attributes, (size_t)(s - attributes), "inline", 6) ||
                                         span_is(tag_attribute(attributes, s, "enclose"), "none"));
-    const int is_formula = tag->kind == FORMULA && m->options->formulas;
-    if (is_inline || is_formula || tag->kind == LITERAL) {
+    const int is_formula = tag->kind == TAG_FORMULA && m->options->formulas;
+    if (is_inline || is_formula || tag->kind == TAG_LITERAL) {
         put_literal(m, s, close, is_source, ' ',
                     is_inline                            ? MARKUP_CODE
                     : is_formula && m->options->markdown ? MARKUP_FORMULA
                                                          : MARKUP_EMPTY);
-    } else if (tag->kind != PRE && !(is_source && m->options->code)) {
+    } else if (tag->kind != TAG_PRE && !(is_source && m->options->code)) {
         markup_put(m, MARKUP_HOLE);
     } else if (m->options->markdown) {
         put_block(m, s, close, is_source, tag_attribute(attributes, s - 1, "lang"));
@@ -337,38 +267,40 @@ static void on_heading(struct markup *m, int level, int closing)
 
 /* Handles a complete tag: </name> if `closing` is 1, <name ... /> if `empty` is 1, else <name ...>.
  * s is the position after its '>'. Returns the position at which the walk continues. */
-static const char *on_whole_tag(struct markup *m, const char *s, const struct tag *tag, int closing,
-                                int empty, const char *attributes)
+static const char *on_whole_tag(struct markup *m, const char *s, const struct tag_row *tag,
+                                int closing, int empty, const char *attributes)
 {
     const char *after;
     int is_quote;
     switch (tag->kind) {
-    case ITEM:
-    case STRIP: markup_put(m, MARKUP_EMPTY); return s;
-    case CODE_STRIP: markup_put(m, MARKUP_CODE); return s;
-    case VANISH: return s;
-    case LABEL: markup_put(m, MARKUP_HOLE); return s;
-    case PRE:
+    case TAG_ITEM:
+    case TAG_STRIP: markup_put(m, MARKUP_EMPTY); return s;
+    case TAG_CODE_STRIP: markup_put(m, MARKUP_CODE); return s;
+    case TAG_VANISH: return s;
+    case TAG_LABEL: markup_put(m, MARKUP_HOLE); return s;
+    case TAG_PRE:
         if (!closing && !empty && !tag_is_wikitext(attributes, s))
             return skip_content(m, s, tag, attributes);
         /* fall through */
-    case BLOCK:
+    case TAG_BLOCK:
         is_quote = m->options->markdown && !strcmp(tag->name, "blockquote");
         markup_put(m, !is_quote ? MARKUP_BREAK : closing ? MARKUP_QUOTE_END : MARKUP_QUOTE);
         return s;
-    case HEADING: on_heading(m, tag->name[1] - '0', closing); return s;
-    case POEM:
+    case TAG_HEADING: on_heading(m, tag->name[1] - '0', closing); return s;
+    case TAG_POEM:
         m->in_poem = !closing && !empty && (m->in_poem || find_close(m, s, tag, &after));
         markup_put(m, MARKUP_BREAK);
         return m->in_poem ? span_past(s, m->end, ":") : s;
-    case TABLE: markup_put(m, closing ? MARKUP_TABLE_END : MARKUP_TABLE); return s;
-    case ROW:
+    case TAG_TABLE: markup_put(m, closing ? MARKUP_TABLE_END : MARKUP_TABLE); return s;
+    case TAG_ROW:
         markup_put(m, m->options->tables ? MARKUP_ROW : MARKUP_BREAK);
         if (m->options->tables && !closing && !strcmp(tag->name, "caption"))
             markup_put(m, MARKUP_CAPTION);
         return s;
-    case CELL: markup_put(m, m->options->tables && !closing ? MARKUP_CELL : MARKUP_BREAK); return s;
-    case REF:
+    case TAG_CELL:
+        markup_put(m, m->options->tables && !closing ? MARKUP_CELL : MARKUP_BREAK);
+        return s;
+    case TAG_REF:
         markup_put(m, MARKUP_HOLE);
         return closing || empty ? s : on_reference(m, s, attributes);
     default:
@@ -380,13 +312,13 @@ static const char *on_whole_tag(struct markup *m, const char *s, const struct ta
 }
 
 /* Returns 1 if a complete tag with the attributes [attributes, gt) is a tag, or 0 if it is text.
- * Text are: the closing tag of a LITERAL element; an ITEM tag without "itemprop"; a tag of one
- * letter with words after it but no '=', as in "a <b and c> d". */
-static int is_tag(const struct tag *tag, int closing, const char *attributes, const char *gt)
+ * Text are: the closing tag of a TAG_LITERAL element; a TAG_ITEM tag without "itemprop"; a tag of
+ * one letter with words after it but no '=', as in "a <b and c> d". */
+static int is_tag(const struct tag_row *tag, int closing, const char *attributes, const char *gt)
 {
-    if (tag->kind == LITERAL)
+    if (tag->kind == TAG_LITERAL)
         return !closing;
-    if (tag->kind == ITEM)
+    if (tag->kind == TAG_ITEM)
         return memmem(attributes, (size_t)(gt - attributes), "itemprop", 8) != NULL;
     if (tag->name[1])
         return 1;
@@ -395,16 +327,17 @@ static int is_tag(const struct tag *tag, int closing, const char *attributes, co
 }
 
 /* As tag_end, but skips comments in the tag, and references unless the tag is a reference's own. */
-static const char *end_of_tag(struct markup *m, const char *s, const struct tag *tag)
+static const char *end_of_tag(struct markup *m, const char *s, const struct tag_row *tag)
 {
     for (;;) {
         s = tag_end(s, m->end);
         if (s == m->end || *s != '<')
             return s;
         const char *after;
-        const struct tag *inner = find_tag(m, s + 1, &after);
-        const char *gt = inner && inner->kind == REF && tag->kind != REF ? tag_end(after, m->end)
-                                                                         : m->end;
+        const struct tag_row *inner = find_tag(m, s + 1, &after);
+        const char *gt = inner && inner->kind == TAG_REF && tag->kind != TAG_REF
+                             ? tag_end(after, m->end)
+                             : m->end;
         if (span_begins(s, m->end, "<!--"))
             s = tag_comment_end(s, m->end, &m->no_comment_close);
         else if (gt == m->end || *gt != '>')
@@ -422,7 +355,7 @@ const char *markup_on_tag(struct markup *m, const char *s)
         return on_comment(m, s);
     int closing = s + 1 < m->end && s[1] == '/';
     const char *attributes;
-    const struct tag *tag = find_tag(m, s + 1 + closing, &attributes);
+    const struct tag_row *tag = find_tag(m, s + 1 + closing, &attributes);
     const char *gt = tag ? end_of_tag(m, attributes, tag) : attributes;
     int whole = tag && gt < m->end && *gt == '>';
     if (!tag || (whole ? !is_tag(tag, closing, attributes, gt) : !tag->name[1])) {
@@ -432,9 +365,4 @@ const char *markup_on_tag(struct markup *m, const char *s)
     if (!whole)
         return skip_broken(m, attributes, gt, tag);
     return on_whole_tag(m, gt + 1, tag, closing, gt[-1] == '/', attributes);
-}
-
-size_t markup_tag_count(void)
-{
-    return TAG_COUNT;
 }

@@ -119,7 +119,6 @@ const char *markup_on_close_brace(struct markup *m, const char *s);
 /* ---- markup_tag.c: <…> --------------------------------------------------------------------- */
 
 const char *markup_on_tag(struct markup *m, const char *s);
-size_t markup_tag_count(void); /* the size of m->unclosed */
 
 /* Returns the position after the comments that begin at s, or s if there are none. */
 const char *markup_skip_comments(struct markup *m, const char *s);

@@ -3,7 +3,21 @@
 #include <ctype.h>
 #include <strings.h>
 
+#include "common/base/order.h"
+
 static const char blanks[] = " \t";
+
+const struct tag_row *tag_find(const char *s, const char *end, const char **after)
+{
+    enum { NAME_MAX_BYTES = 16 };
+    char text[NAME_MAX_BYTES + 1], *name = text;
+    size_t n = 0;
+    for (; s + n < end && n < NAME_MAX_BYTES && isalnum((unsigned char)s[n]) && !(s[n] & 0x80); n++)
+        name[n] = (char)tolower((unsigned char)s[n]);
+    name[n] = '\0';
+    *after = s + n;
+    return n ? bsearch(&name, tag_rows, tag_rows_count, sizeof *tag_rows, order_texts) : NULL;
+}
 
 /* Returns the position after the '=' of the attribute name at s, or NULL if there is no name. */
 static const char *after_equals(const char *s, const char *end)
