@@ -2,6 +2,7 @@
 #include "wikiprep/text/show.h"
 
 #include "wikiprep/site/language.h"
+#include "wikiprep/text/paragraph.h"
 #include "wikiprep/values/knowledge.h"
 
 /* ---- languages ----------------------------------------------------------------------------- */
@@ -116,48 +117,36 @@ int show_ipa(const struct call *c, struct buf *out)
     return put_pronounced(c, call_at(c, 1), 2, out);
 }
 
-/* Returns the output for a word in a table of pairs, or NULL. Case matters, because it
- * distinguishes sounds. */
-static const char *shown_for(struct span word, const char *const pairs[][2], size_t count)
+/* Appends the gap between two words, or two statements, that s stands for. Returns 1, or 0 if it
+ * stands for none. */
+static int put_gap(struct span s, struct buf *out)
 {
-    for (size_t i = 0; i < count; i++)
-        if (bytes_are(word.s, word.n, pairs[i][0]))
-            return pairs[i][1];
-    return NULL;
+    buf_adds(out, span_is(s, "_") ? " " : span_is(s, ",_") ? ", " : "");
+    return span_in(s, "_|,_");
 }
 
-/* Shows {{IPAc-en|lang|ˈ|æ|l|_|US}}: labels, then sounds, some of them in the notation of
- * X-SAMPA. */
+/* Shows {{IPAc-en|lang|ˈ|æ|l|_|US}}: labels, then sounds, some of them in the notation of X-SAMPA,
+ * in which case matters. */
 int show_ipac(const struct call *c, struct buf *out)
 {
-    static const char *const labels[][2] = {
-        { "lang", "English: " }, { "pron", "pronounced " }, { "also", "also " },
-        { "US", "US: " },        { "UK", "UK: " },          { "local", "locally " },
-        { "us", "US: " },        { "uk", "UK: " },          { "ipa", "" },
-        { "icon", "" },          { "alsouk", "also UK: " }, { "alsous", "also US: " },
-    };
-    static const char *const sounds[][2] = {
-        { "'", "ˈ" },   { "\1", "ˈ" },  { ",", "ˌ" },   { "_", " " },   { ",_", ", " },
-        { "S", "ʃ" },   { "sh", "ʃ" },  { "N", "ŋ" },   { "ng", "ŋ" },  { "T", "θ" },
-        { "th", "θ" },  { "D", "ð" },   { "Z", "ʒ" },   { "zh", "ʒ" },  { "g", "ɡ" },
-        { "y", "j" },   { "I", "ɪ" },   { "E", "ɛ" },   { "e", "ɛ" },   { "V", "ʌ" },
-        { "@", "ə" },   { "dZ", "dʒ" }, { "tS", "tʃ" }, { "ch", "tʃ" }, { "A:", "ɑː" },
-        { "i:", "iː" }, { "u:", "uː" }, { "ɔ:", "ɔː" }, { "ɑ:", "ɑː" }, { "\x0C", "-" },
-    };
     const size_t begin = out->len;
     int sounding = 0;
     for (int i = 1; i <= c->a.count; i++) {
-        struct span s = call_at(c, i);
-        const char *label = shown_for(s, labels, sizeof labels / sizeof *labels);
-        if (label && !sounding) {
-            buf_adds(out, label);
+        const struct span s = call_at(c, i);
+        const char *shown = sounding ? NULL : knowledge_find_code("ipa-labels", "", "", s);
+        if (shown) {
+            buf_adds(out, shown);
+            buf_adds(out, *shown ? " " : "");
             continue;
         }
         if (!sounding)
             buf_addc(out, '/');
         sounding = 1;
-        const char *sound = shown_for(s, sounds, sizeof sounds / sizeof *sounds);
-        span_put(sound ? span_of(sound) : s, out);
+        if (put_gap(s, out))
+            continue;
+        const char sign = s.n == 1 && (unsigned char)*s.s < ' ' ? markup_plain[(int)*s.s] : '\0';
+        shown = knowledge_find_code("ipa-sounds", "", "", sign ? (struct span){ &sign, 1 } : s);
+        span_put(shown ? span_of(shown) : s, out);
     }
     if (sounding)
         buf_addc(out, '/');
@@ -172,12 +161,7 @@ int show_respell(const struct call *c, struct buf *out)
     int joined = 0;
     for (int i = 1; i <= c->a.count; i++) {
         struct span s = call_at(c, i);
-        if (span_is(s, "_") || span_is(s, ",_")) {
-            buf_adds(out, s.n > 1 ? ", " : " ");
-            joined = 0;
-            continue;
-        }
-        joined |= show_after(joined ? "-" : "", s, out);
+        joined = !put_gap(s, out) && (show_after(joined ? "-" : "", s, out) || joined);
     }
     return joined;
 }
