@@ -236,9 +236,7 @@ static int open_flat(struct dataset *d, const char *path, enum flat_kind kind)
 static int open_megatron(struct dataset *d, const char *prefix)
 {
     if (!d->length)
-        return err_set("%s: is a Megatron pair, but TFRecord files are needed; for a BERT, write "
-                       "the pair with its map of sentences: %s@MAP.npy",
-                       prefix, prefix);
+        return err_set("%s: is a Megatron pair, but TFRecord files are needed", prefix);
     struct source *s = add_source(d, prefix);
     SCOPED(manifest) m = { 0 };
     SCOPED(buf) path = buf_format("%s.manifest", prefix);
