@@ -10,11 +10,11 @@ static const struct {
 
 enum { HEADS = sizeof heads / sizeof *heads, START_BYTES = 12 };
 
-/* Returns the index of the header kind with this magic number, or HEADS if there is none. */
-static size_t find_head(uint32_t magic)
+/* Returns the index of the kind of header that p[0..n) begins with, or HEADS if there is none. */
+static size_t find_head(const unsigned char *p, uint64_t n)
 {
-    size_t i = 0;
-    while (i < HEADS && heads[i].magic != magic)
+    size_t i = n < START_BYTES ? HEADS : 0;
+    while (i < HEADS && heads[i].magic != le_u32(p))
         i++;
     return i;
 }
@@ -24,17 +24,14 @@ int flat_tokens_is_llmc(const char *path)
     SCOPED_BY(input_close) struct input in = { 0 };
     if (input_open(&in, path) < 0)
         return -1;
-    int64_t n = input_peek(&in, START_BYTES);
-    int is = n >= START_BYTES &&
-             find_head(le_u32((const unsigned char *)in.data + in.begin)) < HEADS;
-    return n < 0 ? -1 : is;
+    const int64_t n = input_peek(&in, START_BYTES);
+    return n < 0 ? -1 : find_head((const unsigned char *)in.data + in.begin, (uint64_t)n) < HEADS;
 }
 
-static int read_head(struct flat_tokens *f, const char *path)
+static int read_head(struct flat_tokens *f, size_t kind, const char *path)
 {
     const unsigned char *p = f->map.data;
-    size_t kind = f->map.bytes >= FLAT_HEAD_BYTES ? find_head(le_u32(p)) : (size_t)HEADS;
-    if (kind == HEADS)
+    if (f->map.bytes < FLAT_HEAD_BYTES)
         return err_set("%s: is not a file of llm.c", path);
     if (le_u32(p + 4) != heads[kind].version)
         return err_set("%s: has version %" PRIu32 ", but version %" PRIu32 " is known", path,
@@ -58,14 +55,15 @@ static int read_bare(struct flat_tokens *f, const char *path)
                             : 0;
 }
 
-int flat_tokens_open(struct flat_tokens *f, const char *path, enum flat_kind kind)
+int flat_tokens_open(struct flat_tokens *f, const char *path)
 {
     *f = (struct flat_tokens){ 0 };
     if (file_map(&f->map, path) < 0)
         return -1;
+    const size_t kind = find_head(f->map.data, f->map.bytes);
     int result = file_check_pointer(path, f->map.data, f->map.bytes);
     if (!result)
-        result = kind == FLAT_LLMC ? read_head(f, path) : read_bare(f, path);
+        result = kind < HEADS ? read_head(f, kind, path) : read_bare(f, path);
     if (result < 0)
         flat_tokens_close(f);
     return result;

@@ -28,9 +28,10 @@ struct flat_tokens {
  * error if it cannot be read. */
 int flat_tokens_is_llmc(const char *path);
 
-/* Maps a file. Returns 0, or -1 with an error that names the file if its size is not a whole number
- * of ids, its version is not supported, or its number of ids does not match its size. */
-int flat_tokens_open(struct flat_tokens *f, const char *path, enum flat_kind kind);
+/* Maps a file; one that does not begin like a file of llm.c has ids only. Returns 0, or -1 with an
+ * error that names the file if its size is not a whole number of ids, its version is not supported,
+ * or its number of ids does not match its size. */
+int flat_tokens_open(struct flat_tokens *f, const char *path);
 void flat_tokens_close(struct flat_tokens *f);
 
 /* Reads ids [first, first + n), which must exist. */

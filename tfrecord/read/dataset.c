@@ -222,12 +222,12 @@ static uint64_t run_sequences(const struct dataset *d, const struct source *s)
     return tokens ? (tokens - 1) / (d->length - 1) : 0;
 }
 
-static int open_flat(struct dataset *d, const char *path, enum flat_kind kind)
+static int open_flat(struct dataset *d, const char *path)
 {
     if (!d->length)
         return err_set("%s: has ids back to back, but TFRecord files are needed", path);
     struct source *s = add_source(d, path);
-    if (flat_tokens_open(&s->flat, path, kind) < 0)
+    if (flat_tokens_open(&s->flat, path) < 0)
         return -1;
     d->sequences += s->count = run_sequences(d, s);
     return 0;
@@ -297,14 +297,14 @@ static int open_path(struct dataset *d, const char *path)
         return open_list(d, path + 1);
     static const char nanogpt[] = "nanogpt:";
     if (!strncmp(path, nanogpt, sizeof nanogpt - 1))
-        return open_flat(d, path + sizeof nanogpt - 1, FLAT_NANOGPT);
+        return open_flat(d, path + sizeof nanogpt - 1);
     const int kind = file_look(path);
     if (kind < 0)
         return -1;
     const int llmc = kind == FILE_PLAIN && file_ends_with(path, ".bin") ? flat_tokens_is_llmc(path)
                                                                         : 0;
     if (llmc)
-        return llmc < 0 ? -1 : open_flat(d, path, FLAT_LLMC);
+        return llmc < 0 ? -1 : open_flat(d, path);
     if (kind == FILE_FOLDER)
         return open_folder(d, path);
     if (!kind && strpbrk(path, "*?["))

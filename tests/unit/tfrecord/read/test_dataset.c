@@ -579,6 +579,22 @@ Test(dataset, places_in_flat_files)
     buf_release(&name);
 }
 
+/* A file of llm.c is known by its header, whose numbers are no ids, also after `nanogpt:`. */
+Test(dataset, a_header_is_read_where_none_is_expected)
+{
+    struct buf name = buf_format("nanogpt:%s", in_dir("a.bin"));
+    uint32_t ids[5];
+    int32_t labels[5];
+    put_flat("a.bin", 1, 9);
+    struct dataset *d = open_one(name.data, 5);
+    cr_assert(d, "%s", err_get());
+    cr_expect_eq(dataset_count(d), 2);
+    cr_assert_eq(dataset_read(d, 0, ids, labels), 0, "%s", err_get());
+    cr_expect(ids[0] == 10 && labels[3] == 14);
+    dataset_close(d);
+    buf_release(&name);
+}
+
 /* ---- Megatron ----------------------------------------------------------------------------- */
 
 /* Writes a pair of Megatron files with three documents: ids 0 to 9; ids 10 to 12 and 13 as two
