@@ -287,7 +287,7 @@ static int open_folder(struct dataset *d, const char *dir)
     return result;
 }
 
-static int open_pattern(struct dataset *d, const char *pattern);
+static int open_pattern(struct dataset *d, const char *pattern, size_t bare);
 static int open_list(struct dataset *d, const char *path);
 
 static int open_path(struct dataset *d, const char *path)
@@ -296,19 +296,19 @@ static int open_path(struct dataset *d, const char *path)
     if (*path == '@')
         return open_list(d, path + 1);
     static const char nanogpt[] = "nanogpt:";
-    if (!strncmp(path, nanogpt, sizeof nanogpt - 1))
-        return open_flat(d, path + sizeof nanogpt - 1);
-    const int kind = file_look(path);
+    const size_t bare = strncmp(path, nanogpt, sizeof nanogpt - 1) ? 0 : sizeof nanogpt - 1;
+    const int kind = file_look(path + bare);
     if (kind < 0)
         return -1;
-    const int llmc = kind == FILE_PLAIN && file_ends_with(path, ".bin") ? flat_tokens_is_llmc(path)
-                                                                        : 0;
-    if (llmc)
-        return llmc < 0 ? -1 : open_flat(d, path);
+    if (!kind && strpbrk(path, "*?["))
+        return open_pattern(d, path, bare);
+    const int llmc = kind == FILE_PLAIN && file_ends_with(path, ".bin")
+                         ? flat_tokens_is_llmc(path + bare)
+                         : 0;
+    if (bare || llmc)
+        return llmc < 0 ? -1 : open_flat(d, path + bare);
     if (kind == FILE_FOLDER)
         return open_folder(d, path);
-    if (!kind && strpbrk(path, "*?["))
-        return open_pattern(d, path);
     SCOPED(buf) prefix = BUF_INIT;
     const int pair = megatron_prefix(&prefix, path);
     if (pair)
@@ -322,13 +322,16 @@ static int open_path(struct dataset *d, const char *path)
     return open_tfrecord(d, path);
 }
 
-/* Opens all paths that match a pattern, sorted by name. Returns 0, or -1 with an error. */
-static int open_pattern(struct dataset *d, const char *pattern)
+/* Opens all paths that match a pattern, sorted by name. Its first `bare` characters, those of
+ * "nanogpt:" or none, are no part of the names. Returns 0, or -1 with an error. */
+static int open_pattern(struct dataset *d, const char *pattern, size_t bare)
 {
     SCOPED(file_names) found = { 0 };
-    int result = file_glob(&found, pattern);
-    for (size_t i = 0; i < found.count && !result; i++)
-        result = open_path(d, found.names[i]);
+    int result = file_glob(&found, pattern + bare);
+    for (size_t i = 0; i < found.count && !result; i++) {
+        SCOPED(buf) path = buf_format("%.*s%s", (int)bare, pattern, found.names[i]);
+        result = open_path(d, path.data);
+    }
     return result;
 }
 

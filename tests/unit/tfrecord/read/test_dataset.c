@@ -595,6 +595,25 @@ Test(dataset, a_header_is_read_where_none_is_expected)
     buf_release(&name);
 }
 
+Test(dataset, patterns_of_bare_ids)
+{
+    struct buf name = buf_format("nanogpt:%s", in_dir("c?.bin"));
+    uint32_t ids[5];
+    int32_t labels[5];
+    put_flat("c1.bin", 0, 5);
+    put_flat("c2.bin", 0, 9);
+    struct dataset *d = open_one(name.data, 5);
+    cr_assert(d, "%s", err_get());
+    cr_expect_eq(dataset_count(d), 1 + 2);
+    cr_assert_eq(dataset_read(d, 2, ids, labels), 0, "%s", err_get());
+    cr_expect(ids[0] == 14 && labels[3] == 18);
+    dataset_close(d);
+    buf_clear(&name);
+    buf_addf(&name, "nanogpt:%s", in_dir("d?.bin"));
+    refused(name.data, 5, "nothing matches '");
+    buf_release(&name);
+}
+
 /* ---- Megatron ----------------------------------------------------------------------------- */
 
 /* Writes a pair of Megatron files with three documents: ids 0 to 9; ids 10 to 12 and 13 as two
