@@ -311,6 +311,9 @@ static int open_path(struct dataset *d, const char *path)
         return open_folder(d, path);
     SCOPED(buf) prefix = BUF_INIT;
     const int pair = megatron_prefix(&prefix, path);
+    const char *last = d->count ? d->sources[d->count - 1].path : "";
+    if (pair > 0 && file_ends_with(path, ".idx") && !strcmp(last, prefix.data))
+        return 0; /* a pattern matches both files of a pair, .bin first */
     if (pair)
         return pair < 0 ? -1 : open_megatron(d, prefix.data);
     /* a single file: the manifest beside it is used if it lists the file */

@@ -708,6 +708,25 @@ Test(megatron, sequences_of_a_dataset_overlap_by_one)
     }
 }
 
+/* A pattern matches .bin and .idx; the pair is read once. Naming it twice takes it twice. */
+Test(megatron, both_files_of_a_pair_are_one)
+{
+    put_pair(100);
+    struct dataset *d = open_one(in_dir("m*"), 6);
+    cr_assert(d, "%s", err_get());
+    cr_expect_eq(dataset_count(d), 4);
+    dataset_close(d);
+    char *names[] = { strdup(in_dir("m.bin")), strdup(in_dir("m.idx")), strdup(in_dir("m.bin")) };
+    for (size_t n = 2; n <= 3; n++) {
+        d = dataset_open((const char *const *)names, n, 6);
+        cr_assert(d, "%s", err_get());
+        cr_expect_eq(dataset_count(d), n == 2 ? 4 : 8);
+        dataset_close(d);
+    }
+    for (int n = 0; n < 3; n++)
+        free(names[n]);
+}
+
 Test(megatron, sequences_of_another_length)
 {
     struct dataset *d;
