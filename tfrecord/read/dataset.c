@@ -278,7 +278,7 @@ static int open_folder(struct dataset *d, const char *dir)
         return -1;
     const int is_empty = kv_get(&m.kv, "records") && !m.records; /* tfwrite --allow-empty */
     if (!files.count && !is_empty)
-        return err_set("%s: no *.tfrecord in this folder", dir);
+        return err_set("%s: no *.tfrecord in this folder: name files, as '%s/*.bin'", dir, dir);
     int result = 0;
     for (size_t i = 0; i < files.count && !result; i++) {
         SCOPED(buf) file = file_path(dir, files.names[i]);
