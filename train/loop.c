@@ -232,7 +232,8 @@ static int open_loop(struct loop *l, int threads)
     if (comm_agree(l->comm, open_teacher(l)) < 0 || comm_agree(l->comm, try_sample(l)) < 0)
         return -1;
     open_batches(l);
-    result = comm_agree(l->comm, l->first && !there ? make_folder(l) : 0);
+    result = l->first && p->validation ? validation_check(&l->validation) : 0;
+    result = comm_agree(l->comm, !result && l->first && !there ? make_folder(l) : result);
     if (!result && s->save && !s->resume && s->checkpoint_files == SAVED_BLOCK)
         result = checkpoint_all_see(l->comm, s->output, s->output); /* all ranks write there */
     if (!result && l->first)
@@ -266,8 +267,6 @@ static int close_loop(struct loop *l)
 static int validate(struct loop *l, struct engine_score *score)
 {
     TRACE_PHASE("validation", -1);
-    if (comm_agree(l->comm, l->first ? validation_count_bytes(&l->validation) : 0) < 0)
-        return -1;
     engine_settle(&l->engine);
     int result = validation_score(&l->validation, score);
     if (!result && l->first && l->settings->sample)

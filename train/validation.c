@@ -109,16 +109,15 @@ int validation_score(struct validation *v, struct engine_score *score)
     return result;
 }
 
-int validation_count_bytes(struct validation *v)
+int validation_check(struct validation *v)
 {
     const uint64_t samples = count_validation(v);
     const struct tokenizer *t = v->plan->tokenizer;
-    if (v->bytes || v->plan->task->head != HEAD_NEXT || !t || !tokenizer_tiles(t))
-        return 0;
+    const int counts = v->plan->task->head == HEAD_NEXT && t && tokenizer_tiles(t);
     for (uint64_t i = 0; i < samples; i += (uint64_t)v->plan->engine.B) {
         if (read_validation(v, v->round, i, samples) < 0)
             return -1;
-        for (int64_t k = 0; k < v->round->count * v->round->T; k++) {
+        for (int64_t k = 0; counts && k < v->round->count * v->round->T; k++) {
             size_t n;
             const int32_t id = v->round->labels[k];
             if (id != tokenizer_end_of_text(t) && !tokenizer_is_special(t, (uint32_t)id) &&

@@ -15,7 +15,7 @@ struct validation {
     const struct plan *plan; /* borrowed, like engine */
     struct engine *engine;
     struct sequences *round;            /* [plan_validation_round]: micro-batches */
-    uint64_t bytes;                     /* of text (validation_count_bytes); 0: not known */
+    uint64_t bytes;                     /* of text (validation_check); 0: not known */
     struct page_calibration calibrated; /* set by validation_calibrate */
 };
 
@@ -28,10 +28,10 @@ void validation_close(struct validation *v); /* fine on a zeroed struct */
  * 0, or -1 with an error. */
 int validation_score(struct validation *v, struct engine_score *score);
 
-/* Sets v->bytes to the number of bytes of the text that the validation's labels stand for; special
- * tokens, such as the end of a text, have none. It stays 0 unless the model is a GPT or a Llama and
- * the tokenizer's tokens are bytes of the text. Returns 0, or -1 with an error. */
-int validation_count_bytes(struct validation *v);
+/* Reads the validation's samples, so that errors show before the first update, and sets v->bytes to
+ * the number of bytes of text that their labels stand for, special tokens not counted. It stays 0
+ * unless the tokens of a GPT or a Llama are bytes of the text. Returns 0, or -1 with an error. */
+int validation_check(struct validation *v);
 
 /* Multiplies the logits by the factor for which the validation loss is least: temperature scaling
  * (Guo et al., "On Calibration of Modern Neural Networks", ICML 2017). Sets v->calibrated if there
