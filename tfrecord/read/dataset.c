@@ -121,20 +121,6 @@ static int64_t read_record(const struct source *s, uint64_t i, uint32_t length, 
     return n >= 0 && labels && take_labels(&r, ids, n, length, labels) < 0 ? -1 : n;
 }
 
-/* Rejects BERT records: they have input_ids, too, but some of these are masked. */
-static int check_kind(const struct source *s)
-{
-    enum bert_layout layout;
-    struct record r;
-    if (record_read(&s->file.records, index_at(&s->index, 0), &r) <= 0)
-        return -1;
-    int found = bert_layout_of(&layout, r.data, r.bytes);
-    if (found > 0)
-        return err_set("is a record of layout %s, but layout gpt is needed",
-                       bert_layout_name(layout));
-    return found;
-}
-
 /* Checks that a record of n ids has as many as the first record of the data set; otherwise, it was
  * cut in another way. Returns 0, or -1 with an error. */
 static int check_length(const struct dataset *d, int64_t n)
@@ -146,12 +132,19 @@ static int check_length(const struct dataset *d, int64_t n)
     return n < 0 ? -1 : 0;
 }
 
+/* Checks the first record of a file. One for a BERT has input_ids, too, but some are masked. */
 static int check_first(struct dataset *d, const struct source *s)
 {
-    if (check_kind(s) < 0)
-        return record_where(s->path, 0, 0);
+    enum bert_layout layout;
+    struct record r;
     SCOPED_MEM uint32_t *ids = mem_alloc(d->length * sizeof *ids);
-    int64_t n = read_record(s, 0, d->length, ids, NULL);
+    int found = record_read(&s->file.records, index_at(&s->index, 0), &r) <= 0
+                    ? -1
+                    : bert_layout_of(&layout, r.data, r.bytes);
+    if (found > 0)
+        found = err_set("is a record of layout %s, but layout gpt is needed",
+                        bert_layout_name(layout));
+    const int64_t n = found ? -1 : read_record(s, 0, d->length, ids, NULL);
     if (!d->record_length)
         d->record_length = n;
     return check_length(d, n) < 0 ? record_where(s->path, 0, 0) : 0;
