@@ -473,12 +473,17 @@ int dataset_read(struct dataset *d, uint64_t i, uint32_t *ids, int32_t *labels)
 
 int dataset_check(const struct dataset *d, uint64_t i, const uint32_t *ids, uint64_t vocabulary)
 {
+    const struct flat_tokens *flat = &find_source(d, i)->flat;
     uint32_t most = 0;
     for (uint32_t k = 0; k < d->length; k++)
         most = ids[k] > most ? ids[k] : most;
-    if (most < vocabulary)
+    if (vocabulary > 65536 && flat->width && !flat->begin)
+        err_set("has ids of 16 bits, but the vocabulary has %llu: give files of llm.c or Megatron",
+                (ull)vocabulary);
+    else if (most < vocabulary)
         return 0;
-    err_set("has id %u, but the vocabulary only has %llu", most, (ull)vocabulary);
+    else
+        err_set("has id %u, but the vocabulary only has %llu", most, (ull)vocabulary);
     return dataset_where(d, i);
 }
 

@@ -58,8 +58,8 @@ enum { DATASET_IGNORE = -100 };
 int dataset_read(struct dataset *d, uint64_t i, uint32_t *ids, int32_t *labels);
 
 /* Checks ids[], which was read from sequence i. Returns 0, or -1 with an error that names file,
- * record and offset if an id is not below `vocabulary`. dataset_read already checks ids against the
- * vocabulary of the manifest. */
+ * record and offset if an id is not below `vocabulary`, or if a file of nanoGPT cannot hold all of
+ * its ids. dataset_read already checks ids against the vocabulary of the manifest. */
 int dataset_check(const struct dataset *d, uint64_t i, const uint32_t *ids, uint64_t vocabulary);
 
 /* Returns the first sequence of the file after the one that contains i; dataset_count for the last
