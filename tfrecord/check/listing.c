@@ -116,14 +116,6 @@ int listing_example(struct buf *out, const void *data, size_t n)
     return result;
 }
 
-static void put_ids(struct buf *out, const uint32_t *ids, size_t n)
-{
-    buf_adds(out, "{\"input_ids\":[");
-    for (size_t i = 0; i < n; i++)
-        buf_addf(out, "%s%u", i ? "," : "", ids[i]);
-    buf_adds(out, "]}\n");
-}
-
 /* ---- files -------------------------------------------------------------------------------- */
 
 int listing_records(const char *path, uint64_t limit, struct output *out, uint64_t *shown)
@@ -163,7 +155,10 @@ int listing_sequences(const char *prefix, uint64_t limit, struct output *out, ui
         if (result)
             break;
         buf_clear(&line);
-        put_ids(&line, ids, count);
+        buf_adds(&line, "{\"input_ids\":[");
+        for (uint32_t i = 0; i < count; i++)
+            buf_addf(&line, "%s%u", i ? "," : "", ids[i]);
+        buf_adds(&line, "]}\n");
         result = output_write(out, line.data, line.len);
     }
     *shown = n;

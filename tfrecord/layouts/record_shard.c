@@ -89,20 +89,6 @@ static int compare(struct record_shard *s, const void *frame, size_t n)
     return 0;
 }
 
-static int put_plain(struct record_shard *s, const void *frame, size_t n)
-{
-    if (put_line(s, s->data.bytes, n) < 0)
-        return -1;
-    return shard_write(&s->data, frame, n);
-}
-
-static int put_packed(struct record_shard *s, const void *frame, size_t n)
-{
-    buf_clear(&s->packed);
-    compress_add(s->compress, frame, n, &s->packed);
-    return s->packed.len ? shard_write(&s->data, s->packed.data, s->packed.len) : 0;
-}
-
 int record_shard_put_frame(struct record_shard *s, const void *frame, size_t n)
 {
     if (s->compared < s->kept_bytes)
@@ -110,7 +96,11 @@ int record_shard_put_frame(struct record_shard *s, const void *frame, size_t n)
     if (s->whole)
         return other_records(s);
     s->data.records++;
-    return s->compress ? put_packed(s, frame, n) : put_plain(s, frame, n);
+    if (!s->compress)
+        return put_line(s, s->data.bytes, n) < 0 ? -1 : shard_write(&s->data, frame, n);
+    buf_clear(&s->packed);
+    compress_add(s->compress, frame, n, &s->packed);
+    return s->packed.len ? shard_write(&s->data, s->packed.data, s->packed.len) : 0;
 }
 
 int record_shard_put(struct record_shard *s, const void *message, size_t n)
