@@ -188,8 +188,7 @@ static int run_megatron(const struct tfwrite *given, struct intake *s)
 
 static int run_flat(const struct tfwrite *given, struct intake *s)
 {
-    struct flat_file f = { .path = given->output,
-                           .kind = given->layout == LAYOUT_LLMC ? FLAT_LLMC : FLAT_NANOGPT };
+    struct flat_file f = { .path = given->output, .llmc = given->layout == LAYOUT_LLMC };
     if (may_replace(given->output) < 0)
         return -1;
     progress_begin("document(s)", 0);

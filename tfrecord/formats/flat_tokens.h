@@ -13,8 +13,6 @@
 
 #include "common/files/file.h"
 
-enum flat_kind { FLAT_NANOGPT, FLAT_LLMC };
-
 enum { FLAT_HEAD_BYTES = 1024 };
 
 struct flat_tokens {

@@ -11,7 +11,7 @@ static int put_document(struct flat_file *f, const struct intake *s, int width, 
                         struct buf *bytes)
 {
     const uint32_t end = (uint32_t)s->end_of_text;
-    const size_t size = (size_t)width, n = s->count, first = f->kind == FLAT_LLMC;
+    const size_t size = (size_t)width, n = s->count, first = (size_t)f->llmc;
     buf_reserve(bytes, (n + 1) * size);
     ids_put(bytes->data + first * size, width, s->ids, n);
     ids_put(bytes->data + (first ? 0 : n) * size, width, &end, 1);
@@ -38,7 +38,7 @@ static int write_all(struct flat_file *f, struct intake *s, int width, struct ou
 {
     static const char nothing[FLAT_HEAD_BYTES];
     SCOPED(buf) bytes = BUF_INIT;
-    int got = 1, result = f->kind == FLAT_LLMC ? output_write(out, nothing, sizeof nothing) : 0;
+    int got = 1, result = f->llmc ? output_write(out, nothing, sizeof nothing) : 0;
     while (!result && (got = intake_next(s)) > 0) {
         result = put_document(f, s, width, out, &bytes);
         progress_to(s->documents);
@@ -47,7 +47,7 @@ static int write_all(struct flat_file *f, struct intake *s, int width, struct ou
         result = -1;
     if (!result && !s->documents)
         result = err_set("%s: no documents", s->in.path);
-    if (!result && f->kind == FLAT_LLMC)
+    if (!result && f->llmc)
         result = put_head(f, width, out);
     return result;
 }
@@ -61,10 +61,10 @@ int flat_file_write(struct flat_file *f, struct intake *s)
         return -1;
     if (kind == FILE_FOLDER || kind == FILE_SPECIAL)
         return err_set("cannot write '%s': not a regular file", f->path);
-    if (f->kind == FLAT_LLMC && !strcmp(f->path, "-"))
+    if (f->llmc && !strcmp(f->path, "-"))
         return err_usage(
             "--output -: the header of llm.c has the number of ids, so it needs a file");
-    if (f->kind == FLAT_NANOGPT && width == 4)
+    if (!f->llmc && width == 4)
         return err_set("a vocabulary of %" PRIu64
                        " ids does not fit the 16 bits of nanoGPT's files",
                        (uint64_t)s->stream.vocabulary);

@@ -9,7 +9,7 @@
 
 struct flat_file {
     const char *path;
-    enum flat_kind kind;
+    int llmc; /* 1: for llm.c; 0: for nanoGPT */
 
     uint64_t tokens; /* result; includes end-of-text */
 };
