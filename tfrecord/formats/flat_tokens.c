@@ -8,24 +8,24 @@ static const struct {
     int width;
 } heads[] = { { 20240520, 1, 2 }, { 20240801, 7, 4 } };
 
-enum { HEADS = sizeof heads / sizeof *heads, START_BYTES = 12 };
+enum { HEADS = sizeof heads / sizeof *heads, NPY = HEADS, BARE, START_BYTES = 12 };
 
-/* Returns the index of the kind of header that p[0..n) begins with, or HEADS if there is none. */
+/* Returns the kind of header that p[0..n) begins with: an index of `heads`, NPY or BARE. */
 static size_t find_head(const unsigned char *p, uint64_t n)
 {
-    size_t i = n < START_BYTES ? HEADS : 0;
-    while (i < HEADS && heads[i].magic != le_u32(p))
+    size_t i = 0;
+    while (i < HEADS && n >= START_BYTES && heads[i].magic != le_u32(p))
         i++;
-    return i;
+    return n >= START_BYTES && (i < HEADS || !memcmp(p, "\x93NUMPY\x01", 7)) ? i : BARE;
 }
 
-int flat_tokens_is_llmc(const char *path)
+int flat_tokens_has_head(const char *path)
 {
     SCOPED_BY(input_close) struct input in = { 0 };
     if (input_open(&in, path) < 0)
         return -1;
     const int64_t n = input_peek(&in, START_BYTES);
-    return n < 0 ? -1 : find_head((const unsigned char *)in.data + in.begin, (uint64_t)n) < HEADS;
+    return n < 0 ? -1 : find_head((const unsigned char *)in.data + in.begin, (uint64_t)n) < BARE;
 }
 
 static int read_head(struct flat_tokens *f, size_t kind, const char *path)
@@ -39,12 +39,24 @@ static int read_head(struct flat_tokens *f, size_t kind, const char *path)
     f->width = heads[kind].width;
     f->begin = FLAT_HEAD_BYTES;
     f->tokens = le_u32(p + 8);
-    uint64_t bytes = f->map.bytes - FLAT_HEAD_BYTES;
-    return bytes == f->tokens * (uint64_t)f->width
+    return 0;
+}
+
+/* Reads the header of NumPy, a Python dictionary as text. Its length is at byte 8. */
+static int read_npy(struct flat_tokens *f, const char *path)
+{
+    SCOPED(buf) text = BUF_INIT;
+    char type = 0;
+    int end = 0;
+    f->begin = 10 + (uint64_t)le_u16(f->map.data + 8);
+    if (f->begin <= f->map.bytes)
+        buf_set(&text, f->map.data + 10, f->begin - 10);
+    sscanf(text.data, "{'descr': '<%c%1d', 'fortran_order': False, 'shape': (%18" SCNu64 ",)%n",
+           &type, &f->width, &f->tokens, &end);
+    return end && (type == 'u' || (type == 'i' && f->width == 4)) &&
+                   (f->width == 2 || f->width == 4)
                ? 0
-               : err_set("%s: has %" PRIu64 " bytes of ids, but its header says %" PRIu64
-                         " ids of %d bytes",
-                         path, bytes, f->tokens, f->width);
+               : err_set("%s: is not a row of u16, u32 or i32 numbers", path);
 }
 
 static int read_bare(struct flat_tokens *f, const char *path)
@@ -63,7 +75,14 @@ int flat_tokens_open(struct flat_tokens *f, const char *path)
     const size_t kind = find_head(f->map.data, f->map.bytes);
     int result = file_check_pointer(path, f->map.data, f->map.bytes);
     if (!result)
-        result = kind < HEADS ? read_head(f, kind, path) : read_bare(f, path);
+        result = kind == BARE  ? read_bare(f, path)
+                 : kind == NPY ? read_npy(f, path)
+                               : read_head(f, kind, path);
+    const uint64_t bytes = f->map.bytes - f->begin;
+    if (!result && f->begin && bytes != f->tokens * (uint64_t)f->width)
+        result = err_set("%s: has %" PRIu64 " bytes of ids, but its header says %" PRIu64
+                         " ids of %d bytes",
+                         path, bytes, f->tokens, f->width);
     if (result < 0)
         flat_tokens_close(f);
     return result;

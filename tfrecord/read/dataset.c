@@ -295,11 +295,10 @@ static int open_path(struct dataset *d, const char *path)
         return -1;
     if (!kind && strpbrk(path, "*?["))
         return open_pattern(d, path, bare);
-    const int llmc = kind == FILE_PLAIN && file_ends_with(path, ".bin")
-                         ? flat_tokens_is_llmc(path + bare)
-                         : 0;
-    if (bare || llmc)
-        return llmc < 0 ? -1 : open_flat(d, path + bare);
+    const int flat = file_ends_with(path, ".bin") || file_ends_with(path, ".npy");
+    const int head = flat && kind == FILE_PLAIN ? flat_tokens_has_head(path + bare) : 0;
+    if (bare || head)
+        return head < 0 ? -1 : open_flat(d, path + bare);
     if (kind == FILE_FOLDER)
         return open_folder(d, path);
     SCOPED(buf) prefix = BUF_INIT;

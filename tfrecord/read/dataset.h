@@ -3,13 +3,13 @@
  * evaluate read it.
  *
  * Paths are TFRecord files (feature input_ids), folders of *.tfrecord, Megatron prefixes
- * (PREFIX.bin and PREFIX.idx, with or without the ending), files of llm.c that end in .bin,
- * "nanogpt:FILE", shell patterns of these, or "@FILE": a file that names such paths, one per line.
- * A record of a TFRecord file holds one sequence. All records have the same length, which is at
- * least `length`; the sequence is cut to `length`. Anything else is an error, and so are records of
- * the bert layouts, although they have input_ids. The tokens of Megatron, llm.c and nanoGPT files
- * are concatenated; sequence i is tokens [i*(length-1), i*(length-1) + length), so each sequence
- * begins with the last token of the one before.
+ * (PREFIX.bin and PREFIX.idx, with or without the ending), files of llm.c that end in .bin, of
+ * NumPy that end in .npy, "nanogpt:FILE", shell patterns of these, or "@FILE": a file that names
+ * such paths, one per line. A record of a TFRecord file holds one sequence. All records have the
+ * same length, which is at least `length`; the sequence is cut to `length`. Anything else is an
+ * error, and so are records of the bert layouts, although they have input_ids. The tokens of
+ * Megatron, llm.c and nanoGPT files are concatenated; sequence i is tokens [i*(length-1),
+ * i*(length-1) + length), so each sequence begins with the last token of the one before.
  *
  * Files are memory-mapped. Records are found by index and read only on request; both CRCs of a
  * record are checked on every read. Compressed files are unpacked when they are opened
