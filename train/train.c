@@ -551,6 +551,8 @@ static int take_data(struct settings *s, char **operands, int count)
             return err_usage("'%s' is no data but a run: give it to --output", operands[i]);
         if (file_ends_with(operands[i], ".yaml"))
             return err_usage("'%s' is no data but a configuration: give it to -c", operands[i]);
+        if (file_ends_with(operands[i], ".py"))
+            return err_usage("'%s' is no data: its settings are options here", operands[i]);
         opt_list_add(&s->data, operands[i]);
     }
     return 0;
