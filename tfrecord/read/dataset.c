@@ -138,13 +138,11 @@ static int check_first(struct dataset *d, const struct source *s)
     enum bert_layout layout;
     struct record r;
     SCOPED_MEM uint32_t *ids = mem_alloc(d->length * sizeof *ids);
-    int found = record_read(&s->file.records, index_at(&s->index, 0), &r) <= 0
-                    ? -1
-                    : bert_layout_of(&layout, r.data, r.bytes);
-    if (found > 0)
-        found = err_set("is a record of layout %s, but layout gpt is needed",
-                        bert_layout_name(layout));
-    const int64_t n = found ? -1 : read_record(s, 0, d->length, ids, NULL);
+    const int got = record_read(&s->file.records, index_at(&s->index, 0), &r);
+    const int bert = got > 0 ? bert_layout_of(&layout, r.data, r.bytes) : -1;
+    const int64_t n = bert ? -1 : read_record(s, 0, d->length, ids, NULL);
+    if (bert > 0)
+        err_set("is a record of layout %s, but layout gpt is needed", bert_layout_name(layout));
     if (!d->record_length)
         d->record_length = n;
     return check_length(d, n) < 0 ? record_where(s->path, 0, 0) : 0;
