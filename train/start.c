@@ -266,7 +266,7 @@ static int resume(const struct run_start *s, const char *path, const char *confi
     const uint64_t sequences = p->data->count, vocabulary = vocabulary_of(p);
     if (s->at->sequences != sequences)
         return err_set("cannot resume with other data: it had %" PRIu64
-                       " sequences and has %" PRIu64 " now",
+                       " sequences and has %" PRIu64 " now: --start-from takes its weights",
                        s->at->sequences, sequences);
     if (s->at->blend != p->data->blend)
         return err_set("cannot resume with another blend: the sources of the data, their order and "
