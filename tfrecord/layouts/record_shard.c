@@ -80,19 +80,15 @@ static int other_records(const struct record_shard *s)
         s->data.name, (unsigned long long)s->compared);
 }
 
-static int compare(struct record_shard *s, const void *frame, size_t n)
-{
-    uint64_t left = s->kept_bytes - s->compared;
-    if (n > left || memcmp(s->old.records.data + s->compared, frame, n) != 0)
-        return other_records(s);
-    s->compared += n;
-    return 0;
-}
-
 int record_shard_put_frame(struct record_shard *s, const void *frame, size_t n)
 {
-    if (s->compared < s->kept_bytes)
-        return compare(s, frame, n);
+    if (s->compared < s->kept_bytes) {
+        if (n > s->kept_bytes - s->compared ||
+            memcmp(s->old.records.data + s->compared, frame, n) != 0)
+            return other_records(s);
+        s->compared += n;
+        return 0;
+    }
     if (s->whole)
         return other_records(s);
     s->data.records++;
