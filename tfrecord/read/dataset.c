@@ -14,7 +14,9 @@
 
 typedef unsigned long long ull;
 
-static const char FEATURE[] = "input_ids", MASK[] = "loss_mask";
+static const char FEATURE[] = "input_ids";
+/* Features that are 0 where an id is no label; other programs mark padding by the second. */
+static const char *const masks[] = { "loss_mask", "attention_mask" };
 
 /* One file of the data set: a TFRecord file, a Megatron pair or a flat file. It holds sequences
  * [first, first + count) of the data set. */
@@ -72,21 +74,23 @@ static int64_t take_ids(const struct feature_view *f, uint32_t length, uint32_t 
     return got < 0 ? -1 : (int64_t)n;
 }
 
-/* Sets labels[t] to ids[t + 1], or to DATASET_IGNORE where the record's loss_mask, if it has one,
- * is 0. The record has n ids. Returns 0, or -1 with an error. */
+/* Sets labels[t] to ids[t + 1], or to DATASET_IGNORE where the record's mask, if it has one, is 0.
+ * The record has n ids. Returns 0, or -1 with an error. */
 static int take_labels(const struct record *r, const uint32_t *ids, int64_t n, uint32_t length,
                        int32_t *labels)
 {
     struct feature_view f;
-    int found = example_find(r->data, r->bytes, MASK, &f);
+    int i = 0, found = 0;
+    while (i < 2 && !(found = example_find(r->data, r->bytes, masks[i], &f)))
+        i++;
     uint32_t *mask = (uint32_t *)labels; /* first the numbers of the mask */
     for (uint32_t t = 0; t < length && !found; t++)
         mask[t] = 1;
     if (found > 0 && (f.kind != FEATURE_INTS || take_ids(&f, length, mask) != n))
-        return err_set("feature %s is not a list of %lld integers", MASK, (long long)n);
+        return err_set("feature %s is not a list of %lld integers", masks[i], (long long)n);
     for (uint32_t t = 0; t + 1 < length && found >= 0; t++) {
-        if (mask[t + 1] > 1)
-            return err_set("%s[%u] is %u, neither 0 nor 1", MASK, t + 1, mask[t + 1]);
+        if (mask[t + 1] > 1 && !i)
+            return err_set("%s[%u] is %u, neither 0 nor 1", masks[i], t + 1, mask[t + 1]);
         labels[t] = mask[t + 1] ? (int32_t)ids[t + 1] : DATASET_IGNORE;
     }
     return found < 0 ? -1 : 0;

@@ -52,7 +52,7 @@ struct dataset_facts {
 const struct dataset_facts *dataset_facts(const struct dataset *d);
 
 /* Reads sequence i into ids[0..length), and the label of each position into labels[0..length):
- * the next id, or DATASET_IGNORE where the record's feature loss_mask has 0 for that id. The last
+ * the next id, or DATASET_IGNORE where its loss_mask, or else its attention_mask, is 0. The last
  * label is not used. Returns 0, or -1 with an error that names file, record and offset. */
 enum { DATASET_IGNORE = -100 };
 int dataset_read(struct dataset *d, uint64_t i, uint32_t *ids, int32_t *labels);

@@ -397,6 +397,33 @@ Test(dataset, labels_that_do_not_count)
     }
 }
 
+/* Padding of other programs is marked by 0 in the mask of attention; a mask of labels comes first.
+ */
+Test(dataset, padding_is_no_label)
+{
+    static const int64_t padded[5] = { 1, 3, 1, 0, 0 }, mask[5] = { 1, 0, 1, 1, 1 };
+    struct feature f[] = { { "attention_mask", FEATURE_INTS, padded, 5 },
+                           { "input_ids", FEATURE_INTS, (int64_t[]){ 10, 11, 12, 0, 0 }, 5 },
+                           { "loss_mask", FEATURE_INTS, mask, 5 } };
+    uint32_t ids[5];
+    int32_t labels[5];
+    for (size_t both = 0; both < 2; both++) {
+        struct buf message = BUF_INIT, b = BUF_INIT;
+        example_encode(&message, f, 2 + both);
+        record_frame(&b, message.data, message.len);
+        put("x.tfrecord", &b);
+        struct dataset *d = open_one(in_dir("x.tfrecord"), 5);
+        cr_assert(d, "%s", err_get());
+        cr_assert_eq(dataset_read(d, 0, ids, labels), 0, "%s", err_get());
+        cr_expect_eq(labels[0], both ? DATASET_IGNORE : 11);
+        cr_expect_eq(labels[1], 12);
+        cr_expect_eq(labels[2], both ? 0 : DATASET_IGNORE);
+        dataset_close(d);
+        buf_release(&message);
+        buf_release(&b);
+    }
+}
+
 /* More ids than are decoded at a time. */
 Test(dataset, records_of_many_ids)
 {
