@@ -38,17 +38,6 @@ static const float *floats(const struct bert_rows *r, int f)
 
 /* ---- the shape of a record ------------------------------------------------------------------ */
 
-static int64_t count_values(const struct feature_view *f)
-{
-    enum { PIECE = 256 };
-    int64_t values[PIECE], n, count = 0;
-    struct feature_reader r;
-    feature_open(&r, f);
-    while ((n = feature_ints(&r, values, PIECE)) > 0)
-        count += n;
-    return n < 0 ? -1 : count;
-}
-
 static int find_layout(enum bert_layout *layout, const void *data, size_t n)
 {
     struct feature_view f;
@@ -85,20 +74,31 @@ static int no_layout(const void *data, size_t n)
                    bert_names[0][mark[0]], bert_names[1][mark[1]], bert_names[2][mark[2]]);
 }
 
-enum { LONGEST = 1 << 20 };
+/* Names of fields of the layout bert that newer programs of TensorFlow give. */
+static const char *const newer[BERT_FIELDS] = {
+    [BERT_IDS] = "input_word_ids", [BERT_SEGMENTS] = "input_type_ids"
+};
 
-/* Sets *out to the number of integers in the feature `name`, which must be from 1 to LONGEST.
- * Returns 0, or -1 with an error. */
-static int shape_length(uint32_t *out, const void *data, size_t n, const char *name)
+enum { LONGEST = 1 << 20, PIECE = 256 };
+
+/* Sets *out to the number of integers in the feature `name`, or else `other`, unless that is NULL.
+ * It must be from 1 to LONGEST. Returns 0, or -1 with an error. */
+static int length_of(uint32_t *out, const void *data, size_t n, const char *name, const char *other)
 {
     struct feature_view f;
+    struct feature_reader r;
+    int64_t values[PIECE], got, length = 0;
     int found = example_find(data, n, name, &f);
+    if (!found && other)
+        found = example_find(data, n, other, &f);
     if (found < 0)
         return -1;
     if (!found || f.kind != FEATURE_INTS)
         return err_set(found ? "feature %s is not a list of integers" : "has no feature %s", name);
-    int64_t length = count_values(&f);
-    if (length < 0)
+    feature_open(&r, &f);
+    while ((got = feature_ints(&r, values, PIECE)) > 0)
+        length += got;
+    if (got < 0)
         return -1;
     if (!length || length > LONGEST)
         return err_set("feature %s has %lld values", name, (long long)length);
@@ -114,9 +114,9 @@ int bert_shape_of(struct bert_shape *s, const void *data, size_t n)
     if (found <= 0)
         return found ? -1 : no_layout(data, n);
     const char *const *name = bert_names[s->layout];
-    if (shape_length(&s->sequence_length, data, n, name[BERT_IDS]) < 0 ||
-        shape_length(&labels, data, n, name[BERT_LABELS]) < 0 ||
-        (s->layout == BERT_PACKED && shape_length(&s->sequences, data, n, name[BERT_NEXT]) < 0))
+    if (length_of(&s->sequence_length, data, n, name[BERT_IDS], newer[BERT_IDS]) < 0 ||
+        length_of(&labels, data, n, name[BERT_LABELS], NULL) < 0 ||
+        (s->layout == BERT_PACKED && length_of(&s->sequences, data, n, name[BERT_NEXT], NULL) < 0))
         return -1;
     if (labels < s->sequences)
         return err_set("has room for %u predictions, but for %u sequences", labels, s->sequences);
@@ -166,8 +166,6 @@ static int take_values(struct bert_rows *r, int field, const struct feature_view
     for (; n > 0 && have<want; have += n> 0 ? (size_t)n : 0)
         n = field < BERT_INTS ? feature_ints(&reader, r->values + at + have, want - have)
                               : feature_floats(&reader, r->floats + at + have, want - have);
-    if (n < 0)
-        return -1;
     int64_t more[1];
     float real[1];
     if (have == want)
@@ -182,7 +180,8 @@ static int take_values(struct bert_rows *r, int field, const struct feature_view
 static int field_of(const char *const *name, const struct feature_view *f)
 {
     for (int i = 0; i < BERT_FIELDS; i++)
-        if (name[i] && bytes_are(f->name, f->name_len, name[i]))
+        if (name[i] && (bytes_are(f->name, f->name_len, name[i]) ||
+                        (newer[i] && bytes_are(f->name, f->name_len, newer[i]))))
             return i;
     return -1;
 }

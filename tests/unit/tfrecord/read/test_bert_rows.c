@@ -131,6 +131,7 @@ struct record {
     float weights[2], present[2];
     const char *without, *floats; /* a feature that is absent, of the wrong kind */
     size_t labels_count;
+    int newer; /* 1: with the names that newer programs give */
 };
 
 static const struct record plain = { .ids = { 1, 3, 2 },
@@ -181,8 +182,8 @@ static void encode(struct buf *out, const struct record *x, enum bert_layout lay
         add(f, &n, x, "packed_next_sentence_labels", x->next, 2, FEATURE_INTS);
         add(f, &n, x, "packed_next_sentence_mask", x->present, 2, FEATURE_FLOATS);
     } else {
-        add(f, &n, x, "input_ids", x->ids, 4, FEATURE_INTS);
-        add(f, &n, x, "segment_ids", x->segments, 4, FEATURE_INTS);
+        add(f, &n, x, x->newer ? "input_word_ids" : "input_ids", x->ids, 4, FEATURE_INTS);
+        add(f, &n, x, x->newer ? "input_type_ids" : "segment_ids", x->segments, 4, FEATURE_INTS);
         add(f, &n, x, "masked_lm_ids", x->labels, x->labels_count, FEATURE_INTS);
         add(f, &n, x, "next_sentence_labels", x->next, 1, FEATURE_INTS);
     }
@@ -240,6 +241,22 @@ Test(bert_rows, the_records_to_spoil_are_sound)
     cr_assert_eq(read_as(&packed, BERT_PACKED, &rows), 2, "%s", err_get());
     cr_assert(rows.row[0].length == 2 && rows.ids[0][1] == 3 && rows.labels[0][1] == 7);
     cr_assert(rows.row[1].length == 2 && rows.ids[1][1] == 5 && rows.labels[1][1] == 8);
+}
+
+/* TensorFlow's Model Garden writes ids and segments under other names if asked to. */
+Test(bert_rows, newer_names_of_features)
+{
+    static struct rows rows;
+    struct record x = plain;
+    struct bert_shape shape;
+    struct buf message = BUF_INIT;
+    x.newer = x.segments[2] = 1;
+    encode(&message, &x, BERT_PLAIN);
+    cr_assert_eq(bert_shape_of(&shape, message.data, message.len), 0, "%s", err_get());
+    cr_assert(shape.layout == BERT_PLAIN && shape.sequence_length == 4 && shape.mask_tokens == 2);
+    cr_assert_eq(read_as(&x, BERT_PLAIN, &rows), 1, "%s", err_get());
+    cr_assert(rows.ids[0][1] == 3 && rows.segments[0][1] == 0 && rows.segments[0][2] == 1);
+    buf_release(&message);
 }
 
 Test(bert_rows, plain_records_are_checked)
