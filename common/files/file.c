@@ -821,20 +821,21 @@ static int sync_folders(const struct output *outs, size_t count)
 }
 
 /* Sets `name` to the temporary name that the older last file of a set has until the new set is
- * there, or to "" if it is removed at once. A run after a kill learns from it what was replaced. */
+ * there: a run after a kill learns from it what was replaced. Sets it to "" without such a file. */
 static void name_older(const struct output *last, char name[4096])
 {
+    struct stat st;
     const int n = snprintf(name, 4096, "%s", last->temp ? last->temp : "");
-    if (n >= 4096)
+    if (!n || n >= 4096 || lstat(last->path, &st) < 0 || !S_ISREG(st.st_mode))
         *name = '\0';
-    else if (n)
+    else
         name[n - 1] = name[n - 1] == 'a' ? 'b' : 'a';
 }
 
 /* Removes the older set that `outs` replace. The last file says that a set is complete. It goes
  * first, also from the disk, so that no part of the set seems to be one, even after a power
- * failure. Sets `older` to "" if it is not there. */
-static int remove_older(const struct output *outs, size_t count, char *older)
+ * failure. It gets the name `older`, unless that is "". */
+static int remove_older(const struct output *outs, size_t count, const char *older)
 {
     int result = 0;
     for (size_t i = count; i-- > 0 && !result;) {
@@ -844,8 +845,6 @@ static int remove_older(const struct output *outs, size_t count, char *older)
             result = i + 1 == count ? sync_folders(outs + i, 1) : 0;
         else if (errno != ENOENT)
             result = err_set("cannot replace '%s': %s", outs[i].path, strerror(errno));
-        else if (i + 1 == count)
-            *older = '\0';
     }
     return result;
 }
