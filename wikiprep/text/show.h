@@ -58,8 +58,8 @@ const struct show_entry *show_find(const char *lang, const char *name);
 renderer show_pattern;
 
 /* show_text.c: arguments, lists, coordinates, quotations, hatnotes */
-renderer show_nth, show_line, show_list, show_unichar, show_coord, show_description, show_formula,
-    show_quote, show_hatnote;
+renderer show_nth, show_list, show_unichar, show_coord, show_description, show_formula, show_quote,
+    show_hatnote;
 
 /* show_span appends s; show_after appends `before` and s. If s is empty, both append nothing and
  * return 0; else they return 1. */

@@ -22,33 +22,17 @@ int show_span(struct span s, struct buf *out)
     return show_after("", s, out);
 }
 
-/* Shows the first given argument of `keys`, else argument c->n. Returns 1, or 0 if it is empty. A
- * list of several lines begins a line, as in {{plainlist}}, and ends with one. */
-static int put_any(const struct call *c, const char *keys, struct buf *out)
+/* Shows the first given argument that the row's text names, else argument c->n. A list of several
+ * lines begins a line, as in {{plainlist}}, and ends with one. */
+int show_nth(const struct call *c, struct buf *out)
 {
-    struct span s = call_any(c, keys);
+    struct span s = call_any(c, c->text);
     s = s.n ? s : call_at(c, c->n);
     const int is_list = s.n && strchr("*#:;", *s.s) && memchr(s.s, '\n', s.n);
     buf_adds(out, is_list ? "\n" : "");
     span_put(s, out);
     buf_adds(out, is_list ? "\n" : "");
     return s.n > 0;
-}
-
-int show_nth(const struct call *c, struct buf *out)
-{
-    return put_any(c, c->text, out);
-}
-
-/* If argument c->n is given, shows its label (lt, label or text) or itself, on a separate line. */
-int show_line(const struct call *c, struct buf *out)
-{
-    if (!call_at(c, c->n).n)
-        return 0;
-    buf_addc(out, MARKUP_BREAK);
-    put_any(c, "lt|label|text", out);
-    buf_addc(out, MARKUP_BREAK);
-    return 1;
 }
 
 int show_join(const struct call *c, const char *between, struct buf *out)
