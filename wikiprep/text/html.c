@@ -528,6 +528,8 @@ static void on_start(void *ctx, const xmlChar *element, const xmlChar **list)
     read_attributes(&a, list);
     if (is == BLOCK && span_has_word(span_of(a.class), "infobox|infobox_v3"))
         is = TABLE; /* in French Wikipedia, whose infobox is a <div> with text and tables */
+    else if (is == TABLE && visible_arranges(span_of(a.role), span_of(a.class)))
+        is = BLOCK;
     mem_next(h->open, h->depth, h->cap) = (struct element){ .kind = NOTHING, .target = BUF_INIT };
     if (*a.rel && !strcmp(name, "link") && has_word(a.rel, "mw:PageProp/Category"))
         add_category(h, a.href);

@@ -78,7 +78,7 @@ struct flat {
     size_t row, cell; /* offsets of the current row and cell in out */
     int says;         /* 1: the current row has text before the current cell */
     int depth;        /* nesting depth of tables in wikitext syntax */
-    int in_caption;
+    int in_caption, lines;
 };
 
 int table_has_text(const char *text, size_t n)
@@ -157,15 +157,15 @@ static void put_cells(struct flat *f, const char *s, const char *end, int header
     }
 }
 
-/* Writes a line that continues the current cell. A list item is separated by "; ", and a heading
- * loses its '='. */
+/* Writes a line that continues the current cell. A list item is set apart, and a heading loses its
+ * '='. */
 static void put_more(struct flat *f, const char *s, const char *end)
 {
     for (; end - s >= 3 && *s == '=' && end[-1] == '='; s++)
         end--;
     const char *item = span_past(s, end, "*#:;");
     int apart = item > s && has_text(f) && !strchr(":;", f->out->data[f->out->len - 1]);
-    buf_adds(f->out, apart ? "; " : " ");
+    buf_adds(f->out, item > s && f->lines ? "\x0F" : apart ? "; " : " ");
     put_text(f, item, end);
 }
 
@@ -193,9 +193,9 @@ static void put_line(struct flat *f, const char *s, const char *end)
     }
 }
 
-void table_flatten(struct buf *out, const char *s, size_t n)
+void table_flatten(struct buf *out, const char *s, size_t n, int lines)
 {
-    struct flat f = { .out = out };
+    struct flat f = { .out = out, .lines = lines };
     buf_clear(out);
     struct lines l = LINES_OF(s, n);
     while (lines_next(&l))

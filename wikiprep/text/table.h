@@ -44,8 +44,9 @@ size_t table_indent(const char *s, const char *end);
 
 /* Replaces `out` with the rows of the table s[0..n) and of the tables inside it, as marked text.
  * Each row that has text is a line that ends with LF. MARKUP_CELL_END separates the cells; before
- * the first cell there may be an empty one. A caption is a line that begins with MARKUP_CAPTION. */
-void table_flatten(struct buf *out, const char *s, size_t n);
+ * the first cell there may be an empty one. A caption is a line that begins with MARKUP_CAPTION.
+ * "; " is between the items of a list, or, if `lines` is 1, MARKUP_BREAK is before each. */
+void table_flatten(struct buf *out, const char *s, size_t n, int lines);
 
 /* Returns 1 if marked text s[0..n) has more than spaces, apostrophes and marker bytes, else 0. */
 int table_has_text(const char *s, size_t n);

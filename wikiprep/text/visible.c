@@ -60,6 +60,12 @@ int visible_hides(struct span class, struct span style)
            has_property(style, "visibility", "hidden");
 }
 
+int visible_arranges(struct span role, struct span class)
+{
+    return class.n ? span_has_word(class, "col-begin|cquote|multicol|pullquote")
+                   : span_is(role, "presentation");
+}
+
 static int is_hidden(const struct tag *t)
 {
     const char *s = t->attributes.s, *end = s + t->attributes.n;

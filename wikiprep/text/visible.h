@@ -17,3 +17,7 @@ void visible_filter(struct buf *text);
 
 /* Returns 1 if an element with these attributes "class" and "style" is hidden, else 0. */
 int visible_hides(struct span class, struct span style);
+
+/* Returns 1 if a table with these attributes "role" and "class" only arranges text: a list in
+ * columns, a quotation between its marks. Else returns 0. */
+int visible_arranges(struct span role, struct span class);

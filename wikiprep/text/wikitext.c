@@ -351,8 +351,8 @@ static const char *first_cell(const char *s, const char *end, const char **stop)
     return is_first ? s : next_cell(*stop, end, stop);
 }
 
-/* Writes a row as one line, which has those of its cells that have text. */
-static void put_row(struct wikitext *w, const char *s, const char *end)
+/* Writes a row as one line: those of its cells that have text, with `gap` between them. */
+static void put_row(struct wikitext *w, const char *s, const char *end, const char *gap)
 {
     const char *stop, *between = "";
     buf_clear(&w->cells);
@@ -361,7 +361,7 @@ static void put_row(struct wikitext *w, const char *s, const char *end)
             continue;
         buf_adds(&w->cells, between);
         buf_add(&w->cells, s, (size_t)(stop - s));
-        between = " | ";
+        between = gap;
     }
     add_line(w, w->cells.data, w->cells.data + w->cells.len);
 }
@@ -425,27 +425,30 @@ static void add_table(struct wikitext *w)
 }
 
 /* Adds a closed table to the page's parts and writes it, one row per line or as Markdown, as far as
- * each is wanted, unless its attributes hide it: visible_filter removes only tables in HTML. */
+ * each is wanted, unless its attributes hide it: visible_filter removes only tables in HTML. What a
+ * table only arranges is text, unless other tables are in it. */
 static void on_table(struct wikitext *w, const struct table_extent *table)
 {
     const char *s = w->marked.data + table->begin, *end = w->marked.data + table->end;
-    const char *line_end = span_until(s, end, '\n');
+    const char *line_end = span_until(s, end, '\n'), *attributes = *s == '{' ? s + 2 : line_end;
+    const struct span class = tag_attribute(attributes, line_end, "class");
+    const int arranges = visible_arranges(tag_attribute(attributes, line_end, "role"), class) &&
+                         !bytes_find(line_end, end, "{|", 2);
     end_paragraph(w);
-    if (!w->options.tables || is_left_out(w) ||
-        (*s == '{' && visible_hides(tag_attribute(s + 2, line_end, "class"),
-                                    tag_attribute(s + 2, line_end, "style"))))
+    if (!(w->options.tables || arranges) || is_left_out(w) ||
+        visible_hides(class, tag_attribute(attributes, line_end, "style")))
         return;
-    table_flatten(&w->rows, s, (size_t)(end - s));
-    if (w->rows.len && w->options.wanted >> PART_TABLES & 1)
+    table_flatten(&w->rows, s, (size_t)(end - s), arranges);
+    if (w->rows.len && !arranges && w->options.wanted >> PART_TABLES & 1)
         add_table(w);
-    if (!w->shows_tables)
+    if (!w->shows_tables && !arranges)
         return;
     buf_clear(&w->grid);
     for (const char *lf, *row = w->rows.data; (lf = strchr(row, '\n')); row = lf + 1)
-        if (w->options.markdown && *row != MARKUP_CAPTION)
+        if (w->options.markdown && !arranges && *row != MARKUP_CAPTION)
             add_row(w, row, lf);
         else
-            put_row(w, row, lf);
+            put_row(w, row, lf, arranges ? " " : " | ");
     if (w->grid.len) {
         put_headings(w);
         markdown_table(&w->markdown, w->grid.data);

@@ -454,6 +454,22 @@ Test(wikitext, tables)
     CHECK("a | b || c ! d", "a | b || c ! d");
 }
 
+Test(wikitext, what_tables_only_arrange_is_text)
+{
+    static const char columns[] = "a\n{| role=\"presentation\" class=\"multicol\"\n|\n* b\n* c\n"
+                                  "| style=\"x\" |\n* d\n|}\ne";
+    CHECK(columns, "a\nb\nc\nd\ne");
+    CHECK("a\n{| class=\"x cquote\"\n| “\n| b c\n| ”\n|-\n| colspan=3 | — D\n|}\ne",
+          "a\n“ b c ”\n— D\ne");
+    CHECK("a\n{| role=\"presentation\"\n| b || c\n|}\nd", "a\nb c\nd");
+    CHECK("a\n{| role=\"presentation\" class=\"wikitable\"\n| b\n|}\nc", "a\nc");
+    CHECK("a\n{| class=\"multicol\"\n|\n{|\n| b\n|}\n|}\nc", "a\nc");
+    CHECK("a\n{| class=\"multicol noprint\"\n| b\n|}\nc", "a\nc");
+    how.tables = 1;
+    CHECK(columns, "a\nb\nc\nd\ne");
+    how.tables = 0;
+}
+
 Test(wikitext, open_tables_end_at_a_blank_line_or_heading)
 {
     CHECK("a\n{|\n| b\n| c\n\nd\n\ne", "a\nd\ne");
@@ -741,11 +757,13 @@ Test(wikitext, html_without_what_is_not_text)
 {
     static const char html[] =
         "<body><p>a<sup class=\"mw-ref reference\">[1]</sup> b</p><div class=\"thumb\">c</div>"
-        "<figure typeof=\"mw:File\">d</figure><div role=\"navigation\">e</div><p>f</p></body>";
+        "<figure typeof=\"mw:File\">d</figure><div role=\"navigation\">e</div><p>f</p>"
+        "<table><tr><td>g</td></tr></table><table class=\"multicol\" role=\"presentation\"><tr><td>"
+        "<ul><li>h</li></ul></td><td><ul><li>i</li></ul></td></tr></table></body>";
     struct names *names = names_new(1);
     struct wikitext *w = wikitext_new(names, &how);
     wikitext_clean_html(w, html, sizeof html - 1, &out);
-    cr_expect_str_eq(out.data, "a b\nf");
+    cr_expect_str_eq(out.data, "a b\nf\nh\ni");
     wikitext_free(w);
     names_free(names);
 }
