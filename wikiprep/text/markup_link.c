@@ -208,22 +208,22 @@ static void show_source(struct markup *m, const struct element *f)
 
 /* Returns 1 if s, an argument of a file link, is a caption, else 0: it has a space, is longer than
  * any option, `longest` bytes, or begins with a letter that is not small, as no option in a script
- * with capitals does; and it is no option of another script, no size ("200px", "upright 1.2") and
- * has no name ("alt=x"). A name has only small Latin letters, or letters that are not Latin:
+ * with capitals does; and it is no option of the list, also with a size ("200px", "upright 1.2"),
+ * and has no name ("alt=x"). A name has only small Latin letters, or letters that are not Latin:
  * "E=mc2" has none. */
 static int is_caption(struct span s, size_t longest)
 {
     const char *end = s.s + s.n, *name_end = s.s;
-    const char *unit = span_past(s.s, end, "0123456789x "); /* of "200px"; else all of s */
+    const char *word = span_past(s.s, end, "0123456789x "), *space = memrchr(s.s, ' ', s.n);
+    const char *size = space && span_past(space, end, " .0123456789") == end ? space : end;
     unsigned first = 0;
     if (s.n)
         utf8_read(s.s, s.n, &first);
     while (name_end < end && ((*name_end >= 'a' && *name_end <= 'z') || *name_end & 0x80))
         name_end++;
     if ((name_end - s.s > 2 && name_end < end && *name_end == '=') ||
-        (bytes_begin(s.s, s.n, "upright ") && span_past(s.s + 8, end, ".0123456789") == end) ||
-        ((first > 0x80 || unit > s.s) &&
-         names_listed(knowledge_find("pictures", "", "options"), '|', unit, (size_t)(end - unit))))
+        (size > word &&
+         names_listed(knowledge_find("pictures", "", "options"), '|', word, (size_t)(size - word))))
         return 0;
     return s.n > longest || memchr(s.s, ' ', s.n) ||
            (first >= 'A' && letter_case_title(first) == first);
