@@ -34,11 +34,6 @@ int show_month_of(const struct call *c, struct span s)
     return month_in(c->page->lang, CALENDAR_MONTH_GENITIVE, s);
 }
 
-static int english_month(struct span s)
-{
-    return month_in("en", CALENDAR_MONTH_SHORT, s);
-}
-
 /* A date of a call; month and day are 0 if they are not given. */
 struct day {
     int year, month, day;
@@ -48,7 +43,7 @@ struct day {
  * there is no year. */
 static int read_day_at(const struct call *c, int place, struct day *d)
 {
-    *d = (struct day){ .month = english_month(call_at(c, place + 1)) };
+    *d = (struct day){ .month = month_in("en", CALENDAR_MONTH_SHORT, call_at(c, place + 1)) };
     span_number(call_at(c, place + 2), &d->day);
     return span_number(call_at(c, place), &d->year) && d->year <= YEAR_MAX;
 }
@@ -127,7 +122,8 @@ int show_date_and_age(const struct call *c, struct buf *out)
 /* Shows {{death year and age|1990|1950|5}} as "May 1990 (aged 39–40)". */
 int show_year_and_age(const struct call *c, struct buf *out)
 {
-    struct day birth = { 0 }, death = { .month = english_month(call_at(c, 3)) };
+    struct day birth = { 0 };
+    struct day death = { .month = month_in("en", CALENDAR_MONTH_SHORT, call_at(c, 3)) };
     if (!span_number(call_at(c, 1), &death.year))
         return show_span(call_at(c, 1), out);
     put_parts(&death, 0, out);

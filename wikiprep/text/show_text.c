@@ -190,6 +190,9 @@ int show_quote(const struct call *c, struct buf *out)
     const struct span second = call_at(c, 2); /* {{cquote|text|20px|20px|author|source}} */
     const int box = strstr(c->name, "box") != NULL;
     const int at = second.n && !bytes_end(second.s, second.n, "px") ? 2 : 4;
+    for (int i = 0, all = !said.n && !by[0].n && !by[2].n; all && i < c->a.named_count; i++)
+        if (c->a.named[i].value.n > said.n) /* the longest, as "texto" in the wiki's language */
+            said = c->a.named[i].value;
     if (!said.n)
         return 0;
     if (!by[0].n && !box && !span_in(call_at(c, at), "left|right|center|lang"))
