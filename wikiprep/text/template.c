@@ -110,8 +110,8 @@ static int show_code(const struct call *c, struct span name, struct span first, 
         return 0;
     const char *english = language_name(c->name, n, "en");
     const char *language = language_name(c->name, n, c->page->lang);
-    if (english && first.n)
-        return show_span(first, out);
+    if (english && first.n) /* but {{lb|zh|動物}} in a Wiktionary has the code of another */
+        return !(call_at(c, 2).n && language_name(first.s, first.n, "en")) && show_span(first, out);
     if (!language || language == english)
         return 0;
     buf_addf(out, "%c(%s)%c", MARKUP_ASIDE, language, MARKUP_ASIDE);

@@ -373,6 +373,12 @@ Test(template, local_text)
         { "ko", "{{as of|2011|5}}", "2011년 5월 기준" },
         { "zh", "{{convert|7|km2}}", "7平方公里 (2.7平方英里)" },
         { "th", "{{convert|10|km|mi}}", "10 กิโลเมตร (6.2 ไมล์)" },
+        { "sr", "a {{цитат|аутор=Андрић|текст=Текст је овде.}} b", "a\nТекст је овде.\nb" },
+        { "ar", "{{اقتباس|نص=النص هنا.}}", "النص هنا." },
+        { "es", "{{cita|texto=Sí|autor=Yo}}", "«Sí»\nYo" },
+        { "he", "{{ציטוט|תוכן=א ב|מרכאות=כן|מקור=ג}}", "א ב\n— ג" },
+        { "fr", "{{em|4}}Vers {{em|lent}}", "Vers lent" },
+        { "zh", "{{lb|zh|動物}} 貓 {{lb|Mound}}", "貓 Mound" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         page = (struct template_page){ .lang = cases[i].lang,
