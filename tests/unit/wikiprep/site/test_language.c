@@ -29,6 +29,8 @@ Test(language, in_the_language_of_the_wiki)
     check("zh", "fr", "chinois");
     check("zh", "uk", "кит.");
     check("la", "nn", "latin");
+    check("ru", "hy", "ռուս.");
+    check("ru", "ka", "რუს.");
     check("sr-Latn", "pl", "serb.");
     check("gem-pro", "en", "Proto-Germanic");
     check("gem-x-other", "en", "Germanic");

@@ -377,6 +377,9 @@ Test(template, local_text)
         { "ar", "{{اقتباس|نص=النص هنا.}}", "النص هنا." },
         { "es", "{{cita|texto=Sí|autor=Yo}}", "«Sí»\nYo" },
         { "he", "{{ציטוט|תוכן=א ב|מרכאות=כן|מקור=ג}}", "א ב\n— ג" },
+        { "hy", "{{lang-en|Moon}}, {{langx|xh|b}}", "անգլ.՝ Moon, b" },
+        { "ka", "{{lang-en|Moon}}", "ინგლ. Moon" },
+        { "bn", "{{flag|BGD}} {{flagcountry|Utopia}} {{flag|BGD|name=A}}", "বাংলাদেশ Utopia A" },
         { "fr", "{{em|4}}Vers {{em|lent}}", "Vers lent" },
         { "zh", "{{lb|zh|動物}} 貓 {{lb|Mound}}", "貓 Mound" },
     };
