@@ -79,17 +79,9 @@ int show_nihongo(const struct call *c, struct buf *out)
 
 /* ---- pronunciation ------------------------------------------------------------------------- */
 
-/* Appends a sound between brackets, unless it has its own. */
-static void put_sound(struct span sound, const char *open, const char *close, struct buf *out)
-{
-    int bare = !strchr("[/", *sound.s);
-    buf_adds(out, bare ? open : "");
-    span_put(sound, out);
-    buf_adds(out, bare ? close : "");
-}
-
 /* Appends "German pronunciation: [ˈbɛʁliːn]". `code` is the language; `place` is the position of
- * the sound; the next argument selects the introduction. Returns 1, or 0 if there is no sound. */
+ * the sound, which may have brackets; the next argument selects the introduction. Returns 1, or 0
+ * if there is no sound. */
 static int put_pronounced(const struct call *c, struct span code, int place, struct buf *out)
 {
     struct span sound = call_at(c, place), how = call_at(c, place + 1);
@@ -103,7 +95,10 @@ static int put_pronounced(const struct call *c, struct span code, int place, str
     else if (!has_how || span_in(how, "lang|lang2"))
         if (show_language_name(c, code, out))
             buf_adds(out, has_how ? ": " : english(c, " pronunciation: ", ": "));
-    put_sound(sound, "[", "]", out);
+    const int is_bare = !strchr("[/", *sound.s);
+    buf_adds(out, is_bare ? "[" : "");
+    span_put(sound, out);
+    buf_adds(out, is_bare ? "]" : "");
     return 1;
 }
 

@@ -33,14 +33,6 @@ struct run {
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-static int put_month(struct run *r, struct span s)
-{
-    int month = show_month_of(r->c, s);
-    if (!month)
-        return show_span(s, r->out);
-    return show_span(calendar_name(r->c->page->lang, CALENDAR_MONTH_GENITIVE, month - 1), r->out);
-}
-
 /* Appends the text of the row for the country's code s, "USA = United States", else the name of
  * language_country, else s itself. Returns 1 if something was appended, else 0. */
 static int put_country(struct run *r, struct span s)
@@ -60,13 +52,14 @@ static int put_country(struct run *r, struct span s)
  * appended, else 0. */
 static int put_changed(struct run *r, struct span s, struct span how)
 {
-    int year;
+    const char *lang = r->c->page->lang;
+    int year, month;
     if (span_is(how, "number"))
-        number_show(s, r->c->page->lang, r->out);
+        number_show(s, lang, r->out);
     else if (span_is(how, "raise"))
         figure_put_raised(r->out, s);
-    else if (span_is(how, "month"))
-        return put_month(r, s);
+    else if (span_is(how, "month") && (month = show_month_of(r->c, s)))
+        span_put(calendar_name(lang, CALENDAR_MONTH_GENITIVE, month - 1), r->out);
     else if (span_is(how, "language"))
         return show_language_name(r->c, s, r->out);
     else if (span_is(how, "country"))
