@@ -219,7 +219,7 @@ void markup_strip(struct markup *m, const char *text, size_t n, struct buf *out)
     m->end = text + n;
     m->out = out;
     m->depth = m->braces = m->links = m->brackets = m->pipe_count = m->heading = 0;
-    m->reference_count = 0;
+    m->reference_count = m->arranges = 0;
     m->in_poem = m->no_comment_close = 0;
     m->in_lead = n > 0 && *text != '=';
     buf_clear(&m->targets);

@@ -5,6 +5,7 @@
 #include "wikiprep/text/converter.h"
 #include "wikiprep/text/markup_walk.h"
 #include "wikiprep/text/tag.h"
+#include "wikiprep/text/visible.h"
 
 /* Returns the tag whose name is at s, or NULL if there is none. Sets *after to the byte after the
  * name. */
@@ -291,14 +292,23 @@ static const char *on_whole_tag(struct markup *m, const char *s, const struct ta
         m->in_poem = !closing && !empty && (m->in_poem || find_close(m, s, tag, &after));
         markup_put(m, MARKUP_BREAK);
         return m->in_poem ? span_past(s, m->end, ":") : s;
-    case TAG_TABLE: markup_put(m, closing ? MARKUP_TABLE_END : MARKUP_TABLE); return s;
+    case TAG_TABLE:
+        if (!closing)
+            m->arranges = m->arranges << 1 |
+                          (unsigned)visible_arranges(tag_attribute(attributes, s - 1, "role"),
+                                                     tag_attribute(attributes, s - 1, "class"));
+        markup_put(m, m->arranges & 1 ? MARKUP_BREAK : closing ? MARKUP_TABLE_END : MARKUP_TABLE);
+        m->arranges >>= closing;
+        return s;
     case TAG_ROW:
         markup_put(m, m->options->tables ? MARKUP_ROW : MARKUP_BREAK);
         if (m->options->tables && !closing && !strcmp(tag->name, "caption"))
             markup_put(m, MARKUP_CAPTION);
         return s;
     case TAG_CELL:
-        markup_put(m, m->options->tables && !closing ? MARKUP_CELL : MARKUP_BREAK);
+        markup_put(m, m->options->tables && !closing ? MARKUP_CELL
+                      : m->arranges & 1              ? ' '
+                                                     : MARKUP_BREAK);
         return s;
     case TAG_REF:
         markup_put(m, MARKUP_HOLE);

@@ -48,6 +48,7 @@ struct markup {
     size_t heading;          /* output offset of the text of an open <h2>; 0: none is open */
     int heading_level;       /* its level: 2 for <h2> */
     int in_poem;             /* inside <poem>: keep line breaks */
+    uint64_t arranges;       /* bits of the open <table>, the last in bit 0: 1 if no real table */
     int in_gallery;          /* the text is a line of a gallery: its caption may be one word */
     int in_lead;             /* before the first heading */
     struct span *references; /* attributes and content of each reference with content, if wanted */

@@ -464,6 +464,12 @@ Test(wikitext, what_tables_only_arrange_is_text)
     CHECK("a\n{| role=\"presentation\"\n| b || c\n|}\nd", "a\nb c\nd");
     CHECK("a\n{| role=\"presentation\" class=\"wikitable\"\n| b\n|}\nc", "a\nc");
     CHECK("a\n{| class=\"multicol\"\n|\n{|\n| b\n|}\n|}\nc", "a\nc");
+    CHECK(
+        "a <table class='cquote'><tr><td>“</td><td>b c</td><td>”</td></tr><tr><td>— D</td></tr></table> e",
+        "a\n“ b c ”\n— D\ne");
+    CHECK(
+        "<table class=multicol><tr><td>\n* a\n<table><tr><td>b</td></tr></table>\n</td></tr></table>c",
+        "a\nc");
     CHECK("a\n{| class=\"multicol noprint\"\n| b\n|}\nc", "a\nc");
     how.tables = 1;
     CHECK(columns, "a\nb\nc\nd\ne");
