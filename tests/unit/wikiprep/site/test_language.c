@@ -75,10 +75,9 @@ Test(language, without_data)
 Test(language, sections_without_prose)
 {
     static const char *const cases[][2] = {
-        { "hu", "Fordítás" },
-        { "tr", "kaynaklar" },
-        { "zh", "延伸閱讀" },
-        { "cy", "Dolenni allanol" },
+        { "hu", "Fordítás" },        { "tr", "kaynaklar" },   { "zh", "延伸閱讀" },
+        { "cy", "Dolenni allanol" }, { "ru", "Комментарии" }, { "ar", "انظر أيضاً" },
+        { "sv", "Vidare läsning" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *list = language_sections("default", cases[i][0]);
