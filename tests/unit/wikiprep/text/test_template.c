@@ -623,6 +623,19 @@ Test(template, books)
         "One line\nA block.\nMr. ⸺ hangs.\nAn entry.\nOne.");
 }
 
+Test(template, books_of_other_wikis)
+{
+    page = (struct template_page){ .lang = "fr", .title = "Moon", .timestamp = "" };
+    CHECK("{{T3|SCÈNE I}}\n{{personnage|ARNOLPHE}}\nVous.\n{{PersonnageD|AGNÈS|c|à part}}\nNon.",
+          "SCÈNE I\nARNOLPHE\nVous.\nAGNÈS, à part\nNon.");
+    page.lang = "de";
+    CHECK("{{LineCenterSize|140|20|Erlkönig}}\n{{SperrSchrift|Wer}} reitet {{SIC|so|sô}}?",
+          "Erlkönig\nWer reitet so?");
+    page.lang = "ru";
+    CHECK("{{poemx|Узник|Сижу за решёткой.|1822}}{{poem1||Строка.}}",
+          "Узник\nСижу за решёткой.\n1822\nСтрока.");
+}
+
 Test(template, travel_guides)
 {
     CHECK("* {{see | name=Louvre | alt= | url=http://x.fr | address=Rue de Rivoli\n"
