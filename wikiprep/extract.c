@@ -94,7 +94,7 @@ static const struct buf *expand(struct extract *x, const struct dump_page *p)
         x->is_cut = expand_text(x->expander, &x->page, source.s, source.n, &x->expanded);
     else
         buf_set(&x->expanded, source.s, source.n);
-    visible_filter(&x->expanded);
+    visible_filter(&x->expanded, x->how->hatnotes);
     return &x->expanded;
 }
 

@@ -79,6 +79,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     expand_text(x, &page, text, size, &out);
     if (out.len > size + GROWTH_MAX)
         __builtin_trap();
-    visible_filter(&out);
+    visible_filter(&out, 0);
     return 0;
 }

@@ -89,12 +89,6 @@ static struct buf *part(struct html *h, enum page_part which)
 
 /* ---- output -------------------------------------------------------------------------------- */
 
-static int at_start(const struct html *h)
-{
-    size_t n = h->out->len;
-    return !n || strchr("\n\x0F\x13\x14\x1A\x1D", h->out->data[n - 1]);
-}
-
 /* Returns 1 if no text has been written since the start of the line, or since a table, else 0. */
 static int begins_line(const struct html *h)
 {
@@ -127,7 +121,8 @@ static void put_text(struct html *h, const char *s, size_t n)
 {
     for (const char *end = s + n; s < end;) {
         const char *plain = s;
-        if (at_start(h)) {
+        const size_t written = h->out->len;
+        if (!written || strchr("\n\x0F\x13\x14\x1A\x1D", h->out->data[written - 1])) {
             while (s < end && strchr(" \t\n\r", *s) && !h->in_pre)
                 s++;
             if (s < end && (unsigned char)*s >= ' ' && (unsigned char)*s < 0x80)
@@ -379,9 +374,9 @@ static int is_hidden(const struct html *h, enum element_kind is, const struct at
     return is == HIDDEN || !strcmp(a->role, "navigation") || !strcmp(a->rel, "mw:referencedBy") ||
            has_word(a->type, "mw:File") || has_word(a->type, "mw:Image") ||
            has_word(a->type, "mw:Video") || has_word(a->type, "mw:Audio") ||
-           span_has_word(class, classes) || visible_hides(class, span_of(a->style)) ||
-           (!h->options.common->code && is_code_block(is, a)) ||
-           (!(page && page->hatnotes) && span_has_word(class, "hatnote|navigation-not-searchable"));
+           span_has_word(class, classes) ||
+           visible_hides(class, span_of(a->style), page && page->hatnotes) ||
+           (!h->options.common->code && is_code_block(is, a));
 }
 
 /* Handles an element whose class or `typeof` decides what happens to it, whatever its name. Returns

@@ -54,10 +54,11 @@ static int has_property(struct span style, const char *property, const char *val
     return 0;
 }
 
-int visible_hides(struct span class, struct span style)
+int visible_hides(struct span class, struct span style, int hatnotes)
 {
     return span_has_word(class, hidden_classes) || has_property(style, "display", "none") ||
-           has_property(style, "visibility", "hidden");
+           has_property(style, "visibility", "hidden") ||
+           (!hatnotes && span_has_word(class, "hatnote|navigation-not-searchable"));
 }
 
 int visible_arranges(struct span role, struct span class)
@@ -66,11 +67,11 @@ int visible_arranges(struct span role, struct span class)
                    : span_is(role, "presentation");
 }
 
-static int is_hidden(const struct tag *t)
+static int is_hidden(const struct tag *t, int hatnotes)
 {
     const char *s = t->attributes.s, *end = s + t->attributes.n;
     return !t->closing && !t->empty && t->attributes.n > 6 &&
-           visible_hides(tag_attribute(s, end, "class"), tag_attribute(s, end, "style"));
+           visible_hides(tag_attribute(s, end, "class"), tag_attribute(s, end, "style"), hatnotes);
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */
@@ -110,7 +111,7 @@ static const char *literal_end(const struct tag *t, const char *end)
     return tag_find_close(t->after, end, name, &after, &unclosed) ? after : NULL;
 }
 
-void visible_filter(struct buf *text)
+void visible_filter(struct buf *text, int hatnotes)
 {
     enum { UNCLOSED_MAX = 64 };
     static const char hole[] = "<ref/>";
@@ -119,7 +120,7 @@ void visible_filter(struct buf *text)
     int unclosed = 0, no_close = 0;
     while (unclosed < UNCLOSED_MAX && (s = memchr(s, '<', (size_t)(end - s)))) {
         struct tag t;
-        const int is_tag = read_tag(s, end, &t), hidden = is_tag && is_hidden(&t);
+        const int is_tag = read_tag(s, end, &t), hidden = is_tag && is_hidden(&t, hatnotes);
         const int literal = is_tag && !hidden && is_literal(&t);
         const char *after = hidden ? element_end(&t, end) : literal ? literal_end(&t, end) : NULL;
         if (span_begins(s, end, "<!--"))

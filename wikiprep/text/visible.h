@@ -13,10 +13,11 @@
 /* Removes hidden elements from text, in place, but none in <nowiki>, <pre> and source code. Each is
  * replaced by an empty "<ref/>", because markup.h repairs spaces and punctuation around removed
  * references. Time is linear: the search stops after 64 such elements without a closing tag. */
-void visible_filter(struct buf *text);
+void visible_filter(struct buf *text, int hatnotes);
 
-/* Returns 1 if an element with these attributes "class" and "style" is hidden, else 0. */
-int visible_hides(struct span class, struct span style);
+/* Returns 1 if an element with these attributes "class" and "style" is hidden, else 0. Notes such
+ * as "Main article: Moon" are, unless `hatnotes` is 1. */
+int visible_hides(struct span class, struct span style, int hatnotes);
 
 /* Returns 1 if a table with these attributes "role" and "class" only arranges text: a list in
  * columns, a quotation between its marks. Else returns 0. */

@@ -436,7 +436,7 @@ static void on_table(struct wikitext *w, const struct table_extent *table)
                          !bytes_find(line_end, end, "{|", 2);
     end_paragraph(w);
     if (!(w->options.tables || arranges) || is_left_out(w) ||
-        visible_hides(class, tag_attribute(attributes, line_end, "style")))
+        visible_hides(class, tag_attribute(attributes, line_end, "style"), 1))
         return;
     table_flatten(&w->rows, s, (size_t)(end - s), arranges);
     if (w->rows.len && !arranges && w->options.wanted >> PART_TABLES & 1)

@@ -1048,13 +1048,19 @@ Test(visible, elements)
         { "<pre class=error>b</pre>c<nowiki/><b class=error>d</b>", "<ref/>c<nowiki/><ref/>" },
         { "<pre format=wikitext><b class=error>b</b></pre>", "<pre format=wikitext><ref/></pre>" },
         { "<nowiki><b class=error>b</b>", "<nowiki><ref/>" },
+        { "<div class=\"x hatnote\">b</div>c", "<ref/>c" },
+        { "<div class=\"navigation-not-searchable\">b</div>c", "<ref/>c" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         buf_clear(&out);
         buf_adds(&out, cases[i].text);
-        visible_filter(&out);
+        visible_filter(&out, 0);
         cr_expect_str_eq(out.data, cases[i].expected, "%s", out.data);
     }
+    buf_clear(&out);
+    buf_adds(&out, "<div class=\"hatnote\">b</div>");
+    visible_filter(&out, 1);
+    cr_expect_str_eq(out.data, "<div class=\"hatnote\">b</div>");
 }
 
 Test(visible, many_elements_in_one_paragraph_take_linear_time)
@@ -1064,7 +1070,7 @@ Test(visible, many_elements_in_one_paragraph_take_linear_time)
     for (int i = 0; i < ROWS; i++)
         buf_adds(&out, "|-\n| <span style='display:none'>key</span> a\n| b\n");
     clock_t before = clock();
-    visible_filter(&out);
+    visible_filter(&out, 0);
     cr_expect_lt((double)(clock() - before) / CLOCKS_PER_SEC, 2.0);
     cr_expect_eq(out.len, ROWS * strlen("|-\n| <ref/> a\n| b\n"));
 }
