@@ -131,14 +131,6 @@ void function_ns(struct expander *x, struct function_call *c)
         expand_put(x, name);
 }
 
-/* Returns the URL of the wiki's pages without the title: "https://en.wikipedia.org/wiki/". */
-static struct span page_base(const struct expander *x)
-{
-    struct span s = span_of_buf(&x->site->base);
-    const char *slash = memrchr(s.s, '/', s.n);
-    return (struct span){ s.s, slash ? (size_t)(slash + 1 - s.s) : 0 };
-}
-
 /* Returns the length of a URL's scheme and host. */
 static size_t host_length(struct span base)
 {
@@ -164,7 +156,9 @@ static int read_url_title(struct expander *x, struct title *t, struct span s)
  * scheme and host, URL_FULL the scheme. Changes the namespace of a media title t to File. */
 static void put_url(struct expander *x, struct title *t, struct span query, int which)
 {
-    struct span pages = page_base(x);
+    struct span pages = span_of_buf(&x->site->base);
+    const char *slash = memrchr(pages.s, '/', pages.n);
+    pages.n = slash ? (size_t)(slash + 1 - pages.s) : 0; /* "https://en.wikipedia.org/wiki/" */
     if (t->ns == NS_MEDIA)
         t->ns = NS_FILE;
     size_t host = host_length(pages), scheme = 0;

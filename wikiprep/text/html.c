@@ -349,13 +349,6 @@ static const struct named {
 };
 /* clang-format on */
 
-static enum element_kind kind_of(const char *element)
-{
-    const struct named *found = bsearch(&element, named, sizeof named / sizeof *named,
-                                        sizeof *named, order_texts);
-    return found ? found->is : NOTHING;
-}
-
 /* Returns 1 if the element is a block of source code, else 0. Code in a sentence is <code>. */
 static int is_code_block(enum element_kind is, const struct attributes *a)
 {
@@ -422,13 +415,6 @@ static void begin_reference(struct html *h, const char *id)
         buf_add(&top(h)->target, name, (size_t)(last - name));
 }
 
-static void begin_list(struct html *h, const char *name)
-{
-    if (h->lists < SIGNS_MAX)
-        h->signs[h->lists] = *name == 'u' ? '*' : *name == 'o' ? '#' : ':';
-    h->lists++;
-}
-
 static void begin_item(struct html *h)
 {
     if (h->hidden)
@@ -437,14 +423,6 @@ static void begin_item(struct html *h)
         buf_addc(h->out, '\n');
     buf_add(h->out, h->signs, (size_t)(h->lists < SIGNS_MAX ? h->lists : SIGNS_MAX));
     buf_addc(h->out, MARKUP_EMPTY);
-}
-
-static void begin_heading(struct html *h, int level)
-{
-    h->level = level;
-    h->in_lead = 0;
-    if (!h->hidden)
-        buf_addf(h->out, "\n\n%.*s%c", level, "======", MARKUP_EMPTY);
 }
 
 static void begin_pre(struct html *h)
@@ -467,8 +445,16 @@ static void on_name(struct html *h, const char *name, enum element_kind is,
     switch (is) {
     case ANCHOR: on_link(h, a); break;
     case LINE_BREAK: put_mark(h, MARKUP_BREAK); break;
-    case HEADING: begin_heading(h, name[1] - '0'); break;
-    case LIST: begin_list(h, name); break;
+    case HEADING:
+        h->level = name[1] - '0';
+        h->in_lead = 0;
+        if (!h->hidden)
+            buf_addf(h->out, "\n\n%.*s%c", h->level, "======", MARKUP_EMPTY);
+        break;
+    case LIST:
+        if (h->lists++ < SIGNS_MAX)
+            h->signs[h->lists - 1] = *name == 'u' ? '*' : *name == 'o' ? '#' : ':';
+        break;
     case ITEM: begin_item(h); break;
     case PRE: begin_pre(h); break;
     case TABLE: put_mark(h, MARKUP_TABLE); break;
@@ -518,7 +504,9 @@ static void on_start(void *ctx, const xmlChar *element, const xmlChar **list)
 {
     struct html *h = ctx;
     const char *name = (const char *)element;
-    enum element_kind is = kind_of(name);
+    const struct named *found = bsearch(&name, named, sizeof named / sizeof *named, sizeof *named,
+                                        order_texts);
+    enum element_kind is = found ? found->is : NOTHING;
     struct attributes a;
     read_attributes(&a, list);
     if (is == BLOCK && span_has_word(span_of(a.class), "infobox|infobox_v3"))
