@@ -134,20 +134,41 @@ static int put_coordinates(const struct call *c, struct buf *out, double at[2])
     return 1;
 }
 
+/* As put_coordinates, for values such as "50/56/33/N". */
+static int put_slashed(const struct call *c, struct buf *out, double at[2])
+{
+    enum { PARTS_MAX = 8 };
+    char text[64];
+    struct span part[PARTS_MAX + 1], lat = call_any(c, "1|NS"), lon = call_any(c, "2|EW");
+    struct call split = *c;
+    if (!call_any(c, "NS").n && !memchr(lat.s, '/', lat.n))
+        return 0;
+    snprintf(text, sizeof text, "%.*s/%.*s", (int)lat.n, lat.s, (int)lon.n, lon.s);
+    split.a.at = part;
+    split.a.count = 0;
+    for (const char *s = text; split.a.count < PARTS_MAX && span_next(&s, '/', &lat);)
+        part[++split.a.count] = lat;
+    return put_coordinates(&split, out, at);
+}
+
 /* Shows coordinates, unless they are to appear only beside the page's title. Coordinates beside the
- * title are also kept as the page's own. The row's text says where those without display= are. */
+ * title are also kept as the page's own. The row's text says where those without display= are;
+ * those with text= are in the text, and beside the title if there is article=, too. */
 int show_coord(const struct call *c, struct buf *out)
 {
     const struct span given = call_any(c, "display"), display = given.n ? given : span_of(c->text);
-    int is_inline = !display.n || span_in(display, "i|it|ti") ||
+    const int in_text = call_any(c, "text").n > 0;
+    int is_inline = in_text || !display.n || span_in(display, "i|it|ti") ||
                     memmem(display.s, display.n, "inline", 6);
-    int is_title = span_in(display, "t|it|ti") || memmem(display.s, display.n, "title", 5);
+    int is_title = in_text
+                       ? call_any(c, "article").n > 0
+                       : span_in(display, "t|it|ti") || memmem(display.s, display.n, "title", 5);
     struct page_parts *parts = c->page->parts;
     size_t begin = out->len;
     double at[2];
     if (!is_inline && !parts)
         return 0;
-    int shown = put_coordinates(c, out, at);
+    int shown = put_coordinates(c, out, at) || put_slashed(c, out, at);
     if (shown && parts && is_title)
         structure_coordinates(&parts->json[PART_COORDINATES], at);
     if (!is_inline)
