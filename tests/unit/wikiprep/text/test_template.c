@@ -389,7 +389,7 @@ Test(template, local_text)
         { "hy", "{{lang-en|Moon}}, {{langx|xh|b}}", "անգլ.՝ Moon, b" },
         { "ka", "{{lang-en|Moon}}", "ინგლ. Moon" },
         { "bn", "{{flag|BGD}} {{flagcountry|Utopia}} {{flag|BGD|name=A}}", "বাংলাদেশ Utopia A" },
-        { "fr", "{{em|4}}Vers {{em|lent}}", "Vers lent" },
+        { "fr", "{{em|4}}Vers{{em|2}}{{em|lent}}", "Vers lent" },
         { "zh", "{{lb|zh|動物}} 貓 {{lb|Mound}}", "貓 Mound" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
