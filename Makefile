@@ -300,6 +300,8 @@ demo: all $(SAMPLE) ## make a model of the sample, in a minute: the whole pipeli
 
 # ---- tests --------------------------------------------------------------------------------------
 
+# With this `cd` of a shell may print the folder, which would be twice in what the tests read.
+unexport CDPATH
 # Tests run the programs of the same mode. If a sanitizer finds an error, it ends the program with a signal.
 export TEXTMILL_BIN ?= $(abspath $(B)/bin)
 export TEXTMILL_SAMPLE ?= $(abspath $(SAMPLE))

@@ -39,6 +39,11 @@ case_corpus_runs_no_file_name() {
         check grep -q 'in quotes' log
     done
 }
+# Called by a relative name, by who exports CDPATH, with which `cd` prints the folder.
+case_corpus_cdpath() {
+    mkdir scripts && cp "$ROOT/scripts/corpus" scripts && echo a >parts
+    CDPATH=. scripts/corpus -o made parts 'echo {} >{out}' 2>log || fail "$(cat log)"
+}
 case_corpus_names_differ() {
     local long n
     printf -v long '語%.0s' {1..80}
