@@ -323,6 +323,20 @@ case_scripts_without_gnu() {
     succeeds env PATH="$PWD/only:$PATH" "$ROOT/scripts/language" --help
     check test ! -e made
 }
+# Whichever of the two downloads says why it cannot.
+case_downloads_tell_why() {
+    local tool name
+    export WIKIPEDIA_DUMPS=http://127.0.0.1:9 MODEL_HUB=http://127.0.0.1:9 no_proxy=127.0.0.1
+    for tool in curl wget; do
+        command -v $tool >/dev/null || continue
+        rm -rf only && mkdir only
+        for name in sh printf tr mkdir rm rmdir sed cat $tool; do ln -s "$(command -v $name)" only/; done
+        PATH=$PWD/only "$ROOT/scripts/wikipedia-download" made xx 2>said && fail 'nothing is there'
+        check grep -qE 'error: cannot fetch .*[Cc]onnect' said
+        PATH=$PWD/only "$ROOT/scripts/model-download" gpt2 2>said && fail 'nothing is there'
+        check grep -q '[Cc]onnect' said
+    done
+}
 # A program that fails gives no line of figures.
 case_benchmark_fails() {
     mkdir bin
