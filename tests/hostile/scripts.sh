@@ -323,6 +323,13 @@ case_scripts_without_gnu() {
     succeeds env PATH="$PWD/only:$PATH" "$ROOT/scripts/language" --help
     check test ! -e made
 }
+# A clone made on Windows has the same bytes, for WSL and for Docker.
+case_scripts_cloned_on_windows() {
+    command -v git >/dev/null || skip 'no git'
+    git init -q source && cp "$ROOT/.gitattributes" "$ROOT/scripts/test" source && git -C source add -A || fail 'no source'
+    git -C source -c user.name=a -c user.email=a@b commit -qm a && git clone -q -c core.autocrlf=true source made || fail 'no clone'
+    check cmp "$ROOT/scripts/test" made/test
+}
 # Whichever of the two downloads says why it cannot.
 case_downloads_tell_why() {
     local tool name
