@@ -481,11 +481,12 @@ dist: ## pack the source of the last commit: build/textmill-VERSION.tar.gz
 	@mkdir -p $(O)
 	git archive --prefix=$(DIST)/ -o $(O)/$(DIST).tar.gz HEAD
 
+# The package has its own build/, which its debian/rules cleans first: it must not see an O of this call.
 deb: dist ## build a Debian package of the last commit in build/deb (needs debhelper)
 	rm -rf $(O)/deb && mkdir -p $(O)/deb
 	cp $(O)/$(DIST).tar.gz $(O)/deb/textmill_$(RELEASE).orig.tar.gz
 	tar -xzf $(O)/$(DIST).tar.gz -C $(O)/deb
-	cd $(O)/deb/$(DIST) && dpkg-buildpackage -us -uc
+	cd $(O)/deb/$(DIST) && env -u O MAKEFLAGS= dpkg-buildpackage -us -uc
 
 release: ## make all that a release consists of, in build/dist; needs `scripts/install-deps release`
 	scripts/release

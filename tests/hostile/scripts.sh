@@ -330,6 +330,15 @@ case_scripts_cloned_on_windows() {
     git -C source -c user.name=a -c user.email=a@b commit -qm a && git clone -q -c core.autocrlf=true source made || fail 'no clone'
     check cmp "$ROOT/scripts/test" made/test
 }
+# `make clean` in the folder of a package removes nothing elsewhere.
+case_deb_elsewhere() {
+    command -v git >/dev/null || skip 'no git'
+    git init -q source && cp "$ROOT/Makefile" source && git -C source add -A && git -C source -c user.name=a -c user.email=a@b commit -qm a
+    mkdir only && printf '#!/bin/sh\nmake -s clean && touch "%s/built"\n' "$PWD" >only/dpkg-buildpackage && chmod +x only/dpkg-buildpackage
+    mkdir -p made/release && touch made/release/mine
+    PATH=$PWD/only:$PATH make -s -C source O="$PWD/made" deb >log 2>&1 || fail "$(tail -3 log)"
+    check test -e built -a -e made/release/mine -a -d made/deb
+}
 # Whichever of the two downloads says why it cannot.
 case_downloads_tell_why() {
     local tool name
