@@ -482,7 +482,7 @@ dist: ## pack the source of the last commit: build/textmill-VERSION.tar.gz
 	git archive --prefix=$(DIST)/ -o $(O)/$(DIST).tar.gz HEAD
 
 # The package has its own build/, which its debian/rules cleans first: it must not see an O of this call.
-deb: dist ## build a Debian package of the last commit in build/deb (needs debhelper)
+deb: dist ## build a Debian package of the last commit in build/deb (needs debhelper, Python 3.11)
 	rm -rf $(O)/deb && mkdir -p $(O)/deb
 	cp $(O)/$(DIST).tar.gz $(O)/deb/textmill_$(RELEASE).orig.tar.gz
 	tar -xzf $(O)/$(DIST).tar.gz -C $(O)/deb
