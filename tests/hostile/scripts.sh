@@ -323,6 +323,8 @@ case_scripts_without_gnu() {
     succeeds env PATH="$PWD/only:$PATH" "$ROOT/scripts/language" --help
     check test ! -e made
 }
+# NixOS has no other path of bash that is known.
+case_scripts_find_bash() { check test -z "$(head -qn 1 "$ROOT"/scripts/* | grep '^#!/bin/bash')"; }
 # A clone made on Windows has the same bytes, for WSL and for Docker.
 case_scripts_cloned_on_windows() {
     command -v git >/dev/null || skip 'no git'
