@@ -321,6 +321,8 @@ case_scripts_without_gnu() {
     refuses 'neither curl nor GNU wget' env PATH="$PWD/only" "$ROOT/scripts/model-download" gpt2
     refuses 'of GNU are needed' env PATH="$PWD/only:$PATH" "$ROOT/scripts/language" xx -o made
     succeeds env PATH="$PWD/only:$PATH" "$ROOT/scripts/language" --help
+    rm only/realpath only/sed && printf '#!/bin/sh\ncat\n' >only/sed && chmod +x only/sed # it does not know \x2F
+    refuses 'of GNU are needed' env PATH="$PWD/only:$PATH" "$ROOT/scripts/language" xx -o made
     check test ! -e made
 }
 # NixOS has no other path of bash that is known.
