@@ -75,7 +75,7 @@ LIB_OBJECTS = $(patsubst %.c,$(B)/obj/%.o,$(filter-out $(MAINS),$(SOURCES))) $(G
 BINARIES = $(PROGRAMS:%=$(B)/bin/%)
 
 # A plug-in (common/files/plugin.h) is built if the compiler of its library is installed.
-MPICC ?= $(shell command -v mpicc)
+MPICC ?= $(shell command -v mpicc 2>/dev/null)
 ARROW_PACKAGE := $(shell $(PKG_CONFIG) --exists 'parquet >= 21' 2>/dev/null && command -v $(CXX) >/dev/null && echo parquet)
 PLUGINS = $(if $(STATIC)$(filter fuzz,$(MODE)),,$(if $(MPICC),$(B)/lib/textmill/libtextmill-mpi.so) \
           $(if $(PARQUET)$(ARROW_PACKAGE),$(B)/lib/textmill/libtextmill-parquet.so)) \
