@@ -57,5 +57,5 @@ class with_extension(Distribution):
 
 with open(os.path.join(SOURCE, "Makefile")) as makefile:
     version = re.search(r"^RELEASE = (\S+)", makefile.read(), re.M).group(1)
-setup(version=version, distclass=with_extension,
+setup(version=version, license="MIT AND Unicode-3.0", distclass=with_extension,
       cmdclass={"build_py": build_with_extension, "bdist_wheel": stable_wheel, "sdist": no_sdist})
