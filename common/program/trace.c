@@ -1,6 +1,7 @@
 #include "common/program/trace.h"
 
 #include <pthread.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/base/log.h"
@@ -53,17 +54,16 @@ void trace_enter(struct trace_span *s, const char *kind, const char *name, int64
     innermost = s;
 }
 
+/* glibc has gettid() since 2.30. */
 static void add_event(const struct trace_span *s, double seconds)
 {
-    if (!trace.keeps)
-        return;
-    if (trace.count == EVENTS) {
+    if (trace.keeps && trace.count == EVENTS)
         trace.dropped++;
-        return;
-    }
-    mem_next(trace.events, trace.count,
-             trace.cap) = (struct event){ s->name, s->kind,  s->number, s->began,
-                                          seconds, s->flops, s->bytes,  (int)gettid() };
+    else if (trace.keeps)
+        mem_next(trace.events, trace.count, trace.cap) = (struct event){
+            s->name, s->kind,  s->number, s->began,
+            seconds, s->flops, s->bytes,  (int)syscall(SYS_gettid)
+        };
 }
 
 static void add_sum(const struct trace_span *s, double seconds)
