@@ -357,6 +357,19 @@ case_downloads_tell_why() {
         check grep -q '[Cc]onnect' said
     done
 }
+# A model whose licence nobody has accepted here: another call would not help.
+case_model_download_licence() {
+    mkdir bin && cat >bin/curl <<'STAND_IN'
+#!/bin/sh
+this=
+for word; do file=$this this=$word; done
+case $this in */tree/main) ;; *) printf 401 && exit 22 ;; esac
+printf '[{"type":"file","oid":"%040d","path":"config.json"},{"type":"file","oid":"%040d","path":"model.safetensors"}]' 0 0 >"$file"
+STAND_IN
+    chmod +x bin/curl
+    refuses 'licence' env PATH="$PWD/bin:$PATH" "$ROOT/scripts/model-download" owner/gated made
+    check test ! -e made
+}
 # A program that fails gives no line of figures.
 case_benchmark_fails() {
     mkdir bin
