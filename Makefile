@@ -443,6 +443,7 @@ install-programs: all $(SAMPLE)
 	install -m 644 configs/*.yaml $(INSTALLED_SHARE)/configs
 	install -D -m 644 -t $(INSTALLED_SHARE)/configs/machines configs/machines/*.yaml
 	install -D -m 644 -t $(INSTALLED_SHARE)/configs/slurm configs/slurm/train.sbatch
+	sed -i '/^#/!s/\<train\( -t\| "\|)\)/$(PROGRAM_PREFIX)&/' $(INSTALLED_SHARE)/configs/slurm/train.sbatch
 	install -m 644 $(SAMPLE) $(INSTALLED_SHARE)
 	install -D -m 755 -t $(INSTALLED_SHARE)/scripts $(INSTALLED_SCRIPTS:%=scripts/%)
 	$(if $(PROGRAM_PREFIX),install -d $(INSTALLED_SHARE)/bin)
