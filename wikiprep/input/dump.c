@@ -187,14 +187,11 @@ static void on_unknown_entity(void *ctx, const xmlChar *name)
     stop(d);
 }
 
-static void on_problem(void *ctx, xmlErrorPtr error)
-{
-    (void)ctx, (void)error; /* check_parser gets it by xmlCtxtGetLastError */
-}
-
+/* check_parser gets errors by xmlCtxtGetLastError. The type of .serror is not the same in all
+ * versions of libxml2. */
 static void on_message(void *ctx, const char *format, ...)
 {
-    (void)ctx, (void)format; /* otherwise libxml2 prints some messages to stderr */
+    (void)ctx, (void)format; /* otherwise libxml2 prints them to stderr */
 }
 
 /* ---- life -------------------------------------------------------------------------------- */
@@ -222,7 +219,8 @@ static xmlParserCtxtPtr new_parser(struct dump *d)
         .entityDecl = on_entity,
         .getEntity = find_entity,
         .reference = on_unknown_entity,
-        .serror = on_problem,
+        .warning = on_message,
+        .error = on_message,
     };
     silence_thread();
     xmlParserCtxtPtr xml = xmlCreatePushParserCtxt(&events, d, NULL, 0, NULL);
@@ -354,7 +352,7 @@ static int check_parser(struct dump *d)
     if (d->error || d->is_between)
         return d->error ? -1 : 0;
     SCOPED(buf) in = where(d);
-    xmlErrorPtr e = xmlCtxtGetLastError(d->xml);
+    const xmlError *e = xmlCtxtGetLastError(d->xml);
     if (!d->xml->wellFormed || d->xml->disableSAX) {
         SCOPED(buf) why = buf_format("%s", e && e->message ? e->message : "it is not well-formed");
         buf_rtrim(&why);

@@ -633,11 +633,6 @@ static void on_text(void *ctx, const xmlChar *text, int n)
         put_text(h, (const char *)text, (size_t)n);
 }
 
-static void on_problem(void *ctx, xmlErrorPtr error)
-{
-    (void)ctx, (void)error; /* HTML has no errors: readers see what a browser makes of it */
-}
-
 /* ---- a page -------------------------------------------------------------------------------- */
 
 static void html_release(struct html *h)
@@ -664,7 +659,6 @@ void html_strip(const struct html_options *options, const char *text, size_t n, 
         .endElement = on_end,
         .characters = on_text,
         .ignorableWhitespace = on_text,
-        .serror = on_problem,
     };
     buf_clear(out);
     if (options->common->categories)
