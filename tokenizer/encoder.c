@@ -140,14 +140,24 @@ static int encode_parts(struct encoder *e, const struct pieces *p, struct ids *o
     return encoder_put(e, &parts, out);
 }
 
-/* Appends the ids of a normalized text without added tokens to `out`. `first` is as for
- * encoder_cut. Returns 0, or -1 with an error. */
+static int give_pieces(const struct encoder *e, const struct pieces *p)
+{
+    for (size_t i = 0; i < p->count; i++)
+        if (e->take(e->taker, p->text + p->begins[i], p->ends[i] - p->begins[i]) < 0)
+            return -1;
+    return 0;
+}
+
+/* Appends the ids of a normalized text without added tokens to `out`, or gives its pieces to
+ * e->take. `first` is as for encoder_cut. Returns 0, or -1 with an error. */
 static int encode_plain(struct encoder *e, const char *text, size_t n, int first, struct ids *out)
 {
     struct pieces p;
     int got = encoder_cut(e, text, n, first);
     while (!got && (got = encoder_next(e, &p)) > 0)
-        got = e->t->seams ? encode_parts(e, &p, out) : encoder_put(e, &p, out);
+        got = e->take       ? give_pieces(e, &p)
+              : e->t->seams ? encode_parts(e, &p, out)
+                            : encoder_put(e, &p, out);
     return got;
 }
 
@@ -268,16 +278,14 @@ int encoder_encode(struct encoder *e, const char *text, size_t n, enum tokenizer
 int encoder_pieces(struct encoder *e, const char *text, size_t n,
                    int (*put)(void *ctx, const char *piece, size_t n), void *ctx)
 {
-    struct pieces p;
-    int got, first = 1;
-    if (check_text(e, &text, &n) < 0 || encoder_normalize(e, &text, &n, &first, NULL) < 0 ||
-        encoder_cut(e, text, n, first) < 0)
-        return -1;
-    while ((got = encoder_next(e, &p)) > 0)
-        for (size_t i = 0; i < p.count; i++)
-            if (put(ctx, p.text + p.begins[i], p.ends[i] - p.begins[i]) < 0)
-                return -1;
-    return got;
+    SCOPED(ids) found = { 0 };
+    e->take = put;
+    e->taker = ctx;
+    const int result = check_text(e, &text, &n) < 0
+                           ? -1
+                           : encode_pass(e, text, n, TOKENIZER_ORDINARY, 0, 1, &found);
+    e->take = NULL;
+    return result;
 }
 
 uint64_t encoder_replaced(const struct encoder *e)

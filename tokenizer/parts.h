@@ -40,6 +40,8 @@ struct encoder {
     struct subword_scratch scratch;
     struct wordcache *cache;
     struct buf repaired, prefixed, normalized;
+    int (*take)(void *taker, const char *piece, size_t n); /* encoder_pieces: is given the pieces */
+    void *taker;
     uint64_t replaced;   /* bytes that were not UTF-8 */
     struct pieces tiles; /* pieces without gaps between them */
     size_t bounds[1024];

@@ -135,8 +135,8 @@ void tokenizer_assemble_places(const struct tokenizer *t, const struct placed *a
                                struct placed *out);
 
 /* Cuts the text (after its normalization) into pieces that are encoded independently, and calls
- * `put` with each piece. Added tokens in the text are treated as ordinary text. Returns 0, or -1 if
- * `put` returns less than 0 or if there is an error as for encoder_encode. */
+ * `put` with each piece; special tokens are ordinary text, other added tokens are left out. Returns
+ * 0, or -1 if `put` returns less than 0 or if there is an error as for encoder_encode. */
 int encoder_pieces(struct encoder *e, const char *text, size_t n,
                    int (*put)(void *ctx, const char *piece, size_t n), void *ctx);
 
