@@ -1,5 +1,7 @@
 #include "tokenizer/files/files.h"
 
+#include <strings.h>
+
 #include "common/base/lines.h"
 #include "common/files/file.h"
 #include "common/formats/gguf.h"
@@ -38,19 +40,22 @@ static int load_beside(struct js **root, struct buf *path, const char *file, con
     return there && !*root ? -1 : 0;
 }
 
-/* Sets *e to the encoding that the JSON file `other` beside `path` names under `key`, NULL if it is
- * not known, and appends the error for this case to `name`. Does nothing if there is no name.
- * Returns 0, or -1 with an error. */
-static int find_beside(const struct encoding **e, struct buf *name, const char *path,
-                       const char *other, const char *key)
+/* Appends to `name` the class of tokenizer or, without one, the type of model that a file beside
+ * `path` names, and to `unknown` the error for one that is not known. Returns 0, or -1 with an
+ * error. */
+static int name_beside(struct buf *name, struct buf *unknown, const char *path)
 {
-    SCOPED(buf) file = BUF_INIT;
-    SCOPED_JS root = NULL;
-    int result = load_beside(&root, &file, path, other);
-    const char *text = js_text(js_get(root, key), NULL);
-    if (text) {
-        buf_addf(name, "%s '%s' in '%s' is not known here", key, text, file.data);
-        *e = encoding_of_class(text);
+    static const char *const said[][2] = { { "tokenizer_config.json", "tokenizer_class" },
+                                           { "config.json", "model_type" } };
+    int result = 0;
+    for (int i = 0; i < 2 && !result && !name->len; i++) {
+        SCOPED(buf) file = BUF_INIT;
+        SCOPED_JS root = NULL;
+        result = load_beside(&root, &file, path, said[i][0]);
+        const char *text = js_text(js_get(root, said[i][1]), NULL);
+        buf_adds(name, text ? text : "");
+        if (text)
+            buf_addf(unknown, "%s '%s' in '%s' is not known here", said[i][1], text, file.data);
     }
     return result;
 }
@@ -83,17 +88,15 @@ static int put_roberta(struct vocabulary *v)
 static int settle_pattern(struct vocabulary *v, const char *path, const struct tokenizer_options *o,
                           int ranks)
 {
-    SCOPED(buf) name = BUF_INIT;
+    SCOPED(buf) name = BUF_INIT, unknown = BUF_INIT;
     if (!ranks && vocabulary_find(v, "e</w>", 5) >= 0)
         return err_set("'%s' has tokens that end words ('e</w>'): use a tokenizer.json", path);
     const struct encoding *e = o->pattern ? encoding_named(o->pattern) : encoding_of_tokens(v);
-    int result = e ? 0 : find_beside(&e, &name, path, "tokenizer_config.json", "tokenizer_class");
-    if (!result && !e && !name.len)
-        result = find_beside(&e, &name, path, "config.json", "model_type");
-    if (!result && !e)
+    int result = e ? 0 : name_beside(&name, &unknown, path);
+    if (!result && !e && !(e = encoding_of_class(name.data)))
         result = err_set("'%s' does not say how text is split, and %s: use a tokenizer.json, or "
                          "tokenize --pattern NAME",
-                         path, name.len ? name.data : "no file beside it does");
+                         path, name.len ? unknown.data : "no file beside it does");
     if (!result && (encoding_cut(v, e) < 0 || (ranks && encoding_add_specials(v, e) < 0) ||
                     (e == encoding_of_class("roberta") && put_roberta(v) < 0)))
         result = err_in("%s", path);
@@ -226,6 +229,23 @@ static int find_one(struct buf *path, const char *dir, const char *suffix)
     return names.count > 0;
 }
 
+/* Returns -1 with an error if `path`, a .model in a folder, is of a class of transformers that
+ * gives the pieces other ids or changes the text before it is cut into them, else 0. */
+static int refuse_pieces(const char *path)
+{
+    static const char *const classes[] = { "albert", "pegasus", "xlnet" };
+    SCOPED(buf) name = BUF_INIT, unknown = BUF_INIT;
+    int refused = file_ends_with(path, "/sentencepiece.bpe.model");
+    if (name_beside(&name, &unknown, path) < 0)
+        return -1;
+    for (int i = 0; i < 3 && name.len; i++)
+        refused |= !strncasecmp(name.data, classes[i], strlen(classes[i]));
+    return refused ? err_set("transformers gives texts other ids than '%s': use a tokenizer.json, "
+                             "or name the file for its own ids",
+                             path)
+                   : 0;
+}
+
 static int find_in_folder(struct buf *path, const char *dir)
 {
     static const char *const names[] = { "tokenizer.json", "tekken.json", "vocab.json",
@@ -238,10 +258,8 @@ static int find_in_folder(struct buf *path, const char *dir)
         *path = file_path(dir, names[first]);
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes && !found; i++)
         found = find_one(path, dir, suffixes[i]);
-    if (found > 0 && file_ends_with(path->data, "/sentencepiece.bpe.model"))
-        return err_set("transformers gives the pieces of '%s' other ids: use a tokenizer.json, or "
-                       "name the file for its own ids",
-                       path->data);
+    if (found > 0 && file_ends_with(path->data, ".model") && refuse_pieces(path->data) < 0)
+        return -1;
     if (found)
         return found < 0 ? -1 : 0;
     if ((found = find_one(path, dir, ".gguf")))

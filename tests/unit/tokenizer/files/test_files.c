@@ -568,14 +568,25 @@ Test(files, folders_and_names)
     temp_remove(dir);
 }
 
-/* All classes of transformers with a file of this name count the ids of XLM-RoBERTa. */
+/* All classes of transformers with a file of this name count the ids of XLM-RoBERTa. Pegasus' are
+ * 103 greater than SentencePiece's; ALBERT's and XLNet's text changes first. */
 Test(files, pieces_with_other_ids)
 {
-    char dir[] = "/tmp/test-files-XXXXXX";
+    char dir[] = "/tmp/test-files-XXXXXX", other[] = "/tmp/test-files-XXXXXX";
+    cr_assert_not_null(mkdtemp(other));
+    put(other, "sentencepiece.bpe.model", "");
+    refuses_path(other, "", "sentencepiece.bpe.model': use a tokenizer.json");
+    refuses_path(other, "sentencepiece.bpe.model", "the vocabulary is empty");
+    temp_remove(other);
     cr_assert_not_null(mkdtemp(dir));
-    put(dir, "sentencepiece.bpe.model", "");
-    refuses_path(dir, "", "sentencepiece.bpe.model' other ids: use a tokenizer.json");
-    refuses_path(dir, "sentencepiece.bpe.model", "the vocabulary is empty");
+    put(dir, "spiece.model", "");
+    put(dir, "config.json", "{\"model_type\": \"albert\"}");
+    refuses_path(dir, "", "spiece.model': use a tokenizer.json");
+    put(dir, "tokenizer_config.json", "{\"tokenizer_class\": \"PegasusTokenizerFast\"}");
+    refuses_path(dir, "", "spiece.model': use a tokenizer.json");
+    refuses_path(dir, "spiece.model", "the vocabulary is empty");
+    put(dir, "tokenizer_config.json", "{\"tokenizer_class\": \"T5Tokenizer\"}");
+    refuses_path(dir, "", "the vocabulary is empty");
     temp_remove(dir);
 }
 
