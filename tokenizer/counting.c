@@ -169,17 +169,6 @@ static void free_counter(void *item)
     word_counts_free(c->words);
 }
 
-static void take_tables(struct counting_tables *out, struct idle *counters)
-{
-    out->count = counters->count;
-    out->tables = mem_alloc((out->count + 1) * sizeof(struct word_counts *));
-    for (size_t i = 0; i < out->count; i++) {
-        struct counter *one = counters->items[i].item;
-        out->tables[i] = one->words;
-        one->words = NULL;
-    }
-}
-
 static int count_texts(const struct counting_options *o, struct counting_tables *out,
                        const struct tokenizer *t, int argc, char **argv)
 {
@@ -193,7 +182,13 @@ static int count_texts(const struct counting_options *o, struct counting_tables 
     progress_end();
     if (!result && mend_check(MEND_FEW_ONLY, c.replaced, c.bytes) < 0)
         result = err_in("'%s'%s", argc ? argv[0] : "<stdin>", argc > 1 ? " and other files" : "");
-    take_tables(out, &c.counters);
+    out->count = c.counters.count;
+    out->tables = mem_alloc((out->count + 1) * sizeof(struct word_counts *));
+    for (size_t i = 0; i < out->count; i++) {
+        struct counter *one = c.counters.items[i].item;
+        out->tables[i] = one->words;
+        one->words = NULL;
+    }
     idle_release(&c.counters, free_counter);
     source_close(c.source);
     return result;

@@ -22,18 +22,6 @@ void charset_invert(struct charset *s)
         s->bits[i] = (uint8_t)~s->bits[i];
 }
 
-static void unite(struct charset *s, const struct charset *other)
-{
-    for (size_t i = 0; i < sizeof s->bits; i++)
-        s->bits[i] |= other->bits[i];
-}
-
-static void intersect(struct charset *s, const struct charset *other)
-{
-    for (size_t i = 0; i < sizeof s->bits; i++)
-        s->bits[i] &= other->bits[i];
-}
-
 int charset_fold(struct charset *s)
 {
     for (size_t i = 0x80 / 8; i < sizeof s->bits; i++)
@@ -227,11 +215,10 @@ static size_t range(struct charset *s, const char *p, size_t n)
  * class. Returns the number of bytes read, 0 if it is not supported. */
 static size_t part(struct charset *s, const char *p, size_t n, struct class *c)
 {
-    struct charset *inner;
     size_t len;
     if (*p != '[' && (n < 2 || *p != '\\' || !memchr("sSdDwWhHpP", p[1], 10)))
         return range(s, p, n);
-    inner = mem_alloc(sizeof *inner);
+    SCOPED_MEM struct charset *inner = mem_alloc(sizeof *inner);
     if (*p == '[') {
         len = c->depth++ < DEPTH_MAX ? brackets(inner, p, n, c) : 0;
         c->depth--;
@@ -241,9 +228,8 @@ static size_t part(struct charset *s, const char *p, size_t n, struct class *c)
         if (len && len < n - 1 && p[len] == '-' && p[len + 1] != ']')
             len = 0; /* a range that begins with a class */
     }
-    if (len)
-        unite(s, inner);
-    free(inner);
+    for (size_t i = 0; i < sizeof s->bits && len; i++)
+        s->bits[i] |= inner->bits[i];
     return len;
 }
 
@@ -278,7 +264,8 @@ static size_t brackets(struct charset *s, const char *p, size_t n, struct class 
         i += 2;
         if (!(len = operand(other, p + i, n - i, c)))
             return 0;
-        intersect(s, other);
+        for (size_t k = 0; k < sizeof s->bits; k++)
+            s->bits[k] &= other->bits[k];
         i += len;
     }
     if (inverted)

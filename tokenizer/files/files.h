@@ -166,6 +166,10 @@ int merge_right(struct vocabulary *v, struct named_merge *m, const char *name, s
 /* Appends the name of token `id` as a JSON string, spelled as in tokenizer.json. */
 void token_print(const struct vocabulary *v, uint32_t id, struct buf *out);
 
+/* Appends the tokens with ids below `end` as members of a JSON object, with `between` in between.
+ */
+void tokens_print(const struct vocabulary *v, uint32_t end, const char *between, struct buf *out);
+
 /* Writes tokenizer.json, tokenizer_config.json, vocab.json, merges.txt and, if ranks alone describe
  * the merges, vocab.tiktoken into the folder `dir`, as one set (output_close_all). Creates the
  * folder if it is missing. Removes files of an older vocabulary that this program has written and

@@ -9,14 +9,8 @@
 
 static void vocab_json_print(const struct vocabulary *v, struct buf *out)
 {
-    const char *before = "{";
-    for (uint32_t id = 0; id < v->count; id++)
-        if (v->tokens[id].kind != TOKEN_HOLE) {
-            buf_adds(out, before);
-            before = ", ";
-            token_print(v, id, out);
-            buf_addf(out, ": %u", id);
-        }
+    buf_addc(out, '{');
+    tokens_print(v, v->count, ", ", out);
     buf_addc(out, '}');
 }
 

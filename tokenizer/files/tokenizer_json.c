@@ -573,22 +573,27 @@ static void print_unigram(const struct vocabulary *v, struct buf *out)
     buf_adds(out, "\n    ]");
 }
 
-/* Appends the tokens up to the last one of the model, also added ones that the model lacks: else
- * these would get ids after those of the model from Hugging Face. */
-static void print_vocab(const struct vocabulary *v, struct buf *out)
+void tokens_print(const struct vocabulary *v, uint32_t end, const char *between, struct buf *out)
 {
-    const char *before = "\n      ";
-    uint32_t end = v->count;
-    while (end && !v->tokens[end - 1].in_model)
-        end--;
-    buf_adds(out, ",\n    \"vocab\": {");
+    const char *before = "";
     for (uint32_t id = 0; id < end; id++)
         if (v->tokens[id].kind != TOKEN_HOLE) {
             buf_adds(out, before);
             token_print(v, id, out);
             buf_addf(out, ": %u", id);
-            before = ",\n      ";
+            before = between;
         }
+}
+
+/* Appends the tokens up to the last one of the model, also added ones that the model lacks: else
+ * these would get ids after those of the model from Hugging Face. */
+static void print_vocab(const struct vocabulary *v, struct buf *out)
+{
+    uint32_t end = v->count;
+    while (end && !v->tokens[end - 1].in_model)
+        end--;
+    buf_adds(out, ",\n    \"vocab\": {\n      ");
+    tokens_print(v, end, ",\n      ", out);
     buf_adds(out, "\n    }");
 }
 

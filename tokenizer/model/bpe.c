@@ -326,13 +326,6 @@ static void encode_long(const struct bpe *b, struct bpe_scratch *s, const uint32
 
 /* ---- pieces -------------------------------------------------------------------------------- */
 
-static struct bpe_short *shorts_of(struct bpe_scratch *s)
-{
-    if (!s->shorts)
-        s->shorts = mem_aligned(TOGETHER, sizeof *s->shorts);
-    return s->shorts;
-}
-
 /* Merges the waiting short pieces and appends their ids to `out`. Sets ends[i] to out->count after
  * piece i. */
 static void merge_waiting(const struct bpe *b, struct bpe_scratch *s, size_t count, struct ids *out,
@@ -353,7 +346,9 @@ void bpe_merge(const struct bpe *b, struct bpe_scratch *s, const uint32_t *ids,
     for (size_t i = 0, at = 0; i < count; at = list_ends[i++]) {
         size_t n = list_ends[i] - at, is_short = n && n <= SHORT_PIECE;
         if (is_short) {
-            struct bpe_short *to = &shorts_of(s)[waiting++];
+            if (!s->shorts)
+                s->shorts = mem_aligned(TOGETHER, sizeof *s->shorts);
+            struct bpe_short *to = &s->shorts[waiting++];
             memcpy(to->ids + 1, ids + at, n * sizeof *ids);
             short_begin(&b->pairs, to, n);
         }

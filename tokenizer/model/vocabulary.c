@@ -330,14 +330,6 @@ static size_t reduce(const struct vocabulary *v, const char *bytes, size_t n, in
     }
 }
 
-static int lacks_byte(const struct vocabulary *v, const char *bytes, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (vocabulary_find(v, bytes + i, 1) < 0)
-            return 1;
-    return 0;
-}
-
 /* Adds the merge of token `id`'s first `left` bytes and its other bytes, if both are tokens. */
 static void merge_at(struct vocabulary *v, uint32_t id, size_t left)
 {
@@ -373,8 +365,9 @@ int vocabulary_derive_merges(struct vocabulary *v)
         if (t->len > DERIVED_MAX)
             return err_set("token %u of %u bytes is too long", id, t->len);
         size_t parts = reduce(v, bytes, t->len, id, ends);
-        if (lacks_byte(v, bytes, t->len))
-            return err_set("token %u has a byte that is not a token", id);
+        for (size_t i = 0; i < t->len; i++)
+            if (vocabulary_find(v, bytes + i, 1) < 0)
+                return err_set("token %u has a byte that is not a token", id);
         if (parts == 2)
             merge_at(v, id, ends[0]);
         else
