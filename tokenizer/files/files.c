@@ -233,12 +233,12 @@ static int find_one(struct buf *path, const char *dir, const char *suffix)
  * gives the pieces other ids or changes the text before it is cut into them, else 0. */
 static int refuse_pieces(const char *path)
 {
-    static const char *const classes[] = { "albert", "pegasus", "xlnet" };
+    static const char *const classes[] = { "albert", "pegasus", "xlnet", "siglip", "cpm" };
     SCOPED(buf) name = BUF_INIT, unknown = BUF_INIT;
     int refused = file_ends_with(path, "/sentencepiece.bpe.model");
     if (name_beside(&name, &unknown, path) < 0)
         return -1;
-    for (int i = 0; i < 3 && name.len; i++)
+    for (size_t i = 0; i < sizeof classes / sizeof *classes && name.len; i++)
         refused |= !strncasecmp(name.data, classes[i], strlen(classes[i]));
     return refused ? err_set("transformers gives texts other ids than '%s': use a tokenizer.json, "
                              "or name the file for its own ids",
@@ -297,9 +297,10 @@ static int read_tokens(struct vocabulary *v, const struct js *root)
 /* Reads how a tokenizer_config.json cuts text into BERT's words. whole: 1 beside tokenizer.json. */
 static int read_words(struct vocabulary *v, const struct js *root, int whole)
 {
+    const struct js *class = js_get(root, "tokenizer_class");
     int is;
-    if (js_get(root, "word_tokenizer_type") ||
-        js_text_is(js_get(root, "tokenizer_class"), "BertJapaneseTokenizer"))
+    if (js_get(root, "word_tokenizer_type") || js_text_is(class, "BertJapaneseTokenizer") ||
+        js_text_is(class, "RoFormerTokenizer") || js_text_is(class, "RoFormerTokenizerFast"))
         return err_set("its words are cut by a dictionary, which is not supported");
     if (!whole && js_bool(js_get(root, "do_basic_tokenize"), &is) == 0 && !is)
         return err_set("do_basic_tokenize false is not supported");

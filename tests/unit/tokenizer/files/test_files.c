@@ -585,6 +585,8 @@ Test(files, pieces_with_other_ids)
     put(dir, "tokenizer_config.json", "{\"tokenizer_class\": \"PegasusTokenizerFast\"}");
     refuses_path(dir, "", "spiece.model': use a tokenizer.json");
     refuses_path(dir, "spiece.model", "the vocabulary is empty");
+    put(dir, "tokenizer_config.json", "{\"tokenizer_class\": \"CpmTokenizer\"}");
+    refuses_path(dir, "", "spiece.model': use a tokenizer.json");
     put(dir, "tokenizer_config.json", "{\"tokenizer_class\": \"T5Tokenizer\"}");
     refuses_path(dir, "", "the vocabulary is empty");
     temp_remove(dir);
@@ -596,6 +598,7 @@ Test(files, words_of_vocab_txt)
 {
     static const char *const refused[][3] = {
         { "tokenizer_config.json", "{\"word_tokenizer_type\": \"mecab\"}", "cut by a dictionary" },
+        { "tokenizer_config.json", "{\"tokenizer_class\": \"RoFormerTokenizer\"}", "dictionary" },
         { "tokenizer_config.json", "{\"do_basic_tokenize\": false}", "is not supported" },
         { "tokenizer_config.json", "{", "bad JSON" },
         { "added_tokens.json", "{\"[UNK]\": 1}", "[UNK]" },
