@@ -184,7 +184,10 @@ static int put_added(struct vocabulary *v, const struct item *t)
 {
     if (!is_special(t) && t->type != SENTENCEPIECE_USER_DEFINED)
         return err_set("unsupported type %d: give --vocab", (int)t->type);
-    if (!t->n || vocabulary_find(v, t->s, t->n) >= 0)
+    /* spaces may also be a token of the model, which spells them in the byte alphabet */
+    const int64_t same = vocabulary_find(v, t->s, t->n);
+    const int respelled = v->byte_level && alphabet_width(t->s, t->n) > t->n;
+    if (!t->n || (same >= 0 && (v->tokens[same].kind == TOKEN_ADDED || !respelled)))
         return err_set(t->n ? "it occurs twice" : "it is empty");
     if (vocabulary_put(v, t->id, t->s, t->n, TOKEN_ADDED) < 0)
         return -1;

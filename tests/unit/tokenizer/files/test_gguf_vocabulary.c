@@ -345,6 +345,32 @@ Test(gguf_vocabulary, merges_refused)
     buf_release(&b);
 }
 
+/* OLMo has runs of spaces as tokens of the model, in the byte alphabet, and as added tokens. */
+Test(gguf_vocabulary, spaces_in_both_spellings)
+{
+    static const struct token tokens[] = { { "  ", 0, USER_DEFINED },
+                                           { "a", 0, NORMAL },
+                                           { "\u0120", 0, NORMAL },
+                                           { "\u0120\u0120", 0, NORMAL },
+                                           { "\u0120\u0120\u0120", 0, NORMAL },
+                                           { "   ", 0, USER_DEFINED },
+                                           { "\u0120a", 0, NORMAL },
+                                           { "<|pax|>", 0, USER_DEFINED },
+                                           { "<|pad|>", 0, CONTROL } };
+    struct gguf_writer w;
+    struct buf b = BUF_INIT, merges = BUF_INIT;
+    gguf_put_text(&merges, "\u0120 \u0120", 5);
+    gguf_put_text(&merges, "\u0120 a", 4);
+    begin(&w, "gpt2", tokens, 9);
+    gguf_add_text(&w, "tokenizer.ggml.pre", "olmo", 4);
+    gguf_add_list(&w, "tokenizer.ggml.merges", GGUF_TEXT, 2, &merges);
+    end(&w, &b);
+    expect(&b, "a a  a   a", "1 6 0 1 5 1");
+    refused(&b, find(&b, "<|pax|>"), "<|pad|>", 7, "token 8", 0);
+    buf_release(&merges);
+    buf_release(&b);
+}
+
 /* A letter with a combining mark and four digits. The pre-tokenizer decides which merges are inside
  * a piece. An export keeps its name. */
 Test(gguf_vocabulary, pre_tokenizers)
