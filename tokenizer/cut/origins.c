@@ -134,12 +134,6 @@ static void trace_form(enum form form, const char *text, size_t n, struct puts *
 
 /* ---- replacements ---------------------------------------------------------------------------- */
 
-static void keep(const char *text, size_t n, struct puts *p)
-{
-    for (size_t i = 0, len; i < n; i += len)
-        add(p, utf8_get((const unsigned char *)text + i, &len), 0);
-}
-
 /* Records that the characters `old` are replaced by `new`. The first new characters take the places
  * of old ones. If there are more new than old ones, the rest is inserted; if there are fewer, the
  * last one removes the rest of the old ones. */
@@ -174,11 +168,7 @@ static int trace_replace(const struct step *step, struct regex_scratch *scratch,
 
 static void put_replaced(void *ctx, const char *old, size_t old_bytes, const char *new)
 {
-    struct puts *p = ctx;
-    if (new)
-        replace(p, old, old_bytes, new, strlen(new));
-    else
-        keep(old, old_bytes, p);
+    replace(ctx, old, old_bytes, new ? new : old, new ? strlen(new) : old_bytes);
 }
 
 /* Sets `origins` to the origins of the text that STEP_PREPEND or STEP_APPEND makes of a text of n

@@ -126,12 +126,6 @@ static void offer(struct unigram_best *best, const struct unigram_best *from, do
     *best = (struct unigram_best){ sum, lead, id, (uint32_t)begin };
 }
 
-/* Returns the score that SentencePiece 0.2.3 gives a token of n bytes that the user has defined. */
-static double score_of_user(size_t n)
-{
-    return (float)((double)n * 0.1 - 0.1);
-}
-
 /* Extends the best segmentation that ends at `at` by each token that begins there. `len` is the
  * length of the first character. */
 static void extend(const struct unigram *u, struct unigram_best *best, const unsigned char *piece,
@@ -145,8 +139,8 @@ static void extend(const struct unigram *u, struct unigram_best *best, const uns
         const uint32_t id = u->trie.cells[node].value;
         if (id == TRIE_NONE)
             continue;
-        if (u->v->hides && u->v->tokens[id].added)
-            offer(&best[i + 1], &other, score_of_user(i + 1 - at), rounds, id, at);
+        if (u->v->hides && u->v->tokens[id].added) /* one of the user's, as SentencePiece 0.2.3 */
+            offer(&best[i + 1], &other, (float)((double)(i + 1 - at) * 0.1 - 0.1), rounds, id, at);
         else
             offer(&best[i + 1], &from, rounds ? (float)u->v->scores[id] : u->v->scores[id], rounds,
                   id, at);
