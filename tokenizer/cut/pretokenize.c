@@ -47,8 +47,8 @@ int splitter_add(struct splitter *s, enum split_kind kind, const char *text, siz
     struct split_rule r = { .kind = kind };
     if (kind == SPLIT_PATTERN && is_gpt2_pattern(text, n))
         r.kind = SPLIT_GPT2;
-    if (kind == SPLIT_STRING && !n)
-        return err_set("the pattern is empty");
+    if (kind == SPLIT_STRING && !n) /* as the empty expression: at each character */
+        r.kind = SPLIT_PATTERN;
     if (r.kind == SPLIT_PATTERN && !(r.regex = regex_new_cut(text, n)))
         return -1;
     if (r.kind != SPLIT_GPT2) {

@@ -33,15 +33,17 @@ static int read_searched(struct step *step, const struct js *value, const char *
     return 0;
 }
 
-/* Reads a pattern: {"Regex": ...} or {"String": ...}. Returns 0, or -1 with an error. */
+/* Reads a pattern: {"Regex": ...} or {"String": ...}. An empty string cuts as an empty expression:
+ * at each character. Returns 0, or -1 with an error. */
 static int read_pattern(struct step *step, const struct js *pattern)
 {
     const int cuts = step->kind == STEP_SPLIT && step->behavior <= STEP_ISOLATED;
+    const struct js *string = js_get(pattern, "String"), *regex = js_get(pattern, "Regex");
     size_t n;
-    const char *text = js_text(js_get(pattern, "Regex"), &n);
+    const char *text = js_text(cuts && js_text_is(string, "") ? string : regex, &n);
     if (text)
         return (step->regex = (cuts ? regex_new_cut : regex_new)(text, n)) ? 0 : -1;
-    return read_searched(step, js_get(pattern, "String"), "pattern");
+    return read_searched(step, string, "pattern");
 }
 
 static int read_content(struct step *step, const struct js *value)

@@ -196,7 +196,7 @@ Test(files, tokenizer_json_that_is_not_supported)
         { FILE_OF("{\"type\":\"Split\",\"pattern\":{\"Regex\":\"a\"},\"behavior\":\"Moved\"}",
                   MODEL, ""),
           "x: pre_tokenizer Split: behavior 'Moved' is not supported" },
-        { FILE_OF("{\"type\":\"Split\",\"pattern\":{\"String\":\"\"},\"behavior\":\"Removed\"}",
+        { FILE_OF("{\"type\":\"Split\",\"pattern\":{\"String\":\"\"},\"behavior\":\"Contiguous\"}",
                   MODEL, ""),
           "x: pre_tokenizer Split: the pattern is empty" },
         { FILE_OF("{\"type\":\"Split\",\"pattern\":{\"Regex\":\"(\"},\"behavior\":\"Isolated\"}",
@@ -355,6 +355,7 @@ static int put_piece(void *ctx, const char *piece, size_t n)
 #define SPLIT(pattern, more)                                                                       \
     "{\"type\":\"Split\",\"pattern\":{\"Regex\":\"" pattern "\"},\"behavior\":" more "}"
 #define LIST(steps)        "{\"type\":\"Sequence\",\"pretokenizers\":[" steps "]}"
+#define AT_EACH            "{\"type\":\"Split\",\"pattern\":{\"String\":\"\"},\"behavior\":\"Isolated\"}"
 #define DIGITS(individual) "{\"type\":\"Digits\",\"individual_digits\":" individual "}"
 
 /* Combinations of pre-tokenizers must cut as Hugging Face's tokenizers do. */
@@ -375,6 +376,10 @@ Test(files, pre_tokenizers_around_byte_level)
         /* what is no match is removed: only steps do that */
         { LIST(SPLIT("\\\\w+", "\"Removed\",\"invert\":true") "," BYTE_LEVEL), "ab, c", "ab|c|" },
         { BYTE_LEVEL, "e\xCC\x81 x", "\xC3\xA9| x|" },
+        { LIST(AT_EACH ",{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"use_regex\":false}"),
+          "ab\xC3\xA9 c", "a|b|\xC3\xA9| |c|" },
+        { LIST("{\"type\":\"WhitespaceSplit\"}," AT_EACH "," BYTE_LEVEL), "ab\xC3\xA9 c",
+          "a|b|\xC3\xA9|c|" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct buf text = BUF_INIT, got = BUF_INIT;
