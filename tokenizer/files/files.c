@@ -342,6 +342,7 @@ static int read_config(struct vocabulary *v, const struct js *root, const char *
     const int words = v->model == VOCABULARY_WORDPIECE && !v->general &&
                       !js_text_is(class, "PreTrainedTokenizerFast") &&
                       !js_text_is(class, "TokenizersBackend"); /* the same, in transformers 5 */
+    const int ends = js_text_is(class, "T5Tokenizer") || js_flag(root, "add_eos_token", 0);
     if (!whole && added_decoder_read(v, js_get(root, "added_tokens_decoder"), ranks) < 0)
         return -1;
     if ((words && read_words(v, root, whole) < 0) || read_tokens(v, root) < 0)
@@ -349,7 +350,7 @@ static int read_config(struct vocabulary *v, const struct js *root, const char *
     if (!whole || (v->single.count < 2 && (js_text_is(class, "LlamaTokenizer") ||
                                            js_text_is(class, "LlamaTokenizerFast"))))
         post_processor_put(v, js_flag(root, "add_bos_token", 0) ? vocabulary_begin_of_text(v) : -1,
-                           js_flag(root, "add_eos_token", 0) ? v->end_of_text : -1);
+                           ends ? v->end_of_text : -1);
     if (!whole && splitter_is_gpt2(&v->splitter))
         v->prefix_space = js_flag(root, "add_prefix_space", 0);
     return 0;
