@@ -250,8 +250,8 @@ static int find_in_folder(struct buf *path, const char *dir)
 {
     static const char *const names[] = { "tokenizer.json", "tekken.json", "vocab.json",
                                          "vocab.txt" };
-    static const char *const suffixes[] = { "tokenizer.json", "vocab.json", ".tiktoken", ".model",
-                                            "vocab.txt" };
+    static const char *const suffixes[] = { "tokenizer.json", "vocab.json", ".tiktoken",
+                                            ".model",         ".model.v3",  "vocab.txt" };
     const int first = file_first(dir, names, 4);
     int found = first < 0 ? -1 : first < 4;
     if (found > 0)

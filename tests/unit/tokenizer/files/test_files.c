@@ -597,6 +597,16 @@ Test(files, pieces_with_other_ids)
     temp_remove(dir);
 }
 
+/* The only vocabulary among the files that Mistral's own programs need. */
+Test(files, folder_of_a_later_version)
+{
+    char dir[] = "/tmp/test-files-XXXXXX";
+    cr_assert_not_null(mkdtemp(dir));
+    put(dir, "tokenizer.model.v3", "");
+    refuses_path(dir, "", "tokenizer.model.v3: the vocabulary is empty");
+    temp_remove(dir);
+}
+
 /* The tokenizer_config.json beside a vocab.txt says how its words are cut; added_tokens.json may
  * only repeat its tokens. */
 Test(files, words_of_vocab_txt)
