@@ -166,14 +166,16 @@ static int is_whole(const struct sentence_mark *p, const struct word *w, const c
 enum verdict { GOES_ON, ENDS, ASK_NEXT };
 
 /* Returns 1 if the letter w is no initial: the last of several letters, as in "the cases A and B",
- * or the number of the word before it, as in "day B". Else returns 0. */
+ * or the number of the word before it, as in "day B". Else returns 0: "I met J. Smith". An opener
+ * is between letters, because languages have "and" and "or" as openers. */
 static int is_counted(const struct sentence_mark *p, const struct word *w)
 {
     struct word last = word_before(p->begin, w->s - w->before.len);
     struct word other = word_before(p->begin, last.s - last.before.len);
-    int listed = last.n && last.letters <= SEGMENT_MAX && !is_capitalized(p, &last) &&
-                 other.letters == 1 && !other.periods && !other.digits && is_capitalized(p, &other);
-    return listed || kinds_of(p->model, last.s, last.n) & SENTENCE_NUMBER;
+    unsigned kinds = kinds_of(p->model, last.s, last.n);
+    int listed = kinds & SENTENCE_OPENER && other.letters == 1 && !other.periods &&
+                 other.s > sentence_mark_skip_open(p->begin, p->end) && is_capitalized(p, &other);
+    return listed || kinds & SENTENCE_NUMBER;
 }
 
 /* Decides for a single letter w before a period whether the sentence ends; ASK_NEXT leaves this to
