@@ -236,6 +236,15 @@ Test(sentence, other_languages)
     check_in("el", "Τι είναι;|Είναι ο κ. Παπαδόπουλος.|Ναι.");
     check_in("pl", "W XVI w. Polska była duża.|W 1990 r. Polska była wolna.");
     check_in("", "Élan vital.|Über alles.|Ça va.");
+    check_in("tr", "Elma, armut vb.|Daha sonra gitti.|Elma vb. meyveler aldı.");
+    check_in("ru", "Яблоки и т. д.|Потом он ушёл.|Пушкин и др.|Он ушёл в д. Ивановка и др. сёла.");
+    check_in("uk", "Це було в 1990 р.|Після цього він поїхав над р. Дніпро.");
+    check_in("cs", "Přišel Jan Novák, CSc.|V roce 1990 odešel.");
+    check_in("ro", "Mere, pere ș.a.|În 500 d.Hr. Roma era mare.|În 600 d.Hr.|În Roma.");
+    check_in("hu", "Alma, körte stb.|Ezután elment.|Alma stb. is van.");
+    check_in("fi", "Omenat ym.|Hän lähti.|Omenat ym. hedelmät.");
+    check_in("sv", "Han, hon m.fl.|Det var så.|Han m.fl. personer kom.");
+    check_in("eo", "Pomoj, piroj ktp.|La viro iris.|Pomoj ktp. estas bonaj.");
 }
 
 Test(sentence, other_scripts)
