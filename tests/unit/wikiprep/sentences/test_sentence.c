@@ -236,6 +236,13 @@ Test(sentence, other_languages)
     check_in("el", "Τι είναι;|Είναι ο κ. Παπαδόπουλος.|Ναι.");
     check_in("pl", "W XVI w. Polska była duża.|W 1990 r. Polska była wolna.");
     check_in("", "Élan vital.|Über alles.|Ça va.");
+    check_in("de", "Dr. phil. Hans Meier und Dr. med. Müller von der Fa. Bär kamen.|Tel. 555.");
+    check_in("de", "Sie ging in die Hauptstr. 5.|Er wohnt in der Hauptstr.|Sie auch.");
+    check_in("fr", "MM. Dupont et Durand, p. ex. Durand.|C'est son ex.|Elle rit.|Tél. 01 02.");
+    check_in("es", "Los JJ. OO. de Atenas y las FF. AA.|Después, p. ej. Juan vino a Bs. As. en tren.");
+    check_in("tr", "Yrd. Doç. Dr. Ali, Arş. Gör. Can ve Op. Dr. Veli geldi.|Bu bir gen.|Bu iyi.");
+    check_in("ru", "Нар. арт. СССР живёт на наб. Невы.|Стоит 5 млрд.|Он купил.");
+    check_in("vi", "Nxb. Trẻ và NXB. Kim.|GS. TSKH. Nam đến.");
     check_in("tr", "Elma, armut vb.|Daha sonra gitti.|Elma vb. meyveler aldı.");
     check_in("ru", "Яблоки и т. д.|Потом он ушёл.|Пушкин и др.|Он ушёл в д. Ивановка и др. сёла.");
     check_in("uk", "Це було в 1990 р.|Після цього він поїхав над р. Дніпро.");
@@ -266,6 +273,8 @@ Test(sentence, other_scripts)
     check_in("hi", "१. पहली बात है।|२. दूसरी है।");
     check_in("ar", "١. الأول هنا.|٢. الثاني هناك.");
     check_in("hi", "डॉ. राम और प्रो. श्याम आए।|जी. एस. टी. लागू है।");
+    check_in("hi", "वह 5 कि. मी. दूर है।|रु. 500 है।|ई. पू. 500 में स्व. राम आए।|उ. प्र. में है।");
+    check_in("ka", "წმ. ნინო მოვიდა.|აკ. წერეთელი.|ტელ. 5.");
     check_in("bn", "ডা. করিম ও মো. আলী (রহ.) এলেন।|এস. এম. সুলতান ২০০০ খ্রি. আঁকেন।");
     check_in("ta", "எம். ஜி. ஆர். வந்தார்.|மு. கருணாநிதி போனார்.");
     check_in("th", "ดร. สมชาย และ นพ. วิชัย เดิน 5 กม. จาก บจก. ก");
