@@ -165,9 +165,8 @@ static int is_whole(const struct sentence_mark *p, const struct word *w, const c
 
 enum verdict { GOES_ON, ENDS, ASK_NEXT };
 
-/* Returns 1 if the letter w is no initial: the last of several letters, as in "the cases A and B",
- * or the number of the word before it, as in "day B". Else returns 0: "I met J. Smith". An opener
- * is between letters, because languages have "and" and "or" as openers. */
+/* Returns 1 if the letter w is the last of several, as in "the cases A and B", or the number of the
+ * word before it, as in "day B"; 0 for an initial: "I met J. Smith". "And" is an opener. */
 static int is_counted(const struct sentence_mark *p, const struct word *w)
 {
     struct word last = word_before(p->begin, w->s - w->before.len);
@@ -465,12 +464,24 @@ static int is_inside_quotes(const struct sentence_mark *p)
     return 0;
 }
 
+/* Returns 1 if the number of a verse is between the mark and another danda, "॥१.२॥"; else 0. */
+static int is_verse_number(const struct sentence_mark *p)
+{
+    const char *s = p->next, *end = p->end;
+    struct letter c;
+    while ((c = letter_at(s, end)).kind == LETTER_DIGIT || c.kind == LETTER_DASH || c.code == '.')
+        s += c.len;
+    unsigned mark = letter_at(sentence_mark_skip_spaces(s, end), end).code;
+    return s > p->next && (mark == 0x964 || mark == 0x965);
+}
+
 static int ends(const struct sentence_mark *p)
 {
     if (p->next == p->end || reports_speech(p) || is_inside_quotes(p))
         return 0;
     if (p->full) /* "។ល។" is "etc." in Khmer */
-        return !is_particle(p) && !bytes_begin(p->after, (size_t)(p->end - p->after), "ល។");
+        return !is_particle(p) && !is_verse_number(p) &&
+               !bytes_begin(p->after, (size_t)(p->end - p->after), "ល។");
     if (p->next == p->after)
         return lacks_space(p) || asks_without_space(p);
     const char *dash = skip_dash(p->next, p->end);

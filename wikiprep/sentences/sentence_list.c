@@ -1,7 +1,7 @@
 #include "wikiprep/sentences/sentence_list.h"
 
 #include "unicode/unicode.h"
-#include "wikiprep/sentences/letter.h"
+#include "wikiprep/sentences/sentence_mark.h"
 
 struct item {
     unsigned bullet; /* 0: none */
@@ -11,18 +11,11 @@ struct item {
     int close_bytes;
 };
 
-static const char *skip_spaces(const char *s, const char *end)
-{
-    while (s < end && *s == ' ')
-        s++;
-    return s;
-}
-
 static const char *read_bullet(const char *s, const char *end, unsigned *bullet)
 {
     struct letter c = letter_at(s, end);
     *bullet = c.code == 0x2022 || c.code == 0x2043 ? c.code : 0; /* bullet, hyphen bullet */
-    return *bullet ? skip_spaces(s + c.len, end) : s;
+    return *bullet ? sentence_mark_skip_spaces(s + c.len, end) : s;
 }
 
 static const char *read_number(const char *s, const char *end, struct item *item)
@@ -50,7 +43,7 @@ static int read_item(const char *s, const char *end, struct item *item)
         s++;
     item->close_bytes = (int)(s - item->close);
     return item->close_bytes > 0 && item->close_bytes <= 2 && s < end && *s == ' ' &&
-           letter_at(skip_spaces(s, end), end).kind == LETTER_UPPER;
+           letter_at(sentence_mark_skip_spaces(s, end), end).kind == LETTER_UPPER;
 }
 
 static int follows(const struct item *next, const struct item *item)
@@ -74,7 +67,7 @@ const char *sentence_list_next(const char *s, const char *end)
 int sentence_list_is_number(const char *s, const char *end)
 {
     struct item item;
-    s = skip_spaces(s, end);
+    s = sentence_mark_skip_spaces(s, end);
     s = read_bullet(s, end, &item.bullet);
     if (end - s == 1 && *s >= 'A' && *s <= 'Z')
         return 1; /* "A. Item" */

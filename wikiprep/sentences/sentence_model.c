@@ -15,11 +15,6 @@ static const unsigned char common_first_bytes[256] = {
 
 /* ---- words ---------------------------------------------------------------------------------- */
 
-static void add(struct sentence_model *m, const char *word, size_t n, unsigned kind)
-{
-    *(unsigned *)nameset_put(m->words, word, n) |= kind;
-}
-
 unsigned sentence_model_word(const struct sentence_model *m, const char *word, size_t n)
 {
     int may = n && n <= SENTENCE_WORD_MAX_BYTES;
@@ -50,7 +45,7 @@ static int add_words(struct sentence_model *m, unsigned kind, const char *s, con
         if (n > SENTENCE_WORD_MAX_BYTES)
             return err_set("'%s': word %zu of line %zu is longer than %d bytes", name, count + 1,
                            line, SENTENCE_WORD_MAX_BYTES);
-        add(m, word, n, kind);
+        *(unsigned *)nameset_put(m->words, word, n) |= kind;
     }
     return count ? 0 : err_set("'%s': line %zu has no words", name, line);
 }
@@ -69,7 +64,7 @@ static int add_pair(struct sentence_model *m, const char *s, const char *end, co
     memcpy(pair, first, n1);
     pair[n1] = ' ';
     memcpy(pair + n1 + 1, second, n2);
-    add(m, pair, n1 + 1 + n2, SENTENCE_PAIR);
+    *(unsigned *)nameset_put(m->words, pair, n1 + 1 + n2) |= SENTENCE_PAIR;
     return 0;
 }
 
@@ -150,8 +145,7 @@ struct sentence_model *sentence_model_new(const char *lang)
     m->words = nameset_new(sizeof(unsigned));
     memcpy(m->marks.first_bytes, common_first_bytes, sizeof m->marks.first_bytes);
     add_built_in(m, "", 0);
-    if (*lang)
-        add_built_in(m, lang, strcspn(lang, "-"));
+    add_built_in(m, lang, strcspn(lang, "-"));
     return m;
 }
 
