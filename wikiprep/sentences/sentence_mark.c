@@ -156,8 +156,8 @@ static size_t take(struct sentence_mark *p, const char *s)
     struct letter c = letter_at(s, p->end);
     const int has_closed = p->quoted || p->bracketed || p->squared || p->noted;
     size_t more;
-    if (c.code == '.' || c.code == 0x2026)
-        p->dots += c.code == '.' ? 1 : 3;
+    if (c.code == '.' || c.code == 0x6D4 || c.code == 0x2026) /* 0x6D4: the period of Urdu */
+        p->dots += c.code == 0x2026 ? 3 : 1;
     else if (c.kind == LETTER_FULL_END)
         p->full = 1;
     else if (c.kind == LETTER_END || s == p->mark)
