@@ -234,11 +234,11 @@ static int lacks_space(const struct sentence_mark *p)
            letter_at(p->after + 1, p->end).kind == LETTER_LOWER && is_opener(p, p->after);
 }
 
-/* Returns 1 if a Japanese particle follows the mark, else 0. A particle continues the sentence
- * after a quotation, 「はい。」と言った。, or a name. */
+/* Returns 1 if a comma or a Japanese particle follows the mark, else 0. They continue the sentence
+ * after a quotation, “好！”，他说。 or 「はい。」と言った。, or a name. */
 static int is_particle(const struct sentence_mark *p)
 {
-    const char *particles = p->quoted ? "のをとがはにでも" : "のを"; /* these begin no word */
+    const char *particles = p->quoted ? "，、のをとがはにでも" : "，、のを"; /* begin no word */
     return p->end - p->after >= 3 && memmem(particles, strlen(particles), p->after, 3);
 }
 

@@ -239,7 +239,7 @@ Test(sentence, other_languages)
     check_in("de", "Dr. phil. Hans Meier und Dr. med. Müller von der Fa. Bär kamen.|Tel. 555.");
     check_in("de", "Sie ging in die Hauptstr. 5.|Er wohnt in der Hauptstr.|Sie auch.");
     check_in("fr", "MM. Dupont et Durand, p. ex. Durand.|C'est son ex.|Elle rit.|Tél. 01 02.");
-    check_in("es", "Los JJ. OO. de Atenas y las FF. AA.|Después, p. ej. Juan vino a Bs. As. en tren.");
+    check_in("es", "Los JJ. OO. de Atenas y las FF. AA.|Ahora, p. ej. Juan va a Bs. As. en tren.");
     check_in("tr", "Yrd. Doç. Dr. Ali, Arş. Gör. Can ve Op. Dr. Veli geldi.|Bu bir gen.|Bu iyi.");
     check_in("ru", "Нар. арт. СССР живёт на наб. Невы.|Стоит 5 млрд.|Он купил.");
     check_in("vi", "Nxb. Trẻ và NXB. Kim.|GS. TSKH. Nam đến.");
@@ -257,6 +257,7 @@ Test(sentence, other_languages)
 Test(sentence, other_scripts)
 {
     check_in("ja", "これは文です。/|次の文です。/|「はい。」と言った。/|終わり。");
+    check_in("zh", "“不行！”，他喊道。/|他问“为什么？”，没人答。/|“是。”、“不。”他说。");
     check_in("zh", "他来了！/|她走了。/|“好。”他说。/|（他不说。）/|她说：“好。”/|完了");
     check_in("hi", "यह वाक्य है।|यह दूसरा है।|\"कौन?\" उसने कहा।|\"मैं.\"|\"तुम?\"");
     check_in("ar", "ما هذا؟|هذا كتاب.|انتهى.");
