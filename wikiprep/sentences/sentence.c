@@ -165,16 +165,16 @@ static int is_whole(const struct sentence_mark *p, const struct word *w, const c
 
 enum verdict { GOES_ON, ENDS, ASK_NEXT };
 
-/* Returns 1 if the letter w is the last of several, as in "the cases A and B", or the number of the
- * word before it, as in "day B"; 0 for an initial: "I met J. Smith". "And" is an opener. */
+/* Returns 1 if the letter w is the last of several, as in "the cases A and B", or the number of a
+ * word, as in "day B"; 0 for an initial: "I met J. Smith", "a J. Pérez". "And" is an opener. */
 static int is_counted(const struct sentence_mark *p, const struct word *w)
 {
     struct word last = word_before(p->begin, w->s - w->before.len);
     struct word other = word_before(p->begin, last.s - last.before.len);
-    unsigned kinds = kinds_of(p->model, last.s, last.n);
+    unsigned kinds = is_capitalized(p, &last) ? 0 : kinds_of(p->model, last.s, last.n);
     int listed = kinds & SENTENCE_OPENER && other.letters == 1 && !other.periods &&
                  other.s > sentence_mark_skip_open(p->begin, p->end) && is_capitalized(p, &other);
-    return listed || kinds & SENTENCE_NUMBER;
+    return listed || (kinds & SENTENCE_NUMBER && last.letters > 2);
 }
 
 /* Decides for a single letter w before a period whether the sentence ends; ASK_NEXT leaves this to

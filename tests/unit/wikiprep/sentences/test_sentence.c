@@ -100,6 +100,7 @@ Test(sentence, abbreviations)
     check("The cases A, B and C.|Case D is rare, said W. A. and B. Hill.");
     check("I met J. Smith.|Today I saw A. Smith.|A new B. Brecht play.");
     check("They chose A and B.|Case C won.");
+    check("Tim J. Smith left.|Jan A. P. Kaczmarek and Phil A. Smith met my ex J. Bell.");
     check("Most of vitamin D.|Not all of it.|He asked H. G. Wells.");
     check("The force is 6.4 MS.|Ms. Bell measured it.");
     check("It was Newton's.|Bell's came later.");
@@ -232,6 +233,10 @@ Test(sentence, other_languages)
     check_in("it", "Il prof. Rossi vive a Roma.|È nato nel 1950.");
     check_in("ru", "Он жил в г. Москве.|Потом уехал.|Ёлка.");
     check_in("ru", "А. С. Пушкин родился в 1799 г.|Он умер в 1837 г. в Петербурге.");
+    check_in("ru", "Он пошёл с А. Ивановым к Б. Петрову.");
+    check_in("es", "Conoció a J. Pérez, no A. López.|Vino.");
+    check_in("cs", "Přišel s J. Novákem.|Odešel.");
+    check_in("it", "Vennero Rossi ed A. Bianchi.");
     check_in("ru", "В 1990 г. Россия выросла.|О том А. Блок писал.|Случаи А и Б.|Случай В редок.");
     check_in("el", "Τι είναι;|Είναι ο κ. Παπαδόπουλος.|Ναι.");
     check_in("pl", "W XVI w. Polska była duża.|W 1990 r. Polska była wolna.");
