@@ -264,6 +264,13 @@ Test(sentence, other_languages)
     check_in("sv", "Han såg sin fru.|Det var sent.");
     check_in("nl", "Hij sprak met de pater.|Dit is een gen.|Het is klein.|Gen. Patton kwam.");
     check_in("hr", "To je gen.|To je istina.|Gen. Jović je došao.");
+    check_in("et", "Hr. Tamm sündis 24. veebruaril 1918. a. Tallinnas.|Õunad jne.|Ta läks u. 5 km.");
+    check_in("lt", "1990 m. Lietuva tapo laisva.|Gimė 1990 m.|Jis gyveno Vilniaus g. 5.");
+    check_in("lv", "Āboli utt.|Viņš dzīvoja 20. gs. Latvijā, sk. lpp. 5.|Tas bija 20. gs.|Viņa nebija.");
+    check_in("id", "Ir. Soekarno dan Hj. Siti di Jl. Sudirman No. 5.|Apel, dll.|Dia di PT. Telkom.");
+    check_in("ms", "En. Ali bekerja di Maju Sdn. Bhd.|Dia pergi.|Jln. Ampang No. 5.");
+    check_in("gl", "O Sr. López viviu nos EE. UU., p. ex. Ana.|El marchou, páx. 5.");
+    check_in("eu", "K. a. 500. urtean jaio zen.|Dr. Garate 1990. urtean joan zen.");
     check_in("tr", "Elma, armut vb.|Daha sonra gitti.|Elma vb. meyveler aldı.");
     check_in("ru", "Яблоки и т. д.|Потом он ушёл.|Пушкин и др.|Он ушёл в д. Ивановка и др. сёла.");
     check_in("uk", "Це було в 1990 р.|Після цього він поїхав над р. Дніпро.");
