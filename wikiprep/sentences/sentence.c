@@ -30,9 +30,8 @@ static struct word word_before(const char *begin, const char *s)
         struct letter c = w.before = letter_before(begin, w.s);
         if (!c.len || w.n > SENTENCE_WORD_MAX_BYTES)
             break;
-        int counts = letter_is_alphabetic(c.kind) || c.kind == LETTER_DIGIT || c.code == '.' ||
-                     c.code == 0xB0 || c.code == 0xBA || c.code == 0xAA; /* n° nº nª */
-        if (!counts)
+        if (!letter_is_alphabetic(c.kind) && c.kind != LETTER_DIGIT && c.code != '.' &&
+            c.code != 0xB0 && c.code != 0xBA && c.code != 0xAA) /* n° nº nª */
             break;
         run = letter_is_alphabetic(c.kind) ? run + 1 : 0;
         w.longest = run > w.longest ? run : w.longest;
@@ -192,7 +191,8 @@ static enum verdict judge_letter(const struct sentence_mark *p, const struct wor
     unsigned kinds = sentence_model_word(p->model, w->s, w->n);
     if (kinds & SENTENCE_TITLE || (kinds & SENTENCE_NUMBER && is_number(next, p->end)))
         return GOES_ON;
-    int small = letter_at(w->s, w->s + w->n).kind == LETTER_LOWER; /* a unit or variable */
+    /* a unit or variable, not a part of "o. g." */
+    int small = letter_at(w->s, w->s + w->n).kind == LETTER_LOWER && outer.code != '.';
     return small && !(kinds & SENTENCE_ABBREVIATION) ? ENDS : ASK_NEXT;
 }
 

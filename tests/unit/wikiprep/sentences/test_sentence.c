@@ -228,6 +228,8 @@ Test(sentence, other_languages)
     check_in("de", "Er kam am 3. Oktober 1990 an.|Es war kalt.");
     check_in("de", "König Friedrich II. August herrschte z. B. in Dresden.|Sein Sohn nicht.");
     check_in("de", "Der Dichter, vgl. Goethe, lebte in Weimar.|Er war alt.");
+    check_in("de", "Er las das o. g. Buch.|Es gab Brot u. v. m.|Dann ging er.");
+    check_in("fr", "Le roi, i. e. Louis, vint : i. e. Louis.|La variable est x.|Dupont vint.");
     check_in("fr", "M. Le Brun est né vers 1650 av. J.-C. à Paris.|Il est mort.");
     check_in("es", "El Sr. López llegó a EE. UU. en mayo.|¿Qué hizo?|¡Nada!");
     check_in("it", "Il prof. Rossi vive a Roma.|È nato nel 1950.");
