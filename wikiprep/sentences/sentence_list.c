@@ -69,7 +69,7 @@ int sentence_list_is_number(const char *s, const char *end)
     struct item item;
     s = sentence_mark_skip_spaces(s, end);
     s = read_bullet(s, end, &item.bullet);
-    if (end - s == 1 && *s >= 'A' && *s <= 'Z')
-        return 1; /* "A. Item" */
+    if (s < end && ((end - s == 1 && *s >= 'A' && *s <= 'Z') || s + strspn(s, "IVXLC") == end))
+        return 1; /* "A. Item", "II. Item" */
     return read_number(s, end, &item) == end;
 }

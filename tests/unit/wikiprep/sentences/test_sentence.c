@@ -100,6 +100,7 @@ Test(sentence, abbreviations)
     check("The cases A, B and C.|Case D is rare, said W. A. and B. Hill.");
     check("I met J. Smith.|Today I saw A. Smith.|A new B. Brecht play.");
     check("They chose A and B.|Case C won.");
+    check("II. The main part.|III. Another part.|Henry VIII.|The king.");
     check("Tim J. Smith left.|Jan A. P. Kaczmarek and Phil A. Smith met my ex J. Bell.");
     check("Most of vitamin D.|Not all of it.|He asked H. G. Wells.");
     check("The force is 6.4 MS.|Ms. Bell measured it.");
