@@ -237,6 +237,7 @@ Test(sentence, other_languages)
     check_in("ru", "Он жил в г. Москве.|Потом уехал.|Ёлка.");
     check_in("ru", "А. С. Пушкин родился в 1799 г.|Он умер в 1837 г. в Петербурге.");
     check_in("ru", "Он пошёл с А. Ивановым к Б. Петрову.");
+    check_in("ru", "Умер в 1990 г. в Москве.|Родился в 1900 г.|Окончил школу в 1917 г.|Похоронен там.");
     check_in("es", "Conoció a J. Pérez, no A. López.|Vino.");
     check_in("cs", "Přišel s J. Novákem.|Odešel.");
     check_in("it", "Vennero Rossi ed A. Bianchi.");
