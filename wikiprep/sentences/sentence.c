@@ -81,19 +81,6 @@ static int is_opener(const struct sentence_mark *p, const char *s)
     return 0;
 }
 
-/* Returns 1 if the model has w and the word at s as a pair, else 0. */
-static int is_pair(const struct sentence_mark *p, const struct word *w, const char *s)
-{
-    size_t n = word_at(s, p->end);
-    char pair[SENTENCE_WORD_MAX_BYTES];
-    if (w->n + 1 + n > sizeof pair)
-        return 0;
-    size_t len = letter_lower(pair, w->s, w->n);
-    pair[len++] = ' ';
-    len += letter_lower(pair + len, s, n);
-    return (sentence_model_word(p->model, pair, len) & SENTENCE_PAIR) != 0;
-}
-
 static int is_capitals(const struct word *w)
 {
     struct letter c;
@@ -101,6 +88,24 @@ static int is_capitals(const struct word *w)
         if ((c = letter_at(s, end)).kind != LETTER_UPPER)
             return 0;
     return 1;
+}
+
+/* Returns 1 if the model has w and the word at s as a pair, else 0. An initial is "." there, and a
+ * capitalized word must follow the pair: "J. Le Goff". */
+static int is_pair(const struct sentence_mark *p, const struct word *w, const char *s)
+{
+    size_t n = word_at(s, p->end), len = 1;
+    char pair[SENTENCE_WORD_MAX_BYTES] = ".";
+    if (w->n + 1 + n > sizeof pair)
+        return 0;
+    if (w->letters > 1)
+        len = letter_lower(pair, w->s, w->n);
+    else if (!is_capitals(w) ||
+             letter_at(sentence_mark_skip_spaces(s + n, p->end), p->end).kind != LETTER_UPPER)
+        return 0;
+    pair[len++] = ' ';
+    len += letter_lower(pair + len, s, n);
+    return (sentence_model_word(p->model, pair, len) & SENTENCE_PAIR) != 0;
 }
 
 static int is_roman(const char *s, size_t n)
@@ -313,9 +318,8 @@ static int is_inside_bracket(const struct sentence_mark *p)
  * such words: "Titel. – Wien: Gerold", "Название. — М. : Наука". */
 static int is_imprint(const char *s, const char *end)
 {
-    size_t n = word_at(s, end);
-    const char *after = s + n;
-    int initial = after < end && *after == '.' && letter_at(s, end).len == n;
+    const char *after = s + word_at(s, end);
+    int initial = after < end && *after == '.' && s + letter_at(s, end).len == after;
     return initial || (after < end && *after == ':');
 }
 

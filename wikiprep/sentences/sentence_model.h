@@ -11,6 +11,7 @@
  *     abbreviation etc u.s    an abbreviation that ends a sentence only if an opener follows
  *     opener the in however   a word that is rarely capitalized except to begin a sentence
  *     pair u.s army           an abbreviation and a capitalized word that belong together
+ *     pair . le               an initial and an opener that begins surnames: "J. Le Goff"
  *     ordinals                a number with a period is an ordinal: "3. Oktober"
  *     question ;              a mark that ends questions, as "?" does
  *     end :                   a mark that ends sentences, as "!" does

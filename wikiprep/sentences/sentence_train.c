@@ -139,13 +139,6 @@ static enum before judge(const struct token *k)
     return plain ? ENDED : MARKED;
 }
 
-static void count_number(struct sentence_trainer *t, const char *word, size_t n)
-{
-    struct type *type = nameset_get(t->words, word, n);
-    if (type) /* else drop_rare() dropped it */
-        type->numbered++;
-}
-
 static void add_paragraph(struct sentence_trainer *t, const char *s, const char *end)
 {
     enum before before = AT_BEGIN;
@@ -154,8 +147,10 @@ static void add_paragraph(struct sentence_trainer *t, const char *s, const char 
     size_t last_len = 0;                /* its length; 0: not a word */
     for (struct token k; read_token(s, end, &k); s = k.after) {
         int upper = k.first == LETTER_UPPER;
-        if (period && last_len && k.first == LETTER_DIGIT)
-            count_number(t, last, last_len);
+        const int numbered = period && last_len && k.first == LETTER_DIGIT;
+        struct type *type = numbered ? nameset_get(t->words, last, last_len) : NULL;
+        if (type) /* else drop_rare() dropped it */
+            type->numbered++;
         t->ordinals += before == SMALL_NUMBER && k.first == LETTER_LOWER;
         t->small_numbers += before == SMALL_NUMBER;
         last_len = 0;
@@ -164,7 +159,7 @@ static void add_paragraph(struct sentence_trainer *t, const char *s, const char 
             last_len = letter_lower(last, k.s, k.n);
             if (nameset_count(t->words) >= t->most)
                 drop_rare(t);
-            struct type *type = nameset_put(t->words, last, last_len);
+            type = nameset_put(t->words, last, last_len);
             type->count++;
             type->periods += (uint32_t)k.period;
             type->begins += upper && before == ENDED;

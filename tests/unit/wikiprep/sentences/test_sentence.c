@@ -230,6 +230,10 @@ Test(sentence, other_languages)
     check_in("de", "König Friedrich II. August herrschte z. B. in Dresden.|Sein Sohn nicht.");
     check_in("de", "Der Dichter, vgl. Goethe, lebte in Weimar.|Er war alt.");
     check_in("de", "Er las das o. g. Buch.|Es gab Brot u. v. m.|Dann ging er.");
+    check_in("fr", "Il lut J. Le Goff.|Le groupe B.|Le club gagne 5 m.|La Tour resta.");
+    check_in("it", "Vide L. Di Caprio e G. Della Porta nel gruppo B.|La squadra vinse.");
+    check_in("nl", "Hij sprak met J. De Vries en P. Van Dijk.|Het was plan B.|De man ging.");
+    check_in("es", "Habló con A. Del Toro del grupo B.|La gente vino.");
     check_in("fr", "Le roi, i. e. Louis, vint : i. e. Louis.|La variable est x.|Dupont vint.");
     check_in("fr", "M. Le Brun est né vers 1650 av. J.-C. à Paris.|Il est mort.");
     check_in("es", "El Sr. López llegó a EE. UU. en mayo.|¿Qué hizo?|¡Nada!");
