@@ -271,6 +271,11 @@ Test(sentence, other_languages)
     check_in("nb", "Han møtte en fru.|Det var sent.");
     check_in("sv", "Han såg sin fru.|Det var sent.");
     check_in("nl", "Hij sprak met de pater.|Dit is een gen.|Het is klein.|Gen. Patton kwam.");
+    check_in("fr", "La ville compte 1 200 hab.|Elle est belle, env. 5 hab. par km.");
+    check_in("de", "Es gab Brot, Wein u.a.|Die Stadt war arm.|Er las u.a. Goethe.");
+    check_in("ru", "Длина 5 см.|Она мала, см. Иванов.|Он купил за 5 р.|Потом уплыл по р. Волга.");
+    check_in("sr", "Рођен је 1990. г.|Он је писац.|Дошао је г. Петровић.");
+    check_in("it", "Il gen. Graziani partì.|Durò 5 min.|Poi finì.");
     check_in("hr", "To je gen.|To je istina.|Gen. Jović je došao.");
     check_in("et", "Hr. Tamm sündis 24. veebruaril 1918. a. Tallinnas.|Õunad jne.|Ta läks u. 5 km.");
     check_in("lt", "1990 m. Lietuva tapo laisva.|Gimė 1990 m.|Jis gyveno Vilniaus g. 5.");
