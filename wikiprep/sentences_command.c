@@ -50,10 +50,8 @@ static int read_paragraphs(const char *path, const struct sentence_model *m,
         sentence_split(m, &split, line, n);
         if (split.len)
             buf_addc(&split, '\n');
-        if (output_write(out, split.data, split.len) < 0) {
-            got = -1;
-            break;
-        }
+        if (output_write(out, split.data, split.len) < 0)
+            return -1;
     }
     return got;
 }

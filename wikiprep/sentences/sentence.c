@@ -201,6 +201,26 @@ static enum verdict judge_letter(const struct sentence_mark *p, const struct wor
     return small && !(kinds & SENTENCE_ABBREVIATION) ? ENDS : ASK_NEXT;
 }
 
+/* Returns the end of the number at s, which has at most DIGITS_MAX digits, or NULL if there is
+ * none. `many` 1: several numbers may be joined, "2,3" or "4–6". */
+static const char *number_end(const char *s, const char *end, int many)
+{
+    enum { DIGITS_MAX = 3 };
+    const char *last = NULL;
+    for (int joins = 1; joins;) {
+        const char *begin = s;
+        while (s < end && *s >= '0' && *s <= '9')
+            s++;
+        if (s == begin || s - begin > DIGITS_MAX)
+            break;
+        last = s;
+        struct letter c = letter_at(s, end);
+        joins = many && (c.code == ',' || c.code == '-' || c.code == 0x2013);
+        s += c.len;
+    }
+    return last;
+}
+
 /* Decides from the word w before a period whether the sentence ends; ASK_NEXT leaves this to the
  * word at `next`, after the period. */
 static enum verdict judge_word(const struct sentence_mark *p, const struct word *w,
@@ -214,8 +234,10 @@ static enum verdict judge_word(const struct sentence_mark *p, const struct word 
     if (kinds & SENTENCE_TITLE || (kinds & SENTENCE_NUMBER && is_number(next, p->end)))
         return GOES_ON;
     int ordinals = p->model->marks.ordinals;
+    const char *number = number_end(next, p->end, 0);
+    int date = w->digits == 4 && number && letter_at(number, p->end).code == '.'; /* 1990. 5. 3. */
     if (w->digits)
-        return ordinals && w->digits <= 2 && !w->letters && !w->periods ? ASK_NEXT : ENDS;
+        return ordinals && (w->digits <= 2 || date) && !w->letters && !w->periods ? ASK_NEXT : ENDS;
     if (w->periods && w->longest <= SEGMENT_MAX && *w->s != '.') /* U.S. a.m. Ph.D. */
         return ASK_NEXT;
     if (ordinals && is_roman(w->s, w->n))
@@ -336,26 +358,6 @@ static int begins_small(const struct sentence_mark *p)
     if (w.n ? w.letters < 2 || is_capitalized(p, &w) : w.before.kind != LETTER_SPACE)
         return 0;
     return p->after - p->mark > 1 || (*p->mark != '!' && is_opener(p, p->next));
-}
-
-/* Returns the end of the number at s, which has at most DIGITS_MAX digits, or NULL if there is
- * none. `many` 1: several numbers may be joined, "2,3" or "4–6". */
-static const char *number_end(const char *s, const char *end, int many)
-{
-    enum { DIGITS_MAX = 3 };
-    const char *last = NULL;
-    for (int joins = 1; joins;) {
-        const char *begin = s;
-        while (s < end && *s >= '0' && *s <= '9')
-            s++;
-        if (s == begin || s - begin > DIGITS_MAX)
-            break;
-        last = s;
-        struct letter c = letter_at(s, end);
-        joins = many && (c.code == ',' || c.code == '-' || c.code == 0x2013);
-        s += c.len;
-    }
-    return last;
 }
 
 /* Returns 1 if the word is too long for an abbreviation, or is a known opener. Else returns 0. */
