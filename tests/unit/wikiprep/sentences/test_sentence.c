@@ -247,6 +247,7 @@ Test(sentence, other_languages)
     check_in("it", "Vennero Rossi ed A. Bianchi.");
     check_in("ru", "В 1990 г. Россия выросла.|О том А. Блок писал.|Случаи А и Б.|Случай В редок.");
     check_in("el", "Τι είναι;|Είναι ο κ. Παπαδόπουλος.|Ναι.");
+    check_in("lv", "Vitamīni ir A un B.|Kalcijs ir minerāls.");
     check_in("el", "Το 500 π.Χ.|Η Ρώμη μεγάλωσε.|Πόλεις, π.χ. Αθήνα, π.χ. η Πάτρα.");
     check_in("pl", "W XVI w. Polska była duża.|W 1990 r. Polska była wolna.");
     check_in("", "Élan vital.|Über alles.|Ça va.");
