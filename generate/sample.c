@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "common/base/base.h"
+#include "common/base/heap.h"
 
 /* A candidate, its weight, and its place in an order: smaller ranks come first, and of equal ranks
  * the lower id. */
@@ -130,34 +131,7 @@ static int before(const struct ranked *a, const struct ranked *b)
     return a->rank != b->rank ? a->rank < b->rank : a->c.id < b->c.id;
 }
 
-/* Moves item i of a heap, in which no item comes before heap[(item - 1) / 2], down to its place. */
-static void sink(struct ranked *heap, int64_t n, int64_t i)
-{
-    const struct ranked item = heap[i];
-    for (int64_t child; (child = 2 * i + 1) < n; i = child) {
-        child += child + 1 < n && before(&heap[child + 1], &heap[child]);
-        if (!before(&heap[child], &item))
-            break;
-        heap[i] = heap[child];
-    }
-    heap[i] = item;
-}
-
-static void make_heap(struct ranked *heap, int64_t n)
-{
-    for (int64_t i = n / 2; i-- > 0;)
-        sink(heap, n, i);
-}
-
-/* Removes the first item of the heap and returns it. */
-static struct ranked take_first(struct ranked *heap, int64_t *n)
-{
-    const struct ranked first = heap[0];
-    heap[0] = heap[--*n];
-    if (*n)
-        sink(heap, *n, 0);
-    return first;
-}
+HEAP(ranked, struct ranked, before)
 
 /* ---- top k -------------------------------------------------------------------------------- */
 
@@ -170,10 +144,8 @@ static float kth_logit(struct ranked *heap, const float *logits, int64_t V, int6
     for (int64_t b = 0; b < V; b += BLOCK)
         if (block_largest(logits, V, b) > heap[0].rank)
             for (int64_t i = b; i < block_end(V, b); i++)
-                if (logits[i] > heap[0].rank) {
-                    heap[0].rank = logits[i];
-                    sink(heap, k, 0);
-                }
+                if (logits[i] > heap[0].rank)
+                    ranked_sink(heap, (size_t)k, 0, (struct ranked){ .rank = logits[i] });
     return (float)heap[0].rank;
 }
 
@@ -209,14 +181,15 @@ static double weigh(struct sampler *s, int64_t n)
 static int64_t keep_nucleus(struct sampler *s, int64_t n)
 {
     double sum = weigh(s, n), least = sum * (1 - s->top_p) / (double)n, reached = 0;
-    int64_t left = 0, kept = 0;
+    int64_t kept = 0;
+    size_t left = 0;
     for (int64_t i = 0; i < n; i++)
         if (s->weights[i] >= least)
             s->ranked[left++] = (struct ranked){ -(double)s->candidates[i].logit, s->weights[i],
                                                  s->candidates[i] };
-    make_heap(s->ranked, left);
+    ranked_make(s->ranked, left);
     while (left && (!kept || reached < s->top_p * sum)) {
-        const struct ranked next = take_first(s->ranked, &left);
+        const struct ranked next = ranked_take(s->ranked, &left);
         reached += next.weight;
         s->candidates[kept++] = next.c;
     }
@@ -242,7 +215,8 @@ static int64_t keep_probable(struct sampler *s, int64_t n)
 static int64_t keep_typical(struct sampler *s, int64_t n)
 {
     double sum = weigh(s, n), entropy = 0, reached = 0, last = 0;
-    int64_t left = n, kept = 0;
+    int64_t kept = 0;
+    size_t left = (size_t)n;
     for (int64_t i = 0; i < n; i++)
         if (s->weights[i] > 0)
             entropy -= s->weights[i] / sum * log(s->weights[i] / sum);
@@ -250,9 +224,9 @@ static int64_t keep_typical(struct sampler *s, int64_t n)
         double surprise = -log(s->weights[i] / sum);
         s->ranked[i] = (struct ranked){ fabs(surprise - entropy), s->weights[i], s->candidates[i] };
     }
-    make_heap(s->ranked, n);
+    ranked_make(s->ranked, left);
     while (left && (reached < s->typical_p * sum || (kept && s->ranked[0].rank == last))) {
-        const struct ranked next = take_first(s->ranked, &left);
+        const struct ranked next = ranked_take(s->ranked, &left);
         reached += next.weight;
         last = next.rank;
         s->candidates[kept++] = next.c;

@@ -1,5 +1,6 @@
 #include "tokenizer/learn/learn.h"
 
+#include "common/base/heap.h"
 #include "common/base/order.h"
 #include "common/base/utf8.h"
 #include "tokenizer/model/alphabet.h"
@@ -154,35 +155,7 @@ static int comes_before(const struct candidate *a, const struct candidate *b)
     return a->count != b->count ? a->count > b->count : a->order < b->order;
 }
 
-/* Puts `c` into the place i, which is free, and moves it up until its parent comes before it. */
-static void heap_raise(struct heap *h, size_t i, const struct candidate *c)
-{
-    for (; i && comes_before(c, &h->items[(i - 1) / 2]); i = (i - 1) / 2)
-        h->items[i] = h->items[(i - 1) / 2];
-    h->items[i] = *c;
-}
-
-/* Puts `c` into the free place i, and moves it down until it comes before its children. */
-static void heap_sink(struct heap *h, size_t i, const struct candidate *c)
-{
-    for (size_t child; (child = 2 * i + 1) < h->count; i = child) {
-        if (child + 1 < h->count && comes_before(&h->items[child + 1], &h->items[child]))
-            child++;
-        if (!comes_before(&h->items[child], c))
-            break;
-        h->items[i] = h->items[child];
-    }
-    h->items[i] = *c;
-}
-
-static void heap_tighten(struct heap *h)
-{
-    for (size_t i = h->count / 2; i-- > 0 && h->loose;) {
-        struct candidate c = h->items[i];
-        heap_sink(h, i, &c);
-    }
-    h->loose = 0;
-}
+HEAP(candidates, struct candidate, comes_before)
 
 static void queue_push(struct queue *q, const struct candidate *c)
 {
@@ -193,7 +166,7 @@ static void queue_push(struct queue *q, const struct candidate *c)
     if (h->loose)
         h->items[h->count - 1] = *c;
     else
-        heap_raise(h, h->count - 1, c);
+        candidates_rise(h->items, h->count - 1, *c);
     if (which > q->top)
         q->top = which;
 }
@@ -206,11 +179,10 @@ static int queue_pop(struct queue *q, struct candidate *first)
     struct heap *h = &q->heaps[q->top];
     if (!h->count)
         return 0;
-    heap_tighten(h);
-    *first = h->items[0];
-    struct candidate last = h->items[--h->count];
-    if (h->count)
-        heap_sink(h, 0, &last);
+    if (h->loose)
+        candidates_make(h->items, h->count);
+    h->loose = 0;
+    *first = candidates_take(h->items, &h->count);
     return 1;
 }
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "common/base/again.h"
+#include "common/base/heap.h"
 #include "common/base/le.h"
 #include "common/base/order.h"
 
@@ -377,25 +378,14 @@ static int reader_next(struct run_reader *r)
 
 /* ---- merging -------------------------------------------------------------------------------- */
 
-/* Orders the heap of readers, whose top has the least word. Returns 1 if the word of a comes before
- * that of b, else 0. */
-static int reader_before(const struct run_reader *a, const struct run_reader *b)
+/* Orders the heap of readers, whose top has the least word. */
+static int reader_before(struct run_reader *const *a, struct run_reader *const *b)
 {
-    return order_bytes(a->row.word, a->row.len, b->row.word, b->row.len) < 0;
+    const struct word_row *x = &(*a)->row, *y = &(*b)->row;
+    return order_bytes(x->word, x->len, y->word, y->len) < 0;
 }
 
-static void heap_sift(struct run_reader **heap, size_t count, size_t i)
-{
-    struct run_reader *moving = heap[i];
-    for (size_t child; (child = 2 * i + 1) < count; i = child) {
-        if (child + 1 < count && reader_before(heap[child + 1], heap[child]))
-            child++;
-        if (!reader_before(heap[child], moving))
-            break;
-        heap[i] = heap[child];
-    }
-    heap[i] = moving;
-}
+HEAP(readers, struct run_reader *, reader_before)
 
 struct merge {
     struct run_reader readers[FAN_IN], *heap[FAN_IN];
@@ -414,10 +404,10 @@ static int take_least(struct merge *m, uint64_t *count)
         int got = reader_next(m->heap[0]);
         if (got < 0)
             return -1;
-        if (!got)
-            m->heap[0] = m->heap[--m->heap_count];
-        if (m->heap_count)
-            heap_sift(m->heap, m->heap_count, 0);
+        if (got)
+            readers_sink(m->heap, m->heap_count, 0, m->heap[0]);
+        else
+            readers_take(m->heap, &m->heap_count);
     }
     return 0;
 }
@@ -436,8 +426,7 @@ static int merge_runs(const int *fds, size_t count, word_put *put, void *ctx)
             m.heap[m.heap_count++] = &m.readers[i];
         result = got < 0 ? -1 : 0;
     }
-    for (size_t i = m.heap_count / 2; i-- > 0 && !result;)
-        heap_sift(m.heap, m.heap_count, i);
+    readers_make(m.heap, m.heap_count);
     while (m.heap_count && !result)
         if ((result = take_least(&m, &sum)) == 0)
             result = put(ctx, m.word.data, m.word.len, sum);

@@ -4,6 +4,7 @@
 #include <immintrin.h>
 #endif
 
+#include "common/base/heap.h"
 #include "common/base/simd.h"
 #include "tokenizer/model/pairs.h"
 #include "tokenizer/model/starts.h"
@@ -214,40 +215,14 @@ static void append(const struct bpe_short *s, struct ids *out)
 
 /* ---- long pieces --------------------------------------------------------------------------- */
 
-/* Restores the order of a binary heap after entry i has become larger. An entry has last_tied of a
- * rank in its high 32 bits and a place in its low ones: the least rank is on top, and of tied ranks
- * the leftmost place. */
-static void sift_down(uint64_t *heap, size_t count, size_t i)
+/* An entry of the heap has last_tied of a rank in its high 32 bits and a place in its low ones: the
+ * least rank is on top, and of tied ranks the leftmost place. */
+static inline int is_less(const uint64_t *a, const uint64_t *b)
 {
-    uint64_t moving = heap[i];
-    for (size_t child; (child = 2 * i + 1) < count; i = child) {
-        if (child + 1 < count && heap[child + 1] < heap[child])
-            child++;
-        if (moving <= heap[child])
-            break;
-        heap[i] = heap[child];
-    }
-    heap[i] = moving;
+    return *a < *b;
 }
 
-static void heap_push(struct bpe_scratch *s, uint32_t rank, uint32_t place)
-{
-    mem_grow(s->heap, s->heap_cap, s->heap_count + 1);
-    uint64_t moving = (uint64_t)rank << 32 | place;
-    size_t i = s->heap_count++;
-    for (; i && s->heap[(i - 1) / 2] > moving; i = (i - 1) / 2)
-        s->heap[i] = s->heap[(i - 1) / 2];
-    s->heap[i] = moving;
-}
-
-static uint64_t heap_pop(struct bpe_scratch *s)
-{
-    uint64_t least = s->heap[0];
-    s->heap[0] = s->heap[--s->heap_count];
-    if (s->heap_count)
-        sift_down(s->heap, s->heap_count, 0);
-    return least;
-}
+HEAP(entries, uint64_t, is_less)
 
 static void scratch_reserve(struct bpe_scratch *s, size_t n)
 {
@@ -275,8 +250,11 @@ static void set_rank(const struct bpe *b, struct bpe_scratch *s, uint32_t at)
 {
     s->ranks[at] = s->next[at] == NONE ? NONE
                                        : pairs_find(&b->pairs, s->ids[at], s->ids[s->next[at]]);
-    if (s->ranks[at] != NONE)
-        heap_push(s, last_tied(&b->pairs, s->ranks[at]), at);
+    if (s->ranks[at] == NONE)
+        return;
+    mem_grow(s->heap, s->heap_cap, s->heap_count + 1);
+    const uint64_t entry = (uint64_t)last_tied(&b->pairs, s->ranks[at]) << 32 | at;
+    entries_rise(s->heap, s->heap_count++, entry);
 }
 
 /* Merges the pairs of a long piece. Its tokens are a list linked by prev and next. A token's place
@@ -284,7 +262,7 @@ static void set_rank(const struct bpe *b, struct bpe_scratch *s, uint32_t at)
 static void merge_long(const struct bpe *b, struct bpe_scratch *s)
 {
     while (s->heap_count) {
-        uint64_t top = heap_pop(s);
+        uint64_t top = entries_take(s->heap, &s->heap_count);
         uint32_t at = (uint32_t)top;
         if (last_tied(&b->pairs, s->ranks[at]) != top >> 32)
             continue;
@@ -315,8 +293,7 @@ static void encode_long(const struct bpe *b, struct bpe_scratch *s, const uint32
         if (s->ranks[i] != NONE)
             s->heap[s->heap_count++] = (uint64_t)last_tied(&b->pairs, s->ranks[i]) << 32 | i;
     }
-    for (size_t i = s->heap_count / 2; i-- > 0;)
-        sift_down(s->heap, s->heap_count, i);
+    entries_make(s->heap, s->heap_count);
     merge_long(b, s);
     for (uint32_t i = 0; i != NONE; i = s->next[i])
         ids_add(out, s->ids[i]);
