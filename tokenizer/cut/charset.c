@@ -76,28 +76,17 @@ void charset_space(struct charset *s)
 
 /* ---- escapes --------------------------------------------------------------------------------- */
 
-/* Reads at most `most` hexadecimal digits at p[0..n) into *c. Returns their number. */
-static size_t hexadecimal(const char *p, size_t n, size_t most, uint32_t *c)
-{
-    size_t i = 0;
-    for (*c = 0; i < n && i < most && hex_digit(p[i]) >= 0; i++)
-        *c = *c << 4 | (uint32_t)hex_digit(p[i]);
-    return i;
-}
-
 /* Reads \xHH, \x{H...} or \uHHHH at p[0..n) and sets *c to the code point. Returns the number of
  * bytes read, or 0 if p does not begin with such an escape. */
 static size_t code_escape(const char *p, size_t n, uint32_t *c)
 {
-    size_t digits;
-    if (p[1] == 'u')
-        return hexadecimal(p + 2, n - 2, 4, c) == 4 ? 6 : 0;
-    if (n > 3 && p[2] == '{') {
-        digits = hexadecimal(p + 3, n - 3, 6, c);
-        return digits && 3 + digits < n && p[3 + digits] == '}' && *c < UNICODE_LIMIT ? 4 + digits
-                                                                                      : 0;
-    }
-    return hexadecimal(p + 2, n - 2, 2, c) == 2 && *c < 0x80 ? 4 : 0;
+    const char *brace = p[1] == 'x' && n > 3 && p[2] == '{' ? memchr(p, '}', n) : NULL;
+    const size_t front = brace ? 3 : 2;
+    const size_t digits = brace ? (size_t)(brace - p) - front : p[1] == 'u' ? 4 : 2;
+    const int limit = brace || p[1] == 'u' ? UNICODE_LIMIT : 0x80;
+    const int value = digits && digits <= 6 ? hex_value(p + front, n - front, digits) : -1;
+    *c = (uint32_t)value;
+    return value < 0 || value >= limit ? 0 : front + digits + (brace != NULL);
 }
 
 /* Reads one character at p[0..n), which may be escaped, into *c. Returns the number of bytes read,
