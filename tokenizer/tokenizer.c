@@ -344,16 +344,13 @@ void tokenizer_assemble(const struct tokenizer *t, const struct ids *a, const st
 void tokenizer_assemble_places(const struct tokenizer *t, const struct placed *a,
                                struct placed *out)
 {
-    static const uint32_t inside = 1u << 31; /* marks the text's own tokens; ids are below it */
-    SCOPED(ids) marks = { 0 }, wrapped = { 0 };
-    for (size_t i = 0; i < a->ids.count; i++)
-        ids_add(&marks, inside | (uint32_t)i);
-    tokenizer_assemble(t, &marks, NULL, &wrapped, NULL);
-    for (size_t i = 0; i < wrapped.count; i++) {
-        uint32_t at = wrapped.data[i] & ~inside;
-        int own = (wrapped.data[i] & inside) != 0;
-        ids_add(&out->ids, own ? a->ids.data[at] : at);
-        ids_add(&out->begins, own ? a->begins.data[at] : 0);
-        ids_add(&out->ends, own ? a->ends.data[at] : 0);
+    for (size_t i = 0; i < t->v.single.count; i++) {
+        const int64_t id = t->v.single.parts[i].id;
+        uint32_t token = (uint32_t)id, nowhere = 0;
+        const struct placed one = { { &token, 1, 1 }, { &nowhere, 1, 1 }, { &nowhere, 1, 1 } };
+        const struct placed *p = id == TEMPLATE_A ? a : &one;
+        ids_append(&out->ids, p->ids.data, p->ids.count);
+        ids_append(&out->begins, p->begins.data, p->begins.count);
+        ids_append(&out->ends, p->ends.data, p->ends.count);
     }
 }

@@ -11,6 +11,7 @@
 #include "common/base/utf8.h"
 #include "tokenizer/cut/ascii.h"
 #include "tokenizer/cut/charsmap.h"
+#include "tokenizer/cut/gpt2.h"
 #include "tokenizer/cut/regex.h"
 #include "unicode/forms.h"
 #include "unicode/letter_case.h"
@@ -33,8 +34,6 @@ struct cut {
 struct stepper {
     const struct steps *normalizer, *cuts;
     struct regex_scratch *scratch;
-    struct splitter gpt2;
-    struct split_walk *split;
     struct buf now, next;
     struct cut pieces, made;
     struct cut tiles; /* for one piece: the matches and the text between them; `text` is unused */
@@ -65,8 +64,6 @@ struct stepper *stepper_new(const struct steps *normalizer, const struct steps *
     s->normalizer = normalizer;
     s->cuts = cuts;
     s->scratch = regex_scratch_new();
-    splitter_add(&s->gpt2, SPLIT_GPT2, NULL, 0);
-    s->split = split_new(&s->gpt2);
     buf_init(&s->now);
     buf_init(&s->next);
     buf_init(&s->pieces.text);
@@ -88,8 +85,6 @@ void stepper_free(struct stepper *s)
     if (!s)
         return;
     regex_scratch_free(s->scratch);
-    split_free(s->split);
-    splitter_release(&s->gpt2);
     buf_release(&s->now);
     buf_release(&s->next);
     cut_release(&s->pieces);
@@ -539,23 +534,21 @@ static void put_metaspace(const struct step *step, const char *text, size_t n, i
     add_piece(out, begin, out->text.len);
 }
 
-static int put_byte_level(struct stepper *s, const struct step *step, const char *text, size_t n,
-                          struct cut *out)
+static void put_byte_level(const struct step *step, const char *text, size_t n, struct cut *out)
 {
     size_t at = out->text.len, begin = 0, ends[64];
-    int count = 0;
+    struct gpt2 pieces;
     if (step->scheme == STEP_ALWAYS && text[0] != ' ')
         buf_addc(&out->text, ' ');
     buf_add(&out->text, text, n);
     if (!step->split) {
         add_piece(out, at, out->text.len);
-        return 0;
+        return;
     }
-    split_begin(s->split, out->text.data + at, out->text.len - at);
-    while ((count = split_next(s->split, ends, 64)) > 0)
+    gpt2_begin(&pieces, out->text.data + at, out->text.len - at);
+    for (int count; (count = gpt2_next(&pieces, ends, 64));)
         for (int i = 0; i < count; begin = ends[i++])
             add_piece(out, at + begin, at + ends[i]);
-    return count;
 }
 
 /* Appends to to->origins the origins of the bytes that a step has written for the piece [begin,
@@ -596,14 +589,11 @@ static int cut_step(struct stepper *s, const struct step *step, int first)
     for (size_t i = 0; i < from->count; i++) {
         const char *text = from->text.data + from->begins[i];
         size_t n = from->ends[i] - from->begins[i];
-        int result = 0;
         if (step->kind == STEP_METASPACE)
             put_metaspace(step, text, n, first && !i && !from->begins[0], to);
         else if (step->kind == STEP_BYTE_LEVEL)
-            result = put_byte_level(s, step, text, n, to);
-        else
-            result = cut_piece(s, step, from->begins[i], n, to->text.data, to);
-        if (result < 0)
+            put_byte_level(step, text, n, to);
+        else if (cut_piece(s, step, from->begins[i], n, to->text.data, to) < 0)
             return -1;
         if (s->follow && changes_text(step))
             put_origins(step, from, from->begins[i], n, to);

@@ -66,15 +66,6 @@ int steps_read_replace(struct step *step, const struct js *value)
 
 /* ---- normalizers ----------------------------------------------------------------------------- */
 
-static int read_sequence(struct steps *s, const struct js *list,
-                         int (*read)(struct steps *s, const struct js *value))
-{
-    for (size_t i = 0; i < js_count(list); i++)
-        if (read(s, js_at(list, i)) < 0)
-            return -1;
-    return 0;
-}
-
 struct bert_rules steps_bert_rules(const struct js *value)
 {
     struct bert_rules r = { .clean_text = js_flag(value, "clean_text", 1),
@@ -132,8 +123,13 @@ static int read_normalizer(struct steps *s, const struct js *value)
     static const char names[] = "NFD|NFKD|NFC|NFKC|Lowercase|StripAccents|Nmt|Strip|Replace|"
                                 "Prepend|Append|Precompiled";
     const char *type = js_type(value);
-    if (!strcmp(type, "Sequence"))
-        return read_sequence(s, js_get(value, "normalizers"), read_normalizer);
+    if (!strcmp(type, "Sequence")) {
+        const struct js *list = js_get(value, "normalizers");
+        for (size_t i = 0; i < js_count(list); i++)
+            if (read_normalizer(s, js_at(list, i)) < 0)
+                return -1;
+        return 0;
+    }
     if (!strcmp(type, "BertNormalizer")) {
         const struct bert_rules rules = steps_bert_rules(value);
         steps_add_bert(s, &rules);
