@@ -1,5 +1,5 @@
 /*
- * protobuf.h - reads the fields of a message in the binary format of protocol buffers.
+ * protobuf.h - reads the fields of a message in the binary format of protocol buffers; varints.
  *
  *     struct protobuf_field f;
  *     for (const unsigned char *p = begin; (more = protobuf_next(&p, end, &f)) > 0;)
@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/buf.h"
 
 enum protobuf_wire {
     PROTOBUF_VARINT = 0,
@@ -38,6 +38,19 @@ static inline const unsigned char *protobuf_varint(const unsigned char *p, const
             return p + 1;
     }
     return NULL;
+}
+
+/* Returns the number of bytes of the shortest varint of v, which protobuf_add_varint appends. */
+static inline size_t protobuf_varint_bytes(uint64_t v)
+{
+    return (size_t)((63 - __builtin_clzll(v | 1)) * 9 + 73) / 64;
+}
+
+static inline void protobuf_add_varint(struct buf *out, uint64_t v)
+{
+    for (; v >= 0x80; v >>= 7)
+        buf_addc(out, (int)(v & 0x7F) | 0x80);
+    buf_addc(out, (int)v);
 }
 
 /* Reads the next field from [*p, end) into *f and moves *p past it. Returns 1, 0 at the end, or -1,

@@ -30,11 +30,6 @@ static inline uint64_t gather7(uint64_t v)
     return (v & 0x000000000FFFFFFF) | (v & 0x0FFFFFFF00000000) >> 4;
 }
 
-static inline size_t varint_bytes(uint64_t v)
-{
-    return (size_t)((63 - __builtin_clzll(v | 1)) * 9 + 73) / 64;
-}
-
 /* Reads up to `max` varints of the run [p, end) into values[], and adds their number to *n. Returns
  * the position after them, or NULL if one is malformed. A load of eight bytes usually holds two
  * token ids, so reading two at once saves a branch on their number. */
@@ -73,7 +68,7 @@ enum { SLACK = 8, HEADS_BYTES = 6 * (1 + PROTOBUF_VARINT_MAX) };
 
 static inline unsigned char *put_varint(unsigned char *p, uint64_t v)
 {
-    size_t n = varint_bytes(v);
+    size_t n = protobuf_varint_bytes(v);
     p -= n;
     if (n > 8) {
         for (size_t i = 0; i < n; i++)
@@ -91,7 +86,8 @@ enum { SHORT_BITS = 21 };
 static inline unsigned char *put_short_pair(unsigned char *p, uint64_t a, uint64_t b)
 {
     static const uint64_t more[] = { 0, 0, 0x80, 0x8080 };
-    size_t na = varint_bytes(a), nb = varint_bytes(b), n = na + nb; /* no branch: ids are random */
+    /* no branch: ids are random */
+    size_t na = protobuf_varint_bytes(a), nb = protobuf_varint_bytes(b), n = na + nb;
     uint64_t both = a | b << 32;
     both = (both & 0x0000007F0000007F) | (both & 0x00003F8000003F80) << 1 |
            (both & 0x001FC000001FC000) << 2;

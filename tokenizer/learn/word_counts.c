@@ -7,6 +7,7 @@
 #include "common/base/heap.h"
 #include "common/base/le.h"
 #include "common/base/order.h"
+#include "common/base/protobuf.h"
 
 #define NONE UINT32_MAX
 
@@ -15,7 +16,6 @@ enum {
     LEAST_LIMIT = 1 << 16, /* of a table's memory: each file shall have many words */
     RUN_BUFFER = 64 << 10,
     FAN_IN = 16, /* runs merged at once: by a table when it has so many, as each is an open file */
-    NUMBER_MAX = 10, /* bytes of a LEB128 number of 64 bits */
     RECENT = 8192,
     RECENT_LENGTH = 16,
 };
@@ -118,17 +118,10 @@ static int write_all(int fd, const struct buf *bytes)
     return 0;
 }
 
-static void put_number(struct buf *out, uint64_t value)
-{
-    for (; value >= 0x80; value >>= 7)
-        buf_addc(out, (int)(value & 0x7F) | 0x80);
-    buf_addc(out, (int)value);
-}
-
 void word_row_put(struct buf *out, const char *word, size_t n, uint64_t count)
 {
-    put_number(out, n);
-    put_number(out, count);
+    protobuf_add_varint(out, n);
+    protobuf_add_varint(out, count);
     buf_add(out, word, n);
 }
 
@@ -303,19 +296,6 @@ int word_counts_add(struct word_counts *w, const char *word, size_t n, uint64_t 
 
 /* ---- runs, read ----------------------------------------------------------------------------- */
 
-/* Reads the LEB128 number at p[0..n) into *value. Returns the number of bytes that it takes; 0 if
- * it is malformed or longer than necessary. */
-static size_t get_number(const char *p, size_t n, uint64_t *value)
-{
-    *value = 0;
-    for (size_t i = 0; i < n && i < NUMBER_MAX; i++) {
-        *value |= (uint64_t)(p[i] & 0x7F) << 7 * i;
-        if (!(p[i] & 0x80))
-            return (i && !p[i]) || (i == NUMBER_MAX - 1 && p[i] > 1) ? 0 : i + 1;
-    }
-    return 0;
-}
-
 int word_bad(const struct input *in, const char *what)
 {
     return err_set("%s: at byte %" PRIu64 ": %s", in->path, in->offset, what);
@@ -323,26 +303,28 @@ int word_bad(const struct input *in, const char *what)
 
 int word_row_read(struct input *in, struct word_row *row)
 {
-    enum { HEAD_MAX = 2 * NUMBER_MAX };
+    enum { HEAD_MAX = 2 * PROTOBUF_VARINT_MAX };
     uint64_t n;
     const int64_t have = input_peek(in, HEAD_MAX);
     if (have <= 0)
         return (int)have;
-    const size_t first = get_number(in->data + in->begin, (size_t)have, &n);
-    const size_t second = get_number(in->data + in->begin + first, (size_t)have - first,
-                                     &row->count);
-    if (!first || !second)
+    const unsigned char *p = (const unsigned char *)in->data + in->begin;
+    const unsigned char *count = protobuf_varint(p, p + have, &n);
+    const unsigned char *word = count ? protobuf_varint(count, p + have, &row->count) : NULL;
+    const size_t head = word ? (size_t)(word - p) : 0;
+    /* a number that is longer than necessary is no number, too */
+    if (!word || head > protobuf_varint_bytes(n) + protobuf_varint_bytes(row->count))
         return word_bad(in, have < HEAD_MAX ? "the file is cut off" : "not a row of a word");
     if (n >= NONE)
         return word_bad(in, "not a row of a word");
     row->len = (size_t)n;
-    row->bytes = first + second + row->len;
+    row->bytes = head + row->len;
     const int64_t all = (uint64_t)have < row->bytes ? input_peek(in, row->bytes) : have;
     if (all < 0)
         return -1;
     if ((uint64_t)all < row->bytes)
         return word_bad(in, "the file is cut off");
-    row->word = in->data + in->begin + first + second;
+    row->word = in->data + in->begin + head;
     return 1;
 }
 

@@ -11,29 +11,22 @@
 
 /* ---- protocol buffers, as needed for these messages ------------------------------------------ */
 
-static void put_varint(struct buf *out, uint64_t v)
-{
-    for (; v >= 0x80; v >>= 7)
-        buf_addc(out, (int)(v & 0x7F) | 0x80);
-    buf_addc(out, (int)v);
-}
-
 static void put_tag(struct buf *out, unsigned field, enum protobuf_wire wire)
 {
-    put_varint(out, field << 3 | wire);
+    protobuf_add_varint(out, field << 3 | wire);
 }
 
 static void put_bytes(struct buf *out, unsigned field, const void *bytes, size_t n)
 {
     put_tag(out, field, PROTOBUF_BYTES);
-    put_varint(out, n);
+    protobuf_add_varint(out, n);
     buf_add(out, bytes, n);
 }
 
 static void put_number(struct buf *out, unsigned field, uint64_t v)
 {
     put_tag(out, field, PROTOBUF_VARINT);
-    put_varint(out, v);
+    protobuf_add_varint(out, v);
 }
 
 static void put_double(struct buf *out, unsigned field, double v)
