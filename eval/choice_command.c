@@ -42,7 +42,7 @@ struct choice {
     struct example *examples;
     size_t count, cap;
     uint32_t *picks;                  /* [shots] */
-    enum choices_form form;           /* of all lines so far; AUTO: there was none */
+    int form;                         /* of all lines so far; AUTO: there was none */
     struct choices_question question; /* working memory */
 
     /* one file */
@@ -57,7 +57,7 @@ static const struct choice defaults = { .subject = SUBJECT_DEFAULTS };
 /* Sets c->question from a line. */
 static int parse(struct choice *c, const char *line, size_t n, const char *name)
 {
-    enum choices_form form = (enum choices_form)c->asked;
+    int form = c->asked;
     if (choices_parse(&c->question, &form, line, n, name) < 0)
         return -1;
     if (c->form != CHOICES_AUTO && c->form != form)

@@ -7,51 +7,44 @@
 #include "unicode/letter_case.h"
 #include "unicode/whitespace.h"
 
-/* clang-format off */
 const struct choices_row choices_forms[CHOICES_FORMS] = {
-    [CHOICES_PLAIN] = { "plain", "context, choices, label", "id", "{context}", "{#}", "label",
-                        .array = "choices", .norm = 1 },
-    [CHOICES_HELLASWAG] = { "hellaswag", "activity_label, ctx_a, ctx_b, endings, label",
-                            "ctx, ind, source_id, split, split_type",
-                            "{activity_label}: {ctx_a} {capitalize ctx_b}", "{#}", "label",
-                            .array = "endings", .norm = 1, .wikihow = 1 },
-    [CHOICES_PIQA] = { "piqa", "goal, sol1, sol2, label", "id", "Question: {goal}\nAnswer:",
-                       "{sol1}|{sol2}", "label", .norm = 1 },
-    [CHOICES_ARC] = { "arc", "question, choices, answerKey", "id", "Question: {question}\nAnswer:",
-                      "{#}", "answerKey", "choices.label", "choices.text", .norm = 1 },
-    [CHOICES_WINOGRANDE] = { "winogrande", "sentence, option1, option2, answer", "qID",
-                             "{before sentence}{option1}|{before sentence}{option2}",
-                             "{after sentence}|{after sentence}", "answer", .first = 1 },
-    [CHOICES_MMLU] = { "mmlu", "question, subject, choices, answer", "",
-                       "{strip question}\nA. {choices.0}\nB. {choices.1}\nC. {choices.2}\n"
-                       "D. {choices.3}\nAnswer:",
-                       "A|B|C|D", "answer", .array = "choices",
-                       .description = "The following are multiple choice questions (with answers) "
-                                      "about {spaces subject}.\n\n" },
-    [CHOICES_BOOLQ] = { "boolq", "passage, question, label", "idx",
-                        "{passage}\nQuestion: {question}?\nAnswer:", "no|yes", "label" },
-    [CHOICES_SCIQ] = { "sciq",
-                       "support, question, distractor1, distractor2, distractor3, correct_answer",
-                       "", "{lstrip support}\nQuestion: {question}\nAnswer:",
-                       "{distractor1}|{distractor2}|{distractor3}|{correct_answer}", .norm = 1 },
-    [CHOICES_OPENBOOKQA] = { "openbookqa", "question_stem, choices, answerKey", "id",
-                             "{question_stem}", "{#}", "answerKey", "choices.label",
-                             "choices.text", .norm = 1 },
-    [CHOICES_COPA] = { "copa", "premise, question, choice1, choice2, label", "idx",
-                       "{unstop premise} {connect question}",
-                       " {uncapitalize choice1}| {uncapitalize choice2}", "label" },
-    [CHOICES_SOCIAL_IQA] = { "social_iqa",
-                             "context, question, answerA, answerB, answerC, label", "",
-                             "Q: {context} {question}\nA:", "{answerA}|{answerB}|{answerC}",
-                             "label", .first = 1 },
-    [CHOICES_COMMONSENSE_QA] = { "commonsense_qa",
-                                 "question, question_concept, choices, answerKey", "id",
-                                 "Question: {strip question}\nA. {choices.text.0}\n"
-                                 "B. {choices.text.1}\nC. {choices.text.2}\n"
-                                 "D. {choices.text.3}\nE. {choices.text.4}\nAnswer:",
-                                 "A|B|C|D|E", "answerKey", "choices.label", "choices.text" },
+    { .name = "auto" },
+    { "plain", "context, choices, label", "id", "{context}", "{#}", "label", .array = "choices",
+      .norm = 1 },
+    { "hellaswag", "activity_label, ctx_a, ctx_b, endings, label",
+      "ctx, ind, source_id, split, split_type", "{activity_label}: {ctx_a} {capitalize ctx_b}",
+      "{#}", "label", .array = "endings", .norm = 1, .wikihow = 1 },
+    { "piqa", "goal, sol1, sol2, label", "id", "Question: {goal}\nAnswer:", "{sol1}|{sol2}",
+      "label", .norm = 1 },
+    { "arc", "question, choices, answerKey", "id", "Question: {question}\nAnswer:", "{#}",
+      "answerKey", "choices.label", "choices.text", .norm = 1 },
+    { "winogrande", "sentence, option1, option2, answer", "qID",
+      "{before sentence}{option1}|{before sentence}{option2}", "{after sentence}|{after sentence}",
+      "answer", .first = 1 },
+    { "mmlu", "question, subject, choices, answer", "",
+      "{strip question}\nA. {choices.0}\nB. {choices.1}\nC. {choices.2}\n"
+      "D. {choices.3}\nAnswer:",
+      "A|B|C|D", "answer", .array = "choices",
+      .description = "The following are multiple choice questions (with answers) "
+                     "about {spaces subject}.\n\n" },
+    { "boolq", "passage, question, label", "idx",
+      "{passage}\nQuestion: {question}?\nAnswer:", "no|yes", .gold = "label" },
+    { "sciq", "support, question, distractor1, distractor2, distractor3, correct_answer", "",
+      "{lstrip support}\nQuestion: {question}\nAnswer:",
+      "{distractor1}|{distractor2}|{distractor3}|{correct_answer}", .norm = 1 },
+    { "openbookqa", "question_stem, choices, answerKey", "id", "{question_stem}", "{#}",
+      "answerKey", "choices.label", "choices.text", .norm = 1 },
+    { "copa", "premise, question, choice1, choice2, label", "idx",
+      "{unstop premise} {connect question}", " {uncapitalize choice1}| {uncapitalize choice2}",
+      .gold = "label" },
+    { "social_iqa", "context, question, answerA, answerB, answerC, label", "",
+      "Q: {context} {question}\nA:", "{answerA}|{answerB}|{answerC}", "label", .first = 1 },
+    { "commonsense_qa", "question, question_concept, choices, answerKey", "id",
+      "Question: {strip question}\nA. {choices.text.0}\n"
+      "B. {choices.text.1}\nC. {choices.text.2}\n"
+      "D. {choices.text.3}\nE. {choices.text.4}\nAnswer:",
+      "A|B|C|D|E", "answerKey", "choices.label", .array = "choices.text" },
 };
-/* clang-format on */
 
 /* ---- functions of templates ----------------------------------------------------------------- */
 
@@ -434,7 +427,7 @@ static int unknown_form(const struct source *q, int rank)
 
 /* Sets *form to the only form whose keys include all those of the object. If the form needs others,
  * too, its error will name them. Returns 0, or -1 with an error if no form fits, or several do. */
-static int find_form(enum choices_form *form, const struct js *root, const char *name)
+static int find_form(int *form, const struct js *root, const char *name)
 {
     int best = 0, equal = 0;
     for (int f = CHOICES_AUTO + 1; f < CHOICES_FORMS; f++) {
@@ -442,14 +435,14 @@ static int find_form(enum choices_form *form, const struct js *root, const char 
         equal = rank == best ? 1 : rank > best ? 0 : equal;
         if (rank > best) {
             best = rank;
-            *form = (enum choices_form)f;
+            *form = f;
         }
     }
     struct source q = { &choices_forms[*form], root, name };
     return best > FITS && !equal ? 0 : unknown_form(&q, equal ? 0 : best);
 }
 
-int choices_parse(struct choices_question *q, enum choices_form *form, const char *line, size_t n,
+int choices_parse(struct choices_question *q, int *form, const char *line, size_t n,
                   const char *name)
 {
     SCOPED_JS root = js_parse_line(line, n, name);

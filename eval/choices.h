@@ -19,25 +19,11 @@
 
 #include "common/base/base.h"
 
+/* The forms by name; choices_forms has a row for each, in this order. */
 #define CHOICES_FORM_WORDS                                                                         \
     "auto|plain|hellaswag|piqa|arc|winogrande|mmlu|boolq|sciq|openbookqa|copa|social_iqa|"         \
     "commonsense_qa"
-enum choices_form {
-    CHOICES_AUTO,
-    CHOICES_PLAIN,
-    CHOICES_HELLASWAG,
-    CHOICES_PIQA,
-    CHOICES_ARC,
-    CHOICES_WINOGRANDE,
-    CHOICES_MMLU,
-    CHOICES_BOOLQ,
-    CHOICES_SCIQ,
-    CHOICES_OPENBOOKQA,
-    CHOICES_COPA,
-    CHOICES_SOCIAL_IQA,
-    CHOICES_COMMONSENSE_QA,
-    CHOICES_FORMS
-};
+enum { CHOICES_AUTO, CHOICES_FORMS = 13 };
 
 /* A form. In a template, {key} is the text of a member, {choices.0} that of element 0 of the member
  * "choices", {#} that of the array's element for the choice, and {function key} a text changed by a
@@ -73,6 +59,6 @@ struct choices_question {
 /* Parses a line into *q, which is zeroed or was used before. If *form is AUTO, sets it to the
  * line's form. `name` names the line in errors. Returns 0, or -1 with an error if the line is not a
  * question of this form. */
-int choices_parse(struct choices_question *q, enum choices_form *form, const char *line, size_t n,
+int choices_parse(struct choices_question *q, int *form, const char *line, size_t n,
                   const char *name);
 void choices_release(struct choices_question *q);

@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct choices_question q = { 0 };
     for (int i = CHOICES_AUTO; i < CHOICES_FORMS; i++) {
-        enum choices_form form = (enum choices_form)i;
+        int form = i;
         if (choices_parse(&q, &form, (const char *)data, size, "fuzz:1") < 0)
             continue;
         if (q.count < 2 || q.right >= q.count)

@@ -2,24 +2,25 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/choice.h"
 #include "common/base/err.h"
 #include "eval/choices.h"
 
 static struct choices_question q;
 
-static int parse(enum choices_form *form, const char *line)
+static int parse(int *form, const char *line)
 {
     return choices_parse(&q, form, line, strlen(line), "f.jsonl:3");
 }
 
 /* Parses a line, which must have the form `form`, the right option number `right`, and `count`
  * options, each written as "context|ending". */
-static void expect(const char *line, enum choices_form form, size_t right, size_t count,
+static void expect(const char *line, const char *form, size_t right, size_t count,
                    const char *const *options)
 {
-    enum choices_form found = CHOICES_AUTO;
+    int found = CHOICES_AUTO;
     cr_assert_eq(parse(&found, line), 0, "%s", err_get());
-    cr_expect_eq(found, form);
+    cr_expect_str_eq(choices_forms[found].name, form);
     cr_expect_eq(q.right, right);
     cr_assert_eq(q.count, count);
     for (size_t i = 0; i < count; i++) {
@@ -35,7 +36,7 @@ Test(choices, plain)
 {
     static const char *const options[] = { "Is it?| yes", "Is it?| no", "Is it?| \u00e9" };
     expect("{\"context\": \"Is it?\", \"choices\": [\"yes\", \"no\", \"\u00e9\"], \"label\": 2}",
-           CHOICES_PLAIN, 2, 3, options);
+           "plain", 2, 3, options);
 }
 
 /* In ctx_b the first letter becomes upper case and the others lower case, with a final sigma at the
@@ -47,13 +48,13 @@ Test(choices, hellaswag)
     expect("{\"activity_label\": \" Act\", \"ctx_a\": \"To [sub]a [q] b. [title]  [no\\nend\", "
            "\"ctx_b\": \"σΑΣ  X [substeps]Y\", \"endings\": [\"one [title]Two\", \" three \"], "
            "\"label\": \"1\"}",
-           CHOICES_HELLASWAG, 1, 2, options);
+           "hellaswag", 1, 2, options);
 }
 
 Test(choices, piqa)
 {
     static const char *const options[] = { "Question: Go\nAnswer:| a", "Question: Go\nAnswer:| b" };
-    expect("{\"goal\": \"Go\", \"sol1\": \"a\", \"sol2\": \"b\", \"label\": 0}", CHOICES_PIQA, 0, 2,
+    expect("{\"goal\": \"Go\", \"sol1\": \"a\", \"sol2\": \"b\", \"label\": 0}", "piqa", 0, 2,
            options);
 }
 
@@ -63,7 +64,7 @@ Test(choices, arc)
                                            "Question: Why\nAnswer:| b" };
     expect("{\"id\": \"x\", \"question\": \"Why\", \"choices\": {\"text\": [\"a\", \"b\"], "
            "\"label\": [\"A\", \"B\"]}, \"answerKey\": \"B\"}",
-           CHOICES_ARC, 1, 2, options);
+           "arc", 1, 2, options);
 }
 
 Test(choices, winogrande)
@@ -71,7 +72,7 @@ Test(choices, winogrande)
     static const char *const options[] = { "The Ann| was_ late.", "The Bo| was_ late." };
     expect("{\"sentence\": \"The _  was_ late. \", \"option1\": \"Ann\", \"option2\": \"Bo\", "
            "\"answer\": \"2\"}",
-           CHOICES_WINOGRANDE, 1, 2, options);
+           "winogrande", 1, 2, options);
 }
 
 Test(choices, mmlu)
@@ -82,8 +83,8 @@ Test(choices, mmlu)
                                            "a b\nA. c\nB. d\nC. e \nD. f\nAnswer:| D" };
     static const char line[] = "{\"question\": \" a b\\n\", \"subject\": \"high_school_art\", "
                                "\"choices\": [\"c\", \"d\", \"e \", \"f\"], \"answer\": 3}";
-    expect(line, CHOICES_MMLU, 3, 4, options);
-    enum choices_form form = CHOICES_MMLU;
+    expect(line, "mmlu", 3, 4, options);
+    int form = choice_find(CHOICES_FORM_WORDS, "mmlu", 4);
     cr_assert_eq(parse(&form, line), 0);
     cr_expect_str_eq(q.description.data,
                      "The following are multiple choice questions (with answers) about high school "
@@ -95,13 +96,13 @@ Test(choices, boolq)
 {
     static const char *const options[] = { "p\nQuestion: is it?\nAnswer:| no",
                                            "p\nQuestion: is it?\nAnswer:| yes" };
-    expect("{\"question\": \"is it\", \"passage\": \"p\", \"idx\": 7, \"label\": 1}", CHOICES_BOOLQ,
-           1, 2, options);
+    expect("{\"question\": \"is it\", \"passage\": \"p\", \"idx\": 7, \"label\": 1}", "boolq", 1, 2,
+           options);
     /* as in SuperGLUE's archive */
-    expect("{\"question\": \"is it\", \"passage\": \"p\", \"idx\": 7, \"label\": true}",
-           CHOICES_BOOLQ, 1, 2, options);
-    expect("{\"question\": \"is it\", \"passage\": \"p\", \"idx\": 7, \"label\": false}",
-           CHOICES_BOOLQ, 0, 2, options);
+    expect("{\"question\": \"is it\", \"passage\": \"p\", \"idx\": 7, \"label\": true}", "boolq", 1,
+           2, options);
+    expect("{\"question\": \"is it\", \"passage\": \"p\", \"idx\": 7, \"label\": false}", "boolq",
+           0, 2, options);
 }
 
 Test(choices, sciq)
@@ -112,7 +113,7 @@ Test(choices, sciq)
                                            "s \nQuestion: q\nAnswer:| right" };
     expect("{\"question\": \"q\", \"distractor3\": \"c\", \"distractor1\": \"a\", \"distractor2\": "
            "\"b\", \"correct_answer\": \"right\", \"support\": \"\\n\u2003s \"}",
-           CHOICES_SCIQ, 3, 4, options);
+           "sciq", 3, 4, options);
 }
 
 Test(choices, openbookqa)
@@ -121,7 +122,7 @@ Test(choices, openbookqa)
     expect(
         "{\"id\": \"1\", \"question_stem\": \"The sun\", \"choices\": {\"text\": [\"a\", \"b\"], "
         "\"label\": [\"A\", \"B\"]}, \"answerKey\": \" B\"}",
-        CHOICES_OPENBOOKQA, 1, 2, options);
+        "openbookqa", 1, 2, options);
 }
 
 /* The first letter is lower case, whatever it is; the premise loses one character, not one byte. */
@@ -131,7 +132,7 @@ Test(choices, copa)
                                            "It fell therefore|  b" };
     expect("{\"premise\": \" It fell\u3002 \", \"choice1\": \"\u00c9l Ran\", \"choice2\": \"b\", "
            "\"question\": \"effect\", \"idx\": 0, \"label\": 0}",
-           CHOICES_COPA, 0, 2, options);
+           "copa", 0, 2, options);
 }
 
 Test(choices, social_iqa)
@@ -139,7 +140,7 @@ Test(choices, social_iqa)
     static const char *const options[] = { "Q: c q\nA:| 1", "Q: c q\nA:| 2", "Q: c q\nA:| 3" };
     expect("{\"context\": \"c\", \"question\": \"q\", \"answerA\": \"1\", \"answerB\": \"2\", "
            "\"answerC\": \"3\", \"label\": \"3\"}",
-           CHOICES_SOCIAL_IQA, 2, 3, options);
+           "social_iqa", 2, 3, options);
 }
 
 /* It has all keys of ARC, too, but another prompt. */
@@ -156,7 +157,7 @@ Test(choices, commonsense_qa)
         "{\"id\": \"1\", \"question\": \" q\", \"question_concept\": \"x\", \"choices\": {\"label\": "
         "[\"A\", \"B\", \"C\", \"D\", \"E\"], \"text\": [\"a\", \"b\", \"c\", \"d\", \"e\"]}, "
         "\"answerKey\": \"E\"}",
-        CHOICES_COMMONSENSE_QA, 4, 5, options);
+        "commonsense_qa", 4, 5, options);
 }
 
 /* Each line has one fault. The error must name the line and the key. */
@@ -234,7 +235,7 @@ Test(choices, refused)
           "is 0, but the choices are 1 to 2" },
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        enum choices_form form = CHOICES_AUTO;
+        int form = CHOICES_AUTO;
         cr_expect_eq(parse(&form, bad[i].line), -1, "%s", bad[i].line);
         cr_expect(strstr(err_get(), bad[i].what), "%s: %s", bad[i].line, err_get());
         cr_expect(!strncmp(err_get(), "f.jsonl:3: ", 11), "%s", err_get());
@@ -245,7 +246,7 @@ Test(choices, refused)
 /* The first line decides the form of the file. Later lines must have the keys of that form. */
 Test(choices, one_form_a_file)
 {
-    enum choices_form form = CHOICES_AUTO;
+    int form = CHOICES_AUTO;
     cr_expect_eq(parse(&form, "{\"goal\": \"a\", \"sol1\": \"b\", \"sol2\": \"c\", \"label\": 0}"),
                  0);
     cr_expect_eq(parse(&form, "{\"context\": \"a\", \"choices\": [\"b\", \"c\"], \"label\": 0}"),
