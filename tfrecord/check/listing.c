@@ -35,37 +35,28 @@ static void put_float(struct buf *out, float v)
     buf_adds(out, text);
 }
 
-static int put_ints(struct buf *out, struct feature_reader *r)
+static int put_values(struct buf *out, struct feature_reader *r)
 {
-    int64_t values[PIECE], n;
-    for (uint64_t seen = 0; (n = feature_ints(r, values, PIECE)) > 0;)
-        for (int64_t i = 0; i < n; i++)
-            buf_addf(out, "%s%lld", seen++ ? "," : "", (long long)values[i]);
-    return (int)n;
-}
-
-static int put_floats(struct buf *out, struct feature_reader *r)
-{
-    float values[PIECE];
-    int64_t n;
-    for (uint64_t seen = 0; (n = feature_floats(r, values, PIECE)) > 0;) {
+    int64_t ints[PIECE], n = 0;
+    float floats[PIECE];
+    struct feature_text text;
+    for (uint64_t seen = 0;;) {
+        if (r->kind != FEATURE_NONE)
+            n = r->kind == FEATURE_INTS     ? feature_ints(r, ints, PIECE)
+                : r->kind == FEATURE_FLOATS ? feature_floats(r, floats, PIECE)
+                                            : feature_bytes(r, &text);
+        if (n <= 0)
+            return (int)n;
         for (int64_t i = 0; i < n; i++) {
             buf_adds(out, seen++ ? "," : "");
-            put_float(out, values[i]);
+            if (r->kind == FEATURE_INTS)
+                buf_addf(out, "%lld", (long long)ints[i]);
+            else if (r->kind == FEATURE_FLOATS)
+                put_float(out, floats[i]);
+            else
+                put_bytes(out, &text);
         }
     }
-    return (int)n;
-}
-
-static int put_texts(struct buf *out, struct feature_reader *r)
-{
-    struct feature_text t;
-    int more;
-    for (uint64_t seen = 0; (more = feature_bytes(r, &t)) > 0;) {
-        buf_adds(out, seen++ ? "," : "");
-        put_bytes(out, &t);
-    }
-    return more;
 }
 
 static int put_feature(struct buf *out, const struct feature_view *f)
@@ -76,10 +67,7 @@ static int put_feature(struct buf *out, const struct feature_view *f)
     js_quote(out, f->name, f->name_len);
     buf_adds(out, ":[");
     feature_open(&r, f);
-    int result = f->kind == FEATURE_INTS     ? put_ints(out, &r)
-                 : f->kind == FEATURE_FLOATS ? put_floats(out, &r)
-                 : f->kind == FEATURE_BYTES  ? put_texts(out, &r)
-                                             : 0;
+    int result = put_values(out, &r);
     buf_addc(out, ']');
     return result;
 }
