@@ -186,6 +186,7 @@ static void give_encoder(struct textmill_tokenizer *t, struct encoder *e)
 
 /* One piece of work: consecutive texts, and the results for them. */
 struct unit {
+    struct job *job;
     uint64_t first, count;
     struct placed placed;
     struct buf text;
@@ -202,7 +203,7 @@ struct job {
     size_t bytes_each; /* size of the elements that `ends` counts */
     unsigned how;
     int threads; /* 0: as many as there are processors */
-    int (*work)(struct job *job, struct unit *u);
+    int (*work)(void *unit);
     void (*join)(struct job *job, uint64_t all); /* joins the units' results, `all` elements */
     struct textmill_tokens *tokens;              /* the result of textmill_encode, or */
     struct textmill_texts *decoded;              /* that of textmill_decode */
@@ -220,14 +221,6 @@ static uint64_t begin_of(const struct job *j, uint64_t i)
     return i ? j->ends[i - 1] : 0;
 }
 
-/* Sets j->threads if it is 0. Short texts are one unit of work; to count the processors for them,
- * for which files are read, would take longer than to encode them. */
-static void choose_threads(struct job *j)
-{
-    if (j->threads <= 0)
-        j->threads = begin_of(j, j->texts) * j->bytes_each < UNIT_BYTES ? 1 : usage_cpus(0);
-}
-
 /* Cuts the texts into units of work. For one thread, all texts are one unit, whose array of ids
  * goes to the caller: no memory is returned to the system and requested again. */
 static int make_units(struct job *j)
@@ -238,8 +231,8 @@ static int make_units(struct job *j)
             return err_set("text %" PRIu64 " ends before it begins", i);
         if ((j->ends[i] - begin_of(j, from)) * j->bytes_each < most && i + 1 < j->texts)
             continue;
-        mem_next(j->units, j->unit_count,
-                 cap) = (struct unit){ .first = from, .count = i + 1 - from, .text = BUF_INIT };
+        mem_next(j->units, j->unit_count, cap) = (struct unit){ j, from, i + 1 - from,
+                                                                .text = BUF_INIT };
         from = i + 1;
     }
     j->made = mem_zalloc(j->texts + 1, sizeof *j->made);
@@ -257,23 +250,11 @@ static void release_units(struct job *j)
     free(j->made);
 }
 
-struct turn {
-    struct job *job;
-    struct unit *unit;
-};
-
-static int work_unit(void *ctx)
-{
-    struct turn *turn = ctx;
-    return turn->job->work(turn->job, turn->unit);
-}
-
 static void *work_units(void *ctx)
 {
     struct job *j = ctx;
     for (size_t i; (i = atomic_fetch_add(&j->next, 1)) < j->unit_count;) {
-        struct turn turn = { j, &j->units[i] };
-        if (guarded(work_unit, &turn) == 0)
+        if (guarded(j->work, &j->units[i]) == 0)
             continue;
         pthread_mutex_lock(&j->lock);
         if (i < j->failed) {
@@ -307,7 +288,10 @@ static int run_units(struct job *j)
 static int run_batch(void *ctx)
 {
     struct job *j = ctx;
-    choose_threads(j);
+    /* Short texts are one unit of work; to count the processors for them, for which files are read,
+     * would take longer than to encode them. */
+    if (j->threads <= 0)
+        j->threads = begin_of(j, j->texts) * j->bytes_each < UNIT_BYTES ? 1 : usage_cpus(0);
     if (make_units(j) < 0 || run_units(j) < 0)
         return -1;
     for (uint64_t i = 1; i < j->texts; i++)
@@ -365,8 +349,10 @@ static int encode_text(const struct job *j, struct unit *u, struct encoder *e, s
     return 0;
 }
 
-static int encode_unit(struct job *j, struct unit *u)
+static int encode_unit(void *unit)
 {
+    struct unit *u = unit;
+    struct job *j = u->job;
     struct encoder *e = take_encoder(j->t);
     SCOPED(placed) one = { 0 };
     uint64_t before = encoder_replaced(e);
@@ -518,8 +504,10 @@ int textmill_encode_chat(struct textmill_tokenizer *t, const char *form, const c
 
 /* ---- decode -------------------------------------------------------------------------------- */
 
-static int decode_unit(struct job *j, struct unit *u)
+static int decode_unit(void *unit)
 {
+    struct unit *u = unit;
+    struct job *j = u->job;
     const int skip = (j->how & TEXTMILL_SKIP_SPECIAL) != 0;
     for (uint64_t i = u->first; i < u->first + u->count; i++) {
         const uint32_t *ids = j->ids + begin_of(j, i);
