@@ -48,6 +48,19 @@ const char *kv_get(const struct kv *kv, const char *key)
     return NULL;
 }
 
+const char *kv_difference(const struct kv *a, const struct kv *b)
+{
+    for (size_t i = 0; i < a->count; i++) {
+        const char *other = kv_get(b, a->pairs[i].key);
+        if (!other || strcmp(other, a->pairs[i].value))
+            return a->pairs[i].key;
+    }
+    for (size_t i = 0; i < b->count; i++)
+        if (!kv_get(a, b->pairs[i].key))
+            return b->pairs[i].key;
+    return NULL;
+}
+
 int kv_get_u64(const struct kv *kv, const char *key, uint64_t *value)
 {
     const char *s = kv_get(kv, key);

@@ -32,6 +32,8 @@ void kv_addf(struct kv *kv, const char *key, const char *format, ...)
 void kv_add_all(struct kv *kv, const struct kv *more);
 
 const char *kv_get(const struct kv *kv, const char *key); /* the first value of the key, or NULL */
+/* Returns the first key whose value is not the same in both lists, or that one lacks; else NULL. */
+const char *kv_difference(const struct kv *a, const struct kv *b);
 /* Sets *value to the first value of the key, a decimal number. Returns 0, or -1 with an error if
  * the key is missing or its value is no such number. */
 int kv_get_u64(const struct kv *kv, const char *key, uint64_t *value);

@@ -61,27 +61,15 @@ static void add_once(struct kv *kv, const char *key, const char *value)
     kv_add(kv, key, value);
 }
 
-static int differs(const char *path, const char *key, const char *is, const char *was)
+/* Checks that the lines of a set's recipe are those of the sets before it. */
+static int check_recipe(const struct common *c, const struct kv *recipe, const char *path)
 {
-    return err_set(
-        "%s: %s is %s, but %s in the sets before it: only sets that were made in the same "
-        "way can be merged",
-        path, key, is ? is : "not given", was ? was : "not given");
-}
-
-static int check_recipe(const struct common *c, const struct manifest *m, const char *path)
-{
-    for (size_t i = 0; i < c->recipe.count; i++) {
-        const char *key = c->recipe.pairs[i].key, *is = kv_get(&m->kv, key);
-        if (!is || strcmp(is, c->recipe.pairs[i].value) != 0)
-            return differs(path, key, is, c->recipe.pairs[i].value);
-    }
-    for (size_t i = 0; i < m->kv.count; i++) {
-        const char *key = m->kv.pairs[i].key;
-        if (is_recipe(key) && !kv_get(&c->recipe, key))
-            return differs(path, key, m->kv.pairs[i].value, NULL);
-    }
-    return 0;
+    const char *key = kv_difference(&c->recipe, recipe);
+    const char *was = key ? kv_get(&c->recipe, key) : NULL, *is = key ? kv_get(recipe, key) : NULL;
+    return key ? err_set("%s: %s is %s, but %s in the sets before it: only sets that were made in "
+                         "the same way can be merged",
+                         path, key, is ? is : "not given", was ? was : "not given")
+               : 0;
 }
 
 /* Adds the numbers of a set's manifest to the sums, and its line to the lines of the new manifest.
@@ -109,18 +97,19 @@ static int take_numbers(struct common *c, const struct manifest *m, const char *
 
 static int take_manifest(struct common *c, const struct manifest *m, const char *path, int first)
 {
+    SCOPED(kv) recipe = KV_INIT;
     for (size_t i = 0; i < m->kv.count; i++) {
         const struct kv_pair *p = &m->kv.pairs[i];
-        if (first && is_recipe(p->key))
-            kv_add(&c->recipe, p->key, p->value);
+        if (is_recipe(p->key))
+            kv_add(&recipe, p->key, p->value);
         else if (!strcmp(p->key, "pg"))
             add_once(&c->pg, p->key, p->value);
         else if (!strcmp(p->key, "set") && !c->blends)
             kv_add(&c->sets, p->key, p->value);
     }
-    if (!first && check_recipe(c, m, path) < 0)
-        return -1;
-    if (take_numbers(c, m, path) < 0)
+    if (first)
+        kv_add_all(&c->recipe, &recipe);
+    if ((!first && check_recipe(c, &recipe, path) < 0) || take_numbers(c, m, path) < 0)
         return -1;
     if (!m->tokenizer || c->tokenizer.len)
         return 0;

@@ -279,26 +279,6 @@ static int take_up(struct stage *s, const char *old)
                : 1;
 }
 
-static int other_plan(const struct stage *s, const char *key, const char *was, const char *is)
-{
-    return err_set("cannot resume in '%s': %s is %s, but was %s in the interrupted run "
-                   "(run without --resume to start over)",
-                   s->dir, key, is ? is : "not given", was ? was : "not given");
-}
-
-static int same_plan(const struct stage *s, const struct kv *old, const struct kv *plan)
-{
-    for (size_t i = 0; i < plan->count; i++) {
-        const char *was = kv_get(old, plan->pairs[i].key);
-        if (!was || strcmp(was, plan->pairs[i].value))
-            return other_plan(s, plan->pairs[i].key, was, plan->pairs[i].value);
-    }
-    for (size_t i = 0; i < old->count; i++)
-        if (!kv_get(plan, old->pairs[i].key))
-            return other_plan(s, old->pairs[i].key, old->pairs[i].value, NULL);
-    return 0;
-}
-
 int stage_plan(struct stage *s, const char *folder, const struct kv *plan)
 {
     SCOPED(buf) dir = file_path(s->work, folder), path = file_path(dir.data, "plan"),
@@ -313,7 +293,12 @@ int stage_plan(struct stage *s, const char *folder, const struct kv *plan)
     }
     if (file_read(path.data, &text) < 0 || kv_parse(&old, text.data, text.len) < 0)
         return -1;
-    return same_plan(s, &old, plan);
+    const char *key = kv_difference(plan, &old);
+    const char *is = key ? kv_get(plan, key) : NULL, *was = key ? kv_get(&old, key) : NULL;
+    return key ? err_set("cannot resume in '%s': %s is %s, but was %s in the interrupted run "
+                         "(run without --resume to start over)",
+                         s->dir, key, is ? is : "not given", was ? was : "not given")
+               : 0;
 }
 
 /* ---- life cycle --------------------------------------------------------------------------- */
