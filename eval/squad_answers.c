@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "common/base/order.h"
 #include "common/base/utf8.h"
 #include "common/formats/js.h"
 #include "eval/report.h"
@@ -43,25 +44,6 @@ static int by_score(const void *a, const void *b)
 
 /* ---- candidates of a window ----------------------------------------------------------------- */
 
-/* Writes to best[] the positions of the `wanted` largest of x[0..n), largest first. Returns the
- * number of positions written, less than `wanted` only if n is. */
-static uint32_t best_positions(uint32_t *best, uint32_t wanted, const float *x, uint32_t n)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t k = count;
-        if (count == wanted && x[i] <= x[best[count - 1]])
-            continue;
-        count += count < wanted;
-        if (k == wanted)
-            k--;
-        for (; k && x[best[k - 1]] < x[i]; k--)
-            best[k] = best[k - 1];
-        best[k] = i;
-    }
-    return count;
-}
-
 static int check_logits(const float *x, uint32_t n, const char *id)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -77,17 +59,17 @@ static void add_window(struct candidates *c, const struct squad_answer_rules *ru
                        const float *ends)
 {
     uint32_t offset = squad_window_offset(w, window), stop = offset + w->items[window].count;
-    SCOPED_MEM uint32_t *best = mem_alloc(2 * (size_t)rules->n_best * sizeof *best);
-    uint32_t *best_ends = best + rules->n_best;
-    uint32_t s = best_positions(best, rules->n_best, starts, stop + 1);
-    uint32_t e = best_positions(best_ends, rules->n_best, ends, stop + 1);
-    for (uint32_t i = 0; i < s; i++) {
-        uint32_t start = best[i], first = w->items[window].first + start - offset;
+    SCOPED_MEM struct order_rank *best = mem_alloc(2 * (size_t)rules->n_best * sizeof *best);
+    struct order_rank *best_ends = best + rules->n_best;
+    size_t s = order_top(best, rules->n_best, starts, stop + 1, 0);
+    size_t e = order_top(best_ends, rules->n_best, ends, stop + 1, 0);
+    for (size_t i = 0; i < s; i++) {
+        uint32_t start = best[i].item, first = w->items[window].first + start - offset;
         if (start < offset || start >= stop ||
             (w->rules.google && !squad_window_counts(w, window, first)))
             continue;
-        for (uint32_t j = 0; j < e; j++) {
-            uint32_t end = best_ends[j];
+        for (size_t j = 0; j < e; j++) {
+            uint32_t end = best_ends[j].item;
             if (end >= start && end < stop && end - start < rules->max_tokens)
                 add_candidate(c, (struct candidate){ .start = starts[start],
                                                      .end = ends[end],

@@ -120,19 +120,19 @@ static void extend(void *ctx, int64_t parent, int thread)
     const int64_t all = b->g->model.config.vocabulary, n = ranked(b);
     const int64_t V = tokenizer_size(b->g->tokenizer);
     float *logits = b->logits + parent * all;
-    struct logprob *top = b->top + parent * n;
+    struct order_rank *top = b->top + parent * n;
     const struct ids *ids = &beam->one.ids;
     const double sum = logprobs_sum(logits, all);
     for (int64_t i = 0; i < V; i++)
         logits[i] = (float)(logits[i] - sum);
     sampler_adjust(generator_sampler(b->g, thread), logits, V,
                    &(struct sampler_text){ ids->data, ids->count, b->start->ids.count });
-    logprobs_top(top, n, logits, V, 0);
+    order_top(top, (size_t)n, logits, (size_t)V, 0);
     for (int64_t i = 0; i < n; i++)
         b->continuations[parent * n + i] = (struct continuation){
             .parent = parent,
-            .id = top[i].id,
-            .sum = isfinite(sum) ? beam->sum + top[i].logprob : sum,
+            .id = top[i].item,
+            .sum = isfinite(sum) ? beam->sum + top[i].rank : sum,
         };
 }
 

@@ -40,10 +40,10 @@ struct beams {
     struct beam *results;        /* [width], the best first */
     int64_t running_count, result_count;
     struct continuation *continuations;
-    struct logprob *top;   /* the most probable tokens after each beam */
-    float *logits;         /* [running_count,V] of the running beams, borrowed */
-    struct cache **taking; /* [width]: caches that get a token in this step; `last` [width]: these
-                            * tokens */
+    struct order_rank *top; /* the most probable tokens after each beam */
+    float *logits;          /* [running_count,V] of the running beams, borrowed */
+    struct cache **taking;  /* [width]: caches that get a token in this step; `last` [width]: these
+                             * tokens */
     uint32_t *last;
 };
 

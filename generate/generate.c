@@ -112,16 +112,16 @@ static void print_news(struct generate *given, struct generation *one)
     }
 }
 
-static void add_token(struct buf *line, const struct generate *given, const struct logprob *p)
+static void add_token(struct buf *line, const struct generate *given, const struct order_rank *p)
 {
     SCOPED(buf) text = BUF_INIT;
     size_t n;
-    const char *bytes = tokenizer_text(given->g.tokenizer, p->id, &n);
+    const char *bytes = tokenizer_text(given->g.tokenizer, p->item, &n);
     if (bytes)
         utf8_repair(&text, bytes, n);
-    buf_addf(line, "{\"id\": %u, \"text\": ", p->id);
+    buf_addf(line, "{\"id\": %u, \"text\": ", p->item);
     js_quote(line, text.data, text.len);
-    buf_addf(line, ", \"logprob\": %.9g", p->logprob);
+    buf_addf(line, ", \"logprob\": %.9g", p->rank);
 }
 
 /* Adds the log probability of each token, and those of the most probable tokens in its place. */

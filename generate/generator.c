@@ -204,10 +204,10 @@ static void keep_logprobs(struct generator *g, struct generation *one, const flo
     int64_t V = g->model.config.vocabulary, n = g->alternatives;
     size_t width = (size_t)n + 1;
     mem_grow(one->logprobs, one->logprob_cap, one->logprob_count + width);
-    struct logprob *row = one->logprobs + one->logprob_count;
+    struct order_rank *row = one->logprobs + one->logprob_count;
     double sum = logprobs_sum(raw, V);
-    row[0] = (struct logprob){ id, raw[id] - sum };
-    logprobs_top(row + 1, n, raw, tokenizer_size(g->tokenizer), sum);
+    row[0] = (struct order_rank){ raw[id] - sum, id };
+    order_top(row + 1, width - 1, raw, tokenizer_size(g->tokenizer), sum);
     one->logprob_count += width;
 }
 

@@ -14,6 +14,7 @@
  */
 #pragma once
 
+#include "common/base/order.h"
 #include "generate/cache.h"
 #include "generate/sample.h"
 #include "generate/text.h"
@@ -113,8 +114,8 @@ struct generation {
     struct cache cache; /* keys and values of all tokens but the last; empty when finished */
 
     /* If g->alternatives > 0: a row of alternatives + 1 entries per generated token: the token
-     * itself, then the most probable tokens. */
-    struct logprob *logprobs;
+     * itself, then the most probable tokens. An entry's rank is its log probability. */
+    struct order_rank *logprobs;
     size_t logprob_count, logprob_cap;
 };
 

@@ -86,15 +86,5 @@ void sampler_adjust(struct sampler *s, float *logits, int64_t V, const struct sa
 int64_t sampler_candidates(struct sampler *s, float *logits, int64_t V,
                            const struct sampler_text *text);
 
-/* Natural logarithms of the probabilities softmax(logits), of a model's own logits. */
-struct logprob {
-    uint32_t id;
-    double logprob;
-};
-
 /* Returns log sum of exp(logits[0..V)), by which the log probabilities are below the logits. */
 double logprobs_sum(const float *logits, int64_t V);
-
-/* Writes the n <= V most probable tokens to `out`, most probable first; of equal ones the lower id
- * comes first. `sum` is the result of logprobs_sum, or 0 if `logits` holds log probabilities. */
-void logprobs_top(struct logprob *out, int64_t n, const float *logits, int64_t V, double sum);

@@ -47,3 +47,24 @@ static inline int order_ranks(const void *a, const void *b)
         return x->rank > y->rank ? -1 : 1;
     return (x->item > y->item) - (x->item < y->item);
 }
+
+/* Writes to top[] the n greatest of the numbers x[0..count), less `minus`, with their indices, in
+ * the order of order_ranks. Returns how many it wrote, fewer than n only if `count` is. Few numbers
+ * get past the first comparison, so this is fast. */
+static inline size_t order_top(struct order_rank *top, size_t n, const float *x, size_t count,
+                               double minus)
+{
+    size_t have = 0;
+    for (size_t i = 0; i < count && n; i++) {
+        const double rank = x[i] - minus;
+        size_t at = have;
+        if (have == n && !(rank > top[n - 1].rank))
+            continue;
+        while (at && rank > top[at - 1].rank)
+            at--;
+        have += have < n;
+        memmove(top + at + 1, top + at, (have - at - 1) * sizeof *top);
+        top[at] = (struct order_rank){ rank, (uint32_t)i };
+    }
+    return have;
+}

@@ -25,10 +25,10 @@ Test(generator, ends_at_the_length_with_a_row_for_each_token)
     for (int i = 0; i < 2; i++) {
         cr_assert_eq(texts[i].logprob_count, 3 * 3);
         for (size_t k = 0; k < 3; k++) {
-            const struct logprob *row = texts[i].logprobs + 3 * k;
+            const struct order_rank *row = texts[i].logprobs + 3 * k;
             cr_expect_eq(texts[i].ids.data[2 + k], 2 + k);
-            cr_expect(row[0].id == 2 + k && row[1].id == 2 + k && row[2].id != 2 + k);
-            cr_expect(row[0].logprob == row[1].logprob && row[1].logprob > row[2].logprob);
+            cr_expect(row[0].item == 2 + k && row[1].item == 2 + k && row[2].item != 2 + k);
+            cr_expect(row[0].rank == row[1].rank && row[1].rank > row[2].rank);
         }
         generation_release(both[i]);
     }

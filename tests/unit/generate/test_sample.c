@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/base/err.h"
+#include "common/base/order.h"
 #include "generate/sample.h"
 #include "tests/unit/gauss.h"
 
@@ -288,12 +289,12 @@ Test(sample, survives_what_is_no_number)
     }
 }
 
-/* Compares logprobs_top with its definition: id k of the result has exactly k ids before it, those
+/* Compares order_top with its definition: id k of the result has exactly k ids before it, those
  * of greater logits, and those of equal logits and smaller ids. */
 Test(sample, top_logprobs_equal_the_definition)
 {
     static float logits[V];
-    static struct logprob top[V];
+    static struct order_rank top[V];
     for (uint64_t seed = 0; seed < 20; seed++) {
         const int64_t n = seed % 4 ? 1 + (int64_t)seed * 50 : V;
         double sum = 0;
@@ -301,14 +302,14 @@ Test(sample, top_logprobs_equal_the_definition)
         for (int i = 0; i < V; i++)
             sum += exp((double)(logits[i] = roundf(4 * logits[i]) / 4));
         cr_expect_float_eq(logprobs_sum(logits, V), log(sum), 1e-9);
-        logprobs_top(top, n, logits, V, log(sum));
+        cr_assert_eq(order_top(top, (size_t)n, logits, V, log(sum)), n);
         for (int64_t k = 0; k < n; k++) {
             int64_t before = 0;
             for (int i = 0; i < V; i++)
-                before += logits[i] > logits[top[k].id] ||
-                          (logits[i] == logits[top[k].id] && i < (int)top[k].id);
+                before += logits[i] > logits[top[k].item] ||
+                          (logits[i] == logits[top[k].item] && i < (int)top[k].item);
             cr_assert_eq(before, k);
-            cr_assert_float_eq(top[k].logprob, (double)logits[top[k].id] - log(sum), 1e-9);
+            cr_assert_float_eq(top[k].rank, (double)logits[top[k].item] - log(sum), 1e-9);
         }
     }
 }
