@@ -2,22 +2,6 @@
 
 #include "unicode/whitespace.h"
 
-struct rule {
-    const char *from, *to;
-};
-
-/* Replaces each rule's `from` by its `to`, from left to right without overlap, like Python's
- * str.replace(). `spare` is scratch. */
-static void replace_all(struct buf *text, struct buf *spare, const struct rule *r)
-{
-    for (; r->from; r++) {
-        buf_clear(spare);
-        buf_add_replaced(spare, text->data, text->len, r->from, strlen(r->from), r->to,
-                         strlen(r->to));
-        buf_swap(text, spare);
-    }
-}
-
 /* Removes the white space after each `open` character and before the next `close` character, which
  * may be on another line. `spare` is scratch. */
 static void tighten(struct buf *text, struct buf *spare, char open, char close)
@@ -38,31 +22,29 @@ static void tighten(struct buf *text, struct buf *spare, char open, char close)
 
 void detokenize_wiki(struct buf *text)
 {
-    static const struct rule before[] = {
-        { "s '", "s'" }, { " @-@ ", "-" }, { " @,@ ", "," }, { " @.@ ", "." },
-        { " : ", ": " }, { " ; ", "; " },  { " . ", ". " },  { " ! ", "! " },
-        { " ? ", "? " }, { " , ", ", " },  { NULL, NULL },
+    static const char *const before[][2] = {
+        { "s '", "s'" }, { " @-@ ", "-" }, { " @,@ ", "," }, { " @.@ ", "." }, { " : ", ": " },
+        { " ; ", "; " }, { " . ", ". " },  { " ! ", "! " },  { " ? ", "? " },  { " , ", ", " },
     };
     static const char pairs[][2] = {
         { '(', ')' }, { '[', ']' }, { '{', '}' }, { '"', '"' }, { '\'', '\'' },
     };
-    static const struct rule after[] = {
-        { "= = = =", "====" }, { "= = =", "===" }, { "= =", "==" }, { " ° ", "°" }, { " \n", "\n" },
-        { "\n ", "\n" },       { " N ", " 1 " },   { " 's", "'s" }, { NULL, NULL },
+    static const char *const after[][2] = {
+        { "= = = =", "====" }, { "= = =", "===" }, { "= =", "==" },  { " ° ", "°" },
+        { " \n", "\n" },       { "\n ", "\n" },    { " N ", " 1 " }, { " 's", "'s" },
     };
     SCOPED(buf) spare = BUF_INIT;
-    replace_all(text, &spare, before);
+    buf_replace_all(text, before, sizeof before / sizeof *before);
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         tighten(text, &spare, pairs[i][0], pairs[i][1]);
-    replace_all(text, &spare, after);
+    buf_replace_all(text, after, sizeof after / sizeof *after);
 }
 
 void detokenize_ptb(struct buf *text)
 {
-    static const struct rule rules[] = {
+    static const char *const rules[][2] = {
         { " '", "'" },   { " \n", "\n" }, { "\n ", "\n" }, { " n't", "n't" },
-        { " N ", "1 " }, { "$ 1", "$1" }, { "# 1", "#1" }, { NULL, NULL },
+        { " N ", "1 " }, { "$ 1", "$1" }, { "# 1", "#1" },
     };
-    SCOPED(buf) spare = BUF_INIT;
-    replace_all(text, &spare, rules);
+    buf_replace_all(text, rules, sizeof rules / sizeof *rules);
 }

@@ -184,3 +184,14 @@ void buf_add_replaced(struct buf *out, const char *text, size_t n, const char *f
     }
     buf_add(out, text, (size_t)(end - text));
 }
+
+void buf_replace_all(struct buf *b, const char *const (*pairs)[2], size_t count)
+{
+    SCOPED(buf) next = BUF_INIT;
+    for (size_t i = 0; i < count; i++) {
+        buf_clear(&next);
+        buf_add_replaced(&next, b->data, b->len, pairs[i][0], strlen(pairs[i][0]), pairs[i][1],
+                         strlen(pairs[i][1]));
+        buf_swap(b, &next);
+    }
+}

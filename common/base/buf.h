@@ -57,6 +57,9 @@ void buf_setf(struct buf *b, const char *format, ...) __attribute__((format(prin
 void buf_add_replaced(struct buf *out, const char *text, size_t n, const char *from, size_t len,
                       const char *to, size_t to_len);
 
+/* Replaces in b the first text of each pair by the second, one pair after the other. */
+void buf_replace_all(struct buf *b, const char *const (*pairs)[2], size_t count);
+
 /* Returns the first occurrence of what[0..n) in [s, end), or NULL; n >= 1. Faster than memmem if
  * the byte what[0] is rare in the text. */
 const char *bytes_find(const char *s, const char *end, const char *what, size_t n);

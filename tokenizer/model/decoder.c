@@ -140,24 +140,15 @@ struct decoder *decoder_new(const struct js *value)
 
 /* ---- one string ------------------------------------------------------------------------------ */
 
-/* Appends the text, cleaned up as BERT does: the first string of each pair in `pairs` is replaced
- * by the second, one pair after the other. */
-static void clean_up_spaces(struct buf *out, const char *text, size_t n)
+/* Cleans up the text as BERT does. */
+static void clean_up_spaces(struct buf *text)
 {
     static const char *const pairs[][2] = {
         { " .", "." },   { " ?", "?" },     { " !", "!" },     { " ,", "," },
         { " ' ", "'" },  { " n't", "n't" }, { " 'm", "'m" },   { " do not", " don't" },
         { " 's", "'s" }, { " 've", "'ve" }, { " 're", "'re" },
     };
-    SCOPED(buf) now = BUF_INIT, next = BUF_INIT;
-    buf_add(&now, text, n);
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        buf_clear(&next);
-        buf_add_replaced(&next, now.data, now.len, pairs[i][0], strlen(pairs[i][0]), pairs[i][1],
-                         strlen(pairs[i][1]));
-        buf_swap(&now, &next);
-    }
-    buf_add(out, now.data, now.len);
+    buf_replace_all(text, pairs, sizeof pairs / sizeof *pairs);
 }
 
 static void decode_wordpiece(const struct decoding *d, const char *text, size_t n, int first,
@@ -169,9 +160,8 @@ static void decode_wordpiece(const struct decoding *d, const char *text, size_t 
         buf_addc(&word, ' ');
     buf_add(&word, text + (continues ? d->text.len : 0), n - (continues ? d->text.len : 0));
     if (d->cleanup)
-        clean_up_spaces(out, word.data, word.len);
-    else
-        buf_add(out, word.data, word.len);
+        clean_up_spaces(&word);
+    buf_add(out, word.data, word.len);
 }
 
 static int replace(const struct step *step, const char *text, size_t n, struct buf *out)

@@ -198,12 +198,7 @@ static void respell(struct buf *s)
         { "&minus;", "-" },
         { "−", "-" },
     };
-    SCOPED(buf) plain = BUF_INIT;
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
-        buf_clear(&plain);
-        buf_add_replaced(&plain, s->data, s->len, signs[i][0], strlen(signs[i][0]), signs[i][1], 1);
-        buf_swap(s, &plain);
-    }
+    buf_replace_all(s, signs, sizeof signs / sizeof *signs);
 }
 
 static enum operator find_word(struct span s)
