@@ -245,17 +245,8 @@ static int arrange(struct core *c)
     struct core_questions *q = &c->questions;
     if (c->shuffle >= 0) {
         struct pyrandom r;
-        SCOPED_MEM uint32_t *order = mem_alloc(q->count * sizeof *order);
-        struct js **items = mem_alloc(q->count * sizeof *items);
-        for (uint32_t i = 0; i < q->count; i++)
-            order[i] = i;
         pyrandom_seed(&r, (uint64_t)c->shuffle);
-        pyrandom_shuffle(&r, order, q->count);
-        for (size_t i = 0; i < q->count; i++)
-            items[i] = q->items[order[i]];
-        free(q->items);
-        q->items = items;
-        q->cap = q->count;
+        pyrandom_shuffle(&r, q->items, q->count, sizeof *q->items, pyrandom_below);
     }
     while (c->limit && q->count > (size_t)c->limit)
         js_free(q->items[--q->count]);

@@ -98,19 +98,6 @@ uint64_t pyrandom_below(struct pyrandom *r, uint64_t n)
     return v;
 }
 
-static inline void swap(uint32_t *order, size_t i, size_t j)
-{
-    uint32_t keep = order[i];
-    order[i] = order[j];
-    order[j] = keep;
-}
-
-void pyrandom_shuffle(struct pyrandom *r, uint32_t *order, size_t n)
-{
-    for (size_t i = n; i > 1; i--)
-        swap(order, i - 1, pyrandom_below(r, i));
-}
-
 static int is_among(const uint32_t *numbers, size_t n, uint32_t wanted)
 {
     for (size_t i = 0; i < n; i++)
@@ -161,10 +148,4 @@ uint64_t pyrandom_below_numpy(struct pyrandom *r, uint64_t n)
         v &= mask;
     } while (v > most);
     return v;
-}
-
-void pyrandom_shuffle_numpy(struct pyrandom *r, uint32_t *order, size_t n)
-{
-    for (size_t i = n; i > 1; i--)
-        swap(order, i - 1, pyrandom_below_numpy(r, i));
 }

@@ -33,9 +33,6 @@ double pyrandom_real(struct pyrandom *r);
  * a + 1). */
 uint64_t pyrandom_below(struct pyrandom *r, uint64_t n);
 
-/* As Random.shuffle, for fewer than 2^32 elements. */
-void pyrandom_shuffle(struct pyrandom *r, uint32_t *order, size_t n);
-
 /* Sets picks[0..k) to k different numbers below n, k <= n < 2^32, as Random.sample(range(n), k)
  * does. */
 void pyrandom_sample(struct pyrandom *r, uint32_t *picks, size_t k, uint32_t n);
@@ -45,4 +42,17 @@ void pyrandom_seed_numpy(struct pyrandom *r, uint32_t seed);
 
 /* Returns a number in [0, n), n in [1, 2^64 - 1], drawn as RandomState.shuffle and .randint do. */
 uint64_t pyrandom_below_numpy(struct pyrandom *r, uint64_t n);
-void pyrandom_shuffle_numpy(struct pyrandom *r, uint32_t *order, size_t n);
+
+/* As Random.shuffle or, if `below` is pyrandom_below_numpy, as RandomState.shuffle, for n < 2^32
+ * items of `bytes` bytes each, at most 64. */
+static inline void pyrandom_shuffle(struct pyrandom *r, void *items, size_t n, size_t bytes,
+                                    uint64_t (*below)(struct pyrandom *r, uint64_t n))
+{
+    char *const first = items, keep[64];
+    for (size_t i = n; i-- > 1;) {
+        char *const other = first + below(r, i + 1) * bytes;
+        memcpy(keep, first + i * bytes, bytes);
+        memmove(first + i * bytes, other, bytes);
+        memcpy(other, keep, bytes);
+    }
+}

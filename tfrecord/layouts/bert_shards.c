@@ -119,12 +119,7 @@ static int make_group(void *ctx, void *item)
     g->count = packing_make(all, r->sequence_length, r->mask_tokens + PACKING_MAX - 1, PACKING_MAX,
                             g->rows);
     pyrandom_seed(&random, r->seed);
-    for (size_t i = g->count; i > 1; i--) {
-        size_t k = pyrandom_below(&random, i);
-        struct packing_row keep = g->rows[i - 1];
-        g->rows[i - 1] = g->rows[k];
-        g->rows[k] = keep;
-    }
+    pyrandom_shuffle(&random, g->rows, g->count, sizeof *g->rows, pyrandom_below);
     return 0;
 }
 

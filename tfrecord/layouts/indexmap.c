@@ -126,10 +126,10 @@ static void order_documents(const struct indexmap *x, struct pyrandom *r, uint32
 {
     uint64_t n = x->end - x->first, epochs = x->epochs - (uint64_t)x->apart;
     fill_documents(x, out, epochs);
-    pyrandom_shuffle_numpy(r, out, n * epochs);
+    pyrandom_shuffle(r, out, n * epochs, sizeof *out, pyrandom_below_numpy);
     if (x->apart) {
         fill_documents(x, out + n * epochs, 1);
-        pyrandom_shuffle_numpy(r, out + n * epochs, n);
+        pyrandom_shuffle(r, out + n * epochs, n, sizeof *out, pyrandom_below_numpy);
     }
 }
 
@@ -161,8 +161,8 @@ static int put_order(struct output *f, const struct indexmap *x, struct pyrandom
     SCOPED_MEM uint32_t *order = mem_zalloc(x->made, sizeof *order);
     for (uint64_t i = 0; i < x->made; i++)
         order[i] = (uint32_t)i;
-    pyrandom_shuffle_numpy(r, order, before);
-    pyrandom_shuffle_numpy(r, order + before, x->made - before);
+    pyrandom_shuffle(r, order, before, sizeof *order, pyrandom_below_numpy);
+    pyrandom_shuffle(r, order + before, x->made - before, sizeof *order, pyrandom_below_numpy);
     return put_map(f, name, "shuffle_idx", NPY_U32, order, x->made);
 }
 

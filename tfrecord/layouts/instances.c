@@ -53,10 +53,9 @@ struct maker {
     const struct sentences *s;
     struct instances *out;
     struct pyrandom random;
-    uint32_t *documents;  /* in their new order */
-    struct span *words;   /* candidates to be masked, in the order of the tokens */
-    uint32_t *candidates; /* words, shuffled */
-    uint32_t *becomes;    /* [sequence_length] what a masked position turns into */
+    uint32_t *documents; /* in their new order */
+    struct span *words;  /* candidates to be masked */
+    uint32_t *becomes;   /* [sequence_length] what a masked position turns into */
     unsigned char *chosen;
 };
 
@@ -115,12 +114,10 @@ static uint32_t choose(struct maker *m, const uint32_t *tokens, const struct ins
 {
     size_t words = find_words(m, tokens, x);
     uint32_t want = how_many(m->recipe, x->length), got = 0;
-    for (size_t i = 0; i < words; i++)
-        m->candidates[i] = (uint32_t)i;
-    pyrandom_shuffle(&m->random, m->candidates, words);
+    pyrandom_shuffle(&m->random, m->words, words, sizeof *m->words, pyrandom_below);
     memset(m->chosen, 0, x->length);
     for (size_t i = 0; i < words && got < want; i++) {
-        struct span w = m->words[m->candidates[i]];
+        struct span w = m->words[i];
         if (got + size(w) > want)
             continue;
         for (uint64_t at = w.begin; at < w.end; at++, got++) {
@@ -236,27 +233,6 @@ static void make_document(struct maker *m, size_t document)
 
 /* ---- all of it ---------------------------------------------------------------------------- */
 
-static uint32_t *shuffled(struct pyrandom *r, size_t n)
-{
-    uint32_t *order = mem_zalloc(n, sizeof *order);
-    for (size_t i = 0; i < n; i++)
-        order[i] = (uint32_t)i;
-    pyrandom_shuffle(r, order, n);
-    return order;
-}
-
-static void shuffle_instances(struct maker *m)
-{
-    struct instances *out = m->out;
-    SCOPED_MEM uint32_t *order = shuffled(&m->random, out->count);
-    struct instance *list = mem_zalloc(out->count, sizeof *list);
-    for (size_t i = 0; i < out->count; i++)
-        list[i] = out->list[order[i]];
-    free(out->list);
-    out->list = list;
-    out->list_cap = out->count;
-}
-
 void instances_make(struct instances *out, const struct instances_recipe *recipe,
                     const struct sentences *s)
 {
@@ -265,18 +241,20 @@ void instances_make(struct instances *out, const struct instances_recipe *recipe
     struct maker m = { .recipe = recipe, .s = s, .out = out };
     out->stored = out->count = 0;
     pyrandom_seed(&m.random, recipe->seed);
-    m.documents = shuffled(&m.random, s->document_count);
+    m.documents = mem_zalloc(s->document_count, sizeof *m.documents);
+    for (uint32_t d = 0; d < s->document_count; d++)
+        m.documents[d] = d;
+    pyrandom_shuffle(&m.random, m.documents, s->document_count, sizeof *m.documents,
+                     pyrandom_below);
     m.words = mem_zalloc(length, sizeof *m.words);
-    m.candidates = mem_zalloc(length, sizeof *m.candidates);
     m.becomes = mem_zalloc(length, sizeof *m.becomes);
     m.chosen = mem_zalloc(length, 1);
     for (uint32_t pass = 0; pass < recipe->passes; pass++)
         for (size_t d = 0; d < s->document_count; d++)
             make_document(&m, d);
-    shuffle_instances(&m);
+    pyrandom_shuffle(&m.random, out->list, out->count, sizeof *out->list, pyrandom_below);
     free(m.documents);
     free(m.words);
-    free(m.candidates);
     free(m.becomes);
     free(m.chosen);
 }

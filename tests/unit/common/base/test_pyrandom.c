@@ -61,7 +61,7 @@ Test(pyrandom, is_pythons)
         cr_expect_eq(pyrandom_below(&r, 30522), python[i].below);
         cr_expect_eq(1 + pyrandom_below(&r, 1), python[i].one);
         cr_expect_eq(pyrandom_below(&r, (uint64_t)1 << 32), python[i].word);
-        pyrandom_shuffle(&r, order, 10);
+        pyrandom_shuffle(&r, order, 10, sizeof *order, pyrandom_below);
         cr_expect_eq(memcmp(order, python[i].order, sizeof order), 0);
     }
 }
@@ -92,11 +92,11 @@ Test(pyrandom, is_numpys)
         for (uint32_t k = 0; k < 12; k++)
             order[k] = k;
         pyrandom_seed_numpy(&r, numpy[i].seed);
-        pyrandom_shuffle_numpy(&r, order, 12);
+        pyrandom_shuffle(&r, order, 12, sizeof *order, pyrandom_below_numpy);
         cr_expect_eq(memcmp(order, numpy[i].order, sizeof numpy[i].order), 0);
         for (uint32_t k = 0; k < 1000; k++)
             order[k] = k;
-        pyrandom_shuffle_numpy(&r, order, 1000);
+        pyrandom_shuffle(&r, order, 1000, sizeof *order, pyrandom_below_numpy);
         cr_expect_eq(memcmp(order, numpy[i].head, sizeof numpy[i].head), 0);
         cr_expect_eq(order[999], numpy[i].tail);
         cr_expect_eq(pyrandom_u32(&r), numpy[i].word);
