@@ -5,25 +5,22 @@
 #include "common/files/nameset.h"
 #include "common/formats/js.h"
 
+enum depth { ARTICLE, PARAGRAPH, QUESTION, ANSWER, DEPTHS };
+static const char *const lists[DEPTHS] = { "data", "paragraphs", "qas", "answers" };
+
 /* The current position in the file, for error messages. */
 struct place {
     const char *name;
-    size_t article, paragraph, question, answer;
+    size_t at[DEPTHS]; /* index in the list of each depth */
 };
-
-enum depth { ARTICLE, PARAGRAPH, QUESTION, ANSWER };
 
 /* Sets the error that the place p has a fault: `before`, the key in quotes and `after`. */
 static int bad(const struct place *p, enum depth depth, const char *before, const char *key,
                const char *after)
 {
-    SCOPED(buf) at = buf_format("data[%zu]", p->article);
-    if (depth >= PARAGRAPH)
-        buf_addf(&at, ".paragraphs[%zu]", p->paragraph);
-    if (depth >= QUESTION)
-        buf_addf(&at, ".qas[%zu]", p->question);
-    if (depth >= ANSWER)
-        buf_addf(&at, ".answers[%zu]", p->answer);
+    SCOPED(buf) at = BUF_INIT;
+    for (int d = ARTICLE; d <= (int)depth; d++)
+        buf_addf(&at, "%s%s[%zu]", d ? "." : "", lists[d], p->at[d]);
     return err_set("%s: %s: %s\"%s\"%s", p->name, at.data, before, key, after);
 }
 
@@ -95,16 +92,19 @@ static int get_text(struct span *out, const struct js *object, const char *key,
     return out->s ? 0 : bad(p, depth, "no string ", key, "");
 }
 
-/* Returns the array object[key] and sets *count to its length. Returns NULL with an error if there
- * is none. */
-static const struct js *get_array(size_t *count, const struct js *object, const char *key,
-                                  const struct place *p, enum depth depth)
+/* Calls `add` for each item of the object's list of this depth. Returns 0, or -1 with an error,
+ * also if there is no such list. */
+static int add_list(struct squad *s, const struct js *object, struct place *p, enum depth depth,
+                    int (*add)(struct squad *s, const struct js *v, struct place *p))
 {
-    const struct js *array = js_get(object, key);
-    *count = js_count(array);
+    const struct js *array = js_get(object, lists[depth]);
+    size_t *at = &p->at[depth];
     if (!js_is_array(array))
-        bad(p, depth, "no array ", key, "");
-    return js_is_array(array) ? array : NULL;
+        return bad(p, depth - 1, "no array ", lists[depth], "");
+    for (*at = 0; *at < js_count(array); ++*at)
+        if (add(s, js_at(array, *at), p) < 0)
+            return -1;
+    return 0;
 }
 
 static int add_answer(struct squad *s, const struct js *v, struct place *p)
@@ -123,7 +123,6 @@ static int add_answer(struct squad *s, const struct js *v, struct place *p)
 static int add_question(struct squad *s, const struct js *v, struct place *p)
 {
     struct span id;
-    size_t count = 0;
     int64_t number;
     int impossible = 0;
     struct squad_question *q = &mem_next(s->questions, s->question_count, s->question_cap);
@@ -142,44 +141,26 @@ static int add_question(struct squad *s, const struct js *v, struct place *p)
     if (mark && js_bool(mark, &impossible) < 0)
         return bad(p, QUESTION, "", "is_impossible", " is neither true nor false");
     s->marks_impossible |= mark != NULL;
-    const struct js *answers = NULL;
-    if (js_get(v, "answers") && !(answers = get_array(&count, v, "answers", p, QUESTION)))
+    if (js_get(v, "answers") && add_list(s, v, p, ANSWER, add_answer) < 0)
         return -1;
-    for (p->answer = 0; p->answer < count; p->answer++)
-        if (add_answer(s, js_at(answers, p->answer), p) < 0)
-            return -1;
-    q->answers = count;
-    q->answerable = count && !impossible;
+    q->answers = s->answer_count - q->answer;
+    q->answerable = q->answers && !impossible;
     s->unanswerable += !q->answerable;
     return 0;
 }
 
 static int add_paragraph(struct squad *s, const struct js *v, struct place *p)
 {
-    size_t count;
     struct span *context = &mem_next(s->paragraphs, s->paragraph_count, s->paragraph_cap);
     if (get_text(context, v, "context", p, PARAGRAPH) < 0)
         return -1;
-    const struct js *questions = get_array(&count, v, "qas", p, PARAGRAPH);
-    if (!questions)
-        return -1;
-    s->empty_paragraphs += !count || !context->n;
-    for (p->question = 0; p->question < count; p->question++)
-        if (add_question(s, js_at(questions, p->question), p) < 0)
-            return -1;
-    return 0;
+    s->empty_paragraphs += !js_count(js_get(v, "qas")) || !context->n;
+    return add_list(s, v, p, QUESTION, add_question);
 }
 
 static int add_article(struct squad *s, const struct js *v, struct place *p)
 {
-    size_t count;
-    const struct js *paragraphs = get_array(&count, v, "paragraphs", p, ARTICLE);
-    if (!paragraphs)
-        return -1;
-    for (p->paragraph = 0; p->paragraph < count; p->paragraph++)
-        if (add_paragraph(s, js_at(paragraphs, p->paragraph), p) < 0)
-            return -1;
-    return 0;
+    return add_list(s, v, p, PARAGRAPH, add_paragraph);
 }
 
 /* ---- ids that occur twice ------------------------------------------------------------------- */
@@ -202,12 +183,10 @@ static void mark_repeated(struct squad *s)
 static int read_tree(struct squad *s, const char *name)
 {
     struct place p = { .name = name };
-    const struct js *data = js_get(s->json, "data");
-    if (!js_is_array(data))
+    if (!js_is_array(js_get(s->json, "data")))
         return err_set("%s: not a SQuAD file: it has no array \"data\"", name);
-    for (; p.article < js_count(data); p.article++)
-        if (add_article(s, js_at(data, p.article), &p) < 0)
-            return -1;
+    if (add_list(s, s->json, &p, ARTICLE, add_article) < 0)
+        return -1;
     mark_repeated(s);
     return 0;
 }
