@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "common/base/std.h"
+#include "common/base/base.h"
 
 /* Compares strings, or structs that begin with a pointer to one. For bsearch, the key is the
  * address of a pointer to a string. */
@@ -67,4 +67,19 @@ static inline size_t order_top(struct order_rank *top, size_t n, const float *x,
         top[at] = (struct order_rank){ rank, (uint32_t)i };
     }
     return have;
+}
+
+/* Sets order[0..n) to the indices of sizes[], greatest size first; equal ones keep their order. */
+static inline void order_sizes(uint32_t *order, const uint32_t *sizes, size_t n)
+{
+    uint32_t most = 0;
+    for (size_t i = 0; i < n; i++)
+        most = sizes[i] > most ? sizes[i] : most;
+    SCOPED_MEM size_t *at = mem_zalloc((size_t)most + 2, sizeof *at); /* at[k]: of most - k */
+    for (size_t i = 0; i < n; i++)
+        at[most - sizes[i] + 1]++;
+    for (size_t k = 1; k <= most; k++)
+        at[k] += at[k - 1];
+    for (size_t i = 0; i < n; i++)
+        order[at[most - sizes[i]]++] = (uint32_t)i;
 }

@@ -1,5 +1,7 @@
 #include "tfrecord/layouts/packing.h"
 
+#include "common/base/order.h"
+
 enum { NONE = -1, LEVELS = 6 }; /* 64^6 lists are more than there can be */
 
 /* What is packed, and what a row may have. */
@@ -20,19 +22,6 @@ struct shelf {
     uint32_t *masked; /* [rows] masked tokens so far */
     size_t *members;  /* [rows] sequences so far */
 };
-
-/* Sets order[] to the indices of the sequences sorted by length, longest first; those of equal
- * length keep their order. */
-static void by_length(const struct sequences *all, uint32_t *order)
-{
-    SCOPED_MEM size_t *at = mem_zalloc((size_t)all->length + 2, sizeof *at);
-    for (size_t i = 0; i < all->count; i++)
-        at[all->length - all->lengths[i] + 1]++;
-    for (size_t k = 1; k <= all->length; k++)
-        at[k] += at[k - 1];
-    for (size_t i = 0; i < all->count; i++)
-        order[at[all->length - all->lengths[i]]++] = (uint32_t)i;
-}
 
 static uint32_t masked_of(const struct sequences *all, uint32_t i)
 {
@@ -92,7 +81,8 @@ static int64_t take(struct shelf *s, const struct sequences *all, uint32_t i, ui
     return NONE;
 }
 
-/* Sets order[] as by_length, and rows[i] to the row of sequence i. Returns the number of rows. */
+/* Sets order[] to the sequences, longest first, and rows[i] to the row of sequence i. Returns the
+ * number of rows. */
 static size_t assign(const struct sequences *all, uint32_t *order, uint32_t *rows)
 {
     size_t count = 0;
@@ -102,7 +92,7 @@ static size_t assign(const struct sequences *all, uint32_t *order, uint32_t *row
                        .members = mem_zalloc(all->count, sizeof *s.members) };
     for (int l = 0; l < LEVELS; l++)
         s.filled[l] = mem_zalloc(((size_t)all->length >> 6 * (l + 1)) + 1, sizeof *s.filled[l]);
-    by_length(all, order);
+    order_sizes(order, all->lengths, all->count);
     for (size_t i = 0; i <= all->length; i++)
         s.first[i] = NONE;
     for (size_t k = 0; k < all->count; k++) {

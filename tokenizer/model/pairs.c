@@ -1,5 +1,7 @@
 #include "tokenizer/model/pairs.h"
 
+#include "common/base/order.h"
+
 enum { SHIFTS = 1 << 16 };
 
 struct entry {
@@ -10,7 +12,7 @@ struct entry {
 /* The merges, ordered by group. Group g is list[first[g]..first[g + 1]). */
 struct groups {
     struct entry *list;
-    uint32_t *first, *by_size; /* by_size: group numbers, the largest groups first */
+    uint32_t *first;
     size_t count;
 };
 
@@ -47,26 +49,6 @@ static size_t drop_doubles(struct entry *list, size_t n)
     return kept;
 }
 
-static size_t group_size(const struct groups *g, size_t group)
-{
-    return g->first[group + 1] - g->first[group];
-}
-
-/* Sorts the groups by size, with a counting sort. */
-static void order_groups(struct groups *g)
-{
-    size_t largest = 0;
-    for (size_t i = 0; i < g->count; i++)
-        largest = group_size(g, i) > largest ? group_size(g, i) : largest;
-    SCOPED_MEM size_t *at = mem_zalloc(largest + 2, sizeof *at); /* at[k]: for size largest - k */
-    for (size_t i = 0; i < g->count; i++)
-        at[largest - group_size(g, i) + 1]++;
-    for (size_t k = 1; k <= largest; k++)
-        at[k] += at[k - 1];
-    for (size_t i = 0; i < g->count; i++)
-        g->by_size[at[largest - group_size(g, i)]++] = (uint32_t)i;
-}
-
 /* Finds a shift with which all pairs of a group get free slots, and stores the pairs. Returns 1,
  * or 0 if there is no such shift. */
 static int place_group(struct pairs *p, const struct entry *list, size_t n, uint16_t *shift)
@@ -95,11 +77,15 @@ static int place_all(struct pairs *p, struct groups *g, const struct bpe_merge *
     for (uint64_t i = 0; i <= p->slot_mask; i++)
         p->slots[i] = PAIR_UNUSED;
     fill_groups(g, p, merges, count);
-    order_groups(g);
+    SCOPED_MEM uint32_t *sizes = mem_alloc(2 * g->count * sizeof *sizes);
+    uint32_t *by_size = sizes + g->count; /* the largest groups first */
+    for (size_t i = 0; i < g->count; i++)
+        sizes[i] = g->first[i + 1] - g->first[i];
+    order_sizes(by_size, sizes, g->count);
     for (size_t i = 0; i < g->count; i++) {
-        uint32_t group = g->by_size[i];
+        const uint32_t group = by_size[i];
         struct entry *list = g->list + g->first[group];
-        if (!place_group(p, list, drop_doubles(list, group_size(g, group)), &p->shifts[group]))
+        if (!place_group(p, list, drop_doubles(list, sizes[group]), &p->shifts[group]))
             return 0;
     }
     return 1;
@@ -149,7 +135,6 @@ void pairs_init(struct pairs *p, const struct bpe_merge *merges, size_t count)
         struct groups g = { .count = (size_t)1 << groups_log };
         g.list = mem_alloc((count + 1) * sizeof *g.list);
         g.first = mem_alloc((g.count + 2) * sizeof *g.first);
-        g.by_size = mem_alloc(g.count * sizeof *g.by_size);
         p->slots = mem_huge(room_of((size_t)1 << slots_log), sizeof *p->slots);
         p->shifts = mem_zalloc(g.count, sizeof *p->shifts);
         p->slot_mask = ((uint64_t)1 << slots_log) - 1;
@@ -162,7 +147,6 @@ void pairs_init(struct pairs *p, const struct bpe_merge *merges, size_t count)
         }
         free(g.list);
         free(g.first);
-        free(g.by_size);
         if (placed)
             return;
         free(p->slots);
