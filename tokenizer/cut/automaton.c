@@ -256,11 +256,8 @@ static int unite(struct merging *m, int x, int y)
     y = m->group[y];
     if (x == y)
         return 0;
-    if (y < x) {
-        int lower = y;
-        y = x;
-        x = lower;
-    }
+    if (y < x)
+        return unite(m, y, x);
     for (int i = 0; i < m->count; i++)
         if (m->group[i] == y)
             m->group[i] = (int16_t)x;
@@ -313,26 +310,16 @@ struct small {
     struct merging step, back, class;
 };
 
-/* Writes the steps that occur in the forward automaton to used[]. Returns their number. */
-static int used_steps(const struct building *b, int16_t *used)
-{
-    int count = 0;
-    for (int i = 0; i < FORWARD_MAX; i++)
-        for (int k = 0; k < b->back_count; k++)
-            if (b->reached[i][k]) {
-                used[count++] = (int16_t)i;
-                break;
-            }
-    return count;
-}
-
 static void merge_steps(const struct building *b, struct small *s)
 {
     int16_t used[FORWARD_MAX], place[FORWARD_MAX], number[FORWARD_MAX], first[FORWARD_MAX];
-    int count = used_steps(b, used);
+    int count = 0; /* of the steps that occur in the forward automaton, used[] */
+    for (int i = 0; i < FORWARD_MAX; i++)
+        if (memchr(b->reached[i], 1, (size_t)b->back_count)) {
+            place[i] = (int16_t)count;
+            used[count++] = (int16_t)i;
+        }
     merging_init(&s->step, count, 0, b->class_count * b->back_count);
-    for (int i = 0; i < count; i++)
-        place[used[i]] = (int16_t)i;
     for (int i = 0; i < count; i++)
         for (int c = 0; c < b->class_count; c++)
             for (int k = 0; k < b->back_count; k++) {
@@ -486,20 +473,17 @@ static int put_tables(struct automaton *a, const struct building *b, const struc
 
 static int build(struct automaton *a, struct building *b)
 {
-    struct small *s;
-    int result;
     if (make_classes(b, a) < 0 || make_back(b) < 0)
         return -1;
     make_forward(b);
-    s = mem_zalloc(1, sizeof *s);
+    SCOPED_MEM struct small *s = mem_zalloc(1, sizeof *s);
     merge_steps(b, s);
     merge_backs(b, s);
     merge_classes(b, s);
-    result = put_tables(a, b, s);
+    const int result = put_tables(a, b, s);
     merging_release(&s->step);
     merging_release(&s->back);
     merging_release(&s->class);
-    free(s);
     return result;
 }
 
