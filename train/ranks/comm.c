@@ -298,8 +298,10 @@ static struct comm_work *begin_array(struct comm *c, enum comm_group group, enum
                                      struct ops *o, struct ops_array x, const int64_t *bounds,
                                      int64_t *own, const char *what)
 {
-    struct comm_work *w = mem_zalloc(1, sizeof *w);
     const int size = c->size[group], rank = c->rank[group];
+    if (size == 1 || !bounds[size])
+        return NULL;
+    struct comm_work *w = mem_zalloc(1, sizeof *w);
     w->kind = kind;
     w->ops = o;
     w->x = x;
@@ -343,25 +345,16 @@ struct comm_work *comm_sum_begin(struct comm *c, struct ops *o, struct ops_array
     return begin_whole(c, COMM_DATA, WORK_SUM, o, x, n, 1, what);
 }
 
-static struct comm_work *begin_shares(struct comm *c, enum work_kind kind, struct ops *o,
-                                      struct ops_array x, const int64_t *bounds, const char *what)
-{
-    const int ranks = c->size[COMM_DATA];
-    if (ranks == 1 || !bounds[ranks])
-        return NULL;
-    return begin_array(c, COMM_DATA, kind, o, x, bounds, NULL, what);
-}
-
 struct comm_work *comm_scatter_begin(struct comm *c, struct ops *o, struct ops_array x,
                                      const int64_t *bounds, const char *what)
 {
-    return begin_shares(c, WORK_SCATTER, o, x, bounds, what);
+    return begin_array(c, COMM_DATA, WORK_SCATTER, o, x, bounds, NULL, what);
 }
 
 struct comm_work *comm_gather_begin(struct comm *c, struct ops *o, struct ops_array x,
                                     const int64_t *bounds, const char *what)
 {
-    return begin_shares(c, WORK_GATHER, o, x, bounds, what);
+    return begin_array(c, COMM_DATA, WORK_GATHER, o, x, bounds, NULL, what);
 }
 
 /* Makes the device wait for the end of operation w. The thread frees *w when it has ended. */
@@ -458,18 +451,6 @@ struct verdict {
     char text[504];
 };
 
-/* Sets this rank's error to that of rank r, with that rank's name in front unless `all` is 1 (all
- * ranks have failed with this text). Returns -1. */
-static int take_error(const struct comm *c, const struct verdict *v, int r, int all)
-{
-    struct err e = { .usage = v->usage };
-    if (all)
-        snprintf(e.text, sizeof e.text, "%s", v->text);
-    else
-        snprintf(e.text, sizeof e.text, "rank %d on %s: %s", r, comm_host(c, r), v->text);
-    return err_restore(&e);
-}
-
 int comm_agree(struct comm *c, int result)
 {
     const int size = c->size[COMM_WORLD];
@@ -489,7 +470,12 @@ int comm_agree(struct comm *c, int result)
     int alike = 0;
     for (int r = 0; r < size && failed; r++)
         alike += all[r].failed && !strcmp(all[r].text, all[first].text);
-    return failed ? take_error(c, &all[first], first, alike == size) : 0;
+    if (!failed)
+        return 0;
+    struct err why = { .usage = all[first].usage };
+    snprintf(why.text, sizeof why.text, "%s", all[first].text);
+    err_restore(&why);
+    return alike == size ? -1 : err_in("rank %d on %s", first, comm_host(c, first));
 }
 
 int comm_most(struct comm *c, int x)
