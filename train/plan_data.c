@@ -41,13 +41,13 @@ int plan_data_find_tokenizer(struct plan *p)
  * if there is one. */
 static int take_tokenizer_of_data(struct plan *p)
 {
-    if (p->tokenizer || !p->data || !p->data->tokenizer)
+    if (p->tokenizer || !p->data || !p->data->facts.tokenizer)
         return 0;
-    log_info("vocabulary: %s", p->data->tokenizer);
-    if (load_tokenizer(p, p->data->tokenizer) < 0)
+    log_info("vocabulary: %s", p->data->facts.tokenizer);
+    if (load_tokenizer(p, p->data->facts.tokenizer) < 0)
         return -1;
-    tokenizer_want_end_of_text(p->tokenizer,
-                               p->data->end_of_text); /* a tokenizer.json may not say it */
+    tokenizer_want_end_of_text(
+        p->tokenizer, (int64_t)p->data->facts.end_of_text); /* a tokenizer.json may not say it */
     return 0;
 }
 
@@ -169,9 +169,9 @@ int plan_data_open(struct plan *p, int want_data)
         return -1;
     if (s->validation.count && open_data(p, &p->validation, &s->validation, validation) < 0)
         return -1;
-    if (p->data && check_checksum(p, p->data->checksum, training) < 0)
+    if (p->data && check_checksum(p, p->data->facts.checksum, training) < 0)
         return -1;
-    return p->validation ? check_checksum(p, p->validation->checksum, validation) : 0;
+    return p->validation ? check_checksum(p, p->validation->facts.checksum, validation) : 0;
 }
 
 int plan_data_make(struct plan *p)

@@ -14,7 +14,7 @@ int plan_model_vocabulary(struct plan *p)
     enum { PADDING = 128 };
     struct settings *s = p->settings;
     int64_t tokenizer = p->tokenizer ? tokenizer_size(p->tokenizer) : 0;
-    int64_t data = p->data ? (int64_t)p->data->vocabulary : 0;
+    int64_t data = p->data ? (int64_t)p->data->facts.vocabulary : 0;
     const int64_t needed = tokenizer ? tokenizer : data;
     const int fits = s->model.vocabulary >= needed && s->model.vocabulary - needed < PADDING;
     if (!s->model.vocabulary)

@@ -253,7 +253,7 @@ static int check_steps(const struct run_start *s)
 /* Returns the checksum of the vocabulary; 0: not known. */
 static uint64_t vocabulary_of(const struct plan *p)
 {
-    return p->tokenizer ? tokenizer_checksum(p->tokenizer) : p->data->checksum;
+    return p->tokenizer ? tokenizer_checksum(p->tokenizer) : p->data->facts.checksum;
 }
 
 /* Resumes from the checkpoint at `path`, whose state is in *s->at. `config` is its configuration.

@@ -117,6 +117,7 @@ double samples_epoch(const struct samples *s)
 
 void samples_close(struct samples *s)
 {
-    if (s)
+    if (s && s->close)
         s->close(s);
+    free(s);
 }

@@ -9,6 +9,7 @@
 #include "classify/classify.h"
 #include "common/program/opt.h"
 #include "model/network/model.h"
+#include "tfrecord/read/dataset.h"
 #include "tokenizer/tokenizer.h"
 
 /* The arrays that sequences have: ids and labels; or also those of encoders; or also the lengths of
@@ -51,15 +52,12 @@ struct samples {
     uint64_t count; /* number of samples; 0: samples are generated, without end */
     int64_t most;   /* most sequences in a sample */
     double epoch;   /* samples after which each document has occurred once; 0: all samples */
-    enum sequences_kind kind; /* of the sequences */
-    int64_t T;                /* most tokens in a sequence */
-    int64_t mask_tokens;      /* most masked tokens in a sequence; 0: no masking */
-    uint64_t tokens;          /* tokens in all samples, with padding; 0: samples are generated */
-    uint64_t checksum;        /* of the vocabulary that the data was made with; 0: unknown */
-    uint64_t vocabulary;      /* size of the vocabulary; 0: unknown */
-    uint64_t blend;           /* hash of a blend's sources and weights; 0: no blend */
-    const char *tokenizer;    /* path of the tokenizer.json kept with the data; NULL: none */
-    int64_t end_of_text;      /* id of end-of-text in the data; -1: no tokenizer, or not known */
+    enum sequences_kind kind;   /* of the sequences */
+    int64_t T;                  /* most tokens in a sequence */
+    int64_t mask_tokens;        /* most masked tokens in a sequence; 0: no masking */
+    uint64_t tokens;            /* tokens in all samples, with padding; 0: samples are generated */
+    uint64_t blend;             /* hash of a blend's sources and weights; 0: no blend */
+    struct dataset_facts facts; /* borrowed; without `epoch` */
     const struct labels *classes; /* of the labels; NULL: none */
     uint64_t seed;                /* of generated samples */
     int64_t ids; /* size of the model's vocabulary: a greater or equal id is an error. Set before
@@ -76,7 +74,7 @@ struct samples {
      * samples uses (0: the number is not known). Each key begins with the text `begins`. NULL:
      * there is nothing to describe. */
     void (*describe)(const struct samples *s, const char *begins, double drawn, struct buf *out);
-    void (*close)(struct samples *s);
+    void (*close)(struct samples *s); /* releases all but *s itself; NULL: there is nothing */
 };
 
 /* The settings of a reader. */

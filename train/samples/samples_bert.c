@@ -1,7 +1,6 @@
 /* Samples for BERT: pairs of sentences with masked tokens. */
 
 #include "tfrecord/read/bert_rows.h"
-#include "tfrecord/read/dataset.h"
 #include "train/samples/samples.h"
 
 struct bert_samples {
@@ -58,7 +57,7 @@ static int read_shards(const struct samples *s, uint64_t i, struct sequences *ou
 
 static void close_bert(struct samples *s)
 {
-    SCOPED_MEM struct bert_samples *b = (struct bert_samples *)s;
+    struct bert_samples *b = (struct bert_samples *)s;
     dataset_close(b->data);
     bert_rows_release(b->rows);
     free(b->rows);
@@ -107,11 +106,8 @@ struct samples *samples_open_bert(const struct samples_config *c, const struct o
                                    .kind = SEQUENCES_ENCODER,
                                    .T = shape.sequence_length,
                                    .mask_tokens = shape.mask_tokens,
-                                   .tokenizer = dataset_facts(d)->tokenizer,
-                                   .end_of_text = (int64_t)dataset_facts(d)->end_of_text,
                                    .tokens = dataset_count(d) * shape.sequence_length,
-                                   .checksum = dataset_facts(d)->checksum,
-                                   .vocabulary = dataset_facts(d)->vocabulary,
+                                   .facts = *dataset_facts(d),
                                    .read = read_shards,
                                    .close = close_bert };
     return &b->samples;

@@ -59,7 +59,7 @@ static void describe(const struct samples *s, const char *begins, double drawn, 
 
 static void close_blend(struct samples *s)
 {
-    SCOPED_MEM struct blend_samples *b = (struct blend_samples *)s;
+    struct blend_samples *b = (struct blend_samples *)s;
     for (size_t i = 0; i < b->blend->count; i++)
         samples_close(b->sources[i]);
     blend_release(b->blend);
@@ -87,21 +87,23 @@ static int add_source(struct blend_samples *b, size_t i)
 {
     struct samples *all = &b->samples;
     const struct samples *one = b->sources[i];
-    if (one->checksum && all->checksum && one->checksum != all->checksum)
+    struct dataset_facts *facts = &all->facts;
+    const struct dataset_facts *own = &one->facts;
+    if (own->checksum && facts->checksum && own->checksum != facts->checksum)
         return err_set(
             "the vocabulary of '%s' differs from that of the sources before it (checksum "
             "%016llx, not %016llx)",
-            b->blend->paths[i], (unsigned long long)one->checksum,
-            (unsigned long long)all->checksum);
+            b->blend->paths[i], (unsigned long long)own->checksum,
+            (unsigned long long)facts->checksum);
     all->count += one->count;
     all->tokens += one->tokens;
     all->epoch += samples_epoch(one);
     all->most = one->most > all->most ? one->most : all->most;
-    all->vocabulary = one->vocabulary > all->vocabulary ? one->vocabulary : all->vocabulary;
-    all->checksum = all->checksum ? all->checksum : one->checksum;
-    if (!all->tokenizer) {
-        all->tokenizer = one->tokenizer;
-        all->end_of_text = one->end_of_text;
+    facts->vocabulary = own->vocabulary > facts->vocabulary ? own->vocabulary : facts->vocabulary;
+    facts->checksum = facts->checksum ? facts->checksum : own->checksum;
+    if (!facts->tokenizer) {
+        facts->tokenizer = own->tokenizer;
+        facts->end_of_text = own->end_of_text;
     }
     return 0;
 }
@@ -147,6 +149,6 @@ struct samples *samples_open_blend(samples_open *open, const struct samples_conf
     b->sources = mem_zalloc(b->blend->count, sizeof *b->sources);
     if (blends > 0 && open_sources(b, open, c, what) == 0)
         return &b->samples;
-    close_blend(&b->samples);
+    samples_close(&b->samples);
     return blends ? NULL : open(c, paths, what);
 }

@@ -19,9 +19,7 @@ static int read_text(const struct samples *s, uint64_t i, struct sequences *out)
 
 static void close_texts(struct samples *s)
 {
-    struct classify_samples *q = (struct classify_samples *)s;
-    classify_release(&q->texts);
-    free(q);
+    classify_release(&((struct classify_samples *)s)->texts);
 }
 
 static void describe(const struct samples *s, const char *begins, double, struct buf *out)
@@ -47,7 +45,7 @@ struct samples *samples_open_classify(const struct samples_config *c, const stru
                                    .close = close_texts,
                                    .T = c->T ? c->T : c->usual,
                                    .classes = &q->texts.classes,
-                                   .vocabulary = tokenizer_size(c->tokenizer) };
+                                   .facts.vocabulary = tokenizer_size(c->tokenizer) };
     if (classify_read(&q->texts, paths->items[0], &c->columns, c->classes, c->tokenizer,
                       (uint32_t)q->samples.T, 1) < 0) {
         free(q);

@@ -2,7 +2,6 @@
 
 #include "common/base/least.h"
 #include "common/base/log.h"
-#include "tfrecord/read/dataset.h"
 #include "train/samples/samples.h"
 
 struct gpt_samples {
@@ -29,8 +28,7 @@ static int read_shards(const struct samples *s, uint64_t i, struct sequences *ou
 
 static void close_gpt(struct samples *s)
 {
-    SCOPED_MEM struct gpt_samples *g = (struct gpt_samples *)s;
-    dataset_close(g->data);
+    dataset_close(((struct gpt_samples *)s)->data);
 }
 
 /* Opens the data set as sequences of *T tokens and one label more. If *T is 0, sets it to the
@@ -84,11 +82,8 @@ struct samples *samples_open_gpt(const struct samples_config *c, const struct op
     g->samples = (struct samples){ .count = dataset_count(d),
                                    .most = 1,
                                    .T = T,
-                                   .tokenizer = dataset_facts(d)->tokenizer,
-                                   .end_of_text = (int64_t)dataset_facts(d)->end_of_text,
                                    .tokens = dataset_tokens(d),
-                                   .checksum = dataset_facts(d)->checksum,
-                                   .vocabulary = dataset_facts(d)->vocabulary,
+                                   .facts = *dataset_facts(d),
                                    .kind = c->documents ? SEQUENCES_DOCUMENTS : SEQUENCES_PLAIN,
                                    .read = read_shards,
                                    .close = close_gpt };

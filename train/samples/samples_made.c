@@ -54,11 +54,6 @@ static int make_answer(const struct samples *s, uint64_t i, struct sequences *ou
     return 0;
 }
 
-static void close_made(struct samples *s)
-{
-    free(s);
-}
-
 struct samples *samples_make(const struct samples_config *c, enum samples_made made)
 {
     static int (*const makers[])(const struct samples *s, uint64_t i, struct sequences *out) = {
@@ -71,7 +66,6 @@ struct samples *samples_make(const struct samples_config *c, enum samples_made m
                            .mask_tokens = c->mask_tokens,
                            .ids = c->vocabulary,
                            .seed = c->seed,
-                           .read = makers[made],
-                           .close = close_made };
+                           .read = makers[made] };
     return s;
 }

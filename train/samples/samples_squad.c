@@ -25,7 +25,6 @@ static void close_squad(struct samples *s)
     struct squad_samples *q = (struct squad_samples *)s;
     squad_windows_release(&q->windows);
     squad_release(&q->squad);
-    free(q);
 }
 
 static uint64_t count_tokens(const struct squad_windows *w)
@@ -103,12 +102,12 @@ struct samples *samples_open_squad(const struct samples_config *c, const struct 
                                    .describe = describe,
                                    .close = close_squad };
     if (open_file(q, c, paths->items[0]) < 0) {
-        close_squad(&q->samples);
+        samples_close(&q->samples);
         return NULL;
     }
     q->samples.T = c->T ? c->T : c->usual;
     q->samples.count = q->windows.count;
     q->samples.tokens = count_tokens(&q->windows);
-    q->samples.vocabulary = tokenizer_size(c->tokenizer);
+    q->samples.facts.vocabulary = tokenizer_size(c->tokenizer);
     return &q->samples;
 }

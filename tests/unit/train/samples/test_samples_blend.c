@@ -15,11 +15,6 @@ static int read_one(const struct samples *s, uint64_t i, struct sequences *out)
     return 0;
 }
 
-static void close_one(struct samples *s)
-{
-    free(s);
-}
-
 static struct samples *open_one(const struct samples_config *c, const struct opt_list *paths,
                                 const char *what)
 {
@@ -31,9 +26,7 @@ static struct samples *open_one(const struct samples_config *c, const struct opt
     }
     struct samples *s = mem_zalloc(1, sizeof *s);
     uint64_t n = strtoul(paths->items[0], NULL, 10);
-    *s = (struct samples){
-        .count = n, .most = 1, .T = 1, .tokens = n, .read = read_one, .close = close_one
-    };
+    *s = (struct samples){ .count = n, .most = 1, .T = 1, .tokens = n, .read = read_one };
     return s;
 }
 
