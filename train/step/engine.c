@@ -11,13 +11,6 @@ enum { KEY_DROPOUT = 0x64726f70, SUMS = 2 * MODEL_PARTS };
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-/* Returns the most labels that a head can have: one per token and one per sequence, or two per
- * sequence. */
-static int64_t most_labels(const struct step_config *c)
-{
-    return c->most * (c->T + 1);
-}
-
 void engine_program(struct program *p, const struct step_config *c, const struct model *m,
                     const unsigned char *moments)
 {
@@ -50,6 +43,8 @@ void engine_rows(struct store_config *out, const struct step_config *c, const st
 void engine_open(struct engine *e, const struct step_config *config, const struct program *p,
                  const struct model *m, struct ops *o, struct store *s, struct comm *c)
 {
+    /* the most that a head can have: one per token and one per sequence, or two per sequence */
+    const int64_t labels = config->most * (config->T + 1);
     assert(config->G >= 1 && config->G <= config->A && config->most >= config->B);
     *e = (struct engine){
         .config = *config, .program = p, .model = m, .ops = o, .store = s, .comm = c
@@ -61,9 +56,9 @@ void engine_open(struct engine *e, const struct step_config *config, const struc
                                         sizeof *e->transfers[kind]);
     e->late = mem_zalloc((size_t)m->tensors.blocks, sizeof *e->late);
     e->inputs = mem_zalloc((size_t)p->micros, sizeof *e->inputs);
-    e->scores.losses = ops_buffer(o, OPS_F32, most_labels(config));
+    e->scores.losses = ops_buffer(o, OPS_F32, labels);
     if (m->part[0].name) /* a GPT has too many labels to find the correct predictions */
-        e->scores.correct = ops_buffer(o, OPS_U8, most_labels(config));
+        e->scores.correct = ops_buffer(o, OPS_U8, labels);
     e->sums = ops_buffer(o, OPS_F64, config->A * SUMS);
 }
 
@@ -355,11 +350,24 @@ static void update_late(struct engine *e, int block)
         optimizer_end(&e->update);
 }
 
-static void run_part(struct pass *s, const struct program *p, int part)
+/* Runs the parts from..to-1 of a program. In training tells e->watch how much is done, and leaves
+ * the step as engine_step says. Returns 1 if the step is left, else 0. */
+static int run_parts(struct pass *s, const struct program *p, int from, int to)
 {
-    for (int64_t turn = 0; turn < p->parts[part].turns; turn++)
-        for (int64_t n = p->parts[part].first; n < p->parts[part].end; n++)
-            run_phase(s, p, n);
+    const struct engine *e = s->e;
+    int64_t all = 0, done = 0;
+    for (int part = from; part < to; part++)
+        all += p->parts[part].turns * (p->parts[part].end - p->parts[part].first);
+    for (int part = from; part < to; part++)
+        for (int64_t turn = 0; turn < p->parts[part].turns; turn++)
+            for (int64_t n = p->parts[part].first; n < p->parts[part].end; n++, done++) {
+                const double share = (double)done / (double)all;
+                if (s->training && e->watch && e->watch(e->watch_ctx, share) &&
+                    n == p->parts[part].first)
+                    return 1;
+                run_phase(s, p, n);
+            }
+    return 0;
 }
 
 /* ---- a step ---------------------------------------------------------------------------------- */
@@ -416,24 +424,6 @@ static double weigh(struct engine *e, const struct step_batch *s, double *next_w
     return 1 / first;
 }
 
-/* Runs the parts of the program before the update, as engine_step says. Returns 1 if the step is
- * left, else 0. */
-static int run_watched(struct pass *s, const struct program *p)
-{
-    int64_t all = 0, done = 0;
-    for (int part = 0; part < p->update; part++)
-        all += p->parts[part].turns * (p->parts[part].end - p->parts[part].first);
-    for (int part = 0; part < p->update; part++)
-        for (int64_t turn = 0; turn < p->parts[part].turns; turn++)
-            for (int64_t n = p->parts[part].first; n < p->parts[part].end; n++, done++) {
-                const double share = (double)done / (double)all;
-                if (s->e->watch && s->e->watch(s->e->watch_ctx, share) && n == p->parts[part].first)
-                    return 1;
-                run_phase(s, p, n);
-            }
-    return 0;
-}
-
 double engine_step(struct engine *e, int64_t step, const struct step_batch *batch,
                    struct engine_score *score)
 {
@@ -442,7 +432,7 @@ double engine_step(struct engine *e, int64_t step, const struct step_batch *batc
     };
     *score = (struct engine_score){ 0 };
     s.scale = weigh(e, batch, &s.next_weight);
-    e->left = run_watched(&s, e->program);
+    e->left = run_parts(&s, e->program, 0, e->program->update);
     if (e->left)
         return NAN;
     sharing_end_sums(&e->sharing);
@@ -461,8 +451,7 @@ double engine_norm(const struct engine *e)
 static void exchange_table(struct engine *e)
 {
     struct pass s = { .e = e };
-    for (int part = e->program->update + 1; part < e->program->part_count; part++)
-        run_part(&s, e->program, part);
+    run_parts(&s, e->program, e->program->update + 1, e->program->part_count);
     if (layout_is_shared(&e->store->layout, STORE_PARAMETERS))
         end_transfers(e);
 }
@@ -509,7 +498,7 @@ void engine_evaluate(struct engine *e, const struct batch *b, struct engine_scor
     struct pass s = { .e = e, .batches = b, .score = &own };
     assert(b->dropout == 0);
     engine_settle(e);
-    run_part(&s, &e->evaluation, 0);
+    run_parts(&s, &e->evaluation, 0, 1);
     SCOPED_MEM double *sums = take_sums(e, 1);
     add_sums(e, &own, sums, 1);
     engine_add_score(score, &own);
