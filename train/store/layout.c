@@ -66,8 +66,6 @@ static void cut_block(struct layout *l, const struct tensor_table *t, const unsi
     for (int kind = 0; kind < STORE_BLOCKS; kind++)
         for (int q = share; q <= l->ranks; q++)
             l->bounds[kind][(int64_t)block * (l->ranks + 1) + q] = l->elements[kind][block];
-    for (int kind = 0; kind < STORE_BLOCKS; kind++)
-        l->bounds[kind][(int64_t)block * (l->ranks + 1)] = 0;
 }
 
 static void cut_blocks(struct layout *l, const struct tensor_table *t, const struct store_config *c)

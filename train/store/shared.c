@@ -7,8 +7,7 @@ enum state { OUT, COMING, IN, SUMMED };
 struct array {
     const struct spot *own; /* this rank's share */
     const int64_t *bounds;
-    const char *name;
-    int block;
+    char what[64]; /* its name in messages */
     enum state state;
     uint64_t first, bytes;     /* its place in the window, unless it is OUT */
     struct ops_array own_room; /* memory outside the window, if that had no space; else OPS_NONE */
@@ -35,9 +34,9 @@ int shared_add(struct shared *m, const struct spot *own, const int64_t *bounds, 
                int block, int from_end)
 {
     mem_grow(m->arrays, m->cap, m->count + 1);
-    m->arrays[m->count] = (struct array){
-        .own = own, .bounds = bounds, .name = name, .block = block, .from_end = from_end
-    };
+    struct array *a = &m->arrays[m->count];
+    *a = (struct array){ .own = own, .bounds = bounds, .from_end = from_end };
+    snprintf(a->what, sizeof a->what, "%s of block %d", name, block);
     return (int)m->count++;
 }
 
@@ -217,11 +216,9 @@ static int enter(struct shared *m, struct array *a, uint64_t most)
 
 static void begin_gather(struct shared *m, struct array *a)
 {
-    char what[64];
-    snprintf(what, sizeof what, "%s of block %d", a->name, a->block);
     ops_copy(m->ops, own_part(m, a), spot_fetch(a->own, MODE_READ), own_elements(m, a));
     spot_release(a->own, THEN_LEAVES);
-    a->work = comm_gather_begin(m->comm, m->ops, whole(m, a), a->bounds, what);
+    a->work = comm_gather_begin(m->comm, m->ops, whole(m, a), a->bounds, a->what);
     a->state = COMING;
 }
 
@@ -273,10 +270,8 @@ void shared_forget(struct shared *m, int i)
 void shared_sum(struct shared *m, int i, int to, int stride, int merges)
 {
     struct array *a = &m->arrays[i];
-    char what[64];
     assert(a->state == IN && a->made);
-    snprintf(what, sizeof what, "%s of block %d", a->name, a->block);
-    a->work = comm_scatter_begin(m->comm, m->ops, whole(m, a), a->bounds, what);
+    a->work = comm_scatter_begin(m->comm, m->ops, whole(m, a), a->bounds, a->what);
     a->state = SUMMED;
     a->to = to;
     a->stride = stride;

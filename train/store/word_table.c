@@ -101,25 +101,6 @@ static void add_run(struct word_table *t, int64_t first, int64_t count)
     mem_next(t->runs, t->count, t->cap) = (struct split_part){ first, count };
 }
 
-/* Sets the runs to the rows of the words of operation `part` and, if `all`, also to the tensors
- * after the table in the block. Makes room for their elements in t->kept, and returns their number.
- */
-static int64_t list_runs(struct word_table *t, enum table_part part, int all)
-{
-    const int64_t end = t->rows * t->width;
-    int64_t n = 0;
-    t->count = 0;
-    for (int64_t r = 0; r < t->rows; r++)
-        if (bitmap(t, part)[r / 8] >> r % 8 & 1)
-            add_run(t, r * t->width, t->width);
-    if (all)
-        add_run(t, end, t->store->tensors->block_size[0] - end);
-    for (size_t i = 0; i < t->count; i++)
-        n += t->runs[i].count;
-    ops_room(t->store->ops, &t->kept, OPS_F32, n);
-    return n;
-}
-
 /* Returns the kept elements as an array of the type of x, whose elements are at most 4 bytes. */
 static struct ops_array kept_as(const struct word_table *t, struct ops_array x)
 {
@@ -136,6 +117,37 @@ static void copy_runs(struct word_table *t, struct ops_array x, int back)
         struct ops_array in = ops_part(x, t->runs[i].first), out = ops_part(kept_as(t, x), at);
         ops_copy(t->store->ops, back ? in : out, back ? out : in, t->runs[i].count);
     }
+}
+
+/* Sets the runs to the rows of the words of operation `part` and, if `all`, also to the tensors
+ * after the table in the block. Keeps their elements of x in t->kept, and returns their number. */
+static int64_t keep_runs(struct word_table *t, enum table_part part, int all, struct ops_array x)
+{
+    const int64_t end = t->rows * t->width;
+    int64_t n = 0;
+    t->count = 0;
+    for (int64_t r = 0; r < t->rows; r++)
+        if (bitmap(t, part)[r / 8] >> r % 8 & 1)
+            add_run(t, r * t->width, t->width);
+    if (all)
+        add_run(t, end, t->store->tensors->block_size[0] - end);
+    for (size_t i = 0; i < t->count; i++)
+        n += t->runs[i].count;
+    ops_room(t->store->ops, &t->kept, OPS_F32, n);
+    copy_runs(t, x, 0);
+    return n;
+}
+
+/* If the operation of this state is in progress, ends it, puts the kept elements back into x, and
+ * sets the state that follows. */
+static void end(struct word_table *t, enum table_state state, enum table_state next,
+                struct ops_array x)
+{
+    if (t->state != state)
+        return;
+    comm_end_of(t->comm, &t->work);
+    copy_runs(t, x, 1);
+    t->state = next;
 }
 
 /* Returns how many elements of the runs come before element `bound` of the block. */
@@ -175,8 +187,7 @@ void word_table_begin_sum(struct word_table *t, struct ops_array gradients)
     assert(t->state == TABLE_IDLE);
     if (!is_cut(t, TABLE_SUM))
         return;
-    list_runs(t, TABLE_SUM, 0);
-    copy_runs(t, gradients, 0);
+    keep_runs(t, TABLE_SUM, 0, gradients);
     for (int q = 0; q <= l->ranks; q++) {
         const int64_t bound = layout_bounds(l, STORE_GRADIENTS, 0)[q];
         t->bounds[q] = bound < n ? bound : n;
@@ -187,19 +198,14 @@ void word_table_begin_sum(struct word_table *t, struct ops_array gradients)
 
 void word_table_restore(struct word_table *t, struct ops_array gradients)
 {
-    if (t->state != TABLE_FIRST_SUM)
-        return;
-    comm_end_of(t->comm, &t->work);
-    copy_runs(t, gradients, 1);
-    t->state = TABLE_EMBEDDING;
+    end(t, TABLE_FIRST_SUM, TABLE_EMBEDDING, gradients);
 }
 
 int word_table_sum_rest(struct word_table *t, struct ops_array gradients)
 {
     if (t->state != TABLE_EMBEDDING)
         return 0;
-    const int64_t n = list_runs(t, TABLE_SUM, 1);
-    copy_runs(t, gradients, 0);
+    const int64_t n = keep_runs(t, TABLE_SUM, 1, gradients);
     cut_kept(t, STORE_GRADIENTS);
     begin_sum(t, t->kept.at, n, "gradients of block 0");
     t->state = TABLE_SECOND_SUM;
@@ -208,11 +214,7 @@ int word_table_sum_rest(struct word_table *t, struct ops_array gradients)
 
 void word_table_end_sum(struct word_table *t, struct ops_array gradients)
 {
-    if (t->state != TABLE_SECOND_SUM)
-        return;
-    comm_end_of(t->comm, &t->work);
-    copy_runs(t, gradients, 1);
-    t->state = TABLE_IDLE;
+    end(t, TABLE_SECOND_SUM, TABLE_IDLE, gradients);
 }
 
 /* ---- the gather ------------------------------------------------------------------------------ */
@@ -222,8 +224,7 @@ int word_table_gather_rows(struct word_table *t, struct ops_array parameters)
     assert(t->state == TABLE_IDLE);
     if (!is_cut(t, TABLE_GATHER))
         return 0;
-    list_runs(t, TABLE_GATHER, 1);
-    copy_runs(t, parameters, 0);
+    keep_runs(t, TABLE_GATHER, 1, parameters);
     cut_kept(t, STORE_PARAMETERS);
     t->work = comm_gather_begin(t->comm, t->store->ops, kept_as(t, parameters), t->bounds,
                                 "parameters of words");
@@ -233,11 +234,7 @@ int word_table_gather_rows(struct word_table *t, struct ops_array parameters)
 
 void word_table_await_rows(struct word_table *t, struct ops_array parameters)
 {
-    if (t->state != TABLE_ROWS)
-        return;
-    comm_end_of(t->comm, &t->work);
-    copy_runs(t, parameters, 1);
-    t->state = TABLE_REST;
+    end(t, TABLE_ROWS, TABLE_REST, parameters);
 }
 
 int word_table_take_rest(struct word_table *t, struct ops_array parameters)
