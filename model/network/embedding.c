@@ -79,13 +79,12 @@ void embedding_fwd(const struct model *m, struct ops *o, struct ops_array x, str
 {
     const int64_t N = split_rows(m, in->N).count, n = N * m->config.width;
     ops_scratch_begin(o);
-    if (embedding_is_read_again(m)) {
+    const int normed = embedding_is_read_again(m);
+    struct ops_array sum = normed ? ops_scratch(o, OPS_F32, n) : x;
+    add_up(m, o, sum, w, in);
+    if (normed) {
         const struct ops_norm norm = norm_of(m, w, N);
-        struct ops_array sum = ops_scratch(o, OPS_F32, n);
-        add_up(m, o, sum, w, in);
         split_norm_of_rows(m, o, x, not_kept, sum, &norm);
-    } else {
-        add_up(m, o, x, w, in);
     }
     if (!m->config.dropout_first)
         ops_dropout(o, x, x, n, block_embedding_dropout(m, in));

@@ -10,24 +10,16 @@ struct split_part split_part(int64_t n, int ranks, int rank)
 
 /* ---- sizes -------------------------------------------------------------------------------- */
 
-static int divide(int64_t *own, int64_t n, const struct split *split, const char *what)
+/* Sets *own to this rank's share of n. The shares must be equal if `equal` is 1. */
+static int divide(int64_t *own, int64_t n, const struct split *split, int equal, const char *what)
 {
     const int ranks = split->ranks[SPLIT_HEADS];
-    if (n % ranks)
-        return err_set("%lld %s cannot be shared by %d tensor-parallel ranks", (long long)n, what,
-                       ranks);
-    *own = n / ranks;
-    return 0;
-}
-
-static int deal(int64_t *own, int64_t n, const struct split *split, const char *what)
-{
-    const int ranks = split->ranks[SPLIT_HEADS];
-    if (n < ranks)
-        return err_set("%lld %s are too few for %d tensor-parallel ranks", (long long)n, what,
-                       ranks);
     *own = split_part(n, ranks, split->rank[SPLIT_HEADS]).count;
-    return 0;
+    if (equal ? n % ranks == 0 : n >= ranks)
+        return 0;
+    return err_set(equal ? "%lld %s cannot be shared by %d tensor-parallel ranks"
+                         : "%lld %s are too few for %d tensor-parallel ranks",
+                   (long long)n, what, ranks);
 }
 
 /* Sets *own to this rank's share of the width. Each share is even, because dropout masks are made
@@ -49,12 +41,12 @@ int split_config(struct model_config *own, const struct model_config *config,
     *own = *config;
     if (split->sequence && config->width % 2)
         return err_set("ranks can share rows of activations only if the width is even");
-    return divide(&own->heads, config->heads, split, "heads") < 0 ||
-                   divide(&own->kv_heads, config->kv_heads, split, "heads of keys and values") <
+    return divide(&own->heads, config->heads, split, 1, "heads") < 0 ||
+                   divide(&own->kv_heads, config->kv_heads, split, 1, "heads of keys and values") <
                        0 ||
-                   divide(&own->inner, config->inner, split, "channels of the MLP") < 0 ||
-                   deal(&own->vocabulary, config->vocabulary, split, "words") < 0 ||
-                   deal(&own->positions, positions, split, "positions") < 0 ||
+                   divide(&own->inner, config->inner, split, 1, "channels of the MLP") < 0 ||
+                   divide(&own->vocabulary, config->vocabulary, split, 0, "words") < 0 ||
+                   divide(&own->positions, positions, split, 0, "positions") < 0 ||
                    divide_width(&own->width, config->width, split) < 0
                ? -1
                : 0;
@@ -69,12 +61,6 @@ static void exchange(const struct model *m, enum split_exchange how, enum split_
         m->split->exchange(m->split->ctx, how, axis, o, x, N, C, what);
 }
 
-static void sum(const struct model *m, enum split_axis axis, struct ops *o, struct ops_array x,
-                int64_t n, const char *what)
-{
-    exchange(m, SPLIT_SUM, axis, o, x, n, 1, what);
-}
-
 /* Returns the F32 array of n numbers in which a sum for x is computed: x itself if x is F32, else
  * scratch memory. */
 static struct ops_array summand(struct ops *o, struct ops_array x, int64_t n)
@@ -87,7 +73,7 @@ static struct ops_array summand(struct ops *o, struct ops_array x, int64_t n)
 static void put_sum(const struct model *m, enum split_axis axis, struct ops *o, struct ops_array x,
                     struct ops_array part, int64_t n, const char *what)
 {
-    sum(m, axis, o, part, n, what);
+    exchange(m, SPLIT_SUM, axis, o, part, n, 1, what);
     if (x.type != OPS_F32)
         ops_copy(o, x, part, n);
 }
@@ -141,16 +127,13 @@ static void gather_rows(const struct model *m, struct ops *o, struct ops_array x
 static struct ops_array sum_rows(const struct model *m, struct ops *o, struct ops_array x,
                                  int64_t N, int64_t C, const char *what)
 {
-    if (split_sequence(m))
-        exchange(m, SPLIT_SCATTER, SPLIT_HEADS, o, x, N, C, what);
-    else
-        sum(m, SPLIT_HEADS, o, x, N * C, what);
+    exchange(m, split_sequence(m) ? SPLIT_SCATTER : SPLIT_SUM, SPLIT_HEADS, o, x, N, C, what);
     return own_rows(m, x, N, C);
 }
 
 void split_sum_of_rows(const struct model *m, struct ops *o, struct ops_array x, int64_t n)
 {
-    sum(m, SPLIT_HEADS, o, x, n, "sum over rows");
+    exchange(m, SPLIT_SUM, SPLIT_HEADS, o, x, n, 1, "sum over rows");
 }
 
 struct ops_array split_all_rows(const struct model *m, struct ops *o, enum ops_type type,
@@ -320,7 +303,7 @@ void split_norm_bwd(const struct model *m, struct ops *o, const struct ops_norm_
     first.sums = second.sums = ops_scratch(o, OPS_F32, 2 * l->N);
     first.dx = second.dgain = second.dbias = (struct ops_gradient){ 0 };
     ops_norm_bwd(o, &first, l);
-    sum(m, SPLIT_WIDTH, o, first.sums, 2 * l->N, "sums of a norm's gradients");
+    exchange(m, SPLIT_SUM, SPLIT_WIDTH, o, first.sums, 2 * l->N, 1, "sums of a norm's gradients");
     ops_norm_bwd(o, &second, l);
 }
 
@@ -423,7 +406,8 @@ static void share(const void *ctx, enum ops_share_kind kind, struct ops *o, stru
     if (kind == OPS_SHARE_MOST)
         exchange(m, SPLIT_MOST, SPLIT_HEADS, o, x, n, 1, "largest logits");
     else
-        sum(m, kind == OPS_SHARE_SUM ? SPLIT_HEADS : SPLIT_WIDTH, o, x, n, "sums of the head");
+        exchange(m, SPLIT_SUM, kind == OPS_SHARE_SUM ? SPLIT_HEADS : SPLIT_WIDTH, o, x, n, 1,
+                 "sums of the head");
 }
 
 struct ops_decoder split_decoder(const struct model *m, const struct ops_decoder *d)
