@@ -156,8 +156,8 @@ static int message(struct ops *o, struct ops_group *g, int q, struct ops_array x
                             n->send(at, (size_t)bytes, NCCL_BYTES, q, g->nccl, stream));
 }
 
-/* The sums of one level (struct ops_level). q is a number in the level. Piece p of share q begins
- * at element p * piece of the share. */
+/* The sums or the gather of one level (struct ops_level). q is a number in the level. Piece p of
+ * share q begins at element p * piece of the share; a gather has one piece. */
 struct reduction {
     struct ops_group *g;
     struct ops_level at;
@@ -183,20 +183,24 @@ static struct ops_array piece_at(const struct reduction *r, int q, int64_t p)
     return ops_part(r->x, *ops_level_share(&r->at, r->bounds, q) + p * r->piece);
 }
 
-/* Sends piece p of each other member's share to it, and receives piece p of this member's own. */
-static int send_pieces(struct ops *o, const struct reduction *r, int64_t p)
+/* Sends piece p of each other member's share to it, and receives piece p of this member's own; or,
+ * if `gathers` is 1, sends piece p of this member's share to all others, and receives theirs. */
+static int exchange(struct ops *o, const struct reduction *r, int64_t p, int gathers)
 {
     struct ops_group *g = r->g;
     const struct ops_level *at = &r->at;
-    const int64_t mine = piece_size(r, at->rank, p), each = sizeof(float);
+    const int64_t each = (int64_t)ops_type_bytes(r->x.type);
     int result = check(g->library, g->nccl, "an exchange", g->library->begin());
     for (int q = 0; q < at->size && !result; q++) {
         const int member = ops_level_member(at, q);
+        const int in = gathers ? q : at->rank, out = gathers ? at->rank : q; /* the shares */
         if (q == at->rank)
             continue;
-        result = message(o, g, member, ops_part(r->room, q * r->piece), mine * each, 1);
+        result = message(o, g, member,
+                         gathers ? piece_at(r, q, p) : ops_part(r->room, q * r->piece),
+                         piece_size(r, in, p) * each, 1);
         if (!result)
-            result = message(o, g, member, piece_at(r, q, p), piece_size(r, q, p) * each, 0);
+            result = message(o, g, member, piece_at(r, out, p), piece_size(r, out, p) * each, 0);
     }
     return result ? -1 : check(g->library, g->nccl, "an exchange", g->library->end());
 }
@@ -212,7 +216,7 @@ static int reduce_pieces(struct ops *o, struct reduction *r, int most)
     r->piece = longest < r->piece ? longest : r->piece;
     r->room = cuda_room(o, ROOM_GROUP, OPS_F32, OPS_GROUP_ROOM);
     for (int64_t p = 0; p * r->piece < longest && !result && at->size > 1; p++) {
-        result = send_pieces(o, r, p);
+        result = exchange(o, r, p, 0);
         if (!result)
             cuda_add_tree(o, piece_at(r, at->rank, p), r->room, r->piece, at->rank, at->size,
                           piece_size(r, at->rank, p), most);
@@ -237,30 +241,16 @@ int group_reduce(struct ops *o, struct ops_group *g, int most, struct ops_array 
     return result;
 }
 
-static int gather(struct ops *o, struct ops_group *g, struct ops_level at, struct ops_array x,
-                  const int64_t *bounds)
-{
-    const int64_t each = (int64_t)ops_type_bytes(x.type);
-    const int64_t *mine = ops_level_share(&at, bounds, at.rank);
-    int result = check(g->library, g->nccl, "an exchange", g->library->begin());
-    for (int q = 0; q < at.size && !result; q++) {
-        const int64_t *share = ops_level_share(&at, bounds, q);
-        const int member = ops_level_member(&at, q);
-        if (q == at.rank)
-            continue;
-        result = message(o, g, member, ops_part(x, share[0]), (share[1] - share[0]) * each, 1);
-        if (!result)
-            result = message(o, g, member, ops_part(x, mine[0]), (mine[1] - mine[0]) * each, 0);
-    }
-    return result ? -1 : check(g->library, g->nccl, "an exchange", g->library->end());
-}
-
 int group_gather(struct ops *o, struct ops_group *g, struct ops_array x, const int64_t *bounds)
 {
+    struct reduction r = { .g = g, .x = x, .bounds = bounds, .piece = INT64_MAX };
     device_select(o, OPS_COMM);
-    int result = gather(o, g, ops_level_between(g->rank, g->size, g->local), x, bounds);
-    for (int h = 0; h < g->size / g->local && !result; h++)
-        result = gather(o, g, ops_level_within(g->rank, g->local, h), x, bounds);
+    r.at = ops_level_between(g->rank, g->size, g->local);
+    int result = exchange(o, &r, 0, 1);
+    for (int h = 0; h < g->size / g->local && !result; h++) {
+        r.at = ops_level_within(g->rank, g->local, h);
+        result = exchange(o, &r, 0, 1);
+    }
     device_select(o, OPS_COMPUTE);
     return result;
 }
