@@ -25,8 +25,11 @@ static const struct {
         unsigned char role, mode;
         unsigned char own; /* only the rank's share, from this ZeRO stage on; 0: always all */
     } uses[PHASE_USES + 1];
+    /* 1: it does little work itself, before or after the main phases of a micro-batch: the arrays
+     * of the phase after it are read ahead, as well */
+    unsigned char between;
 } rows[PHASE_KINDS] = {
-    [PHASE_INPUTS] = { "inputs" },
+    [PHASE_INPUTS] = { "inputs", .between = 1 },
     [PHASE_EMBEDDING_FORWARD] = { "embedding forward", { READ(W), MAKE(Y) } },
     [PHASE_LAYER_FORWARD] = { "layer forward",
                               { READ(W), READ(X), MAKE(Y), MAKE(ATTENTION), MAKE(REST),
@@ -34,20 +37,21 @@ static const struct {
     [PHASE_HEAD] = { "head",
                      { READ(W), READ(TIED), CHANGE(DTIED), CHANGE(DW), READ(X), MAKE(DX) } },
     [PHASE_ATTENTION_AGAIN] = { "attention again",
-                                { READ(W), READ(X), MAKE(ATTENTION), CHANGE(SUMS) } },
+                                { READ(W), READ(X), MAKE(ATTENTION), CHANGE(SUMS) },
+                                .between = 1 },
     [PHASE_LAYER_AGAIN] = { "layer again",
-                            { READ(W), READ(X), MAKE(Y), MAKE(ATTENTION), MAKE(REST),
-                              MAKE(SUMS) } },
+                            { READ(W), READ(X), MAKE(Y), MAKE(ATTENTION), MAKE(REST), MAKE(SUMS) },
+                            .between = 1 },
     [PHASE_LAYER_BACKWARD] = { "layer backward",
                                { READ(W), CHANGE(DW), READ(X), CHANGE(DX), CHANGE(ATTENTION),
                                  CHANGE(REST), CHANGE(SUMS) } },
     [PHASE_EMBEDDING_BACKWARD] = { "embedding backward", { READ(W), CHANGE(DW), CHANGE(DX) } },
-    [PHASE_MERGE] = { "merge of gradients", { CHANGE(DW), READ(MERGED) } },
-    [PHASE_SUM_TABLE] = { "sum of the table", { CHANGE(DTIED) } },
-    [PHASE_SUM] = { "sum of gradients", { CHANGE(DW), OWN(SUM) } },
+    [PHASE_MERGE] = { "merge of gradients", { CHANGE(DW), READ(MERGED) }, .between = 1 },
+    [PHASE_SUM_TABLE] = { "sum of the table", { CHANGE(DTIED) }, .between = 1 },
+    [PHASE_SUM] = { "sum of gradients", { CHANGE(DW), OWN(SUM) }, .between = 1 },
     [PHASE_UPDATE] = { "update", { OWN(W), OWN(M), OWN(V), OWN(DW) } },
-    [PHASE_GATHER] = { "gather of parameters", { CHANGE(W) } },
-    [PHASE_GATHER_TABLE] = { "gather of the table" },
+    [PHASE_GATHER] = { "gather of parameters", { CHANGE(W) }, .between = 1 },
+    [PHASE_GATHER_TABLE] = { "gather of the table", .between = 1 },
     [PHASE_SEND_X] = { "send x", { READ(Y) } },
     [PHASE_RECEIVE_X] = { "receive x", { MAKE(Y) } },
     [PHASE_SEND_DX] = { "send dx", { READ(DX) } },
@@ -252,30 +256,26 @@ static void end_leaf(struct compiler *c, int block)
     c->slot = slot;
 }
 
-/* Returns 1 if a phase computes gradients of its block's parameters, else 0. */
-static int has_gradients(enum phase_kind kind)
-{
-    return kind == PHASE_HEAD || kind == PHASE_LAYER_BACKWARD || kind == PHASE_EMBEDDING_BACKWARD;
-}
-
 /* Adds a phase for each micro-batch of the run, with the phase `before` in front of each. `before`
  * equal to `kind` means none. */
 static void add_run(struct compiler *c, enum phase_kind before, enum phase_kind kind, int block)
 {
+    const int backward = kind == PHASE_HEAD || kind == PHASE_LAYER_BACKWARD ||
+                         kind == PHASE_EMBEDDING_BACKWARD; /* computes gradients of parameters */
     for (int64_t i = 0; i < c->count; i++) {
         if (before != kind)
             add_phase(c, before, block, i);
         add_phase(c, kind, block, i);
     }
-    if (c->last && has_gradients(kind))
+    if (c->last && backward)
         end_leaf(c, block);
     c->run++;
 }
 
-static void add_forward(struct compiler *c)
+static void add_forward(struct compiler *c, enum phase_kind kind)
 {
     for (int b = c->piece->below + 1; b <= c->piece->above; b++)
-        add_run(c, PHASE_LAYER_FORWARD, PHASE_LAYER_FORWARD, b);
+        add_run(c, kind, kind, b);
 }
 
 static void add_backward(struct compiler *c)
@@ -298,7 +298,7 @@ static void compile_group(struct compiler *c)
     add_run(c, PHASE_INPUTS, PHASE_EMBEDDING_FORWARD, 0);
     if (gathers(c) && !c->program->part_count)
         add_phase(c, PHASE_GATHER_TABLE, 0, -1);
-    add_forward(c);
+    add_forward(c, PHASE_LAYER_FORWARD);
     add_run(c, PHASE_HEAD, PHASE_HEAD, c->config.layers + 1);
     if (c->last && c->final && c->config.tied && !c->merges && c->config.zero < 2)
         add_phase(c, PHASE_SUM_TABLE, 0, -1);
@@ -344,16 +344,6 @@ static void count_arrays(struct program *p, struct array *arrays[STORE_KINDS])
     }
 }
 
-/* Returns 1 for phases that do little work themselves, before or after the main phases of a
- * micro-batch; for others returns 0. The arrays of the phase after such a phase are read ahead, as
- * well. */
-static int is_between(enum phase_kind kind)
-{
-    return kind == PHASE_INPUTS || kind == PHASE_ATTENTION_AGAIN || kind == PHASE_LAYER_AGAIN ||
-           kind == PHASE_MERGE || kind == PHASE_SUM_TABLE || kind == PHASE_SUM ||
-           kind == PHASE_GATHER || kind == PHASE_GATHER_TABLE;
-}
-
 /* Returns 1 if use u is of this rank's share of an array that other uses gather as a whole
  * (shared.h), else 0. */
 static int is_apart(const struct program *p, const struct use *u)
@@ -385,7 +375,7 @@ static void look_ahead(struct program *p, struct array *const arrays[STORE_KINDS
             a->next = n;
             a->mode = u->mode;
         }
-        if (!is_between(f->kind))
+        if (!rows[f->kind].between)
             work = n;
     }
 }
@@ -515,7 +505,7 @@ static void pass_forward(struct compiler *c, int64_t i)
     c->piece = &c->pieces[piece];
     begin_run(c, m, 1);
     add_input(c);
-    add_forward(c);
+    add_forward(c, PHASE_LAYER_FORWARD);
     if (!is_end(c))
         add_run(c, PHASE_SEND_X, PHASE_SEND_X, c->piece->above);
 }
@@ -741,8 +731,7 @@ static void add_evaluation(struct compiler *c)
     c->piece->rows = 2;
     c->piece->slots = 1;
     add_input(c);
-    for (int b = c->piece->below + 1; b <= c->piece->above; b++)
-        add_run(c, PHASE_LAYER_EVALUATION, PHASE_LAYER_EVALUATION, b);
+    add_forward(c, PHASE_LAYER_EVALUATION);
     if (is_end(c))
         add_run(c, PHASE_HEAD_EVALUATION, PHASE_HEAD_EVALUATION, c->config.layers + 1);
     else
