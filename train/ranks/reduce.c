@@ -38,29 +38,19 @@ static void take_larger(float *restrict to, const float *restrict from, int64_t 
         to[i] = to[i] >= from[i] ? to[i] : from[i];
 }
 
-/* Sets to[n] to the sums or maxima, element by element, of the `count` arrays in[]. n is at most
- * TILE. */
-static void add_tile(enum reduce_op op, float *to, const float *const *in, int count, int64_t n)
+/* Sets the elements i to i + n - 1 of `to`, which may be one of the arrays in[], to the sums or
+ * maxima, element by element, of the `count` arrays in[]. n is at most TILE. */
+static void add_tile(enum reduce_op op, float *to, const float *const *in, int count, int64_t i,
+                     int64_t n)
 {
     float stack[DEPTH][TILE];
     int top = 0;
     for (int k = 0; k < count; k++) {
-        memcpy(stack[top++], in[k], (size_t)n * sizeof *to);
+        memcpy(stack[top++], in[k] + i, (size_t)n * sizeof *to);
         for (int m = reduce_merges(k, k + 1 == count); m > 0; m--, top--)
             (op == REDUCE_SUM ? add : take_larger)(stack[top - 2], stack[top - 1], n);
     }
-    memcpy(to, stack[0], (size_t)n * sizeof *to);
-}
-
-/* As add_tile, for any n. `to` may be one of the arrays in[]. at[count] is working memory. */
-static void add_piece(enum reduce_op op, float *to, const float *const *in, const float **at,
-                      int count, int64_t n)
-{
-    for (int64_t i = 0; i < n; i += TILE) {
-        for (int k = 0; k < count; k++)
-            at[k] = in[k] + i;
-        add_tile(op, to + i, at, count, smaller(TILE, n - i));
-    }
+    memcpy(to + i, stack[0], (size_t)n * sizeof *to);
 }
 
 /* ---- scatter --------------------------------------------------------------------------------- */
@@ -79,7 +69,7 @@ struct scatter {
     float *room;                   /* [FLIGHT][size][piece]: received pieces */
     struct link_request *incoming; /* [FLIGHT][size] */
     struct link_request *outgoing; /* [FLIGHT][size] */
-    const float **in, **at;        /* [size] */
+    const float **in;              /* [size] */
 };
 
 static int member_at(const int *members, const struct ops_level *g, int q)
@@ -140,7 +130,8 @@ static int finish_piece(struct scatter *s, int64_t p)
         return -1;
     for (int q = 0; q < g->size; q++)
         s->in[q] = q == g->rank ? piece_at(s, q, p) : room_at(s, q, p);
-    add_piece(s->op, piece_at(s, g->rank, p), s->in, s->at, g->size, mine);
+    for (int64_t i = 0; i < mine; i += TILE)
+        add_tile(s->op, piece_at(s, g->rank, p), s->in, g->size, i, smaller(TILE, mine - i));
     return link_wait(s->l, s->outgoing + p % FLIGHT * g->size, g->size);
 }
 
@@ -179,11 +170,10 @@ static int scatter_level(struct scatter s)
         return 0;
     s.room = mem_alloc(FLIGHT * size * (size_t)piece * sizeof *s.room);
     SCOPED_MEM struct link_request *requests = mem_zalloc(2 * FLIGHT * size, sizeof *requests);
-    SCOPED_MEM const float **arrays = mem_zalloc(2 * size, sizeof *arrays);
+    SCOPED_MEM const float **arrays = mem_zalloc(size, sizeof *arrays);
     s.incoming = requests;
     s.outgoing = requests + FLIGHT * size;
     s.in = arrays;
-    s.at = arrays + size;
     int result = run_scatter(&s);
     if (result < 0)
         link_keep(s.l, s.room);
