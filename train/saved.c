@@ -170,7 +170,7 @@ struct saving {
     struct comm_work **begun;            /* sends that were begun and not ended */
     size_t count, cap;
     struct safetensors_writer file;
-    int open, result;
+    int result;
 };
 
 static struct writer *assign(const struct saving *v)
@@ -369,7 +369,6 @@ static void open_file(struct saving *v, size_t first)
     file_of(v, first, &name);
     SCOPED(buf) path = file_path(v->to->dir, name.data);
     v->result = safetensors_create(&v->file, path.data, v->list.tensors + first, end - first);
-    v->open = !v->result;
 }
 
 /* Adds the file, whose last tensor is `last`, to the files that saved_close completes. */
@@ -377,7 +376,6 @@ static void end_file(struct saving *v, size_t last)
 {
     struct saved_open *to = v->to->open;
     struct buf name = BUF_INIT;
-    v->open = 0;
     v->result = safetensors_complete(&v->file);
     file_of(v, last, &name);
     mem_next(to->files, to->count, to->cap) = (struct saved_file){ v->file, buf_detach(&name) };
@@ -390,17 +388,15 @@ static void put(struct saving *v, size_t i, struct ops_array x)
     const struct store *s = v->to->store;
     if (!v->result && (!i || l->file[i] != l->file[i - 1]))
         open_file(v, i);
-    if (!v->open)
+    if (v->result)
         return;
     struct tensor row = s->unsplit->rows[l->entries[i].row];
     row.transposed &= v->base == base_of_weights; /* moments stay as they are in memory */
     v->result = folder_write_tensor(&v->file, &row, s->ops, x);
-    if (v->result < 0) {
-        v->open = 0;
+    if (v->result < 0)
         safetensors_abandon(&v->file);
-    } else if (i + 1 == l->count || l->file[i] != l->file[i + 1]) {
+    else if (i + 1 == l->count || l->file[i] != l->file[i + 1])
         end_file(v, i);
-    }
 }
 
 /* Returns the end of the run of tensors, from `first` on, whose sends begin together: those of the
@@ -480,28 +476,18 @@ int saved_close(const struct saved *to, int result)
     return result;
 }
 
-/* Computes the checksums of the saved files: crc[i] is that of file i. */
-static int take_sums(const struct saving *v, uint32_t *crc)
-{
-    SCOPED(buf) name = BUF_INIT;
-    int result = 0;
-    for (size_t i = 0; i < v->list.count && !result; i++) {
-        file_of(v, i, &name);
-        if (!sums_of_file(v->to->sums, name.data, &crc[v->list.file[i]]))
-            result = err_set("no rank has written '%s'", name.data);
-    }
-    return result;
-}
-
 int saved_index(const struct saved *to, enum saved_what of)
 {
     struct saving v;
     begin_saving(&v, to, of);
     const struct list *l = &v.list;
-    SCOPED(buf) folder = file_path(to->dir, v.sub);
-    SCOPED_MEM uint32_t *crc = mem_zalloc((size_t)l->files + 1, sizeof *crc);
-    if (l->files)
-        v.result = take_sums(&v, crc);
+    SCOPED(buf) folder = file_path(to->dir, v.sub), name = BUF_INIT;
+    SCOPED_MEM uint32_t *crc = mem_zalloc((size_t)l->files + 1, sizeof *crc); /* of each file */
+    for (size_t i = 0; i < l->count && l->files && !v.result; i++) {
+        file_of(&v, i, &name);
+        if (!sums_of_file(to->sums, name.data, &crc[l->file[i]]))
+            v.result = err_set("no rank has written '%s'", name.data);
+    }
     if (l->files && !v.result)
         v.result = weights_write_index(folder.data, v.base, l->tensors, l->file, l->count, crc,
                                        l->files);
