@@ -127,17 +127,6 @@ static void fail(struct comm_thread *t)
     t->link.transport->end_all(t->link.world);
 }
 
-static void run_work(struct comm_thread *t, struct comm_work *w)
-{
-    double began = log_seconds();
-    TRACE("communication", w->kind == WORK_COLLECT ? "exchange" : "transfer", -1, 0, 0);
-    link_begin(&t->link, w->what);
-    if (do_work(t, w) < 0)
-        fail(t);
-    link_finish(&t->link);
-    w->seconds = log_seconds() - began;
-}
-
 /* Sleeps until there is work; answers questions of other ranks now and then. The lock is held on
  * entry and on return. */
 static void wait_for_work(struct comm_thread *t)
@@ -175,8 +164,15 @@ static int next_work(struct comm_thread *t)
     struct comm_work *w = t->first;
     pthread_mutex_unlock(&t->lock);
     int quits = w->kind == WORK_QUIT;
-    if (!quits)
-        run_work(t, w);
+    if (!quits) {
+        double began = log_seconds();
+        TRACE("communication", w->kind == WORK_COLLECT ? "exchange" : "transfer", -1, 0, 0);
+        link_begin(&t->link, w->what);
+        if (do_work(t, w) < 0)
+            fail(t);
+        link_finish(&t->link);
+        w->seconds = log_seconds() - began;
+    }
     pthread_mutex_lock(&t->lock);
     t->first = w->next;
     w->done = 1;
@@ -357,24 +353,17 @@ struct comm_work *comm_gather_begin(struct comm *c, struct ops *o, struct ops_ar
     return begin_array(c, COMM_DATA, WORK_GATHER, o, x, bounds, NULL, what);
 }
 
-/* Makes the device wait for the end of operation w. The thread frees *w when it has ended. */
-static void end_devices(struct comm *c, struct comm_work *w)
-{
-    struct comm_thread *t = c->thread;
-    ops_after(w->ops, OPS_COMPUTE, &w->mark);
-    pthread_mutex_lock(&t->lock);
-    w->ended = 1;
-    if (w->done)
-        free_work(w);
-    pthread_mutex_unlock(&t->lock);
-}
-
 void comm_end(struct comm *c, struct comm_work *w)
 {
     if (!w)
         return;
-    if (w->kind == WORK_WATCH) {
-        end_devices(c, w);
+    if (w->kind == WORK_WATCH) { /* the device waits for the end; then the thread frees *w */
+        ops_after(w->ops, OPS_COMPUTE, &w->mark);
+        pthread_mutex_lock(&c->thread->lock);
+        w->ended = 1;
+        if (w->done)
+            free_work(w);
+        pthread_mutex_unlock(&c->thread->lock);
         return;
     }
     TRACE_PHASE("waiting for other ranks", -1);

@@ -45,9 +45,9 @@ int link_exchange(struct link *l, struct link_list *list, int peer, int tag, voi
     return result;
 }
 
-/* Returns how many of the n requests are not done, or -1 with an error. Sets *moved to 1 if this
+/* Returns 1 if the n requests are done, 0 if not, or -1 with an error. Sets *moved to 1 if this
  * call completed a request, else to 0. */
-static int count_open(struct link *l, struct link_request *requests, int n, int *moved)
+static int are_done(struct link *l, struct link_request *requests, int n, int *moved)
 {
     int open = 0;
     *moved = 0;
@@ -58,9 +58,9 @@ static int count_open(struct link *l, struct link_request *requests, int n, int 
         if (done > 0)
             requests[i].handle = NULL;
         *moved |= done;
-        open += !!requests[i].handle;
+        open |= requests[i].handle != NULL;
     }
-    return open;
+    return !open;
 }
 
 static void pause_after(double waited)
@@ -79,7 +79,7 @@ static int try_message(struct link *l, int peer, int tag, void *data, size_t byt
     const double began = log_seconds();
     struct link_request r;
     int moved, result = link_message(l, &r, peer, tag, data, bytes, receives);
-    while (!result && count_open(l, &r, 1, &moved) > 0 && log_seconds() - began < ANSWER_SECONDS)
+    while (!result && !are_done(l, &r, 1, &moved) && log_seconds() - began < ANSWER_SECONDS)
         pause_after(log_seconds() - began);
     return result;
 }
@@ -186,30 +186,13 @@ static void say_stopped(struct link *l, const struct link_request *requests, int
              l->status.what, text.data);
 }
 
-/* What a wait waits for. */
-struct waiting {
-    struct link_request *requests; /* [n] */
-    int n;
-    int (*reached)(void *ctx); /* NULL: the requests are done when the transport says so */
-    void *ctx;
-};
-
-/* Returns 1 if w is not done yet, 0 if it is, or -1 with an error. Sets *moved to 1 if this call
- * completed a request, else to 0. */
-static int is_open(struct link *l, const struct waiting *w, int *moved)
-{
-    *moved = 0;
-    if (!w->reached)
-        return count_open(l, w->requests, w->n, moved);
-    int reached = w->reached(w->ctx);
-    return reached < 0 ? -1 : !reached;
-}
-
-static int wait_for(struct link *l, const struct waiting *w)
+/* Waits for the n requests. They are done when `reached` says so; NULL: when the transport does. */
+static int wait_for(struct link *l, struct link_request *requests, int n, int (*reached)(void *ctx),
+                    void *ctx)
 {
     double began = log_seconds(), moved_at = began, turned = began, stopped = 0;
-    int open, moved;
-    while ((open = is_open(l, w, &moved)) > 0) {
+    int done, moved = 0;
+    while (!(done = reached ? reached(ctx) : are_done(l, requests, n, &moved))) {
         double now = log_seconds();
         if (now - turned > STOOD_SECONDS) /* perhaps a scheduler had stopped all ranks */
             moved_at += now - turned;
@@ -217,18 +200,18 @@ static int wait_for(struct link *l, const struct waiting *w)
         moved_at = moved ? now : moved_at;
         if (now - l->served > SERVE_SECONDS && link_serve(l) < 0)
             return -1;
-        if (w->n && l->timeout > 0 && now - moved_at > l->timeout)
-            return report(l, w->requests, w->n, now - moved_at);
-        if (w->n)
-            say_stopped(l, w->requests, w->n, &stopped);
+        if (n && l->timeout > 0 && now - moved_at > l->timeout)
+            return report(l, requests, n, now - moved_at);
+        if (n)
+            say_stopped(l, requests, n, &stopped);
         pause_after(now - moved_at);
     }
-    return open;
+    return done < 0 ? -1 : 0;
 }
 
 int link_wait(struct link *l, struct link_request *requests, int n)
 {
-    return wait_for(l, &(struct waiting){ .requests = requests, .n = n });
+    return wait_for(l, requests, n, NULL, NULL);
 }
 
 int link_watch(struct link *l, const int *peers, int n, int (*reached)(void *ctx), void *ctx)
@@ -236,7 +219,7 @@ int link_watch(struct link *l, const int *peers, int n, int (*reached)(void *ctx
     SCOPED_MEM struct link_request *requests = mem_zalloc((size_t)n, sizeof *requests);
     for (int i = 0; i < n; i++) /* name_peers names the peers of requests that are not done */
         requests[i] = (struct link_request){ peers[i] == l->rank ? NULL : requests, peers[i] };
-    return wait_for(l, &(struct waiting){ requests, n, reached, ctx });
+    return wait_for(l, requests, n, reached, ctx);
 }
 
 /* ---- life cycle ------------------------------------------------------------------------------ */
