@@ -241,7 +241,8 @@ Test(sentence, other_languages)
     check_in("ru", "Он жил в г. Москве.|Потом уехал.|Ёлка.");
     check_in("ru", "А. С. Пушкин родился в 1799 г.|Он умер в 1837 г. в Петербурге.");
     check_in("ru", "Он пошёл с А. Ивановым к Б. Петрову.");
-    check_in("ru", "Умер в 1990 г. в Москве.|Родился в 1900 г.|Окончил школу в 1917 г.|Похоронен там.");
+    check_in("ru",
+             "Умер в 1990 г. в Москве.|Родился в 1900 г.|Окончил школу в 1917 г.|Похоронен там.");
     check_in("es", "Conoció a J. Pérez, no A. López.|Vino.");
     check_in("cs", "Přišel s J. Novákem.|Odešel.");
     check_in("it", "Vennero Rossi ed A. Bianchi.");
@@ -279,10 +280,13 @@ Test(sentence, other_languages)
     check_in("sr", "Рођен је 1990. г.|Он је писац.|Дошао је г. Петровић.");
     check_in("it", "Il gen. Graziani partì.|Durò 5 min.|Poi finì.");
     check_in("hr", "To je gen.|To je istina.|Gen. Jović je došao.");
-    check_in("et", "Hr. Tamm sündis 24. veebruaril 1918. a. Tallinnas.|Õunad jne.|Ta läks u. 5 km.");
+    check_in("et",
+             "Hr. Tamm sündis 24. veebruaril 1918. a. Tallinnas.|Õunad jne.|Ta läks u. 5 km.");
     check_in("lt", "1990 m. Lietuva tapo laisva.|Gimė 1990 m.|Jis gyveno Vilniaus g. 5.");
-    check_in("lv", "Āboli utt.|Viņš dzīvoja 20. gs. Latvijā, sk. lpp. 5.|Tas bija 20. gs.|Viņa nebija.");
-    check_in("id", "Ir. Soekarno dan Hj. Siti di Jl. Sudirman No. 5.|Apel, dll.|Dia di PT. Telkom.");
+    check_in("lv",
+             "Āboli utt.|Viņš dzīvoja 20. gs. Latvijā, sk. lpp. 5.|Tas bija 20. gs.|Viņa nebija.");
+    check_in("id",
+             "Ir. Soekarno dan Hj. Siti di Jl. Sudirman No. 5.|Apel, dll.|Dia di PT. Telkom.");
     check_in("ms", "En. Ali bekerja di Maju Sdn. Bhd.|Dia pergi.|Jln. Ampang No. 5.");
     check_in("gl", "O Sr. López viviu nos EE. UU., p. ex. Ana.|El marchou, páx. 5.");
     check_in("eu", "K. a. 500. urtean jaio zen.|Dr. Garate 1990. urtean joan zen.");
