@@ -16,7 +16,7 @@ static size_t find_head(const unsigned char *p, uint64_t n)
     size_t i = 0;
     while (i < HEADS && n >= START_BYTES && heads[i].magic != le_u32(p))
         i++;
-    return n >= START_BYTES && (i < HEADS || !memcmp(p, "\x93NUMPY\x01", 7)) ? i : BARE;
+    return n >= START_BYTES && (i < HEADS || !memcmp(p, "\x93NUMPY", 6)) ? i : BARE;
 }
 
 int flat_tokens_has_head(const char *path)
@@ -42,7 +42,7 @@ static int read_head(struct flat_tokens *f, size_t kind, const char *path)
     return 0;
 }
 
-/* Reads the header of NumPy, a Python dictionary as text. Its length is at byte 8. */
+/* Reads NumPy's header, a dictionary as text: from byte 10 on, where only version 1 has it. */
 static int read_npy(struct flat_tokens *f, const char *path)
 {
     SCOPED(buf) text = BUF_INIT;
