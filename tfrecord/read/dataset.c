@@ -479,7 +479,7 @@ int dataset_check(const struct dataset *d, uint64_t i, const uint32_t *ids, uint
     for (uint32_t k = 0; k < d->length; k++)
         most = ids[k] > most ? ids[k] : most;
     if (vocabulary > 65536 && flat->width && !flat->begin)
-        err_set("has ids of 16 bits, but the vocabulary has %llu: give files of llm.c or Megatron",
+        err_set("has 16-bit ids, but the vocabulary has %llu: give .npy, llm.c or Megatron files",
                 (ull)vocabulary);
     else if (most < vocabulary)
         return 0;

@@ -312,7 +312,7 @@ int word_row_read(struct input *in, struct word_row *row)
     const unsigned char *count = protobuf_varint(p, p + have, &n);
     const unsigned char *word = count ? protobuf_varint(count, p + have, &row->count) : NULL;
     const size_t head = word ? (size_t)(word - p) : 0;
-    /* a number that is longer than necessary is no number, too */
+    /* a number that is longer than necessary is malformed, too */
     if (!word || head > protobuf_varint_bytes(n) + protobuf_varint_bytes(row->count))
         return word_bad(in, have < HEAD_MAX ? "the file is cut off" : "not a row of a word");
     if (n >= NONE)

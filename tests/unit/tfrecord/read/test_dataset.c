@@ -639,7 +639,7 @@ Test(dataset, a_large_vocabulary_does_not_fit_bare_ids)
         cr_expect_eq(dataset_check(d, 0, ids, 65537), head ? 0 : -1);
         if (!head)
             expect_error(
-                "c: sequence 0 at byte 0: has ids of 16 bits, but the vocabulary has 65537");
+                "c: sequence 0 at byte 0: has 16-bit ids, but the vocabulary has 65537: give .npy");
         dataset_close(d);
     }
     buf_release(&name);
