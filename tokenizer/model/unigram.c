@@ -139,7 +139,7 @@ static void extend(const struct unigram *u, struct unigram_best *best, const uns
         const uint32_t id = u->trie.cells[node].value;
         if (id == TRIE_NONE)
             continue;
-        if (u->v->hides && u->v->tokens[id].added) /* one of the user's, as SentencePiece 0.2.3 */
+        if (u->v->hides && u->v->tokens[id].added) /* the user's: SentencePiece 0.2.3's score */
             offer(&best[i + 1], &other, (float)((double)(i + 1 - at) * 0.1 - 0.1), rounds, id, at);
         else
             offer(&best[i + 1], &from, rounds ? (float)u->v->scores[id] : u->v->scores[id], rounds,

@@ -57,7 +57,7 @@ struct samples {
     int64_t mask_tokens;        /* most masked tokens in a sequence; 0: no masking */
     uint64_t tokens;            /* tokens in all samples, with padding; 0: samples are generated */
     uint64_t blend;             /* hash of a blend's sources and weights; 0: no blend */
-    struct dataset_facts facts; /* borrowed; without `epoch` */
+    struct dataset_facts facts; /* borrowed; `epoch` is not used */
     const struct labels *classes; /* of the labels; NULL: none */
     uint64_t seed;                /* of generated samples */
     int64_t ids; /* size of the model's vocabulary: a greater or equal id is an error. Set before
