@@ -51,7 +51,7 @@ static int read_npy(struct flat_tokens *f, const char *path)
     f->begin = 10 + (uint64_t)le_u16(f->map.data + 8);
     if (f->begin <= f->map.bytes)
         buf_set(&text, f->map.data + 10, f->begin - 10);
-    sscanf(text.data, "{'descr': '<%c%1d', 'fortran_order': False, 'shape': (%18" SCNu64 ",)%n",
+    sscanf(text.data, "{'descr': '<%c%1d', 'fortran_order': %*[^,], 'shape': (%18" SCNu64 ",)%n",
            &type, &f->width, &f->tokens, &end);
     return end && (type == 'u' || (type == 'i' && f->width == 4)) &&
                    (f->width == 2 || f->width == 4)
