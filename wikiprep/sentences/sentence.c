@@ -98,10 +98,9 @@ static int is_pair(const struct sentence_mark *p, const struct word *w, const ch
     char pair[SENTENCE_WORD_MAX_BYTES] = ".";
     if (w->n + 1 + n > sizeof pair)
         return 0;
-    if (w->letters > 1)
+    if (w->letters > 1 || !is_capitals(w))
         len = letter_lower(pair, w->s, w->n);
-    else if (!is_capitals(w) ||
-             letter_at(sentence_mark_skip_spaces(s + n, p->end), p->end).kind != LETTER_UPPER)
+    else if (letter_at(sentence_mark_skip_spaces(s + n, p->end), p->end).kind != LETTER_UPPER)
         return 0;
     pair[len++] = ' ';
     len += letter_lower(pair + len, s, n);
@@ -234,8 +233,9 @@ static enum verdict judge_word(const struct sentence_mark *p, const struct word 
     if (kinds & SENTENCE_TITLE || (kinds & SENTENCE_NUMBER && is_number(next, p->end)))
         return GOES_ON;
     int ordinals = p->model->marks.ordinals;
-    const char *number = number_end(next, p->end, 0);
-    int date = w->digits == 4 && number && letter_at(number, p->end).code == '.'; /* 1990. 5. 3. */
+    const char *number = number_end(next, p->end, 0); /* "1990. 5. 3.", not "1990. 1. FC Köln" */
+    int date = w->digits == 4 && number && letter_at(number, p->end).code == '.' &&
+               number_end(sentence_mark_skip_spaces(number + 1, p->end), p->end, 0);
     if (w->digits)
         return ordinals && (w->digits <= 2 || date) && !w->letters && !w->periods ? ASK_NEXT : ENDS;
     if (w->periods && w->longest <= SEGMENT_MAX && *w->s != '.') /* U.S. a.m. Ph.D. */

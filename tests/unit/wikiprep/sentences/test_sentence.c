@@ -234,6 +234,16 @@ Test(sentence, other_languages)
     check_in("it", "Vide L. Di Caprio e G. Della Porta nel gruppo B.|La squadra vinse.");
     check_in("nl", "Hij sprak met J. De Vries en P. Van Dijk.|Het was plan B.|De man ging.");
     check_in("es", "Habló con A. Del Toro del grupo B.|La gente vino.");
+    check_in("fr", "Le groupe B.|Les Bleus gagnent sans Alex.|Marie part.");
+    check_in("it", "Gioca in Serie A.|La Juventus vince.|Serie B.|Lo Spezia vince.");
+    check_in("es", "Grupo B.|Los Ángeles gana la Serie A.|La Juventus no.");
+    check_in("nl", "Groep A.|Het Nederlandse elftal wint.");
+    check_in("de", "Er wurde Dr. phil.|Danach siegte er 1990.|1. FC Köln.");
+    check_in("pl", "Był lek. med. Janem.|Był lek. med.|Potem wyszedł.");
+    check_in("gl", "Iso é o que ten.|O rei marchou.");
+    check_in("et", "See maksis 500 kr.|Ta ostis.");
+    check_in("ru", "Он на р. Большая Нева.|О войне см. Первая мировая война.|Он действ. член АН.");
+    check_in("uk", "Він дійсн. член НАН.|Він жив.");
     check_in("fr", "Le roi, i. e. Louis, vint : i. e. Louis.|La variable est x.|Dupont vint.");
     check_in("fr", "M. Le Brun est né vers 1650 av. J.-C. à Paris.|Il est mort.");
     check_in("es", "El Sr. López llegó a EE. UU. en mayo.|¿Qué hizo?|¡Nada!");
