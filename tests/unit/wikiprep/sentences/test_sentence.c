@@ -279,7 +279,7 @@ Test(sentence, other_languages)
     check_in("ro", "Așa este acest gen.|El a venit cu gen. Popescu.");
     check_in("sl", "Ne poznam ga.|Potem je prišla ga. Novak.");
     check_in("de", "Er tut, was er mag.|Sie auch.|Mag. Huber kam mit Max.|Es sind max. 5 Leute.");
-    check_in("tr", "Bu bir av.|Sonra av. Ali geldi.");
+    check_in("tr", "Bunu gör.|Sonra gel.|Bu bir av.|Sonra av. Ali geldi.");
     check_in("da", "Han besøgte sin fru.|Det var sent.|Han er lat.|Det er dårligt.");
     check_in("nb", "Han møtte en fru.|Det var sent.");
     check_in("sv", "Han såg sin fru.|Det var sent.");
