@@ -272,7 +272,7 @@ static const char *on_whole_tag(struct markup *m, const char *s, const struct ta
                                 int closing, int empty, const char *attributes)
 {
     const char *after;
-    int is_quote;
+    int is_quote, in_table = m->options->tables && !(m->arranges & 1);
     switch (tag->kind) {
     case TAG_ITEM:
     case TAG_STRIP: markup_put(m, MARKUP_EMPTY); return s;
@@ -301,14 +301,12 @@ static const char *on_whole_tag(struct markup *m, const char *s, const struct ta
         m->arranges >>= closing;
         return s;
     case TAG_ROW:
-        markup_put(m, m->options->tables ? MARKUP_ROW : MARKUP_BREAK);
-        if (m->options->tables && !closing && !strcmp(tag->name, "caption"))
+        markup_put(m, in_table ? MARKUP_ROW : MARKUP_BREAK);
+        if (in_table && !closing && !strcmp(tag->name, "caption"))
             markup_put(m, MARKUP_CAPTION);
         return s;
     case TAG_CELL:
-        markup_put(m, m->options->tables && !closing ? MARKUP_CELL
-                      : m->arranges & 1              ? ' '
-                                                     : MARKUP_BREAK);
+        markup_put(m, m->arranges & 1 ? ' ' : in_table && !closing ? MARKUP_CELL : MARKUP_BREAK);
         return s;
     case TAG_REF:
         markup_put(m, MARKUP_HOLE);

@@ -211,9 +211,10 @@ int show_quote(const struct call *c, struct buf *out)
     const struct span second = call_at(c, 2); /* {{cquote|text|20px|20px|author|source}} */
     const int box = strstr(c->name, "box") != NULL;
     const int at = second.n && !bytes_end(second.s, second.n, "px") ? 2 : 4;
-    for (int i = 0, all = !said.n && !by[0].n && !by[2].n; all && i < c->a.named_count; i++)
-        if (c->a.named[i].value.n > said.n) /* the longest, as "texto" in the wiki's language */
-            said = c->a.named[i].value;
+    const int all = !said.n && !by[0].n && !by[1].n && !by[2].n;
+    for (const struct named_argument *a = c->a.named; all && a < c->a.named + c->a.named_count; a++)
+        if (a->value.n > said.n && memchr(a->value.s, ' ', a->value.n)) /* as the wiki's "texto" */
+            said = a->value;
     if (!said.n)
         return 0;
     if (!by[0].n && !box && !span_in(call_at(c, at), "left|right|center|lang"))

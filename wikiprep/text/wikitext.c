@@ -433,7 +433,8 @@ static void on_table(struct wikitext *w, const struct table_extent *table)
     const char *line_end = span_until(s, end, '\n'), *attributes = *s == '{' ? s + 2 : line_end;
     const struct span class = tag_attribute(attributes, line_end, "class");
     const int arranges = visible_arranges(tag_attribute(attributes, line_end, "role"), class) &&
-                         !bytes_find(line_end, end, "{|", 2);
+                         !bytes_find(line_end, end, "{|", 2) &&
+                         !memchr(line_end, MARKUP_TABLE, (size_t)(end - line_end));
     end_paragraph(w);
     if (!(w->options.tables || arranges) || is_left_out(w) ||
         visible_hides(class, tag_attribute(attributes, line_end, "style"), 1))

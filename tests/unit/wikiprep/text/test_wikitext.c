@@ -471,8 +471,10 @@ Test(wikitext, what_tables_only_arrange_is_text)
         "<table class=multicol><tr><td>\n* a\n<table><tr><td>b</td></tr></table>\n</td></tr></table>c",
         "a\nc");
     CHECK("a\n{| class=\"multicol noprint\"\n| b\n|}\nc", "a\nc");
+    CHECK("a\n{| class=\"multicol\"\n|\n<table><tr><td>b</td></tr></table>\n|}\nc", "a\nc");
     how.tables = 1;
     CHECK(columns, "a\nb\nc\nd\ne");
+    CHECK("a <table class='cquote'><tr><td>“</td><td>b c</td></tr></table> e", "a\n“ b c\ne");
     how.tables = 0;
 }
 
