@@ -195,8 +195,7 @@ static enum verdict judge_letter(const struct sentence_mark *p, const struct wor
     unsigned kinds = sentence_model_word(p->model, w->s, w->n);
     if (kinds & SENTENCE_TITLE || (kinds & SENTENCE_NUMBER && is_number(next, p->end)))
         return GOES_ON;
-    /* a unit or variable, not a part of "o. g." */
-    int small = letter_at(w->s, w->s + w->n).kind == LETTER_LOWER && outer.code != '.';
+    int small = letter_at(w->s, w->s + w->n).kind == LETTER_LOWER; /* a unit or variable */
     return small && !(kinds & SENTENCE_ABBREVIATION) ? ENDS : ASK_NEXT;
 }
 

@@ -244,6 +244,8 @@ Test(sentence, other_languages)
     check_in("et", "See maksis 500 kr.|Ta ostis.");
     check_in("ru", "Он на р. Большая Нева.|О войне см. Первая мировая война.|Он действ. член АН.");
     check_in("uk", "Він дійсн. член НАН.|Він жив.");
+    check_in("uk", "Казки, звичаї і т. д.|Леся пам'ятала.");
+    check_in("el", "Ήρθαν ο Οστέρ κ. ά.|Σημαντικές μορφές λείπουν.");
     check_in("fr", "Le roi, i. e. Louis, vint : i. e. Louis.|La variable est x.|Dupont vint.");
     check_in("fr", "M. Le Brun est né vers 1650 av. J.-C. à Paris.|Il est mort.");
     check_in("es", "El Sr. López llegó a EE. UU. en mayo.|¿Qué hizo?|¡Nada!");
