@@ -240,6 +240,10 @@ Test(sentence, other_languages)
     check_in("nl", "Groep A.|Het Nederlandse elftal wint.");
     check_in("de", "Er wurde Dr. phil.|Danach siegte er 1990.|1. FC Köln.");
     check_in("pl", "Był lek. med. Janem.|Był lek. med.|Potem wyszedł.");
+    check_in("pl", "Szkoła im. I Armii.|Pomógł im.|Potem wyszedł.");
+    check_in("it", "Il gen. Dalla Chiesa fu ucciso.|Durò fino a gen.|Poi partì.");
+    check_in("nl", "Hij sprak met gen. Van Heutsz.");
+    check_in("fr", "Il vit le col. De Gaulle.|Il passa le col.|Il partit.");
     check_in("gl", "Iso é o que ten.|O rei marchou.");
     check_in("et", "See maksis 500 kr.|Ta ostis.");
     check_in("ru", "Он на р. Большая Нева.|О войне см. Первая мировая война.|Он действ. член АН.");
