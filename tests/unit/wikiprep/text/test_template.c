@@ -375,7 +375,7 @@ Test(template, local_text)
         { "th", "{{convert|10|km|mi}}", "10 กิโลเมตร (6.2 ไมล์)" },
         { "sr", "a {{цитат|аутор=Андрић|текст=Текст је овде.}} b", "a\nТекст је овде.\nb" },
         { "ar", "{{اقتباس|نص=النص هنا.}}", "النص هنا." },
-        { "th", "a {{quote box|style=font-size:90%|title=A b c}} {{quote|style=margin:0}} b", "a b" },
+        { "th", "a {{quote box|style=font:9px|title=A b}} {{quote|style=margin:0}} b", "a b" },
         { "es", "{{cita|texto=Sí|autor=Yo}}", "«Sí»\nYo" },
         { "he", "{{ציטוט|תוכן=א ב|מרכאות=כן|מקור=ג}}", "א ב\n— ג" },
         { "ar", "{{بداية قصيدة}}\n{{بيت|يد|مد}}\n{{بيت|غد|حد}}\n{{نهاية قصيدة}}", "يد مد\nغد حد" },
