@@ -1,6 +1,7 @@
 #include "tfrecord/formats/manifest.h"
 
 #include "common/base/crc32c.h"
+#include "common/files/nameset.h"
 
 /* The first line; the last one of version 2 is SUM and 8 digits. */
 static const char KIND[] = "textmill=shards 2\n", OLD_KIND[] = "textmill=shards 1\n";
@@ -15,6 +16,7 @@ void manifest_release(struct manifest *m)
     for (size_t i = 0; i < m->count; i++)
         free(m->shards[i].name);
     free(m->shards);
+    nameset_free(m->places);
     kv_release(&m->kv);
     *m = (struct manifest){ 0 };
 }
@@ -46,6 +48,7 @@ static int add_shard(struct manifest *m, const char *key, const char *line)
         line[n + (size_t)end])
         return err_set("'%s=%s' has a wrong form", key, line);
     s.name = mem_strndup(line, n);
+    *(size_t *)nameset_put(m->places, line, n) = m->count;
     mem_next(m->shards, m->count, m->cap) = s;
     return 0;
 }
@@ -106,6 +109,7 @@ int manifest_load(struct manifest *m, const char *path)
     if (there <= 0)
         return there;
     SCOPED(buf) text = BUF_INIT;
+    m->places = nameset_new(sizeof(size_t));
     int result = file_read(path, &text);
     if (!result && parse(m, &text) < 0)
         result = err_in("%s: not a manifest of shards", path);
@@ -116,10 +120,8 @@ int manifest_load(struct manifest *m, const char *path)
 
 const struct manifest_shard *manifest_find(const struct manifest *m, const char *name)
 {
-    for (size_t i = 0; i < m->count; i++)
-        if (!strcmp(m->shards[i].name, name))
-            return &m->shards[i];
-    return NULL;
+    const size_t *place = m->places ? nameset_get(m->places, name, strlen(name)) : NULL;
+    return place ? &m->shards[*place] : NULL;
 }
 
 int manifest_check_names(const struct manifest *m, const char *dir, const struct file_names *files)

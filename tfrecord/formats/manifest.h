@@ -33,6 +33,7 @@ struct manifest_shard {
 struct manifest {
     struct kv kv;                  /* all lines except the first and the checksum */
     struct manifest_shard *shards; /* all listed files */
+    struct nameset *places;        /* for the name of each, its index in `shards` */
     size_t count, cap;
     uint64_t records, vocabulary, checksum; /* 0 if missing */
     /* name of the listed file that is the vocabulary's tokenizer.json, or NULL */

@@ -5,7 +5,6 @@
 #include "common/files/compress.h"
 #include "common/files/file.h"
 #include "common/formats/kv.h"
-#include "tfrecord/formats/index.h"
 #include "tfrecord/formats/manifest.h"
 
 /* The writing of a set in its work folder. */
@@ -159,12 +158,9 @@ static int write_bert(struct work *k, struct bert_shards *b)
 /* Returns 1 if the manifest lists the file, or the records of which it is the index; else 0. */
 static int is_listed(const struct manifest *m, const char *name)
 {
-    int listed = manifest_find(m, name) != NULL;
-    for (size_t i = 0; i < m->count && !listed; i++) {
-        SCOPED(buf) index = index_path(m->shards[i].name);
-        listed = !strcmp(name, index.data);
-    }
-    return listed;
+    const size_t stem = strlen(name) - (file_ends_with(name, ".index") ? strlen(".index") : 0);
+    SCOPED(buf) records = buf_format("%.*s%s", (int)stem, name, name[stem] ? ".tfrecord" : "");
+    return manifest_find(m, records.data) != NULL;
 }
 
 /* Returns -1 with an error if `dir` has a finished set and `force` is 0, or has files that no

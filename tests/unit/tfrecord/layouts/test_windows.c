@@ -424,6 +424,28 @@ Test(manifest, reads_what_was_written)
     kv_release(&kv);
 }
 
+Test(manifest, finds_each_of_many_files_in_little_time, .timeout = 8)
+{
+    enum { FILES = 99999 }; /* steps in the square of it would take longer */
+    struct kv kv = KV_INIT;
+    struct manifest m;
+    char name[64];
+    size_t found = 0;
+    kv_add(&kv, "records", "0");
+    for (int i = 0; i < FILES; i++)
+        kv_addf(&kv, "shard", "data-%05d-of-%05d.tfrecord records=0 bytes=0 crc32c=00000000", i,
+                FILES);
+    cr_assert_eq(manifest_write(&kv, in_dir("manifest")), 0);
+    cr_assert_eq(manifest_load(&m, in_dir("manifest")), 1, "%s", err_get());
+    for (int i = 0; i < FILES; i++) {
+        snprintf(name, sizeof name, "data-%05d-of-%05d.tfrecord", i, FILES);
+        found += manifest_find(&m, name) == &m.shards[i];
+    }
+    cr_expect_eq(found, FILES);
+    manifest_release(&m);
+    kv_release(&kv);
+}
+
 Test(manifest, any_flipped_bit_or_cut_is_an_error)
 {
     static const char lines[] = "layout=gpt\nrecords=2\ntokens=90\nvocabulary=100\n"
