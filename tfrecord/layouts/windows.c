@@ -410,19 +410,20 @@ static int open_shards(struct part *part, const struct shard_set *set, uint64_t 
 struct delivery {
     const struct part *part;
     const struct piece *piece;
-    char **errors; /* [shards]; NULL where all went well */
+    char **errors; /* of each shard that gets some; NULL where all went well */
 };
 
-static void put_records(void *ctx, int64_t shard, int)
+/* Puts record k of the piece into its shard, and all others of that shard. */
+static void put_records(void *ctx, int64_t k, int)
 {
     const struct delivery *d = ctx;
     const struct piece *p = d->piece;
-    uint64_t count = d->part->set.count, done = d->part->result->records % count;
-    for (uint64_t i = ((uint64_t)shard + count - done) % count; i < p->windows; i += count) {
+    uint64_t count = d->part->set.count, shard = (d->part->result->records + (uint64_t)k) % count;
+    for (uint64_t i = (uint64_t)k; i < p->windows; i += count) {
         size_t begin = i ? p->ends[i - 1] : 0;
         if (record_shard_put_frame(&d->part->shards[shard], p->frames.data + begin,
                                    p->ends[i] - begin) < 0) {
-            d->errors[shard] = mem_strdup(err_get());
+            d->errors[k] = mem_strdup(err_get());
             return;
         }
     }
@@ -432,7 +433,7 @@ static int deliver(struct job *j, struct part *part, const struct piece *p)
 {
     if (!part->shards && open_shards(part, j->set, p->windows) < 0)
         return -1;
-    uint32_t shards = part->set.count;
+    uint32_t shards = (uint32_t)smaller(part->set.count, p->windows);
     struct delivery d = { part, p, mem_zalloc(shards, sizeof *d.errors) };
     if (j->pool)
         pool_each(j->pool, shards, put_records, &d);
