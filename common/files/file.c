@@ -385,12 +385,9 @@ int file_map(struct file_map *map, const char *path)
     int fd = open_plain(path, &st);
     if (fd < 0)
         return -1;
-    map->bytes = (uint64_t)st.st_size;
-    if (map->bytes) {
-        map->data = mapping_new(fd, map->bytes, PROT_READ, "'%s'", path);
-        if (!map->data)
-            map->bytes = 0;
-    }
+    if (st.st_size)
+        map->data = mapping_new(fd, (uint64_t)st.st_size, PROT_READ, "'%s'", path);
+    map->bytes = map->data ? (uint64_t)st.st_size : 0;
     close(fd);
     return st.st_size && !map->data ? -1 : 0;
 }
@@ -966,10 +963,7 @@ void output_abandon(struct output *out)
 
 int output_end(struct output *out, int result)
 {
-    if (!result)
-        return output_close(out);
-    output_abandon(out);
-    return result;
+    return output_end_all(out, 1, result);
 }
 
 int output_end_all(struct output *outs, size_t count, int result)

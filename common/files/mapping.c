@@ -13,13 +13,18 @@ struct entry {
     uint64_t bytes;
     char name[1024];
 };
-static _Atomic(struct entry *) all;
+enum { LIST_BITS = 12 };
+static _Atomic(struct entry *) lists[1 << LIST_BITS]; /* by the address: there may be many maps */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Returns the entry of the map `data`, or a free entry if `data` is NULL; NULL if there is none. */
-static struct entry *find(const void *data)
+static _Atomic(struct entry *) *list_of(const void *data)
 {
-    struct entry *e = atomic_load(&all);
+    return &lists[(uintptr_t)data * UINT64_C(0x9E3779B97F4A7C15) >> (64 - LIST_BITS)];
+}
+
+/* Returns the entry of the map `data`, or a free entry if `data` is NULL; NULL if there is none. */
+static struct entry *find(struct entry *e, const void *data)
+{
     while (e && atomic_load(&e->data) != data)
         e = e->next;
     return e;
@@ -35,17 +40,19 @@ void *mapping_new(int fd, uint64_t bytes, int protection, const char *name, ...)
     const int shared = protection & PROT_WRITE; /* FUSE without a cache has no shared maps */
     void *data = mmap(NULL, bytes, protection, shared ? MAP_SHARED : MAP_PRIVATE, fd, 0);
     if (data == MAP_FAILED) {
-        err_set("cannot map %s: %s", text, strerror(errno));
+        err_set("cannot map %s: %s%s", text, strerror(errno),
+                errno == ENOMEM ? ", or vm.max_map_count maps are open" : "");
         return NULL;
     }
     struct entry *spare = mem_zalloc(1, sizeof *spare); /* if memory runs out, nothing is locked */
     pthread_mutex_lock(&lock);
-    struct entry *e = find(NULL);
+    _Atomic(struct entry *) *list = list_of(data);
+    struct entry *e = find(atomic_load(list), NULL);
     if (!e) {
         e = spare;
         spare = NULL;
-        e->next = atomic_load(&all);
-        atomic_store(&all, e);
+        e->next = atomic_load(list);
+        atomic_store(list, e);
     }
     err_tame(e->name, sizeof e->name, text);
     e->bytes = bytes;
@@ -57,16 +64,17 @@ void *mapping_new(int fd, uint64_t bytes, int protection, const char *name, ...)
 
 void mapping_free(void *data, uint64_t bytes)
 {
-    atomic_store(&find(data)->data, NULL);
+    atomic_store(&find(atomic_load(list_of(data)), data)->data, NULL);
     munmap(data, bytes);
 }
 
 const char *mapping_at(const void *address)
 {
-    for (const struct entry *e = atomic_load(&all); e; e = e->next) {
-        const char *data = atomic_load(&e->data);
-        if (data && (const char *)address >= data && (const char *)address < data + e->bytes)
-            return e->name;
-    }
+    for (size_t i = 0; i < 1 << LIST_BITS; i++)
+        for (const struct entry *e = atomic_load(&lists[i]); e; e = e->next) {
+            const char *data = atomic_load(&e->data);
+            if (data && (const char *)address >= data && (const char *)address < data + e->bytes)
+                return e->name;
+        }
     return NULL;
 }

@@ -112,9 +112,7 @@ int nameset_each(const char *value, int (*add)(void *ctx, const char *name, size
         result = add(ctx, line, n);
         names++;
     }
-    if (got < 0 || result)
-        return -1;
-    return names ? 0 : err_set("'%s' holds no name", value + 1);
+    return got < 0 || result ? -1 : names ? 0 : err_set("'%s' holds no name", value + 1);
 }
 
 size_t nameset_count(const struct nameset *set)

@@ -58,3 +58,19 @@ Test(mapping, goes_on_after_memory_ran_out)
     close(fd);
 }
 #endif
+
+Test(mapping, many_maps_take_little_time, .timeout = 4)
+{
+    enum { MAPS = 40000 }; /* steps in the square of it would take longer */
+    static void *maps[MAPS];
+    put_text("a", "a");
+    const int fd = open(in_dir("a"), O_RDONLY);
+    cr_assert_geq(fd, 0);
+    for (int i = 0; i < MAPS; i++)
+        cr_assert((maps[i] = mapping_new(fd, 1, PROT_READ, "'%d'", i)));
+    cr_expect_str_eq(mapping_at(maps[1234]), "'1234'");
+    for (int i = 0; i < MAPS; i++)
+        mapping_free(maps[i], 1);
+    cr_expect_null(mapping_at(maps[1234]));
+    close(fd);
+}
