@@ -36,10 +36,9 @@ int sums_add(struct kv *state, const char *dir, const char *sub)
         SCOPED(buf) path = file_path(folder.data, names.names[i]),
                     name = buf_format("%s%s", sub, names.names[i]);
         const int kind = file_look(path.data);
-        if (kind < 0)
+        if (kind < 0 || (kind != FILE_FOLDER && !sums_of_file(state, name.data, &crc) &&
+                         sums_add_file(state, dir, name.data) < 0))
             result = -1;
-        else if (kind != FILE_FOLDER && !sums_of_file(state, name.data, &crc))
-            result = sums_add_file(state, dir, name.data);
     }
     return result;
 }
@@ -96,9 +95,8 @@ int sums_check(const struct kv *state, const char *dir, int rank, int ranks)
     for (size_t i = 0; i < state->count && !result; i++)
         if (!strcmp(state->pairs[i].key, "file") && files++ % ranks == rank)
             result = check_line(dir, &state->pairs[i]);
-    if (!result && !files) {
-        err_set("no file is listed");
-        result = SUMS_DAMAGED;
-    }
-    return result;
+    if (result || files)
+        return result;
+    err_set("no file is listed");
+    return SUMS_DAMAGED;
 }

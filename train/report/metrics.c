@@ -83,27 +83,6 @@ static int parse_point(const struct metrics *m, const char *line, size_t length,
     return result;
 }
 
-/* Reads the points up to `step` and leaves only their lines in the file. */
-static int rewind_to(struct metrics *m, const char *path, int64_t step)
-{
-    SCOPED(buf) text = BUF_INIT, kept = BUF_INIT;
-    const int there = file_look(path);
-    if (there < 0 || (step > 0 && there && file_read(path, &text) < 0))
-        return -1;
-    for (char *line = text.data, *lf; (lf = strchr(line, '\n')); line = lf + 1) {
-        struct metrics_point p;
-        if (parse_point(m, line, (size_t)(lf - line), &p) < 0)
-            continue; /* a damaged line is dropped; the lines after it are kept */
-        if (p.step > step) {
-            free(p.sample);
-            break;
-        }
-        mem_next(m->points, m->count, m->cap) = p;
-        buf_add(&kept, line, (size_t)(lf - line) + 1);
-    }
-    return file_write(path, kept.data, kept.len);
-}
-
 /* Finds the parts of the loss by the names of a point's values, such as "mlm_loss". */
 static void find_parts(struct metrics *m, const char *line, size_t n)
 {
@@ -119,24 +98,51 @@ static void find_parts(struct metrics *m, const char *line, size_t n)
     }
 }
 
+/* Reads the points up to `step`, and writes their lines to `kept`. With `kept` NULL, also finds the
+ * parts of the loss, and a line that is no point is an error. The last line may be cut. */
+static int read_points(struct metrics *m, const char *path, int64_t step, struct output *kept)
+{
+    SCOPED_BY(input_close) struct input in = { 0 };
+    struct metrics_point p;
+    char *line;
+    size_t n;
+    int got = input_open_soon(&in, path) < 0 ? -1 : 1;
+    while (got > 0 && (got = input_line(&in, &line, &n)) > 0 && in.data + in.begin > line + n) {
+        if (!kept && !m->count)
+            find_parts(m, line, n);
+        const int is_point = parse_point(m, line, n, &p) == 0;
+        if (!is_point && !kept)
+            return err_set("'%s', line %zu: train did not write this: it has no number \"step\"",
+                           path, m->count + 1);
+        if (!is_point)
+            continue; /* a damaged line is dropped; the lines after it are kept */
+        if (p.step > step) {
+            free(p.sample);
+            break;
+        }
+        mem_next(m->points, m->count, m->cap) = p;
+        got = kept && output_write(kept, line, n + 1) < 0 ? -1 : 1;
+    }
+    return got < 0 ? -1 : 0;
+}
+
+/* Reads the points up to `step` and leaves only their lines in the file. */
+static int rewind_to(struct metrics *m, const char *path, int64_t step)
+{
+    struct output kept = { 0 };
+    const int there = file_look(path);
+    int result = there < 0 ? -1 : output_open(&kept, path);
+    if (!result && there && step > 0)
+        result = read_points(m, path, step, &kept);
+    return output_end(&kept, result);
+}
+
 int metrics_read(struct metrics *m, const char *dir)
 {
-    SCOPED(buf) path = file_path(dir, "metrics.jsonl"), text = BUF_INIT;
-    int result = file_read(path.data, &text);
+    SCOPED(buf) path = file_path(dir, "metrics.jsonl");
     m->parts = m->found;
-    for (char *line = text.data, *lf; !result && (lf = strchr(line, '\n')); line = lf + 1) {
-        struct metrics_point p;
-        if (!m->count)
-            find_parts(m, line, (size_t)(lf - line));
-        if (parse_point(m, line, (size_t)(lf - line), &p) < 0)
-            result = err_set("'%s', line %zu: train did not write this: it has no number \"step\"",
-                             path.data, m->count + 1);
-        else
-            mem_next(m->points, m->count, m->cap) = p;
-    }
-    if (!result && !m->count)
-        result = err_set("'%s' has no measurements yet", path.data);
-    return result;
+    const int failed = read_points(m, path.data, INT64_MAX, NULL);
+    return failed || m->count ? failed : err_set("'%s' has no measurements yet", path.data);
 }
 
 /* ---- training.csv ---------------------------------------------------------------------------- */
@@ -252,9 +258,8 @@ int metrics_add(struct metrics *m, const struct metrics_point *p)
 
 int metrics_sync(struct metrics *m)
 {
-    if (file_log_sync(&m->log) < 0 || file_log_sync(&m->csv) < 0)
-        return -1;
-    return file_log_sync(&m->events);
+    const int failed = file_log_sync(&m->log) < 0 || file_log_sync(&m->csv) < 0;
+    return failed ? -1 : file_log_sync(&m->events);
 }
 
 int metrics_close(struct metrics *m)

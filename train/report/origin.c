@@ -89,10 +89,7 @@ int origin_resume(struct kv *facts, const char *path, int64_t step)
         const char *before = latest(&all, own->key);
         if (before && !strcmp(before, own->value))
             continue;
-        buf_clear(&name);
-        buf_adds(&name, own->key);
-        if (there)
-            buf_addf(&name, ", from step %" PRId64, step);
+        buf_setf(&name, there ? "%s, from step %" PRId64 : "%s", own->key, step);
         kv_add(&all, name.data, own->value);
     }
     kv_release(facts);

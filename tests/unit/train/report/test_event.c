@@ -123,6 +123,18 @@ static void add_points(struct metrics *m, int from, int to)
     }
 }
 
+Test(metrics, a_line_of_nul_bytes_drops_no_other)
+{
+    /* such a line may be there after the power went */
+    static const char text[] = "{\"step\":1}\n\0\0\0\n{\"step\":2}\n{\"step\":3}\n";
+    struct metrics m;
+    cr_assert_eq(file_write(in_dir("metrics.jsonl"), text, sizeof text - 1), 0);
+    cr_assert_eq(metrics_open(&m, dir, 2, NULL, 1), 0, "%s", err_get());
+    cr_assert_eq(m.count, 2);
+    cr_expect_eq(m.points[1].step, 2);
+    metrics_close(&m);
+}
+
 Test(metrics, resumed_file_equals_an_uninterrupted_one)
 {
     char file[80];
