@@ -174,9 +174,7 @@ static int check_end(struct archived *a)
     const int64_t used = archive_filter_bytes(a->archive, -1);
     const void *bytes;
     int64_t more = used >= 0 && (uint64_t)used < a->taken ? 1 : a->from.give(a->from.ctx, &bytes);
-    if (more > 0)
-        return no_stream(a, used);
-    return more < 0 ? -1 : 0;
+    return more > 0 ? no_stream(a, used) : more < 0 ? -1 : 0;
 }
 
 static la_int64_t seek(struct archive *, void *ctx, la_int64_t offset, int whence)

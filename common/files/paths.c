@@ -102,13 +102,17 @@ static int check_twice(const struct file_names *names)
 int paths_outputs(struct file_names *out, const struct file_names *paths, char *const *given,
                   int count)
 {
+    SCOPED(file_names) folders = { 0 }; /* of the operands: there may be many files */
     *out = (struct file_names){ 0 };
+    for (int k = 0; k < count; k++)
+        if (file_look(given[k]) == FILE_FOLDER)
+            file_names_add(&folders, given[k]);
     for (size_t i = 0; i < paths->count; i++) {
         const char *path = paths->names[i], *name = NULL;
         if (!strcmp(path, "-"))
             return err_usage("standard input gives no name to an output in a folder: name files");
-        for (int k = 0; k < count && !name; k++)
-            name = inside(path, given[k]);
+        for (size_t k = 0; k < folders.count && !name; k++)
+            name = inside(path, folders.names[k]);
         file_names_add(out, name ? name : file_name(path));
         out->names[i][packed_name(out->names[i])] = '\0';
     }

@@ -440,9 +440,7 @@ static int has_default(const struct opt_bound *p)
 {
     if (type_of(p) == OPT_FLAG)
         return *(int *)p->to == 1; /* -1: not set; the program decides later */
-    if (type_of(p) == OPT_TEXT)
-        return *(const char **)p->to != NULL;
-    return type_of(p) != OPT_LIST;
+    return type_of(p) == OPT_TEXT ? *(const char **)p->to != NULL : type_of(p) != OPT_LIST;
 }
 
 enum { HELP_COLUMN = 32, HELP_WIDTH = 80 };

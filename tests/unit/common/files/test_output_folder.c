@@ -3,6 +3,7 @@
 
 #include "common/base/err.h"
 #include "common/files/output_folder.h"
+#include "common/files/paths.h"
 #include "tests/unit/dir.h"
 #include "tests/unit/look.h"
 
@@ -23,4 +24,20 @@ Test(output_folder, a_mount_point_is_refused_at_once)
     cr_expect_eq(output_folder_open(&f, "/proc/"), -1);
     expect_error("'/proc' is a mount point");
     output_folder_abandon(&f);
+}
+
+Test(paths, outputs_of_many_files_take_little_time, .timeout = 8)
+{
+    enum { FILES = 60000 }; /* steps in the square of it would take longer */
+    struct file_names in = { 0 }, out;
+    char name[64];
+    for (int i = 0; i < FILES; i++) {
+        snprintf(name, sizeof name, "part-%05d.jsonl.gz", i);
+        file_names_add(&in, name);
+    }
+    cr_assert_eq(paths_outputs(&out, &in, in.names, FILES), 0);
+    cr_assert_eq(out.count, FILES);
+    cr_expect_str_eq(out.names[7], "part-00007.jsonl");
+    file_names_release(&in);
+    file_names_release(&out);
 }
