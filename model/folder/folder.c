@@ -29,12 +29,13 @@ static int refuse_folder(const char *dir, const char *checkpoints)
     SCOPED(file_names) all = { 0 };
     const int run = file_ends_with(checkpoints, "/checkpoints");
     file_list(&all, run ? checkpoints : dir, run ? "" : ".gguf");
-    size_t n = all.count;
-    while (n && run && strchr(all.names[n - 1], '.')) /* damaged, or not complete */
-        n--;
-    SCOPED(buf) model = file_path(run ? checkpoints : dir, !n ? "" : all.names[run ? n - 1 : 0]);
-    return err_set(n ? "'%s' is not a model folder: it has no config.json: give '%s'"
-                     : "'%s' is not a model folder: it has no config.json",
+    const char *found = run || !all.count ? "" : all.names[0];
+    for (size_t i = 0; i < all.count && run; i++) /* with a point: damaged, or not complete */
+        if (!strchr(all.names[i], '.') && strverscmp(all.names[i], found) > 0)
+            found = all.names[i];
+    SCOPED(buf) model = file_path(run ? checkpoints : dir, found);
+    return err_set(*found ? "'%s' is not a model folder: it has no config.json: give '%s'"
+                          : "'%s' is not a model folder: it has no config.json",
                    dir, model.data);
 }
 

@@ -271,9 +271,7 @@ static int read_rope(struct model_config *c, const struct js *root, const char *
         return -1;
     if (yarn && read_yarn(s, rope, path) < 0)
         return -1;
-    if (check_yarn(c) < 0)
-        return err_in("%s", path);
-    return llama3 ? read_llama3(s, rope, path) : 0;
+    return check_yarn(c) < 0 ? err_in("%s", path) : llama3 ? read_llama3(s, rope, path) : 0;
 }
 
 /* Sets *window to the sliding window of config.json, 0: none. Without the key it is 4096. */
