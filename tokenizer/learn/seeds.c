@@ -181,9 +181,7 @@ static int first_in_order(const void *x, const void *y)
 static int better(const void *x, const void *y)
 {
     const struct node *a = x, *b = y;
-    if (score_of(a) != score_of(b))
-        return score_of(a) > score_of(b) ? -1 : 1;
-    return first_in_order(x, y);
+    return score_of(a) == score_of(b) ? first_in_order(x, y) : score_of(a) > score_of(b) ? -1 : 1;
 }
 
 static void drop_worst(struct choice *c)

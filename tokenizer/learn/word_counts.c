@@ -441,6 +441,8 @@ struct chosen {
 static int put_chosen(void *ctx, const char *word, size_t n, uint64_t count)
 {
     const struct chosen *c = ctx;
+    if (count >= c->least && c->list->count == NONE)
+        return err_set("too many different words: leave out rare ones with --min-word-count");
     if (count >= c->least)
         list_put(c->list, word, n, 0, count);
     return 0;
