@@ -299,7 +299,7 @@ struct checkpoint_work {
     struct checkpoint state;
     struct checkpoint_content from;
     struct buf path, temp, new; /* `path` is empty: the model */
-    int lock;                   /* descriptor of the folder `temp` on the first rank; -1: none */
+    int lock;                   /* descriptor of its mark on the first rank; -1: none */
     struct saved to;
     struct saved_open open;
     struct kv sums;

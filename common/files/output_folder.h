@@ -14,7 +14,7 @@ struct output_folder {
     char *temp; /* the temporary folder */
     char *path; /* a folder in `temp`, where the caller writes; NULL: the struct is not open */
     int made;   /* number of folders above `dir` that this run made */
-    int lock;   /* descriptor of `temp`: shows that this run is alive */
+    int lock;   /* descriptor of its mark: shows that this run is alive */
 };
 
 /* Sets *names to all names in the folder `dir`, hidden ones, too; to none if nothing is there. The

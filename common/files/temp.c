@@ -59,14 +59,15 @@ static int remove_entries(int fd, int marks)
     return n < 0 || failed ? -1 : gone;
 }
 
-/* Removes all entries of an open folder. Returns 0, or -1 with errno. */
-static int empty(int fd)
+/* Removes all entries of an open folder, marks only if `marks` is 1. Returns 0, or -1 with errno.
+ */
+static int empty(int fd, int marks)
 {
     int gone = 1;
     /* The mark goes last, so that the rest can be removed later if this ends early. Repeats, since
      * removals during a pass may skip entries. */
-    for (int marks = 0; marks <= 1 && gone >= 0; marks++)
-        while ((gone = remove_entries(fd, marks)) > 0)
+    for (int last = 0; last <= marks && gone >= 0; last++)
+        while ((gone = remove_entries(fd, last)) > 0)
             ;
     return gone;
 }
@@ -80,7 +81,7 @@ static int remove_at(int at, const char *name)
     int fd = AGAIN(openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (fd < 0)
         return -1;
-    int failed = empty(fd), why = errno;
+    int failed = empty(fd, 1), why = errno;
     close(fd);
     errno = why;
     return failed < 0 ? -1 : unlinkat(at, name, AT_REMOVEDIR);
@@ -250,10 +251,10 @@ static int make_name(struct buf *out, const char *path)
     return 0;
 }
 
-/* Sets `out` to the name of the file that marks a folder. */
-static void mark_name(char out[64], const char *kind)
+/* Returns the path of the file that marks the folder `path`, in a new buffer. */
+static struct buf mark_of(const char *path, const char *kind)
 {
-    snprintf(out, 64, "%s%s", SUFFIX, kind);
+    return buf_format("%s/%s%s", path, SUFFIX, kind);
 }
 
 /* Locks a new temporary. Returns 0, or -1 with errno; EEXIST: another process was looking at it and
@@ -284,22 +285,12 @@ static int make_file(const char *path)
 
 static int make_folder(const char *path, const char *kind)
 {
-    char name[64];
-    mark_name(name, kind);
+    SCOPED(buf) mark = mark_of(path, kind);
     if (mkdir(path, 0777) < 0)
         return -1;
-    int fd = AGAIN(open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    int made = fd < 0 || hold(fd) < 0 /* the mark comes last: only then may others remove it */
-                   ? -1
-                   : AGAIN(openat(fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                                  0666));
-    if (made >= 0 && close(made) == 0)
-        return fd;
-    int why = errno;
-    if (made >= 0)
-        unlinkat(fd, name, 0);
+    const int fd = make_file(mark.data), why = errno;
     if (fd >= 0)
-        close(fd);
+        return fd;
     rmdir(path);
     errno = why == ENOENT ? EEXIST : why; /* another process removed it while it was empty */
     return -1;
@@ -328,27 +319,25 @@ static int make(struct buf *name, const char *path, const char *kind, enum temp_
 
 /* ---- those of processes that ended ---------------------------------------------------------- */
 
-/* Opens the temporary file or, with a `kind`, the folder marked with it. Returns its descriptor, or
- * -1 with errno; errno 0: it is no such temporary. Removes an empty folder without a mark: its
- * process was killed before it made the mark, or after it removed the mark. */
+/* Opens the temporary file or, with a `kind`, the mark of the folder. Returns its descriptor, or -1
+ * with errno; errno 0: it is no such temporary. Removes an empty folder without a mark: its process
+ * was killed before it made the mark, or after it removed the mark. */
 static int open_old(const char *path, const char *kind)
 {
-    char name[64];
-    struct stat st, mark;
+    struct stat st, of_mark;
     errno = 0;
     if (!temp_base(path) || lstat(path, &st) < 0 ||
         (kind ? !S_ISDIR(st.st_mode) : !S_ISREG(st.st_mode) || st.st_nlink != 1))
         return -1;
-    int fd = AGAIN(open(path, (kind ? O_RDONLY | O_DIRECTORY : O_RDWR) | O_NOFOLLOW | O_CLOEXEC));
-    if (fd < 0 || !kind)
-        return fd;
-    mark_name(name, kind);
-    if (fstatat(fd, name, &mark, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(mark.st_mode))
-        return fd;
-    int why = errno == ENOENT ? 0 : errno;
-    if (!why && st.st_uid == geteuid() && AGAIN(flock(fd, LOCK_EX | LOCK_NB)) == 0)
+    if (!kind)
+        return AGAIN(open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+    SCOPED(buf) mark = mark_of(path, kind);
+    const int own = st.st_uid == geteuid();
+    if (lstat(mark.data, &of_mark) == 0 && S_ISREG(of_mark.st_mode) && of_mark.st_uid == st.st_uid)
+        return AGAIN(open(mark.data, (own ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_CLOEXEC));
+    const int why = errno == ENOENT ? 0 : errno;
+    if (errno == ENOENT && own)
         rmdir(path);
-    close(fd);
     errno = why;
     return -1;
 }
@@ -359,8 +348,11 @@ int temp_take(const char *path, const char *kind)
     int fd = open_old(path, kind);
     if (fd < 0)
         return -1;
-    int failed = AGAIN(flock(fd, LOCK_EX | LOCK_NB)) < 0 || fstat(fd, &st) < 0, why = errno;
-    if (!failed && st.st_uid == geteuid())
+    int failed = fstat(fd, &st) < 0, own = !failed && st.st_uid == geteuid();
+    /* NFS wants a file open for writing to be locked alone, and that of another user is not */
+    failed |= AGAIN(flock(fd, (own ? LOCK_EX : LOCK_SH) | LOCK_NB)) < 0;
+    int why = errno;
+    if (!failed && own)
         return fd;
     close(fd);
     errno = failed ? why : 0;
@@ -447,17 +439,18 @@ int temp_mkdir(struct buf *name, const char *path, const char *kind, enum temp_e
 
 int temp_drop(const char *name, int fd)
 {
-    struct stat st;
-    /* looks at what was opened: something else may have its name now */
-    int folder = fstat(fd, &st) == 0 && S_ISDIR(st.st_mode), result = folder ? empty(fd) : 0;
-    if (!result && unlinkat(AT_FDCWD, name, folder ? AT_REMOVEDIR : 0) < 0 && errno != ENOENT)
+    const int dir = AGAIN(open(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    int result = dir >= 0 ? empty(dir, 0) : 0, why = errno;
+    if (dir >= 0)
+        close(dir);
+    close(fd); /* before the mark goes: NFS keeps an open file in the folder, by another name */
+    if (!result && temp_remove(name) < 0 && (why = errno) != ENOENT)
         result = -1;
     if (result < 0)
-        err_set("cannot remove '%s': %s", name, strerror(errno));
+        err_set("cannot remove '%s': %s", name, strerror(why));
     temp_forget(name);
     if (result < 0)
         register_path(name, TEMP_STAYS_ON_SIGNALS); /* it is tried again at exit */
-    close(fd);
     return result;
 }
 

@@ -11,7 +11,8 @@
  * Such a remainder is removed only if this program provably made it and nobody uses it: it has a
  * temporary name; it belongs to this user; it is a file with a single hard link, an empty folder,
  * or a folder with the mark ".textmill-<kind>" (a file that temp_mkdir puts in); it can be locked.
- * The lock works over NFS. On file systems without locks nothing is removed.
+ * Of a folder the mark is locked: over NFS, locks of files work between hosts, those of folders do
+ * not. On file systems without locks nothing is removed.
  *
  * What is to appear as a folder is written inside a temporary folder and moved out when it is
  * complete, and what is to disappear is moved into one first. So no mark is ever published, and
@@ -28,7 +29,8 @@ enum temp_end { TEMP_GOES, TEMP_STAYS_ON_SIGNALS, TEMP_STAYS };
 /* temp_create makes a temporary file for `path`, open for writing. temp_mkdir makes a temporary
  * folder for `path`, marked with `kind`, a short word. Both first remove what ended runs left for
  * the same path and kind. The user's umask gives the mode. They set *name to the new path and
- * return a descriptor, which is locked and which the caller closes, or -1 with an error. */
+ * return a descriptor, of the file or of the mark, which is locked and which the caller closes, or
+ * -1 with an error. */
 int temp_create(struct buf *name, const char *path);
 int temp_mkdir(struct buf *name, const char *path, const char *kind, enum temp_end end);
 

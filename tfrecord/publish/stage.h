@@ -26,7 +26,7 @@
 struct stage {
     char *dir;  /* the output folder */
     char *work; /* the work folder in it */
-    int lock;   /* descriptor of the work folder, locked */
+    int lock;   /* descriptor of its mark, locked */
     int made;   /* number of folders, the last ones of `dir`, that did not exist before */
     int resume; /* the `resume` of stage_open */
     int torn;   /* 1: a part of an older set was removed, and its manifest is in `work` */

@@ -699,6 +699,9 @@ static size_t count_names(const char *dir)
 static void sweep_folders(const char *path)
 {
     struct buf temp = BUF_INIT;
+    cr_assert_eq(file_write("/tmp/textmill-elsewhere", "", 0),
+                 0); /* the names of a folder are cached */
+    unlink("/tmp/textmill-elsewhere");
     int fd = temp_mkdir(&temp, path, "test", TEMP_GOES);
     cr_assert_geq(fd, 0);
     cr_expect_eq(temp_drop(temp.data, fd), 0);
@@ -736,6 +739,40 @@ Test(temp, goes_at_exit_on_signals_and_with_the_next_run)
     file_names_release(&left);
     temp_remove(dir);
     buf_release(&path);
+}
+
+/* The lock of a folder is on its mark, a file: over NFS other hosts do not see locks of folders. */
+Test(temp, a_folder_is_held_by_its_mark)
+{
+    char dir[] = "/tmp/textmill-temp-XXXXXX";
+    struct buf path = BUF_INIT, temp = BUF_INIT, mark = BUF_INIT, left = BUF_INIT;
+    cr_assert(mkdtemp(dir));
+    set_path(&path, dir, "out");
+    const int fd = temp_mkdir(&temp, path.data, "test", TEMP_GOES);
+    cr_assert_geq(fd, 0);
+    set_path(&mark, temp.data, ".textmill-test");
+    const int other = open(mark.data, O_RDWR);
+    cr_assert_geq(other, 0);
+    cr_expect_lt(flock(other, LOCK_EX | LOCK_NB), 0, "another host would take the folder");
+    close(other);
+    cr_expect_eq(temp_drop(temp.data, fd), 0);
+    cr_expect_eq(count_names(dir), 0);
+
+    set_path(&left, dir, "out.textmill-abcdefghij");
+    set_path(&mark, left.data, ".textmill-test");
+    cr_assert_eq(mkdir(left.data, 0777), 0);
+    const int held = open(mark.data, O_RDWR | O_CREAT, 0666);
+    cr_assert_eq(flock(held, LOCK_EX), 0); /* as another host's process would */
+    sweep_folders(path.data);
+    cr_expect_eq(look(mark.data), FILE_PLAIN, "somebody is at it");
+    close(held);
+    sweep_folders(path.data);
+    cr_expect_eq(look(left.data), FILE_NONE);
+    temp_remove(dir);
+    buf_release(&path);
+    buf_release(&temp);
+    buf_release(&mark);
+    buf_release(&left);
 }
 
 /* A name of 250 bytes has no room for a temporary ending. What ended runs left of two such names
