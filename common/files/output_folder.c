@@ -93,10 +93,12 @@ static int sync_files(const struct output_folder *f)
 }
 
 /* Replaces the old folder on a file system that cannot swap two names. If the process is killed
- * between the two steps, output_folder_recover finds the old one in the temporary folder. */
+ * between the two steps, or a signal ends it, output_folder_recover finds the old one in the
+ * temporary folder. */
 static int replace_in_two_steps(const struct output_folder *f)
 {
     SCOPED(buf) old = file_path(f->temp, OLD);
+    temp_forget(f->temp);
     int result = file_rename(f->dir, old.data);
     if (!result && (result = file_rename(f->path, f->dir)) < 0) {
         struct err why = err_keep();

@@ -8,6 +8,7 @@
  *     eintr     once, with EINTR, as if a signal had arrived
  *     short     a read or a write moves half of the bytes, this time and each later time
  *     kill      the program is killed in place of the call
+ *     term      a signal that programs catch, SIGTERM, ends it there
  *     bus       a file is mapped, but its pages cannot be read: an access raises SIGBUS
  *     wait      the call waits until a file of the name FAULT_UNTIL is there, and succeeds; calls
  *               of the program's first thread do not count
@@ -123,7 +124,7 @@ static atomic_long calls[N_KINDS];
 static atomic_int on; /* not while the loader reads libraries */
 static long fail_at;
 static int which = -1;
-static enum { ONCE, ALWAYS, EINTR_ONCE, SHORT, KILL, WAIT, BUS } mode;
+static enum { ONCE, ALWAYS, EINTR_ONCE, SHORT, KILL, TERM, WAIT, BUS } mode;
 static uintptr_t own_begin, own_end = UINTPTR_MAX; /* calls from there count */
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
@@ -145,9 +146,8 @@ static int find_program(struct dl_phdr_info *info, size_t, void *)
 
 __attribute__((constructor)) static void start(void)
 {
-    static const char *const modes[] = {
-        "once", "always", "eintr", "short", "kill", "wait", "bus"
-    };
+    static const char *const modes[] = { "once", "always", "eintr", "short",
+                                         "kill", "term",   "wait",  "bus" };
     const char *at = getenv("FAULT_AT"), *call = getenv("FAULT_CALL"), *how = getenv("FAULT_MODE");
     for (int k = 0; call && k < N_KINDS; k++)
         if (!strcmp(call, kinds[k].name))
@@ -179,8 +179,8 @@ __attribute__((always_inline)) static inline int hit(enum kind kind)
     if (fired && n == fail_at)
         REAL(syscall)
     (SYS_close, REAL(syscall)(SYS_openat, AT_FDCWD, fired, O_CREAT | O_WRONLY, 0666));
-    if (mode == KILL)
-        raise(SIGKILL);
+    if (mode == KILL || mode == TERM)
+        raise(mode == KILL ? SIGKILL : SIGTERM);
     while (mode == WAIT && REAL(syscall)(SYS_faccessat, AT_FDCWD, getenv("FAULT_UNTIL"), F_OK, 0))
         REAL(poll)(NULL, 0, 10);
     if (mode == WAIT)
