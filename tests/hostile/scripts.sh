@@ -350,12 +350,20 @@ case_downloads_tell_why() {
     for tool in curl wget; do
         command -v $tool >/dev/null || continue
         rm -rf only && mkdir only
-        for name in sh printf tr mkdir rm rmdir sed cat $tool; do ln -s "$(command -v $name)" only/; done
+        for name in sh printf tr mkdir rm rmdir flock sed cat $tool; do ln -s "$(command -v $name)" only/; done
         PATH=$PWD/only "$ROOT/scripts/wikipedia-download" made xx 2>said && fail 'nothing is there'
         check grep -qE 'error: cannot fetch .*[Cc]onnect' said
         PATH=$PWD/only "$ROOT/scripts/model-download" gpt2 2>said && fail 'nothing is there'
         check grep -q '[Cc]onnect' said
     done
+}
+# Two downloads at once would append to one file. The second one is refused, and removes nothing of the first.
+case_downloads_two_at_once() {
+    mkdir made
+    export WIKIPEDIA_DUMPS=file:///none MODEL_HUB=file:///none
+    refuses "another call downloads xxwiki into 'made'" flock made/.xxwiki-lock "$ROOT/scripts/wikipedia-download" made xx
+    refuses "another call downloads into 'made'" flock made/.model-lock "$ROOT/scripts/model-download" owner/name made
+    check test -e made/.xxwiki-lock -a -e made/.model-lock
 }
 # A model whose licence nobody has accepted here: another call would not help.
 case_model_download_licence() {
