@@ -321,13 +321,11 @@ static int settle_old(struct stage *s, const char *path)
 static int open_work(struct stage *s, const char *name)
 {
     SCOPED(buf) path = file_path(s->dir, name), work = BUF_INIT;
+    const enum temp_end end = s->resume ? TEMP_STAYS : TEMP_STAYS_ON_SIGNALS;
     int result = settle_old(s, path.data);
-    if (!result && !s->work) {
-        s->lock = temp_mkdir(&work, path.data, KIND,
-                             s->resume ? TEMP_STAYS : TEMP_STAYS_ON_SIGNALS);
-        if (s->lock < 0)
-            return -1;
+    if (!result && !s->work && (result = s->lock = temp_mkdir(&work, path.data, KIND, end)) >= 0) {
         s->work = buf_detach(&work);
+        result = settle_old(s, path.data); /* another run may have begun at the same time */
     }
     return result;
 }

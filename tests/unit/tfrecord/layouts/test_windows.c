@@ -588,6 +588,48 @@ Test(stage, a_living_run_is_respected_and_a_dead_one_cleared)
     buf_release(&moved);
 }
 
+/* Begins a set when `go` is closed, writes 1 to `said` if that succeeded, else 0, and is at work
+ * until `end` is closed. */
+static void begin_at_once(const int go[2], const int said[2], const int end[2])
+{
+    struct stage s;
+    char byte;
+    close(go[1]);
+    close(end[1]);
+    if (read(go[0], &byte, 1))
+        _exit(1);
+    byte = stage_open(&s, dir, "tfwrite", 0) == 0;
+    if (write(said[1], &byte, 1) != 1 || read(end[0], &byte, 1))
+        _exit(1);
+    stage_close(&s, 0);
+    _exit(0);
+}
+
+Test(stage, of_runs_that_begin_at_once_at_most_one_goes_on)
+{
+    for (int round = 0; round < 200; round++) {
+        int go[2], said[2], end[2], begun = 0, status;
+        char won;
+        cr_assert(pipe(go) == 0 && pipe(said) == 0 && pipe(end) == 0);
+        for (int i = 0; i < 2; i++)
+            if (!fork())
+                begin_at_once(go, said, end);
+        close(go[1]);
+        for (int i = 0; i < 2; i++) {
+            cr_assert_eq(read(said[0], &won, 1), 1);
+            begun += won;
+        }
+        close(end[1]);
+        while (wait(&status) > 0)
+            cr_assert_eq(status, 0);
+        cr_assert_leq(begun, 1, "round %d: each would replace what the other makes", round);
+        for (int i = 0; i < 2; i++) {
+            close(said[i]);
+            close(i ? go[0] : end[0]);
+        }
+    }
+}
+
 Test(stage, an_older_set_of_which_a_dead_run_removed_a_part_goes)
 {
     struct stage a, b;
