@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "common/base/again.h"
+#include "common/base/order.h"
 #include "common/files/temp.h"
 
 /* The mark of the temporary folders, and what is in them: the new folder, and the old one while
@@ -62,7 +63,7 @@ int output_folder_open(struct output_folder *f, const char *dir)
     SCOPED(buf) temp = BUF_INIT;
     SCOPED_MEM char *plain = without_slashes(dir);
     *f = (struct output_folder){ .dir = file_resolve(plain) };
-    if (!f->dir)
+    if (!f->dir || output_folder_look(&f->was, f->dir) < 0)
         return -1;
     SCOPED(buf) above = file_beside(f->dir, "");
     struct stat own, up; /* no folder can be renamed over a mount point */
@@ -108,10 +109,23 @@ static int replace_in_two_steps(const struct output_folder *f)
     return result;
 }
 
+/* Checks that nothing came into the old folder since the run began: it would be removed with it. */
+static int check_old(const struct output_folder *f)
+{
+    SCOPED(file_names) now = { 0 };
+    char **was = f->was.names;
+    int result = output_folder_look(&now, f->dir);
+    for (size_t i = 0; i < now.count && !result; i++)
+        if (!was || !bsearch(&now.names[i], was, f->was.count, sizeof *was, order_texts))
+            result = err_set("cannot replace '%s': '%s' came into it during the run", f->dir,
+                             now.names[i]);
+    return result;
+}
+
 /* Renames the folder to its final name. The old one, if any, is in the temporary folder then. */
 static int publish(const struct output_folder *f)
 {
-    const int there = sync_files(f) < 0 ? -1 : file_look(f->dir);
+    const int there = sync_files(f) < 0 || check_old(f) < 0 ? -1 : file_look(f->dir);
     if (there < 0)
         return -1;
     int swapped = there ? file_swap(f->path, f->dir) : 0, result = swapped < 0 ? -1 : 0;
@@ -127,6 +141,7 @@ static int release(struct output_folder *f)
     free(f->dir);
     free(f->temp);
     free(f->path);
+    file_names_release(&f->was);
     *f = (struct output_folder){ 0 };
     return result;
 }

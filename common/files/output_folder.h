@@ -15,6 +15,7 @@ struct output_folder {
     char *path; /* a folder in `temp`, where the caller writes; NULL: the struct is not open */
     int made;   /* number of folders above `dir` that this run made */
     int lock;   /* descriptor of its mark: shows that this run is alive */
+    struct file_names was; /* what was in `dir` when the run began */
 };
 
 /* Sets *names to all names in the folder `dir`, hidden ones, too; to none if nothing is there. The
@@ -27,7 +28,8 @@ int output_folder_look(struct file_names *names, const char *dir);
 int output_folder_open(struct output_folder *f, const char *dir);
 
 /* Publishes the folder, in place of what is at its path, and frees the struct. Returns 0, or -1
- * with an error: nothing was published, or the folder above could not be synced. */
+ * with an error: nothing was published, perhaps because other files came there during the run,
+ * or the folder above could not be synced. */
 int output_folder_close(struct output_folder *f);
 void output_folder_abandon(struct output_folder *f); /* drops it; fine on a zeroed struct */
 
