@@ -1,7 +1,6 @@
 #include "common/files/output_folder.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -83,16 +82,6 @@ int output_folder_open(struct output_folder *f, const char *dir)
     return result < 0 ? -1 : 0;
 }
 
-static int sync_files(const struct output_folder *f)
-{
-    int fd = AGAIN(open(f->temp, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    int failed = fd < 0 || AGAIN(syncfs(fd)) < 0;
-    int why = errno;
-    if (fd >= 0)
-        close(fd);
-    return failed ? err_set("cannot sync '%s': %s", f->temp, strerror(why)) : 0;
-}
-
 /* Replaces the old folder on a file system that cannot swap two names. If the process is killed
  * between the two steps, or a signal ends it, output_folder_recover finds the old one in the
  * temporary folder. */
@@ -125,7 +114,10 @@ static int check_old(const struct output_folder *f)
 /* Renames the folder to its final name. The old one, if any, is in the temporary folder then. */
 static int publish(const struct output_folder *f)
 {
-    const int there = sync_files(f) < 0 || check_old(f) < 0 ? -1 : file_look(f->dir);
+    /* by a descriptor as old as the run, which also learns of writes that failed hours ago */
+    if (AGAIN(syncfs(f->lock)) < 0)
+        return err_set("cannot sync '%s': %s", f->temp, strerror(errno));
+    const int there = check_old(f) < 0 ? -1 : file_look(f->dir);
     if (there < 0)
         return -1;
     int swapped = there ? file_swap(f->path, f->dir) : 0, result = swapped < 0 ? -1 : 0;
