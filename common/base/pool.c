@@ -16,7 +16,11 @@ int pool_cpus(void)
 
 void pool_start_thread(pthread_t *id, void *(*main)(void *), void *arg)
 {
-    int failed = pthread_create(id, NULL, main, arg);
+    pthread_attr_t how;
+    pthread_attr_init(&how);
+    pthread_attr_setstacksize(&how, 8 << 20); /* musl gives 128 KiB, too little for deep JSON */
+    int failed = pthread_create(id, &how, main, arg);
+    pthread_attr_destroy(&how);
     if (failed)
         log_fatal("cannot start a thread: %s", strerror(failed));
 }
@@ -182,12 +186,11 @@ static void run_range(void *arg, int thread)
 void pool_for(struct pool *p, int64_t n, int64_t grain,
               void (*fn)(void *ctx, int64_t begin, int64_t end, int thread), void *ctx)
 {
-    const int threads = n > grain ? p->threads : 1;
-    struct loop l = { .n = n, .grain = grain, .threads = threads, .range = fn, .ctx = ctx };
+    struct loop l = { .n = n, .grain = grain, .threads = p->threads, .range = fn, .ctx = ctx };
     if (n > grain)
         pool_run(p, run_range, &l);
-    else
-        run_range(&l, 0);
+    else if (n > 0)
+        fn(ctx, 0, n, 0);
 }
 
 static void run_each(void *arg, int thread)
@@ -347,14 +350,12 @@ int pipeline_run(const struct pipeline *p, int threads)
     flow_main(&f);
     for (int t = 1; t < threads; t++)
         pthread_join(ids[t], NULL);
-    int failed = f.error != NULL;
-    if (failed)
-        err_set("%s", f.error);
+    const int result = f.error ? err_set("%s", f.error) : 0;
     for (size_t i = 0; i < n; i++)
         free(f.slots[i].error);
     free(f.error);
     free(f.slots);
     pthread_mutex_destroy(&f.lock);
     pthread_cond_destroy(&f.changed);
-    return failed ? -1 : 0;
+    return result;
 }

@@ -1164,6 +1164,29 @@ Test(pool, work_that_is_left_is_taken_over, .timeout = 60)
     pool_free(p);
 }
 
+static void *find_stack(void *bytes)
+{
+    pthread_attr_t own;
+    pthread_getattr_np(pthread_self(), &own);
+    pthread_attr_getstacksize(&own, bytes);
+    pthread_attr_destroy(&own);
+    return NULL;
+}
+
+/* The stack of a thread does not depend on the system's default, which is 128 KiB with musl. */
+Test(pool, threads_have_room_for_deep_recursion)
+{
+    pthread_attr_t little;
+    pthread_t id;
+    size_t bytes = 0;
+    pthread_attr_init(&little);
+    pthread_attr_setstacksize(&little, 128 << 10);
+    cr_assert_eq(pthread_setattr_default_np(&little), 0);
+    pool_start_thread(&id, find_stack, &bytes);
+    pthread_join(id, NULL);
+    cr_assert_geq(bytes, 8 << 20);
+}
+
 static _Atomic pthread_t second;
 static atomic_int held;
 
