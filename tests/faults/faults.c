@@ -75,6 +75,7 @@ enum kind {
     KIND_fchmod,
     KIND_getrandom,
     KIND_syncfs,
+    KIND_sync_file_range,
     KIND_madvise,
     KIND_poll,
     KIND_fdopen,
@@ -113,6 +114,7 @@ static const struct {
     [KIND_fchmod] = { "fchmod", EPERM },
     [KIND_getrandom] = { "getrandom", ENOSYS },
     [KIND_syncfs] = { "syncfs", EIO },
+    [KIND_sync_file_range] = { "sync_file_range", ENOSYS },
     [KIND_madvise] = { "madvise", EINVAL },
     [KIND_poll] = { "poll", ENOMEM },
     [KIND_fdopen] = { "fdopen", ENOMEM },
@@ -339,6 +341,11 @@ int fsync(int fd)
 int syncfs(int fd)
 {
     return fails(KIND_syncfs) ? -1 : REAL(syncfs)(fd);
+}
+
+int sync_file_range(int fd, off64_t at, off64_t n, unsigned how)
+{
+    return fails(KIND_sync_file_range) ? -1 : REAL(sync_file_range)(fd, at, n, how);
 }
 
 int posix_fallocate64(int fd, off64_t at, off64_t n)

@@ -117,7 +117,9 @@ static int write_out(struct mapped *m, const struct array *a)
     TRACE("disk", "write", -1, 0, a->bytes);
     const unsigned whole = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
                            SYNC_FILE_RANGE_WAIT_AFTER;
-    return sync_file_range(m->fd, a->offset, (off_t)a->bytes, whole) < 0 ? errno : 0;
+    if (!sync_file_range(m->fd, a->offset, (off_t)a->bytes, whole))
+        return 0;
+    return errno == ENOSYS && !fdatasync(m->fd) ? 0 : errno; /* WSL 1 has no sync_file_range */
 }
 
 /* Removes the array from memory and from the page cache. Its pages must be clean. */
@@ -148,11 +150,9 @@ static void *read_ahead(void *arg)
  * and on return. */
 static void clean(struct mapped *m, struct array *a)
 {
-    int error = 0, dead = a->dead;
+    const int dead = a->dead;
     pthread_mutex_unlock(&m->lock);
-    int forgotten = dead && forget(m, a);
-    if (!forgotten)
-        error = write_out(m, a);
+    const int forgotten = dead && forget(m, a), error = forgotten ? 0 : write_out(m, a);
     pthread_mutex_lock(&m->lock);
     m->error = m->error ? m->error : error;
     m->traffic.written_bytes += forgotten ? 0 : a->bytes;
