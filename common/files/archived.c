@@ -119,6 +119,7 @@ static int next_file(struct archived *a)
         /* after a failed seek libarchive may give bytes from another place of the file */
         if (a->broken || got < ARCHIVE_WARN)
             return fail(a);
+        archive_clear_error(a->archive); /* a warning: the locale C cannot have the file's name */
         if (archive_entry_filetype(a->header) != AE_IFREG)
             continue;
         a->entry = archive_entry_pathname_utf8(a->header);
