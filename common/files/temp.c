@@ -191,11 +191,13 @@ void temp_forget(const char *path)
 }
 
 /* Removes temporaries and raises the signal again. Its default action is restored, and takes place
- * when the handler returns. */
+ * when the handler returns. The kernel spares the first process of a container, so that exits. */
 static void on_signal(int number)
 {
     int why = errno;
     remove_all(TEMP_GOES);
+    if (getpid() == 1)
+        _exit(128 + number);
     errno = why;
     raise(number);
 }
