@@ -442,7 +442,7 @@ void file_unmap(struct file_map *map)
 const char *file_temporary_folder(void)
 {
     const char *dir = getenv("TMPDIR");
-    return dir && *dir ? dir : "/var/tmp";
+    return dir && *dir ? dir : access("/var/tmp", W_OK) == 0 ? "/var/tmp" : "/tmp";
 }
 
 int file_nameless(const char *dir)

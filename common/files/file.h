@@ -96,7 +96,7 @@ int file_map_check(const struct file_map *map, uint64_t at);
  * pointer. */
 int file_check_pointer(const char *path, const void *bytes, size_t n);
 
-/* Returns the folder for temporary files, borrowed: $TMPDIR if set, else /var/tmp. */
+/* Returns the folder for temporary files, borrowed: $TMPDIR if set; /var/tmp; without that /tmp. */
 const char *file_temporary_folder(void);
 
 /* Creates a file without a name in `dir`, for reading and writing. Returns its descriptor, which
