@@ -117,11 +117,10 @@ static int publish(const struct output_folder *f)
     /* by a descriptor as old as the run, which also learns of writes that failed hours ago */
     if (AGAIN(syncfs(f->lock)) < 0)
         return err_set("cannot sync '%s': %s", f->temp, strerror(errno));
-    int there = check_old(f) < 0 ? -1 : file_look(f->dir);
+    /* an empty one goes: a container cannot swap one that came with its image */
+    const int there = check_old(f) < 0 || file_rmdir(f->dir) < 0 ? -1 : file_look(f->dir);
     if (there < 0)
         return -1;
-    /* an empty one goes: a container cannot swap one that came with its image */
-    there = there && rmdir(f->dir) < 0;
     int swapped = there ? file_swap(f->path, f->dir) : 0, result = swapped < 0 ? -1 : 0;
     if (!swapped)
         result = there ? replace_in_two_steps(f) : file_rename(f->path, f->dir);
