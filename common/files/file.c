@@ -894,15 +894,14 @@ int output_close(struct output *out)
 }
 
 /* Opens for writing a file that an interrupted run left. Refuses links, also hard ones, since other
- * names would change, too. Returns its descriptor, locked if files can be, or -1 with errno. */
+ * names would change, too. Returns its descriptor, locked, or -1 with errno. */
 static int open_left(const char *path)
 {
     struct stat st;
     int fd = AGAIN(open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (fd < 0)
         return -1;
-    const int taken = AGAIN(flock(fd, LOCK_EX | LOCK_NB)) < 0 && errno == EWOULDBLOCK;
-    int failed = taken || fstat(fd, &st) < 0, why = errno;
+    int failed = AGAIN(flock(fd, LOCK_EX | LOCK_NB)) < 0 || fstat(fd, &st) < 0, why = errno;
     if (!failed && (!S_ISREG(st.st_mode) || st.st_nlink != 1 || st.st_uid != geteuid())) {
         failed = 1;
         why = EPERM;
