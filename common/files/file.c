@@ -831,18 +831,23 @@ static void name_older(const struct output *last, char name[4096])
 
 /* Removes the older set that `outs` replace. The last file says that a set is complete. It goes
  * first, also from the disk, so that no part of the set seems to be one, even after a power
- * failure. It gets the name `older`, unless that is "". */
+ * failure. It gets the name `older`, unless that is "", and its own again if no other could go. */
 static int remove_older(const struct output *outs, size_t count, const char *older)
 {
-    int result = 0;
+    int result = 0, lost = 0;
     for (size_t i = count; i-- > 0 && !result;) {
         if (!outs[i].temp && !outs[i].goes)
             continue;
-        if ((i + 1 == count && *older ? rename(outs[i].path, older) : unlink(outs[i].path)) == 0)
-            result = i + 1 == count ? sync_folders(outs + i, 1) : 0;
-        else if (errno != ENOENT)
+        const int last = i + 1 == count;
+        if ((last && *older ? rename(outs[i].path, older) : unlink(outs[i].path)) == 0) {
+            result = last ? sync_folders(outs + i, 1) : 0;
+            lost |= !last;
+        } else if (errno != ENOENT) {
             result = err_set("cannot replace '%s': %s", outs[i].path, strerror(errno));
+        }
     }
+    if (result && !lost && *older)
+        rename(older, outs[count - 1].path);
     return result;
 }
 

@@ -121,11 +121,6 @@ static void remove_all(enum temp_end most)
 
 void temp_remove_all(void)
 {
-    remove_all(TEMP_GOES);
-}
-
-static void at_exit(void)
-{
     remove_all(TEMP_STAYS_ON_SIGNALS);
 }
 
@@ -174,8 +169,8 @@ static void register_path(const char *path, enum temp_end end)
     pthread_mutex_lock(&lock);
     if (!owner) {
         owner = getpid();
-        atexit(at_exit);
-        at_quick_exit(at_exit);
+        atexit(temp_remove_all);
+        at_quick_exit(temp_remove_all);
     }
     add(path, end);
     pthread_mutex_unlock(&lock);
@@ -443,9 +438,12 @@ int temp_drop(const char *name, int fd)
 {
     const int dir = AGAIN(open(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     int result = dir >= 0 ? empty(dir, 0) : 0, why = errno;
+    if (dir >= 0 && !result)
+        remove_entries(dir,
+                       1); /* the mark, while it is locked: a run that waits for it sees that */
     if (dir >= 0)
         close(dir);
-    close(fd); /* before the mark goes: NFS keeps an open file in the folder, by another name */
+    close(fd); /* NFS keeps an open file in the folder, by another name */
     if (!result && temp_remove(name) < 0 && (why = errno) != ENOENT)
         result = -1;
     if (result < 0)

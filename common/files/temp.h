@@ -60,7 +60,8 @@ int temp_left(const char *path);
  * signal handler. */
 int temp_remove(const char *path);
 
-/* Removes the temporaries that are TEMP_GOES. May be called in a signal handler, before _exit. */
+/* Removes the temporaries but those that are TEMP_STAYS. May be called in a signal handler, before
+ * _exit. */
 void temp_remove_all(void);
 
 /* For main programs: from now on, temporaries are removed on signals that end the program. Also
