@@ -438,9 +438,9 @@ int temp_drop(const char *name, int fd)
 {
     const int dir = AGAIN(open(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     int result = dir >= 0 ? empty(dir, 0) : 0, why = errno;
+    /* the mark goes while it is locked, so that a run that waits for the lock sees that */
     if (dir >= 0 && !result)
-        remove_entries(dir,
-                       1); /* the mark, while it is locked: a run that waits for it sees that */
+        remove_entries(dir, 1);
     if (dir >= 0)
         close(dir);
     close(fd); /* NFS keeps an open file in the folder, by another name */
