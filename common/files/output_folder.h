@@ -28,8 +28,8 @@ int output_folder_look(struct file_names *names, const char *dir);
 int output_folder_open(struct output_folder *f, const char *dir);
 
 /* Publishes the folder, in place of what is at its path, and frees the struct. Returns 0, or -1
- * with an error: nothing was published, perhaps because other files came there during the run,
- * or the folder above could not be synced. */
+ * with an error: nothing was published, for example because another program wrote files there
+ * during the run, or the folder above could not be synced. */
 int output_folder_close(struct output_folder *f);
 void output_folder_abandon(struct output_folder *f); /* drops it; fine on a zeroed struct */
 

@@ -346,7 +346,7 @@ int temp_take(const char *path, const char *kind)
     if (fd < 0)
         return -1;
     int failed = fstat(fd, &st) < 0, own = !failed && st.st_uid == geteuid();
-    /* NFS wants a file open for writing to be locked alone, and that of another user is not */
+    /* on NFS an exclusive lock needs a file open for writing; another user's is open for reading */
     failed |= AGAIN(flock(fd, (own ? LOCK_EX : LOCK_SH) | LOCK_NB)) < 0;
     int why = errno;
     if (!failed && own)
