@@ -358,16 +358,17 @@ check-docs: all $(SAMPLE) ## compare --help with the man pages; run the examples
 	tests/docs/run
 
 # In tests every fuzz target replays its corpus; `make fuzz` searches for new inputs with libFuzzer.
-FUZZ = $(patsubst tests/fuzz/%.c,%,$(filter-out tests/fuzz/replay.c,$(wildcard tests/fuzz/*.c)))
+FUZZ = $(patsubst tests/fuzz/%.c,%,$(filter-out %/replay.c %/mutate.c,$(wildcard tests/fuzz/*.c)))
 -include $(FUZZ:%=$(B)/obj/tests/fuzz/%.d)
 $(B)/obj/tests/%.o: EXTRA = -Wno-missing-prototypes
 $(B)/bin/replay-%: $(B)/obj/tests/fuzz/%.o $(B)/obj/tests/fuzz/replay.o $(LIB) | $(B)/bin
 	$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -lbz2 -o $@
 check-fuzz: $(FUZZ:%=$(B)/bin/replay-%) ## replay the fuzzing corpora
 	tests/fuzz/run $(B)/bin
-$(B)/bin/fuzz-%: $(B)/obj/tests/fuzz/%.o $(LIB) | $(B)/bin
-	$(CC) $(ALL_LDFLAGS) -fsanitize=fuzzer $^ $(LIBS) -lbz2 -o $@
+$(B)/bin/fuzz-%: $(B)/obj/tests/fuzz/%.o $(B)/obj/tests/fuzz/mutate.o $(LIB) | $(B)/bin
+	$(CC) $(ALL_LDFLAGS) $(FUZZ_ENGINE) $^ $(LIBS) -lbz2 -o $@
 FUZZ_SECONDS ?= 60
+FUZZ_ENGINE = -fsanitize=fuzzer
 fuzz: ## fuzz every parser with libFuzzer for FUZZ_SECONDS (needs clang)
 	tests/fuzz/fuzz $(FUZZ_SECONDS) $(FUZZ)
 
