@@ -11,6 +11,8 @@
 #include "tokenizer/files/files.h"
 #include "tokenizer/tokenizer.h"
 
+enum { MOST = 16384 }; /* numbers of a matrix: conversions take most of the time */
+
 static void make_matrices(const struct model *m, const struct gguf *g)
 {
     const enum ops_type types[] = { OPS_F32, OPS_F16, OPS_Q8, OPS_IQ4_NL };
@@ -18,7 +20,7 @@ static void make_matrices(const struct model *m, const struct gguf *g)
     struct matrix x;
     for (size_t row = 0; row < m->tensors.count; row++)
         for (int t = 0; t < 4 && gguf_model_matrix(&x, g, m, row, NULL) == 0; t++)
-            if (stored_fits(types[t], x.I))
+            if (x.O * x.I < MOST && stored_fits(types[t], x.I))
                 free(matrix_make(&x, types[t], stored_grouped(types[t]), pool));
     pool_free(pool);
 }

@@ -253,7 +253,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
     static struct units units;
     static uint8_t by[1 << 16], changed[1 << 17];
     srand(seed);
-    if (rand() % 2 || size > sizeof by)
+    if (rand() % 4 || size > sizeof by)
         return LLVMFuzzerMutate(data, size, most);
     find(&units, data, size);
     if (!units.count)
