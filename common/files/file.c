@@ -817,79 +817,101 @@ static int sync_folders(const struct output *outs, size_t count)
     return result;
 }
 
-/* Sets `name` to the temporary name that the older last file of a set has until the new set is
- * there: a run after a kill learns from it what was replaced. Sets it to "" without such a file. */
-static void name_older(const struct output *last, char name[4096])
+/* Sets `name` to the temporary name that the older file in the place of outs[i] has until the new
+ * set is there: a run after a kill removes it, and learns from the last one what was replaced.
+ * Files that go have names of the last one, which the next run writes, too. Returns 0 if outs[i]
+ * replaces no file, else 1. */
+static int name_older(const struct output *outs, size_t count, size_t i, char name[4096])
 {
-    struct stat st;
-    const int n = snprintf(name, 4096, "%s", last->temp ? last->temp : "");
-    if (!n || n >= 4096 || lstat(last->path, &st) < 0 || !S_ISREG(st.st_mode))
-        *name = '\0';
-    else
-        name[n - 1] = name[n - 1] == 'a' ? 'b' : 'a';
+    const char *temp = outs[i].goes ? outs[count - 1].temp : outs[i].temp;
+    const int n = temp ? snprintf(name, 4096, "%s", temp) : 0;
+    if (!n || n >= 4096)
+        return 0;
+    char *letter = name + n - (outs[i].goes ? i + 2 : 1);
+    *letter = *letter == 'a' ? 'b' : 'a';
+    return 1;
 }
 
-/* Removes the older set that `outs` replace. The last file says that a set is complete. It goes
- * first, also from the disk, so that no part of the set seems to be one, even after a power
- * failure. It gets the name `older`, unless that is "", and its own again if no other could go. */
-static int remove_older(const struct output *outs, size_t count, const char *older)
+/* Gives the file `path` the name `older`. Returns 0, also if there is none, or -1 with errno. */
+static int set_aside(const char *path, const char *older)
 {
-    int result = 0, lost = 0;
-    for (size_t i = count; i-- > 0 && !result;) {
-        if (!outs[i].temp && !outs[i].goes)
-            continue;
-        const int last = i + 1 == count;
-        if ((last && *older ? rename(outs[i].path, older) : unlink(outs[i].path)) == 0) {
-            result = last ? sync_folders(outs + i, 1) : 0;
-            lost |= !last;
-        } else if (errno != ENOENT) {
-            result = err_set("cannot replace '%s': %s", outs[i].path, strerror(errno));
-        }
+    struct stat st;
+    if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+        errno = EISDIR;
+        return -1;
     }
-    if (result && !lost && *older)
-        rename(older, outs[count - 1].path);
+    return rename(path, older) < 0 && errno != ENOENT ? -1 : 0;
+}
+
+/* Moves the older set that `outs` replace out of the way. The last file says that a set is
+ * complete. It goes first, also from the disk, so that no part of the set seems to be one, even
+ * after a power failure. */
+static int move_older(const struct output *outs, size_t count)
+{
+    char older[4096];
+    int result = 0;
+    for (size_t i = count; i-- > 0 && !result;)
+        if (name_older(outs, count, i, older)) {
+            if (set_aside(outs[i].path, older) < 0)
+                result = err_set("cannot replace '%s': %s", outs[i].path, strerror(errno));
+            else if (i + 1 == count)
+                result = sync_folders(outs + i, 1);
+        }
     return result;
 }
 
-/* Renames the files, the last one when the others are on the disk. Sets *published to their number.
- */
-static int publish_all(const struct output *outs, size_t count, size_t *published)
+/* Moves the older set back, in the place of the first `published` new files; its last file only if
+ * all others are there. */
+static void restore_older(const struct output *outs, size_t count, size_t published)
 {
-    char older[4096] = "";
-    int result = 0;
-    if (count > 1) {
-        name_older(&outs[count - 1], older);
-        result = remove_older(outs, count, older);
+    char older[4096];
+    int lost = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!name_older(outs, count, i, older))
+            continue;
+        if (i + 1 == count && lost)
+            unlink(older);
+        else if (rename(older, outs[i].path) == 0)
+            continue;
+        lost |= errno != ENOENT;
+        if (i < published && !outs[i].goes)
+            unlink(outs[i].path);
     }
-    while (*published < count && !result) {
-        if (*published && *published + 1 == count)
-            result = sync_folders(outs, *published);
-        if (!result && !(result = publish(&outs[*published])))
-            ++*published;
+}
+
+/* Renames the files, the last one when the others are on the disk. Returns 0, or -1 with an error:
+ * then the older files are there. */
+static int publish_all(const struct output *outs, size_t count)
+{
+    char older[4096];
+    size_t published = 0;
+    int result = count > 1 ? move_older(outs, count) : 0;
+    while (published < count && !result) {
+        if (published && published + 1 == count)
+            result = sync_folders(outs, published);
+        if (!result && !(result = publish(&outs[published])))
+            published++;
     }
-    if (*older)
-        unlink(older);
+    if (result)
+        restore_older(outs, count, published);
+    for (size_t i = 0; i < count && count > 1 && !result; i++)
+        if (name_older(outs, count, i, older))
+            unlink(older);
     return result;
 }
 
 int output_close_all(struct output *outs, size_t count)
 {
     int result = 0;
-    size_t published = 0;
     for (size_t i = 0; i < count && !result; i++)
         result = finish(&outs[i]);
     if (!result)
-        result = publish_all(outs, count, &published);
+        result = publish_all(outs, count);
     const int whole = !result;
     if (whole)
         result = sync_folders(outs, count);
-    for (size_t i = 0; i < count; i++) {
-        if (i < published && whole)
-            output_free(&outs[i]);
-        else if (i < published && outs[i].temp) /* the set is incomplete */
-            unlink(outs[i].path);
-        output_abandon(&outs[i]);
-    }
+    for (size_t i = 0; i < count; i++)
+        (whole ? output_free : output_abandon)(&outs[i]);
     return result;
 }
 

@@ -196,10 +196,10 @@ int output_close(struct output *out);
 
 /* Closes several files that make one set: publishes all of them or none. The last file says that
  * the set is complete. Every file is synced to disk before the first one is renamed. Then the older
- * files of these names, and those given to output_remove, are removed, the last one first. The last
- * new file is renamed when the others are on the disk. So old and new files are never mixed, even
- * after a power failure. Frees the structs. Returns 0, or -1 with an error; then the new files are
- * removed again, and older ones may be lost. */
+ * files of these names, and those given to output_remove, get temporary names, the last one first.
+ * The last new file is renamed when the others are on the disk. So old and new files are never
+ * mixed, even after a power failure. Frees the structs. Returns 0, or -1 with an error; then the
+ * older files have their names again. */
 int output_close_all(struct output *outs, size_t count);
 void output_remove(struct output *out, const char *path); /* see `goes`; not a set's last file */
 void output_abandon(struct output *out); /* drops without publishing; fine on a zeroed struct */

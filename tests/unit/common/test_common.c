@@ -659,6 +659,44 @@ Test(file, a_set_is_published_whole_or_not_at_all)
     buf_release(&b);
 }
 
+Test(file, a_set_that_cannot_be_replaced_stays)
+{
+    static const char *const names[] = { "a", "b", "goes", "last" };
+    for (int blocked = 0; blocked < 4; blocked++) {
+        char dir[] = "/tmp/textmill-set-XXXXXX";
+        struct output set[4];
+        struct buf path = BUF_INIT, text = BUF_INIT;
+        struct file_names found;
+        cr_assert(mkdtemp(dir));
+        for (int i = 0; i < 4; i++) {
+            set_path(&path, dir, names[i]);
+            cr_assert_eq(i == blocked ? 0 : file_write(path.data, "old", 3), 0);
+            if (i == 2)
+                output_remove(&set[i], path.data);
+            else
+                cr_assert(output_open(&set[i], path.data) == 0 &&
+                          output_write(&set[i], "new", 3) == 0);
+            cr_assert_eq(i == blocked ? mkdir(path.data, 0777) : 0, 0);
+        }
+        cr_expect_eq(output_close_all(set, 4), -1);
+        for (int i = 0; i < 4; i++) {
+            set_path(&path, dir, names[i]);
+            cr_expect_eq(look(path.data), i == blocked ? FILE_FOLDER : FILE_PLAIN);
+            buf_clear(&text);
+            if (i != blocked) {
+                cr_assert_eq(file_read(path.data, &text), 0);
+                cr_expect_str_eq(text.data, "old");
+            }
+        }
+        cr_assert_eq(file_list(&found, dir, ""), 0);
+        cr_expect_eq(found.count, 4);
+        file_names_release(&found);
+        temp_remove(dir);
+        buf_release(&path);
+        buf_release(&text);
+    }
+}
+
 /* ---- temporaries --------------------------------------------------------------------------- */
 
 /* Starts a process that begins to write `path` and a folder "<path>d", and then ends itself: by the
