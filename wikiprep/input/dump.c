@@ -82,6 +82,7 @@ static void stop(struct dump *d)
 {
     if (d->ended)
         return;
+    free(d->error); /* of a read that failed: `fail` flushes the parser */
     d->error = mem_strdup(err_get());
     d->damage = d->is_foreign || export_part(&d->export) == EXPORT_OUTSIDE ? FATAL : BAD_XML;
     keep_rest(d);
