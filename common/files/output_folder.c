@@ -83,19 +83,24 @@ int output_folder_open(struct output_folder *f, const char *dir)
 }
 
 /* Replaces the old folder on a file system that cannot swap two names. If the process is killed
- * between the two steps, or a signal ends it, output_folder_recover finds the old one in the
- * temporary folder. */
-static int replace_in_two_steps(const struct output_folder *f)
+ * between the two steps, or a signal ends it, or the old folder cannot be moved back, then
+ * output_folder_recover finds it in the temporary folder. */
+static int replace_in_two_steps(struct output_folder *f)
 {
     SCOPED(buf) old = file_path(f->temp, OLD);
     temp_forget(f->temp);
-    int result = file_rename(f->dir, old.data);
-    if (!result && (result = file_rename(f->path, f->dir)) < 0) {
-        struct err why = err_keep();
-        file_rename(old.data, f->dir);
-        err_restore(&why);
+    if (file_rename(f->dir, old.data) < 0)
+        return -1;
+    if (file_rename(f->path, f->dir) == 0)
+        return 0;
+    SCOPED(buf) why = buf_format("%s", err_get());
+    if (file_rename(old.data, f->dir) < 0) {
+        buf_addf(&why, "; the next run moves '%s' back", old.data);
+        close(f->lock);
+        free(f->temp); /* so that it stays */
+        f->temp = NULL;
     }
-    return result;
+    return err_set("%s", why.data);
 }
 
 /* Checks that nothing came into the old folder since the run began: it would be removed with it. */
@@ -112,7 +117,7 @@ static int check_old(const struct output_folder *f)
 }
 
 /* Renames the folder to its final name. The old one, if any, is in the temporary folder then. */
-static int publish(const struct output_folder *f)
+static int publish(struct output_folder *f)
 {
     /* by a descriptor as old as the run, which also learns of writes that failed hours ago */
     if (AGAIN(syncfs(f->lock)) < 0)
