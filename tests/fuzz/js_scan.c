@@ -9,6 +9,7 @@
 #include "common/base/utf8.h"
 #include "common/formats/js.h"
 #include "common/formats/js_scan.h"
+#include "common/formats/kinds.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -101,7 +102,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct js *tree = js_parse(text, size, "x");
     int twice = !tree && strstr(err_get(), "duplicate") != NULL;
     js_scan_init(&s, text, size);
-    foreign = 0;
+    foreign = kinds_check("x", text, size) < 0; /* then that is the tree's error */
     int failed = walk(&s, tree, 0) < 0 || js_scan_peek(&s) >= 0;
     assert(foreign || twice || failed == !tree);
     js_scan_release(&s);
