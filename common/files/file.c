@@ -832,56 +832,56 @@ static int name_older(const struct output *outs, size_t count, size_t i, char na
     return 1;
 }
 
-/* Gives the file `path` the name `older`. Returns 0, also if there is none, or -1 with errno. */
-static int set_aside(const char *path, const char *older)
+/* Gives the file that `out` replaces the name `older`. Returns 0, also if there is none, or -1 with
+ * an error. */
+static int set_aside(struct output *out, const char *older)
 {
     struct stat st;
-    if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+    if (lstat(out->path, &st) == 0 && S_ISDIR(st.st_mode))
         errno = EISDIR;
-        return -1;
-    }
-    return rename(path, older) < 0 && errno != ENOENT ? -1 : 0;
+    else if ((out->aside = rename(out->path, older) == 0) || errno == ENOENT)
+        return 0;
+    return err_set("cannot replace '%s': %s", out->path, strerror(errno));
 }
 
 /* Moves the older set that `outs` replace out of the way. The last file says that a set is
  * complete. It goes first, also from the disk, so that no part of the set seems to be one, even
  * after a power failure. */
-static int move_older(const struct output *outs, size_t count)
+static int move_older(struct output *outs, size_t count)
 {
     char older[4096];
     int result = 0;
     for (size_t i = count; i-- > 0 && !result;)
         if (name_older(outs, count, i, older)) {
-            if (set_aside(outs[i].path, older) < 0)
-                result = err_set("cannot replace '%s': %s", outs[i].path, strerror(errno));
-            else if (i + 1 == count)
+            result = set_aside(&outs[i], older);
+            if (!result && i + 1 == count)
                 result = sync_folders(outs + i, 1);
         }
     return result;
 }
 
 /* Moves the older set back, in the place of the first `published` new files; its last file only if
- * all others are there. */
+ * all others are there. Adds to the error if a file cannot be moved back. */
 static void restore_older(const struct output *outs, size_t count, size_t published)
 {
     char older[4096];
-    int lost = 0;
+    const char *lost = NULL;
     for (size_t i = 0; i < count; i++) {
-        if (!name_older(outs, count, i, older))
-            continue;
-        if (i + 1 == count && lost)
-            unlink(older);
-        else if (rename(older, outs[i].path) == 0)
-            continue;
-        lost |= errno != ENOENT;
-        if (i < published && !outs[i].goes)
+        const int stays = outs[i].aside && name_older(outs, count, i, older) &&
+                          ((lost && i + 1 == count) || rename(older, outs[i].path) < 0);
+        if (i < published && outs[i].temp && (!outs[i].aside || stays))
             unlink(outs[i].path);
+        lost = stays && !lost ? outs[i].path : lost;
+    }
+    if (lost) {
+        SCOPED(buf) why = buf_format("%s", err_get());
+        err_set("%s; the older '%s' keeps a temporary name", why.data, lost);
     }
 }
 
 /* Renames the files, the last one when the others are on the disk. Returns 0, or -1 with an error:
  * then the older files are there. */
-static int publish_all(const struct output *outs, size_t count)
+static int publish_all(struct output *outs, size_t count)
 {
     char older[4096];
     size_t published = 0;
@@ -894,9 +894,9 @@ static int publish_all(const struct output *outs, size_t count)
     }
     if (result)
         restore_older(outs, count, published);
-    for (size_t i = 0; i < count && count > 1 && !result; i++)
-        if (name_older(outs, count, i, older))
-            unlink(older);
+    for (size_t i = 0; i < count && !result; i++)
+        if (outs[i].aside && name_older(outs, count, i, older))
+            unlink(older); /* if that fails, the next run does it */
     return result;
 }
 

@@ -175,6 +175,7 @@ struct output {
     int late;      /* set by the caller, 1: the system is not asked to write to the disk before
                     * output_close, so that output_write returns at once */
     int goes;      /* 1: an older file to remove, which the new set does not have (output_remove) */
+    int aside;     /* 1: the older file has a temporary name (output_close_all) */
     uint32_t crc;  /* of the bytes so far, if the file holds its own checksum */
     size_t crc_at; /* offset of that checksum in the file; 0: the file holds none */
 };
