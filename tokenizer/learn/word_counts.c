@@ -107,14 +107,21 @@ static uint32_t hash_word(const char *word, size_t n)
 
 /* ---- runs, written -------------------------------------------------------------------------- */
 
-static int write_all(int fd, const struct buf *bytes)
+struct run_writer {
+    int fd;
+    struct buf pending;
+    const char *folder; /* borrowed */
+};
+
+static int write_pending(struct run_writer *r)
 {
-    for (size_t done = 0; done < bytes->len;) {
-        ssize_t n = AGAIN(write(fd, bytes->data + done, bytes->len - done));
+    for (size_t done = 0; done < r->pending.len;) {
+        ssize_t n = AGAIN(write(r->fd, r->pending.data + done, r->pending.len - done));
         if (n < 0)
-            return err_set("cannot write a temporary file of words: %s", strerror(errno));
+            return err_set("cannot write a temporary file in '%s': %s", r->folder, strerror(errno));
         done += (size_t)n;
     }
+    buf_clear(&r->pending);
     return 0;
 }
 
@@ -125,20 +132,11 @@ void word_row_put(struct buf *out, const char *word, size_t n, uint64_t count)
     buf_add(out, word, n);
 }
 
-struct run_writer {
-    int fd;
-    struct buf pending;
-};
-
 static int run_put(void *ctx, const char *word, size_t n, uint64_t count)
 {
     struct run_writer *r = ctx;
     word_row_put(&r->pending, word, n, count);
-    if (r->pending.len < RUN_BUFFER)
-        return 0;
-    int result = write_all(r->fd, &r->pending);
-    buf_clear(&r->pending);
-    return result;
+    return r->pending.len < RUN_BUFFER ? 0 : write_pending(r);
 }
 
 /* Ends a run. `result` is that of its rows so far: if it is 0, writes the pending rows. Returns 0,
@@ -146,7 +144,7 @@ static int run_put(void *ctx, const char *word, size_t n, uint64_t count)
 static int run_end(struct run_writer *r, int result)
 {
     if (!result)
-        result = write_all(r->fd, &r->pending);
+        result = write_pending(r);
     buf_release(&r->pending);
     return result;
 }
@@ -205,7 +203,7 @@ static int merge_first(struct word_counts *w);
 /* Writes the table as a run, and empties it. Returns 0, or -1 with an error. */
 static int spill(struct word_counts *w)
 {
-    struct run_writer run = { file_nameless(w->folder), BUF_INIT };
+    struct run_writer run = { file_nameless(w->folder), BUF_INIT, w->folder };
     if (run.fd < 0)
         return -1;
     mem_next(w->runs, w->run_count, w->runs_cap) = run.fd;
@@ -421,7 +419,7 @@ static int merge_runs(const int *fds, size_t count, word_put *put, void *ctx)
 /* Merges the first FAN_IN runs into one, which is put after the last. */
 static int merge_first(struct word_counts *w)
 {
-    struct run_writer run = { file_nameless(w->folder), BUF_INIT };
+    struct run_writer run = { file_nameless(w->folder), BUF_INIT, w->folder };
     if (run.fd < 0)
         return -1;
     int result = run_end(&run, merge_runs(w->runs, FAN_IN, run_put, &run));
