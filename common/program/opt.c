@@ -299,10 +299,10 @@ static int parse_long(struct opts *o, const char *arg, const char *next)
  * error. */
 static int parse_short(struct opts *o, const char *arg, const char *next)
 {
-    for (; *arg; arg++) {
+    for (unsigned c; *arg; arg++) {
         struct opt_bound *p = find_letter(o, *arg);
         if (!p)
-            return err_usage("unknown option '-%c'", *arg);
+            return err_usage("unknown option '-%.*s'", (int)utf8_read(arg, strlen(arg), &c), arg);
         p->given = 1;
         if (type_of(p) == OPT_FLAG) {
             *(int *)p->to = 1;
