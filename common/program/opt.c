@@ -57,12 +57,11 @@ static int out_of_bounds(const struct opt_bound *p, const char *value)
  * of 64 bits (then only *real has its value), or -1, without an error set, if s is not a number. */
 static int parse_number(const char *s, double kilo, double *real, int64_t *integer)
 {
-    char *end;
+    char *end, *int_end;
     errno = 0;
     *real = strtod(s, &end);
     if (end == s || errno == ERANGE)
         return -1;
-    char *int_end;
     errno = 0;
     *integer = strtoll(s, &int_end, 10);
     int exact = int_end == end && !errno;
@@ -214,6 +213,14 @@ static int is_one_of(const char *names, const char *name)
 
 extern const char foreign_options[]; /* foreign.txt, which describes itself */
 
+/* Appends an advice, unless it is to give an option that only another command has. NULL: none. */
+static void put_useful(const struct opts *o, const char *advice, struct buf *out)
+{
+    const char *option = advice && bytes_begin(advice, strlen(advice), "give --") ? advice + 7 : "";
+    if (advice && (!*option || opts_find(o, option, strcspn(option, " ,=:"))))
+        buf_adds(out, advice);
+}
+
 /* Appends what foreign.txt advises for an option, by the rows of one program or by those of "*". */
 static void put_advice(const struct opts *o, const char *program, const char *name, struct buf *out)
 {
@@ -223,14 +230,10 @@ static void put_advice(const struct opts *o, const char *program, const char *na
         if (!bytes_begin(l.line, l.len, begin.data))
             continue;
         buf_set(&names, l.line + begin.len, l.len - begin.len);
-        char *arrow = strstr(names.data, " -> "), *advice = arrow + strlen(" -> ");
+        char *arrow = strstr(names.data, " -> ");
         *arrow = '\0';
-        if (!is_one_of(names.data, name))
-            continue;
-        if (*program != '*')
-            buf_adds(out, advice);
-        else if (opts_find(o, advice, strlen(advice)))
-            buf_addf(out, "give --%s", advice);
+        if (is_one_of(names.data, name))
+            put_useful(o, arrow + strlen(" -> "), out);
     }
 }
 
@@ -240,11 +243,11 @@ static int unknown(const struct opts *o, const char *what, const char *dashes, c
                    const char *where)
 {
     SCOPED(buf) say = BUF_INIT;
-    const char *best = NULL, *hint;
+    const char *best = NULL;
     if (o->program)
         put_advice(o, o->program, name, &say);
-    if (!say.len && o->hint && (hint = o->hint(name)))
-        buf_adds(&say, hint);
+    if (!say.len && o->hint)
+        put_useful(o, o->hint(name), &say);
     if (!say.len)
         put_advice(o, "*", name, &say);
     if (say.len)
@@ -275,11 +278,9 @@ static int parse_long(struct opts *o, const char *arg, const char *next)
     const char *eq = strchr(arg, '=');
     size_t n = eq ? (size_t)(eq - arg) : strlen(arg);
     struct opt_bound *p = opts_find(o, arg, n);
-    int negated = 0;
-    if (!p && !eq && !strncmp(arg, "no-", 3)) {
+    const int negated = !p && !eq && !strncmp(arg, "no-", 3);
+    if (negated)
         p = opts_find(o, arg + 3, n - 3);
-        negated = 1;
-    }
     if (!p || (negated && type_of(p) != OPT_FLAG)) {
         SCOPED_MEM char *name = mem_strndup(arg, n);
         return unknown(o, "option", "--", name, "");
