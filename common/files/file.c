@@ -823,6 +823,7 @@ static int sync_folders(const struct output *outs, size_t count)
  * replaces no file, else 1. */
 static int name_older(const struct output *outs, size_t count, size_t i, char name[4096])
 {
+    assert(!outs[i].goes || i < 9); /* so many of the 10 random letters are left */
     const char *temp = outs[i].goes ? outs[count - 1].temp : outs[i].temp;
     const int n = temp ? snprintf(name, 4096, "%s", temp) : 0;
     if (!n || n >= 4096)

@@ -202,7 +202,8 @@ int output_close(struct output *out);
  * mixed, even after a power failure. Frees the structs. Returns 0, or -1 with an error; then the
  * older files have their names again. */
 int output_close_all(struct output *outs, size_t count);
-void output_remove(struct output *out, const char *path); /* see `goes`; not a set's last file */
+/* See `goes`. One of the first nine files of a set, and not the last one. */
+void output_remove(struct output *out, const char *path);
 void output_abandon(struct output *out); /* drops without publishing; fine on a zeroed struct */
 
 /* Ends an output: calls output_close and returns its result if `result` is 0; else calls
