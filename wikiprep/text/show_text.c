@@ -212,7 +212,7 @@ int show_quote(const struct call *c, struct buf *out)
     const int box = strstr(c->name, "box") != NULL;
     const int at = second.n && !bytes_end(second.s, second.n, "px") ? 2 : 4;
     const int all = !said.n && !by[0].n && !by[1].n && !by[2].n;
-    for (size_t i = 0; all && i < c->a.named_count; i++) {
+    for (int i = 0; all && i < c->a.named_count; i++) {
         const struct span value = c->a.named[i].value;
         if (value.n > said.n && memchr(value.s, ' ', value.n)) /* as the wiki's "texto" */
             said = value;
