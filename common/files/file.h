@@ -200,7 +200,7 @@ int output_close(struct output *out);
  * files of these names, and those given to output_remove, get temporary names, the last one first.
  * The last new file is renamed when the others are on the disk. So old and new files are never
  * mixed, even after a power failure. Frees the structs. Returns 0, or -1 with an error; then the
- * older files have their names again. */
+ * older files have their names again, unless the error says that one does not. */
 int output_close_all(struct output *outs, size_t count);
 /* See `goes`. One of the first nine files of a set, and not the last one. */
 void output_remove(struct output *out, const char *path);
