@@ -817,10 +817,11 @@ static int sync_folders(const struct output *outs, size_t count)
     return result;
 }
 
-/* Sets `name` to the temporary name that the older file in the place of outs[i] has until the new
- * set is there: a run after a kill removes it, and learns from the last one what was replaced.
- * Files that go have names of the last one, which the next run writes, too. Returns 0 if outs[i]
- * replaces no file, else 1. */
+/* Sets `name` to the temporary name for the older file that outs[i] replaces or removes. The file
+ * has that name until the whole new set is published. If the run is killed, the next run removes
+ * it; from the older last file, that run learns which set was being replaced. The name is made from
+ * that of the new file, or for a file without a new one from that of the set's last file, since the
+ * next run looks for these. Returns 1, or 0 if outs[i] is a device or a pipe. */
 static int name_older(const struct output *outs, size_t count, size_t i, char name[4096])
 {
     assert(!outs[i].goes || i < 9); /* so many of the 10 random letters are left */
@@ -845,9 +846,9 @@ static int set_aside(struct output *out, const char *older)
     return err_set("cannot replace '%s': %s", out->path, strerror(errno));
 }
 
-/* Moves the older set that `outs` replace out of the way. The last file says that a set is
- * complete. It goes first, also from the disk, so that no part of the set seems to be one, even
- * after a power failure. */
+/* Gives the files of the older set temporary names. The last file says that a set is complete. It
+ * is renamed first, and its folder synced, so that the files that are left never look like a
+ * complete set, even after a power failure. Returns 0, or -1 with an error. */
 static int move_older(struct output *outs, size_t count)
 {
     char older[4096];
@@ -861,8 +862,9 @@ static int move_older(struct output *outs, size_t count)
     return result;
 }
 
-/* Moves the older set back, in the place of the first `published` new files; its last file only if
- * all others are there. Adds to the error if a file cannot be moved back. */
+/* Gives the older files their own names again, and removes the first `published` new files. The
+ * last file is renamed only if all others were. If one cannot be renamed, the error says so, too.
+ */
 static void restore_older(const struct output *outs, size_t count, size_t published)
 {
     char older[4096];
@@ -880,8 +882,8 @@ static void restore_older(const struct output *outs, size_t count, size_t publis
     }
 }
 
-/* Renames the files, the last one when the others are on the disk. Returns 0, or -1 with an error:
- * then the older files are there. */
+/* Gives the new files their own names, the last one when the others are on the disk. Returns 0, or
+ * -1 with an error: then the older files have their names again (restore_older). */
 static int publish_all(struct output *outs, size_t count)
 {
     char older[4096];

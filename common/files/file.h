@@ -197,12 +197,14 @@ int output_close(struct output *out);
 
 /* Closes several files that make one set: publishes all of them or none. The last file says that
  * the set is complete. Every file is synced to disk before the first one is renamed. Then the older
- * files of these names, and those given to output_remove, get temporary names, the last one first.
- * The last new file is renamed when the others are on the disk. So old and new files are never
- * mixed, even after a power failure. Frees the structs. Returns 0, or -1 with an error; then the
- * older files have their names again, unless the error says that one does not. */
+ * files of these names, and those given to output_remove, get temporary names, the last one first;
+ * they are removed when the new set is published. The last new file is renamed when the others are
+ * on the disk. So old and new files are never mixed, even after a power failure. Frees the structs.
+ * Returns 0, or -1 with an error. After an error the older files have their own names, unless the
+ * error says that one kept its temporary name. */
 int output_close_all(struct output *outs, size_t count);
-/* See `goes`. One of the first nine files of a set, and not the last one. */
+/* Makes `out` a file of a set for output_close_all that only removes the older file `path`. It must
+ * be one of the first nine files of the set, and not the last one. */
 void output_remove(struct output *out, const char *path);
 void output_abandon(struct output *out); /* drops without publishing; fine on a zeroed struct */
 

@@ -82,9 +82,10 @@ int output_folder_open(struct output_folder *f, const char *dir)
     return result < 0 ? -1 : 0;
 }
 
-/* Replaces the old folder on a file system that cannot swap two names. If the process is killed
- * between the two steps, or a signal ends it, or the old folder cannot be moved back, then
- * output_folder_recover finds it in the temporary folder. */
+/* Replaces the old folder on a file system that cannot swap two names: moves the old folder into
+ * the temporary one, then renames the new folder. If the process ends between these steps, or the
+ * second fails and the old folder cannot be moved back, output_folder_recover moves it back in the
+ * next run. */
 static int replace_in_two_steps(struct output_folder *f)
 {
     SCOPED(buf) old = file_path(f->temp, OLD);

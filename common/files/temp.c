@@ -346,7 +346,8 @@ int temp_take(const char *path, const char *kind)
     if (fd < 0)
         return -1;
     int failed = fstat(fd, &st) < 0, own = !failed && st.st_uid == geteuid();
-    /* on NFS an exclusive lock needs a file open for writing; another user's is open for reading */
+    /* Over NFS an exclusive lock needs a descriptor that can write. Another user's file is opened
+     * for reading, so it gets a shared lock. */
     failed |= AGAIN(flock(fd, (own ? LOCK_EX : LOCK_SH) | LOCK_NB)) < 0;
     int why = errno;
     if (!failed && own)

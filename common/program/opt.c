@@ -213,7 +213,8 @@ static int is_one_of(const char *names, const char *name)
 
 extern const char foreign_options[]; /* foreign.txt, which describes itself */
 
-/* Appends an advice, unless it is to give an option that only another command has. NULL: none. */
+/* Appends the advice to `out`, unless it begins with "give --OPTION" and this command has no such
+ * option. `advice` NULL: there is none. */
 static void put_useful(const struct opts *o, const char *advice, struct buf *out)
 {
     const char *option = advice && bytes_begin(advice, strlen(advice), "give --") ? advice + 7 : "";

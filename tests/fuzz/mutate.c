@@ -42,7 +42,8 @@ static int add_sized(struct units *u, int parent, enum length length, size_t at,
     return unit;
 }
 
-/* Returns the bytes of a varint, or 0. */
+/* Reads a varint (an integer of protocol buffers, 7 bits in each byte). Returns its size in bytes,
+ * or 0 if data[0..size) does not begin with one. */
 static size_t varint(const uint8_t *data, size_t size, uint64_t *value)
 {
     *value = 0;
@@ -54,7 +55,7 @@ static size_t varint(const uint8_t *data, size_t size, uint64_t *value)
     return 0;
 }
 
-/* Adds the fields of a message. Returns 0 if the bytes are none. */
+/* Adds the fields of the message data[at..end). Returns 1, or 0 if these bytes are no message. */
 static int protobuf(struct units *u, int parent, const uint8_t *data, size_t at, size_t end,
                     int deep)
 {
@@ -174,8 +175,8 @@ static size_t splice(uint8_t *data, size_t size, size_t most, size_t at, size_t 
     return size - n + by_n;
 }
 
-/* Makes the lengths of a unit and of those around it fit, when `grown` bytes came into it. Returns
- * the new size, or 0. */
+/* Writes the new lengths of a unit that has grown by `grown` bytes, and of all units around it.
+ * Returns the new size of the input, or 0 if it is more than `most`. */
 static size_t fit(uint8_t *data, size_t size, size_t most, const struct units *u, int unit,
                   ptrdiff_t grown)
 {
@@ -198,7 +199,8 @@ static size_t fit(uint8_t *data, size_t size, size_t most, const struct units *u
     return size;
 }
 
-/* Writes what replaces the unit to `to`, of MOST * 64 bytes at most. Returns its size. */
+/* Chooses at random what replaces the unit, and writes it to `to`, which has room for `most` bytes.
+ * Returns the number of bytes written. */
 static size_t replacement(uint8_t *to, size_t most, const uint8_t *data, const struct units *u,
                           const struct unit *of)
 {
