@@ -334,7 +334,7 @@ $(B)/bin/check-amx: $(UNIT_OBJECTS) $(AMX_OBJECTS) $(LIB) | $(B)/bin
 -include $(AMX_OBJECTS:.o=.d)
 
 check-amx: all ## run the unit tests of the kernels with AMX's registers emulated
-	@if grep -qs avx512_bf16 /proc/cpuinfo; then $(MAKE) -s $(B)/bin/check-amx && $(B)/bin/check-amx -j2 --filter 'ops/*'; \
+	@if grep -qs avx512_bf16 /proc/cpuinfo; then $(MAKE) -s $(B)/bin/check-amx && FIRST_KERNELS=1 $(B)/bin/check-amx -j2 --filter 'ops/*'; \
 	 else echo 'check-amx: SKIP: the processor has no AVX-512 BF16' && echo '0 passed, 0 failed, 1 skipped'; fi
 
 $(B)/bin/check-backends: $(B)/obj/tests/backends/check.o $(LIB) | $(B)/bin
