@@ -291,34 +291,41 @@ static int choose(struct chat *c, int number)
                              "answers");
 }
 
-/* Appends `text` with each % replaced by `role`, unless this is NULL, and each \n by a line end. */
-static void expand(struct buf *out, const char *text, const char *role)
+/* Appends the string of a template whose quotation mark is at `at`, as Jinja reads it; without such
+ * a mark, the text up to the next {. */
+static void read_string(struct buf *out, const char *at)
 {
-    for (; *text; text++)
-        if (*text == '%' && role)
-            buf_adds(out, role);
-        else
-            buf_addc(out, strncmp(text, "\\n", 2) ? *text : (text++, '\n'));
+    static const char names[] = "ntr\\'\"", meant[] = "\n\t\r\\'\"";
+    const char quote = *at == '\'' || *at == '"' ? *at++ : '{';
+    for (const char *name; *at && *at != quote; at++) {
+        name = *at == '\\' && at[1] && quote != '{' ? strchr(names, at[1]) : NULL;
+        at += name != NULL;
+        buf_addc(out, name ? meant[name - names] : *at);
+    }
 }
 
 /* Sets c->system to the first system message that stands whole in one string of the template, or in
- * one without quotes that is given to system_message. */
+ * one that is given to system_message. */
 static void find_system(struct chat *c, const char *template)
 {
     static const char given[] = "set system_message = '";
-    SCOPED(buf) open = BUF_INIT, all = BUF_INIT;
-    expand(&open, c->form->open, roles[SYSTEM]);
-    expand(&all, template, NULL);
-    for (const char *at = all.data; at && !c->system.len && (at = strstr(at, open.data));) {
-        at += open.len;
-        const char *end = strstr(at, c->form->close);
-        if (end && strcspn(at, "'\"{") >= (size_t)(end - at))
-            buf_add(&c->system, at, (size_t)(end - at));
+    const struct form *f = c->form;
+    SCOPED(buf) open = BUF_INIT, mark = BUF_INIT, string = BUF_INIT;
+    buf_add_replaced(&open, f->open, strlen(f->open), "%", 1, roles[SYSTEM], strlen(roles[SYSTEM]));
+    buf_set(&mark, open.data, strcspn(open.data, "\n")); /* a string may spell the line end \n */
+    for (const char *at = template; !c->system.len && (at = strstr(at, mark.data)); at++) {
+        const char *begin = at;
+        while (begin > template && !strchr("'\"}", *begin))
+            begin--;
+        buf_clear(&string);
+        read_string(&string, begin);
+        const char *said = strstr(string.data, open.data), *end = said ? strstr(said, f->close) : 0;
+        if (end)
+            buf_add(&c->system, said + open.len, (size_t)(end - said) - open.len);
     }
-    const char *set = c->system.len ? NULL : strstr(all.data, given);
-    const size_t n = set ? strcspn(set += sizeof given - 1, "'\\") : 0;
-    if (n && set[n] == '\'')
-        buf_add(&c->system, set, n);
+    const char *set = c->system.len ? NULL : strstr(template, given);
+    if (set)
+        read_string(&c->system, set + sizeof given - 2);
 }
 
 static int check_template(struct chat *c, const char *template, const char *path)

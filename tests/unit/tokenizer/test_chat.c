@@ -103,6 +103,31 @@ Test(chat, a_template_gives_the_systems_message)
     buf_release(&with);
 }
 
+/* A string of a template may hold quotation marks, escapes and braces. */
+Test(chat, the_systems_message_is_what_the_templates_string_says)
+{
+    static const char *const cases[][2] = {
+        { "'<|im_start|>system\\nAnswer in \\\\boxed{}.<|im_end|>'", "Answer in \\boxed{}." },
+        { "'<|im_start|>system\\nYou\\'re \"kind\".<|im_end|>'", "You're \"kind\"." },
+        { "\"<|im_start|>system\nYou're\\n{kind}.<|im_end|>\"", "You're\n{kind}." },
+        { "'<|im_start|>system\\n' + x + '<|im_end|>', '<|im_start|>system\\nB.<|im_end|>'", "B." },
+        { "x}}<|im_start|>system\nIt's \\n.<|im_end|>{{y", "It's \\n." },
+        { "set system_message = 'It\\'s {}.' ", "It's {}." },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buf template = BUF_INIT, expected = BUF_INIT;
+        buf_addf(&template, "{{%s}} user assistant <|im_start|><|im_end|>", cases[i][0]);
+        buf_addf(&expected,
+                 "<|im_start|>system\n%s<|im_end|>\n<|im_start|>user\nHi<|im_end|>\n"
+                 "<|im_start|>assistant\n[Yes<|im_end|>]\n<|im_start|>assistant\n",
+                 cases[i][1]);
+        put_text("chat_template.jinja", template.data);
+        expect_spelled("vocab.json", SAID, expected.data);
+        buf_release(&template);
+        buf_release(&expected);
+    }
+}
+
 Test(chat, a_message_of_weight_0_is_no_label)
 {
     static const char line[] =
