@@ -529,9 +529,7 @@ size_t opts_help(const struct opts *o, int all, struct buf *out)
     return left_out;
 }
 
-/* Returns 1 if YAML keeps the character in quotes, else 0: it turns line ends, also U+0085, U+2028
- * and U+2029, into blanks, and allows no other control characters but tabs. */
-static int is_kept(unsigned c)
+int opt_is_kept(unsigned c)
 {
     return c < 0xA0 ? c == '\t' || (c >= ' ' && c < 0x7F)
                     : c != 0x2028 && c != 0x2029 && c != 0xFFFE && c != 0xFFFF;
@@ -545,13 +543,13 @@ static void put_yaml_text(struct buf *out, const char *s)
     const size_t n = strlen(s);
     size_t kept = 0, k;
     unsigned c;
-    while (kept < n && (k = utf8_read(s + kept, n - kept, &c)) && is_kept(c))
+    while (kept < n && (k = utf8_read(s + kept, n - kept, &c)) && opt_is_kept(c))
         kept += k;
     if (kept < n)
         js_quote(&json, s, n);
     for (size_t i = 0; i < json.len; i += k) {
         k = utf8_read(json.data + i, json.len - i, &c);
-        if (is_kept(c))
+        if (opt_is_kept(c))
             buf_add(out, json.data + i, k);
         else
             buf_addf(out, "\\u%04x", c);

@@ -132,3 +132,8 @@ void opts_wrap(struct buf *out, size_t column, size_t indent, const char *text);
 /* Appends the current values as YAML, without the options that have one of the flags `without`.
  * Leaves out empty lists that were not given, and options with a text that is not UTF-8. */
 void opts_print(const struct opts *o, unsigned without, struct buf *out);
+
+/* Returns 1 if YAML keeps the character in quotes, else 0: it turns line ends, also U+0085, U+2028
+ * and U+2029, into blanks, and allows no other control characters but tabs. A comment has the same
+ * characters. */
+int opt_is_kept(unsigned c);

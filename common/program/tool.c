@@ -335,10 +335,12 @@ static void set_provenance(const struct tool *t, int argc, char **argv)
         buf_add_replaced(&line, argv[i], n, "'", 1, "'\\''", 4);
         buf_adds(&line, plain ? "" : "'");
     }
-    for (size_t i = 0; i < line.len; i++)
-        if (line.data[i] == '\n')
-            line.data[i] = ' ';
     utf8_repair(&provenance, line.data, line.len); /* JSON and YAML must be UTF-8 */
+    unsigned c;
+    for (size_t i = 0, k; i < provenance.len; i += k) {
+        k = utf8_read(provenance.data + i, provenance.len - i, &c);
+        memset(provenance.data + i, ' ', opt_is_kept(c) ? 0 : k);
+    }
 }
 
 static int finish_stdout(void)
