@@ -66,7 +66,7 @@ static void join_one(struct walk *w, struct buf *out, const char *value)
 {
     buf_adds(out, w->joined++ ? "," : "");
     for (; *value; value++) {
-        if (*value == ',')
+        if (*value == ',' || *value == '\\')
             buf_addc(out, '\\');
         buf_addc(out, *value);
     }

@@ -3,12 +3,12 @@
  *
  * Read with libyaml. Supported are mappings of scalars; sections (a mapping in a mapping, whose
  * keys become "section.key"); sequences of mappings (their keys become "list.0.key", "list.1.key"
- * and so on); sequences of scalars and of such sequences (all values joined by ","; a comma in a
- * value becomes "\,"); anchors, aliases and merge keys. The value null is an empty text. Every
- * value keeps its line number for errors. Duplicate keys and a second document are errors. So is a
- * file of more than 1 MiB, with more than 4096 keys, 1000 anchors and aliases, or 16 levels, or
- * whose values have more than 4 MiB after aliases are replaced. These bounds keep the time linear
- * in the size of the file.
+ * and so on); sequences of scalars and of such sequences (all values joined by ","; in them a
+ * comma becomes "\,", and a backslash "\\"); anchors, aliases and merge keys. The value null is an
+ * empty text. Every value keeps its line number for errors. Duplicate keys and a second document
+ * are errors. So is a file of more than 1 MiB, with more than 4096 keys, 1000 anchors and aliases,
+ * or 16 levels, or whose values have more than 4 MiB after aliases are replaced. These bounds keep
+ * the time linear in the size of the file.
  */
 #pragma once
 

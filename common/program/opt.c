@@ -355,13 +355,13 @@ const char *opts_misplaced(const struct opts *o, unsigned bit)
 
 /* ---- the configuration file -------------------------------------------------------------- */
 
-static void set_list(struct opts *o, const struct opt_bound *p, const char *values)
+static void set_list(struct opts *o, const struct opt_bound *p, const char *values, int list)
 {
     ((struct opt_list *)p->to)->count = 0;
     for (const char *s = *values ? values : NULL; s; s = *s ? s + 1 : NULL) {
         SCOPED(buf) item = BUF_INIT;
         for (; *s && *s != ','; s++) {
-            s += *s == '\\' && s[1] == ',';
+            s += *s == '\\' && (s[1] == ',' || (list && s[1] == '\\'));
             buf_addc(&item, *s);
         }
         opt_list_add(p->to, keep(o, item.data));
@@ -386,7 +386,7 @@ static int set_key(struct opts *o, const struct yaml_item *item, const char *whe
     if (p->given)
         return 0;
     if (type_of(p) == OPT_LIST)
-        set_list(o, p, item->value);
+        set_list(o, p, item->value, item->list);
     else if (set(p, keep(o, item->value)) < 0)
         return err_usage("%s%s", where, err_get());
     return 0;

@@ -483,7 +483,7 @@ static int load_bases(const char *path, const struct yaml_item *base, int depth,
         SCOPED(buf) file = file_beside(*name == '/' ? "" : path, ""), preset_path = BUF_INIT;
         const size_t at = file.len;
         for (; *name && (*name != ',' || !base->list); name++) {
-            name += base->list && *name == '\\' && name[1] == ',';
+            name += base->list && *name == '\\';
             buf_addc(&file, *name);
         }
         const int found = file_look(file.data) == FILE_PLAIN

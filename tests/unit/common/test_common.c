@@ -401,6 +401,27 @@ Test(opt, printed_texts_are_read_back)
     buf_release(&out);
 }
 
+Test(opt, printed_lists_are_read_back)
+{
+    static const char *const items[] = { "a\\", "b,c", "\\,", "", "\\\\d" };
+    enum { N = sizeof items / sizeof *items };
+    struct given given = { .number = 5 }, again = { 0 };
+    struct opts o = { 0 };
+    struct yaml y;
+    struct buf out = BUF_INIT;
+    for (size_t i = 0; i < N; i++)
+        opt_list_add(&given.list, items[i]);
+    read_back(&given, &out, &y);
+    opts_add(&o, table, &again);
+    cr_assert_eq(opts_load(&o, &y, "c"), 0, "%s", err_get());
+    cr_assert_eq(again.list.count, N);
+    for (size_t i = 0; i < N; i++)
+        cr_expect_str_eq(again.list.items[i], items[i]);
+    opts_release(&o);
+    yaml_release(&y);
+    buf_release(&out);
+}
+
 Test(opt, printed_numbers_are_read_back)
 {
     static const double numbers[] = { 0.00123456789012, 6e-4 / 10, 1.0 / 3, 0.1, 2 };
