@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "common/base/base64.h"
+#include "common/base/lines.h"
 #include "common/base/log.h"
 #include "common/files/file.h"
 #include "tokenizer/files/encodings.h"
@@ -131,10 +132,14 @@ static int cuts_as_usual(const struct vocabulary *v, const struct buf *)
 }
 
 /* Returns 1 if vocab.txt can describe the vocabulary, else 0. The line numbers are the ids, so each
- * id must have a token. */
+ * id must have a token, without a line end in it. */
 static int fits_lines(const struct vocabulary *v, const struct buf *text)
 {
-    return cuts_as_usual(v, text) && vocabulary_hole(v) == v->count;
+    struct lines l = LINES_OF(text->data, text->len);
+    while (lines_next(&l))
+        ;
+    return cuts_as_usual(v, text) && vocabulary_hole(v) == v->count && l.number == v->count &&
+           !memchr(text->data, '\r', text->len);
 }
 
 static const struct file_form {
