@@ -223,6 +223,8 @@ int document_read(struct document_reader *r, struct document *d)
         if (n == 1 && !len &&
             (d->text.len < 2 || (!strncmp(d->text.data, d->title.data, same) &&
                                  (!same || d->title.data[same] || d->text.data[same] == '"')))) {
+            if (d->text.len > 1) /* the line has all of the title */
+                buf_set(&d->title, d->text.data, d->text.len - 1);
             buf_clear(&d->text);
             continue;
         }

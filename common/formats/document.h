@@ -26,7 +26,8 @@ struct document {
     struct buf id, url, title; /* values of the attributes, unescaped; empty if absent */
     struct buf more;           /* the other attributes, as they are written: ` lang="en"` */
     struct buf text; /* the lines, without white space at the end. The first line is left out if
-                      * it equals `title`, or is perhaps a spelling of it before a blank line. */
+                      * it equals `title`, or is perhaps a spelling of it before a blank line: then
+                      * it becomes `title`. */
 };
 
 #define DOCUMENT_INIT                                                                              \

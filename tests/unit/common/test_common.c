@@ -1672,6 +1672,31 @@ Test(document, first_line_is_text_unless_it_is_the_title)
     }
 }
 
+/* WikiExtractor writes quotation marks in attributes as they are. */
+Test(document, a_title_is_whole_in_its_line)
+{
+    static const char *const cases[][2] = {
+        { "<doc id=\"1\" title=\"\"T\" (U)\">\n\"T\" (U)\n\nA.\n</doc>\n", "\"T\" (U)" },
+        { "<doc id=\"2\" title=\"T&#x27;s\">\nT's &amp; U\n\nA.\n</doc>\n", "T's & U" },
+        { "<doc id=\"3\">\nT\n\nA.\n</doc>\n", "T" },
+        { "<doc id=\"4\" title=\"T\">\nA.\n\nB.\n</doc>\n", "T" },
+        { "<doc id=\"5\" title=\"T\">\n\n\nA.\n</doc>\n", "T" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *path = temp_file(cases[i][0], strlen(cases[i][0]));
+        struct input in;
+        struct document_reader r;
+        struct document d = DOCUMENT_INIT;
+        input_open(&in, path);
+        document_open(&r, &in);
+        cr_expect_eq(document_read(&r, &d), 1);
+        cr_expect_str_eq(d.title.data, cases[i][1]);
+        document_release(&d);
+        input_close(&in);
+        drop(path);
+    }
+}
+
 Test(document, round_trip_and_cuts)
 {
     struct buf bytes = document_stream();
