@@ -248,7 +248,15 @@ static int add_text(const char *text, size_t n, void *out)
 
 void js_print(struct buf *out, const struct js *v)
 {
-    json_dump_callback(value(v), add_text, out, JSON_ENCODE_ANY);
+    enum { LEAST = 15, MOST = 17 }; /* digits that keep a decimal number, and a double */
+    const size_t before = out->len, flags = JSON_ALLOW_NUL | JSON_DECODE_ANY;
+    for (size_t digits = LEAST, same = 0; !same; digits++) {
+        buf_truncate(out, before);
+        json_dump_callback(value(v), add_text, out, JSON_ENCODE_ANY | JSON_REAL_PRECISION(digits));
+        json_t *again = json_loadb(out->data + before, out->len - before, flags, NULL);
+        same = digits == MOST || json_equal(again, value(v));
+        json_decref(again);
+    }
 }
 
 /* Returns 1 if none of the 8 bytes at s is a control character, a quote or a backslash; 0 if one

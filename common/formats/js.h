@@ -68,7 +68,8 @@ int js_text_is(const struct js *v, const char *word); /* 1 if v is the string `w
  * a boolean. */
 int js_flag(const struct js *object, const char *key, int otherwise);
 
-/* Appends the value as JSON text, in one line. */
+/* Appends the value as JSON text, in one line. Its numbers have as few digits as all of them need
+ * to read back the same: 15 to 17. */
 void js_print(struct buf *out, const struct js *v);
 
 /* Appends s[0..n) as a JSON string with its quotes; bytes of valid UTF-8 stay as they are. */

@@ -161,6 +161,18 @@ Test(kv, round_trip_and_errors)
     buf_release(&out);
 }
 
+Test(js, prints_numbers_that_read_back_the_same)
+{
+    static const char *const texts[] = { "{\"a\": [0.1, 3.7, 2.0, 1e-7], \"b\": \"\\u0000\"}",
+                                         "1e22", "0.30000000000000004", "-12" };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        SCOPED_JS root = js_parse(texts[i], strlen(texts[i]), "x");
+        SCOPED(buf) out = buf_format("> ");
+        js_print(&out, root);
+        cr_expect_str_eq(out.data + 2, texts[i]);
+    }
+}
+
 Test(js, reads_and_names_the_byte)
 {
     const char *text = "{\"a\": [1, 2.5, \"x\\u0000y\", true, null]}";
