@@ -343,8 +343,10 @@ static int check(const struct flow *f, int argc, char **argv, const struct file_
         if (kind != FILE_SPECIAL && !folder && (kind == FILE_FOLDER || access(place, W_OK) < 0))
             return err_set("cannot create '%s': %s", paths[i],
                            strerror(kind == FILE_FOLDER ? EISDIR : errno));
-        SCOPED_MEM char *here = realpath(place, NULL),
-                        *whole = i && kind != FILE_SPECIAL ? realpath(paths[0], NULL) : NULL;
+        SCOPED_MEM char *here = NULL, *whole = NULL;
+        if (i && kind != FILE_SPECIAL &&
+            (file_real_path(&here, place) < 0 || file_real_path(&whole, paths[0]) < 0))
+            return -1;
         if (here && whole && !strcmp(here, whole))
             return err_usage("'%s' would be lost: '%s' is replaced as a whole; name another folder",
                              paths[i], paths[0]);

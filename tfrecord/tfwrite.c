@@ -453,9 +453,13 @@ static int64_t count_records(const struct blend *b, uint64_t *of)
  * not replace a source, because it may not have all of its records. */
 static int is_no_source(const struct blend *b, const char *output)
 {
-    SCOPED_MEM char *folder = realpath(output, NULL);
+    SCOPED_MEM char *folder = NULL;
+    if (file_real_path(&folder, output) < 0)
+        return -1;
     for (size_t i = 0; i < b->count && folder; i++) {
-        SCOPED_MEM char *source = realpath(b->paths[i], NULL);
+        SCOPED_MEM char *source = NULL;
+        if (file_real_path(&source, b->paths[i]) < 0)
+            return -1;
         if (source && !strcmp(source, folder))
             return err_set("'%s' is a source of the blend: give --output another folder", output);
     }

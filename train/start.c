@@ -120,22 +120,12 @@ int start_refuse_old_run(const struct settings *s)
                    out);
 }
 
-/* Sets *real to the path without links, which the caller frees, or to NULL if nothing is there.
- * Returns 0, or -1 with an error. */
-static int resolve(char **real, const char *path)
-{
-    *real = realpath(path, NULL);
-    return *real || errno == ENOENT || errno == ENOTDIR
-               ? 0
-               : err_set("cannot look at '%s': %s", path, strerror(errno));
-}
-
 /* Returns -1 with an error if --force would remove the model in the folder `from`, else 0. `option`
  * is the name of the option whose value the folder is. */
 static int refuse_own_base(const struct settings *s, const char *option, const char *from)
 {
     SCOPED_MEM char *base = NULL, *folder = NULL;
-    if ((from && resolve(&base, from) < 0) || resolve(&folder, s->output) < 0)
+    if ((from && file_real_path(&base, from) < 0) || file_real_path(&folder, s->output) < 0)
         return -1;
     const size_t n = base && folder ? strlen(folder) : 0;
     if (!n || strncmp(base, folder, n) != 0 ||

@@ -452,8 +452,10 @@ int file_nameless(const char *dir)
         /* the file system does not support unnamed files */
         SCOPED(buf) path = file_path(dir, "textmill-XXXXXX");
         fd = mkostemp(path.data, O_CLOEXEC);
-        if (fd >= 0)
-            unlink(path.data);
+        if (fd >= 0 && unlink(path.data) < 0) {
+            close(fd);
+            return err_set("cannot remove '%s': %s", path.data, strerror(errno));
+        }
     }
     return fd >= 0 ? fd : err_set("cannot make a temporary file in '%s': %s", dir, strerror(errno));
 }
@@ -622,6 +624,12 @@ int input_line(struct input *in, char **line, size_t *len)
 }
 
 /* ---- output under a temporary name ------------------------------------------------------- */
+
+int file_real_path(char **real, const char *path)
+{
+    *real = realpath(path, NULL);
+    return *real || errno == ENOENT || errno == ENOTDIR ? 0 : cannot_look(path);
+}
 
 char *file_resolve(const char *path)
 {

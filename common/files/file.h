@@ -249,6 +249,10 @@ int file_sync_dir(const char *path);
  * the link there. */
 char *file_resolve(const char *path);
 
+/* Sets *real to the path without links, which the caller frees, or to NULL if nothing is there.
+ * Returns 0, or -1 with an error. */
+int file_real_path(char **real, const char *path);
+
 /* Swaps the names of two files or folders atomically. Returns 1; 0 if the file system does not
  * support that; or -1 with an error. */
 int file_swap(const char *a, const char *b);

@@ -202,34 +202,61 @@ static int is_old(const struct file_form *form, const char *dir, const char *pat
     return result;
 }
 
+/* Returns 1 if the file `path` has this text, 0 if not, also if there is none, or -1 with an error.
+ */
+static int has_text(const char *path, const struct buf *text)
+{
+    SCOPED(buf) is = BUF_INIT;
+    const int kind = file_look(path);
+    if (kind != FILE_PLAIN)
+        return kind < 0 ? -1 : 0;
+    return file_read(path, &is) < 0
+               ? -1
+               : is.len == text->len && !memcmp(is.data, text->data, text->len);
+}
+
 /* If the vocabulary has this form, opens outs[*count] and writes the file. If not, but an older
  * vocabulary left such a file, sets outs[*count] to remove it. In both cases adds 1 to *count.
- * Returns 0, or -1 with an error. */
+ * Returns 0 if the older file stays as it is, 1 if it changes, 2 if it is to be removed, which
+ * needs a file that is written, or -1 with an error. */
 static int put_form(const struct file_form *form, const struct vocabulary *v, const char *dir,
                     struct output *outs, size_t *count)
 {
     SCOPED(buf) path = file_path(dir, form->name), text = BUF_INIT;
-    int written = form_print(form, v, &text), old = written ? 0 : is_old(form, dir, path.data);
-    int result = old < 0 ? -1 : 0;
-    if (written)
-        result = output_open(&outs[*count], path.data);
-    else if (old > 0)
-        output_remove(&outs[*count], path.data);
-    if (!result && (written || old > 0))
-        ++*count;
-    if (!result && written)
-        result = output_write(&outs[*count - 1], text.data, text.len);
-    return result;
+    struct output *out = &outs[*count];
+    if (!form_print(form, v, &text)) {
+        const int old = is_old(form, dir, path.data);
+        if (old > 0)
+            output_remove(out, path.data);
+        *count += old > 0;
+        return 2 * old;
+    }
+    const int same = has_text(path.data, &text);
+    if (same < 0 || output_open(out, path.data) < 0)
+        return -1;
+    ++*count;
+    return output_write(out, text.data, text.len) < 0 ? -1 : !same;
 }
 
 int vocabulary_save(const struct vocabulary *v, const char *dir)
 {
     struct output outs[FORMS];
-    int made, result = file_mkdirs_count(dir, &made);
-    size_t count = 0;
-    for (int i = 0; i < FORMS && !result; i++)
+    int made, result = file_mkdirs_count(dir, &made), changes = 0;
+    size_t count = 0, keep = 0; /* the file that changes, or else the last */
+    for (int i = 0; i < FORMS && result >= 0; i++, changes += result) {
         result = put_form(&forms[i], v, dir, outs, &count);
-    result = output_end_all(outs, count, result);
+        keep = result > 0 || !changes ? count - 1 : keep;
+    }
+    /* While a set is replaced, it is not there, and a training may read the vocabulary from the
+     * same folder. So a file that alone changes is replaced alone. */
+    if (result >= 0 && changes < 2) {
+        for (size_t i = 0; i < count; i++)
+            if (i != keep)
+                output_abandon(&outs[i]);
+        outs[0] = outs[keep];
+        count = 1;
+    }
+    result = output_end_all(outs, count, result < 0 ? -1 : 0);
     if (result < 0)
         file_rmdirs(dir, made);
     return result;
