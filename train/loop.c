@@ -269,6 +269,8 @@ static int validate(struct loop *l, struct engine_score *score)
     TRACE_PHASE("validation", -1);
     engine_settle(&l->engine);
     int result = validation_score(&l->validation, score);
+    if (!result && !isfinite(score->part[0].loss + score->part[1].loss))
+        result = err_set("training diverged at step %" PRId64 ": validation loss nan", l->at.step);
     if (!result && l->first && l->settings->sample)
         result = write_sample(l, SAMPLE_TOKENS);
     return comm_agree(l->comm, result);
@@ -318,7 +320,6 @@ static int report_step(struct loop *l, const struct engine_score *score,
                        const struct engine_score *validation, double rate, double norm)
 {
     const struct model *m = &l->plan->model;
-    double tokens = (double)(l->at.tokens - l->logged_tokens);
     struct metrics_point p = {
         .step = l->at.step,
         .loss = engine_loss(m, score),
@@ -328,7 +329,7 @@ static int report_step(struct loop *l, const struct engine_score *score,
         .tokens = (double)l->at.tokens,
         .seconds = l->busy / (double)(l->at.step - l->logged_step),
         .elapsed = log_seconds() - l->began,
-        .tokens_per_second = l->busy > 0 ? tokens / l->busy : 0,
+        .tokens_per_second = l->busy > 0 ? (double)(l->at.tokens - l->logged_tokens) / l->busy : 0,
     };
     take_score(&p, m, score, METRICS_LOSS);
     take_score(&p, m, validation, METRICS_VALIDATION);
@@ -443,10 +444,9 @@ static int diverged(struct loop *l, double loss, double norm)
 /* Updates the weights if loss and norm are finite. */
 static int update(struct loop *l, double loss, double norm, double rate)
 {
-    struct plan *p = l->plan;
     if (!isfinite(loss) || !isfinite(norm))
         return diverged(l, loss, norm);
-    engine_update(&l->engine, &p->optimizer, norm, rate, l->at.step + 1);
+    engine_update(&l->engine, &l->plan->optimizer, norm, rate, l->at.step + 1);
     return l->store.moves ? comm_agree(l->comm, store_check(&l->store)) : 0;
 }
 
