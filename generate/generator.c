@@ -279,11 +279,11 @@ static int choose(struct generator *g, struct generation *const *texts, int64_t 
     ops_each(g->ops, n, choose_token, &c);
     for (int64_t i = 0; i < n; i++) {
         const uint32_t id = texts[i]->ids.data[texts[i]->ids.count - 1];
-        const float logit = logits[i * c.V + id];
-        if (!isfinite(logit))
-            return err_set(
-                "the model's logits are %f: its weights are damaged or its training diverged",
-                logit);
+        for (const float *l = logits + i * c.V; l < logits + (i + 1) * c.V; l++)
+            if (!isfinite(*l))
+                return err_set("the model's logits are %f: its weights are damaged or its training "
+                               "diverged",
+                               *l);
         enum finish reason = generation_add(g, texts[i], id);
         if (reason)
             generation_end(texts[i], reason);
