@@ -48,7 +48,7 @@ static int recognise(struct entries *s)
 {
     static const char *const names[] = { "", "documents", "JSON lines", "text", "", "Parquet" };
     enum columns_kind columns = COLUMNS_PARQUET;
-    int64_t n = input_peek(&s->in, KINDS_LOOK);
+    int64_t n = kinds_look(&s->in);
     if (n <= 0)
         return n < 0 ? -1 : 0;
     const size_t mark = utf8_mark(s->in.data + s->in.begin, (size_t)n);

@@ -128,6 +128,12 @@ int kinds_columns(const char *text, size_t n, enum columns_kind *kind)
     return 0;
 }
 
+int64_t kinds_look(struct input *in)
+{
+    const int64_t n = input_peek(in, KINDS_LOOK);
+    return n < KINDS_LOOK ? n : KINDS_LOOK;
+}
+
 /* ---- text of another form -------------------------------------------------------------------- */
 
 static size_t skip_blank(const char *text, size_t n, size_t at)

@@ -10,7 +10,13 @@
 
 #include "common/formats/columns.h"
 
-enum { KINDS_LOOK = 512 }; /* number of bytes of a file that the functions need */
+struct input;
+
+enum { KINDS_LOOK = 1 << 16 }; /* number of bytes of a file that the functions look at */
+
+/* Returns how many unread bytes of the input the functions get: KINDS_LOOK, or fewer if it has
+ * fewer, wherever a pipe cuts it; or -1 with an error. They are at in->data + in->begin. */
+int64_t kinds_look(struct input *in);
 
 /* Returns a description, such as "a PDF file", of the file `path`, which begins with text[0..n).
  * Returns NULL if the file may be text. `path` NULL: JSON and tables are text, too. */

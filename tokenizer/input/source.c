@@ -81,7 +81,7 @@ static enum source_format guess(const char *name, const char *text, size_t n)
 /* Finds the format of the open file. Returns 0, or -1 with an error. */
 static int recognise(struct source *s, const char *path)
 {
-    int64_t n = input_peek(&s->in, KINDS_LOOK);
+    int64_t n = kinds_look(&s->in);
     if (n < 0)
         return -1;
     const char *text = n ? s->in.data + s->in.begin : "";
