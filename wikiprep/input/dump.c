@@ -52,6 +52,7 @@ struct dump {
 
     /* For resuming after damage: */
     enum { FATAL, BAD_XML, HOLE } damage; /* kind of the error; HOLE: bytes are missing */
+    int is_kept;                          /* `rest` begins at the parser's error */
     int is_foreign;                       /* the encoding is not UTF-8 */
     struct buf rest; /* bytes [used, len): XML to parse again, or HTML to read next */
     size_t used;
@@ -64,11 +65,14 @@ static uint64_t given(const struct dump *d)
     return d->counts.xml_bytes - (d->rest.len - d->used);
 }
 
-/* Keeps in d->rest the bytes that the parser was given last and did not parse. */
+/* Keeps in d->rest the bytes that the parser was given and did not parse. */
 static void keep_rest(struct dump *d)
 {
     const xmlParserInput *in = d->xml->input;
     size_t left = in && in->cur < in->end ? (size_t)(in->end - in->cur) : 0;
+    if (d->is_kept)
+        return;
+    d->is_kept = 1;
     if (left <= d->used) {
         d->used -= left;
         return;
@@ -195,6 +199,16 @@ static void on_message(void *ctx, const char *format, ...)
     (void)ctx, (void)format; /* otherwise libxml2 prints them to stderr */
 }
 
+/* Keeps the bytes after an error that ends the parse, because after some the parser drops them. */
+static void on_error(void *ctx, const char *format, ...)
+{
+    struct dump *d = ctx;
+    const xmlError *e = xmlCtxtGetLastError(d->xml);
+    (void)format;
+    if (e && e->level == XML_ERR_FATAL)
+        keep_rest(d);
+}
+
 /* ---- life -------------------------------------------------------------------------------- */
 
 /* Stops libxml2's messages in this thread: settings are per thread, and any thread may feed the
@@ -221,7 +235,7 @@ static xmlParserCtxtPtr new_parser(struct dump *d)
         .getEntity = find_entity,
         .reference = on_unknown_entity,
         .warning = on_message,
-        .error = on_message,
+        .error = on_error,
     };
     silence_thread();
     xmlParserCtxtPtr xml = xmlCreatePushParserCtxt(&events, d, NULL, 0, NULL);
@@ -242,7 +256,7 @@ static void renew_parser(struct dump *d, int64_t origin)
     d->xml = new_parser(d);
     d->origin = origin;
     d->silence = 0;
-    d->is_between = 0;
+    d->is_between = d->is_kept = 0;
 }
 
 static struct dump *open_dump(const char *path, struct unpack *in, struct part *part,
@@ -359,7 +373,7 @@ static int check_parser(struct dump *d)
         buf_rtrim(&why);
         for (char *lf = why.data; (lf = strchr(lf, '\n'));)
             *lf = ' ';
-        long at = xmlByteConsumed(d->xml); /* 0 if the parser dropped its input */
+        long at = d->is_foreign ? xmlByteConsumed(d->xml) : 0;
         SCOPED(buf) line = BUF_INIT;
         if (e && !d->origin)
             buf_addf(&line, " (line %d)", e->line);
