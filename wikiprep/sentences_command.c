@@ -3,7 +3,7 @@
 
 #include "common/base/log.h"
 #include "common/base/utf8.h"
-#include "common/files/file.h"
+#include "common/files/packed.h"
 #include "common/program/tool.h"
 #include "wikiprep/sentences/sentence.h"
 #include "wikiprep/sentences/sentence_train.h"
@@ -30,18 +30,20 @@ static const struct opt options[] = {
 static int read_paragraphs(const char *path, const struct sentence_model *m,
                            struct sentence_trainer *t, struct output *out)
 {
-    SCOPED_BY(input_close) struct input in = { 0 };
+    struct packed packed;
+    struct input in;
     SCOPED(buf) split = BUF_INIT;
     char *line;
     size_t n, lines = 0;
-    int got = input_open(&in, path);
-    if (got < 0)
+    int got = 0;
+    if (packed_open(&packed, &in, path) < 0)
         return -1;
-    while ((got = input_line(&in, &line, &n)) > 0) {
+    while (!got && (got = input_line(&in, &line, &n)) > 0) {
         const size_t mark = lines++ ? 0 : utf8_mark(line, n);
         line += mark, n -= mark;
         n -= n && line[n - 1] == '\r';
         tool_count("paragraph(s)", n > 0);
+        got = 0;
         if (t) {
             sentence_trainer_add(t, line, n);
             continue;
@@ -50,9 +52,9 @@ static int read_paragraphs(const char *path, const struct sentence_model *m,
         sentence_split(m, &split, line, n);
         if (split.len)
             buf_addc(&split, '\n');
-        if (output_write(out, split.data, split.len) < 0)
-            return -1;
+        got = output_write(out, split.data, split.len);
     }
+    packed_close(&packed, &in);
     return got;
 }
 
