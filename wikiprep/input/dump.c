@@ -340,6 +340,18 @@ uint64_t dump_packed_bytes(const struct dump *d)
 
 /* ---- reading ----------------------------------------------------------------------------- */
 
+/* Returns 1 if the text, behind white space, begins as a page in HTML does. */
+static int begins_html(const char *s, size_t n)
+{
+    static const char *const html[] = { "<!doctype html", "<html" };
+    const char *end = s + n;
+    s = span_past(s + utf8_mark(s, n), end, " \t\r\n");
+    for (int i = 0; i < 2; i++)
+        if ((size_t)(end - s) >= strlen(html[i]) && !strncasecmp(s, html[i], strlen(html[i])))
+            return 1;
+    return 0;
+}
+
 /* Reports common inputs that are not dumps, before the parser would report bad XML. */
 static int check_first(const struct dump *d, const char *s, size_t n)
 {
@@ -348,12 +360,10 @@ static int check_first(const struct dump *d, const char *s, size_t n)
     if (file_check_pointer(d->path, s, n) < 0)
         return -1;
     const char *end = s + n;
+    if (begins_html(s, n))
+        return err_set("'%s' is an HTML page, not a MediaWiki export", d->path);
     s = span_past(s + utf8_mark(s, n), end, " \t\r\n");
     n = (size_t)(end - s);
-    static const char *const html[] = { "<!doctype html", "<html" };
-    for (int i = 0; i < 2; i++)
-        if (n >= strlen(html[i]) && !strncasecmp(s, html[i], strlen(html[i])))
-            return err_set("'%s' is an HTML page, not a MediaWiki export", d->path);
     int utf16 = n >= 2 &&
                 (!memcmp(s, "\xFF\xFE", 2) || !memcmp(s, "\xFE\xFF", 2) || !memcmp(s, "\0<", 2));
     if (!n || (*s != '<' && !utf16))
@@ -514,6 +524,10 @@ static void feed(struct dump *d)
     silence_thread();
     if (!n) {
         n = read_more(d);
+        /* the whole head of a page in HTML tells whether it is one of a wiki */
+        for (int64_t more = n;
+             is_first && more > 0 && d->rest.len < CHUNK && begins_html(d->rest.data, d->rest.len);)
+            n = (more = read_more(d)) < 0 ? more : (int64_t)d->rest.len;
         if (n > 0 && is_first && html_page_recognises(d->rest.data, (size_t)n)) {
             d->is_html = 1;
             d->used = utf8_mark(d->rest.data, (size_t)n);
