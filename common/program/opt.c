@@ -377,6 +377,9 @@ static int set_key(struct opts *o, const struct yaml_item *item, const char *whe
     struct opt_bound *p = opts_find(o, key, strlen(key));
     if (!p)
         return unknown(o, "key", "", key, where);
+    if (p->row->type & OPT_NO_SETTING)
+        return err_usage("%s'%s' belongs on the command line, as --%s", where, item->key,
+                         p->row->name);
     if (p->item && strcmp(p->item->value, item->value) != 0)
         return err_usage("%s'%s' is %s, but '%s' in line %d is %s: both are the option --%s", where,
                          item->key, item->value, p->item->key, p->item->line, p->item->value,

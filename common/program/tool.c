@@ -254,6 +254,11 @@ static int check_preset(const char *word)
 
 static int load_config(const char *path, int depth, int preset);
 
+static void set_level(void)
+{
+    log_level = common.quiet ? -1 : common.verbose;
+}
+
 /* Applies the operand if it is a configuration. Returns 1 if so, 0 if not, or -1 with an error. */
 static int take_config(const char *operand)
 {
@@ -429,7 +434,7 @@ static int parse(const struct tool *t, const struct tool_command *c, int argc, c
         n = opts_parse(&opts, argc - skip, argv + skip);
     if (n < 0 && unnamed && !word && !c->options)
         unknown_command(t, first);
-    log_level = common.quiet ? -1 : common.verbose;
+    set_level();
     log_progress = common.progress_on;
     return n;
 }
@@ -513,9 +518,11 @@ static int load_config(const char *path, int depth, int preset)
             i++;
     }
     opts.preset = preset;
-    return result < 0 || (tool->translate && tool->translate(&y, path) < 0)
-               ? -1
-               : opts_load(&opts, &y, path);
+    if (result < 0 || (tool->translate && tool->translate(&y, path) < 0) ||
+        opts_load(&opts, &y, path) < 0)
+        return -1;
+    set_level();
+    return 0;
 }
 
 int tool_load_config(const char *path)
