@@ -23,6 +23,7 @@
 #include <math.h>
 
 #include "common/base/pyrandom.h"
+#include "common/files/file.h"
 #include "eval/choices.h"
 #include "eval/items.h"
 #include "eval/report.h"
@@ -265,7 +266,7 @@ static int check_options(const struct choice *c, int argc, char **argv)
     if (!c->shots != !c->examples_path)
         return err_usage("--shots N and --examples FILE need each other");
     for (int i = 0; i < argc; i++)
-        if (c->shots && !strcmp(argv[i], c->examples_path))
+        if (c->shots && file_same(argv[i], c->examples_path))
             return err_usage("'%s' is scored, too: its questions would see their answers; give "
                              "--examples another file",
                              argv[i]);

@@ -352,10 +352,10 @@ static int check(const struct flow *f, int argc, char **argv, const struct file_
                              paths[i], paths[0]);
         for (int k = 0; k < argc + (int)in->count; k++)
             if (strcmp(paths[i], "-") &&
-                !strcmp(paths[i], k < argc ? argv[k] : in->names[k - argc]))
+                file_same(paths[i], k < argc ? argv[k] : in->names[k - argc]))
                 return err_usage("'%s' is input and output", paths[i]);
         for (int k = 0; k < i; k++)
-            if (paths[k] && !strcmp(paths[k], paths[i]))
+            if (paths[k] && file_same(paths[k], paths[i]))
                 return err_usage("'%s' is the file of two outputs", paths[i]);
     }
     return 0;

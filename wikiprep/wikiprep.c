@@ -442,9 +442,9 @@ static int check_output(const struct wikiprep *given)
         return -1;
     if (!given->save_path)
         return 0;
-    return strcmp(given->save_path, output ? output : "-")
-               ? tool_may_replace(given->save_path, NULL, NULL)
-               : err_usage("'%s' is the file of two outputs", given->save_path);
+    return file_same(given->save_path, output ? output : "-")
+               ? err_usage("'%s' is the file of two outputs", given->save_path)
+               : tool_may_replace(given->save_path, NULL, NULL);
 }
 
 /* Returns 0, or -1 with a usage error if a value of the option is empty. */

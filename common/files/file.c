@@ -654,6 +654,28 @@ char *file_resolve(const char *path)
     return failed || target ? target : mem_strdup(path);
 }
 
+/* Returns the place of a file: its folder, without links and "..", and its name. It is empty if the
+ * folder cannot be found. */
+static struct buf place_of(const char *path)
+{
+    struct buf place = BUF_INIT;
+    SCOPED_MEM char *target = file_resolve(path);
+    SCOPED(buf) above = folder_of(target ? target : path);
+    SCOPED_MEM char *folder = target ? realpath(above.data, NULL) : NULL;
+    if (folder)
+        buf_addf(&place, "%s/%s", folder, file_name(target));
+    return place;
+}
+
+int file_same(const char *a, const char *b)
+{
+    if (!strcmp(a, b) || is_std(a) || is_std(b) || file_look(a) == FILE_SPECIAL ||
+        file_look(b) == FILE_SPECIAL)
+        return !strcmp(a, b);
+    SCOPED(buf) first = place_of(a), second = place_of(b);
+    return first.len && first.len == second.len && !memcmp(first.data, second.data, first.len);
+}
+
 /* Opens standard output, a device, a pipe or a socket for writing, without a temporary file, since
  * no file may replace it. */
 static int open_special(struct output *out, const char *path)
