@@ -224,6 +224,9 @@ static int begin(struct run *r)
     if (plain && r->f->options->mark)
         return err_set(
             "--mark needs documents, JSON lines or Parquet: plain text has no place for it");
+    const int learns = !r->f->reason_count; /* its texts may be of several forms */
+    if ((plain || r->source.format == ENTRY_DOCUMENTS) && !learns && tool_given("field"))
+        return err_set("--field needs JSON lines or Parquet: other input has no fields");
     for (int i = r->folder.path != NULL; i < 2 && !r->begun && !result; i++)
         result = begin_output(r, i);
     r->begun = 1;
