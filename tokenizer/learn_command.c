@@ -145,7 +145,6 @@ static int learn_tokens(const struct learning *given, struct vocabulary *v,
     const struct opt_list *own = &given->special_tokens;
     const int unigram = v->model == VOCABULARY_UNIGRAM;
     struct learn_options o = given->learn;
-    o.all_bytes = given->alphabet != ALPHABET_SEEN; /* only used for tokens of bytes */
     o.threads = (int)tool_threads;
     o.special = own->items;
     o.special_count = own->count == 1 && !*own->items[0] ? 0 : own->count;
@@ -250,18 +249,32 @@ static int check_model(const struct learning *given)
                                               "max-piece-length",   "seed-size",
                                               "shrinking-factor",   NULL };
     const struct counting_options *c = &given->counting;
-    const int all_bytes = c->model == VOCABULARY_BPE && c->units == UNITS_BYTES && !c->from &&
-                          given->alphabet != ALPHABET_SEEN;
-    int unigram = given->counting.model == VOCABULARY_UNIGRAM;
+    int unigram = c->model == VOCABULARY_UNIGRAM;
     for (const char *const *name = unigram ? of_pairs : of_unigram; *name; name++)
         if (tool_given(*name))
             return err_usage("--%s %s --model unigram", *name,
                              unigram ? "cannot be used with" : "needs");
-    for (int i = 2; of_pairs[i] && all_bytes; i++)
-        if (tool_given(of_pairs[i]))
-            return err_usage("--%s needs --alphabet seen or --units characters: otherwise the "
-                             "alphabet is all bytes",
-                             of_pairs[i]);
+    return 0;
+}
+
+/* Decides whether the alphabet is all bytes, as that of `from` (NULL: there is none) may be, and
+ * rejects options that would have no effect on it. Returns 0, or -1 with a usage error. */
+static int settle_alphabet(struct learning *given, const struct tokenizer *from)
+{
+    static const char *const of_part[] = { "alphabet-limit", "initial-alphabet" };
+    const struct counting_options *c = &given->counting;
+    int all = from || (c->model == VOCABULARY_BPE && c->units == UNITS_BYTES &&
+                       given->alphabet != ALPHABET_SEEN);
+    for (int byte = 0; byte < 256 && from && all; byte++)
+        all = tokenizer_find(from, (const char[]){ (char)byte }, 1) >= 0;
+    given->learn.all_bytes = all;
+    for (int i = 0; i < 2 && all; i++)
+        if (tool_given(of_part[i]))
+            return err_usage(from ? "--%s cannot be used with --from: the alphabet of that "
+                                    "vocabulary is all bytes"
+                                  : "--%s needs --alphabet seen or --units characters: otherwise "
+                                    "the alphabet is all bytes",
+                             of_part[i]);
     return 0;
 }
 
@@ -306,7 +319,7 @@ static int check_usage(const struct learning *given)
 
 static int run(int argc, char **argv, void *options_given)
 {
-    const struct learning *given = options_given;
+    struct learning *given = options_given;
     SCOPED_BY(counting_release) struct counting_tables counted = { 0 };
     SCOPED(counted_words) words = COUNTED_WORDS_INIT;
     struct vocabulary v;
@@ -315,7 +328,8 @@ static int run(int argc, char **argv, void *options_given)
     struct tokenizer *t = counting_tokenizer(&given->counting);
     if (!t)
         return -1;
-    int result = counting_run(&given->counting, &counted, t, argc, argv) < 0
+    int result = settle_alphabet(given, given->counting.from ? t : NULL) < 0 ||
+                         counting_run(&given->counting, &counted, t, argc, argv) < 0
                      ? -1
                      : word_counts_join(&words, counted.tables, counted.count,
                                         (uint64_t)given->min_word_count);
