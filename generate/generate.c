@@ -515,6 +515,10 @@ static int check_options(struct generate *given)
         return err_usage("--save-prompt-cache needs a file: standard output is for the texts");
     if (given->save_path && tool_may_replace(given->save_path, NULL, NULL) < 0)
         return -1;
+    const struct sampler *s = &given->g.sampler;
+    if (s->window && s->repetition_penalty == 1 && !s->presence && !s->frequency)
+        return err_usage("--repetition-window has no effect without a penalty: give "
+                         "--repetition-penalty, --presence-penalty or --frequency-penalty");
     if (given->g.alternatives && !given->json)
         return err_usage("--logprobs needs --json");
     if (given->json && (given->raw || (given->echo && tool_given("echo"))))
