@@ -106,14 +106,18 @@ static int refuse_own_config(const char *out)
 int start_refuse_old_run(const struct settings *s)
 {
     const char *out = s->output;
-    const int resumed = s->resume, first = resumed ? RUN_MARKS : 0;
+    const int resumed = s->resume,
+              lost = s->force && !s->save; /* no new model replaces an old one */
+    const int first = resumed ? RUN_MARKS : lost;
     const int found = file_first(out, marks + first, MARKS - first);
     if (found == MARKS - first && !s->force)
         return refuse_own_config(out);
-    if (found < 0 || found == MARKS - first || s->force)
+    if (found < 0 || found == MARKS - first || (s->force && !lost))
         return found < 0 ? -1 : 0;
-    return err_set(resumed ? "'%s' holds a model and no checkpoint to go on from: give --output "
-                             "another folder, or --force in place of --resume to replace it"
+    return err_set(lost      ? "'%s' holds a model, which --force would remove and --no-save not "
+                               "replace: give --output another folder"
+                   : resumed ? "'%s' holds a model and no checkpoint to go on from: give --output "
+                               "another folder, or --force in place of --resume to replace it"
                    : found < RUN_MARKS ? "'%s' holds a training run (--resume goes on with it, "
                                          "--force replaces it)"
                                        : "'%s' holds a model (--force replaces it)",

@@ -574,7 +574,9 @@ static int print_presets(void)
 static int check_useful(const struct settings *s)
 {
     static const char *const no_custom = "has no effect with a --schedule of rates",
-                             *const no_sgd = "has no effect with --optimizer sgd or momentum";
+                             *const no_sgd = "has no effect with --optimizer sgd or momentum",
+                             *const no_init =
+                                 "has no effect with --start-from, which loads all weights";
     const int custom = schedule_is_rates(s->schedule), constant = !strcmp(s->schedule, "constant"),
               momentum = s->optimizer.kind == OPTIMIZER_MOMENTUM,
               moments = s->optimizer.kind != OPTIMIZER_SGD && !momentum;
@@ -611,8 +613,9 @@ static int check_useful(const struct settings *s)
         { "teacher-share", s->teacher != NULL, "needs --teacher" },
         { "teacher-dropout", s->teacher != NULL, "needs --teacher" },
         { "machine", s->dry_run || !s->machine, "needs --dry-run" },
-        { "zero-ends", !s->start_from || !s->model.zero_ends,
-          "has no effect with --start-from, which loads all weights" },
+        { "profile", !s->dry_run || !s->profile, "has no effect with --dry-run" },
+        { "zero-ends", !s->start_from || !s->model.zero_ends, no_init },
+        { "init-std", !s->start_from || s->task != TASK_GPT, no_init }, /* a BERT may lack a head */
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (tool_given(rules[i].option) && !rules[i].used)
