@@ -70,6 +70,35 @@ static int check_checksum(const struct plan *p, uint64_t checksum, const char *w
                    what, checksum, own);
 }
 
+/* Appends the ids of a text in which rules for case, accents, digits and spaces show, if the
+ * tokenizer can encode it. */
+static void encode_example(const struct tokenizer *t, struct ids *out)
+{
+    static const char text[] = "The MOON's 1969 \u00C9t\u00E9:\n\n  384,400 km, \u6708";
+    struct encoder *e = encoder_new(t);
+    if (encoder_encode(e, text, sizeof text - 1, TOKENIZER_ORDINARY, out) < 0)
+        out->count = 0;
+    encoder_free(e);
+}
+
+/* Warns if data was made by other rules than the run's tokenizer has: a checksum is that of the
+ * tokens alone. */
+static void compare_rules(const struct plan *p, const struct samples *d, const char *what)
+{
+    SCOPED(ids) own = { 0 }, theirs = { 0 };
+    SCOPED_TOKENIZER t = d->facts.tokenizer ? tokenizer_load(d->facts.tokenizer) : NULL;
+    if (!t || !p->tokenizer)
+        return;
+    encode_example(p->tokenizer, &own);
+    encode_example(t, &theirs);
+    if (own.count && theirs.count &&
+        (own.count != theirs.count ||
+         memcmp(own.data, theirs.data, own.count * sizeof *own.data) != 0))
+        log_warn("%s was made by other rules for texts, those of '%s', than the tokenizer has: the "
+                 "tokens are the same, but texts get other ids (--vocab chooses the tokenizer)",
+                 what, d->facts.tokenizer);
+}
+
 int plan_check_vocabulary(const struct plan *p, const char *dir, const char *what)
 {
     const int has = dir && p->tokenizer ? has_tokenizer(dir) : 0;
@@ -155,6 +184,7 @@ int plan_data_open(struct plan *p, int want_data)
 {
     static const char training[] = "the data", validation[] = "the validation data";
     const struct settings *s = p->settings;
+    const int given = p->tokenizer != NULL; /* else it is that of the data */
     if (is_generated(s) && s->data.count > 1)
         return err_set("generated data cannot be mixed with files");
     if (is_generated(s) && s->samples.documents)
@@ -169,9 +199,14 @@ int plan_data_open(struct plan *p, int want_data)
         return -1;
     if (s->validation.count && open_data(p, &p->validation, &s->validation, validation) < 0)
         return -1;
-    if (p->data && check_checksum(p, p->data->facts.checksum, training) < 0)
+    if ((p->data && check_checksum(p, p->data->facts.checksum, training) < 0) ||
+        (p->validation && check_checksum(p, p->validation->facts.checksum, validation) < 0))
         return -1;
-    return p->validation ? check_checksum(p, p->validation->facts.checksum, validation) : 0;
+    if (p->data && given)
+        compare_rules(p, p->data, training);
+    if (p->validation)
+        compare_rules(p, p->validation, validation);
+    return 0;
 }
 
 int plan_data_make(struct plan *p)
