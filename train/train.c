@@ -550,7 +550,8 @@ static int take_data(struct settings *s, char **operands, int count)
         SCOPED(buf) run = file_path(operands[i], "checkpoints");
         if (s->resume && file_look(run.data) == FILE_FOLDER)
             return err_usage("'%s' is no data but a run: give it to --output", operands[i]);
-        if (file_ends_with(operands[i], ".yaml"))
+        if (file_ends_with(operands[i], ".yaml") || file_ends_with(operands[i], ".yml") ||
+            (file_ends_with(operands[i], ".json") && s->task <= TASK_BERT)) /* others read JSON */
             return err_usage("'%s' is no data but a configuration: give it to -c", operands[i]);
         if (file_ends_with(operands[i], ".py"))
             return err_usage("'%s' is no data: its settings are options here", operands[i]);
