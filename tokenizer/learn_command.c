@@ -257,6 +257,18 @@ static int check_model(const struct learning *given)
     return 0;
 }
 
+/* Rejects --special tokens that `from` has (NULL: there is none). Returns 0, or -1 with a usage
+ * error. */
+static int check_new(const struct learning *given, const struct tokenizer *from)
+{
+    const struct opt_list *own = &given->special_tokens;
+    for (size_t i = 0; i < own->count && from; i++)
+        if (tokenizer_find(from, own->items[i], strlen(own->items[i])) >= 0)
+            return err_usage("--special '%s': the vocabulary of --from has this token already",
+                             own->items[i]);
+    return 0;
+}
+
 /* Decides whether the alphabet is all bytes, as that of `from` (NULL: there is none) may be, and
  * rejects options that would have no effect on it. Returns 0, or -1 with a usage error. */
 static int settle_alphabet(struct learning *given, const struct tokenizer *from)
@@ -328,7 +340,8 @@ static int run(int argc, char **argv, void *options_given)
     struct tokenizer *t = counting_tokenizer(&given->counting);
     if (!t)
         return -1;
-    int result = settle_alphabet(given, given->counting.from ? t : NULL) < 0 ||
+    const struct tokenizer *from = given->counting.from ? t : NULL;
+    int result = check_new(given, from) < 0 || settle_alphabet(given, from) < 0 ||
                          counting_run(&given->counting, &counted, t, argc, argv) < 0
                      ? -1
                      : word_counts_join(&words, counted.tables, counted.count,
