@@ -429,10 +429,25 @@ static int read_library(struct run *r)
     return r->library ? 0 : -1;
 }
 
-/* Checks that the outputs differ, and that existing output may be replaced. */
-static int check_output(const struct wikiprep *given)
+/* Returns 0, or -1 with a usage error if the output `path` is a file that is read. */
+static int check_input(const struct run *r, const char *path)
 {
+    const struct opt_list *library = &r->given->templates;
+    for (size_t i = 0; i < r->in.count + library->count; i++)
+        if (strcmp(path, "-") &&
+            file_same(path, i < r->in.count ? r->in.names[i] : library->items[i - r->in.count]))
+            return err_usage("'%s' is input and output", path);
+    return 0;
+}
+
+/* Checks that the outputs differ, and that existing output may be replaced. */
+static int check_output(const struct run *r)
+{
+    const struct wikiprep *given = r->given;
     const char *const output = given->output_path ? given->output_path : given->train_path;
+    if ((output && check_input(r, output) < 0) ||
+        (given->save_path && check_input(r, given->save_path) < 0))
+        return -1;
     int recovered = given->tree ? output_folder_recover(output) : 0;
     if (recovered > 0)
         log_warn("'%s' has its tree of documents again: a run was killed while it replaced it",
@@ -535,8 +550,7 @@ static int check_options(struct run *r, struct wikiprep *given)
         return err_usage("--wikiextractor cannot be used with --%s", misplaced);
     if (given->rows && !tool_given("fields"))
         given->field_list = PAGE_JSON_ROW_FIELDS;
-    if (check_output(given) < 0 ||
-        page_json_layout_parse(&given->how.layout, given->field_list) < 0)
+    if (check_output(r) < 0 || page_json_layout_parse(&given->how.layout, given->field_list) < 0)
         return -1;
     return check_format(given);
 }
