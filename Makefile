@@ -92,7 +92,7 @@ all: $(BINARIES) $(PLUGINS) links ## build the programs into bin/ (O=DIR: into D
 # as they do when they are installed.
 IN_TREE = $(filter build,$(O))
 links: | $(B)/bin
-	@mkdir -p $(B)/share && ln -sfn '$(CURDIR)' $(B)/share/textmill
+	@mkdir -p $(B)/share && ln -sfn "$$PWD" $(B)/share/textmill
 	@[ "$(MODE)" != release ] || ln -sfn $(if $(IN_TREE),build/)release/bin $(if $(IN_TREE),,$(O)/)bin
 
 $(B)/bin:
