@@ -430,9 +430,9 @@ COMPLETIONS = share/bash-completion/completions $(ZSH_COMPLETIONS) share/fish/ve
 INSTALLED_LIB = $(DESTDIR)$(LIBDIR)
 # The programs that completions are made from. After a cross build: those of a build for this machine.
 RUNNABLE ?= $(B)/bin
-# `sudo make install` gives its user the files that it built as root, such as the library. No other files change their owner.
+# `sudo make install` gives its user what it built as root, and the source's build/, which it may have made. No other files change owners.
 install: install-programs install-library ## install into $(DESTDIR)$(PREFIX); PROGRAM_PREFIX=tm- avoids name clashes; STRIP= keeps symbols
-	$(if $(SUDO_UID),[ "$$(id -u)" != 0 ] || find $(B) $(SAMPLE) -user 0 -exec chown -h $(SUDO_UID):$(SUDO_GID) {} +)
+	$(if $(SUDO_UID),[ "$$(id -u)" != 0 ] || find $(or $(IN_TREE),$(B) $(SAMPLE)) -user 0 -exec chown -h $(SUDO_UID):$(SUDO_GID) {} +)
 
 install-programs: all $(SAMPLE)
 	install -d $(INSTALLED_BIN) $(INSTALLED_MAN)/man1 $(INSTALLED_MAN)/man7 $(INSTALLED_SHARE)/configs
