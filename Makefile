@@ -1,8 +1,8 @@
 # textmill: one Makefile, no configure. `make help` lists the targets.
 
-# The version: that of the release; between releases, with the commit.
+# The version: that of the release; between releases, with the commit, or "unknown": git does not tell it if another user owns the source.
 RELEASE = 0.2.0
-COMMIT := $(if $(wildcard .git),$(shell git describe --always --exclude '*' --dirty 2>/dev/null))
+COMMIT := $(if $(wildcard .git),$(or $(shell git describe --always --exclude '*' --dirty 2>/dev/null),unknown))
 TAGGED := $(if $(wildcard .git),$(shell git tag --points-at HEAD 2>/dev/null))
 VERSION ?= $(RELEASE)$(if $(filter v$(RELEASE),$(TAGGED)),,$(COMMIT:%=+%))
 MODE ?= release
