@@ -104,10 +104,14 @@ $(B)/flags: FORCE
 	@mkdir -p $(B)
 	@echo '$(CC) $(ALL_CFLAGS) $(ALL_CPPFLAGS) $(ALL_LDFLAGS)' | cmp -s - $@ || \
 	 echo '$(CC) $(ALL_CFLAGS) $(ALL_CPPFLAGS) $(ALL_LDFLAGS)' > $@
-# Only tool.o contains the version, so a commit does not rebuild everything.
-$(B)/version: FORCE
+# Only tool.o contains the version, so a commit does not rebuild everything. Nor does another MPI, Arrow or CUDA: only a plug-in is of it.
+$(B)/version: TOLD = $(VERSION)
+$(B)/mpi: TOLD = $(MPICC)
+$(B)/arrow: TOLD = $(CXX) $(ARROW_CFLAGS) $(ARROW_LIBS)
+$(B)/nvcc: TOLD = $(NVCC) $(CUDA_HOME)
+$(B)/version $(B)/mpi $(B)/arrow $(B)/nvcc: FORCE
 	@mkdir -p $(B)
-	@echo '$(VERSION)' | cmp -s - $@ || echo '$(VERSION)' > $@
+	@echo '$(TOLD)' | cmp -s - $@ || echo '$(TOLD)' > $@
 $(B)/obj/common/program/tool.o: $(B)/version
 .PHONY: FORCE
 FORCE:
@@ -226,7 +230,7 @@ wheel: ## make a wheel of python/ in build/wheel, with the libraries that it nee
 
 # ---- plug-ins ------------------------------------------------------------------------------------
 
-$(B)/lib/textmill/libtextmill-mpi.so: mpi/mpi.c $(B)/flags
+$(B)/lib/textmill/libtextmill-mpi.so: mpi/mpi.c $(B)/flags $(B)/mpi
 	@mkdir -p $(@D)
 	OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -fPIC -shared \
 	    -fvisibility=hidden -MMD -MP $< -o $@
@@ -238,7 +242,7 @@ PYARROW = $(shell $(or $(TEXTMILL_PYTHON),python3) -c 'import pyarrow; print(pya
 ARROW_CFLAGS = $(if $(ARROW_PACKAGE),$(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags parquet)),-isystem $(PYARROW)/include)
 ARROW_LIBS = $(if $(ARROW_PACKAGE),$(shell $(PKG_CONFIG) --libs parquet),$(wildcard $(PYARROW)/libparquet.so.* $(PYARROW)/libarrow.so.*) \
              -Wl,-rpath,$(PYARROW))
-$(B)/lib/textmill/libtextmill-parquet.so: parquet/parquet.cc $(B)/flags
+$(B)/lib/textmill/libtextmill-parquet.so: parquet/parquet.cc $(B)/flags $(B)/arrow
 	@mkdir -p $(@D)
 	@[ "$(ARROW_PACKAGE)$(PYARROW)" ] || { echo "PARQUET=1: found neither Arrow's package 'parquet' nor Python's pyarrow" >&2; exit 1; }
 	$(CXX) -std=c++20 -iquote . $(ARROW_CFLAGS) -Wall -Wextra -Wshadow $(MODE_FLAGS) -pthread $(CPPFLAGS) $(CXXFLAGS) -fPIC -shared \
@@ -270,6 +274,7 @@ $(EMULATED_NCCL): tests/emulate/nccl/nccl.c tests/emulate/queue.h $(B)/flags
 CUDA_HOME ?= /usr/local/cuda
 NVCC ?= $(CUDA_HOME)/bin/nvcc
 CUDA_OBJECTS = $(patsubst %,$(B)/cuda/%.o,$(KERNELS) $(wildcard cuda/*.c))
+$(CUDA_OBJECTS): $(B)/nvcc
 $(B)/cuda/%.cu.o: %.cu $(B)/flags
 	@mkdir -p $(@D)
 	$(NVCC) -std=c++17 -O3 -I. -Werror all-warnings -Xcompiler -fPIC,-fvisibility=hidden,-fno-exceptions,-Wall,-Werror \
