@@ -401,6 +401,9 @@ case_hold_out() {
         refuses 'hold-out' "$ROOT/scripts/hold-out" "$n" file
         refuses 'hold-out' "$ROOT/scripts/hold-out" 10 file "$n"
     done
+    wikiprep -q --json "$SAMPLE" >lines.jsonl # of these it would hold out none
+    refuses 'no <doc ...> begins line 1' sh -c '"$0" 10 made <lines.jsonl' "$ROOT/scripts/hold-out"
+    check test ! -e made -a ! -s stdout
     # Documents that are cut keep all their lines; the end mark counts them.
     wikiprep -q "$SAMPLE" | "$ROOT/scripts/hold-out" 10 whole >long
     wikiprep -q "$SAMPLE" | "$ROOT/scripts/hold-out" 10 held 1000 >cut
