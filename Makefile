@@ -296,7 +296,7 @@ $(B)/lib/textmill/libtextmill-cuda.so: $(CUDA_OBJECTS)
 SAMPLE = $(O)/encyclopedia.xml.bz2
 $(SAMPLE): scripts/make-dump $(wildcard tests/data/encyclopedia/*.wiki)
 	@mkdir -p $(@D)
-	scripts/make-dump tests/data/encyclopedia | bzip2 -c > $@
+	scripts/make-dump tests/data/encyclopedia > $(@:.bz2=) && bzip2 -f $(@:.bz2=)
 
 sample: $(SAMPLE) ## make the sample dump, build/encyclopedia.xml.bz2
 
@@ -499,7 +499,7 @@ release: ## make all that a release consists of, in build/dist; needs `scripts/i
 	scripts/release
 
 clean: ## remove everything that was built
-	rm -rf $(foreach m,release debug asan tsan cov fuzz $(if $(IN_TREE),python arm64) deb wheel demo dist dist-work,$(O)/$m) $(SAMPLE) $(O)/$(DIST).tar.gz
+	rm -rf $(foreach m,release debug asan tsan cov fuzz $(if $(IN_TREE),python arm64) deb wheel demo dist dist-work,$(O)/$m) $(SAMPLE) $(SAMPLE:.bz2=) $(O)/$(DIST).tar.gz
 	rm -f $(if $(IN_TREE),,$(O)/)bin
 	@rmdir $(O) 2>/dev/null || :
 

@@ -420,6 +420,8 @@ case_make_dump() {
     cp "$1" 'one/a page
 of two lines.wiki'
     "$ROOT/scripts/make-dump" one >dump && check test "$(grep -c '<page>' dump)" = 1
+    ln -s nowhere one/gone.wiki
+    ! "$ROOT/scripts/make-dump" one >dump 2>/dev/null || fail 'a page is missing without an error'
     [ ! -e ran ] || fail 'a file name was run'
 }
 case_wikipedia_download() {
