@@ -499,7 +499,7 @@ release: ## make all that a release consists of, in build/dist; needs `scripts/i
 	scripts/release
 
 clean: ## remove everything that was built
-	rm -rf $(foreach m,release debug asan tsan cov fuzz $(if $(IN_TREE),python arm64) deb wheel demo dist dist-work,$(O)/$m) $(SAMPLE) $(SAMPLE:.bz2=) $(O)/$(DIST).tar.gz
+	rm -rf $(if $(IN_TREE),python/build python/*.egg-info) $(foreach m,release debug asan tsan cov fuzz $(if $(IN_TREE),python arm64) deb wheel demo dist dist-work,$(O)/$m) $(SAMPLE) $(SAMPLE:.bz2=) $(O)/$(DIST).tar.gz
 	rm -f $(if $(IN_TREE),,$(O)/)bin
 	@rmdir $(O) 2>/dev/null || :
 
