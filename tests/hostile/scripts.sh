@@ -327,6 +327,13 @@ case_scripts_without_gnu() {
 }
 # NixOS has no other path of bash that is known.
 case_scripts_find_bash() { check test -z "$(head -qn 1 "$ROOT"/scripts/* | grep '^#!/bin/bash')"; }
+# `cd` looks in the folders of CDPATH first: a script would work on what is beside the user's own scripts/.
+case_scripts_with_cdpath() {
+    mkdir -p scripts packaging recipes
+    (cd "$ROOT" && CDPATH=$OLDPWD bash scripts/make-recipes Makefile "$OLDPWD/recipes") >said 2>&1 || fail "$(cat said)"
+    check grep -q '^Version: ' recipes/textmill.spec
+    check test -z "$(grep -l 'cd "$(dirname "$0")' "$ROOT"/scripts/*)"
+}
 # A clone made on Windows has the same bytes, for WSL and for Docker.
 case_scripts_cloned_on_windows() {
     command -v git >/dev/null || skip 'no git'
