@@ -98,12 +98,13 @@ links: | $(B)/bin
 $(B)/bin:
 	@mkdir -p $@
 
-# All objects depend on the flags that they were compiled with.
+# All objects depend on the flags that they were compiled with; OWN stands for those that the lines below give to some objects.
+OWN := $(shell grep -E ': (EXTRA|HARDEN) |^(FUSED|UNSEEN) ' $(firstword $(MAKEFILE_LIST)) | cksum)
 $(B)/flags: FORCE
 	@[ "$(PKG_LIBS)" ] || { echo 'make: a library or $(PKG_CONFIG) is missing: scripts/install-deps build names it' >&2; exit 1; }
 	@mkdir -p $(B)
-	@echo '$(CC) $(ALL_CFLAGS) $(ALL_CPPFLAGS) $(ALL_LDFLAGS)' | cmp -s - $@ || \
-	 echo '$(CC) $(ALL_CFLAGS) $(ALL_CPPFLAGS) $(ALL_LDFLAGS)' > $@
+	@echo '$(CC) $(ALL_CFLAGS) $(ALL_CPPFLAGS) $(ALL_LDFLAGS) $(OWN)' | cmp -s - $@ || \
+	 echo '$(CC) $(ALL_CFLAGS) $(ALL_CPPFLAGS) $(ALL_LDFLAGS) $(OWN)' > $@
 # Only tool.o contains the version, so a commit does not rebuild everything. Nor does another MPI, Arrow or CUDA: only a plug-in is of it.
 $(B)/version: TOLD = $(VERSION)
 $(B)/mpi: TOLD = $(MPICC)
