@@ -138,6 +138,20 @@ int manifest_check_names(const struct manifest *m, const char *dir, const struct
     return 0;
 }
 
+int manifest_check_sizes(const struct manifest *m, const char *dir)
+{
+    for (size_t i = 0; i < m->count; i++) {
+        uint64_t bytes;
+        SCOPED(buf) path = file_path(dir, m->shards[i].name);
+        if (file_size(path.data, &bytes) < 0)
+            return -1;
+        if (bytes != m->shards[i].bytes)
+            return err_set("%s: has %" PRIu64 " bytes, but its manifest says %" PRIu64, path.data,
+                           bytes, m->shards[i].bytes);
+    }
+    return 0;
+}
+
 /* ---- writing ------------------------------------------------------------------------------ */
 
 int shard_open(struct shard *s, const char *dir, const char *name)

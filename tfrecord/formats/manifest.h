@@ -52,6 +52,9 @@ const struct manifest_shard *manifest_find(const struct manifest *m, const char 
  * every one of `files`, which are names of files in `dir`. Returns 0, or -1 with an error that
  * names a file for which this is not so. */
 int manifest_check_names(const struct manifest *m, const char *dir, const struct file_names *files);
+/* Checks that the listed files in `dir` have the sizes that the manifest says. Returns 0, or -1
+ * with an error. */
+int manifest_check_sizes(const struct manifest *m, const char *dir);
 
 /* ---- writing ------------------------------------------------------------------------------ */
 

@@ -294,7 +294,8 @@ static int open_readers(struct reader **readers, struct common *c, char *const *
         const int there = manifest_load(&r->set, r->path.data);
         if (!there)
             err_set("%s: has no manifest, so it is not a finished data set", r->dir.data);
-        if (there <= 0 || take_manifest(c, &r->set, r->path.data, !i) < 0)
+        if (there <= 0 || manifest_check_sizes(&r->set, r->dir.data) < 0 ||
+            take_manifest(c, &r->set, r->path.data, !i) < 0)
             return -1;
     }
     return 0;

@@ -242,23 +242,6 @@ static int open_megatron(struct dataset *d, const char *prefix)
     return 0;
 }
 
-/* Checks that the files are those listed in the manifest, with the same sizes. */
-static int check_listed(const struct manifest *m, const char *dir, const struct file_names *files)
-{
-    if (manifest_check_names(m, dir, files) < 0)
-        return -1;
-    for (size_t i = 0; i < m->count; i++) {
-        uint64_t bytes;
-        SCOPED(buf) path = file_path(dir, m->shards[i].name);
-        if (file_size(path.data, &bytes) < 0)
-            return -1;
-        if (bytes != m->shards[i].bytes)
-            return err_set("%s: has %llu bytes, but its manifest says %llu", path.data, (ull)bytes,
-                           (ull)m->shards[i].bytes);
-    }
-    return 0;
-}
-
 static int open_folder(struct dataset *d, const char *dir)
 {
     SCOPED(file_names) files = { 0 };
@@ -268,7 +251,8 @@ static int open_folder(struct dataset *d, const char *dir)
     SCOPED(buf) path = file_path(dir, "manifest");
     const int there = manifest_load(&m, path.data);
     if (there < 0 ||
-        (there ? take_vocabulary(d, &m, path.data) < 0 || check_listed(&m, dir, &files) < 0
+        (there ? take_vocabulary(d, &m, path.data) < 0 ||
+                     manifest_check_names(&m, dir, &files) < 0 || manifest_check_sizes(&m, dir) < 0
                : stage_check_finished(dir) < 0))
         return -1;
     const int is_empty = kv_get(&m.kv, "records") && !m.records; /* tfwrite --allow-empty */
