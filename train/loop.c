@@ -377,7 +377,10 @@ static int save(struct loop *l)
     l->at.leaves = plan_leaves(l->plan);
     snprintf(l->at.arithmetic, sizeof l->at.arithmetic, "%s", ops_arithmetic(l->ops));
     engine_settle(&l->engine);
-    int result = comm_agree(l->comm, l->first ? metrics_sync(&l->metrics) : 0);
+    int result = l->first ? start_has_folder(l->settings->output, l->lock) : 0;
+    if (!result && l->first)
+        result = metrics_sync(&l->metrics);
+    result = comm_agree(l->comm, result);
     const struct checkpoint_content content = { l->plan, &l->store, l->comm, l->config };
     if (!result)
         result = checkpoint_begin(&l->saving, &l->at, &content);
@@ -390,8 +393,8 @@ static int save(struct loop *l)
 /* Writes the report and, with `card` 1, the model card. `running` 1: the run goes on. */
 static int write_pages(struct loop *l, int running, int card)
 {
-    if (!l->first)
-        return 0;
+    if (!l->first || start_has_folder(l->settings->output, l->lock) < 0)
+        return l->first ? -1 : 0;
     SCOPED(buf) path = file_path(l->settings->output, "report.html"), title = BUF_INIT,
                 about = BUF_INIT;
     const struct model_config *c = &l->plan->model.config;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 
 #include "common/base/again.h"
 #include "common/base/log.h"
@@ -77,6 +78,20 @@ int start_lock(const char *folder, int *lock)
     if (*lock >= 0 && AGAIN(flock(*lock, LOCK_EX | LOCK_NB)) < 0 && errno == EWOULDBLOCK)
         return err_set("another training is running in '%s'", folder);
     return 0;
+}
+
+int start_has_folder(const char *folder, int lock)
+{
+    struct stat now, then;
+    const int kind = lock < 0 ? FILE_NONE : file_look(folder);
+    if (lock < 0 || kind < 0)
+        return kind;
+    if (kind && stat(folder, &now) == 0 && fstat(lock, &then) == 0 && now.st_ino == then.st_ino &&
+        now.st_dev == then.st_dev)
+        return 0;
+    return err_set("'%s' is no longer the folder of this run: it was moved or removed; --resume "
+                   "goes on in the folder that has its checkpoints",
+                   folder);
 }
 
 /* Files that show that a folder holds a run or a model. A new run needs a folder without them. */

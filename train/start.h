@@ -22,6 +22,10 @@ struct run_start {
  * else 0. */
 int start_lock(const char *folder, int *lock);
 
+/* Returns -1 with an error if the folder was moved or removed since start_lock, and perhaps another
+ * run has begun in one of the same name: nothing may be written there. Else returns 0. */
+int start_has_folder(const char *folder, int lock);
+
 /* Returns -1 with an error if the output folder holds a run, a model or the user's config.yaml, and
  * there is no --force; else 0. --resume begins a run without a checkpoint again, over no model. */
 int start_refuse_old_run(const struct settings *s);
