@@ -1,5 +1,7 @@
 #include "common/files/paths.h"
 
+#include <sys/stat.h>
+
 #include "common/base/order.h"
 #include "common/files/packed.h"
 #include "common/files/temp.h"
@@ -47,6 +49,19 @@ static int add_folder(struct file_names *out, const char *dir)
     return result;
 }
 
+/* Returns -1 with an error if the input is the file that standard output goes to, such as a file in
+ * a folder of inputs: a command that reads what it writes may never end. Else returns 0. */
+static int refuse_own_output(const char *path)
+{
+    struct stat in, out;
+    const int is_file = strcmp(path, "-") != 0;
+    if ((is_file ? stat(path, &in) : fstat(0, &in)) < 0 || fstat(1, &out) < 0 ||
+        !S_ISREG(in.st_mode) || in.st_dev != out.st_dev || in.st_ino != out.st_ino)
+        return 0;
+    return err_set("'%s' is input and standard output: redirect the output to another folder",
+                   is_file ? path : "<stdin>");
+}
+
 int paths_expand(struct file_names *out, char *const *given, int count)
 {
     int dashes = 0;
@@ -62,7 +77,10 @@ int paths_expand(struct file_names *out, char *const *given, int count)
         if (out->count == before)
             return err_set("'%s' holds no file", given[i]);
     }
-    return 0;
+    int result = 0;
+    for (size_t i = 0; i < out->count && !result; i++)
+        result = refuse_own_output(out->names[i]);
+    return result;
 }
 
 int paths_can_read_twice(char *const *paths, int count, int *twice)

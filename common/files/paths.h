@@ -10,8 +10,9 @@
 #include "common/files/file.h"
 
 /* Sets *out to the files that given[0..count) stand for, or to "-", stdin, if count is 0. Each must
- * stand for at least one, and only one may be stdin. The caller frees the list with
- * file_names_release, also after an error. Returns 0, or -1 with an error. */
+ * stand for at least one, only one may be stdin, and none may be the file that stdout goes to. The
+ * caller frees the list with file_names_release, also after an error. Returns 0, or -1 with an
+ * error. */
 int paths_expand(struct file_names *out, char *const *given, int count);
 
 /* Sets *twice to whether all files can be read twice: there is one, and none is stdin ("-"), a pipe

@@ -1,5 +1,6 @@
 /* Folders that appear when they are complete. */
 #include <criterion/criterion.h>
+#include <unistd.h>
 
 #include "common/base/err.h"
 #include "common/files/output_folder.h"
@@ -24,6 +25,19 @@ Test(output_folder, a_mount_point_is_refused_at_once)
     cr_expect_eq(output_folder_open(&f, "/proc/"), -1);
     expect_error("'/proc' is a mount point");
     output_folder_abandon(&f);
+}
+
+Test(output_folder, one_file_by_several_names)
+{
+    char plain[4096], dotted[4096], other[4096], link[4096];
+    snprintf(plain, sizeof plain, "%s", in_dir("a"));
+    snprintf(dotted, sizeof dotted, "%s", in_dir("./a"));
+    snprintf(other, sizeof other, "%s", in_dir("b"));
+    snprintf(link, sizeof link, "%s", in_dir("link"));
+    cr_assert_eq(symlink("a", link), 0);
+    cr_expect(file_same(plain, plain) && file_same(plain, dotted) && file_same(link, dotted));
+    cr_expect(!file_same(plain, other) && !file_same(other, link) && !file_same(plain, "-"));
+    cr_expect(!file_same("a", plain) && file_same("a", "./a"));
 }
 
 Test(paths, outputs_of_many_files_take_little_time, .timeout = 8)
