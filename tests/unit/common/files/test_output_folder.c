@@ -27,6 +27,15 @@ Test(output_folder, a_mount_point_is_refused_at_once)
     output_folder_abandon(&f);
 }
 
+/* Its temporary folder would be made inside. */
+Test(output_folder, the_folder_dot_is_refused_at_once)
+{
+    struct output_folder f;
+    cr_expect_eq(output_folder_open(&f, in_dir(".")), -1);
+    expect_error("/.' is the folder '.', which no folder can replace");
+    output_folder_abandon(&f);
+}
+
 Test(output_folder, one_file_by_several_names)
 {
     char plain[4096], dotted[4096], other[4096], link[4096];
