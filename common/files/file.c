@@ -470,6 +470,7 @@ static int open_input(struct input *in, const char *path, int flags)
     if (in->fd < 0)
         return err_set("cannot open '%s': %s", path, strerror(errno));
     in->regular = fstat(in->fd, &st) == 0 && S_ISREG(st.st_mode);
+    in->bytes = in->regular ? st.st_size : 0;
     /* A larger pipe needs fewer switches. On other files the call fails, which does no harm. */
     fcntl(in->fd, F_SETPIPE_SZ, PIPE_BYTES);
     in->path = mem_strdup(is_std(path) ? "<stdin>" : path);
@@ -529,11 +530,13 @@ void input_close(struct input *in)
 
 static int64_t read_some(struct input *in, void *bytes, size_t n)
 {
+    struct stat st;
     const ssize_t got = AGAIN(read(in->fd, bytes, n));
-    return got < 0
-               ? err_set("cannot read '%s' at byte %llu: %s", in->path,
-                         (unsigned long long)(in->offset + in->end - in->begin), strerror(errno))
-               : got;
+    const int shorter = !got && in->bytes && fstat(in->fd, &st) == 0 && st.st_size < in->bytes;
+    return got < 0 || shorter ? err_set("cannot read '%s' at byte %llu: %s", in->path,
+                                        (unsigned long long)(in->offset + in->end - in->begin),
+                                        shorter ? "the file has become shorter" : strerror(errno))
+                              : got;
 }
 
 /* Reads more bytes into the buffer. Returns 1, 0 at the end, or -1 with an error. */

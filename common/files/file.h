@@ -114,6 +114,7 @@ struct input {
     int64_t (*pull)(void *from, void *bytes, size_t n);
     void *from;
     int regular; /* 1: fd is a regular file, which has an end */
+    off_t bytes; /* size of the regular file when it was opened: it must not become shorter */
     /* the most bytes of a line, set by the caller; 0: no limit. Of a pipe or a device at most 100
      * MiB in any case. input_line fails if the buffer holds more bytes without a line end. A line
      * whose end was read into the buffer in time may be longer. */

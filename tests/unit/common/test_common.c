@@ -486,6 +486,35 @@ Test(file, lines_of_any_length_and_offsets)
     expect_error("cannot open '/nonexistent/x'");
 }
 
+/* Returns the bytes that can be read of a file that has `before` bytes when it is opened and
+ * `after` bytes once some were read; or -1 with an error. */
+static int64_t read_changed(off_t before, off_t after)
+{
+    char *path = temp_file("", 0);
+    struct input in;
+    int64_t n, all = 0;
+    cr_assert_eq(truncate(path, before), 0);
+    cr_assert_eq(input_open(&in, path), 0, "%s", err_get());
+    cr_assert_gt(input_peek(&in, 1), 0);
+    cr_assert_eq(truncate(path, after), 0);
+    while ((n = input_peek(&in, 1)) > 0) {
+        all += n;
+        input_skip(&in, (size_t)n);
+    }
+    input_close(&in);
+    drop(path);
+    return n < 0 ? -1 : all;
+}
+
+Test(file, one_that_becomes_shorter_is_not_complete)
+{
+    enum { LONG = 2000000, SHORT = 1000000 };
+    cr_expect_eq(read_changed(LONG, SHORT), -1);
+    expect_error("at byte 1000000: the file has become shorter");
+    cr_expect_eq(read_changed(LONG, LONG), LONG);
+    cr_expect_eq(read_changed(SHORT, LONG), LONG);
+}
+
 /* A folder as output must be refused when it is opened. (Devices, pipes and targets of symbolic
  * links are written to and never replaced.) */
 Test(file, output_to_a_folder_is_refused_before_the_work)
