@@ -210,6 +210,8 @@ static int write_state(const char *dir, const struct checkpoint *c, struct kv *s
     kv_addf(&state, "order", "%d", BATCHES_ORDER);
     kv_addf(&state, "tokens", "%" PRIu64, c->tokens);
     kv_addf(&state, "sequences", "%" PRIu64, c->sequences);
+    if (c->content)
+        kv_addf(&state, "content", "%" PRIu64, c->content);
     if (c->blend)
         kv_addf(&state, "blend", "%" PRIu64, c->blend);
     if (c->vocabulary)
@@ -483,6 +485,7 @@ static int parse_state(const struct kv *state, struct checkpoint *c)
         { "sequences", &c->sequences, 1 },
         { "milliseconds", &milliseconds, 1 },
         { "order", &c->order, 0 },
+        { "content", &c->content, 0 },
         { "blend", &c->blend, 0 },
         { "vocabulary", &c->vocabulary, 0 },
         { "leaves", &c->leaves, 0 },

@@ -12,6 +12,8 @@
  *     training/state                  key=value: step, position (samples used), order (number of
  *                                     the sample order, batches.h; 1 if absent), tokens,
  *                                     milliseconds, sequences (in the data set; 0: generated),
+ *                                     content (hash of the checksums of its files; absent if they
+ *                                     are not known),
  *                                     blend (hash of its sources; absent if it is no blend),
  *                                     vocabulary (its checksum; absent if it is not known),
  *                                     validation (the loss at that step, if it was measured),
@@ -38,6 +40,7 @@ struct checkpoint {
     uint64_t order;      /* number of the sample order when it was saved (BATCHES_ORDER) */
     uint64_t tokens;     /* tokens used, without padding */
     uint64_t sequences;  /* sequences in the data set; 0: generated */
+    uint64_t content;    /* dataset_facts.content of the data set; 0: not known */
     uint64_t blend;      /* samples.blend of the data set; 0: no blend */
     uint64_t vocabulary; /* checksum; 0: not known */
     uint64_t leaves;     /* partial sums of gradients in an update; 0: not known */

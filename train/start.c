@@ -272,7 +272,8 @@ static int resume(const struct run_start *s, const char *path, const char *confi
     struct plan *p = s->plan;
     if (check_steps(s) < 0 || compare_settings(s, config) < 0)
         return -1;
-    const uint64_t sequences = p->data->count, vocabulary = vocabulary_of(p);
+    const uint64_t sequences = p->data->count, vocabulary = vocabulary_of(p),
+                   content = p->data->facts.content;
     if (s->at->sequences != sequences)
         return err_set("cannot resume with other data: it had %" PRIu64
                        " sequences and has %" PRIu64 " now: --start-from takes its weights",
@@ -293,6 +294,10 @@ static int resume(const struct run_start *s, const char *path, const char *confi
         log_warn(
             "the checkpoint is from a version that took samples in another order: in this epoch "
             "some samples come twice, and others not at all");
+    if (s->at->content && content && s->at->content != content)
+        log_warn("the files of the data have other checksums than in the run before: unless they "
+                 "hold the same samples, in this epoch some come twice, and others not at all");
+    s->at->content = content;
     return 0;
 }
 
@@ -317,6 +322,7 @@ static int begin(const struct run_start *s)
         log_info("the model to start from lacks tensors of the head, %d: they get initial values",
                  made);
     s->at->sequences = s->plan->data->count;
+    s->at->content = s->plan->data->facts.content;
     s->at->blend = s->plan->data->blend;
     s->at->vocabulary = vocabulary_of(s->plan);
     return 0;

@@ -393,8 +393,8 @@ static int count_ranks(struct comm *ranks, struct settings *s)
 
 static uint64_t hash_data(const struct samples *d)
 {
-    const uint64_t facts[] = { d->count, d->tokens, d->facts.checksum, d->facts.vocabulary,
-                               d->blend };
+    const uint64_t facts[] = { d->count,         d->tokens, d->facts.checksum, d->facts.vocabulary,
+                               d->facts.content, d->blend };
     return hash_bytes(facts, sizeof facts);
 }
 

@@ -1,5 +1,6 @@
 #include "tfrecord/read/dataset.h"
 
+#include "common/base/hash.h"
 #include "common/base/utf8.h"
 #include "common/files/file.h"
 #include "tfrecord/formats/example.h"
@@ -161,7 +162,8 @@ static struct source *add_source(struct dataset *d, const char *path)
     return s;
 }
 
-/* Checks that all data comes from one vocabulary, as far as the manifests tell. */
+/* Checks that all data comes from one vocabulary, as far as the manifests tell, and takes the other
+ * facts. */
 static int take_vocabulary(struct dataset *d, const struct manifest *m, const char *path)
 {
     if (m->checksum && d->facts.checksum && m->checksum != d->facts.checksum)
@@ -170,6 +172,8 @@ static int take_vocabulary(struct dataset *d, const struct manifest *m, const ch
                        path, (ull)m->checksum, (ull)d->facts.checksum);
     if (m->checksum)
         d->facts.checksum = m->checksum;
+    for (size_t i = 0; i < m->count; i++)
+        d->facts.content = hash_more(d->facts.content, &m->shards[i].crc, sizeof m->shards[i].crc);
     if (m->vocabulary > d->facts.vocabulary)
         d->facts.vocabulary = m->vocabulary;
     if (m->tokenizer && !d->facts.tokenizer) {

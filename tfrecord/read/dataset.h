@@ -43,6 +43,7 @@ uint64_t dataset_record_length(const struct dataset *d);
 /* What the manifests beside the shards say. */
 struct dataset_facts {
     uint64_t checksum, vocabulary; /* of the vocabulary: its checksum and size; 0: not known */
+    uint64_t content;              /* hash of the files' checksums; 0: not known */
     uint64_t end_of_text;          /* id; UINT64_MAX: not known */
     char *tokenizer;               /* path of the tokenizer.json beside the shards; NULL: none */
     /* records in an epoch, after which each document has occurred once: all, for BERT instances

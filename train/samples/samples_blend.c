@@ -101,6 +101,7 @@ static int add_source(struct blend_samples *b, size_t i)
     all->most = one->most > all->most ? one->most : all->most;
     facts->vocabulary = own->vocabulary > facts->vocabulary ? own->vocabulary : facts->vocabulary;
     facts->checksum = facts->checksum ? facts->checksum : own->checksum;
+    facts->content += own->content;
     if (!facts->tokenizer) {
         facts->tokenizer = own->tokenizer;
         facts->end_of_text = own->end_of_text;
