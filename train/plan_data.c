@@ -82,13 +82,15 @@ static void encode_example(const struct tokenizer *t, struct ids *out)
 }
 
 /* Warns if data was made by other rules than the run's tokenizer has: a checksum is that of the
- * tokens alone. */
-static void compare_rules(const struct plan *p, const struct samples *d, const char *what)
+ * tokens alone. Returns 0, or -1 with an error. */
+static int compare_rules(const struct plan *p, const struct samples *d, const char *what)
 {
     SCOPED(ids) own = { 0 }, theirs = { 0 };
-    SCOPED_TOKENIZER t = d->facts.tokenizer ? tokenizer_load(d->facts.tokenizer) : NULL;
-    if (!t || !p->tokenizer)
-        return;
+    if (!d->facts.tokenizer || !p->tokenizer)
+        return 0;
+    SCOPED_TOKENIZER t = tokenizer_load(d->facts.tokenizer);
+    if (!t)
+        return -1;
     encode_example(p->tokenizer, &own);
     encode_example(t, &theirs);
     if (own.count && theirs.count &&
@@ -97,6 +99,7 @@ static void compare_rules(const struct plan *p, const struct samples *d, const c
         log_warn("%s was made by other rules for texts, those of '%s', than the tokenizer has: the "
                  "tokens are the same, but texts get other ids (--vocab chooses the tokenizer)",
                  what, d->facts.tokenizer);
+    return 0;
 }
 
 int plan_check_vocabulary(const struct plan *p, const char *dir, const char *what)
@@ -202,11 +205,9 @@ int plan_data_open(struct plan *p, int want_data)
     if ((p->data && check_checksum(p, p->data->facts.checksum, training) < 0) ||
         (p->validation && check_checksum(p, p->validation->facts.checksum, validation) < 0))
         return -1;
-    if (p->data && given)
-        compare_rules(p, p->data, training);
-    if (p->validation)
-        compare_rules(p, p->validation, validation);
-    return 0;
+    if (p->data && given && compare_rules(p, p->data, training) < 0)
+        return -1;
+    return p->validation ? compare_rules(p, p->validation, validation) : 0;
 }
 
 int plan_data_make(struct plan *p)

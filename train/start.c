@@ -83,11 +83,12 @@ int start_lock(const char *folder, int *lock)
 int start_has_folder(const char *folder, int lock)
 {
     struct stat now, then;
-    const int kind = lock < 0 ? FILE_NONE : file_look(folder);
-    if (lock < 0 || kind < 0)
-        return kind;
-    if (kind && stat(folder, &now) == 0 && fstat(lock, &then) == 0 && now.st_ino == then.st_ino &&
-        now.st_dev == then.st_dev)
+    if (lock < 0)
+        return 0;
+    const int there = stat(folder, &now) == 0;
+    if ((!there && errno != ENOENT && errno != ENOTDIR) || fstat(lock, &then) < 0)
+        return err_set("cannot access '%s': %s", folder, strerror(errno));
+    if (there && now.st_ino == then.st_ino && now.st_dev == then.st_dev)
         return 0;
     return err_set("'%s' is no longer the folder of this run: it was moved or removed; --resume "
                    "goes on in the folder that has its checkpoints",

@@ -676,8 +676,8 @@ int file_same(const char *a, const char *b)
     const int there = stat(a, &x) == 0, other = stat(b, &y) == 0;
     if (!strcmp(a, b) || is_std(a) || is_std(b) || there != other)
         return !strcmp(a, b);
-    if (there && (x.st_ino != y.st_ino || x.st_dev != y.st_dev ||
-                  (!S_ISREG(x.st_mode) && !S_ISDIR(x.st_mode))))
+    if (there && (x.st_ino != y.st_ino || x.st_dev != y.st_dev || file_look(a) == FILE_SPECIAL ||
+                  file_look(b) == FILE_SPECIAL))
         return 0;
     SCOPED(buf) first = place_of(a), second = place_of(b);
     return first.len && first.len == second.len && !memcmp(first.data, second.data, first.len);
