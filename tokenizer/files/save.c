@@ -215,48 +215,65 @@ static int has_text(const char *path, const struct buf *text)
                : is.len == text->len && !memcmp(is.data, text->data, text->len);
 }
 
-/* If the vocabulary has this form, opens outs[*count] and writes the file. If not, but an older
- * vocabulary left such a file, sets outs[*count] to remove it. In both cases adds 1 to *count.
- * Returns 0 if the older file stays as it is, 1 if it changes, 2 if it is to be removed, which
- * needs a file that is written, or -1 with an error. */
-static int put_form(const struct file_form *form, const struct vocabulary *v, const char *dir,
-                    struct output *outs, size_t *count)
+/* What becomes of a form's file: it stays as it is, changes, is removed, or is not there. */
+enum fate { STAYS, CHANGES, GOES, NONE };
+
+/* Appends the form's text, if the vocabulary has this form, and sets *fate. An older vocabulary's
+ * file of a form that this one does not have goes. Returns 0, or -1 with an error. */
+static int decide(const struct file_form *form, const struct vocabulary *v, const char *dir,
+                  struct buf *text, enum fate *fate)
 {
-    SCOPED(buf) path = file_path(dir, form->name), text = BUF_INIT;
-    struct output *out = &outs[*count];
-    if (!form_print(form, v, &text)) {
-        const int old = is_old(form, dir, path.data);
-        if (old > 0)
-            output_remove(out, path.data);
-        *count += old > 0;
-        return 2 * old;
-    }
-    const int same = has_text(path.data, &text);
-    if (same < 0 || output_open(out, path.data) < 0)
+    SCOPED(buf) path = file_path(dir, form->name);
+    const int written = form_print(form, v, text);
+    const int found = written ? has_text(path.data, text) : is_old(form, dir, path.data);
+    *fate = written ? (found ? STAYS : CHANGES) : found ? GOES : NONE;
+    return found < 0 ? -1 : 0;
+}
+
+/* Sets `out` to write the form's text, or with GOES to remove its file. Returns 1, or -1 with an
+ * error: then there is nothing to close. */
+static int put_form(const struct file_form *form, const struct buf *text, enum fate fate,
+                    const char *dir, struct output *out)
+{
+    SCOPED(buf) path = file_path(dir, form->name);
+    if (fate == GOES)
+        output_remove(out, path.data);
+    else if (output_open(out, path.data) < 0)
         return -1;
-    ++*count;
-    return output_write(out, text.data, text.len) < 0 ? -1 : !same;
+    else if (output_write(out, text->data, text->len) < 0) {
+        output_abandon(out);
+        return -1;
+    }
+    return 1;
 }
 
 int vocabulary_save(const struct vocabulary *v, const char *dir)
 {
     struct output outs[FORMS];
-    int made, result = file_mkdirs_count(dir, &made), changes = 0;
-    size_t count = 0, keep = 0; /* the file that changes, or else the last */
-    for (int i = 0; i < FORMS && result >= 0; i++, changes += result) {
-        result = put_form(&forms[i], v, dir, outs, &count);
-        keep = result > 0 || !changes ? count - 1 : keep;
+    struct buf texts[FORMS];
+    enum fate fates[FORMS];
+    int made, result = file_mkdirs_count(dir, &made), last = FORMS - 1, changes = 0;
+    size_t count = 0;
+    for (int i = 0; i < FORMS; i++)
+        buf_init(&texts[i]);
+    for (int i = 0; i < FORMS && !result; i++) {
+        result = decide(&forms[i], v, dir, &texts[i], &fates[i]);
+        if (fates[i] == CHANGES || fates[i] == GOES) {
+            last = i;
+            changes += fates[i]; /* a removal needs a file that is written */
+        }
     }
     /* While a set is replaced, it is not there, and a training may read the vocabulary from the
      * same folder. So a file that alone changes is replaced alone. */
-    if (result >= 0 && changes < 2) {
-        for (size_t i = 0; i < count; i++)
-            if (i != keep)
-                output_abandon(&outs[i]);
-        outs[0] = outs[keep];
-        count = 1;
+    for (int i = changes > 1 ? 0 : last; i < FORMS && result >= 0; i++) {
+        if (fates[i] != NONE && (changes > 1 || i == last))
+            result = put_form(&forms[i], &texts[i], fates[i], dir, &outs[count]);
+        count += result > 0;
+        result = result < 0 ? -1 : 0;
     }
-    result = output_end_all(outs, count, result < 0 ? -1 : 0);
+    result = output_end_all(outs, count, result);
+    for (int i = 0; i < FORMS; i++)
+        buf_release(&texts[i]);
     if (result < 0)
         file_rmdirs(dir, made);
     return result;
