@@ -202,17 +202,18 @@ static int is_old(const struct file_form *form, const char *dir, const char *pat
     return result;
 }
 
-/* Returns 1 if the file `path` has this text, 0 if not, also if there is none, or -1 with an error.
- */
+/* Returns 1 if the file `path` has this text and no killed run left a temporary file for it, 0 if
+ * not, or -1 with an error. */
 static int has_text(const char *path, const struct buf *text)
 {
     SCOPED(buf) is = BUF_INIT;
+    SCOPED(file_names) left = { 0 };
     const int kind = file_look(path);
     if (kind != FILE_PLAIN)
         return kind < 0 ? -1 : 0;
-    return file_read(path, &is) < 0
+    return file_list_left(&left, path) < 0 || file_read(path, &is) < 0
                ? -1
-               : is.len == text->len && !memcmp(is.data, text->data, text->len);
+               : !left.count && is.len == text->len && !memcmp(is.data, text->data, text->len);
 }
 
 /* What becomes of a form's file: it stays as it is, changes, is removed, or is not there. */
