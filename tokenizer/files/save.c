@@ -208,12 +208,16 @@ static int has_text(const char *path, const struct buf *text)
 {
     SCOPED(buf) is = BUF_INIT;
     SCOPED(file_names) left = { 0 };
+    uint64_t bytes;
     const int kind = file_look(path);
     if (kind != FILE_PLAIN)
         return kind < 0 ? -1 : 0;
-    return file_list_left(&left, path) < 0 || file_read(path, &is) < 0
-               ? -1
-               : !left.count && is.len == text->len && !memcmp(is.data, text->data, text->len);
+    if (file_size(path, &bytes) < 0 || file_list_left(&left, path) < 0)
+        return -1;
+    if (left.count || bytes != text->len)
+        return 0;
+    return file_read(path, &is) < 0 ? -1
+                                    : is.len == text->len && !memcmp(is.data, text->data, is.len);
 }
 
 /* What becomes of a form's file: it stays as it is, changes, is removed, or is not there. */
