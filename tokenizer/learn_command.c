@@ -269,8 +269,8 @@ static int check_new(const struct learning *given, const struct tokenizer *from)
     return 0;
 }
 
-/* Decides whether the alphabet is all bytes, as that of `from` (NULL: there is none) may be, and
- * rejects options that would have no effect on it. Returns 0, or -1 with a usage error. */
+/* Sets given->learn.all_bytes, by the vocabulary `from` unless it is NULL, and rejects options that
+ * have no effect on an alphabet of all bytes. Returns 0, or -1 with a usage error. */
 static int settle_alphabet(struct learning *given, const struct tokenizer *from)
 {
     static const char *const of_part[] = { "alphabet-limit", "initial-alphabet" };

@@ -162,8 +162,8 @@ static struct source *add_source(struct dataset *d, const char *path)
     return s;
 }
 
-/* Checks that all data comes from one vocabulary, as far as the manifests tell, and takes the other
- * facts. */
+/* Checks that the manifest names the vocabulary of the manifests before it, or none, and adds what
+ * it says to d->facts. Returns 0, or -1 with an error. */
 static int take_vocabulary(struct dataset *d, const struct manifest *m, const char *path)
 {
     if (m->checksum && d->facts.checksum && m->checksum != d->facts.checksum)

@@ -199,7 +199,7 @@ static void on_message(void *ctx, const char *format, ...)
     (void)ctx, (void)format; /* otherwise libxml2 prints them to stderr */
 }
 
-/* Keeps the bytes after an error that ends the parse, because after some the parser drops them. */
+/* Keeps the bytes after an error that ends the parse: after some errors the parser drops them. */
 static void on_error(void *ctx, const char *format, ...)
 {
     struct dump *d = ctx;
@@ -340,7 +340,7 @@ uint64_t dump_packed_bytes(const struct dump *d)
 
 /* ---- reading ----------------------------------------------------------------------------- */
 
-/* Returns 1 if the text, behind white space, begins as a page in HTML does. */
+/* Returns 1 if the text is the beginning of a page in HTML, perhaps after white space. */
 static int begins_html(const char *s, size_t n)
 {
     static const char *const html[] = { "<!doctype html", "<html" };

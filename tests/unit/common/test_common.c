@@ -1678,6 +1678,19 @@ static int read_documents(const struct buf *bytes)
     return got < 0 ? -1 : n;
 }
 
+/* Reads the first document of the text. */
+static void read_first(struct document *d, const char *text)
+{
+    char *path = temp_file(text, strlen(text));
+    struct input in;
+    struct document_reader r;
+    input_open(&in, path);
+    document_open(&r, &in);
+    cr_expect_eq(document_read(&r, d), 1);
+    input_close(&in);
+    drop(path);
+}
+
 Test(document, first_line_is_text_unless_it_is_the_title)
 {
     static const struct {
@@ -1699,17 +1712,10 @@ Test(document, first_line_is_text_unless_it_is_the_title)
         { "<doc id=\"14\" title=\"The \"T\"\">\nThe \"T\"\n\nA.\n</doc>\n", "A." },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *path = temp_file(cases[i].document, strlen(cases[i].document));
-        struct input in;
-        struct document_reader r;
         struct document d = DOCUMENT_INIT;
-        input_open(&in, path);
-        document_open(&r, &in);
-        cr_expect_eq(document_read(&r, &d), 1);
+        read_first(&d, cases[i].document);
         cr_expect_str_eq(d.text.data, cases[i].text);
         document_release(&d);
-        input_close(&in);
-        drop(path);
     }
 }
 
@@ -1724,17 +1730,10 @@ Test(document, a_title_is_whole_in_its_line)
         { "<doc id=\"5\" title=\"T\">\n\n\nA.\n</doc>\n", "T" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *path = temp_file(cases[i][0], strlen(cases[i][0]));
-        struct input in;
-        struct document_reader r;
         struct document d = DOCUMENT_INIT;
-        input_open(&in, path);
-        document_open(&r, &in);
-        cr_expect_eq(document_read(&r, &d), 1);
+        read_first(&d, cases[i][0]);
         cr_expect_str_eq(d.title.data, cases[i][1]);
         document_release(&d);
-        input_close(&in);
-        drop(path);
     }
 }
 

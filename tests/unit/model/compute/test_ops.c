@@ -19,8 +19,8 @@
 
 enum { CONTEXTS_MAX = 8 }; /* sets of kernels */
 
-/* Calls test(o) with each set of kernels, with one thread and with three. Of check-amx only the
- * first set is new. */
+/* Calls test(o) with each set of kernels, with one thread and with three. check-unit has tested
+ * all sets but the first, AMX, so check-amx sets FIRST_KERNELS. */
 static void in_contexts(enum ops_type precision, void (*test)(struct ops *o))
 {
     for (int threads = 1; threads <= 3; threads += 2) {
