@@ -265,11 +265,12 @@ static int check_options(const struct choice *c, int argc, char **argv)
 {
     if (!c->shots != !c->examples_path)
         return err_usage("--shots N and --examples FILE need each other");
-    for (int i = 0; i < argc; i++)
-        if (c->shots && file_same(argv[i], c->examples_path))
-            return err_usage("'%s' is scored, too: its questions would see their answers; give "
-                             "--examples another file",
-                             argv[i]);
+    for (int i = 0, same; i < argc && c->shots; i++)
+        if ((same = file_same(argv[i], c->examples_path)))
+            return same < 0 ? -1
+                            : err_usage("'%s' is scored, too: its questions would see their "
+                                        "answers; give --examples another file",
+                                        argv[i]);
     return 0;
 }
 

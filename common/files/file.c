@@ -127,14 +127,20 @@ static int standard_descriptor(const char *path)
     return !strcmp(path, "/dev/stdout") ? 1 : !strcmp(path, "/dev/stderr") ? 2 : -1;
 }
 
+/* As file_look; what is there is described in *st. */
+static int look(const char *path, struct stat *st)
+{
+    if (stat(path, st) < 0)
+        return errno == ENOENT || errno == ENOTDIR ? FILE_NONE : cannot_look(path);
+    if (S_ISDIR(st->st_mode))
+        return FILE_FOLDER;
+    return S_ISREG(st->st_mode) && standard_descriptor(path) < 0 ? FILE_PLAIN : FILE_SPECIAL;
+}
+
 int file_look(const char *path)
 {
     struct stat st;
-    if (stat(path, &st) < 0)
-        return errno == ENOENT || errno == ENOTDIR ? FILE_NONE : cannot_look(path);
-    if (S_ISDIR(st.st_mode))
-        return FILE_FOLDER;
-    return S_ISREG(st.st_mode) && standard_descriptor(path) < 0 ? FILE_PLAIN : FILE_SPECIAL;
+    return look(path, &st);
 }
 
 int file_size(const char *path, uint64_t *bytes)
@@ -160,7 +166,9 @@ static struct buf folder_of(const char *path)
 static int check_link(const char *path)
 {
     struct stat link, st;
-    if (lstat(path, &link) < 0 || !S_ISLNK(link.st_mode) || link.st_uid == geteuid())
+    if (lstat(path, &link) < 0)
+        return errno == ENOENT || errno == ENOTDIR ? 0 : cannot_look(path);
+    if (!S_ISLNK(link.st_mode) || link.st_uid == geteuid())
         return 0;
     SCOPED(buf) folder = folder_of(path);
     if (stat(folder.data, &st) < 0)
@@ -657,29 +665,32 @@ char *file_resolve(const char *path)
     return failed || target ? target : mem_strdup(path);
 }
 
-/* Returns the place of a file: its folder, without links and "..", and its name. It is empty if the
- * folder cannot be found. */
-static struct buf place_of(const char *path)
+/* Writes the place of a file: its folder, without links and "..", and its name; nothing if there is
+ * no such folder. Returns 0, or -1 with an error. */
+static int place_of(struct buf *place, const char *path)
 {
-    struct buf place = BUF_INIT;
-    SCOPED_MEM char *target = file_resolve(path);
+    SCOPED_MEM char *target = file_resolve(path), *folder = NULL;
     SCOPED(buf) above = folder_of(target ? target : path);
-    SCOPED_MEM char *folder = target ? realpath(above.data, NULL) : NULL;
+    if (!target || file_real_path(&folder, above.data) < 0)
+        return -1;
     if (folder)
-        buf_addf(&place, "%s/%s", folder, file_name(target));
-    return place;
+        buf_addf(place, "%s/%s", folder, file_name(target));
+    return 0;
 }
 
 int file_same(const char *a, const char *b)
 {
-    struct stat x, y;
-    const int there = stat(a, &x) == 0, other = stat(b, &y) == 0;
-    if (!strcmp(a, b) || is_std(a) || is_std(b) || there != other)
+    struct stat x = { 0 }, y = { 0 };
+    if (!strcmp(a, b) || is_std(a) || is_std(b))
         return !strcmp(a, b);
-    if (there && (x.st_ino != y.st_ino || x.st_dev != y.st_dev || file_look(a) == FILE_SPECIAL ||
-                  file_look(b) == FILE_SPECIAL))
+    const int kind = look(a, &x), other = look(b, &y);
+    if (kind < 0 || other < 0)
+        return -1;
+    if (kind != other || kind == FILE_SPECIAL || x.st_ino != y.st_ino || x.st_dev != y.st_dev)
         return 0;
-    SCOPED(buf) first = place_of(a), second = place_of(b);
+    SCOPED(buf) first = BUF_INIT, second = BUF_INIT;
+    if (place_of(&first, a) < 0 || place_of(&second, b) < 0)
+        return -1;
     return first.len && first.len == second.len && !memcmp(first.data, second.data, first.len);
 }
 

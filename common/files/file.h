@@ -254,8 +254,9 @@ char *file_resolve(const char *path);
  * Returns 0, or -1 with an error. */
 int file_real_path(char **real, const char *path);
 
-/* Returns 1 if two paths name one file, which need not exist, however they are spelled; else 0. Of
- * "-", devices and pipes only the names are compared: several outputs may go there. */
+/* Returns 1 if two paths name one file, which need not exist, however they are spelled; 0 if not;
+ * -1 with an error. Of "-", devices and pipes only the names are compared: several outputs may go
+ * there. */
 int file_same(const char *a, const char *b);
 
 /* Swaps the names of two files or folders atomically. Returns 1; 0 if the file system does not

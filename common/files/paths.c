@@ -1,5 +1,7 @@
 #include "common/files/paths.h"
 
+#include <errno.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "common/base/order.h"
@@ -55,8 +57,14 @@ static int refuse_own_output(const char *path)
 {
     struct stat in, out;
     const int is_file = strcmp(path, "-") != 0;
-    if ((is_file ? stat(path, &in) : fstat(0, &in)) < 0 || fstat(1, &out) < 0 ||
-        !S_ISREG(in.st_mode) || in.st_dev != out.st_dev || in.st_ino != out.st_ino)
+    if (fstat(1, &out) < 0) /* it may be closed, and not be used */
+        return errno == EBADF ? 0 : err_set("cannot look at standard output: %s", strerror(errno));
+    if ((is_file ? stat(path, &in) : fstat(0, &in)) < 0)
+        return errno == EBADF || errno == ENOENT || errno == ENOTDIR
+                   ? 0 /* opening it says so */
+                   : err_set("cannot look at '%s': %s", is_file ? path : "<stdin>",
+                             strerror(errno));
+    if (!S_ISREG(in.st_mode) || in.st_dev != out.st_dev || in.st_ino != out.st_ino)
         return 0;
     return err_set("'%s' is input and standard output: redirect the output to another folder",
                    is_file ? path : "<stdin>");
