@@ -323,7 +323,7 @@ static int write_summary(const struct flow *f, const uint64_t *counts, struct ou
 
 /* Checks that outputs may be written, and that none of them is another one, in a folder of outputs,
  * an operand, or one of the files `in` that the operands stand for. */
-static int check(const struct flow *f, int argc, char **argv, const struct file_names *in)
+static int check(const struct flow *f, const struct file_names *in)
 {
     const struct flow_options *o = f->options;
     const char *paths[] = { o->output_path, o->rejected_path, o->summary_path, f->report_path };
@@ -353,10 +353,8 @@ static int check(const struct flow *f, int argc, char **argv, const struct file_
         if (here && whole && !strcmp(here, whole))
             return err_usage("'%s' would be lost: '%s' is replaced as a whole; name another folder",
                              paths[i], paths[0]);
-        for (int k = 0; k < argc + (int)in->count; k++)
-            if (strcmp(paths[i], "-") &&
-                file_same(paths[i], k < argc ? argv[k] : in->names[k - argc]))
-                return err_usage("'%s' is input and output", paths[i]);
+        if (tool_is_no_input(paths[i], (const char *const *)in->names, in->count) < 0)
+            return -1;
         for (int k = 0; k < i; k++)
             if (paths[k] && file_same(paths[k], paths[i]))
                 return err_usage("'%s' is the file of two outputs", paths[i]);
@@ -439,8 +437,8 @@ int flow_run(struct flow *f, int argc, char **argv)
     struct run r = { .f = f, .counts = counts };
     int result = entries_open(&r.source, argv, argc, (enum entry_format)f->options->format,
                               f->options->field);
-    if (!result && (check(f, argc, argv, &r.source.paths) < 0 ||
-                    look_for_folder(&r, argc, argv) < 0 || pass(&r) < 0))
+    if (!result &&
+        (check(f, &r.source.paths) < 0 || look_for_folder(&r, argc, argv) < 0 || pass(&r) < 0))
         result = -1;
     rows_copy_close(&r.copies[0]);
     rows_copy_close(&r.copies[1]);

@@ -54,9 +54,10 @@ static int write_counts(const struct count *given, struct output *out, const str
 
 static int run(int argc, char **argv, void *options_given)
 {
-    const struct count *given = options_given;
+    struct count *given = options_given;
     SCOPED_BY(counting_release) struct counting_tables counted = { 0 };
     struct output out;
+    given->counting.source.output = given->output_path;
     if (counting_check(&given->counting) < 0 ||
         tool_may_replace(given->output_path, NULL, NULL) < 0 ||
         (!strcmp(given->output_path, "-") && tool_binary_stdout() < 0))

@@ -218,7 +218,7 @@ static int count_texts(struct stats *s, int argc, char **argv)
 
 static int run(int argc, char **argv, void *options_given)
 {
-    const struct counted *given = options_given;
+    struct counted *given = options_given;
     struct stats s = { .given = given };
     struct output out;
     SCOPED(buf) text = BUF_INIT;
@@ -229,6 +229,7 @@ static int run(int argc, char **argv, void *options_given)
         1)
         return err_usage(
             "--tokens and --ids cannot be used together, or with --format, --field or --special");
+    given->source.output = given->output_path;
     if (tool_may_replace(given->output_path, NULL, NULL) < 0)
         return -1;
     SCOPED_TOKENIZER t = tokenizer_load_with(given->vocabulary_path, &given->vocabulary);

@@ -189,6 +189,7 @@ static int run_tokenize(int argc, char **argv, void *options)
     if (tool_may_replace(given->output_path, NULL, NULL) < 0 || choose_vocabulary(&vocabulary) < 0)
         return -1;
     struct source_options source = given->source;
+    source.output = given->output_path;
     source.objects = given->chat != CHAT_NONE;
     if (source.objects)
         source.format = SOURCE_LINES;

@@ -433,11 +433,10 @@ static int read_library(struct run *r)
 static int check_input(const struct run *r, const char *path)
 {
     const struct opt_list *library = &r->given->templates;
-    for (size_t i = 0; i < r->in.count + library->count; i++)
-        if (strcmp(path, "-") &&
-            file_same(path, i < r->in.count ? r->in.names[i] : library->items[i - r->in.count]))
-            return err_usage("'%s' is input and output", path);
-    return 0;
+    const char *const *dumps = (const char *const *)r->in.names;
+    return tool_is_no_input(path, dumps, r->in.count) < 0
+               ? -1
+               : tool_is_no_input(path, library->items, library->count);
 }
 
 /* Checks that the outputs differ, and that existing output may be replaced. */

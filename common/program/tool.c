@@ -29,6 +29,8 @@ static struct {
     uint64_t n;
 } counts[16];
 
+static const char *const *operands; /* of the command, borrowed */
+static size_t operand_count;
 static int configured;          /* 1: an operand was a configuration */
 static const struct tool *tool; /* the running program */
 
@@ -302,6 +304,8 @@ static int run_command(const struct tool_command *c, int argc, char **argv, void
         return err_usage("an operand is missing: %s", c->args);
     if (argc > most && !strstr(c->args, "..."))
         return err_usage("too many operands: '%s'", argv[most]);
+    operands = (const char *const *)argv;
+    operand_count = (size_t)argc;
     return c->run(argc, argv, given);
 }
 
@@ -535,10 +539,20 @@ void tool_print_config(unsigned without, struct buf *out)
     opts_print(&opts, without | OPT_NO_SETTING, out);
 }
 
+int tool_is_no_input(const char *path, const char *const *inputs, size_t count)
+{
+    for (size_t i = 0; i < count && strcmp(path, "-"); i++)
+        if (file_same(path, inputs[i]))
+            return err_usage("'%s' is input and output", path);
+    return 0;
+}
+
 int tool_may_replace(const char *path, const char *mark, const char *what)
 {
     if (!*path)
         return err_usage("the name of an output is empty");
+    if (!mark && tool_is_no_input(path, operands, operand_count) < 0)
+        return -1;
     SCOPED(buf) file = file_path(path, mark ? mark : "");
     const int kind = tool_force || !strcmp(path, "-") ? FILE_NONE
                                                       : file_look(mark ? file.data : path);

@@ -72,9 +72,13 @@ extern int tool_force;       /* --force */
 /* Checks whether output may be written; a program calls it before its work. Without `mark` (NULL),
  * the output is the file `path` ("-", devices and pipes are always allowed). With `mark`, it is the
  * folder `path`, which holds finished output if it has a file called `mark`. Returns 0, or -1 with
- * an error if finished output exists and --force was not given. `what` names the output in the
- * error: "vocabulary". */
+ * an error if finished output exists and --force was not given, or if the file is an operand of the
+ * command. `what` names the output in the error: "vocabulary". */
 int tool_may_replace(const char *path, const char *mark, const char *what);
+
+/* Returns -1 with a usage error if the output `path` is one of the `count` files `inputs`, which it
+ * would replace; else 0. For files that the operands stand for, and those of options. */
+int tool_is_no_input(const char *path, const char *const *inputs, size_t count);
 
 /* Applies a configuration file to the options not given on the command line. Its key "base" names
  * one or several files or presets to apply before it; the file's own values take precedence.

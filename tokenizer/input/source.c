@@ -8,6 +8,7 @@
 #include "common/formats/js.h"
 #include "common/formats/kinds.h"
 #include "common/formats/rows.h"
+#include "common/program/tool.h"
 #include "tokenizer/input/csv.h"
 #include "unicode/whitespace.h"
 
@@ -39,7 +40,9 @@ struct source *source_open(char *const *paths, int count, const struct source_op
     if (!s->how.most)
         s->how.most = UNPACKED_MOST;
     s->document = (struct document)DOCUMENT_INIT;
-    if (paths_expand(&s->paths, paths, count) < 0) {
+    if (paths_expand(&s->paths, paths, count) < 0 ||
+        (o->output &&
+         tool_is_no_input(o->output, (const char *const *)s->paths.names, s->paths.count) < 0)) {
         source_close(s);
         return NULL;
     }

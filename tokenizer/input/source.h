@@ -52,6 +52,7 @@ struct source_options {
                             field of an inner JSON object. The values are joined with a blank line
                             between them. NULL: "text" */
     int text_by_line;    /* each line of a text file, with its line end, is a document */
+    const char *output;  /* a file that may be none of those that are read; NULL: there is none */
     int objects;         /* lines are JSON objects: other kinds of files (kinds.h) are errors */
     enum mend_rule mend; /* how to treat invalid bytes in JSON; other formats keep them */
     size_t most; /* maximum size in bytes of a document from a compressed, Parquet or Arrow file,
