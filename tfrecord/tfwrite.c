@@ -333,7 +333,7 @@ static int run_repair(int, char **argv, void *options)
 /* Checks the files NAME_MAP.npy of `count` maps, as tool_may_replace does. */
 static int may_replace_maps(const char *name, const char *const *maps, size_t count)
 {
-    int result = *name ? 0 : err_usage("the name of an output is empty");
+    int result = 0;
     for (size_t i = 0; i < count && !result; i++) {
         SCOPED(buf) path = buf_format("%s_%s.npy", name, maps[i]);
         result = may_replace(path.data);

@@ -304,6 +304,10 @@ static int run_command(const struct tool_command *c, int argc, char **argv, void
         return err_usage("an operand is missing: %s", c->args);
     if (argc > most && !strstr(c->args, "..."))
         return err_usage("too many operands: '%s'", argv[most]);
+    const struct opt_bound *output = opts_find(&opts, "output", strlen("output"));
+    const char *name = output ? *(const char **)output->to : NULL;
+    if (name && !*name)
+        return err_usage("the name of an output is empty");
     operands = (const char *const *)argv;
     operand_count = (size_t)argc;
     return c->run(argc, argv, given);
