@@ -7,6 +7,7 @@
 #include "common/base/log.h"
 #include "common/base/utf8.h"
 #include "common/files/file.h"
+#include "common/files/output_folder.h"
 #include "common/files/temp.h"
 #include "common/program/tool.h"
 #include "tokenizer/counting.h"
@@ -194,8 +195,44 @@ static int check_words(const struct counting_options *o, const struct vocabulary
     return 0;
 }
 
+/* Checks that files can be written in the folder, and that it has no vocabulary, also none of other
+ * programs, or one that may be replaced. Files that an interrupted run left without tokenizer.json,
+ * which it writes last, may be replaced. */
+static int may_replace(const char *folder)
+{
+    static const char *const marks[] = { "tokenizer.json", "vocab.json", "vocab.txt" };
+    SCOPED(buf) last = file_path(folder, marks[0]);
+    const size_t count = temp_left(last.data) ? 1 : sizeof marks / sizeof *marks;
+    if (file_look(folder) == FILE_PLAIN)
+        return err_set("'%s' is a file, but a vocabulary needs a folder", folder);
+    for (size_t i = 0; i < count; i++)
+        if (tool_may_replace(folder, marks[i], "vocabulary") < 0)
+            return -1;
+    int made;
+    if (file_mkdirs_count(folder, &made) < 0)
+        return -1;
+    const int can = access(folder, W_OK), why = errno;
+    file_rmdirs(folder, made);
+    return can < 0 ? err_set("cannot write to '%s': %s", folder, strerror(why)) : 0;
+}
+
+/* Saves the vocabulary in its folder. `lock` is the folder's, or -1 if it was missing when the run
+ * began: then it is made and locked, and must not have got another vocabulary meanwhile. */
+static int save(const char *folder, const struct vocabulary *v, int lock)
+{
+    int made = 0;
+    if (lock < 0 && file_mkdirs_count(folder, &made) < 0)
+        return -1;
+    if ((lock < 0 && (output_folder_lock(folder, &lock) < 0 || may_replace(folder) < 0)) ||
+        vocabulary_save(v, folder) < 0) {
+        file_rmdirs(folder, made);
+        return -1;
+    }
+    return 0;
+}
+
 static int learn_and_save(const struct learning *given, struct vocabulary *v,
-                          const struct counted_words *words)
+                          const struct counted_words *words, int lock)
 {
     int pieces = v->model == VOCABULARY_UNIGRAM;
     if (!words->count)
@@ -209,7 +246,7 @@ static int learn_and_save(const struct learning *given, struct vocabulary *v,
                  given->learn.vocabulary_size);
     tool_count("word(s)", words->count);
     tool_count("token(s)", v->count);
-    return vocabulary_save(v, given->folder_path);
+    return save(given->folder_path, v, lock);
 }
 
 /* Checks that the special tokens include the one for what is unknown, if the model must have it, or
@@ -290,34 +327,15 @@ static int settle_alphabet(struct learning *given, const struct tokenizer *from)
     return 0;
 }
 
-/* Checks that files can be written in the folder, and that it has no vocabulary, also none of other
- * programs, or one that may be replaced. Files that an interrupted run left without tokenizer.json,
- * which it writes last, may be replaced. */
-static int may_replace(const char *folder)
-{
-    static const char *const marks[] = { "tokenizer.json", "vocab.json", "vocab.txt" };
-    SCOPED(buf) last = file_path(folder, marks[0]);
-    const size_t count = temp_left(last.data) ? 1 : sizeof marks / sizeof *marks;
-    if (file_look(folder) == FILE_PLAIN)
-        return err_set("'%s' is a file, but a vocabulary needs a folder", folder);
-    for (size_t i = 0; i < count; i++)
-        if (tool_may_replace(folder, marks[i], "vocabulary") < 0)
-            return -1;
-    int made;
-    if (file_mkdirs_count(folder, &made) < 0)
-        return -1;
-    const int can = access(folder, W_OK), why = errno;
-    file_rmdirs(folder, made);
-    return can < 0 ? err_set("cannot write to '%s': %s", folder, strerror(why)) : 0;
-}
-
-static int check_usage(const struct learning *given)
+/* Checks the options, and sets *lock to that of the folder, which is held until the program ends,
+ * or to -1 if there is no folder yet. */
+static int check_usage(const struct learning *given, int *lock)
 {
     const char *initial = given->learn.initial;
     if (!given->folder_path)
         return err_usage("--output is missing: name a folder for the vocabulary");
-    if (may_replace(given->folder_path) < 0 || counting_check(&given->counting) < 0 ||
-        check_special(given) < 0 || check_model(given) < 0)
+    if (output_folder_lock(given->folder_path, lock) < 0 || may_replace(given->folder_path) < 0 ||
+        counting_check(&given->counting) < 0 || check_special(given) < 0 || check_model(given) < 0)
         return -1;
     if (initial && utf8_valid(initial, strlen(initial)) < strlen(initial))
         return err_usage("--initial-alphabet is not UTF-8");
@@ -335,7 +353,8 @@ static int run(int argc, char **argv, void *options_given)
     SCOPED_BY(counting_release) struct counting_tables counted = { 0 };
     SCOPED(counted_words) words = COUNTED_WORDS_INIT;
     struct vocabulary v;
-    if (check_usage(given) < 0)
+    int lock;
+    if (check_usage(given, &lock) < 0)
         return -1;
     struct tokenizer *t = counting_tokenizer(&given->counting);
     if (!t)
@@ -348,7 +367,7 @@ static int run(int argc, char **argv, void *options_given)
                                         (uint64_t)given->min_word_count);
     tokenizer_into_vocabulary(t, &v);
     if (!result)
-        result = learn_and_save(given, &v, &words);
+        result = learn_and_save(given, &v, &words, lock);
     vocabulary_release(&v);
     return result;
 }

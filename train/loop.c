@@ -6,6 +6,7 @@
 
 #include "common/base/log.h"
 #include "common/files/file.h"
+#include "common/files/output_folder.h"
 #include "common/files/usage.h"
 #include "common/program/tool.h"
 #include "common/program/trace.h"
@@ -89,7 +90,7 @@ static int agree_later(struct loop *l, int result)
 static int make_folder(struct loop *l)
 {
     const char *out = l->settings->output;
-    if (file_mkdirs_count(out, &l->made) < 0 || start_lock(out, &l->lock) < 0)
+    if (file_mkdirs_count(out, &l->made) < 0 || output_folder_lock(out, &l->lock) < 0)
         return -1;
     return start_refuse_old_run(l->settings); /* another process may have begun a run meanwhile */
 }
@@ -222,7 +223,7 @@ static int open_loop(struct loop *l, int threads)
     const int there = kind == FILE_FOLDER;
     int result = kind < 0 ? -1 : open_ops(l, threads);
     if (!result && there)
-        result = start_lock(s->output, &l->lock);
+        result = output_folder_lock(s->output, &l->lock);
     if (comm_agree(l->comm, result) < 0 || join_devices(l) < 0)
         return -1;
     const struct run_start start = { p, l->config, l->ops, l->comm, &l->store, &l->at };

@@ -72,14 +72,6 @@ static int compare_settings(const struct run_start *s, const char *then)
     return 0;
 }
 
-int start_lock(const char *folder, int *lock)
-{
-    *lock = AGAIN(open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (*lock >= 0 && AGAIN(flock(*lock, LOCK_EX | LOCK_NB)) < 0 && errno == EWOULDBLOCK)
-        return err_set("another training is running in '%s'", folder);
-    return 0;
-}
-
 int start_has_folder(const char *folder, int lock)
 {
     struct stat now, then;

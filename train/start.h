@@ -16,14 +16,8 @@ struct run_start {
     struct checkpoint *at; /* set by start_run: the state of the run */
 };
 
-/* Locks a run's folder, since two runs in one folder would destroy each other's files. Sets *lock
- * to the file descriptor that holds the lock until it is closed, or to -1. Where the file system
- * has no locks the run goes on without one. Returns -1 with an error if another run has the lock,
- * else 0. */
-int start_lock(const char *folder, int *lock);
-
-/* Returns -1 with an error if the folder was moved or removed since start_lock, and perhaps another
- * run has begun in one of the same name: nothing may be written there. Else returns 0. */
+/* Returns -1 with an error if the folder was moved or removed since output_folder_lock, and perhaps
+ * another run has begun in one of the same name: nothing may be written there. Else returns 0. */
 int start_has_folder(const char *folder, int lock);
 
 /* Returns -1 with an error if the output folder holds a run, a model or the user's config.yaml, and

@@ -1,6 +1,8 @@
 #include "common/files/output_folder.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -163,4 +165,12 @@ void output_folder_abandon(struct output_folder *f)
     if (made)
         file_rmdirs(above.data, made);
     err_restore(&why);
+}
+
+int output_folder_lock(const char *folder, int *lock)
+{
+    *lock = AGAIN(open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (*lock >= 0 && AGAIN(flock(*lock, LOCK_EX | LOCK_NB)) < 0 && errno == EWOULDBLOCK)
+        return err_set("another training is running in '%s'", folder);
+    return 0;
 }

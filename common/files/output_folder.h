@@ -37,3 +37,9 @@ void output_folder_abandon(struct output_folder *f); /* drops it; fine on a zero
  * replace it. Call it before checking whether `path` exists. Returns 1 if it was restored, 0 if
  * there was nothing to do, or -1 with an error. */
 int output_folder_recover(const char *path);
+
+/* Locks a folder whose files are written in place, one after the other: two runs in it would
+ * destroy each other's. Sets *lock to the file descriptor that holds the lock until it is closed,
+ * or to -1: there is no such folder yet, or the file system has no locks. Returns -1 with an error
+ * if another run has the lock, else 0. */
+int output_folder_lock(const char *folder, int *lock);
