@@ -157,6 +157,18 @@ static int classify_texts(struct classifying *given, const char *path, const str
     return result || !given->output ? result : output_write(out, table.data, table.len);
 }
 
+/* Returns -1 with an error if a class has a name that a table cannot hold, else 0. */
+static int check_names(const struct labels *classes)
+{
+    for (int64_t i = 0; i < classes->count; i++)
+        if (strpbrk(labels_name(classes, i), "\t\r\n"))
+            return err_set(
+                "--output: the table cannot hold the class '%s', whose name has a tab or "
+                "a line end",
+                labels_name(classes, i));
+    return 0;
+}
+
 static int run(int, char **argv, void *options_given)
 {
     struct classifying *given = options_given;
@@ -166,6 +178,7 @@ static int run(int, char **argv, void *options_given)
     int result = (given->output && (tool_may_replace(given->output, NULL, NULL) < 0 ||
                                     output_open(&out, given->output) < 0)) ||
                          subject_load_tokenizer(s) < 0 || subject_open(s, HEAD_CLASSES) < 0 ||
+                         (given->output && check_names(&s->scorer.net.model.config.classes) < 0) ||
                          classify_read(&c, argv[0], &given->columns,
                                        &s->scorer.net.model.config.classes, s->tokenizer,
                                        (uint32_t)s->length, 0) < 0
