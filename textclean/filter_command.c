@@ -65,14 +65,15 @@ static int run_filter(int argc, char **argv, void *given_options)
 {
     const struct filter *given = given_options;
     struct run run = { .personal = (enum personal_how)given->personal, .mark = given->flow.mark };
+    const int all = given->list && !tool_given("rules");
+    if (rules_set(&run.rules, all ? "gopher,repetition,c4,fineweb,mc4" : given->sets,
+                  given->thresholds_path, given->limits.items, given->limits.count) < 0)
+        return -1;
     if (given->list) {
         SCOPED(buf) text = BUF_INIT;
-        rules_print(&text);
+        rules_print(&run.rules, &text);
         return file_write("-", text.data, text.len);
     }
-    if (rules_set(&run.rules, given->sets, given->thresholds_path, given->limits.items,
-                  given->limits.count) < 0)
-        return -1;
     for (size_t i = 0; i < given->limits.count; i++) {
         const char *limit = given->limits.items[i];
         const int n = (int)strcspn(limit, "-");

@@ -248,12 +248,14 @@ static const struct rule {
 
 enum { RULES = sizeof table / sizeof *table };
 
-void rules_print(struct buf *out)
+void rules_print(const struct rules *r, struct buf *out)
 {
     static const char *const sides[] = { "at least", "at most", "" };
-    for (int i = 0; i < RULES; i++)
-        buf_addf(out, "%-28s%-9s%7g  %s\n", table[i].name, sides[table[i].side], table[i].limit,
-                 table[i].meaning);
+    for (int i = 0; i < RULES; i++) {
+        SCOPED(buf) limit = buf_format("%g", r->limits[i]);
+        buf_addf(out, "%-28s%-9s%7s  %s\n", table[i].name, sides[table[i].side],
+                 isnan(r->limits[i]) ? "off" : limit.data, table[i].meaning);
+    }
 }
 
 /* ---- choosing -------------------------------------------------------------------------------- */

@@ -55,4 +55,4 @@ void rules_measure(const struct rules *r, struct rules_tools *t, const char *tex
 size_t rules_learn(const double *values, size_t count, double tail, struct buf *out);
 
 /* Appends the table: name, limit and meaning of each rule. */
-void rules_print(struct buf *out);
+void rules_print(const struct rules *r, struct buf *out);

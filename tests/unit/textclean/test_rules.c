@@ -226,7 +226,9 @@ Test(rules, learned)
 Test(rules, table)
 {
     struct buf out = BUF_INIT;
-    rules_print(&out);
+    struct rules r;
+    cr_assert_eq(rules_set(&r, "mc4", NULL, NULL, 0), 0);
+    rules_print(&r, &out);
     cr_expect(strstr(out.data, "mc4-long-lines              at least       3  number of long"));
     buf_release(&out);
 }
