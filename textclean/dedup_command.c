@@ -301,7 +301,7 @@ static int add_keys(struct run *r, const struct found *f, uint64_t document)
 
 /* A file with the keys of a part:
  *
- *     "textmill keys 1 " checksum " " options " " hash of the operands "\n"
+ *     "textmill keys 1 " checksum " " options " " hash of the operands and --field "\n"
  *     for each document its keys, each u64 high, u64 low; zeros if it has none
  *
  * The checksum is as output_begin_summed has it. */
@@ -320,6 +320,8 @@ static void set_head(const struct run *r, int argc, char **argv, struct buf *hea
     SCOPED(buf) operands = BUF_INIT;
     for (int i = 0; i < argc; i++)
         buf_add(&operands, argv[i], strlen(argv[i]) + 1);
+    if (strcmp(r->given->flow.field, defaults.flow.field))
+        buf_adds(&operands, r->given->flow.field);
     buf_addf(head, "%s%0*d %d %zu %d %zu %zu %" PRId64 " %016" PRIx64 "\n", KEYS, FILE_SUM_DIGITS,
              0, r->given->by, m->shingle, m->characters, m->bands, m->rows, r->given->hash_seed,
              xxh64(operands.data, operands.len, 0));
@@ -392,7 +394,8 @@ static int read_parts(struct run *r, int argc, char **argv)
         file_unmap(&map);
     }
     if (!result && !r->second)
-        result = err_usage("--keys has no hashes of the input: name it as for --keys-to");
+        result = err_usage(
+            "--keys has no hashes of the input: name it as for --keys-to, with its --field");
     return result ? result : firsts_finish(&r->firsts, note, r);
 }
 
