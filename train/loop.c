@@ -367,17 +367,28 @@ static int go_on_saving(struct loop *l, int wait)
     return comm_agree(l->comm, more);
 }
 
+/* Returns -1 with an error, on all ranks, if a weight is not finite: such a model is not saved. The
+ * loss shows it only in the next update. Else returns 0. */
+static int check_weights(struct loop *l)
+{
+    engine_settle(&l->engine);
+    const struct tensor *bad = sharing_first(&l->engine.sharing,
+                                             optimizer_not_finite(&l->store, STORE_PARAMETERS));
+    return bad ? err_set("training diverged at step %" PRId64 "; not finite: %s", l->at.step,
+                         bad->name)
+               : 0;
+}
+
 static int save(struct loop *l)
 {
     TRACE_PHASE("checkpoint", -1);
-    if (go_on_saving(l, 1) < 0)
+    if (go_on_saving(l, 1) < 0 || check_weights(l) < 0)
         return -1;
     const double began = log_seconds();
     l->at.seconds = log_seconds() - l->began;
     l->at.next_rate = schedule_rate(&l->plan->schedule, l->at.step);
     l->at.leaves = plan_leaves(l->plan);
     snprintf(l->at.arithmetic, sizeof l->at.arithmetic, "%s", ops_arithmetic(l->ops));
-    engine_settle(&l->engine);
     int result = l->first ? start_has_folder(l->settings->output, l->lock) : 0;
     if (!result && l->first)
         result = metrics_sync(&l->metrics);
@@ -622,9 +633,8 @@ static int stop(struct loop *l)
 static int finish(struct loop *l)
 {
     const struct settings *s = l->settings;
-    if (go_on_saving(l, 1) < 0)
+    if (go_on_saving(l, 1) < 0 || check_weights(l) < 0)
         return -1;
-    engine_settle(&l->engine);
     /* a file may ask to calibrate where it cannot be done (check_useful in train.c) */
     if (s->calibrate && s->save && l->plan->validation && s->parameter_precision == OPS_F32 &&
         validation_calibrate(&l->validation) < 0)
