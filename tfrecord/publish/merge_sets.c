@@ -4,6 +4,7 @@
 #include "common/base/log.h"
 #include "common/files/compress.h"
 #include "common/files/file.h"
+#include "common/formats/js.h"
 #include "tfrecord/formats/manifest.h"
 #include "tfrecord/formats/megatron.h"
 #include "tfrecord/formats/record.h"
@@ -27,11 +28,12 @@ struct common {
     uint64_t sums[SUMMED];
     int has[SUMMED];
     struct buf tokenizer; /* text of the first set that has one */
+    struct buf rules;     /* how it cuts text */
 };
 
 #define COMMON_INIT(blends)                                                                        \
     {                                                                                              \
-        KV_INIT, KV_INIT, KV_INIT, blends, { 0 }, { 0 }, BUF_INIT                                  \
+        KV_INIT, KV_INIT, KV_INIT, blends, { 0 }, { 0 }, BUF_INIT, BUF_INIT                        \
     }
 
 static void common_release(struct common *c)
@@ -40,6 +42,7 @@ static void common_release(struct common *c)
     kv_release(&c->sets);
     kv_release(&c->pg);
     buf_release(&c->tokenizer);
+    buf_release(&c->rules);
 }
 
 /* Returns 1 if the key describes how the data was made, else 0. All sets must agree on such
@@ -95,6 +98,30 @@ static int take_numbers(struct common *c, const struct manifest *m, const char *
     return 0;
 }
 
+/* Takes the tokenizer of the file `path` if it is the first one. Else it must cut text as that one
+ * does: one list of tokens, whose checksum the manifest has, may be used with and without case.
+ * Returns 0, or -1 with an error. */
+static int take_tokenizer(struct common *c, const char *path)
+{
+    SCOPED(buf) text = BUF_INIT, rules = BUF_INIT;
+    if (file_read(path, &text) < 0)
+        return -1;
+    SCOPED_JS root = js_parse(text.data, text.len, path);
+    if (!root)
+        return -1;
+    js_print(&rules, js_get(root, "normalizer"));
+    js_print(&rules, js_get(root, "pre_tokenizer"));
+    if (!c->tokenizer.len) {
+        buf_set(&c->tokenizer, text.data, text.len);
+        buf_set(&c->rules, rules.data, rules.len);
+    }
+    return rules.len == c->rules.len && !memcmp(rules.data, c->rules.data, rules.len)
+               ? 0
+               : err_set("%s: its normalizer or pre_tokenizer is another than in the sets before "
+                         "it: only sets that were made in the same way can be merged",
+                         path);
+}
+
 static int take_manifest(struct common *c, const struct manifest *m, const char *path, int first)
 {
     SCOPED(kv) recipe = KV_INIT;
@@ -111,10 +138,10 @@ static int take_manifest(struct common *c, const struct manifest *m, const char 
         kv_add_all(&c->recipe, &recipe);
     if ((!first && check_recipe(c, &recipe, path) < 0) || take_numbers(c, m, path) < 0)
         return -1;
-    if (!m->tokenizer || c->tokenizer.len)
+    if (!m->tokenizer)
         return 0;
     SCOPED(buf) file = file_beside(path, m->tokenizer);
-    return file_read(file.data, &c->tokenizer);
+    return take_tokenizer(c, file.data);
 }
 
 /* Appends to `out` the lines of the new manifest, except those of files, sets and programs. */
