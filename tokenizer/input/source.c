@@ -118,8 +118,8 @@ static int no_column(const struct source *s, const char *name, size_t n)
         const char *column = csv_cell(&s->csv, i, &len);
         buf_addf(&columns, "%s%.*s", i ? ", " : "", (int)len, column);
     }
-    return err_set("%s: no column \"%.*s\": the table has %s", s->in.path, (int)n, name,
-                   columns.data);
+    return err_set("%s: no column \"%.*s\": the table has %s; --field names another", s->in.path,
+                   (int)n, name, columns.data);
 }
 
 /* Appends the index of the column called name[0..n) to s->columns. Returns 0, or -1 with an error
@@ -244,7 +244,7 @@ static int add_fields(const struct js *root, const char *fields, const char *whe
         const struct js *field = find_field(root, key, n);
         const char *value = js_text(field, &len);
         if (!value && !js_is_null(field))
-            return err_set("%s: no string \"%.*s\"", where, (int)n, key);
+            return err_set("%s: no string \"%.*s\"; --field names another", where, (int)n, key);
         if (key > fields)
             buf_adds(text, "\n\n");
         if (value)
