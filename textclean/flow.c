@@ -322,7 +322,7 @@ static int write_summary(const struct flow *f, const uint64_t *counts, struct ou
 /* ---- a pass ---------------------------------------------------------------------------------- */
 
 /* Checks that outputs may be written, and that none of them is another one, in a folder of outputs,
- * an operand, or one of the files `in` that the operands stand for. */
+ * an operand, one of the files `in` that the operands stand for, or an option's input. */
 static int check(const struct flow *f, const struct file_names *in)
 {
     const struct flow_options *o = f->options;
@@ -353,7 +353,8 @@ static int check(const struct flow *f, const struct file_names *in)
         if (here && whole && !strcmp(here, whole))
             return err_usage("'%s' would be lost: '%s' is replaced as a whole; name another folder",
                              paths[i], paths[0]);
-        if (tool_is_no_input(paths[i], (const char *const *)in->names, in->count) < 0)
+        if (tool_is_no_input(paths[i], (const char *const *)in->names, in->count) < 0 ||
+            tool_is_no_input(paths[i], f->inputs, f->input_count) < 0)
             return -1;
         for (int k = 0; k < i; k++)
             if (paths[k] && file_same(paths[k], paths[i]))
