@@ -29,10 +29,9 @@ static struct {
     uint64_t n;
 } counts[16];
 
-static const char *const *operands; /* of the command, borrowed */
-static size_t operand_count;
-static int configured;          /* 1: an operand was a configuration */
-static const struct tool *tool; /* the running program */
+static struct file_names operands; /* of the command, which may change its own */
+static int configured;             /* 1: an operand was a configuration */
+static const struct tool *tool;    /* the running program */
 
 /* Values of the common options. */
 static struct {
@@ -308,8 +307,8 @@ static int run_command(const struct tool_command *c, int argc, char **argv, void
     const char *name = output ? *(const char **)output->to : NULL;
     if (name && !*name)
         return err_usage("the name of an output is empty");
-    operands = (const char *const *)argv;
-    operand_count = (size_t)argc;
+    for (int i = 0; i < argc; i++)
+        file_names_add(&operands, argv[i]);
     return c->run(argc, argv, given);
 }
 
@@ -481,6 +480,7 @@ int tool_main(const struct tool *t, int argc, char **argv)
     else if (!answered && !common.want_config)
         print_last_line(began);
     opts_release(&opts);
+    file_names_release(&operands);
     buf_release(&provenance);
     const int status = !result ? 0 : err_is_usage() ? 2 : 1;
     if (status && plugin_opened())
@@ -564,7 +564,7 @@ int tool_may_replace(const char *path, const char *mark, const char *what)
 {
     if (!*path)
         return err_usage("the name of an output is empty");
-    if (!mark && tool_is_no_input(path, operands, operand_count) < 0)
+    if (!mark && tool_is_no_input(path, (const char *const *)operands.names, operands.count) < 0)
         return -1;
     SCOPED(buf) file = file_path(path, mark ? mark : "");
     const int kind = tool_force || !strcmp(path, "-") ? FILE_NONE
