@@ -104,7 +104,9 @@ static int read_digits(struct stream_reader *r, uint32_t *numbers, int count)
     for (int64_t i = 0; i < want && i < n; i++) {
         int64_t digit = digit_value(in->data[in->begin + (size_t)i]);
         if (digit < 0)
-            return err_set("%s: not a token stream, or packed: bad frame length at byte %llu",
+            return err_set(at ? "%s: token stream is damaged: bad frame length at byte %llu"
+                              : "%s: not a token stream, or packed: bad frame length at byte %llu; "
+                                "'tokenize' makes one of a text",
                            in->path, at);
         uint32_t *number = &numbers[i / DIGITS];
         *number = (i % DIGITS ? *number << 4 : 0) | (uint32_t)digit;

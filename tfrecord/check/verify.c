@@ -95,8 +95,9 @@ static void tell_bad_records(struct verify *v, const struct file_map *map, const
     struct repair r = { .told = v->bad };
     repair_count(&r, map, path);
     err_set("%s: %" PRIu64 " bad record%s, %" PRIu64 " good: %" PRIu64 " of %" PRIu64
-            " bytes lost (tfwrite repair keeps the others)",
-            path, r.bad, noun_end(r.bad), r.good, r.lost_bytes, map->bytes);
+            " bytes lost%s",
+            path, r.bad, noun_end(r.bad), r.good, r.lost_bytes, map->bytes,
+            r.good ? " (tfwrite repair keeps the others)" : "");
     bad(v);
 }
 
