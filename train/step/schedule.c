@@ -62,9 +62,9 @@ static int take_rates(struct schedule *s, const char *text)
         const double rate = *colon == ':' ? strtod(colon + 1, &end) : -1;
         if (colon == at || *colon != ':' || end == colon + 1 || end != at + n || step < 0 ||
             errno || !isfinite(rate) || rate < 0)
-            return err_set("rate '%.*s' is not of the form STEP:RATE", n, at);
+            return err_set("--schedule: rate '%.*s' is not of the form STEP:RATE", n, at);
         if (s->count ? step <= s->points[s->count - 1].step : step)
-            return err_set("rate '%.*s' %s", n, at,
+            return err_set("--schedule: rate '%.*s' %s", n, at,
                            s->count ? "must be for a later step than the rate before it"
                                     : "must be for step 0");
         mem_next(s->points, s->count, room) = (struct schedule_point){ step, rate };
