@@ -554,10 +554,10 @@ void tool_print_config(unsigned without, struct buf *out)
 
 int tool_is_no_input(const char *path, const char *const *inputs, size_t count)
 {
-    for (size_t i = 0; i < count && strcmp(path, "-"); i++)
-        if (file_same(path, inputs[i]))
-            return err_usage("'%s' is input and output", path);
-    return 0;
+    int same = 0;
+    for (size_t i = 0; i < count && strcmp(path, "-") && !same; i++)
+        same = file_same(path, inputs[i]);
+    return same > 0 ? err_usage("'%s' is input and output", path) : same;
 }
 
 int tool_may_replace(const char *path, const char *mark, const char *what)

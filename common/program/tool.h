@@ -76,7 +76,7 @@ extern int tool_force;       /* --force */
  * command. `what` names the output in the error: "vocabulary". */
 int tool_may_replace(const char *path, const char *mark, const char *what);
 
-/* Returns -1 with a usage error if the output `path` is one of the `count` files `inputs`, which it
+/* Returns -1 with an error if the output `path` is one of the `count` files `inputs`, which it
  * would replace; else 0. For files that the operands stand for, and those of options. */
 int tool_is_no_input(const char *path, const char *const *inputs, size_t count);
 
