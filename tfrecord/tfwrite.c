@@ -320,8 +320,10 @@ static int run_repair(int, char **argv, void *options)
         return err_usage("--output is missing: name a file for the good records");
     if (!strcmp(given->output, "-"))
         return err_usage("--output -: standard output has no place for the records' index");
-    const int same = tool_force && file_same(given->output, argv[0]); /* repaired in its place */
-    if ((!same && may_replace(given->output) < 0) || repair_file(&r, argv[0], given->output) < 0)
+    /* with --force it may be repaired in its place */
+    const int same = tool_force ? file_same(given->output, argv[0]) : 0;
+    if (same < 0 || (!same && may_replace(given->output) < 0) ||
+        repair_file(&r, argv[0], given->output) < 0)
         return -1;
     printf("%s: %" PRIu64 " record%s of %s, without %" PRIu64 " bad one%s of %" PRIu64 " byte%s\n",
            given->output, r.good, noun_end(r.good), argv[0], r.bad, noun_end(r.bad), r.lost_bytes,
