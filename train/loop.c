@@ -235,7 +235,7 @@ static int open_loop(struct loop *l, int threads)
     open_batches(l);
     result = l->first && p->validation ? validation_check(&l->validation) : 0;
     result = comm_agree(l->comm, !result && l->first && !there ? make_folder(l) : result);
-    if (!result && s->save && !s->resume && s->checkpoint_files == SAVED_BLOCK)
+    if (!result && s->save && s->checkpoint_files == SAVED_BLOCK)
         result = checkpoint_all_see(l->comm, s->output, s->output); /* all ranks write there */
     if (!result && l->first)
         result = open_files(l);
