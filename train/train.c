@@ -15,6 +15,7 @@
 #include "common/program/preset.h"
 #include "common/program/tool.h"
 #include "model/compute/ops.h"
+#include "model/folder/folder.h"
 #include "model/network/architecture.h"
 #include "train/checkpoint.h"
 #include "train/dry_run.h"
@@ -455,26 +456,41 @@ static int count_threads(struct comm *ranks)
     return own;
 }
 
-/* Checks that all ranks have the same program, configuration and data. Otherwise they would wait
- * for each other, or train wrongly. */
+/* Appends a line about the weights in `path`, unless it is NULL. */
+static int print_weights(const char *path, struct buf *out)
+{
+    uint64_t hash;
+    if (!path)
+        return 0;
+    if (folder_hash_ends(&hash, path) < 0)
+        return -1;
+    buf_addf(out, "weights of checksum %016" PRIx64 "\n", hash);
+    return 0;
+}
+
+/* Checks that all ranks have the same program, configuration, data and models. Otherwise they would
+ * wait for each other, or train wrongly. A resumed run may lack the model that it started from. */
 static int compare_ranks(struct comm *ranks, const struct plan *p)
 {
     struct {
         const char *what;
         struct buf text;
     } same[] = {
-        { "program version", BUF_INIT },
-        { "configuration", BUF_INIT },
-        { "training data", BUF_INIT },
-        { "validation data", BUF_INIT },
+        { "program version", BUF_INIT }, { "configuration", BUF_INIT },
+        { "training data", BUF_INIT },   { "validation data", BUF_INIT },
+        { "teacher", BUF_INIT },         { "model to start from", BUF_INIT },
     };
+    const struct settings *s = p->settings;
     const char *version = strchr(tool_provenance(), ' ') + 1;
-    int result = 0;
     buf_add(&same[0].text, version, strcspn(version, " "));
     tool_print_config(OPT_OF_HOST, &same[1].text);
     print_data(p->data, &same[2].text);
     if (p->validation)
         print_data(p->validation, &same[3].text);
+    const int failed = ranks->size[COMM_WORLD] > 1 &&
+                       (print_weights(s->teacher, &same[4].text) < 0 ||
+                        print_weights(s->resume ? NULL : s->start_from, &same[5].text) < 0);
+    int result = comm_agree(ranks, -failed);
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
         const int other = result ? 0
                                  : comm_differs(ranks,

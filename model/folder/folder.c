@@ -1,5 +1,6 @@
 #include "model/folder/folder.h"
 
+#include "common/base/hash.h"
 #include "common/base/log.h"
 #include "common/files/file.h"
 #include "common/files/usage.h"
@@ -59,17 +60,39 @@ int folder_check(const char *path)
     return found ? 0 : refuse_folder(path, config.data);
 }
 
+/* Opens the files of a model folder, or a GGUF file. Returns 0, or -1 with an error. */
+static int open_files(struct folder_files *files, const char *path)
+{
+    return gguf_is(path) ? gguf_open(&files->gguf, path) : weights_open(&files->weights, path);
+}
+
 int folder_verify(const char *path, int rank, int ranks)
 {
-    SCOPED_BY(weights_close) struct weights files = { 0 };
-    SCOPED_BY(gguf_close) struct gguf gguf = { 0 };
-    const int one = gguf_is(path);
-    if (folder_check(path) < 0 || (one ? gguf_open(&gguf, path) : weights_open(&files, path)) < 0)
+    SCOPED_BY(folder_close) struct folder_files files = { 0 };
+    if (folder_check(path) < 0 || open_files(&files, path) < 0)
         return -1;
-    if ((one ? gguf_check(&gguf) : weights_check(&files, rank, ranks)) == 0)
+    if ((gguf_is(path) ? gguf_check(&files.gguf) : weights_check(&files.weights, rank, ranks)) == 0)
         return 0;
     const struct err why = err_keep();
     return err_set("%s: copy the file again, or use it as it is with --no-verify", why.text);
+}
+
+static uint64_t hash_ends(uint64_t hash, const struct file_map *m)
+{
+    const uint64_t n = m->bytes < 1 << 16 ? m->bytes : 1 << 16;
+    const uint64_t facts[] = { m->bytes, file_map_sum(m, 0, n), file_map_sum(m, m->bytes - n, n) };
+    return hash_more(hash, facts, sizeof facts);
+}
+
+int folder_hash_ends(uint64_t *hash, const char *path)
+{
+    SCOPED_BY(folder_close) struct folder_files files = { 0 };
+    if (open_files(&files, path) < 0)
+        return -1;
+    *hash = hash_ends(HASH_START, &files.gguf.map);
+    for (size_t i = 0; i < files.weights.count; i++)
+        *hash = hash_ends(*hash, &files.weights.files[i].map);
+    return 0;
 }
 
 /* Reads the configuration of a model folder, and sets *path to its name. */
@@ -261,9 +284,8 @@ int folder_open(struct model *m, struct folder_files *files, const char *path,
         config.classes = wanted->classes;
     if (model_init(m, &config) < 0)
         return err_in(gguf ? "%s" : "%s/config.json", path);
-    if ((gguf ? gguf_open(&files->gguf, path) : weights_open(&files->weights, path)) == 0 &&
-        (gguf ? gguf_model_check(&files->gguf, m, made)
-              : check_tensors(m, &files->weights, made)) == 0)
+    if (open_files(files, path) == 0 && (gguf ? gguf_model_check(&files->gguf, m, made)
+                                              : check_tensors(m, &files->weights, made)) == 0)
         return 0;
     folder_close(files);
     model_release(m);

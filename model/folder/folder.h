@@ -18,6 +18,11 @@ int folder_check(const char *path);
  * Returns 0, or -1 with an error that names the file and says how to use it as it is. */
 int folder_verify(const char *path, int rank, int ranks);
 
+/* Sets *hash to a hash of the sizes, the first and the last 64 KiB of the files of the weights, by
+ * which ranks notice that they have different models. The first ones have textmill's checksum.
+ * Returns 0, or -1 with an error. */
+int folder_hash_ends(uint64_t *hash, const char *path);
+
 /* Reads dir/config.json, or the keys of a GGUF file. The architecture must support `head`. Returns
  * 0, or -1 with an error. */
 int folder_read_config(struct model_config *config, enum model_head head, const char *dir);
