@@ -199,11 +199,13 @@ static int too_small(const struct plan *p, uint64_t needed)
 {
     char limit[32], need[32];
     uint64_t given = plan_on_gpu(p) ? p->settings->device_memory : p->settings->memory;
-    return err_set("training takes %s, which is more than %s %s%s", log_bytes(need, needed),
+    return err_set("training takes %s%s, which is more than %s %s%s",
+                   p->store.dir || p->store.offload ? "at least " : "", log_bytes(need, needed),
                    plan_on_gpu(p) ? "--device-memory" : "--memory", log_bytes(limit, given),
-                   p->store.dir || plan_on_gpu(p) ? ""
-                   : p->engine.stages > 1         ? ": give --recompute layer"
-                                                  : ": give --memmap-dir, or --recompute layer");
+                   plan_on_gpu(p)         ? ""
+                   : p->store.dir         ? ": --memory 0 takes no more than that"
+                   : p->engine.stages > 1 ? ": give --recompute layer"
+                                          : ": give --memmap-dir, or --recompute layer");
 }
 
 /* Returns the floating-point operations per token of the teacher's forward pass. */
@@ -259,14 +261,15 @@ static int plan_store(struct plan *p)
     const uint64_t other = m->kernels + m->saving +
                            (plan_on_gpu(p) ? 0 : m->batches + m->communication);
     p->store.offload = plan_on_gpu(p) && limit;
-    if (limit && limit <= other)
-        return too_small(p, other);
     if (limit)
-        p->store.memory_bytes = limit - other;
+        p->store.memory_bytes = limit > other ? limit - other : 1;
     if (plan_on_gpu(p))
         p->store.host_bytes = s->memory;
-    if (store_plan(&p->stored, &p->own.tensors, &p->store) < 0)
-        return -1;
+    if (store_plan(&p->stored, &p->own.tensors, &p->store) < 0) {
+        p->store.memory_bytes = 0; /* the least, which the error names */
+        if (store_plan(&p->stored, &p->own.tensors, &p->store) < 0)
+            return -1;
+    }
     const uint64_t all = store_plan_total(&p->stored) + other;
     return limit && all > limit ? too_small(p, all) : 0;
 }
