@@ -325,24 +325,10 @@ void cuda_matmul(struct ops *o, const struct ops_matmul *p)
     multiply(o, 0, p);
 }
 
-/* Returns the product y = base + x w + bias. base may be OPS_NONE. */
-static struct ops_matmul product_of(struct ops_array y, struct ops_array base, struct ops_array x,
-                                    const struct ops_linear *l)
-{
-    return (struct ops_matmul){ .C = { y, l->O },
-                                .A = { x, l->I },
-                                .B = { l->w, l->turned ? l->I : l->O, l->turned },
-                                .M = l->N,
-                                .N = l->O,
-                                .K = l->I,
-                                .base = base,
-                                .bias = l->bias };
-}
-
 static void linear(struct ops *o, struct ops_array y, struct ops_array base, struct ops_array x,
                    const struct ops_linear *l)
 {
-    const struct ops_matmul p = product_of(y, base, x, l);
+    const struct ops_matmul p = ops_product(y, base, x, l);
     multiply(o, l->turned, &p);
 }
 
@@ -362,7 +348,7 @@ void cuda_linear_fwd(struct ops *o, struct ops_array y, struct ops_array x,
 static int linear_gelu(struct ops *o, struct ops_array y, struct ops_array inner,
                        struct ops_array x, const struct ops_linear *l)
 {
-    struct ops_matmul p = product_of(y, OPS_NONE, x, l);
+    struct ops_matmul p = ops_product(y, OPS_NONE, x, l);
     if (product_type(o, l->turned, l->N, l->w.type) != OPS_BF16 || y.type != OPS_BF16 ||
         inner.type != OPS_BF16 || ops_is_none(l->bias) || l->O % 8 ||
         (uintptr_t)inner.address % BIAS_ALIGN)
@@ -393,22 +379,12 @@ void cuda_linear_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient 
         cuda_column_sums(o, dbias, dy, l->O, l->N, l->O);
     struct ops_matrix d = { dy, l->O, 0 },
                       d_operand = operand(o, ROOM_WORK, o->precision, d, l->N, l->O);
+    const struct ops_matmul p = ops_product_dw(dw, x, d_operand, l),
+                            q = ops_product_dx(dx, d_operand, l);
     if (!ops_is_none(dw.to))
-        cuda_matmul(o, &(struct ops_matmul){ .C = { dw.to, l->O },
-                                             .A = { x, l->I, 1 },
-                                             .B = d_operand,
-                                             .M = l->I,
-                                             .N = l->O,
-                                             .K = l->N,
-                                             .base = dw.add ? dw.to : OPS_NONE });
+        cuda_matmul(o, &p);
     if (!ops_is_none(dx.to))
-        cuda_matmul(o, &(struct ops_matmul){ .C = { dx.to, l->I },
-                                             .A = d_operand,
-                                             .B = { l->w, l->O, 1 },
-                                             .M = l->N,
-                                             .N = l->I,
-                                             .K = l->O,
-                                             .base = dx.add ? dx.to : OPS_NONE });
+        cuda_matmul(o, &q);
 }
 
 void cuda_residual_fwd(struct ops *o, struct ops_array y, struct ops_array base, struct ops_array x,
@@ -428,13 +404,11 @@ void cuda_residual_fwd(struct ops *o, struct ops_array y, struct ops_array base,
 static void logits(struct ops *o, struct ops_array to, int64_t ld, struct ops_array x, int64_t N,
                    const struct ops_decoder *d, int)
 {
-    const struct ops_matmul p = { .C = { to, ld },
-                                  .A = { x, d->C },
-                                  .B = { d->table, d->C, 1 },
-                                  .M = N,
-                                  .N = d->V,
-                                  .K = d->C,
-                                  .bias = d->bias };
+    const struct ops_linear l = {
+        .w = d->table, .bias = d->bias, .N = N, .I = d->C, .O = d->V, .turned = 1
+    };
+    struct ops_matmul p = ops_product(to, OPS_NONE, x, &l);
+    p.C.ld = ld;
     multiply(o, d->stored, &p);
 }
 

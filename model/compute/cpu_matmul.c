@@ -392,14 +392,8 @@ static void affine(struct ops *o, struct ops_array y, struct ops_array base, str
         return;
     }
     if (l->N > OPS_FEW_ROWS || y.type != OPS_F32 || x.type != OPS_F32) {
-        ops_matmul(o, &(struct ops_matmul){ .C = { y, l->O },
-                                            .A = { x, l->I },
-                                            .B = { l->w, l->O },
-                                            .M = l->N,
-                                            .N = l->O,
-                                            .K = l->I,
-                                            .base = base,
-                                            .bias = l->bias });
+        const struct ops_matmul p = ops_product(y, base, x, l);
+        ops_matmul(o, &p);
         return;
     }
     pool_for(o->pool, l->N, cpu_row_grain(l->O), begin_rows, &s);
@@ -442,15 +436,12 @@ void cpu_linear_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient d
                     struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
                     const struct ops_linear *l)
 {
+    const struct ops_matrix d = { dy, l->O, 0 };
+    const struct ops_matmul p = ops_product_dx(dx, d, l);
+    struct ops_matmul q = ops_product_dw(dw, x, d, l);
     assert(!l->turned);
     if (!ops_is_none(dx.to))
-        ops_matmul(o, &(struct ops_matmul){ .C = { dx.to, l->I },
-                                            .A = { dy, l->O },
-                                            .B = { l->w, l->O, 1 },
-                                            .M = l->N,
-                                            .N = l->I,
-                                            .K = l->O,
-                                            .base = dx.add ? dx.to : OPS_NONE });
+        ops_matmul(o, &p);
     if (ops_is_none(dw.to)) {
         if (!ops_is_none(dbias.to))
             cpu_column_sums(o, dbias, dy, l->O, l->N, l->O);
@@ -458,14 +449,8 @@ void cpu_linear_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient d
     }
     if (!ops_is_none(dbias.to) && !dbias.add)
         memset(dbias.to.address, 0, (size_t)l->O * sizeof(float));
-    ops_matmul(o, &(struct ops_matmul){ .C = { dw.to, l->O },
-                                        .A = { x, l->I, 1 },
-                                        .B = { dy, l->O },
-                                        .M = l->I,
-                                        .N = l->O,
-                                        .K = l->N,
-                                        .base = dw.add ? dw.to : OPS_NONE,
-                                        .sums = dbias.to });
+    q.sums = dbias.to;
+    ops_matmul(o, &q);
 }
 
 /* ---- residual branches -------------------------------------------------------------------- */

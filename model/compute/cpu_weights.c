@@ -252,12 +252,10 @@ static void multiply_packed(struct ops *o, struct ops_array y, int64_t ldy, stru
         const int64_t n = smaller(chunk, l->O - first);
         if (half)
             cpu_copy(o, w, ops_part(l->w, first * l->I), n * l->I);
-        ops_matmul(o, &(struct ops_matmul){ .C = { ops_part(y, first), ldy },
-                                            .A = { x, l->I },
-                                            .B = { w, l->I, 1 },
-                                            .M = l->N,
-                                            .N = n,
-                                            .K = l->I });
+        const struct ops_linear part = { .w = w, .N = l->N, .I = l->I, .O = n, .turned = 1 };
+        struct ops_matmul p = ops_product(ops_part(y, first), OPS_NONE, x, &part);
+        p.C.ld = ldy;
+        ops_matmul(o, &p);
     }
 }
 
