@@ -236,16 +236,13 @@ static int write_state(const char *dir, const struct checkpoint *c, struct kv *s
 /* Replaces `sums` on the first rank by the lines of all ranks. */
 static int collect_sums(struct comm *c, struct kv *sums)
 {
-    const size_t size = (size_t)c->size[COMM_WORLD];
     SCOPED(buf) text = BUF_INIT;
     struct kv all = KV_INIT;
+    size_t room;
     kv_print(sums, &text);
-    const size_t room = (size_t)comm_most(c, (int)text.len) + 1;
-    SCOPED_MEM char *texts = mem_zalloc(size, room), *own = mem_zalloc(1, room);
-    memcpy(own, text.data, text.len);
-    comm_collect(c, COMM_WORLD, texts, own, room, "sums of files");
+    SCOPED_MEM char *texts = comm_texts(c, text.data, &room, "sums of files");
     int result = 0;
-    for (size_t r = 0; r < size && !result && comm_is_first(c); r++)
+    for (size_t r = 0; r < (size_t)c->size[COMM_WORLD] && !result && comm_is_first(c); r++)
         result = kv_parse(&all, texts + r * room, strlen(texts + r * room));
     kv_release(sums);
     *sums = all;
@@ -284,12 +281,8 @@ static int begin_folder(const char *dir, const struct checkpoint_content *from)
 /* Sets *name on all ranks to the first rank's text. */
 static void tell(struct comm *comm, const char *text, struct buf *name)
 {
-    const size_t room = (size_t)comm_most(comm, (int)strlen(text)) + 1;
-    SCOPED_MEM char *own = mem_zalloc(1, room),
-                    *all = mem_zalloc((size_t)comm->size[COMM_WORLD], room);
-    if (comm_is_first(comm))
-        memcpy(own, text, strlen(text));
-    comm_collect(comm, COMM_WORLD, all, own, room, "name of a checkpoint");
+    size_t room;
+    SCOPED_MEM char *all = comm_texts(comm, text, &room, "name of a checkpoint");
     buf_clear(name);
     buf_adds(name, all);
 }

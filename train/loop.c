@@ -722,9 +722,9 @@ static void say_slow(const struct loop *l)
     if (data == 1 || l->engine.left)
         return;
     SCOPED(buf) out = BUF_INIT;
-    SCOPED_MEM double(*seconds)[TIME_KINDS] = mem_zalloc((size_t)ranks, sizeof *seconds);
+    SCOPED_MEM double(*seconds)[TIME_KINDS] = comm_collect(l->comm, COMM_WORLD, l->times,
+                                                           sizeof *seconds, "times of ranks");
     SCOPED_MEM const char **hosts = mem_zalloc((size_t)ranks, sizeof *hosts);
-    comm_collect(l->comm, COMM_WORLD, seconds, l->times, sizeof *seconds, "times of ranks");
     for (int r = 0; r < ranks; r++)
         hosts[r] = comm_host(l->comm, r);
     slow_describe(&out, seconds, hosts, ranks, ranks / data);

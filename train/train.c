@@ -414,13 +414,9 @@ static void print_data(const struct samples *d, struct buf *out)
  * that differs, and that of rank 0. Call it on all ranks. Returns -1. */
 static int name_difference(struct comm *ranks, int other, const char *what, const char *text)
 {
-    const size_t length = strlen(text), room = (size_t)comm_most(ranks, (int)length) + 1;
-    SCOPED_MEM char *all = mem_alloc((size_t)ranks->size[COMM_WORLD] * room),
-                    *mine = mem_zalloc(1, room);
-    memcpy(mine, text, length);
-    comm_collect(ranks, COMM_WORLD, all, mine, room, "the difference");
+    size_t room, n[2];
+    SCOPED_MEM char *all = comm_texts(ranks, text, &room, "the difference");
     const char *line[] = { all, all + (size_t)other * room };
-    size_t n[2];
     for (;;) {
         for (int i = 0; i < 2; i++)
             n[i] = strcspn(line[i], "\n");
@@ -442,9 +438,9 @@ static int count_threads(struct comm *ranks)
     const int size = ranks->size[COMM_HOST];
     const int64_t all = (int64_t)comm_sum_real(ranks, COMM_HOST, (double)tool_threads);
     cpu_set_t set[8] = { 0 }; /* as in pool_cpus */
-    SCOPED_MEM cpu_set_t *sets = mem_zalloc((size_t)size, sizeof set);
     sched_getaffinity(0, sizeof set, set);
-    comm_collect(ranks, COMM_HOST, sets, set, sizeof set, "processors of a host");
+    SCOPED_MEM cpu_set_t *sets = comm_collect(ranks, COMM_HOST, set, sizeof set,
+                                              "processors of a host");
     for (int i = 0; i < 8 * size; i++)
         CPU_OR(&set[i % 8], &set[i % 8], &sets[i]);
     const int64_t part = tool_threads * usage_cpus(CPU_COUNT_S(sizeof set, set)) / all;

@@ -90,15 +90,14 @@ int validation_score(struct validation *v, struct engine_score *score)
     const int ranks = v->engine->comm->size[COMM_DATA], most = plan_validation_round(v->plan);
     const uint64_t each = (uint64_t)v->plan->engine.B * (uint64_t)ranks;
     SCOPED_MEM struct engine_score *own = mem_zalloc((size_t)most, sizeof *own);
-    SCOPED_MEM struct engine_score *all = mem_zalloc((size_t)(most * ranks), sizeof *all);
     struct round r = { .n = count_validation(v) };
     int result = 0;
     for (; r.first < r.n && !result && *stop_count() < 2; r.first += each * (uint64_t)r.count) {
         const uint64_t left = (r.n - r.first + each - 1) / each;
         r.count = left < (uint64_t)most ? (int)left : most;
         result = score_round(v, &r, own);
-        comm_collect(v->engine->comm, COMM_DATA, all, own, (size_t)r.count * sizeof *own,
-                     "validation");
+        SCOPED_MEM struct engine_score *all = comm_collect(
+            v->engine->comm, COMM_DATA, own, (size_t)r.count * sizeof *own, "validation");
         for (int m = 0; m < r.count; m++)
             for (int q = 0; q < ranks; q++)
                 engine_add_score(score, &all[q * r.count + m]);

@@ -413,24 +413,32 @@ struct split comm_split(struct comm *c)
 
 /* ---- small values ---------------------------------------------------------------------------- */
 
-void comm_collect(struct comm *c, enum comm_group group, void *all, const void *mine, size_t bytes,
-                  const char *what)
+void *comm_collect(struct comm *c, enum comm_group group, const void *mine, size_t bytes,
+                   const char *what)
 {
-    if (c->size[group] == 1) {
-        memcpy(all, mine, bytes);
-        return;
-    }
+    void *all = mem_zalloc((size_t)c->size[group], bytes);
     struct comm_work w = { .kind = WORK_COLLECT, .data = all, .mine = mine, .bytes = bytes };
-    do_now(c, &w, group, what);
+    if (c->size[group] > 1)
+        do_now(c, &w, group, what);
+    else
+        memcpy(all, mine, bytes);
+    return all;
+}
+
+char *comm_texts(struct comm *c, const char *text, size_t *room, const char *what)
+{
+    const size_t n = strlen(text);
+    *room = (size_t)comm_most(c, (int)n) + 1;
+    SCOPED_MEM char *mine = mem_zalloc(1, *room);
+    memcpy(mine, text, n);
+    return comm_collect(c, COMM_WORLD, mine, *room, what);
 }
 
 double comm_sum_real(struct comm *c, enum comm_group group, double x)
 {
-    const int size = c->size[group];
-    SCOPED_MEM double *all = mem_zalloc((size_t)size, sizeof *all);
+    SCOPED_MEM double *all = comm_collect(c, group, &x, sizeof x, "sum");
     double sum = 0;
-    comm_collect(c, group, all, &x, sizeof x, "sum");
-    for (int q = 0; q < size; q++)
+    for (int q = 0; q < c->size[group]; q++)
         sum += all[q];
     return sum;
 }
@@ -445,14 +453,13 @@ int comm_agree(struct comm *c, int result)
     const int size = c->size[COMM_WORLD];
     if (size == 1)
         return result < 0 ? -1 : 0;
-    SCOPED_MEM struct verdict *all = mem_zalloc((size_t)size, sizeof *all);
     struct verdict own = { 0 };
     int first = 0, failed = 0;
     if (result < 0) {
         own = (struct verdict){ .failed = 1, .usage = err_is_usage() };
         snprintf(own.text, sizeof own.text, "%s", err_get());
     }
-    comm_collect(c, COMM_WORLD, all, &own, sizeof own, "agreement");
+    SCOPED_MEM struct verdict *all = comm_collect(c, COMM_WORLD, &own, sizeof own, "agreement");
     for (int r = 0; r < size; r++)
         if (all[r].failed && !failed++)
             first = r;
@@ -469,22 +476,18 @@ int comm_agree(struct comm *c, int result)
 
 int comm_most(struct comm *c, int x)
 {
-    const int size = c->size[COMM_WORLD];
-    SCOPED_MEM int *all = mem_zalloc((size_t)size, sizeof *all);
+    SCOPED_MEM int *all = comm_collect(c, COMM_WORLD, &x, sizeof x, "signals");
     int most = x;
-    comm_collect(c, COMM_WORLD, all, &x, sizeof x, "signals");
-    for (int r = 0; r < size; r++)
+    for (int r = 0; r < c->size[COMM_WORLD]; r++)
         most = all[r] > most ? all[r] : most;
     return most;
 }
 
 int comm_differs(struct comm *c, uint64_t value)
 {
-    const int size = c->size[COMM_WORLD];
-    SCOPED_MEM uint64_t *all = mem_zalloc((size_t)size, sizeof *all);
+    SCOPED_MEM uint64_t *all = comm_collect(c, COMM_WORLD, &value, sizeof value, "comparison");
     int first = 0;
-    comm_collect(c, COMM_WORLD, all, &value, sizeof value, "comparison");
-    for (int q = size - 1; q > 0; q--)
+    for (int q = c->size[COMM_WORLD] - 1; q > 0; q--)
         first = all[q] != all[0] ? q : first;
     return first;
 }
@@ -603,13 +606,12 @@ static void say_why_not(const struct comm *c, const struct device *all, struct b
 /* Checks that the devices can exchange arrays. If not, appends the reason to `why`. */
 static int find_devices(struct comm *c, struct ops *o, struct buf *why)
 {
-    SCOPED_MEM struct device *all = mem_zalloc((size_t)c->size[COMM_WORLD], sizeof *all);
     struct device own = { 0 };
     own.found = ops_group_find(o, own.name);
     snprintf(own.why, sizeof own.why, "%s", own.found > 0 ? "" : err_get());
     snprintf(own.host, sizeof own.host, "%s", comm_host(c, c->rank[COMM_WORLD]));
     int result = comm_agree(c, own.found);
-    comm_collect(c, COMM_WORLD, all, &own, sizeof own, "devices");
+    SCOPED_MEM struct device *all = comm_collect(c, COMM_WORLD, &own, sizeof own, "devices");
     if (!result)
         say_why_not(c, all, why);
     return result;
@@ -620,11 +622,10 @@ static int join_group(struct comm *c, struct ops *o, enum comm_group group)
 {
     const int size = c->size[group], rank = c->rank[group];
     char id[OPS_GROUP_ID] = { 0 };
-    SCOPED_MEM char *all = mem_zalloc((size_t)size, sizeof id);
     struct comm_work w = { .kind = WORK_WATCH };
     if (comm_agree(c, rank ? 0 : ops_group_identify(o, id)) < 0)
         return -1;
-    comm_collect(c, group, all, id, sizeof id, "identity of a group of devices");
+    SCOPED_MEM char *all = comm_collect(c, group, id, sizeof id, "identity of a group of devices");
     begin(c, &w, group, "joining of devices");
     c->thread->devices[group] = ops_group_join(o, all, rank, size, c->thread->groups[group].local);
     issue(c->thread, &w, c->thread->devices[group] ? 0 : -1);

@@ -143,10 +143,13 @@ struct split comm_split(struct comm *c);
 
 /* ---- small values ------------------------------------------------------------------------- */
 
-/* Fills all[size][bytes] with the `mine` of each rank of the group, `bytes` bytes each, in the
- * order of the ranks' numbers in the group. */
-void comm_collect(struct comm *c, enum comm_group group, void *all, const void *mine, size_t bytes,
-                  const char *what);
+/* Returns [size][bytes]: the `mine` of each rank of the group, `bytes` bytes each, in the order of
+ * the ranks' numbers in the group. The caller frees it. */
+void *comm_collect(struct comm *c, enum comm_group group, const void *mine, size_t bytes,
+                   const char *what);
+/* Returns the texts of all ranks of the world, which begin *room bytes apart. The caller frees it.
+ */
+char *comm_texts(struct comm *c, const char *text, size_t *room, const char *what);
 /* Returns the sum of x over the group, added in the order of the ranks. */
 double comm_sum_real(struct comm *c, enum comm_group group, double x);
 /* Call it on all ranks of the world. Returns -1 on all of them if `result` is below 0 on any of

@@ -136,10 +136,8 @@ static int64_t micro_batch(const struct engine *e, int rank, int64_t m)
 
 void engine_take_last_score(const struct engine *e, struct engine_score *s)
 {
-    const int stages = e->comm->size[COMM_PIPE];
-    SCOPED_MEM struct engine_score *all = mem_zalloc((size_t)stages, sizeof *all);
-    comm_collect(e->comm, COMM_PIPE, all, s, sizeof *s, "scores");
-    *s = all[stages - 1];
+    SCOPED_MEM struct engine_score *all = comm_collect(e->comm, COMM_PIPE, s, sizeof *s, "scores");
+    *s = all[e->comm->size[COMM_PIPE] - 1];
 }
 
 /* Adds the sums of all ranks to s, in the order of the micro-batches. On entry s has this rank's
@@ -149,9 +147,9 @@ static void sum_scores(const struct engine *e, struct engine_score *s)
     const int ranks = e->comm->size[COMM_DATA];
     const int64_t A = e->config.A, own = A * SUMS;
     SCOPED_MEM double *mine = take_sums(e, A);
-    SCOPED_MEM double *all = mem_zalloc((size_t)(ranks * own), sizeof *all);
+    SCOPED_MEM double *all = comm_collect(e->comm, COMM_DATA, mine, (size_t)own * sizeof *all,
+                                          "losses");
     SCOPED_MEM double *ordered = mem_zalloc((size_t)(ranks * own), sizeof *ordered);
-    comm_collect(e->comm, COMM_DATA, all, mine, (size_t)own * sizeof *all, "losses");
     for (int q = 0; q < ranks; q++)
         for (int64_t m = 0; m < A; m++)
             memcpy(ordered + micro_batch(e, q, m) * SUMS, all + (q * A + m) * SUMS,

@@ -157,14 +157,12 @@ static void join_parts(const struct optimizer_update *u, size_t i, struct ops_ar
     const struct store *s = u->store;
     const int64_t n = tensor_elements(&s->unsplit->rows[i]);
     const int64_t each = tensor_elements(&s->tensors->rows[i]);
-    const int ranks = split_all(s->split);
-    SCOPED_MEM float *mine = mem_alloc((size_t)each * sizeof *mine),
-                     *all = mem_alloc((size_t)(ranks * each) * sizeof *all);
+    SCOPED_MEM float *mine = mem_alloc((size_t)each * sizeof *mine);
     ops_download(s->ops, mine, own, each);
-    comm_collect(u->comm, COMM_TENSOR, all, mine, (size_t)each * sizeof *mine,
-                 "gather of a tensor");
+    SCOPED_MEM float *all = comm_collect(u->comm, COMM_TENSOR, mine, (size_t)each * sizeof *mine,
+                                         "gather of a tensor");
     float *to = ops_fill(s->ops, x, n);
-    for (int q = 0; q < ranks; q++) {
+    for (int q = 0; q < split_all(s->split); q++) {
         const struct split_runs runs = store_runs(s, i, q);
         assert(split_elements(&runs) == each);
         split_join(to, all + q * each, &runs, sizeof *to);
@@ -314,15 +312,16 @@ static void sum_squares(const struct optimizer_update *u, size_t first, size_t e
     const int data = u->comm->size[COMM_DATA], tensor = u->comm->size[COMM_TENSOR];
     struct ops_array squares = ops_part(u->squares, (int64_t)first * LAMB_SQUARES);
     SCOPED_MEM double *own = mem_zalloc(n, sizeof *own), *sums = mem_zalloc(n, sizeof *sums);
-    SCOPED_MEM double *all = mem_zalloc(n * (size_t)(data > tensor ? data : tensor), sizeof *all);
     ops_download(s->ops, own, squares, (int64_t)n);
     if (s->layout.ranks > 1) {
-        comm_collect(u->comm, COMM_DATA, all, own, n * sizeof *all, "squares of weights");
+        SCOPED_MEM double *all = comm_collect(u->comm, COMM_DATA, own, n * sizeof *all,
+                                              "squares of weights");
         for (size_t i = 0; i < n; i++)
             for (int q = 0; q < data; q++)
                 own[i] = (q ? own[i] : 0) + all[(size_t)q * n + i];
     }
-    comm_collect(u->comm, COMM_TENSOR, all, own, n * sizeof *all, "squares of weights");
+    SCOPED_MEM double *all = comm_collect(u->comm, COMM_TENSOR, own, n * sizeof *all,
+                                          "squares of weights");
     for (size_t i = 0; i < n; i++)
         for (int q = 0; q < tensor; q++)
             sums[i] += store_counts(s, first + i / LAMB_SQUARES, q) ? all[(size_t)q * n + i] : 0;

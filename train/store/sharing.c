@@ -124,12 +124,12 @@ double sharing_squares(const struct sharing *h)
 {
     const struct store *s = h->store;
     const size_t count = s->tensors->count;
-    const int stages = h->comm->size[COMM_PIPE], ranks = h->comm->size[COMM_TENSOR];
+    const int ranks = h->comm->size[COMM_TENSOR];
     double sum = 0;
-    SCOPED_MEM double *own = mem_zalloc(count, sizeof *own),
-                      *all = mem_zalloc((size_t)(stages * ranks) * count, sizeof *all);
+    SCOPED_MEM double *own = mem_zalloc(count, sizeof *own);
     add_pieces(h, own);
-    comm_collect(h->comm, COMM_MODEL, all, own, count * sizeof *own, "squares of gradients");
+    SCOPED_MEM double *all = comm_collect(h->comm, COMM_MODEL, own, count * sizeof *own,
+                                          "squares of gradients");
     for (size_t i = 0; i < count; i++) {
         const int owner = s->layout.owner[s->tensors->rows[i].block];
         for (int q = 0; q < ranks; q++)

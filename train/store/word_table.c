@@ -70,8 +70,8 @@ void word_table_collect(struct word_table *t)
     const size_t each = bitmap_bytes(t), bytes = TABLE_PARTS * each;
     if (!t->rows)
         return;
-    SCOPED_MEM unsigned char *all = mem_alloc((size_t)ranks * bytes);
-    comm_collect(t->comm, COMM_DATA, all, t->used, bytes, "words of the next step");
+    SCOPED_MEM unsigned char *all = comm_collect(t->comm, COMM_DATA, t->used, bytes,
+                                                 "words of the next step");
     memset(t->words, 0, sizeof t->words);
     for (size_t i = 0; i < bytes; i++) {
         for (int q = 0; q < ranks; q++)

@@ -229,8 +229,14 @@ static void small_things(void *ctx, struct comm *c)
 {
     struct sums *s = ctx;
     const int R = c->size[COMM_WORLD], q = c->rank[COMM_WORLD];
-    int all[8], mine = 10 * q, right = 1;
-    comm_collect(c, COMM_WORLD, all, &mine, sizeof mine, "numbers");
+    int mine = 10 * q, right = 1;
+    size_t room;
+    char text[] = "rank 1, to which others add ...";
+    text[20 + q] = 0;
+    SCOPED_MEM int *all = comm_collect(c, COMM_WORLD, &mine, sizeof mine, "numbers");
+    SCOPED_MEM char *texts = comm_texts(c, text, &room, "texts");
+    for (int r = 0; r < R; r++)
+        right &= strlen(texts + (size_t)r * room) == (size_t)(20 + r);
     for (int r = 0; r < R; r++)
         right &= all[r] == 10 * r;
     right &= comm_sum_real(c, COMM_DATA, q + 1) == R * (R + 1) / 2.0;
@@ -293,11 +299,11 @@ static void keep_report(void *ctx, const char *error)
 static void come_late(void *ctx, struct comm *c)
 {
     (void)ctx;
-    int all[3], mine = 0;
-    comm_collect(c, COMM_WORLD, all, &mine, sizeof all[0], "the step before");
+    const int mine = 0;
+    free(comm_collect(c, COMM_WORLD, &mine, sizeof mine, "the step before"));
     if (c->rank[COMM_WORLD] == 2)
         usleep(4000000);
-    comm_collect(c, COMM_WORLD, all, &mine, sizeof mine, "layer 5 gradients");
+    free(comm_collect(c, COMM_WORLD, &mine, sizeof mine, "layer 5 gradients"));
 }
 
 Test(comm, a_rank_that_does_not_come_is_named)
