@@ -83,11 +83,6 @@ struct ops *ops_open(const char *device, int threads)
     return ops_open_local(device, 0, threads);
 }
 
-struct ops *ops_new(int threads)
-{
-    return ops_open("cpu", threads);
-}
-
 static void scratch_release(struct ops *o)
 {
     for (int i = 0; i < o->scratch.count; i++)

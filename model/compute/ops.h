@@ -30,7 +30,6 @@ struct ops *ops_open(const char *device, int threads);
 /* The same for one of several processes on this host: a device name without a number means device
  * `local` of the host, modulo the number of its devices. */
 struct ops *ops_open_local(const char *device, int local, int threads);
-struct ops *ops_new(int threads);         /* the same as ops_open("cpu", threads) */
 int ops_check_device(const char *device); /* 0, or -1 with a usage error if it is no such name */
 void ops_free(struct ops *o);
 int ops_threads(const struct ops *o);

@@ -74,3 +74,8 @@ struct ops_dropout block_head_dropout(const struct model *m, const struct inputs
 struct ops_dropout block_pooled_dropout(const struct model *m, const struct inputs *in);
 struct ops_dropout block_residual_dropout(const struct model *m, int64_t layer,
                                           enum dropout_place place, const struct inputs *in);
+
+/* For models that predict the next token (next_token.c): adds the tensors of the embedding, the
+ * layers, and a head of a norm and a decoder, and sets the functions of the head. The decoder's
+ * table is the embedding's table of words or, if config.untied is set, its own. */
+void next_token_init(struct model *m);

@@ -1,8 +1,7 @@
 /* GPT-2 and GPT-3: pre-layer-norm decoder blocks with learned positions and a tied decoder
  * (Radford et al. 2019; Brown et al. 2020). Weights of linear maps are stored [in, out], as
  * Hugging Face's Conv1D has them. */
-#include "model/network/architecture.h"
-#include "model/network/next_token.h"
+#include "model/network/block.h"
 #include "model/network/split.h"
 
 static const struct layer_row layer[] = {

@@ -5,8 +5,7 @@
  * [in,out]; files store the transpose. */
 #include <math.h>
 
-#include "model/network/architecture.h"
-#include "model/network/next_token.h"
+#include "model/network/block.h"
 
 /* clang-format off */
 #define BEGIN                                                                                      \

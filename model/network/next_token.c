@@ -1,5 +1,3 @@
-#include "model/network/next_token.h"
-
 #include "model/network/block.h"
 #include "model/network/embedding.h"
 #include "model/network/split.h"

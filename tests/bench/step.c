@@ -158,7 +158,7 @@ int main(int argc, char **argv)
         return 2;
     }
     const char *threads = getenv("THREADS");
-    struct run r = { .o = ops_new(threads ? atoi(threads) : pool_cpus()) };
+    struct run r = { .o = ops_open("cpu", threads ? atoi(threads) : pool_cpus()) };
     const char *precision = getenv("PRECISION");
     ops_set_precision(r.o, precision && !strcmp(precision, "bf16") ? OPS_BF16 : OPS_F32);
     int iterations = (int)argument(argc, argv, 3, 5);

@@ -86,7 +86,7 @@ static void open_rank(struct rank *r, const struct run *run, struct comm *c)
     e.G = run->leaf ? A / e.leaves : 1;
     config.untied = run->untied;
     struct samples_config made = { .T = T, .seed = 3, .vocabulary = V };
-    *r = (struct rank){ .ops = ops_new(1),
+    *r = (struct rank){ .ops = ops_open("cpu", 1),
                         .optimizer = { .kind = run->kind,
                                        .bias_correction = 1,
                                        .beta1 = 0.9,

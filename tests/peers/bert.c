@@ -212,7 +212,7 @@ static int run(struct net *n, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    struct net n = { .o = ops_new(2), .file = BUF_INIT };
+    struct net n = { .o = ops_open("cpu", 2), .file = BUF_INIT };
     int failed = run(&n, argc, argv);
     if (failed)
         fprintf(stderr, "bert: %s\n", err_get());

@@ -42,7 +42,7 @@ int main(int argc, char **argv)
 {
     struct parameters p;
     struct model m;
-    struct ops *o = ops_new(2);
+    struct ops *o = ops_open("cpu", 2);
     if (argc != 6)
         return 2;
     const int type = atoi(argv[3]);

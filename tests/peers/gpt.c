@@ -171,7 +171,7 @@ static int create(struct net *n, const char *dir, char **argv)
 
 int main(int argc, char **argv)
 {
-    struct net n = { .o = ops_new(2) };
+    struct net n = { .o = ops_open("cpu", 2) };
     int failed = n.o ? 0 : -1;
     if (failed == 0 && argc == 9 && !strcmp(argv[1], "create"))
         failed = create(&n, argv[2], argv + 3);

@@ -46,7 +46,7 @@ void net_init(struct net *n, const struct model_config *c, net_fill *fill, int t
 void net_init_part(struct net *n, const struct model_config *c, const struct split *split,
                    net_fill *fill, int threads)
 {
-    *n = (struct net){ .o = ops_new(threads) };
+    *n = (struct net){ .o = ops_open("cpu", threads) };
     cr_assert_eq(model_init_split(&n->m, c, split), 0, "%s", err_get());
     cr_assert(c->layers == NET_LAYERS && c->width == NET_WIDTH);
     cr_assert_eq(n->m.tensors.blocks, NET_BLOCKS);

@@ -16,7 +16,7 @@ void rig_open(struct rig *r, const struct model_config *m, const struct step_con
 void rig_open_in(struct rig *r, const struct model_config *m, const struct step_config *e,
                  struct store_config store)
 {
-    *r = (struct rig){ .ops = ops_new(2) };
+    *r = (struct rig){ .ops = ops_open("cpu", 2) };
     cr_assert(r->ops, "%s", err_get());
     cr_assert_eq(model_init(&r->model, m), 0, "%s", err_get());
     engine_program(&r->program, e, &r->model, NULL);

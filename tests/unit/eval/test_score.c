@@ -39,7 +39,7 @@ static void make_model(const struct model_config *config)
 {
     struct model m;
     struct ops_array blocks[4];
-    struct ops *o = ops_new(1);
+    struct ops *o = ops_open("cpu", 1);
     cr_assert(mkdtemp(dir) && o);
     cr_assert_eq(model_init(&m, config), 0);
     for (int b = 0; b < m.tensors.blocks; b++)

@@ -33,7 +33,7 @@ static void make_of(struct fixture *f, const char *architecture, int threads)
                                    .vocabulary = VOCABULARY,
                                    .epsilon = 1e-5,
                                    .init_std = .2 };
-    f->ops = ops_new(threads);
+    f->ops = ops_open("cpu", threads);
     cr_assert(f->ops);
     cr_assert_eq(model_init(&f->m, &config), 0);
     f->blocks = calloc((size_t)f->m.tensors.blocks, sizeof *f->blocks);

@@ -219,7 +219,7 @@ static void open_whole(struct whole *w, int fill)
                                     .vocabulary = 11,
                                     .epsilon = 1e-5,
                                     .init_std = 0.02 };
-    cr_assert((w->ops = ops_new(1)), "%s", err_get());
+    cr_assert((w->ops = ops_open("cpu", 1)), "%s", err_get());
     cr_assert_eq(model_init(&w->model, &m), 0, "%s", err_get());
     unsigned char *moments = optimizer_moments(OPTIMIZER_ADAMW, &w->model.tensors);
     struct store_config c = { .moments = moments };

@@ -24,7 +24,7 @@ enum { CONTEXTS_MAX = 8 }; /* sets of kernels */
 static void in_contexts(enum ops_type precision, void (*test)(struct ops *o))
 {
     for (int threads = 1; threads <= 3; threads += 2) {
-        struct ops *o = ops_new(threads);
+        struct ops *o = ops_open("cpu", threads);
         cr_assert_not_null(o);
         ops_set_precision(o, precision);
         for (int i = 0; kernels_set(i) && !(i && getenv("FIRST_KERNELS")); i++) {
@@ -312,7 +312,7 @@ static void products_by_kernels(enum ops_type precision)
     int n = 0;
     for (int i = 0; kernels_set(i) && i < CONTEXTS_MAX; i++)
         for (int threads = 1; threads <= 3; threads += 2) {
-            contexts[n] = ops_new(threads);
+            contexts[n] = ops_open("cpu", threads);
             ops_set_precision(contexts[n], precision);
             contexts[n++]->k = kernels_set(i);
         }
@@ -337,7 +337,7 @@ Test(ops, matmul_bf16)
 Test(ops, matmul_many_threads)
 {
     const int64_t sizes[][3] = { { 256, 768, 96 }, { 40, 40, 2000 }, { 300, 70, 33 } };
-    struct ops *o = ops_new(32);
+    struct ops *o = ops_open("cpu", 32);
     for (int precision = OPS_F32; precision <= OPS_BF16; precision++) {
         ops_set_precision(o, precision);
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -361,7 +361,7 @@ Test(ops, matmul_blocks)
                   { 0, FROM_BASE_AND_BIAS, HALF_ENDS, 13, 17, 4001 },
                   { 0, FROM_BASE_AND_BIAS, 0, 700, 782, 70 },
                   { 1, FROM_NOTHING, 0, 690, 798, 33 } };
-    struct ops *o = ops_new(3);
+    struct ops *o = ops_open("cpu", 3);
     for (int precision = OPS_F32; precision <= OPS_BF16; precision++)
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
             struct product p = product(precision, cases[i].form, cases[i].from, cases[i].halves,
@@ -426,7 +426,7 @@ Test(ops, matmul_threads)
     struct numbers a = numbers(M * K, 1, 1), b = numbers(K * N, 2, 1);
     float *c[4];
     for (int i = 0; i < 4; i++) {
-        struct ops *o = ops_new(i % 2 ? 4 : 1);
+        struct ops *o = ops_open("cpu", i % 2 ? 4 : 1);
         ops_set_precision(o, i / 2 ? OPS_BF16 : OPS_F32);
         c[i] = mem_aligned(M * N, sizeof **c);
         ops_matmul(o, &(struct ops_matmul){ .C = { f32(c[i]), N },
@@ -2323,7 +2323,7 @@ Test(ops, loss_without_labels)
 /* Large logits must neither overflow nor hide the label's logit. */
 Test(ops, loss_of_large_logits)
 {
-    struct ops *o = ops_new(1);
+    struct ops *o = ops_open("cpu", 1);
     float x[2] = { 100, -100 }, table[6] = { 50, 0, 0, 50, -3, 1 }, losses[1];
     int32_t label = 0;
     unsigned char correct;
@@ -2343,7 +2343,7 @@ Test(ops, loss_of_large_logits)
 /* A NaN must stay a NaN. */
 Test(ops, nan_stays)
 {
-    struct ops *o = ops_new(1);
+    struct ops *o = ops_open("cpu", 1);
     float x[20] = { [3] = NAN }, y[20];
     activate(o, OPS_GELU_TANH, f32(y), f32(x), 20);
     cr_assert(isnan(y[3]) && y[4] == 0);
@@ -2360,14 +2360,14 @@ Test(ops, kernels_by_word)
     setenv("TEXTMILL_PRODUCTS", "own", 1);
     for (int i = 0; (k = kernels_set(i)); i++) {
         setenv("TEXTMILL_KERNELS", k->word, 1);
-        struct ops *o = ops_new(1);
+        struct ops *o = ops_open("cpu", 1);
         cr_assert_eq(o->k, k);
         cr_assert_str_eq(ops_describe(o), k->name);
         cr_assert_str_eq(ops_kernels(), k->name);
         ops_free(o);
     }
     setenv("TEXTMILL_KERNELS", "mmx", 1);
-    cr_assert_null(ops_new(1));
+    cr_assert_null(ops_open("cpu", 1));
     cr_assert(strstr(err_get(), "'mmx'"), "%s", err_get());
     unsetenv("TEXTMILL_KERNELS");
 }
@@ -2383,7 +2383,7 @@ static void by_openblas(void)
 Test(ops, an_unknown_word_for_products)
 {
     setenv("TEXTMILL_PRODUCTS", "mkl", 1);
-    cr_assert_null(ops_new(1));
+    cr_assert_null(ops_open("cpu", 1));
     cr_assert(strstr(err_get(), "TEXTMILL_PRODUCTS is 'mkl'"), "%s", err_get());
 }
 
@@ -2393,7 +2393,7 @@ Test(ops, products_by_openblas, .init = by_openblas)
     void (*const tests[])(struct ops * o) = { linear_in, linear_operands_in, logits_in,
                                               residual_dropout_in, loss_in };
     for (int threads = 1; threads <= 3; threads += 2) {
-        struct ops *o = ops_new(threads);
+        struct ops *o = ops_open("cpu", threads);
         if (!o)
             cr_skip_test("%s", err_get());
         cr_assert(strstr(ops_describe(o), "OpenBLAS"), "%s", ops_describe(o));
@@ -2409,7 +2409,7 @@ Test(ops, openblas_follows_the_kernels, .init = by_openblas)
 {
     setenv("TEXTMILL_KERNELS", "avx2", 1);
     setenv("OPENBLAS_CORETYPE", "Prescott", 1);
-    struct ops *o = ops_new(1);
+    struct ops *o = ops_open("cpu", 1);
     if (!o || kernels_set(0) == o->k)
         cr_skip_test("%s", err_get());
     cr_assert(strstr(ops_describe(o), "Haswell"), "%s", ops_describe(o));
@@ -2423,7 +2423,7 @@ Test(ops, openblas_threads, .init = by_openblas)
     enum { M = 500, N = 1700, K = 90 };
     struct numbers a = numbers(M * K, 1, 1), b = numbers(K * N, 2, 1), c[2];
     for (int i = 0; i < 2; i++) {
-        struct ops *o = ops_new(i ? 4 : 1);
+        struct ops *o = ops_open("cpu", i ? 4 : 1);
         if (!o)
             cr_skip_test("%s", err_get());
         c[i] = numbers(M * N, 3, 1);
@@ -2452,7 +2452,7 @@ Test(ops, openblas_threads, .init = by_openblas)
 
 Test(ops, buffers)
 {
-    struct ops *o = ops_new(2);
+    struct ops *o = ops_open("cpu", 2);
     const int64_t sizes[] = { 0, 1, 1000, (1 << 18) - 1, 1 << 18, 3000001 };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         struct ops_array a = ops_buffer(o, OPS_F32, sizes[i]);
@@ -2472,7 +2472,7 @@ Test(ops, buffers)
  * later rounds they come from one block. */
 Test(ops, scratch)
 {
-    struct ops *o = ops_new(1);
+    struct ops *o = ops_open("cpu", 1);
     char *first = NULL;
     for (int round = 0; round < 3; round++) {
         struct ops_array p[3];
@@ -2494,7 +2494,7 @@ Test(ops, scratch)
  * at the right place. */
 Test(ops, upload_and_download)
 {
-    struct ops *o = ops_new(1);
+    struct ops *o = ops_open("cpu", 1);
     const int64_t in[] = { 5, -7, 1LL << 40 };
     int64_t out[2];
     struct ops_array a = ops_buffer(o, OPS_I64, 3);

@@ -59,7 +59,7 @@ static void save_small(struct ops *o)
 
 Test(folder, round_trip)
 {
-    struct ops *o = ops_new(1);
+    struct ops *o = ops_open("cpu", 1);
     struct model m;
     struct ops_array *blocks;
     save_small(o);
@@ -144,7 +144,7 @@ static void change_file(const char *from, const char *to)
 
 static void load_refused(const char *words)
 {
-    struct ops *o = ops_new(1);
+    struct ops *o = ops_open("cpu", 1);
     struct model m;
     struct ops_array *blocks;
     cr_assert_eq(folder_load(&m, o, &blocks, dir, HEAD_NEXT, 0, NULL), -1, "no error: %s", words);
@@ -155,7 +155,7 @@ static void load_refused(const char *words)
 
 static void changed_refused(const char *from, const char *to, const char *words)
 {
-    struct ops *o = ops_new(1);
+    struct ops *o = ops_open("cpu", 1);
     save_small(o);
     ops_free(o);
     change_file(from, to);
@@ -205,7 +205,7 @@ static void write_variant(const struct model_config *config, const char *prefix,
 
 static void load_accepted(void)
 {
-    struct ops *o = ops_new(1);
+    struct ops *o = ops_open("cpu", 1);
     struct model m;
     struct ops_array *blocks;
     cr_assert_eq(folder_load(&m, o, &blocks, dir, HEAD_NEXT, 0, NULL), 0, "%s", err_get());
@@ -218,7 +218,7 @@ static void load_accepted(void)
 
 Test(folder, names_and_extras)
 {
-    struct ops *o = ops_new(1);
+    struct ops *o = ops_open("cpu", 1);
     save_small(o);
     ops_free(o);
     write_variant(&small, "", NULL, 0, 0);
@@ -258,7 +258,7 @@ Test(folder, buffers_of_rotary_positions)
 /* Sizes in config.json must be compared with the file before memory for them is allocated. */
 Test(folder, absurd_sizes)
 {
-    struct ops *o = ops_new(1);
+    struct ops *o = ops_open("cpu", 1);
     save_small(o);
     ops_free(o);
     put_text("config.json", "{\"model_type\":\"gpt2\",\"n_layer\":9999,\"n_embd\":1048576,"
@@ -368,7 +368,7 @@ static void check_bert(struct ops *o, enum model_head kind, int *made)
 
 Test(folder, bert_round_trip)
 {
-    struct ops *o = ops_new(1);
+    struct ops *o = ops_open("cpu", 1);
     struct model_config c;
     struct model m;
     struct ops_array *blocks;
@@ -397,7 +397,7 @@ Test(folder, bert_round_trip)
 Test(folder, bert_prefix_twice)
 {
     static const char name[] = "bert.bert.pooler.dense.weight";
-    struct ops *o = ops_new(1);
+    struct ops *o = ops_open("cpu", 1);
     struct model m;
     struct ops_array *blocks;
     struct model_config c = bert;
@@ -421,7 +421,7 @@ Test(folder, bert_prefix_twice)
 Test(folder, parts_of_blocks)
 {
     enum { PIECE = 112 };
-    struct ops *o = ops_new(1);
+    struct ops *o = ops_open("cpu", 1);
     struct model m, again;
     struct ops_array *blocks, part;
     struct folder_reader r;
@@ -447,7 +447,7 @@ Test(folder, parts_of_blocks)
 
 Test(folder, bert_norms_by_their_old_names)
 {
-    struct ops *o = ops_new(1);
+    struct ops *o = ops_open("cpu", 1);
     save_bert(o, HEAD_QUESTIONS);
     change_file("embeddings.LayerNorm.weight\":", "embeddings.LayerNorm.gamma\" :");
     change_file("layer.1.output.LayerNorm.bias", "layer.1.output.LayerNorm.beta");

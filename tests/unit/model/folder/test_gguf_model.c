@@ -148,7 +148,7 @@ static double farthest(const float *a, const float *b, int n)
 static void check_round_trip(const struct model_config *config)
 {
     const enum ops_type types[] = { OPS_F32, OPS_BF16, OPS_F16, OPS_Q8, OPS_IQ4_NL };
-    struct ops *o = ops_new(2);
+    struct ops *o = ops_open("cpu", 2);
     const double apart[] = { 1e-5, 0.02, 0.02, 0.2, 0.2 };
     float folder[T * 80] = { 0 }, file[T * 80] = { 0 }, plain[T * 80] = { 0 },
                      mapped[T * 80] = { 0 };
@@ -218,7 +218,7 @@ Test(gguf, smollm3)
     c.layers = 4;
     check_round_trip(&c);
     c.rope_pause = 3;
-    struct ops *o = ops_new(1);
+    struct ops *o = ops_open("cpu", 1);
     save_folder(o, &c);
     ops_free(o);
     cr_assert_eq(export(in_dir("model.gguf"), OPS_F32, 0), -1);
@@ -255,7 +255,7 @@ Test(gguf, yarn)
     cr_assert_eq(gguf_find(&g, "llama.rope.scaling.original_context_length")->form, GGUF_U32);
     gguf_close(&g);
     c.rope_stretch.whole = 0;
-    struct ops *o = ops_new(1);
+    struct ops *o = ops_open("cpu", 1);
     save_folder(o, &c);
     ops_free(o);
     cr_assert_eq(export(in_dir("model.gguf"), OPS_F32, 0), -1);
@@ -277,7 +277,7 @@ Test(gguf, longrope)
     c.rope_stretch.original = c.rope_longer.original = 7;
     check_round_trip(&c);
     c.architecture = &architecture_qwen2;
-    struct ops *o = ops_new(1);
+    struct ops *o = ops_open("cpu", 1);
     save_folder(o, &c);
     ops_free(o);
     cr_assert_eq(export(in_dir("model.gguf"), OPS_F32, 0), -1);
@@ -327,7 +327,7 @@ static void check_encoder(const struct model_config *config, int ours)
 {
     const enum ops_type types[] = { OPS_F32, OPS_BF16, OPS_F16, OPS_Q8, OPS_IQ4_NL };
     const enum model_head head = ours ? config->head : HEAD_NONE;
-    struct ops *o = ops_new(2);
+    struct ops *o = ops_open("cpu", 2);
     const char *path = in_dir("model.gguf");
     save_folder(o, config);
     for (int t = 0; t < 5; t++) {
@@ -383,7 +383,7 @@ Test(gguf, bert_pretraining_with_small_weights)
     const enum ops_type types[] = { OPS_BF16, OPS_F16, OPS_Q8, OPS_IQ4_NL };
     const double most[] = { 0.05, 0.01, 0.1, 1.5 };
     struct model_config c = bert;
-    struct ops *o = ops_new(2);
+    struct ops *o = ops_open("cpu", 2);
     c.head = HEAD_PRETRAINING;
     for (int form = 0; form < 3; form++) {
         float wanted[T * 80], got[T * 80];
@@ -406,7 +406,7 @@ Test(gguf, bert_pretraining_with_small_weights)
  * in the file: Q8_0 for tensors whose names end with one of words[], IQ4_NL for `plain` others. */
 static void check_precious(const struct model_config *config, const char *const words[], int plain)
 {
-    struct ops *o = ops_new(2);
+    struct ops *o = ops_open("cpu", 2);
     struct parameters p;
     struct model m;
     struct gguf g;
@@ -503,7 +503,7 @@ static void export_blocks(const char *path, struct ops *o, int large)
 static void check_blocks(int large)
 {
     struct model_config c = llama;
-    struct ops *o = ops_new(2);
+    struct ops *o = ops_open("cpu", 2);
     float wanted[T * 80] = { 0 }, got[T * 80] = { 0 };
     const char *path = in_dir("model.gguf");
     c.width = c.inner = large ? 256 : 64;
@@ -540,7 +540,7 @@ Test(gguf, distilbert)
 Test(gguf, what_the_format_cannot_say)
 {
     struct model_config c = gpt;
-    struct ops *o = ops_new(1);
+    struct ops *o = ops_open("cpu", 1);
     c.activation = OPS_GELU;
     save_folder(o, &c);
     cr_assert_eq(export(in_dir("model.gguf"), OPS_F32, 0), -1);
@@ -615,7 +615,7 @@ static struct buf with_key(const struct buf *whole, const char *name, float x)
  * do not compute with. */
 Test(gguf, changes_refused)
 {
-    struct ops *o = ops_new(1);
+    struct ops *o = ops_open("cpu", 1);
     struct model_config c = llama;
     c.qkv_bias = c.out_bias = c.mlp_bias = 1;
     struct buf b = exported(o, &c, OPS_F32, 0);
@@ -659,7 +659,7 @@ Test(gguf, changes_refused)
 
 Test(gguf, refused_by_name_and_byte)
 {
-    struct ops *o = ops_new(1);
+    struct ops *o = ops_open("cpu", 1);
     struct buf b = exported(o, &gpt, OPS_Q8, 0);
     const char huge[8] = "\xff\xff\xff\xff\xff\xff\xff\x7f", nan[2] = "\xff\x7f";
     size_t qkv = find(&b, "blk.0.attn_qkv.weight"), shape = qkv + 21 + 4, type = shape + 16;
@@ -700,7 +700,7 @@ Test(gguf, refused_by_name_and_byte)
  * layout. */
 Test(gguf, mapped_refused_by_name_and_byte)
 {
-    struct ops *o = ops_new(2);
+    struct ops *o = ops_open("cpu", 2);
     struct buf b = exported(o, &gpt, OPS_IQ4_NL, 1);
     struct gguf g;
     char words[100];
@@ -726,7 +726,7 @@ Test(gguf, mapped_refused_by_name_and_byte)
 /* An encoder whose file says that it is a decoder, and one that has no head. */
 Test(gguf, bert_refused)
 {
-    struct ops *o = ops_new(1);
+    struct ops *o = ops_open("cpu", 1);
     struct model_config c = bert;
     struct parameters p;
     struct model m;
@@ -753,7 +753,7 @@ Test(gguf, bert_refused)
 /* Divisors of frequencies that Llama 3's scaling does not have, and settings without sense. */
 Test(gguf, rope_freqs_refused)
 {
-    struct ops *o = ops_new(1);
+    struct ops *o = ops_open("cpu", 1);
     struct model_config c = llama;
     struct gguf g;
     char words[100];
@@ -780,7 +780,7 @@ Test(gguf, rope_freqs_refused)
 /* A file that is cut anywhere must be refused. */
 Test(gguf, cut)
 {
-    struct ops *o = ops_new(1);
+    struct ops *o = ops_open("cpu", 1);
     struct buf b = exported(o, &gpt, OPS_F32, 0);
     struct gguf g;
     for (size_t n = 0; n + 64 < b.len; n += n < 4000 ? 7 : 5003)

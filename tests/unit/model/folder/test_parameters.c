@@ -50,7 +50,7 @@ static const struct model_config gpt = { .architecture = &architecture_gpt2,
 static void save_model(const struct model_config *config, enum ops_type type)
 {
     struct model m;
-    struct ops *o = ops_new(1);
+    struct ops *o = ops_open("cpu", 1);
     struct ops_array blocks[BLOCKS];
     struct rng r = { 5, 0 };
     cr_assert_eq(model_init(&m, config), 0, "%s", err_get());
@@ -120,7 +120,7 @@ static enum ops_type type_of(const struct model *m, size_t row, enum ops_type fi
 /* Loads the folder, whose tensors have the type `file`, with bf16 weights. */
 static void check_upload(const struct model_config *config, enum ops_type file)
 {
-    struct ops *host = ops_new(1), *gpu = ops_open("emulated", 1);
+    struct ops *host = ops_open("cpu", 1), *gpu = ops_open("emulated", 1);
     struct parameters p;
     struct model m, plain;
     struct ops_array *blocks;

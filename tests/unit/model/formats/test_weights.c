@@ -567,7 +567,7 @@ static void check_map(struct ops *o, const struct map *m)
 static void check_in_contexts(const struct map *m)
 {
     for (int threads = 1; threads <= 3; threads += 2) {
-        struct ops *o = ops_new(threads);
+        struct ops *o = ops_open("cpu", threads);
         for (int i = 0; kernels_set(i); i++) {
             o->k = kernels_set(i);
             check_map(o, m);
@@ -727,7 +727,7 @@ static void check_bits_of(enum ops_type type, int fine)
     exact_products(fused, &m, 1);
     exact_products(rounded_first, &m, 0);
     for (int threads = 1; threads <= 3; threads += 2) {
-        struct ops *o = ops_new(threads);
+        struct ops *o = ops_open("cpu", threads);
         struct ops_linear l = { f32(NULL), OPS_NONE, ROWS, I, O, 1, fine };
         l.w = product_of(o, &m);
         for (int i = 0; (o->k = kernels_set(i)); i++)
@@ -801,7 +801,7 @@ Test(weights, what_is_no_number)
     const enum ops_type types[] = { OPS_F32,    OPS_BF16, OPS_F16,  OPS_Q8,
                                     OPS_IQ4_NL, OPS_Q4_K, OPS_Q6_K, OPS_Q5_1 };
     memcpy(&bad[3], &low_bit, sizeof low_bit);
-    struct ops *o = ops_new(1);
+    struct ops *o = ops_open("cpu", 1);
     for (int i = 0; kernels_set(i); i++)
         for (int b = 0; b < 4; b++)
             for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
@@ -854,7 +854,7 @@ Test(weights, exact_rows_of_bf16)
     for (int i = 0; i < I * I; i++)
         w[i] = i % (I + 1) ? 0 : 0x3F80;
     for (int i = 0; kernels_set(i); i++) {
-        struct ops *o = ops_new(1);
+        struct ops *o = ops_open("cpu", 1);
         struct ops_linear l = { ops_host_array(w, OPS_BF16), OPS_NONE, 1, I, I, 1, 0 };
         o->k = kernels_set(i);
         ops_linear_fwd(o, f32(y), ops_host_array((void *)(uintptr_t)x, OPS_F32), &l, 1);
@@ -895,7 +895,7 @@ Test(weights, rows_alone_f32)
     struct map m = map(OPS_F32, 32, 100, 130);
     float y[32 * 130], one[130];
     for (int i = 0; kernels_set(i); i++) {
-        struct ops *o = ops_new(2);
+        struct ops *o = ops_open("cpu", 2);
         struct ops_linear l = { f32((float *)(void *)m.rows), f32(m.bias), 32, 100, 130, 0, 0 };
         o->k = kernels_set(i);
         ops_linear_fwd(o, f32(y), f32(m.x), &l, 1);
@@ -944,7 +944,7 @@ Test(weights, several_maps)
 {
     const enum ops_type types[] = { OPS_F32, OPS_BF16, OPS_F16, OPS_Q8, OPS_Q5_0 };
     const int64_t rows[] = { 1, 5, 40 };
-    struct ops *o = ops_new(3);
+    struct ops *o = ops_open("cpu", 3);
     for (int i = 0; (o->k = kernels_set(i)); i++)
         for (int r = 0; r < 3; r++) {
             for (size_t t = 0; t < sizeof types / sizeof *types; t++)

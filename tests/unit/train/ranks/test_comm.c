@@ -68,7 +68,7 @@ static struct ops_array own_leaves(struct ops *o, const struct comm *c)
 static void sum_on_rank(void *ctx, struct comm *c)
 {
     struct sums *s = ctx;
-    struct ops *o = ops_new(1);
+    struct ops *o = ops_open("cpu", 1);
     struct ops_array x = own_leaves(o, c);
     float *got = mem_alloc(N * sizeof *got);
     comm_end(c, comm_sum_begin(c, o, x, N, "test"));
@@ -84,7 +84,7 @@ static void sum_on_rank(void *ctx, struct comm *c)
 static void share_on_rank(void *ctx, struct comm *c)
 {
     struct sums *s = ctx;
-    struct ops *o = ops_new(1);
+    struct ops *o = ops_open("cpu", 1);
     const int R = c->size[COMM_DATA], q = c->rank[COMM_DATA];
     struct ops_array x = own_leaves(o, c), y = own_leaves(o, c);
     float *got = mem_alloc(N * sizeof *got);
@@ -112,7 +112,7 @@ static void share_on_rank(void *ctx, struct comm *c)
 static void pass_on_rank(void *ctx, struct comm *c)
 {
     enum { TAG_UP = 3, TAG_DOWN };
-    struct ops *o = ops_new(1);
+    struct ops *o = ops_open("cpu", 1);
     comm_regroup(c, c->size[COMM_WORLD] / 2, 1, 1);
     const int S = c->size[COMM_PIPE], s = c->rank[COMM_PIPE];
     const int up = (s + 1) % S, down = (s + S - 1) % S;
@@ -343,7 +343,7 @@ static void say_failed(void *ctx, const char *error)
 static void scatter_late(void *ctx, struct comm *c)
 {
     struct late *l = ctx;
-    struct ops *o = ops_new(1);
+    struct ops *o = ops_open("cpu", 1);
     const int64_t bounds[] = { 0, BIG, 2 * BIG };
     struct ops_array x = ops_buffer(o, OPS_F32, 2 * BIG);
     float *numbers = ops_fill(o, x, 2 * BIG);
@@ -416,7 +416,7 @@ Test(comm, an_array_of_gigabytes_goes_in_messages_that_mpi_can_count)
 Test(comm, one_process_needs_no_other)
 {
     struct comm c;
-    struct ops *o = ops_new(1);
+    struct ops *o = ops_open("cpu", 1);
     const int64_t bounds[] = { 0, 3 };
     float x[] = { 1, 2, 3 };
     struct ops_array a = ops_host_array(x, OPS_F32);

@@ -355,7 +355,7 @@ Test(store, first_weights_depend_on_the_seed_alone)
     struct run a;
     struct store other;
     open_run(&a, 2, 2, RECOMPUTE_NONE, 0);
-    struct ops *one = ops_new(1);
+    struct ops *one = ops_open("cpu", 1);
     store_open(&other, one, &a.rig.model.tensors, &(struct store_config){ 0 }, NULL, 7);
     for (int b = 0; b < a.rig.model.tensors.blocks; b++)
         cr_assert_arr_eq(floats(other.spots[STORE_PARAMETERS][b].array),

@@ -24,7 +24,7 @@ static void open_rig_of(struct rig *r, enum optimizer_kind kind, int half, int t
     *r = (struct rig){ 0 };
     tensor_add(&r->table, 0, "matrix", 3, 5, INIT_ONE, 0);
     tensor_add(&r->table, 1, "bias", 20, 0, INIT_ONE, 0);
-    cr_assert((r->ops = ops_new(threads)), "%s", err_get());
+    cr_assert((r->ops = ops_open("cpu", threads)), "%s", err_get());
     unsigned char *moments = optimizer_moments(kind, &r->table);
     struct store_config c = { .moments = moments, .half_moments = half };
     cr_assert_eq(store_open(&r->store, r->ops, &r->table, &c, NULL, 1), 0);
@@ -311,7 +311,7 @@ static void check_muon(int R, int C)
 {
     struct tensor_table t = { 0 };
     struct store s;
-    struct ops *o = ops_new(2);
+    struct ops *o = ops_open("cpu", 2);
     struct optimizer a = an_optimizer(OPTIMIZER_MUON);
     static double w[SIDE * SIDE], m[SIDE * SIDE], g[SIDE * SIDE];
     a.clip = 0;
@@ -373,7 +373,7 @@ static void run_many(enum optimizer_kind kind, struct store_config c, int thread
 {
     struct tensor_table t = { 0 };
     struct store s;
-    struct ops *o = ops_new(threads);
+    struct ops *o = ops_open("cpu", threads);
     struct optimizer a = an_optimizer(kind);
     a.seed = 5;
     tensor_add(&t, 0, "other", 3, 3, INIT_ONE, 0);
@@ -544,7 +544,7 @@ static void update_part(void *ctx, struct comm *c)
 {
     struct sharing_run *r = ctx;
     struct optimizer a = r->optimizer;
-    struct ops *o = ops_new(1);
+    struct ops *o = ops_open("cpu", 1);
     struct model own, whole;
     comm_regroup(c, 1, r->grid[0], r->grid[1]);
     const struct split split = comm_split(c);
@@ -561,7 +561,7 @@ static void update_part(void *ctx, struct comm *c)
 
 static void check_shared(struct optimizer a, double tolerance)
 {
-    struct ops *o = ops_new(1);
+    struct ops *o = ops_open("cpu", 1);
     struct model m;
     cr_assert_eq(model_init(&m, &small), 0);
     for (int i = 0; i < 6; i++) {

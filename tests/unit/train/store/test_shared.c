@@ -35,7 +35,9 @@ struct rig {
 
 static void rig_open(struct rig *r, struct comm *c)
 {
-    *r = (struct rig){ .ops = ops_new(1), .rank = c->rank[COMM_DATA], .ranks = c->size[COMM_DATA] };
+    *r = (struct rig){ .ops = ops_open("cpu", 1),
+                       .rank = c->rank[COMM_DATA],
+                       .ranks = c->size[COMM_DATA] };
     for (int q = 0; q <= r->ranks; q++)
         r->bounds[q] = N * q / r->ranks;
     r->count = r->bounds[r->rank + 1] - r->bounds[r->rank];

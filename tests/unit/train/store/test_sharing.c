@@ -47,7 +47,7 @@ static void gather_each(void *ctx, struct comm *c)
     struct tensor_table t = { 0 };
     struct sharing h;
     struct store s;
-    struct ops *o = ops_new(1);
+    struct ops *o = ops_open("cpu", 1);
     for (int b = 0; b < BLOCKS; b++)
         tensor_add(&t, b, (char[]){ (char)('a' + b), 0 }, ROWS, LAYOUT_PIECE, INIT_NORMAL, 1);
     program_step(&program, &step);

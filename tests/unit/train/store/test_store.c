@@ -149,7 +149,7 @@ static void check_contents(uint64_t memory, uint64_t host)
 {
     struct tensor_table t;
     struct store s, plain;
-    struct ops *o = ops_new(2);
+    struct ops *o = ops_open("cpu", 2);
     struct store_config c = {
         .dir = folder, .memory_bytes = memory, .offload = host > 0, .host_bytes = host
     };
@@ -242,7 +242,7 @@ Test(store, parameters_of_the_caller_go_into_the_file)
 {
     struct tensor_table t;
     struct store s;
-    struct ops *o = ops_new(1);
+    struct ops *o = ops_open("cpu", 1);
     struct store_config c = { .dir = folder };
     struct program program;
     make_table(&t);
@@ -268,7 +268,7 @@ Test(store, a_folder_that_cannot_be_is_an_error)
 {
     struct tensor_table t;
     struct store s;
-    struct ops *o = ops_new(1);
+    struct ops *o = ops_open("cpu", 1);
     struct store_config c = { .dir = "/dev/null/folder" };
     struct program program;
     make_table(&t);
@@ -289,7 +289,7 @@ Test(store, halves_hold_the_nearest)
     for (int in_file = 0; in_file < 2; in_file++) {
         struct tensor_table t;
         struct store s;
-        struct ops *o = ops_new(2);
+        struct ops *o = ops_open("cpu", 2);
         struct store_config c = { .dir = in_file ? folder : NULL, .half_parameters = 1 };
         struct program program;
         make_table(&t);
@@ -327,7 +327,7 @@ Test(store, rows_have_their_types)
 {
     struct tensor_table t;
     struct store s;
-    struct ops *o = ops_new(1);
+    struct ops *o = ops_open("cpu", 1);
     struct store_config c = { .half_activations = 1 };
     struct program program;
     make_table(&t);
