@@ -133,16 +133,11 @@ void schedule_release(struct schedule *s)
 
 static double table_rate(const struct schedule *s, int64_t t)
 {
-    size_t low = 0, high = s->count; /* points[low].step <= t < points[high].step */
+    size_t i = s->count;
     assert(s->count && t >= 0);
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (s->points[middle].step <= t)
-            low = middle;
-        else
-            high = middle;
-    }
-    return s->points[low].rate;
+    while (s->points[--i].step > t) /* the first point is for step 0 */
+        ;
+    return s->points[i].rate;
 }
 
 /* Returns the rate at t as a fraction of the way from the floor (0) to the peak (1). */
