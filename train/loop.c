@@ -221,7 +221,9 @@ static int open_loop(struct loop *l, int threads)
     const struct settings *s = l->settings;
     const int kind = l->first ? file_look(s->output) : FILE_NONE;
     const int there = kind == FILE_FOLDER;
-    int result = kind < 0 ? -1 : open_ops(l, threads);
+    int result = kind == FILE_PLAIN /* now, not after the first weights */
+                     ? err_set("'%s' is a file, but a run needs a folder", s->output)
+                     : kind < 0 ? -1 : open_ops(l, threads);
     if (!result && there)
         result = output_folder_lock(s->output, &l->lock);
     if (comm_agree(l->comm, result) < 0 || join_devices(l) < 0)
