@@ -50,8 +50,9 @@ static int compare_setting(const struct run_start *s, const char *then, const ch
     if (new_len == old_len && !memcmp(new_value, old_value, (size_t)old_len))
         return 0;
     if (known && flags & OPT_FIXED)
-        return err_set("cannot resume with another %s: it was %.*s and is %.*s now", key, old_len,
-                       old_value, new_len, new_value);
+        return err_set("cannot resume with --%s %.*s: the run has %.*s; leave it so, or begin "
+                       "another run",
+                       key, new_len, new_value, old_len, old_value);
     log_warn("resuming with another value of %s: it was %.*s and is %.*s now", key, old_len,
              old_value, new_len, new_value);
     return 0;
