@@ -124,7 +124,7 @@ static int64_t kept_positions(const struct generator *g)
 
 static int encode_prompt(struct generator *g, struct start *start, const char *text, size_t n)
 {
-    int64_t end_of_text = tokenizer_end_of_text(g->tokenizer);
+    int64_t first = (g->begin ? tokenizer_begin_of_text : tokenizer_end_of_text)(g->tokenizer);
     enum tokenizer_special special = g->special ? TOKENIZER_SPECIAL : TOKENIZER_ORDINARY;
     struct ids *ids = &start->ids;
     ids->count = 0;
@@ -133,10 +133,10 @@ static int encode_prompt(struct generator *g, struct start *start, const char *t
         tokenizer_begin_text(g->tokenizer, ids);
     if (encoder_encode(g->encoder, text, n, special, ids) < 0)
         return err_in("prompt");
-    if (!ids->count && end_of_text < 0)
+    if (!ids->count && first < 0)
         return err_set("the prompt is empty, and the vocabulary has no end-of-text token");
     if (!ids->count)
-        ids_add(ids, (uint32_t)end_of_text);
+        ids_add(ids, (uint32_t)first);
     if ((int64_t)ids->count > g->model.config.positions && !g->slide)
         return err_set("the prompt has %zu tokens, but the model has only %lld positions (--slide "
                        "drops the oldest)",
