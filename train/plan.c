@@ -199,8 +199,7 @@ static int too_small(const struct plan *p, uint64_t needed)
 {
     char limit[32], need[32];
     uint64_t given = plan_on_gpu(p) ? p->settings->device_memory : p->settings->memory;
-    return err_set("training takes %s%s, which is more than %s %s%s",
-                   p->store.dir || p->store.offload ? "at least " : "", log_bytes(need, needed),
+    return err_set("training takes %s, which is more than %s %s%s", log_bytes(need, needed),
                    plan_on_gpu(p) ? "--device-memory" : "--memory", log_bytes(limit, given),
                    plan_on_gpu(p)         ? ""
                    : p->store.dir         ? ": --memory 0 takes no more than that"
@@ -265,10 +264,10 @@ static int plan_store(struct plan *p)
         p->store.memory_bytes = limit > other ? limit - other : 1;
     if (plan_on_gpu(p))
         p->store.host_bytes = s->memory;
-    if (store_plan(&p->stored, &p->own.tensors, &p->store) < 0) {
-        p->store.memory_bytes = 0; /* the least, which the error names */
-        if (store_plan(&p->stored, &p->own.tensors, &p->store) < 0)
+    while (store_plan(&p->stored, &p->own.tensors, &p->store) < 0) {
+        if (!p->store.memory_bytes)
             return -1;
+        p->store.memory_bytes = 0; /* the least, which the error names */
     }
     const uint64_t all = store_plan_total(&p->stored) + other;
     return limit && all > limit ? too_small(p, all) : 0;
