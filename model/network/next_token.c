@@ -1,3 +1,4 @@
+/* Models that predict the next token: embedding, layers, and a head of a norm and a decoder. */
 #include "model/network/block.h"
 #include "model/network/embedding.h"
 #include "model/network/split.h"
