@@ -443,34 +443,28 @@ double comm_sum_real(struct comm *c, enum comm_group group, double x)
     return sum;
 }
 
-struct verdict {
-    int failed, usage;
-    char text[504];
-};
-
 int comm_agree(struct comm *c, int result)
 {
+    enum { FINE, FAILED, MISUSED };
     const int size = c->size[COMM_WORLD];
+    const int own = result >= 0 ? FINE : err_is_usage() ? MISUSED : FAILED;
     if (size == 1)
-        return result < 0 ? -1 : 0;
-    struct verdict own = { 0 };
-    int first = 0, failed = 0;
-    if (result < 0) {
-        own = (struct verdict){ .failed = 1, .usage = err_is_usage() };
-        snprintf(own.text, sizeof own.text, "%s", err_get());
-    }
-    SCOPED_MEM struct verdict *all = comm_collect(c, COMM_WORLD, &own, sizeof own, "agreement");
-    for (int r = 0; r < size; r++)
-        if (all[r].failed && !failed++)
-            first = r;
-    int alike = 0;
-    for (int r = 0; r < size && failed; r++)
-        alike += all[r].failed && !strcmp(all[r].text, all[first].text);
-    if (!failed)
+        return own ? -1 : 0;
+    SCOPED_MEM int *ends = comm_collect(c, COMM_WORLD, &own, sizeof own, "agreement");
+    int first = 0, alike = 0;
+    while (first < size && !ends[first])
+        first++;
+    if (first == size)
         return 0;
-    struct err why = { .usage = all[first].usage };
-    snprintf(why.text, sizeof why.text, "%s", all[first].text);
-    err_restore(&why);
+    size_t room;
+    SCOPED_MEM char *errors = comm_texts(c, own ? err_get() : "", &room, "errors");
+    const char *why = errors + (size_t)first * room;
+    for (int r = 0; r < size; r++)
+        alike += ends[r] && !strcmp(errors + (size_t)r * room, why);
+    if (ends[first] == MISUSED)
+        err_usage("%s", why);
+    else
+        err_set("%s", why);
     return alike == size ? -1 : err_in("rank %d on %s", first, comm_host(c, first));
 }
 
