@@ -464,17 +464,19 @@ static int print_weights(const char *path, struct buf *out)
     return 0;
 }
 
-/* Checks that all ranks have the same program, configuration, data and models. Otherwise they would
- * wait for each other, or train wrongly. A resumed run may lack the model that it started from. */
+/* Checks that all ranks have the same program, configuration, data, vocabulary and models.
+ * Otherwise they would wait for each other, or train wrongly. A resumed run may lack the model that
+ * it started from. */
 static int compare_ranks(struct comm *ranks, const struct plan *p)
 {
     struct {
         const char *what;
         struct buf text;
     } same[] = {
-        { "program version", BUF_INIT }, { "configuration", BUF_INIT },
-        { "training data", BUF_INIT },   { "validation data", BUF_INIT },
-        { "teacher", BUF_INIT },         { "model to start from", BUF_INIT },
+        { "program version", BUF_INIT },     { "configuration", BUF_INIT },
+        { "training data", BUF_INIT },       { "validation data", BUF_INIT },
+        { "vocabulary", BUF_INIT },          { "teacher", BUF_INIT },
+        { "model to start from", BUF_INIT },
     };
     const struct settings *s = p->settings;
     const char *version = strchr(tool_provenance(), ' ') + 1;
@@ -483,9 +485,11 @@ static int compare_ranks(struct comm *ranks, const struct plan *p)
     print_data(p->data, &same[2].text);
     if (p->validation)
         print_data(p->validation, &same[3].text);
+    buf_addf(&same[4].text, "checksum %016" PRIx64 "\n",
+             p->tokenizer ? tokenizer_checksum(p->tokenizer) : p->data->facts.checksum);
     const int failed = ranks->size[COMM_WORLD] > 1 &&
-                       (print_weights(s->teacher, &same[4].text) < 0 ||
-                        print_weights(s->resume ? NULL : s->start_from, &same[5].text) < 0);
+                       (print_weights(s->teacher, &same[5].text) < 0 ||
+                        print_weights(s->resume ? NULL : s->start_from, &same[6].text) < 0);
     int result = comm_agree(ranks, -failed);
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
         const int other = result ? 0
