@@ -1,7 +1,6 @@
 #include "common/files/paths.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "common/base/order.h"
