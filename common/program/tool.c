@@ -398,19 +398,10 @@ static void on_bus(int number, siginfo_t *info, void *)
 }
 
 /* Lets the program open as many files as the system allows; the usual limit is 1,024. Shards are
- * open at once, and so are the temporary files of each thread. Also lets its stack grow to what
- * kernels and deep JSON need: beyond its limit the program would crash. */
-static void raise_limits(void)
+ * open at once, and so are the temporary files of each thread. */
+static void raise_limit_of_files(void)
 {
-    enum { LEAST_STACK = 512 << 10 };
-    struct rlimit files, stack;
-    if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < LEAST_STACK) {
-        stack.rlim_cur = stack.rlim_max < LEAST_STACK ? stack.rlim_max : LEAST_STACK;
-        if (stack.rlim_cur < LEAST_STACK || setrlimit(RLIMIT_STACK, &stack) < 0)
-            log_fatal(
-                "the stack is limited to %llu KiB, but %d are needed: raise the limit (ulimit -s)",
-                (unsigned long long)stack.rlim_cur >> 10, LEAST_STACK >> 10);
-    }
+    struct rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
         files.rlim_cur = files.rlim_max;
         setrlimit(RLIMIT_NOFILE, &files); /* a failure shows when a file is opened */
@@ -422,8 +413,8 @@ static void begin(const struct tool *t, int argc, char **argv)
     const struct sigaction bus = { .sa_sigaction = on_bus, .sa_flags = SA_SIGINFO };
     const char *called = file_name(argc ? argv[0] : "");
     hold_standard_descriptors();
+    raise_limit_of_files();
     log_program = file_ends_with(called, t->name) ? called : t->name;
-    raise_limits();
     signal(SIGUSR1, progress_request);
     temp_catch_signals();
     sigaction(SIGBUS, &bus, &other_bus);
