@@ -569,7 +569,10 @@ static int take_data(struct settings *s, char **operands, int count)
         s->data.count = 0; /* these come from the configuration */
     for (int i = 0; i < count; i++) {
         SCOPED(buf) run = file_path(operands[i], "checkpoints");
-        if (s->resume && file_look(run.data) == FILE_FOLDER)
+        const int kind = s->resume ? file_look(run.data) : FILE_NONE;
+        if (kind < 0)
+            return -1;
+        if (kind == FILE_FOLDER)
             return err_usage("'%s' is no data but a run: give it to --output", operands[i]);
         if (file_ends_with(operands[i], ".yaml") || file_ends_with(operands[i], ".yml") ||
             (file_ends_with(operands[i], ".json") && s->task <= TASK_BERT)) /* others read JSON */
