@@ -635,7 +635,7 @@ static int stop(struct loop *l)
 static int finish(struct loop *l)
 {
     const struct settings *s = l->settings;
-    if (go_on_saving(l, 1) < 0 || check_weights(l) < 0)
+    if (go_on_saving(l, 1) < 0 || (l->at.step > l->run_step && check_weights(l) < 0))
         return -1;
     /* a file may ask to calibrate where it cannot be done (check_useful in train.c) */
     if (s->calibrate && s->save && l->plan->validation && s->parameter_precision == OPS_F32 &&
