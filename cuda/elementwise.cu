@@ -340,9 +340,16 @@ KERNEL(add_rows, row_map, THREADS)
 EXTERN_C void cuda_add_rows(struct ops *o, struct ops_matrix y, struct ops_array x, int64_t ldx,
                             struct ops_array base, struct ops_array bias, int64_t rows, int64_t n)
 {
-    const struct view to = view_rows(y.x, y.ld), from = view_rows(x, ldx);
-    const struct row_map m = { to,   from, view_rows(base, y.ld), view_of(bias), y.ld, ldx,
-                               rows, n,    div_up(n, EACH) };
+    struct row_map m;
+    m.y = view_rows(y.x, y.ld);
+    m.x = view_rows(x, ldx);
+    m.base = view_rows(base, y.ld);
+    m.bias = view_of(bias);
+    m.ldy = y.ld;
+    m.ldx = ldx;
+    m.rows = rows;
+    m.n = n;
+    m.pieces = div_up(n, EACH);
     LAUNCH(o, add_rows, div_up(rows * m.pieces, THREADS), 1, THREADS, 0, m);
 }
 

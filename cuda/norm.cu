@@ -304,8 +304,11 @@ KERNEL(norm_join, joined, THREADS)
 EXTERN_C void cuda_norm_join(struct ops *o, struct ops_moments kept, struct ops_array parts,
                              int ranks, const struct ops_norm *l)
 {
-    float *mean = l->rms ? 0 : floats(view_of(kept.mean));
-    const struct joined s = { floats(view_of(parts)), mean, floats(view_of(kept.rstd)), l->N,
-                              ranks };
+    struct joined s;
+    s.parts = floats(view_of(parts));
+    s.mean = l->rms ? 0 : floats(view_of(kept.mean));
+    s.rstd = floats(view_of(kept.rstd));
+    s.N = l->N;
+    s.ranks = ranks;
     LAUNCH(o, norm_join, div_up(l->N, THREADS), 1, THREADS, 0, s);
 }

@@ -188,8 +188,12 @@ EXTERN_C void cuda_lamb_begin(struct ops *o, struct ops_array squares, struct op
 EXTERN_C void cuda_lamb_end(struct ops *o, struct ops_array w, struct ops_array x,
                             struct ops_array squares, int64_t n, const struct ops_adamw *h)
 {
-    const double *sums = (const double *)view_of(squares).at;
-    const struct lamb l = { floats(view_of(w)), floats(view_of(x)), sums, n, h->rate };
+    struct lamb l;
+    l.w = floats(view_of(w));
+    l.x = floats(view_of(x));
+    l.squares = (const double *)view_of(squares).at;
+    l.n = n;
+    l.rate = h->rate;
     LAUNCH(o, lamb_step, blocks_of(n), 1, THREADS, 0, l);
 }
 
@@ -210,8 +214,11 @@ KERNEL(normalise, normalise, THREADS)
 
 EXTERN_C void cuda_normalise(struct ops *o, struct ops_array x, int64_t n)
 {
+    struct normalise s;
     struct ops_array square = cuda_room(o, ROOM_NORM, OPS_F64, 1);
-    const struct normalise s = { floats(view_of(x)), (const double *)view_of(square).at, n };
     cuda_all_squares(o, square, x, n);
+    s.x = floats(view_of(x));
+    s.square = (const double *)view_of(square).at;
+    s.n = n;
     LAUNCH(o, normalise, blocks_of(n), 1, THREADS, 0, s);
 }

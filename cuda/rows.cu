@@ -32,8 +32,14 @@ KERNEL(some_rows, rows, THREADS)
 static void run_rows(struct ops *o, enum rows_way way, struct ops_array y, struct ops_array x,
                      struct ops_array rows, int64_t n, int64_t C)
 {
-    const int64_t *places = (const int64_t *)view_of(rows).at;
-    const struct rows r = { view_rows(y, C), view_rows(x, C), places, n, C, div_up(C, EACH), way };
+    struct rows r;
+    r.y = view_rows(y, C);
+    r.x = view_rows(x, C);
+    r.rows = (const int64_t *)view_of(rows).at;
+    r.n = n;
+    r.C = C;
+    r.pieces = div_up(C, EACH);
+    r.way = way;
     LAUNCH(o, some_rows, div_up(n * r.pieces, THREADS), 1, THREADS, 0, r);
 }
 
@@ -56,15 +62,15 @@ struct tokens {
     int64_t N, T, first;
 };
 
-static inline const uint32_t *numbers(struct ops_array a)
-{
-    return (const uint32_t *)view_of(a).at;
-}
-
 static inline struct tokens tokens_of(const struct ops_tokens *t)
 {
-    const struct tokens k = { numbers(t->ids), numbers(t->places), numbers(t->segments), t->N, t->T,
-                              t->first };
+    struct tokens k;
+    k.ids = (const uint32_t *)view_of(t->ids).at;
+    k.places = (const uint32_t *)view_of(t->places).at;
+    k.segments = (const uint32_t *)view_of(t->segments).at;
+    k.N = t->N;
+    k.T = t->T;
+    k.first = t->first;
     return k;
 }
 
@@ -94,11 +100,14 @@ KERNEL(embed, embedding, THREADS)
 EXTERN_C void cuda_embedding_fwd(struct ops *o, struct ops_array x, const struct ops_tokens *t,
                                  const struct ops_embedding *e)
 {
-    const int64_t C = e->C;
-    const struct view words = view_rows(e->words, C), positions = view_rows(e->positions, C);
-    const struct embedding s = { tokens_of(t),   view_rows(x, C),        words,
-                                 positions,      view_rows(e->types, C), C,
-                                 div_up(C, EACH) };
+    struct embedding s;
+    s.t = tokens_of(t);
+    s.x = view_rows(x, e->C);
+    s.words = view_rows(e->words, e->C);
+    s.positions = view_rows(e->positions, e->C);
+    s.types = view_rows(e->types, e->C);
+    s.C = e->C;
+    s.pieces = div_up(e->C, EACH);
     LAUNCH(o, embed, div_up(t->N * s.pieces, THREADS), 1, THREADS, 0, s);
 }
 
@@ -297,8 +306,14 @@ static void table_bwd(struct ops *o, struct ops_array table, int kind, struct op
         s.keys_to = keys;
         s.order_to = order;
     }
-    float *parts = (float *)(s.counts + DIGITS * s.blocks);
-    const struct runs r = { s.keys, s.order, view_of(dx), floats(view_of(table)), parts, n, C };
+    struct runs r;
+    r.keys = s.keys;
+    r.order = s.order;
+    r.dx = view_of(dx);
+    r.table = floats(view_of(table));
+    r.parts = (float *)(s.counts + DIGITS * s.blocks);
+    r.n = n;
+    r.C = C;
     LAUNCH(o, sum_runs, pieces, div_up(C, THREADS), THREADS, 0, r);
     LAUNCH(o, join_runs, pieces, div_up(C, THREADS), THREADS, 0, r);
 }
@@ -409,9 +424,13 @@ KERNEL(rotate, rotation, THREADS)
 EXTERN_C void cuda_rotate(struct ops *o, struct ops_array x, const struct ops_tokens *t,
                           const struct ops_rotary *r)
 {
-    const float *table = angles_of(o, r, t->first + t->T);
-    const struct rotation s = {
-        tokens_of(t), view_of(x), table, r->heads, r->HS / 2, r->ld, r->back
-    };
+    struct rotation s;
+    s.t = tokens_of(t);
+    s.x = view_of(x);
+    s.table = angles_of(o, r, t->first + t->T);
+    s.heads = r->heads;
+    s.half = r->HS / 2;
+    s.ld = r->ld;
+    s.back = r->back;
     LAUNCH(o, rotate, div_up(t->N * s.heads * s.half, THREADS), 1, THREADS, 0, s);
 }

@@ -236,6 +236,13 @@ KERNEL(add_tree, tree, THREADS)
 EXTERN_C void cuda_add_tree(struct ops *o, struct ops_array to, struct ops_array others, int64_t ld,
                             int own, int count, int64_t n, int most)
 {
-    const struct tree t = { floats(view_of(to)), floats(view_of(others)), ld, n, own, count, most };
+    struct tree t;
+    t.to = (float *)view_of(to).at;
+    t.others = (const float *)view_of(others).at;
+    t.ld = ld;
+    t.n = n;
+    t.own = own;
+    t.count = count;
+    t.most = most;
     LAUNCH(o, add_tree, div_up(n, THREADS), 1, THREADS, 0, t);
 }
