@@ -132,23 +132,36 @@ static inline struct ops_mask ops_mask_of(struct ops_dropout drop)
 static inline struct ops_matmul ops_product(struct ops_array y, struct ops_array base,
                                             struct ops_array x, const struct ops_linear *l)
 {
-    const struct ops_matrix to = { y, l->O, 0 }, rows = { x, l->I, 0 };
-    const struct ops_matrix w = { l->w, l->turned ? l->I : l->O, l->turned };
-    return (struct ops_matmul){ to, rows, w, l->N, l->O, l->I, base, l->bias, OPS_NONE };
+    return (struct ops_matmul){ .C = { y, l->O },
+                                .A = { x, l->I },
+                                .B = { l->w, l->turned ? l->I : l->O, l->turned },
+                                .M = l->N,
+                                .N = l->O,
+                                .K = l->I,
+                                .base = base,
+                                .bias = l->bias };
 }
 static inline struct ops_matmul ops_product_dx(struct ops_gradient dx, struct ops_matrix dy,
                                                const struct ops_linear *l)
 {
-    const struct ops_matrix to = { dx.to, l->I, 0 }, w = { l->w, l->O, 1 };
-    const struct ops_array base = dx.add ? dx.to : OPS_NONE;
-    return (struct ops_matmul){ to, dy, w, l->N, l->I, l->O, base, OPS_NONE, OPS_NONE };
+    return (struct ops_matmul){ .C = { dx.to, l->I },
+                                .A = dy,
+                                .B = { l->w, l->O, 1 },
+                                .M = l->N,
+                                .N = l->I,
+                                .K = l->O,
+                                .base = dx.add ? dx.to : OPS_NONE };
 }
 static inline struct ops_matmul ops_product_dw(struct ops_gradient dw, struct ops_array x,
                                                struct ops_matrix dy, const struct ops_linear *l)
 {
-    const struct ops_matrix to = { dw.to, l->O, 0 }, turned = { x, l->I, 1 };
-    const struct ops_array base = dw.add ? dw.to : OPS_NONE;
-    return (struct ops_matmul){ to, turned, dy, l->I, l->O, l->N, base, OPS_NONE, OPS_NONE };
+    return (struct ops_matmul){ .C = { dw.to, l->O },
+                                .A = { x, l->I, 1 },
+                                .B = dy,
+                                .M = l->I,
+                                .N = l->O,
+                                .K = l->N,
+                                .base = dw.add ? dw.to : OPS_NONE };
 }
 
 /* Measures the rest of a function, which has a parameter `struct ops *o`, as one span of the trace
