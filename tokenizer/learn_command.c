@@ -216,8 +216,9 @@ static int may_replace(const char *folder)
     return can < 0 ? err_set("cannot write to '%s': %s", folder, strerror(why)) : 0;
 }
 
-/* Saves the vocabulary in its folder. `lock` is the folder's, or -1 if it was missing when the run
- * began: then it is made and locked, and must not have got another vocabulary meanwhile. */
+/* Saves the vocabulary in its folder. `lock` is the folder's, or -1 if there was no folder when the
+ * run began: then it is made and locked now, and checked again, since another run may have put a
+ * vocabulary there. */
 static int save(const char *folder, const struct vocabulary *v, int lock)
 {
     int made = 0;

@@ -17,7 +17,7 @@ int js_scan_error(const struct js_scan *s, size_t at, const char *what)
     size_t line = 1;
     for (size_t i = 0; i < at && i < s->n; i++)
         line += s->text[i] == '\n';
-    /* the text is often one line of a file, whose number the caller tells */
+    /* a text of one line is often a line of a file: the caller adds its number there */
     return line > 1 ? err_set("bad JSON at byte %zu (line %zu): %s", at, line, what)
                     : err_set("bad JSON at byte %zu: %s", at, what);
 }

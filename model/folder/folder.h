@@ -19,7 +19,8 @@ int folder_check(const char *path);
 int folder_verify(const char *path, int rank, int ranks);
 
 /* Sets *hash to a hash of the sizes, the first and the last 64 KiB of the files of the weights, by
- * which ranks notice that they have different models. The first ones have textmill's checksum.
+ * which ranks notice that they have different models. Files that textmill wrote have a checksum of
+ * all their weights in the first 64 KiB.
  * Returns 0, or -1 with an error. */
 int folder_hash_ends(uint64_t *hash, const char *path);
 
