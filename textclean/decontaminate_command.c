@@ -336,8 +336,6 @@ static int settle(void *ctx, struct flow_item *item)
 static int run_flow(struct run *r, int argc, char **argv)
 {
     struct flow flow = { .options = &r->given->flow,
-                         .inputs = r->given->against.items,
-                         .input_count = r->given->against.count,
                          .judge = judge,
                          .settle = r->given->matches_path ? settle : NULL,
                          .forget = free,

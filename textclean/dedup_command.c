@@ -486,8 +486,6 @@ static int first_pass(struct run *r, struct flow *flow, int argc, char **argv)
 static int run_passes(struct run *r, int argc, char **argv)
 {
     struct flow flow = { .options = &r->given->flow,
-                         .inputs = r->given->keys.items,
-                         .input_count = r->given->keys.count,
                          .judge = judge,
                          .settle = settle,
                          .end = write_clusters,

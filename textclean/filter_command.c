@@ -81,8 +81,6 @@ static int run_filter(int argc, char **argv, void *given_options)
             log_warn("--limit %s is not used: --rules does not name %.*s", limit, n, limit);
     }
     struct flow flow = { .options = &given->flow,
-                         .inputs = &given->thresholds_path,
-                         .input_count = given->thresholds_path != NULL,
                          .judge = judge,
                          .ctx = &run,
                          .tools_bytes = sizeof(struct rules_tools),

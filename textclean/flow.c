@@ -353,8 +353,7 @@ static int check(const struct flow *f, const struct file_names *in)
         if (here && whole && !strcmp(here, whole))
             return err_usage("'%s' would be lost: '%s' is replaced as a whole; name another folder",
                              paths[i], paths[0]);
-        if (tool_is_no_input(paths[i], (const char *const *)in->names, in->count) < 0 ||
-            tool_is_no_input(paths[i], f->inputs, f->input_count) < 0)
+        if (tool_is_no_input(paths[i], (const char *const *)in->names, in->count) < 0)
             return -1;
         for (int k = 0, same; k < i; k++)
             if (paths[k] && (same = file_same(paths[k], paths[i])))

@@ -64,13 +64,11 @@ struct flow {
     const char *const *reasons; /* the names of the reasons */
     size_t reason_count;
     const char *piece; /* the noun of what `pieces` counts, as for log_counted; NULL: nothing */
-    const char *report_path;   /* one more output, which `settle` and `end` write; may be NULL */
-    const char *const *inputs; /* files that options name, which no output may replace */
-    size_t input_count;
-    struct output report; /* open unless `silent`; appears with the other outputs */
-    int silent;           /* writes no documents: the first of two passes */
-    int blind;            /* `judge` needs no text */
-    uint64_t least;       /* number of documents that a first pass found; fewer are an error */
+    const char *report_path; /* one more output, which `settle` and `end` write; may be NULL */
+    struct output report;    /* open unless `silent`; appears with the other outputs */
+    int silent;              /* writes no documents: the first of two passes */
+    int blind;               /* `judge` needs no text */
+    uint64_t least;          /* number of documents that a first pass found; fewer are an error */
     uint64_t read, kept, pieces;
 };
 

@@ -108,8 +108,6 @@ static int run_language(int argc, char **argv, void *given_options)
     if (!result)
         result = set_kept(&j, given->codes);
     struct flow flow = { .options = &given->flow,
-                         .inputs = &given->model_path,
-                         .input_count = 1,
                          .judge = judge,
                          .ctx = &j,
                          .tools_bytes = sizeof(struct languages_runs),
@@ -198,8 +196,6 @@ static int run_quality(int argc, char **argv, void *given_options)
     const struct given *given = given_options;
     struct scoring s = { .threshold = given->threshold };
     struct flow flow = { .options = &given->flow,
-                         .inputs = &given->model_path,
-                         .input_count = 1,
                          .judge = judge_quality,
                          .forget = free,
                          .ctx = &s,

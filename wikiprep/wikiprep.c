@@ -432,11 +432,7 @@ static int read_library(struct run *r)
 /* Returns 0, or -1 with a usage error if the output `path` is a file that is read. */
 static int check_input(const struct run *r, const char *path)
 {
-    const struct opt_list *library = &r->given->templates;
-    const char *const *dumps = (const char *const *)r->in.names;
-    return tool_is_no_input(path, dumps, r->in.count) < 0
-               ? -1
-               : tool_is_no_input(path, library->items, library->count);
+    return tool_is_no_input(path, (const char *const *)r->in.names, r->in.count);
 }
 
 /* Checks that the outputs differ, and that existing output may be replaced. */

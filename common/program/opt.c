@@ -575,13 +575,19 @@ static void put_yaml_list(struct buf *out, const struct opt_list *list)
     buf_addc(out, ']');
 }
 
-/* Returns 1 if YAML can hold the option's value: all of its texts are UTF-8. */
-static int is_printable(const struct opt_bound *p)
+const char *const *opt_texts(const struct opt_bound *p, size_t *count)
 {
     const struct opt_list *list = p->to;
     const int is_list = type_of(p) == OPT_LIST;
-    const char *const *texts = is_list ? list->items : p->to;
-    const size_t count = is_list ? list->count : type_of(p) == OPT_TEXT;
+    *count = is_list ? list->count : type_of(p) == OPT_TEXT && *(const char **)p->to;
+    return is_list ? list->items : p->to;
+}
+
+/* Returns 1 if YAML can hold the option's value: all of its texts are UTF-8. */
+static int is_printable(const struct opt_bound *p)
+{
+    size_t count;
+    const char *const *texts = opt_texts(p, &count);
     for (size_t i = 0; i < count; i++)
         if (utf8_valid(texts[i], strlen(texts[i])) < strlen(texts[i]))
             return 0;

@@ -118,6 +118,9 @@ int opts_load(struct opts *o, const struct yaml *y, const char *path);
 /* Returns the option name[0..n), where '_' and '-' are equal; NULL if there is none. */
 struct opt_bound *opts_find(const struct opts *o, const char *name, size_t n);
 
+/* Returns the texts of an option's value, and sets *count: 0 if it has none. */
+const char *const *opt_texts(const struct opt_bound *p, size_t *count);
+
 /* Returns the name of the first option on the command line that is not for the purpose `bit`: it
  * has a purpose (OPT_ONLY or a higher bit), but not this one. NULL if there is none. */
 const char *opts_misplaced(const struct opts *o, unsigned bit);

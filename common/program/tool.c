@@ -551,11 +551,32 @@ int tool_is_no_input(const char *path, const char *const *inputs, size_t count)
     return same > 0 ? err_usage("'%s' is input and output", path) : same;
 }
 
+/* Returns -1 with an error if the output `path` is the file of another option, else 0. */
+static int check_options(const char *path)
+{
+    int same = 0;
+    for (size_t i = 0, count; i < opts.count; i++) {
+        const struct opt *row = opts.table[i].row;
+        const char *arg = row->name && row->arg ? row->arg : "";
+        if (strcmp(arg, "FILE") && strcmp(arg, "PATH") && strcmp(arg, "DIR"))
+            continue;
+        const char *const *texts = opt_texts(&opts.table[i], &count);
+        for (size_t k = 0; k < count && !same; k++)
+            same = texts[k] == path ? 0 : file_same(texts[k], path);
+        if (same)
+            return same < 0 ? -1
+                            : err_usage("'%s' is an output, and the file of --%s", path, row->name);
+    }
+    return 0;
+}
+
 int tool_may_replace(const char *path, const char *mark, const char *what)
 {
     if (!*path)
         return err_usage("the name of an output is empty");
-    if (!mark && tool_is_no_input(path, (const char *const *)operands.names, operands.count) < 0)
+    if (!mark && strcmp(path, "-") &&
+        (tool_is_no_input(path, (const char *const *)operands.names, operands.count) < 0 ||
+         check_options(path) < 0))
         return -1;
     SCOPED(buf) file = file_path(path, mark ? mark : "");
     const int kind = tool_force || !strcmp(path, "-") ? FILE_NONE

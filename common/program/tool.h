@@ -73,7 +73,7 @@ extern int tool_force;       /* --force */
  * the output is the file `path` ("-", devices and pipes are always allowed). With `mark`, it is the
  * folder `path`, which holds finished output if it has a file called `mark`. Returns 0, or -1 with
  * an error if finished output exists and --force was not given, or if the file is an operand of the
- * command. `what` names the output in the error: "vocabulary". */
+ * command or the value of another option. `what` names the output in the error: "vocabulary". */
 int tool_may_replace(const char *path, const char *mark, const char *what);
 
 /* Returns -1 with an error if the output `path` is one of the `count` files `inputs`, which it

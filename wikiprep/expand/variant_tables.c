@@ -33,7 +33,6 @@ static void read_row(struct replacements *words, const char *s, const char *end)
 static int read_page(struct reading *r, const char *title, size_t n, int depth)
 {
     enum { DEPTH_MAX = 8 };
-    SCOPED(buf) table = BUF_INIT;
     struct title t = TITLE_INIT;
     int known = title_read(&t, &library_facts(r->library)->site, title, n, LIBRARY_MESSAGES);
     const struct library_page *page = known ? library_find(r->library, &t) : NULL;
