@@ -5,6 +5,7 @@
 #include "common/base/utf8.h"
 #include "common/files/file.h"
 #include "common/formats/js.h"
+#include "common/formats/kinds.h"
 #include "common/program/prompt.h"
 #include "common/program/tool.h"
 #include "eval/report.h"
@@ -366,7 +367,8 @@ static int run_ask(struct answering *given)
     if (!strcmp(given->ask_path, "-"))
         return err_usage("--ask needs a file: standard input is for the questions");
     return check_rules(given->rules == RULES_2_0) < 0 ||
-                   file_read_text(given->ask_path, &context) < 0 || load_model(given) < 0
+                   file_read_any(given->ask_path, &context) < 0 ||
+                   kinds_check_whole(given->ask_path, &context) < 0 || load_model(given) < 0
                ? -1
                : answer_lines(given, (struct span){ context.data, context.len });
 }

@@ -5,7 +5,6 @@
 #include "common/base/least.h"
 #include "common/base/lines.h"
 #include "common/base/log.h"
-#include "common/base/utf8.h"
 #include "common/files/archived.h"
 #include "common/files/file.h"
 #include "common/formats/kinds.h"
@@ -155,14 +154,12 @@ static int read_text(const char *path, struct buf *data)
 {
     SCOPED(buf) name = BUF_INIT;
     if (!file_ends_with(path, ".zip"))
-        return file_read_text(path, data) < 0 ? -1 : kinds_check(path, data->data, data->len);
+        return file_read_any(path, data) < 0 ? -1 : kinds_check_whole(path, data);
     if (archived_extract(path, "wiki.test.", &name, data) < 0)
         return -1;
     log_info("%s: reading its file %s", path, name.data);
-    const size_t valid = utf8_valid(data->data, data->len);
-    return valid < data->len
-               ? err_set("%s: %s: not valid UTF-8 at byte %zu", path, name.data, valid)
-               : 0;
+    SCOPED(buf) inner = buf_format("%s: %s", path, name.data);
+    return kinds_check_whole(inner.data, data);
 }
 
 int wiki_read(struct wiki_text *text, const char *path, enum wiki_rule rule,

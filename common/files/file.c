@@ -15,7 +15,6 @@
 #include "common/base/crc32c.h"
 #include "common/base/log.h"
 #include "common/base/order.h"
-#include "common/base/utf8.h"
 #include "common/files/mapping.h"
 #include "common/files/temp.h"
 
@@ -93,21 +92,6 @@ int file_read_most(const char *path, uint64_t most, struct buf *out)
 int file_read_any(const char *path, struct buf *out)
 {
     return file_read_most(path, FILE_MOST, out);
-}
-
-int file_read_text(const char *path, struct buf *out)
-{
-    size_t begin = out->len;
-    if (file_read_any(path, out) < 0)
-        return -1;
-    size_t n = out->len - begin, valid = n ? utf8_valid(out->data + begin, n) : 0;
-    if (valid < n)
-        return err_set("%s: not valid UTF-8 at byte %zu", path, valid);
-    const size_t mark = n ? utf8_mark(out->data + begin, n) : 0;
-    if (mark)
-        memmove(out->data + begin, out->data + begin + mark, n - mark);
-    buf_truncate(out, out->len - mark);
-    return 0;
 }
 
 int file_read(const char *path, struct buf *out)

@@ -19,8 +19,6 @@
 int file_read(const char *path, struct buf *out);
 int file_read_any(const char *path, struct buf *out);
 int file_read_most(const char *path, uint64_t most, struct buf *out);
-/* As file_read_any, for a text in UTF-8; -1 if it is not. Leaves out a byte order mark. */
-int file_read_text(const char *path, struct buf *out);
 
 /* Returns the kind of file at `path`, following symbolic links; FILE_NONE, which is 0, if nothing
  * is there; or -1 with an error if the file system reports one: an I/O error does not mean that

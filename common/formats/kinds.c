@@ -3,6 +3,7 @@
 #include "common/base/crc32c.h"
 #include "common/base/le.h"
 #include "common/base/log.h"
+#include "common/base/utf8.h"
 #include "common/files/file.h"
 
 /* ---- magic numbers --------------------------------------------------------------------------- */
@@ -228,6 +229,20 @@ int kinds_check(const char *path, const char *text, size_t n)
     if (kinds_is_documents(text, n))
         log_warn("%s: its marks <doc ...> are read as text: grep -v '^<' drops them", path);
     return what ? err_set("%s: not text but %s", path, what) : file_check_pointer(path, text, n);
+}
+
+int kinds_check_whole(const char *path, struct buf *text)
+{
+    const size_t n = text->len, valid = n ? utf8_valid(text->data, n) : 0;
+    if (n && kinds_check(path, text->data, n) < 0)
+        return -1;
+    if (valid < n)
+        return err_set("%s: not valid UTF-8 at byte %zu", path, valid);
+    const size_t mark = n ? utf8_mark(text->data, n) : 0;
+    if (mark)
+        memmove(text->data, text->data + mark, n - mark);
+    buf_truncate(text, n - mark);
+    return 0;
 }
 
 /* Returns 1 if text[0..n), after white space, begins with one of the words. */

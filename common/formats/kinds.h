@@ -24,6 +24,8 @@ const char *kinds_recognise(const char *path, const char *text, size_t n);
 /* For readers of plain text, JSON or tables: returns 0, or -1 with an error that says what the file
  * is in place of these. Its first line tells most kinds. Warns of documents. */
 int kinds_check(const char *path, const char *text, size_t n);
+/* Does the same with a whole text, which must be UTF-8, and removes its byte order mark. */
+int kinds_check_whole(const char *path, struct buf *text);
 
 /* Returns 1 if text[0..n), after white space, begins with <doc or wikiprep's first line. */
 int kinds_is_documents(const char *text, size_t n);
