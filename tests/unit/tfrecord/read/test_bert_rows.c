@@ -243,6 +243,24 @@ Test(bert_rows, the_records_to_spoil_are_sound)
     cr_assert(rows.row[1].length == 2 && rows.ids[1][1] == 5 && rows.labels[1][1] == 8);
 }
 
+/* Asks for the shape of a record with one feature, which no layout of BERT has alone. */
+static void has_no_shape(const char *feature, const char *part)
+{
+    static const int64_t ids[] = { 1, 2 };
+    struct bert_shape shape;
+    struct buf message = BUF_INIT;
+    example_encode(&message, &(struct feature){ feature, FEATURE_INTS, ids, 2 }, 1);
+    cr_assert_eq(bert_shape_of(&shape, message.data, message.len), -1);
+    cr_expect(strstr(err_get(), part), "error is '%s', without '%s'", err_get(), part);
+    buf_release(&message);
+}
+
+Test(bert_rows, records_of_no_layout)
+{
+    has_no_shape("input_ids", "is a record of layout gpt, but layout bert,");
+    has_no_shape("ids", "has none of the features");
+}
+
 /* TensorFlow's Model Garden writes ids and segments under other names if asked to. */
 Test(bert_rows, newer_names_of_features)
 {
