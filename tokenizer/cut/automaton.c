@@ -275,18 +275,23 @@ static int unite(struct merging *m, int x, int y)
     return 0;
 }
 
-/* Merges each item with the first one that it is compatible with. Sets number[i] to the number of
- * i's group, and first[k] to the item that represents group k. Returns the number of groups. */
+enum { MERGE_BYTES = 1 << 28 }; /* tables copied; the patterns of published models copy some MB */
+
+/* Merges each item with the first one that it is compatible with, until that is too much work: then
+ * the table stays larger, and perhaps too large. Sets number[i] to the number of i's group, and
+ * first[k] to the item that represents group k. Returns the number of groups. */
 static int merge_all(struct merging *m, int16_t *number, int16_t *first)
 {
     size_t cells = (size_t)m->count * (size_t)m->columns * sizeof *m->rows;
     size_t groups = (size_t)m->count * sizeof *m->group;
     SCOPED_MEM int16_t *rows = mem_alloc(cells), *group = mem_alloc(groups);
     int count = 0;
+    size_t work = 0;
     for (int i = 0; i < m->count; i++)
-        for (int k = 0; k < i && m->group[i] == i; k++) {
+        for (int k = 0; k < i && m->group[i] == i && work < MERGE_BYTES; k++) {
             if (m->group[k] != k)
                 continue;
+            work += cells;
             memcpy(rows, m->rows, cells);
             memcpy(group, m->group, groups);
             if (unite(m, k, i) < 0) {
