@@ -343,15 +343,15 @@ static int read_config(struct vocabulary *v, const struct js *root, const char *
                       !js_text_is(class, "PreTrainedTokenizerFast") &&
                       !js_text_is(class, "TokenizersBackend"); /* the same, in transformers 5 */
     const int ends = js_text_is(class, "T5Tokenizer") || js_flag(root, "add_eos_token", 0);
-    if (!whole && added_decoder_read(v, js_get(root, "added_tokens_decoder"), ranks) < 0)
-        return -1;
-    if ((words && read_words(v, root, whole) < 0) || read_tokens(v, root) < 0)
+    if (added_decoder_read(v, js_get(root, "added_tokens_decoder"), ranks) < 0 ||
+        (words && read_words(v, root, whole) < 0) || read_tokens(v, root) < 0)
         return -1;
     if (!whole || (v->single.count < 2 && (js_text_is(class, "LlamaTokenizer") ||
                                            js_text_is(class, "LlamaTokenizerFast"))))
         post_processor_put(v, js_flag(root, "add_bos_token", 0) ? vocabulary_begin_of_text(v) : -1,
                            ends ? v->end_of_text : -1);
-    if (!whole && splitter_is_gpt2(&v->splitter))
+    if ((!whole || js_text_is(class, "GPT2Tokenizer") || js_text_is(class, "GPT2TokenizerFast")) &&
+        splitter_is_gpt2(&v->splitter))
         v->prefix_space = js_flag(root, "add_prefix_space", 0);
     return 0;
 }

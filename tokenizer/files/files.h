@@ -38,9 +38,10 @@
  *
  * In a folder and beside a vocab.json or tokenizer.json, tokenizer_config.json has the options of
  * BERT's words, and may name tokens: eos_token (end-of-text), bos_token, pad_token, cls_token,
- * sep_token, mask_token. Without a tokenizer.json it also has the added tokens and says what stands
- * around texts: added_tokens_decoder, add_bos_token, add_eos_token, add_prefix_space. Of class
- * LlamaTokenizer, as in transformers, it also says so if tokenizer.json puts nothing there. Unless
+ * sep_token, mask_token. Its added_tokens_decoder adds tokens and changes the properties of others.
+ * Without a tokenizer.json it also says what stands around texts: add_bos_token, add_eos_token,
+ * add_prefix_space. Of class LlamaTokenizer it says the first two also if tokenizer.json puts
+ * nothing there, and of class GPT2Tokenizer the last one always, as in transformers. Unless
  * it has an added_tokens_decoder, special_tokens_map.json names tokens, too, and tokens that only
  * added_tokens.json has must be among these; they are special.
  */

@@ -113,25 +113,28 @@ static int read_bpe(struct vocabulary *v, const struct reading *r, const struct 
 
 /* ---- added tokens -------------------------------------------------------------------------- */
 
+static void read_properties(struct added_token *a, const struct js *item)
+{
+    a->special = js_flag(item, "special", 0);
+    a->single_word = js_flag(item, "single_word", 0);
+    a->lstrip = js_flag(item, "lstrip", 0);
+    a->rstrip = js_flag(item, "rstrip", 0);
+    a->normalized = js_flag(item, "normalized", 1);
+}
+
 /* Adds the added token `content` with the properties of `item`. If the vocabulary has this token
  * under the same id, it stays a token of the model. Returns 0, or -1 with an error. */
 static int put_added(struct vocabulary *v, const struct js *item, int64_t id, const char *content,
                      size_t n)
 {
+    struct added_token a = { .id = (uint32_t)id, .literal = js_flag(item, "literal", 0) };
     const int known = vocabulary_find(v, content, n) == id;
     if (vocabulary_put(v, id, content, n, TOKEN_ADDED) < 0)
         return err_in("'%s'", content);
     if (!known)
         v->tokens[id].in_model = 0; /* model_vocab_read sets it if the model has the token */
-    vocabulary_add(v, &(struct added_token){
-                          .id = (uint32_t)id,
-                          .special = js_flag(item, "special", 0),
-                          .single_word = js_flag(item, "single_word", 0),
-                          .lstrip = js_flag(item, "lstrip", 0),
-                          .rstrip = js_flag(item, "rstrip", 0),
-                          .normalized = js_flag(item, "normalized", 1),
-                          .literal = js_flag(item, "literal", 0),
-                      });
+    read_properties(&a, item);
+    vocabulary_add(v, &a);
     return 0;
 }
 
@@ -186,12 +189,15 @@ int added_decoder_read(struct vocabulary *v, const struct js *by_id, int ranks)
             return err_set("added_tokens_decoder: '%s' is no id or has no content",
                            js_key(it, NULL));
         const int known = vocabulary_find(v, content, n) == id && v->tokens[id].added != 0;
-        if ((v->hides && !known && !js_flag(item, "special", 0)) ||
-            (v->model == VOCABULARY_WORDPIECE && js_flag(item, "normalized", 1)))
-            return err_set("added_tokens_decoder: tokens such as '%s' need a tokenizer.json",
-                           content);
-        if (!known && put_added(v, item, id, content, n) < 0)
+        struct added_token *old = known ? &v->added[v->tokens[id].added - 1] : NULL;
+        if ((v->hides && !old && !js_flag(item, "special", 0)) ||
+            (v->model == VOCABULARY_WORDPIECE && !(old && old->normalized) &&
+             js_flag(item, "normalized", 1)))
+            return err_set("added_tokens_decoder: '%s' must be in tokenizer.json", content);
+        if (!old && put_added(v, item, id, content, n) < 0)
             return err_in("added_tokens_decoder");
+        if (old && !v->hides) /* pieces of SentencePiece say it themselves */
+            read_properties(old, item);
     }
     /* a file of a few bytes must not demand many ids */
     if (ranks && v->count / 2 <= count && encoding_fill(v, count, v->count) < 0)
