@@ -239,17 +239,18 @@ static int read_rope(struct model_config *c, const struct js *root, const char *
     const struct js *rope = js_is_set(older) ? older : newer;
     const char *type = rope_type(rope);
     double share;
+    if (config_real(&share, root, "partial_rotary_factor", 1, path) < 0 ||
+        config_real(&share, rope, "partial_rotary_factor", share, path) < 0 ||
+        config_real(&c->rope_theta, rope, "rope_theta", c->rope_theta, path) < 0)
+        return -1;
+    if (share != 1)
+        return err_set("%s: unsupported partial_rotary_factor %g, only 1", path, share);
     if (!js_is_set(rope))
         return 0;
     if (js_get(newer, "rope_theta") && !js_get(rope, "rope_theta") && !js_get(root, "rope_theta"))
         return err_set("%s: rope_scaling has no rope_theta, and rope_parameters has one: keep one "
                        "of the two",
                        path);
-    if (config_real(&c->rope_theta, rope, "rope_theta", c->rope_theta, path) < 0 ||
-        config_real(&share, rope, "partial_rotary_factor", 1, path) < 0)
-        return -1;
-    if (share != 1)
-        return err_set("%s: unsupported partial_rotary_factor %g, only 1", path, share);
     if (type && !strcmp(type, "default"))
         return 0;
     if (type && !strcmp(type, "longrope"))

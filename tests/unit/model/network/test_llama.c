@@ -348,6 +348,8 @@ Test(llama, config)
     config_refused("{\"model_type\":\"llama\",\"rope_parameters\":{\"rope_theta\":7},"
                    "\"rope_scaling\":{\"type\":\"linear\",\"factor\":2}}",
                    "rope_scaling has no rope_theta, and rope_parameters has one");
+    config_refused("{\"model_type\":\"llama\",\"partial_rotary_factor\":0.5}",
+                   "unsupported partial_rotary_factor 0.5, only 1");
     config_refused("{\"model_type\":\"smollm3\",\"num_hidden_layers\":3,"
                    "\"no_rope_layers\":[1,0,0]}",
                    "unsupported no_rope_layers: the layers with 0 are not at an interval");
