@@ -341,6 +341,11 @@ static int check_template(struct chat *c, const char *template, const char *path
             return err_set("%s: its chat template uses '%s', which is not known here: give "
                            "--chat %s to do without",
                            path, unknown[i], c->name);
+    const int strips = strstr(template, "trim") || strstr(template, "strip(");
+    if (strips != (c->form->how == STRIPS))
+        return err_set("%s: its chat template %s white space at a message's ends, unlike form "
+                       "'%s': give --chat %s to do without",
+                       path, strips ? "removes" : "keeps", c->name, c->name);
     if (c->form->how != JOINS)
         find_system(c, template);
     return 0;
