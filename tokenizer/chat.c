@@ -330,8 +330,9 @@ static void find_system(struct chat *c, const char *template)
 
 static int check_template(struct chat *c, const char *template, const char *path)
 {
-    static const char *const unknown[] = { "strftime_now", "date_string", "<think>", "bos_token" };
-    const size_t count = *c->form->begin ? 3 : 4; /* a form with a beginning writes that token */
+    static const char *const unknown[] = { "strftime_now",  "date_string", "<think>",
+                                           "not loop.last", "eos_token",   "bos_token" };
+    const size_t count = *c->form->begin ? 5 : 6; /* a form with a beginning writes that token */
     SCOPED(buf) mark = BUF_INIT;
     if (!has_marks(c->form, NULL, template, &mark))
         return err_set("%s: its chat template lacks %s, so it is not of form '%s'", path, mark.data,
