@@ -155,6 +155,8 @@ Test(template, local_names)
           "LIVRE I\nLe roi a maison. allemand – ici –" },
         { "fr", "{{unité|5|kg/m|3}} {{Unité|1000000|km|2}} {{unité|10|m|s|-1}} {{heure|8|30}}",
           "5 kg/m³ 1 000 000 km² 10 m s⁻¹ 8 h 30" },
+        { "fr", "De {{tmp|-5|°C}} à {{tmp|25|°C}} dès {{heures|8|30}}",
+          "De -5 °C à 25 °C dès 8 h 30" },
         { "fr",
           "Du {{étyl|la|fr|luna|sens=lune}}\n#* {{exemple|La lune brille.|lang=fr}}\n"
           "* {{T|en}} : {{trad+|en|moon}}",
