@@ -625,6 +625,9 @@ Test(template, books)
         "{{hws|moun|mountain}}",
         "CHAPTER I.\nThe man, A.D. 5, saw teh moun-");
     CHECK("{{sic|teh}}", "teh [sic]");
+    CHECK("Bo{{ls}}om {{lsp|2px|friend}}s, {{font-size|90%|small print}}, {{anchor+|a1|Act}} I.\n\n"
+          "{{left margin|2em|Verses.}}",
+          "Bosom friends, small print, Act I.\nVerses.");
     CHECK(
         "{{block center|{{ppoem|\nOne line\n}}}}\n\n{{fine block|A block.}}\n\n"
         "{{dent|2em|-2em|Mr. {{bar|2}} hangs.}}\n\n{{hanging indent|2em|An entry.}}\n\n{{hi|One.}}",
