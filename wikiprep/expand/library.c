@@ -10,6 +10,7 @@
 #include "common/files/nameset.h"
 #include "common/files/spill.h"
 #include "common/formats/document.h"
+#include "wikiprep/site/language.h"
 
 enum {
     HELD_MAX = 16 << 20,   /* bytes of page texts in memory; more go to a file (spill.h) */
@@ -197,10 +198,10 @@ struct reading {
 static int take_site(struct reading *r)
 {
     struct dump_site *site = &r->l->facts.site;
+    const char *lang = r->language ? r->language : dump_site(r->dump)->lang.data;
     r->has_site = 1;
     dump_site_copy(site, dump_site(r->dump));
-    if (r->language)
-        buf_setf(&site->lang, "%s", r->language);
+    buf_setf(&site->lang, "%.*s", (int)language_known(lang), lang);
     return r->save ? save_begin(r->save, site) : 0;
 }
 

@@ -9,23 +9,22 @@ int language_has_data(const char *code, size_t n)
     return span_copy((struct span){ code, n }, key, sizeof key) && knowledge_find("files", key, "");
 }
 
+size_t language_known(const char *code)
+{
+    const size_t n = strlen(code), base = strcspn(code, "-");
+    return !language_has_data(code, n) && language_has_data(code, base) ? base : n;
+}
+
 int language_lacks_data(const char *code, struct buf *out)
 {
-    const size_t base = strcspn(code, "-"); /* "zh" of "zh-tw"; as in sentence_model_new */
-    buf_clear(out);
     if (language_has_data(code, strlen(code)))
         return 0;
     if (*code)
-        buf_addf(out, "no data for the language '%s': ", code);
+        buf_setf(out, "no data for the language '%s': ", code);
     else
-        buf_adds(out, "the dump names no language, and --language is not given: ");
-    buf_adds(
-        out,
-        "headings, magic words and dates are taken for English, and sentences end by the rules of ");
-    if (language_has_data(code, base))
-        buf_addf(out, "'%.*s'", (int)base, code);
-    else
-        buf_adds(out, "all languages");
+        buf_setf(out, "the dump names no language, and --language is not given: ");
+    buf_adds(out, "headings, magic words and dates are taken for English, and sentences end by the "
+                  "rules of all languages");
     return 1;
 }
 

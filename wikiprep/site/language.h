@@ -18,6 +18,10 @@ struct span language_country(struct span code, const char *wiki);
 /* Returns 1 if wikiprep/languages has a file for this code, else 0. */
 int language_has_data(const char *code, size_t n);
 
+/* Returns the length of the part of a wiki's code that names its data: 2 of "pt-br", which has
+ * those of "pt", and all of "be-tarask", which has its own. All of a code that has no data. */
+size_t language_known(const char *code);
+
 /* If a wiki's language has no data, sets *out to a message that says so, and what is used instead,
  * and returns 1. Otherwise returns 0. */
 int language_lacks_data(const char *code, struct buf *out);

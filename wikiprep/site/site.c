@@ -86,7 +86,8 @@ struct site *site_new(const struct dump_site *dump, const struct site_choice *ch
     struct site *s = mem_zalloc(1, sizeof *s);
     const char *slash = strrchr(dump->base.data, '/');
     s->base = mem_strndup(dump->base.data, slash ? (size_t)(slash - dump->base.data) : 0);
-    s->lang = mem_strdup(choice->language ? choice->language : dump->lang.data);
+    const char *lang = choice->language ? choice->language : dump->lang.data;
+    s->lang = mem_strndup(lang, language_known(lang));
     s->about = describe(dump, s->lang);
     s->names = names_new(dump->capital);
     name_namespaces(s->names, dump);
