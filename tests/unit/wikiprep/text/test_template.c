@@ -648,6 +648,12 @@ Test(template, books_of_other_wikis)
     page.lang = "ru";
     CHECK("{{poemx|Узник|Сижу за решёткой.|1822}}{{poem1||Строка.}}",
           "Узник\nСижу за решёткой.\n1822\nСтрока.");
+    page.lang = "zh";
+    CHECK(
+        "{{YL|元年|前722年}}，{{專|黃帝}}者{{*|元年者何？}}道{{另|破|敗}}，{{ProperNoun|廬陵|歐陽脩}}也{{!|𤣥|⿱亠幺}}"
+        "{{SKchar|3771|邦}}{{SKchar2|26}}。",
+        "元年，黃帝者元年者何？道破，廬陵歐陽脩也𤣥邦□。");
+    CHECK("a{{*}}b {{!}}", "a•b |");
 }
 
 Test(template, travel_guides)
