@@ -289,6 +289,10 @@ Test(template, local_text)
           "英語：Moon 俄語：луна，luna 截至2020年5月3日 香港" },
         { "zh", "{{link-vi|月|Trăng}} {{Internal link helper/ko|月|달}} {{link-interwiki|a}}",
           "月 月 a" },
+        { "zh",
+          "在{{translink|en|Moon|月球}}和{{ilh|月|Moon|lang-code=en}}、{{liw|月|en|Moon}}、"
+          "{{link-interwiki|zh=月|lang=en|lang_title=Moon}}上",
+          "在月球和月、月、月上" },
         { "en", "{{ill|de|Mond}} {{interlanguage link|fr|Lune|lt=the Moon}}", "Mond the Moon" },
         { "el", "{{lang-cs|Praha}} {{lang-hy|a}}", "Τσεχικά: Praha Αρμενικά: a" },
         { "bg", "({{lang|en|Moon}}, {{lang-ru|луна}})", "(на английски: Moon, на руски: луна)" },
