@@ -557,6 +557,7 @@ Test(template, blocks)
           "Q\n— A, S\nQ\n— A, S\nQ\n— A, S\nQ");
     CHECK("{{quote box|width=30%|quote=Q|source=S}}", "Q\n— S");
     CHECK("{{ubl|a|b}}", "a\nb");
+    CHECK("in {{music|time|3|4}}, {{music|quarter}} = 60, {{music|scale|5}}", "in 3/4, ♩ = 60, 5̂");
     CHECK("A{{music|flat}} B{{music|#}} C{{music|♮}} {{music|cut-time}} D{{music|##}}",
           "A♭ B♯ C♮ 𝄵 D𝄪");
     CHECK("{{columns-list|2|\n* [[a]]\n* b\n}}", "a\nb");
