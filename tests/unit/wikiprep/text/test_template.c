@@ -561,6 +561,8 @@ Test(template, blocks)
     CHECK("{{ubl|a|b}}", "a\nb");
     CHECK("{{minus}}5 °C, 2{{times}}3, non{{hyphen}}x, Ann{{dagger}}, Bob{{double-dagger}}",
           "−5 °C, 2×3, non-x, Ann†, Bob‡");
+    CHECK("می{{zwnj}}رود", "می\xE2\x80\x8C"
+                           "رود");
     CHECK("in {{music|time|3|4}}, {{music|quarter}} = 60, {{music|scale|5}}", "in 3/4, ♩ = 60, 5̂");
     CHECK("A{{music|flat}} B{{music|#}} C{{music|♮}} {{music|cut-time}} D{{music|##}}",
           "A♭ B♯ C♮ 𝄵 D𝄪");
