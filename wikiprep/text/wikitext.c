@@ -565,10 +565,19 @@ static void write_text(struct wikitext *w)
 
 void wikitext_clean(struct wikitext *w, const char *text, size_t n, struct buf *out)
 {
+    /* each tab of <tabber> as a line "|-|", its label, "=", its text */
+    static const char *const marks[][2] = { { "|-|", "\n|-|" },
+                                            { "<tabber>", "<tabber>\n|-|" },
+                                            { "|-|\n", "|-|" } };
+    SCOPED(buf) tabs = BUF_INIT;
     begin_text(w, out);
+    if ((w->has_tabs = bytes_find(text, text + n, "<tabber", 7) != NULL)) {
+        buf_add(&tabs, text, n);
+        buf_replace_all(&tabs, marks, sizeof marks / sizeof *marks);
+        text = tabs.data, n = tabs.len;
+    }
     markup_strip(w->markup, text, n, &w->marked);
     w->has_calls = bytes_find(text, text + n, "{{", 2) != NULL;
-    w->has_tabs = bytes_find(text, text + n, "<tabber", 7) != NULL;
     write_text(w);
     add_references(w);
 }

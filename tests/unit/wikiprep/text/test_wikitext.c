@@ -237,6 +237,8 @@ Test(wikitext, tags_of_common_extensions)
         "d");
     CHECK("a <spoiler>b</spoiler>", "a\nb");
     CHECK("<tabber>\n|-|One=\na\nb\n|-|Two=c\n* d\n</tabber>e {{x}}", "One\na b\nTwo\nc\nd\ne");
+    CHECK("<tabber>\nOne=\na\n|-|\nTwo= b {{x|y=z}}\n</tabber>e", "One\na\nTwo\nb\ne");
+    CHECK("<tabber>One=a|-|Two=b</tabber>", "One\na\nTwo\nb");
     /* without <tabber>, rows of a table that a template began */
     CHECK("{{x}}\n|-| b=c\n|-|| d\n|}\ne", "e");
 }
