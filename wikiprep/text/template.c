@@ -182,7 +182,7 @@ int template_render(void *ctx, const struct wikitext_call *source, struct buf *o
     c.source = source;
     c.name = name;
     arguments_read(&c.a, source);
-    if (e && e->render == show_hatnote && !c.a.count && call_any(&c, "name").n)
+    if (e && e->render == show_hatnote && !c.a.count && call_any(&c, "name|nome|nombre").n)
         e = show_find("", "listing"); /* {{see|name=Louvre|content=…}} in a travel guide */
     c.text = e ? e->text : "";
     c.n = e ? e->n : 0;

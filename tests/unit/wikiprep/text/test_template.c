@@ -684,6 +684,9 @@ Test(template, travel_guides)
           "Louvre, Rue de Rivoli (Metro). 9-18. A museum. €15\nWalk. Take a walk.\nNo name");
     CHECK("* {{marker|type=city|name=[[Lyon]]}} is a city.\n{{cautionbox|Beware of dogs.}}",
           "Lyon is a city.\nBeware of dogs.");
+    CHECK("* {{see|nome=Museo|indirizzo=Via Y|descrizione=Bello.}}\n"
+          "* {{see|nombre=Museo|dirección=Calle Y|horario=9-18|precio=5 €|descripción=Bello.}}",
+          "Museo, Via Y. Bello.\nMuseo, Calle Y. 9-18. Bello. 5 €");
     CHECK("{{see|Sun}}", "");
 }
 
