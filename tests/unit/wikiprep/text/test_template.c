@@ -668,6 +668,11 @@ Test(template, books_of_other_wikis)
     page.lang = "ru";
     CHECK("{{poemx|Узник|Сижу за решёткой.|1822}}{{poem1||Строка.}}",
           "Узник\nСижу за решёткой.\n1822\nСтрока.");
+    CHECK("{{Буквица|О}}днажды {{перенос|сло|во}}, {{перенос2|сло|во}}и", "Однажды слово, и");
+    page.lang = "it";
+    CHECK("{{Capolettera|N}}el {{Pt|mo-|monumenti}} {{Pt|numenti|}} "
+          "{{AutoreCitato|Dante Alighieri|Dante}} {{ec|x|y}} a {{pt}}",
+          "Nel monumenti Dante y a (PT)");
     page.lang = "zh";
     CHECK(
         "{{YL|元年|前722年}}，{{專|黃帝}}者{{*|元年者何？}}道{{另|破|敗}}，{{ProperNoun|廬陵|歐陽脩}}也{{!|𤣥|⿱亠幺}}"
