@@ -307,6 +307,7 @@ static int run_verify(int argc, char **argv, void *)
     struct verify v = { .good = puts, .bad = print_bad };
     for (int i = 0; i < argc; i++)
         verify_path(&v, argv[i]);
+    manifest_release(&v.beside);
     tool_count("file(s)", v.files);
     tool_count("byte(s)", v.bytes);
     return v.failed ? err_set("bad files: %" PRIu64 " of %" PRIu64, v.failed, v.files) : 0;

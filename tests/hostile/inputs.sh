@@ -385,3 +385,16 @@ case_many_tags() {
     { { yes '&lt;pre>' || :; } | head -50000 | tr -d '\n' && printf '\n\n&lt;pre>&lt;/pre>\n'; } | page >again.xml
     for page in lines poem again; do succeeds wikiprep -q $page.xml && succeeds wikiprep -q --templates $page.xml $page.xml; done
 }
+
+# The manifest beside them is read once.
+case_many_shards() {
+    mkdir many
+    seq -f 'many/%g.tfrecord' 3000 | xargs touch
+    {
+        printf 'textmill=shards 1\nrecords=0\n'
+        seq -f 'shard=%g.tfrecord records=0 bytes=0 crc32c=00000000' 3000
+    } >many/manifest
+    succeeds bash -c 'exec tfwrite verify many/*.tfrecord'
+    refuses 'has no sequence of 9 tokens' train --data 'many/*.tfrecord' --layers 1 --heads 2 --width 16 --sequence-length 8 \
+        --vocabulary 257 --dry-run
+}

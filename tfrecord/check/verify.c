@@ -7,7 +7,6 @@
 #include "tfrecord/check/claims.h"
 #include "tfrecord/check/repair.h"
 #include "tfrecord/formats/index.h"
-#include "tfrecord/formats/manifest.h"
 #include "tfrecord/formats/megatron.h"
 #include "tfrecord/formats/record.h"
 #include "tfrecord/formats/record_file.h"
@@ -55,16 +54,6 @@ static int check_compression(const struct manifest *m, const char *path,
         return 0;
     return err_set("%s: compression is %s, but its manifest says %s", path, is,
                    said ? said : "nothing about it");
-}
-
-/* Loads the manifest in the folder of `path`, called `name` or, with name NULL, <path>.manifest.
- * Returns 1, 0 if there is no such file, or -1 with an error. */
-static int load_manifest(struct manifest *m, const char *path, const char *name)
-{
-    SCOPED(buf) file = file_beside(path, name ? name : file_name(path));
-    if (!name)
-        buf_adds(&file, ".manifest");
-    return manifest_load(m, file.data);
 }
 
 /* ---- TFRecord ----------------------------------------------------------------------------- */
@@ -165,7 +154,8 @@ static void verify_megatron(struct verify *v, const char *prefix)
 {
     SCOPED_BY(megatron_close) struct megatron pair = { 0 };
     SCOPED(manifest) m = { 0 };
-    const int there = load_manifest(&m, prefix, NULL);
+    SCOPED(buf) path = buf_format("%s.manifest", prefix);
+    const int there = manifest_load(&m, path.data);
     if (there < 0 || megatron_open(&pair, prefix) < 0) {
         bad(v);
         return;
@@ -255,7 +245,6 @@ static void verify_folder(struct verify *v, const char *dir)
 void verify_path(struct verify *v, const char *path)
 {
     SCOPED(buf) prefix = BUF_INIT;
-    SCOPED(manifest) m = { 0 };
     const int kind = file_look(path), pair = kind < 0 ? -1 : megatron_prefix(&prefix, path);
     if (kind == FILE_FOLDER) {
         verify_folder(v, path);
@@ -264,10 +253,10 @@ void verify_path(struct verify *v, const char *path)
     } else if (pair) {
         verify_megatron(v, prefix.data);
     } else {
-        const int there = load_manifest(&m, path, "manifest");
+        const int there = manifest_load_beside(&v->beside, path);
         if (there < 0)
             bad(v);
         else
-            verify_tfrecord(v, path, there ? &m : NULL);
+            verify_tfrecord(v, path, there ? &v->beside : NULL);
     }
 }

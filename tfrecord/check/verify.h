@@ -4,12 +4,13 @@
  */
 #pragma once
 
-#include "common/base/base.h"
+#include "tfrecord/formats/manifest.h"
 
 struct verify {
     int (*good)(const char *line);  /* "<file>: ok, …"; what it returns is not used */
     void (*bad)(const char *error); /* the error, which names file, record and byte offset */
     uint64_t files, failed, bytes;
+    struct manifest beside; /* of the single file that was checked last; the caller releases it */
 };
 
 /* Verifies `path`. For a TFRecord file: all CRCs, the index beside it if there is one, and the

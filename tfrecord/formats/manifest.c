@@ -18,6 +18,7 @@ void manifest_release(struct manifest *m)
     free(m->shards);
     nameset_free(m->places);
     kv_release(&m->kv);
+    free(m->path);
     *m = (struct manifest){ 0 };
 }
 
@@ -116,6 +117,18 @@ int manifest_load(struct manifest *m, const char *path)
     if (result < 0)
         manifest_release(m);
     return result < 0 ? -1 : 1;
+}
+
+int manifest_load_beside(struct manifest *m, const char *path)
+{
+    SCOPED(buf) file = file_beside(path, "manifest");
+    if (m->path && !strcmp(m->path, file.data))
+        return 1;
+    manifest_release(m);
+    const int there = manifest_load(m, file.data);
+    if (there > 0)
+        m->path = buf_detach(&file);
+    return there;
 }
 
 const struct manifest_shard *manifest_find(const struct manifest *m, const char *name)

@@ -38,11 +38,15 @@ struct manifest {
     uint64_t records, vocabulary, checksum; /* 0 if missing */
     /* name of the listed file that is the vocabulary's tokenizer.json, or NULL */
     const char *tokenizer;
+    char *path; /* of the manifest, by manifest_load_beside */
 };
 
 /* Reads the manifest file `path`. Returns 1; 0 if there is no such file; or -1 with an error if it
  * is not a valid manifest. */
 int manifest_load(struct manifest *m, const char *path);
+/* As manifest_load, for the file "manifest" in the folder of the file `path`. Does nothing if *m is
+ * that manifest: a set has tens of thousands of files. Else releases *m, which is zero at first. */
+int manifest_load_beside(struct manifest *m, const char *path);
 void manifest_release(struct manifest *m);
 
 /* Returns the listed file called `name`, or NULL if there is none. */

@@ -37,6 +37,7 @@ struct dataset {
     int64_t record_length; /* ids of each TFRecord; 0: none read yet */
     uint64_t sequences;
     struct dataset_facts facts;
+    struct manifest beside;   /* of the single file that was opened last */
     uint64_t duplication;     /* of the files that are being opened */
     uint64_t sequence_length; /* from the first manifest that has it; 0: none has it */
 };
@@ -299,10 +300,9 @@ static int open_path(struct dataset *d, const char *path)
     if (pair)
         return pair < 0 ? -1 : open_megatron(d, prefix.data);
     /* a single file: the manifest beside it is used if it lists the file */
-    SCOPED(buf) manifest = file_beside(path, "manifest");
-    SCOPED(manifest) m = { 0 };
-    if (manifest_load(&m, manifest.data) < 0 ||
-        (manifest_find(&m, file_name(path)) && take_vocabulary(d, &m, manifest.data) < 0))
+    const struct manifest *m = &d->beside;
+    if (manifest_load_beside(&d->beside, path) < 0 ||
+        (manifest_find(m, file_name(path)) && take_vocabulary(d, m, m->path) < 0))
         return -1;
     return open_tfrecord(d, path);
 }
@@ -368,6 +368,7 @@ void dataset_close(struct dataset *d)
         megatron_close(&s->megatron);
         flat_tokens_close(&s->flat);
     }
+    manifest_release(&d->beside);
     free(d->sources);
     free(d->facts.tokenizer);
     free(d);
