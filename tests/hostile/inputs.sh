@@ -377,13 +377,20 @@ END
     refuses "no tensor 'wte.weight'" generate --model model -n 2 a
 }
 
+page() { printf '<mediawiki><page><title>A</title><ns>0</ns><id>1</id><revision><text>' && cat && echo '</text></revision></page></mediawiki>'; }
+
 # Each closing tag of a page is looked for once.
 case_many_tags() {
-    page() { printf '<mediawiki><page><title>A</title><ns>0</ns><id>1</id><revision><text>' && cat && echo '</text></revision></page></mediawiki>'; }
     { yes 'a&lt;pre>b&lt;/pre>' || :; } | head -50000 | page >lines.xml
     { { yes '&lt;poem>' || :; } | head -50000 | tr -d '\n' && echo '&lt;/poem>'; } | page >poem.xml
     { { yes '&lt;pre>' || :; } | head -50000 | tr -d '\n' && printf '\n\n&lt;pre>&lt;/pre>\n'; } | page >again.xml
     for page in lines poem again; do succeeds wikiprep -q $page.xml && succeeds wikiprep -q --templates $page.xml $page.xml; done
+}
+
+# The end of a long line, or that there is no quotation mark, is found once.
+case_many_quotes() {
+    { yes "'''a''b" || :; } | head -400000 | tr -d '\n' | page >page.xml
+    succeeds wikiprep --wikiextractor page.xml
 }
 
 # The manifest beside them is read once.

@@ -51,9 +51,11 @@ static void replace_quotes(struct classic *c, const char *open, const char *clos
                            const char *mark)
 {
     size_t n = strlen(open), done = 0;
-    const char *base = c->text.data, *end = base + c->text.len;
+    const char *base = c->text.data, *end = base + c->text.len, *stop = base;
     for (const char *s = base; (s = bytes_find(s, end, open, n));) {
-        const char *inside = s + n, *stop = memchr(inside, until, (size_t)(end - inside));
+        const char *inside = s + n;
+        if (stop && stop < inside) /* else it is still the next one, or there is none */
+            stop = memchr(inside, until, (size_t)(end - inside));
         const char *limit = stop && (size_t)(end - stop) > n ? stop + n : end;
         const char *quote = bytes_find(inside, limit, close, n);
         if (!quote) {
