@@ -97,8 +97,9 @@ static int plan(struct indexmap *x, const struct megatron *m, uint64_t *before)
     if (x->samples)
         x->epochs = (x->samples * length + epoch) / epoch; /* >= samples * length + 1 tokens */
     if (documents > INT32_MAX / x->epochs || (x->epochs * epoch - 1) / length > UINT32_MAX - 2)
-        return err_set("%s.idx: %" PRIu64 " epochs are too many for index maps of 32 bits",
-                       m->prefix, x->epochs);
+        return err_set("%s.idx: %" PRIu64 " epoch%s of %" PRIu64 " tokens: too many for index maps "
+                       "of 32 bits; give fewer, or a larger --sequence-length",
+                       m->prefix, x->epochs, noun_end(x->epochs), epoch);
     x->made = (x->epochs * epoch - 1) / length;
     if (!x->made)
         return err_set("%s.idx: %" PRIu64 " tokens are too few for a sample of %u and a label",

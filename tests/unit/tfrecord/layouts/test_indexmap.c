@@ -185,8 +185,16 @@ Test(indexmap_files, what_is_refused)
     x.sequence_length = 1;
     x.epochs = INT32_MAX / 3 + 1;
     cr_expect_eq(indexmap_write(&x, &m, in_dir("x")), -1);
-    expect_error("m.idx: 715827883 epochs are too many for index maps of 32 bits");
+    expect_error("m.idx: 715827883 epochs of 8 tokens: too many for index maps of "
+                 "32 bits; give fewer, or a larger --sequence-length");
     cr_expect_not(look(in_dir("x_doc_idx.npy")));
+    const unsigned char most[] = "\xff\xff\xff\x7f\xff\xff\xff\x7f\xff\xff\xff\x7f", at[24] = "";
+    const struct megatron large = {
+        .prefix = (char *)"l", .sizes = most, .pointers = at, .width = 2
+    };
+    struct indexmap samples = { .end = 3, .sequence_length = 1, .epochs = 1 };
+    cr_expect_eq(indexmap_write(&samples, &large, in_dir("l")), -1);
+    expect_error("l.idx: 1 epoch of 6442450941 tokens: too many");
     x.epochs = 1;
     x.wide = 1; /* places and offsets have 8 bytes */
     cr_assert_eq(indexmap_write(&x, &m, in_dir("x")), 0, "%s", err_get());
