@@ -278,11 +278,6 @@ static int profile_may_be_written(const struct settings *s)
         return err_set("'%s' exists: give --profile another name", s->profile);
     if (kind < 0 || kind == FILE_SPECIAL)
         return kind < 0 ? -1 : 0;
-    /* the run makes the output folder before it writes the trace */
-    const int same = file_same(s->profile, s->output);
-    if (same)
-        return same < 0 ? -1
-                        : err_usage("--profile '%s' is the output folder: name a file", s->profile);
     if (output_open(&probe, s->profile) < 0)
         return -1;
     output_abandon(&probe);

@@ -564,8 +564,9 @@ static int check_options(const char *path)
         for (size_t k = 0; k < count && !same; k++)
             same = texts[k] == path ? 0 : file_same(texts[k], path);
         if (same)
-            return same < 0 ? -1
-                            : err_usage("'%s' is an output, and the file of --%s", path, row->name);
+            return same < 0
+                       ? -1
+                       : err_usage("'%s' is an output, and --%s names it, too", path, row->name);
     }
     return 0;
 }
