@@ -41,7 +41,7 @@
  * sep_token, mask_token. Its added_tokens_decoder adds tokens and changes the properties of others.
  * Without a tokenizer.json it also says what stands around texts: add_bos_token, add_eos_token,
  * add_prefix_space. Of class LlamaTokenizer it says the first two also if tokenizer.json puts
- * nothing there, and of class GPT2Tokenizer the last one always, as in transformers. Unless
+ * nothing there (transformers 4; not 5), and of class GPT2Tokenizer the last one always. Unless
  * it has an added_tokens_decoder, special_tokens_map.json names tokens, too, and tokens that only
  * added_tokens.json has must be among these; they are special.
  */
