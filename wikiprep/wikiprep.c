@@ -407,6 +407,8 @@ static void report(const struct run *r)
         { "page(s) cut by damage", r->pages_cut },
         { "page(s) with templates beyond the limits", r->expansions_cut },
     };
+    if (!r->documents && r->left_out[EXTRACT_NO_TEXT])
+        log_warn("no page has text: 'stub' dumps leave it out, 'pages-articles' dumps have it");
     tool_count("byte(s) of XML", r->xml_bytes);
     tool_count("page(s)", r->pages);
     tool_count("document(s)", r->documents);
