@@ -355,9 +355,9 @@ static int check(const struct flow *f, const struct file_names *in)
                              paths[i], paths[0]);
         if (tool_is_no_input(paths[i], (const char *const *)in->names, in->count) < 0)
             return -1;
-        for (int k = 0, same; k < i; k++)
-            if (paths[k] && (same = file_same(paths[k], paths[i])))
-                return same < 0 ? -1 : err_usage("'%s' is the file of two outputs", paths[i]);
+        for (int k = 0; k < i; k++) /* both "-": tool_may_replace has compared files */
+            if (paths[k] && !strcmp(paths[k], paths[i]))
+                return err_usage("'%s' is the file of two outputs", paths[i]);
     }
     return 0;
 }

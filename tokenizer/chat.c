@@ -332,12 +332,12 @@ static int check_template(struct chat *c, const char *template, const char *path
 {
     static const char *const unknown[] = { "strftime_now",  "date_string", "<think>",
                                            "not loop.last", "eos_token",   "bos_token" };
-    const size_t count = *c->form->begin ? 5 : 6; /* a form with a beginning writes that token */
+    const size_t begins = *c->form->begin != '\0'; /* such a form writes bos_token, the last one */
     SCOPED(buf) mark = BUF_INIT;
     if (!has_marks(c->form, NULL, template, &mark))
         return err_set("%s: its chat template lacks %s, so it is not of form '%s'", path, mark.data,
                        c->name);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown - begins; i++)
         if (strstr(template, unknown[i]))
             return err_set("%s: its chat template uses '%s', which is not known here: give "
                            "--chat %s to do without",

@@ -454,10 +454,9 @@ static int check_output(const struct run *r)
         return -1;
     if (!given->save_path)
         return 0;
-    const int same = file_same(given->save_path, output ? output : "-");
-    return same > 0   ? err_usage("'%s' is the file of two outputs", given->save_path)
-           : same < 0 ? -1
-                      : tool_may_replace(given->save_path, NULL, NULL);
+    if (!strcmp(given->save_path, output ? output : "-"))
+        return err_usage("'%s' is the file of two outputs", given->save_path);
+    return tool_may_replace(given->save_path, NULL, NULL);
 }
 
 /* Returns 0, or -1 with a usage error if a value of the option is empty. */

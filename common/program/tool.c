@@ -551,7 +551,7 @@ int tool_is_no_input(const char *path, const char *const *inputs, size_t count)
     return same > 0 ? err_usage("'%s' is input and output", path) : same;
 }
 
-/* Returns -1 with an error if the output `path` is the file of another option, else 0. */
+/* Returns -1 with an error if another option names the file of the output `path`, else 0. */
 static int check_options(const char *path)
 {
     int same = 0;

@@ -77,8 +77,8 @@ extern int tool_force;       /* --force */
 int tool_may_replace(const char *path, const char *mark, const char *what);
 
 /* Returns -1 with an error if the output `path` is one of the `count` files `inputs`, which it
- * would replace; else 0. tool_may_replace compares the operands; call this for the files in a
- * folder that is an operand, and for files that options name. */
+ * would replace; else 0. tool_may_replace compares the operands and the values of options; call
+ * this for the files in a folder that is an operand. */
 int tool_is_no_input(const char *path, const char *const *inputs, size_t count);
 
 /* Applies a configuration file to the options not given on the command line. Its key "base" names

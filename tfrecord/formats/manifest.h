@@ -44,8 +44,8 @@ struct manifest {
 /* Reads the manifest file `path`. Returns 1; 0 if there is no such file; or -1 with an error if it
  * is not a valid manifest. */
 int manifest_load(struct manifest *m, const char *path);
-/* As manifest_load, for the file "manifest" in the folder of the file `path`. Does nothing if *m is
- * that manifest: a set has tens of thousands of files. Else releases *m, which is zero at first. */
+/* Reads the file "manifest" beside the file `path`, as manifest_load does. If *m is that manifest,
+ * it stays: a set may have tens of thousands of files. Else *m, which may be zero, is released. */
 int manifest_load_beside(struct manifest *m, const char *path);
 void manifest_release(struct manifest *m);
 

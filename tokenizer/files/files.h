@@ -39,10 +39,10 @@
  * In a folder and beside a vocab.json or tokenizer.json, tokenizer_config.json has the options of
  * BERT's words, and may name tokens: eos_token (end-of-text), bos_token, pad_token, cls_token,
  * sep_token, mask_token. Its added_tokens_decoder adds tokens and changes the properties of others.
- * Without a tokenizer.json it also says what stands around texts: add_bos_token, add_eos_token,
- * add_prefix_space. Of class LlamaTokenizer it says the first two also if tokenizer.json puts
- * nothing there (transformers 4; not 5), and of class GPT2Tokenizer the last one always. Unless
- * it has an added_tokens_decoder, special_tokens_map.json names tokens, too, and tokens that only
+ * Without a tokenizer.json, add_bos_token, add_eos_token and add_prefix_space say what stands
+ * around texts. With one, the first two count for class LlamaTokenizer if tokenizer.json puts
+ * nothing there (as in transformers 4, not 5), and the last one for class GPT2Tokenizer. Unless it
+ * has an added_tokens_decoder, special_tokens_map.json names tokens, too, and tokens that only
  * added_tokens.json has must be among these; they are special.
  */
 #pragma once

@@ -18,8 +18,8 @@ struct span language_country(struct span code, const char *wiki);
 /* Returns 1 if wikiprep/languages has a file for this code, else 0. */
 int language_has_data(const char *code, size_t n);
 
-/* Returns the length of the part of a wiki's code that names its data: 2 of "pt-br", which has
- * those of "pt", and all of "be-tarask", which has its own. All of a code that has no data. */
+/* Returns how many bytes of a wiki's language code name the file of its data. "be-tarask" has a
+ * file: 9. "pt-br" has none and uses that of "pt": 2. Without either file, all bytes. */
 size_t language_known(const char *code);
 
 /* If a wiki's language has no data, sets *out to a message that says so, and what is used instead,
