@@ -20,8 +20,9 @@ static struct buf out = BUF_INIT;
 
 /* ---- a small wiki ---------------------------------------------------------------------------- */
 
-/* Makes a library from `pages`, which are a title and a text in turn, up to NULL. save: NULL, or
- * the path of a file to which the library is saved. */
+/* Makes a library from `pages`, which are a title and a text in turn, up to NULL. Those whose title
+ * begins with "Page:" are pages of scanned books. save: NULL, or the path of a file to which the
+ * library is saved. */
 static struct library *make_library(const char *lang, const char *const *pages, const char *save)
 {
     char path[] = "/tmp/textmill-test-XXXXXX";
@@ -32,13 +33,15 @@ static struct library *make_library(const char *lang, const char *const *pages, 
         &xml,
         "<mediawiki xml:lang=\"%s\"><siteinfo><sitename>Wiki</sitename>"
         "<base>https://x.example.org/wiki/Main_Page</base><case>first-letter</case><namespaces>"
-        "<namespace key=\"0\"/><namespace key=\"10\">Vorlage</namespace></namespaces></siteinfo>",
+        "<namespace key=\"0\"/><namespace key=\"10\">Vorlage</namespace>"
+        "<namespace key=\"104\">Page</namespace></namespaces></siteinfo>",
         lang);
     for (; *pages; pages += 2) {
+        const int book = !strncmp(pages[0], "Page:", 5);
         buf_addf(&xml,
-                 "<page><title>%s</title><revision><timestamp>2011-04-09T01:02:03Z</timestamp>"
+                 "<page><title>%s</title>%s<revision><timestamp>2011-04-09T01:02:03Z</timestamp>%s"
                  "<text>",
-                 pages[0]);
+                 pages[0], book ? "<ns>104</ns>" : "", book ? "<model>proofread-page</model>" : "");
         for (const char *s = pages[1]; *s; s++)
             if (*s == '<')
                 buf_adds(&xml, "&lt;");
@@ -442,6 +445,32 @@ Test(expand, sections_by_heading_and_without)
     library_free(l);
 }
 
+Test(expand, books)
+{
+    static const char *const pages[] = { "Page:B/1", "a wo-",
+                                         "Page:B/2", "rd<noinclude>foot</noinclude>",
+                                         "Page:B/3", "z<section begin=s />c<section end=s />d",
+                                         "Page:B/4", "e",
+                                         "Page:B/5", "f",
+                                         NULL };
+    static const char *const calls[][2] = {
+        { "from=1 to=3", "a word zcd" },
+        { "from=4", "e f" },
+        { "include=\"4-5, 3,x,2-y\" exclude=5", "zcd e" },
+        { "from=3 to=5 step=2 include=4", "zcd e f" },
+        { "from=2 to=3 tosection=s", "rd zc" },
+        { "from=3 to=4 fromsection=s", "cd e" },
+        { "include=3 onlysection=s", "c" },
+        { "from=cover to=2", "<ref/>" },
+    };
+    struct library *l = make_library("en", pages, NULL);
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        SCOPED(buf) call = buf_format("<pages index=B %s/>", calls[i][0]);
+        cr_expect_str_eq(expand_in(l, "A", call.data), calls[i][1], "%s: %s", call.data, out.data);
+    }
+    library_free(l);
+}
+
 /* From a large wiki only pages are kept that others include; a page with sections is one of them.
  */
 Test(expand, sections_of_a_large_wiki)
@@ -711,6 +740,11 @@ Test(expand, titles)
     CHECK(
         "{{#rel2abs:../x}} {{#rel2abs:./x|a/b}} {{#rel2abs:/x|a}} {{#rel2abs:x}} {{#rel2abs:..|a/b}}",
         "Talk:Sun/x a/b/x a/x x a");
+    CHECK("{{#rel2abs:../x/ |a}} {{#rel2abs:x//./y/..}} {{#rel2abs:..|a}}.", "x x .");
+    CHECK(
+        "{{#rel2abs:../..|a}}",
+        "<strong class=\"error\">Error: Invalid depth in path: &quot;a/../..&quot; (tried to access a "
+        "node above the root node).</strong>");
     CHECK(
         "{{ns:10}} {{ns:template}} {{nse:11}} {{localurl:a b|c=d}} {{fullurl:A}} {{SERVERNAME}}",
         "Vorlage Vorlage Template_talk /w/index.php?title=A_b&c=d //x.example.org/wiki/A x.example.org");
@@ -730,6 +764,33 @@ Test(expand, dates_of_the_dump)
           "9 April 2011 2011-04-16 Mai <strong class=\"error\">Error: Invalid time.</strong>");
     CHECK("{{#time:Y|1999}} {{#time:H:i|1234}} {{LOCALTIMESTAMP}} {{CURRENTMONTHNAMEGEN}}",
           "1999 00:00 20110409010203 April");
+}
+
+Test(expand, dates_in_another_order)
+{
+#define DATE(title, text) "<span class=\"mw-formatted-date\" title=\"" title "\">" text "</span>"
+    CHECK("{{#formatdate:2009-03-05|dmy}} {{#formatdate:5 March 2009|mdy}} "
+          "{{#formatdate:March_5 2009|ymd}} {{#dateformat:2009 mar 5|ISO 8601}}",
+          DATE("2009-03-05", "5 March 2009") " " DATE("2009-03-05", "March 5, 2009") " " DATE(
+              "2009-03-05", "2009 March 5") " " DATE("2009-03-05", "2009-03-05"));
+    CHECK("{{#formatdate:March 5|dmy}} {{#formatdate:5 May|mdy}} {{#formatdate:5 May|z}}",
+          DATE("03-05", "5 March") " " DATE("05-05", "May 5") " " DATE("05-05", "5 May"));
+    CHECK("{{#formatdate:2009-13-05|dmy}} {{#formatdate:Smarch 5, 2009|dmy}} "
+          "{{#formatdate:5 May 2009x|dmy}} {{#formatdate:20090305|dmy}}",
+          "2009-13-05 Smarch 5, 2009 5 May 2009x 20090305");
+#undef DATE
+}
+
+Test(expand, numbers_and_forms_of_words)
+{
+    CHECK("{{formatnum:1234567.5}} {{formatnum:1,234.5|R}} {{formatnum:-987654|NOSEP}} "
+          "{{formatnum:12a3456}}",
+          "1,234,567.5 1234.5 \u2212987654 12a3,456");
+    CHECK("{{plural:1|page|pages}} {{plural:2|page|pages}} {{plural:0|0=none|page|pages}} "
+          "{{plural:3|page}}",
+          "page pages none page");
+    CHECK("{{gender:X|he|she|they}} {{gender:X|he}} {{grammar:genitive|Wiki}} {{#special:Search}}",
+          "they he Wiki Special:Search");
 }
 
 Test(expand, a_saved_library_is_the_same)
