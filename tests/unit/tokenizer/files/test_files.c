@@ -49,6 +49,72 @@ Test(files, vocab_json_that_is_none)
             "x: token 'a b' at byte 1: it has a character that is not in the byte");
 }
 
+/* A tekken.json of 7 tokens, 3 of them special; its lists of special tokens and of ranks. */
+#define TEKKEN(specials, ranks)                                                                    \
+    "{\"config\": {\"pattern\": \"[a-z]+\", \"default_vocab_size\": 7, "                           \
+    "\"default_num_special_tokens\": 3}, \"special_tokens\": [" specials "], \"vocab\": [" ranks   \
+    "]}"
+#define SPECIAL(name)      "{\"token_str\": \"" name "\"}"
+#define RANK(rank, base64) "{\"rank\": " rank ", \"token_bytes\": \"" base64 "\"}"
+#define RANKS              RANK("0", "YQ==") "," RANK("1", "Yg==") "," RANK("2", "YWI=") "," RANK("3", "YWJh")
+
+Test(files, tekken_json)
+{
+    static const struct {
+        const char *text, *specials[3];
+        int64_t begin, end;
+    } cases[] = {
+        { TEKKEN(SPECIAL("a b") "," SPECIAL("<s>") "," SPECIAL("</s>"), RANKS),
+          { "a b", "<s>", "</s>" },
+          1,
+          2 },
+        { TEKKEN(SPECIAL("</s>") "," SPECIAL("<s>"), RANKS),
+          { "</s>", "<s>", "<SPECIAL_2>" },
+          1,
+          0 },
+        { TEKKEN("", RANKS "," RANK("4", "YWI=")), /* rank 4 is beyond the size */
+          { "<SPECIAL_0>", "<SPECIAL_1>", "<SPECIAL_2>" },
+          -1,
+          -1 },
+    };
+    static const char *const tokens[] = { "a", "b", "ab", "aba" };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *text = cases[i].text;
+        struct vocabulary v;
+        vocabulary_init(&v);
+        cr_assert_eq(tekken_parse(&v, text, strlen(text), "x"), 0, "%s", err_get());
+        cr_expect_eq(v.count, 7);
+        for (uint32_t id = 0; id < 7; id++) {
+            const char *name = id < 3 ? cases[i].specials[id] : tokens[id - 3];
+            cr_expect_eq(vocabulary_find(&v, name, strlen(name)), id, "%s", name);
+            cr_expect_eq(vocabulary_is_special(&v, id), id < 3, "%s", name);
+        }
+        cr_expect_eq(v.merge_count, 2);
+        cr_expect_eq(v.end_of_text, cases[i].end);
+        cr_expect_eq(vocabulary_begin_of_text(&v), cases[i].begin);
+        vocabulary_release(&v);
+    }
+}
+
+Test(files, tekken_json_that_is_none)
+{
+    refuses(tekken_parse, "{\"config\": {\"default_vocab_size\": 7}}",
+            "x: config has no pattern, ");
+    refuses(tekken_parse,
+            "{\"config\": {\"pattern\": \"a\", \"default_vocab_size\": 2, "
+            "\"default_num_special_tokens\": 3}}",
+            "x: config: 2 tokens, 3 of them special");
+    refuses(tekken_parse, TEKKEN("{\"rank\": 0}", RANKS),
+            "x: special_tokens: item 0 has no token_str");
+    refuses(tekken_parse,
+            TEKKEN(SPECIAL("a") "," SPECIAL("b") "," SPECIAL("c") "," SPECIAL("d"), RANKS),
+            "x: special_tokens: more than 3");
+    refuses(tekken_parse, TEKKEN("", RANK("0", "Y")),
+            "x: vocab: item 0 has no rank or no token_bytes in base64");
+    refuses(tekken_parse, TEKKEN("", RANK("-1", "YQ==")), "x: vocab: item 0 has no rank");
+    refuses(tekken_parse, TEKKEN("", RANKS "," RANK("3", "YWIi")), "x: vocab: item 4: ");
+}
+
 static int parse_with_merges(struct vocabulary *v, const char *text, size_t n, const char *name)
 {
     static const char vocab[] = "{\"a\":0,\"b\":1,\"c\":2,\"ab\":3,\"abc\":4,\"<|endoftext|>\":5}";
