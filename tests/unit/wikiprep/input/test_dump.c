@@ -1,4 +1,5 @@
 /* Pages of a dump: versions, layouts and encodings of the export format, and errors in dumps. */
+#include <bzlib.h>
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -402,4 +403,55 @@ Test(pages, are_located_by_an_index_of_the_same_dump)
                   i);
         free(ranges);
     }
+}
+
+/* Writes a file, and checks that its parts, whatever their number, together have the pages 0 to
+ * count - 1, once and in order. */
+static void expect_parts(const char *bytes, size_t n, int count)
+{
+    static const uint64_t numbers[] = { 1, 2, 3, 7, 200 };
+    memcpy(path, "/tmp/textmill-dump-XXXXXX", 26);
+    int fd = mkstemp(path);
+    cr_assert(fd >= 0 && write(fd, bytes, n) == (ssize_t)n);
+    close(fd);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        const uint64_t parts = numbers[i];
+        int found = 0, result = 0;
+        for (uint64_t k = 0; k < parts; k++) {
+            struct dump *d = dump_open_part(path, k * n / parts, (k + 1) * n / parts, 1 << 20, 2);
+            cr_assert(d, "%s", err_get());
+            while ((result = dump_read(d, &page)) > 0) {
+                cr_expect_eq(atoi(page.title.data), found, "part %d of %d: %s, not %d", (int)k + 1,
+                             (int)parts, page.title.data, found);
+                cr_expect_str_eq(dump_site(d)->lang.data, "fy");
+                found++;
+            }
+            cr_expect_eq(result, 0, "%s", err_get());
+            dump_close(d);
+        }
+        cr_expect_eq(found, count, "%d parts: %d pages", (int)parts, found);
+    }
+    unlink(path);
+}
+
+Test(dump, parts_have_each_page_once)
+{
+    enum { COUNT = 120 };
+    SCOPED(buf) xml = buf_format(
+        "<mediawiki xml:lang='fy'><siteinfo><sitename>W</sitename></siteinfo>");
+    SCOPED(buf) packed = BUF_INIT;
+    unsigned random = 1;
+    for (int i = 0; i < COUNT; i++) { /* some pages are longer than a part, or than a block */
+        buf_addf(&xml, "<page><title>%d</title><id>1</id><revision><id>2</id><text>", i);
+        for (int words = i % 40 == 7 ? 30000 : i % 5 * 100; words; words--)
+            buf_addf(&xml, "%x ", random = random * 1103515245 + 12345);
+        buf_adds(&xml, "</text></revision></page>\n");
+    }
+    buf_adds(&xml, "</mediawiki>\n");
+    expect_parts(xml.data, xml.len, COUNT);
+    unsigned n = (unsigned)xml.len;
+    buf_reserve(&packed, n);
+    cr_assert_eq(BZ2_bzBuffToBuffCompress(packed.data, &n, xml.data, (unsigned)xml.len, 1, 0, 0),
+                 0);
+    expect_parts(packed.data, n, COUNT);
 }
