@@ -277,9 +277,9 @@ static int unite(struct merging *m, int x, int y)
 
 enum { MERGE_BYTES = 1 << 28 }; /* tables copied; the patterns of published models copy some MB */
 
-/* Merges each item with the first compatible one, and stops after MERGE_BYTES of work: the table is
- * then larger than it could be, and may be too large to use. Sets number[i] to the number of i's
- * group, and first[k] to the item that represents group k. Returns the number of groups. */
+/* Puts each item into the group of the first item that it is compatible with, until MERGE_BYTES of
+ * tables are copied: with more groups, the automaton may be too large. Sets number[i] to the group
+ * of item i, and first[k] to the item that represents group k. Returns the number of groups. */
 static int merge_all(struct merging *m, int16_t *number, int16_t *first)
 {
     size_t cells = (size_t)m->count * (size_t)m->columns * sizeof *m->rows;

@@ -30,8 +30,8 @@
  * tokenizer.ggml.* (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md, "Tokenizer").
  * tokenizer.ggml.model says which keys there are besides tokens and token_type:
  *
- *     gpt2   byte-level BPE: merges, and the name of the pre-tokenizer (gguf_vocabulary.c lists
- * them) llama  BPE of SentencePiece: scores, add_space_prefix. Tokens of type BYTE, such as <0x0A>,
+ *     gpt2   byte-level BPE: merges, and the name of a pre-tokenizer that gguf_vocabulary.c has
+ *     llama  BPE of SentencePiece: scores, add_space_prefix. Tokens of type BYTE, such as <0x0A>,
  *            stand for the bytes of characters that have no token.
  *     bert   WordPiece: tokens that begin a word begin with U+2581; the others have no "##". Text
  *            keeps its upper case if a token has a capital letter.
@@ -39,11 +39,11 @@
  * In a folder and beside a vocab.json or tokenizer.json, tokenizer_config.json has the options of
  * BERT's words, and may name tokens: eos_token (end-of-text), bos_token, pad_token, cls_token,
  * sep_token, mask_token. Its added_tokens_decoder adds tokens and changes the properties of others.
- * Without a tokenizer.json, add_bos_token, add_eos_token and add_prefix_space say what stands
- * around texts. With one, the first two count for class LlamaTokenizer if tokenizer.json puts
- * nothing there (as in transformers 4, not 5), and the last one for class GPT2Tokenizer. Unless it
- * has an added_tokens_decoder, special_tokens_map.json names tokens, too, and tokens that only
- * added_tokens.json has must be among these; they are special.
+ * Without a tokenizer.json, its keys add_bos_token, add_eos_token and add_prefix_space say what is
+ * put around a text. With one, add_prefix_space is used for class GPT2Tokenizer, the other two for
+ * LlamaTokenizer, if tokenizer.json puts no tokens around a text (as in transformers 4, not 5).
+ * Without added_tokens_decoder, special_tokens_map.json names tokens, too. A token that only
+ * added_tokens.json has must be named there; it is special.
  */
 #pragma once
 

@@ -18,8 +18,9 @@ struct span language_country(struct span code, const char *wiki);
 /* Returns 1 if wikiprep/languages has a file for this code, else 0. */
 int language_has_data(const char *code, size_t n);
 
-/* Returns how many bytes of a wiki's language code name the file of its data. "be-tarask" has a
- * file: 9. "pt-br" has none and uses that of "pt": 2. Without either file, all bytes. */
+/* Returns the length of the language code whose data a wiki of language `code` uses. "be-tarask"
+ * has data of its own: 9. "pt-br" has none and uses the data of "pt": 2. If neither the code nor
+ * its part before the "-" has data, returns the length of the whole code. */
 size_t language_known(const char *code);
 
 /* If a wiki's language has no data, sets *out to a message that says so, and what is used instead,

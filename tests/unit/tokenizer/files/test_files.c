@@ -49,7 +49,8 @@ Test(files, vocab_json_that_is_none)
             "x: token 'a b' at byte 1: it has a character that is not in the byte");
 }
 
-/* A tekken.json of 7 tokens, 3 of them special; its lists of special tokens and of ranks. */
+/* A tekken.json for 7 tokens. 3 of them are special. Its list special_tokens has the items
+ * `specials`, and its list vocab the items `ranks`. */
 #define TEKKEN(specials, ranks)                                                                    \
     "{\"config\": {\"pattern\": \"[a-z]+\", \"default_vocab_size\": 7, "                           \
     "\"default_num_special_tokens\": 3}, \"special_tokens\": [" specials "], \"vocab\": [" ranks   \

@@ -20,9 +20,9 @@ static struct buf out = BUF_INIT;
 
 /* ---- a small wiki ---------------------------------------------------------------------------- */
 
-/* Makes a library from `pages`, which are a title and a text in turn, up to NULL. Those whose title
- * begins with "Page:" are pages of scanned books. save: NULL, or the path of a file to which the
- * library is saved. */
+/* Makes a library of the pages in `pages`: a title, its text, the next title, ..., NULL. A page is
+ * one of a scanned book if its title begins with "Page:". The library is saved to the file `save`,
+ * unless that is NULL. */
 static struct library *make_library(const char *lang, const char *const *pages, const char *save)
 {
     char path[] = "/tmp/textmill-test-XXXXXX";
@@ -768,7 +768,8 @@ Test(expand, dates_of_the_dump)
 
 Test(expand, dates_in_another_order)
 {
-#define DATE(title, text) "<span class=\"mw-formatted-date\" title=\"" title "\">" text "</span>"
+/* The HTML of a date: `iso` is its form in ISO 8601, `text` what a reader sees. */
+#define DATE(iso, text) "<span class=\"mw-formatted-date\" title=\"" iso "\">" text "</span>"
     CHECK("{{#formatdate:2009-03-05|dmy}} {{#formatdate:5 March 2009|mdy}} "
           "{{#formatdate:March_5 2009|ymd}} {{#dateformat:2009 mar 5|ISO 8601}}",
           DATE("2009-03-05", "5 March 2009") " " DATE("2009-03-05", "March 5, 2009") " " DATE(

@@ -19,12 +19,17 @@
 static char path[64];
 static struct dump_page page = DUMP_PAGE_INIT;
 
-static struct dump *open_bytes(const char *xml, size_t n, size_t max)
+static void write_path(const char *bytes, size_t n)
 {
     memcpy(path, "/tmp/textmill-dump-XXXXXX", 26);
     int fd = mkstemp(path);
-    cr_assert(fd >= 0 && write(fd, xml, n) == (ssize_t)n);
+    cr_assert(fd >= 0 && write(fd, bytes, n) == (ssize_t)n);
     close(fd);
+}
+
+static struct dump *open_bytes(const char *xml, size_t n, size_t max)
+{
+    write_path(xml, n);
     struct dump *d = dump_open(path, max, 2);
     unlink(path);
     return d;
@@ -405,15 +410,12 @@ Test(pages, are_located_by_an_index_of_the_same_dump)
     }
 }
 
-/* Writes a file, and checks that its parts, whatever their number, together have the pages 0 to
- * count - 1, once and in order. */
+/* Writes bytes[0..n) to a file, and reads it as 1, 2, 3, 7 and 200 parts. Checks that the parts of
+ * each number together have the pages "0" to "count - 1", each once and in order. */
 static void expect_parts(const char *bytes, size_t n, int count)
 {
     static const uint64_t numbers[] = { 1, 2, 3, 7, 200 };
-    memcpy(path, "/tmp/textmill-dump-XXXXXX", 26);
-    int fd = mkstemp(path);
-    cr_assert(fd >= 0 && write(fd, bytes, n) == (ssize_t)n);
-    close(fd);
+    write_path(bytes, n);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         const uint64_t parts = numbers[i];
         int found = 0, result = 0;

@@ -1,4 +1,5 @@
-/* The parts of a page as JSON: calls, categories and coordinates. */
+/* Parts of a page that are written as JSON: template calls, links and coordinates; and categories.
+ */
 #include <criterion/criterion.h>
 #include <string.h>
 
