@@ -41,10 +41,10 @@ int plan_data_find_tokenizer(struct plan *p)
  * if there is one. */
 static int take_tokenizer_of_data(struct plan *p)
 {
-    if (p->tokenizer || !p->data || !p->data->facts.tokenizer)
+    if (p->tokenizer || !p->data || !p->data->facts.tokenizers.count)
         return 0;
-    log_info("vocabulary: %s", p->data->facts.tokenizer);
-    if (load_tokenizer(p, p->data->facts.tokenizer) < 0)
+    log_info("vocabulary: %s", p->data->facts.tokenizers.names[0]);
+    if (load_tokenizer(p, p->data->facts.tokenizers.names[0]) < 0)
         return -1;
     tokenizer_want_end_of_text(
         p->tokenizer, (int64_t)p->data->facts.end_of_text); /* a tokenizer.json may not say it */
@@ -81,14 +81,12 @@ static void encode_example(const struct tokenizer *t, struct ids *out)
     encoder_free(e);
 }
 
-/* Warns if data was made by other rules than the run's tokenizer has: a checksum is that of the
- * tokens alone. Returns 0, or -1 with an error. */
-static int compare_rules(const struct plan *p, const struct samples *d, const char *what)
+/* Warns if data was made by other rules, those of the tokenizer `path`, than the run's tokenizer
+ * has: a checksum is that of the tokens alone. Returns 0, or -1 with an error. */
+static int compare_rules(const struct plan *p, const char *path, const char *what)
 {
     SCOPED(ids) own = { 0 }, theirs = { 0 };
-    if (!d->facts.tokenizer || !p->tokenizer)
-        return 0;
-    SCOPED_TOKENIZER t = tokenizer_load(d->facts.tokenizer);
+    SCOPED_TOKENIZER t = tokenizer_load(path);
     if (!t)
         return -1;
     encode_example(p->tokenizer, &own);
@@ -98,8 +96,16 @@ static int compare_rules(const struct plan *p, const struct samples *d, const ch
          memcmp(own.data, theirs.data, own.count * sizeof *own.data) != 0))
         log_warn("%s was made by other rules for texts, those of '%s', than the tokenizer has: the "
                  "tokens are the same, but texts get other ids (--vocab chooses the tokenizer)",
-                 what, d->facts.tokenizer);
+                 what, path);
     return 0;
+}
+
+static int compare_all_rules(const struct plan *p, const struct samples *d, const char *what)
+{
+    int result = 0;
+    for (size_t i = 0; d && p->tokenizer && i < d->facts.tokenizers.count && !result; i++)
+        result = compare_rules(p, d->facts.tokenizers.names[i], what);
+    return result;
 }
 
 int plan_check_vocabulary(const struct plan *p, const char *dir, const char *what)
@@ -187,7 +193,6 @@ int plan_data_open(struct plan *p, int want_data)
 {
     static const char training[] = "the data", validation[] = "the validation data";
     const struct settings *s = p->settings;
-    const int given = p->tokenizer != NULL; /* else it is that of the data */
     if (is_generated(s) && s->data.count > 1)
         return err_set("generated data cannot be mixed with files");
     if (is_generated(s) && s->samples.documents)
@@ -205,9 +210,9 @@ int plan_data_open(struct plan *p, int want_data)
     if ((p->data && check_checksum(p, p->data->facts.checksum, training) < 0) ||
         (p->validation && check_checksum(p, p->validation->facts.checksum, validation) < 0))
         return -1;
-    if (p->data && given && compare_rules(p, p->data, training) < 0)
-        return -1;
-    return p->validation ? compare_rules(p, p->validation, validation) : 0;
+    return compare_all_rules(p, p->data, training) < 0
+               ? -1
+               : compare_all_rules(p, p->validation, validation);
 }
 
 int plan_data_make(struct plan *p)

@@ -40,6 +40,7 @@ struct dataset {
     struct manifest beside;   /* of the single file that was opened last */
     uint64_t duplication;     /* of the files that are being opened */
     uint64_t sequence_length; /* from the first manifest that has it; 0: none has it */
+    uint64_t tokenizer_crc;   /* of the tokenizer.json that facts.tokenizers has last */
 };
 
 /* ---- records ------------------------------------------------------------------------------ */
@@ -177,10 +178,12 @@ static int take_vocabulary(struct dataset *d, const struct manifest *m, const ch
         d->facts.content = hash_more(d->facts.content, &m->shards[i].crc, sizeof m->shards[i].crc);
     if (m->vocabulary > d->facts.vocabulary)
         d->facts.vocabulary = m->vocabulary;
-    if (m->tokenizer && !d->facts.tokenizer) {
-        struct buf file = file_beside(path, m->tokenizer);
-        d->facts.tokenizer = buf_detach(&file);
-    }
+    for (size_t i = 0; i < m->count; i++)
+        if (m->shards[i].name == m->tokenizer && m->shards[i].crc != d->tokenizer_crc) {
+            SCOPED(buf) file = file_beside(path, m->tokenizer);
+            file_names_add(&d->facts.tokenizers, file.data);
+            d->tokenizer_crc = m->shards[i].crc;
+        }
     if (kv_get(&m->kv, "end_of_text") &&
         kv_get_u64(&m->kv, "end_of_text", &d->facts.end_of_text) < 0)
         return err_in("%s", path);
@@ -346,7 +349,7 @@ struct dataset *dataset_open(const char *const *paths, size_t count, uint32_t le
     assert(length != 1);
     struct dataset *d = mem_zalloc(1, sizeof *d);
     d->length = length;
-    d->facts.end_of_text = UINT64_MAX;
+    d->facts.end_of_text = d->tokenizer_crc = UINT64_MAX;
     for (size_t i = 0; i < count; i++) {
         if (open_path(d, paths[i]) < 0) {
             dataset_close(d);
@@ -370,7 +373,7 @@ void dataset_close(struct dataset *d)
     }
     manifest_release(&d->beside);
     free(d->sources);
-    free(d->facts.tokenizer);
+    file_names_release(&d->facts.tokenizers);
     free(d);
 }
 

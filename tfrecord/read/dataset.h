@@ -17,7 +17,7 @@
  */
 #pragma once
 
-#include "common/base/base.h"
+#include "common/files/file.h"
 
 struct dataset;
 
@@ -45,7 +45,9 @@ struct dataset_facts {
     uint64_t checksum, vocabulary; /* of the vocabulary: its checksum and size; 0: not known */
     uint64_t content;              /* hash of the files' checksums; 0: not known */
     uint64_t end_of_text;          /* id; UINT64_MAX: not known */
-    char *tokenizer;               /* path of the tokenizer.json beside the shards; NULL: none */
+    /* paths of the tokenizer.json beside the shards: in a row of sets with the same file only that
+     * of the first */
+    struct file_names tokenizers;
     /* records in an epoch, after which each document has occurred once: all, for BERT instances
      * divided by the duplication factor. Set only if dataset_open had length 0 */
     double epoch;

@@ -62,6 +62,7 @@ static void close_blend(struct samples *s)
     struct blend_samples *b = (struct blend_samples *)s;
     for (size_t i = 0; i < b->blend->count; i++)
         samples_close(b->sources[i]);
+    file_names_release(&s->facts.tokenizers);
     blend_release(b->blend);
     free(b->blend);
     free(b->sources);
@@ -80,8 +81,8 @@ static struct samples *open_source(const struct blend_samples *b, size_t i, samp
     return open(c, &(struct opt_list){ .items = &path, .count = 1 }, what);
 }
 
-/* Adds the counts of source i to those of the blend, whose checksum and tokenizer are those of the
- * first source that has them. Returns 0, or -1 with an error if the vocabulary of source i is
+/* Adds the counts of source i to those of the blend, whose checksum is that of the first
+ * source that has one. Returns 0, or -1 with an error if the vocabulary of source i is
  * another one. */
 static int add_source(struct blend_samples *b, size_t i)
 {
@@ -102,10 +103,10 @@ static int add_source(struct blend_samples *b, size_t i)
     facts->vocabulary = own->vocabulary > facts->vocabulary ? own->vocabulary : facts->vocabulary;
     facts->checksum = facts->checksum ? facts->checksum : own->checksum;
     facts->content += own->content;
-    if (!facts->tokenizer) {
-        facts->tokenizer = own->tokenizer;
+    if (!facts->tokenizers.count)
         facts->end_of_text = own->end_of_text;
-    }
+    for (size_t k = 0; k < own->tokenizers.count; k++)
+        file_names_add(&facts->tokenizers, own->tokenizers.names[k]);
     return 0;
 }
 
