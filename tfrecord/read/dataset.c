@@ -116,13 +116,21 @@ static int64_t decode(const struct record *r, uint32_t length, uint32_t *ids)
     return n;
 }
 
+/* Finds record i of a file and checks its CRCs. Returns 0, or -1 with an error. */
+static int find_record(const struct source *s, uint64_t i, struct record *r)
+{
+    return record_read(&s->file.records, index_at(&s->index, i), r) > 0
+               ? 0
+               : err_set("%s (tfwrite repair keeps the other records)", err_get());
+}
+
 /* Reads the first `length` ids of record i of a file, and their labels unless `labels` is NULL.
  * Returns the number of ids in the record, or -1 with an error. */
 static int64_t read_record(const struct source *s, uint64_t i, uint32_t length, uint32_t *ids,
                            int32_t *labels)
 {
     struct record r;
-    if (record_read(&s->file.records, index_at(&s->index, i), &r) <= 0)
+    if (find_record(s, i, &r) < 0)
         return -1;
     int64_t n = decode(&r, length, ids);
     return n >= 0 && labels && take_labels(&r, ids, n, length, labels) < 0 ? -1 : n;
@@ -145,8 +153,8 @@ static int check_first(struct dataset *d, const struct source *s)
     enum bert_layout layout;
     struct record r;
     SCOPED_MEM uint32_t *ids = mem_alloc(d->length * sizeof *ids);
-    const int got = record_read(&s->file.records, index_at(&s->index, 0), &r);
-    const int bert = got > 0 ? bert_layout_of(&layout, r.data, r.bytes) : -1;
+    const int got = find_record(s, 0, &r);
+    const int bert = got < 0 ? -1 : bert_layout_of(&layout, r.data, r.bytes);
     const int64_t n = bert ? -1 : read_record(s, 0, d->length, ids, NULL);
     if (bert > 0)
         err_set("is a record of layout %s, but layout gpt is needed", bert_layout_name(layout));
@@ -491,7 +499,7 @@ int dataset_record(const struct dataset *d, uint64_t i, const void **data, size_
     assert(i < d->sequences);
     const struct source *s = find_source(d, i);
     struct record r;
-    if (record_read(&s->file.records, index_at(&s->index, i - s->first), &r) < 0)
+    if (find_record(s, i - s->first, &r) < 0)
         return dataset_where(d, i);
     *data = r.data;
     *n = r.bytes;
