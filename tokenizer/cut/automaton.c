@@ -275,7 +275,7 @@ static int unite(struct merging *m, int x, int y)
     return 0;
 }
 
-enum { MERGE_BYTES = 1 << 28 }; /* tables copied; the patterns of published models copy some MB */
+enum { MERGE_BYTES = 1 << 26 }; /* tables copied; the patterns of published models copy some MB */
 
 /* Puts each item into the group of the first item that it is compatible with, until MERGE_BYTES of
  * tables are copied: with more groups, the automaton may be too large. Sets number[i] to the group
