@@ -29,7 +29,8 @@ static size_t read_number(const char *s, size_t n, unsigned *code_point)
     return i + 1;
 }
 
-size_t entity_read(const char *s, size_t n, unsigned *code_point)
+/* As entity_read, but a number may be of any character. */
+static size_t read_any(const char *s, size_t n, unsigned *code_point)
 {
     if (n > 2 && s[1] == '#')
         return read_number(s, n, code_point);
@@ -52,6 +53,24 @@ size_t entity_read(const char *s, size_t n, unsigned *code_point)
     return len + 2;
 }
 
+/* Returns 1 if a number may stand for the character, as in MediaWiki
+ * (Sanitizer::validateCodepoint): not for control characters, nor for halves of surrogate pairs. */
+static int is_allowed(unsigned c)
+{
+    return c == '\t' || c == '\n' || (c >= ' ' && c < 0x7F) || (c >= 0xA0 && c < 0xD800) ||
+           (c >= 0xE000 && c < 0xFFFE) || c >= 0x10000;
+}
+
+size_t entity_read(const char *s, size_t n, unsigned *code_point)
+{
+    unsigned c;
+    const size_t len = read_any(s, n, &c);
+    if (!len || !is_allowed(c))
+        return 0;
+    *code_point = c;
+    return len;
+}
+
 void entity_decode(struct buf *out, const char *s, size_t n)
 {
     for (const char *end = s + n; s < end;) {
@@ -60,7 +79,7 @@ void entity_decode(struct buf *out, const char *s, size_t n)
         if (amp == end)
             return;
         unsigned c = '&';
-        size_t len = entity_read(amp, (size_t)(end - amp), &c);
+        size_t len = read_any(amp, (size_t)(end - amp), &c);
         utf8_add(out, c);
         s = amp + (len ? len : 1);
     }

@@ -9,10 +9,11 @@
 #include "common/base/base.h"
 
 /* Reads the reference at s[0] == '&' and sets *code_point. Returns its length with the ';', or 0 if
- * it is not a known reference. The ';' is required, as in MediaWiki. */
+ * it is not a known reference. As in MediaWiki the ';' is required, and control characters and
+ * halves of surrogate pairs are text: "&#150;". */
 size_t entity_read(const char *s, size_t n, unsigned *code_point);
 
-/* Appends s[0..n) with its references replaced by their characters. */
+/* Appends s[0..n) with its references replaced by their characters, of any kind. */
 void entity_decode(struct buf *out, const char *s, size_t n);
 
 /* ---- table, from wikiprep/languages/common -------------------------------------------------- */

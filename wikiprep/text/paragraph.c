@@ -46,7 +46,7 @@ static const char *find_apostrophe(const char *s, const char *end)
         italics += n == 2 || n >= 5;
         if (n == 3 || n == 4) {
             const char *quote = s + (n - 3);
-            char before = quote > begin ? quote[-1] : ' ';
+            char before = quote > begin ? quote[-1] : '\0';
             char before2 = quote - 1 > begin ? quote[-2] : '\0';
             if (before == ' ')
                 after_space = after_space ? after_space : quote;

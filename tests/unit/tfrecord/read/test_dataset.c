@@ -245,7 +245,7 @@ Test(dataset, manifests_are_believed_and_compared)
     struct dataset *d = open_one(in_dir("a/x.tfrecord"), 5);
     cr_assert(d, "%s", err_get());
     cr_expect(dataset_facts(d)->checksum == 0xff && dataset_facts(d)->vocabulary == 12);
-    cr_expect_str_eq(dataset_facts(d)->tokenizer, in_dir("a/words.json"));
+    cr_expect_str_eq(dataset_facts(d)->tokenizers.names[0], in_dir("a/words.json"));
     cr_expect_eq(dataset_read(d, 0, ids, labels), -1);
     expect_error("has id 14, but the vocabulary only has 12");
     dataset_close(d);

@@ -597,7 +597,7 @@ Test(expand, marks_cannot_be_forged)
     CHECK("<nowiki>a</nowiki>\001000000\001{{#if:x|\001000000\001}}",
           "<nowiki>a</nowiki>000000000000");
     CHECK("<nowiki>a</nowiki>{{#urldecode:%01000000%01}}{{anchorencode:&#1;000000&#x1;}}",
-          "<nowiki>a</nowiki>000000000000");
+          "<nowiki>a</nowiki>000000&amp;#1;000000&amp;#x1;");
     CHECK("<pre>a</pre>{{#invoke:String|sub|<pre>b</pre>x|1|1}}", "<pre>a</pre>x");
     CHECK("<pre>a</pre>{{#invoke:String|replace|<pre>b</pre>x|1|0}}", "<pre>a</pre>x");
     CHECK("<pre>a</pre>{{#explode:{{#expr:<pre>b</pre>}}|&quot;|1}}000000"

@@ -160,6 +160,8 @@ Test(wikitext, quotes)
     /* which one: the first behind a single letter, else behind a longer word, else a space */
     CHECK("ab'''c d'''e f'''g ''h", "abc d'e fg h");
     CHECK("x '''a bc'''d ef'''g ''h", "x a bc'd efg h");
+    CHECK("'''ab cd ''ef'''gh ij'''", "'ab cd efgh ij");
+    CHECK("* '''ab cd ''ef'''gh ij'''", "ab cd ef'gh ij");
     CHECK("a ''''b'''' c", "a 'b' c");
     CHECK("a<nowiki/>''b''", "ab");
     CHECK("'<nowiki/>''b''", "'b");
@@ -170,7 +172,11 @@ Test(wikitext, entities)
     CHECK("&lt;b&gt; &amp;amp; &#65;&#x42; a&nbsp;b &eacute;&alpha;&hellip;",
           "<b> &amp; AB a b éα…");
     CHECK("a&רלמ;b&رلم;c &רל; &é", "a\u200Fb\u200Fc &רל; &é");
-    CHECK("&unknown; AT&T a &amp b &#xD800;", "&unknown; AT&T a &amp b \xEF\xBF\xBD");
+    CHECK("&unknown; AT&T a &amp b", "&unknown; AT&T a &amp b");
+    CHECK("a&#9;b&#10;c &#126; &#160; &#xE000; &#xFFFD; &#x1F4A9;",
+          "a b c ~ \xEE\x80\x80 \xEF\xBF\xBD \xF0\x9F\x92\xA9");
+    CHECK("&#8; &#13; &#127; &#150; &#xD800; &#xDFFF; &#xFFFE;",
+          "&#8; &#13; &#127; &#150; &#xD800; &#xDFFF; &#xFFFE;"); /* as MediaWiki */
     CHECK("&#42; no list", "* no list");
     CHECK("&#39;&#39;not italic&#39;&#39;", "''not italic''");
     unsigned c;
