@@ -16,11 +16,26 @@
     "{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"trim_offsets\":true,\"use_regex\":" regex \
     "}"
 
+/* Patterns of DeepSeek's tokenizers. Each cuts out what it matches, one after the other. */
+#define HAN "[一-龥ࠀ-一가-퟿]+"
+static const char *const deepseek_coder[] = { "[\r\n]", "\\s?\\p{L}+", "\\s?\\p{P}+",
+                                              HAN,      "\\p{N}",      NULL };
+static const char *const deepseek_llm[] = {
+    "[\r\n]",
+    "\\s?[A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿΆΈ-ΊΌΎ-ΡΣ-ϵϷ-ҁҊ-ԯԱ-ՖႠ-ჅᎠ-Ᏽᏸ-ᏽᲐ-ᲺᲽ-Ჿᴀ-ᴫᵫ-ᵷᵹ-ᶚḀ-ἕἘ-Ἕἠ-ὅὈ-Ὅὐ-ὗὙὛὝὟ-ώᾀ-ᾴᾶ-ᾼιῂ-ῄῆ-ῌῐ-ΐῖ-Ίῠ-Ῥῲ-ῴῶ-ῼℂℇℊ-ℓℕℙ-ℝℤΩℨK-ℭℯ-ℴℹℼ-ℿⅅ-ⅉⅎↃↄⰀ-ⱻⱾ-ⳤⳫ-ⳮⳲⳳꙀ-ꙭꚀ-ꚛꜢ-ꝯꝱ-ꞇꞋ-ꞎꭰ-ꮿﬀ-ﬆﬓ-ﬗＡ-Ｚａ-ｚ𐐀-𐑏𐒰-𐓓𐓘-𐓻𐲀-𐲲𐳀-𐳲𑢠-𑣟𞤀-𞥃]+",
+    "\\s?[!-/:-~！-／：-～‘-‟　-。]+",
+    "\\s+$",
+    HAN,
+    "\\p{N}+",
+    NULL
+};
+
 /* Pre-tokenizers of llama.cpp by their names, with its defaults for keys that are missing. */
 static const struct pre {
     const char *name, *others; /* others: names that mean the same, separated by '|', or NULL */
     enum tokenizer_pattern pattern;
-    int digits;       /* 1: each digit is a piece of its own */
+    const char *const *splits; /* in place of the pattern: patterns up to NULL */
+    int digits;                /* 1: each digit is a piece of its own */
     int begin, whole; /* begin 1: puts the BOS token before each text; whole 1: does not merge
                          pieces that are tokens */
 } pres[] = {
@@ -38,6 +53,8 @@ static const struct pre {
       .digits = 1 },
     { .name = "tekken", NULL, TOKENIZER_TEKKEN, .begin = 1, .whole = 1 },
     { .name = "gpt-4o", "llama4|kanana2|minimax-m2", TOKENIZER_O200K },
+    { .name = "deepseek-coder", NULL, TOKENIZER_GPT2, deepseek_coder },
+    { .name = "deepseek-llm", NULL, TOKENIZER_GPT2, deepseek_llm },
     { .name = "smaug-bpe", "dbrx|glm4|chatglm-bpe", TOKENIZER_LLAMA3 },
     /* only written: it differs for a text that ends with a line end and spaces */
     { .name = "llama-bpe", NULL, TOKENIZER_CL100K },
@@ -228,16 +245,18 @@ static const struct pre *find_pre(const struct gguf *g)
 /* Appends the pre-tokenizer as JSON. */
 static void put_pre(struct buf *out, const struct pre *pre)
 {
-    const char *pattern = encoding_pattern(pre->pattern);
+    const char *const one[] = { encoding_pattern(pre->pattern), NULL };
+    const char *const *splits = pre->splits ? pre->splits : one;
+    const char *bytes = *splits ? BYTES("false") "]}" : BYTES("true") "]}";
     buf_adds(out, "{\"type\":\"Sequence\",\"pretokenizers\":[");
     if (pre->digits)
         buf_adds(out, "{\"type\":\"Digits\",\"individual_digits\":true},");
-    if (pattern) {
+    for (; *splits; splits++) {
         buf_adds(out, "{\"type\":\"Split\",\"pattern\":{\"Regex\":");
-        js_quote(out, pattern, strlen(pattern));
+        js_quote(out, *splits, strlen(*splits));
         buf_adds(out, "},\"behavior\":\"Isolated\",\"invert\":false},");
     }
-    buf_adds(out, pattern ? BYTES("false") "]}" : BYTES("true") "]}");
+    buf_adds(out, bytes);
 }
 
 static int is_gpt2(const struct js *step)
@@ -258,7 +277,8 @@ const char *gguf_pre_tokenizer(const struct js *root)
     const char *name = NULL;
     for (int i = 0; i < PRES; i++) {
         const char *pattern = encoding_pattern(pres[i].pattern);
-        if ((pattern ? split && js_text_is(regex, pattern)
+        if (!pres[i].splits &&
+            (pattern ? split && js_text_is(regex, pattern)
                      : is_gpt2(digits ? last : value) && pres[i].digits == digits) &&
             (!name || pres[i].whole == whole))
             name = pres[i].name;

@@ -422,6 +422,34 @@ Test(gguf_vocabulary, pre_tokenizers)
     }
 }
 
+/* Characters of Chinese are pieces of their own; digits, too, in one of the two. The ids of the
+ * published vocabularies were compared with those of Hugging Face by hand. */
+Test(gguf_vocabulary, patterns_of_deepseek)
+{
+    static const struct token tokens[] = {
+        { "a", 0, NORMAL },      { "1", 0, NORMAL },      { "\u00E4", 0, NORMAL },
+        { "\u00B8", 0, NORMAL }, { "\u0143", 0, NORMAL }, { "\u0143a", 0, NORMAL },
+        { "11", 0, NORMAL },
+    };
+    static const char text[] = "中a11";
+    static const char *const want[][2] = { { "gpt-2", "2 3 5 6" },
+                                           { "deepseek-coder", "2 3 4 0 1 1" },
+                                           { "deepseek-llm", "2 3 4 0 6" } };
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        struct gguf_writer w;
+        struct buf b = BUF_INIT, merges = BUF_INIT;
+        begin(&w, "gpt2", tokens, 7);
+        gguf_add_text(&w, "tokenizer.ggml.pre", want[i][0], strlen(want[i][0]));
+        gguf_put_text(&merges, "1 1", 3);
+        gguf_put_text(&merges, "\u0143 a", 4);
+        gguf_add_list(&w, "tokenizer.ggml.merges", GGUF_TEXT, 2, &merges);
+        end(&w, &b);
+        expect(&b, text, want[i][1]);
+        buf_release(&merges);
+        buf_release(&b);
+    }
+}
+
 Test(gguf_vocabulary, first_id_ends_a_text)
 {
     static const struct token letters[] = { { "<|endoftext|>", 0, CONTROL }, { "a", 0, NORMAL } };
