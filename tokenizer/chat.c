@@ -330,8 +330,10 @@ static void find_system(struct chat *c, const char *template)
 
 static int check_template(struct chat *c, const char *template, const char *path)
 {
-    static const char *const unknown[] = { "strftime_now",  "date_string", "<think>",
-                                           "not loop.last", "eos_token",   "bos_token" };
+    static const char *const unknown[] = {
+        "strftime_now", "date_string",   "datetime",  "endmacro",
+        "<think>",      "not loop.last", "eos_token", "bos_token"
+    };
     const size_t begins = *c->form->begin != '\0'; /* such a form writes bos_token, the last one */
     SCOPED(buf) mark = BUF_INIT;
     if (!has_marks(c->form, NULL, template, &mark))
