@@ -273,6 +273,24 @@ static int plan_store(struct plan *p)
     return limit && all > limit ? too_small(p, all) : 0;
 }
 
+/* Refuses --sample where the model cannot write. A file may have it without validation data: then
+ * nothing is written. */
+static int check_sample(const struct plan *p)
+{
+    const struct settings *s = p->settings;
+    if (!s->sample || !p->validation)
+        return 0;
+    if (p->task->head != HEAD_NEXT || !p->tokenizer)
+        return err_set("--sample needs %s", p->tokenizer ? "a model that writes: a GPT or a Llama"
+                                                         : "a tokenizer: give --vocab");
+    return s->memmap_dir || s->device_memory || p->own.split || p->engine.stages > 1 ||
+                   p->engine.zero > 2
+               ? err_set("--sample needs all weights in the memory of each process: it goes "
+                         "without --tensor-parallel, --pipeline-parallel, --zero 3, --memmap-dir "
+                         "and --device-memory")
+               : 0;
+}
+
 int plan_make(struct plan *p, struct settings *s, uint64_t seed, int want_data)
 {
     *p = (struct plan){ .settings = s,
@@ -286,7 +304,7 @@ int plan_make(struct plan *p, struct settings *s, uint64_t seed, int want_data)
         plan_data_open(p, want_data) < 0 || plan_model_vocabulary(p) < 0 ||
         plan_model_make(p) < 0 || check_pipeline(p) < 0 || batch_arithmetic(p) < 0 ||
         plan_model_teacher(p) < 0 || plan_check_vocabulary(p, s->teacher, "the teacher") < 0 ||
-        plan_data_make(p) < 0 || count_steps(p, want_data) < 0)
+        plan_data_make(p) < 0 || count_steps(p, want_data) < 0 || check_sample(p) < 0)
         return -1;
     p->engine.rise = s->late_dropout ? p->steps : 0;
     choose_rates(p);
