@@ -244,7 +244,7 @@ static int plan_store(struct plan *p)
                                       .unsplit = &p->model.tensors,
                                       .ranks = s->zero ? (int)p->ranks : 1,
                                       .zero = (int)s->zero,
-                                      .rank = (int)s->rank,
+                                      .rank = s->dry_run ? LAYOUT_FULLEST : (int)s->rank,
                                       .dir = s->memmap_dir,
                                       .half_parameters = s->parameter_precision == OPS_BF16,
                                       .half_moments = s->state_precision == OPS_BF16,

@@ -68,15 +68,34 @@ static void cut_block(struct layout *l, const struct tensor_table *t, const unsi
             l->bounds[kind][(int64_t)block * (l->ranks + 1) + q] = l->elements[kind][block];
 }
 
+/* Returns the rank whose shares of the arrays of this stage's blocks take the most bytes. */
+static int fullest(const struct layout *l, const struct tensor_table *t, const struct program *p)
+{
+    uint64_t most = 0;
+    int rank = 0;
+    for (int q = 0; q < l->ranks; q++) {
+        uint64_t bytes = 0;
+        for (int kind = 0; kind < STORE_BLOCKS; kind++)
+            for (int i = 0; i < l->count[kind] && layout_is_shared(l, kind); i++) {
+                const int64_t *bounds = layout_bounds(l, kind, i % t->blocks) + q;
+                if (p->owners[i % t->blocks] == p->stage)
+                    bytes += (uint64_t)(bounds[1] - bounds[0]) * ops_type_bytes(l->type[kind]);
+            }
+        rank = bytes > most ? q : rank;
+        most = bytes > most ? bytes : most;
+    }
+    return rank;
+}
+
 static void cut_blocks(struct layout *l, const struct tensor_table *t, const struct store_config *c)
 {
     l->ranks = c->ranks > 1 ? c->ranks : 1;
-    l->rank = c->ranks > 1 ? c->rank : 0;
     l->zero = c->ranks > 1 ? c->zero : 0;
     for (int kind = 0; kind < STORE_BLOCKS; kind++)
         l->bounds[kind] = mem_zalloc((size_t)t->blocks * ((size_t)l->ranks + 1), sizeof(int64_t));
     for (int b = 0; b < t->blocks; b++)
         cut_block(l, t, c->whole, b);
+    l->rank = c->ranks <= 1 ? 0 : c->rank == LAYOUT_FULLEST ? fullest(l, t, c->program) : c->rank;
 }
 
 int layout_is_shared(const struct layout *l, int kind)

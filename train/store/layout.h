@@ -35,6 +35,9 @@
 #include "model/network/tensor.h"
 #include "train/program/program.h"
 
+/* In a plan, the rank of the stage whose shares take the most memory. */
+enum { LAYOUT_FULLEST = -1 };
+
 struct store_config {
     const unsigned char *moments;  /* [tensors of the table]: number of moments of each tensor, 0 to
                                     * 2; NULL: 2 for all */
@@ -42,7 +45,8 @@ struct store_config {
                                     * only the blocks' arrays, all in memory */
     int64_t row[STORE_KINDS];      /* elements of a row, for the kinds from STORE_X on */
     int half_parameters, half_moments, half_activations;
-    int ranks, rank;                    /* ranks that share arrays; 0 or 1: nothing is shared */
+    int ranks, rank;                    /* ranks that share arrays; 0 or 1: nothing is shared;
+                                         * this rank's number, or LAYOUT_FULLEST */
     int zero;                           /* ZeRO stage, 1 to 3 */
     const struct split *split;          /* borrowed: the tensor-parallel ranks; NULL: none */
     const struct tensor_table *unsplit; /* borrowed: with `split`, the table of the whole model */
