@@ -163,7 +163,9 @@ int validation_calibrate(struct validation *v)
             return -1;
     }
     if (!(loss <= before)) {
-        log_info("not calibrated: no other factor of the logits has a smaller validation loss");
+        log_info(*stop_count() < 2 ? "not calibrated: no other factor of the logits has a smaller "
+                                     "validation loss"
+                                   : "not calibrated before the second signal: --resume does it");
         return loss_at(v, 1, &now, &loss);
     }
     v->calibrated = (struct page_calibration){ factor, loss };
