@@ -195,16 +195,29 @@ static int ask_back_end(struct plan *p)
     return ops_needs(p->settings->device, &sizes, &p->needs);
 }
 
+/* Returns what the user can give to need less memory, before "a smaller --micro-batch-size". */
+static const char *less_memory(const struct plan *p)
+{
+    const int in_memory = !p->store.dir && p->engine.stages == 1;
+    return p->settings->recompute == RECOMPUTE_LAYER
+               ? (in_memory ? "--memmap-dir DIR or " : "")
+               : (in_memory ? "--memmap-dir DIR, --recompute layer, or "
+                            : "--recompute layer or ");
+}
+
 static int too_small(const struct plan *p, uint64_t needed)
 {
     char limit[32], need[32];
-    uint64_t given = plan_on_gpu(p) ? p->settings->device_memory : p->settings->memory;
-    return err_set("training takes %s, which is more than %s %s%s", log_bytes(need, needed),
-                   plan_on_gpu(p) ? "--device-memory" : "--memory", log_bytes(limit, given),
-                   plan_on_gpu(p)         ? ""
-                   : p->store.dir         ? ": --memory 0 takes no more than that"
-                   : p->engine.stages > 1 ? ": give --recompute layer"
-                                          : ": give --memmap-dir, or --recompute layer");
+    const int gpu = plan_on_gpu(p);
+    log_bytes(need, needed);
+    log_bytes(limit, gpu ? p->settings->device_memory : p->settings->memory);
+    if (gpu || p->store.dir)
+        return err_set("training takes %s, which is more than --%s %s%s", need,
+                       gpu ? "device-memory" : "memory", limit,
+                       gpu ? "" : ": --memory 0 takes no more than that");
+    return err_set("training takes %s, which is more than --memory %s: give %sa smaller "
+                   "--micro-batch-size",
+                   need, limit, less_memory(p));
 }
 
 /* Returns the floating-point operations per token of the teacher's forward pass. */
@@ -330,10 +343,8 @@ int plan_check_machine(const struct plan *p, uint64_t needed)
     if (p->settings->memory || needed <= machine)
         return 0;
     return err_set(
-        "training takes %s, but this machine has only %s of memory: give %s, or a smaller --micro-batch-size",
-        log_bytes(need, needed), log_bytes(has, machine),
-        p->store.dir || p->engine.stages > 1 ? "--recompute layer"
-                                             : "--memmap-dir DIR, --recompute layer");
+        "training takes %s, but this machine has only %s of memory: give %sa smaller --micro-batch-size",
+        log_bytes(need, needed), log_bytes(has, machine), less_memory(p));
 }
 
 int plan_check_device(const struct plan *p, const struct ops *o)
