@@ -18,7 +18,7 @@
  *                                     vocabulary (its checksum; absent if it is not known),
  *                                     validation (the loss at that step, if it was measured),
  *                                     next_rate (the learning rate that the next update would
- *                                     have), arithmetic (ops_arithmetic), leaves (partial sums of
+ *                                     have), arithmetic (plan_arithmetic), leaves (partial sums of
  *                                     an update), all three absent in older checkpoints; and the
  *                                     checksums of all files (sums.h)
  *
@@ -47,7 +47,7 @@ struct checkpoint {
     double seconds;      /* seconds of training, over all resumed runs */
     double validation;   /* loss at this step; NAN: not measured */
     double next_rate;    /* learning rate that the next update would have; NAN: not known */
-    char arithmetic[64]; /* ops_arithmetic; "": not known */
+    char arithmetic[PLAN_ARITHMETIC]; /* plan_arithmetic; "": not known */
 };
 
 /* What is saved beside the state, to the output folder in the plan's settings: the store, and the

@@ -379,7 +379,7 @@ static int save(struct loop *l)
     l->at.seconds = log_seconds() - l->began;
     l->at.next_rate = schedule_rate(&l->plan->schedule, l->at.step);
     l->at.leaves = plan_leaves(l->plan);
-    snprintf(l->at.arithmetic, sizeof l->at.arithmetic, "%s", ops_arithmetic(l->ops));
+    plan_arithmetic(l->at.arithmetic, l->plan, l->ops);
     int result = l->first ? start_has_folder(l->settings->output, l->lock) : 0;
     if (!result && l->first)
         result = metrics_sync(&l->metrics);

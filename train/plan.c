@@ -201,8 +201,7 @@ static const char *less_memory(const struct plan *p)
     const int in_memory = !p->store.dir && p->engine.stages == 1;
     return p->settings->recompute == RECOMPUTE_LAYER
                ? (in_memory ? "--memmap-dir DIR or " : "")
-               : (in_memory ? "--memmap-dir DIR, --recompute layer, or "
-                            : "--recompute layer or ");
+               : (in_memory ? "--memmap-dir DIR, --recompute layer, or " : "--recompute layer or ");
 }
 
 static int too_small(const struct plan *p, uint64_t needed)
@@ -380,6 +379,16 @@ void plan_release(struct plan *p)
 uint64_t plan_leaves(const struct plan *p)
 {
     return (uint64_t)p->engine.leaves * (uint64_t)p->ranks;
+}
+
+void plan_arithmetic(char out[PLAN_ARITHMETIC], const struct plan *p, const struct ops *o)
+{
+    const struct split *s = p->own.split;
+    int n = 0;
+    if (s)
+        n = snprintf(out, PLAN_ARITHMETIC, "%s-parallel %dx%d ",
+                     s->sequence ? "sequence" : "tensor", s->ranks[0], s->ranks[1]);
+    snprintf(out + n, (size_t)(PLAN_ARITHMETIC - n), "%s", ops_arithmetic(o));
 }
 
 double plan_flops_per_token(const struct plan *p)

@@ -83,6 +83,11 @@ uint64_t plan_bytes(const struct plan *p);
 /* Returns the number of partial sums of gradients in an update, over all ranks (--leaves). */
 uint64_t plan_leaves(const struct plan *p);
 
+/* Sets `out` to a name of what decides about the last bits of sums beside --leaves: how the
+ * tensor-parallel ranks share a layer, if there are any, and ops_arithmetic. */
+enum { PLAN_ARITHMETIC = 96 };
+void plan_arithmetic(char out[PLAN_ARITHMETIC], const struct plan *p, const struct ops *o);
+
 /* Returns the number of micro-batches that the stages evaluate in a round of the validation. A
  * round fills and empties the pipeline once: a stage waits for about a ninth of its time. */
 int plan_validation_round(const struct plan *p);

@@ -223,8 +223,9 @@ static int load_store(const struct run_start *s, const char *dir, int *made)
 static void say_otherwise(const struct run_start *s)
 {
     const struct checkpoint *at = s->at;
-    const char *arithmetic = ops_arithmetic(s->ops);
+    char arithmetic[PLAN_ARITHMETIC];
     const double rate = schedule_rate(&s->plan->schedule, at->step);
+    plan_arithmetic(arithmetic, s->plan, s->ops);
     if (*at->arithmetic && strcmp(at->arithmetic, arithmetic) != 0)
         log_warn("the checkpoint was computed with %s arithmetic, and this run goes on with %s: "
                  "its numbers differ in their last digits from those of an uninterrupted run",
