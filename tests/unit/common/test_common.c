@@ -35,22 +35,7 @@
 #include "tests/unit/gauss.h"
 #include "tests/unit/look.h"
 #include "tests/unit/set_path.h"
-
-/* Makes a file of bytes[n] with a new name in /tmp. Returns its path, which the caller frees. */
-static char *temp_file(const void *bytes, size_t n)
-{
-    char *path = mem_strdup("/tmp/textmill-test-XXXXXX");
-    int fd = mkstemp(path);
-    cr_assert(fd >= 0 && write(fd, bytes, n) == (ssize_t)n);
-    close(fd);
-    return path;
-}
-
-static void drop(char *path)
-{
-    unlink(path);
-    free(path);
-}
+#include "tests/unit/temp_file.h"
 
 Test(err, context_goes_in_front)
 {
@@ -480,7 +465,7 @@ Test(file, lines_of_any_length_and_offsets)
     cr_expect(input_line(&in, &line, &n) == 1 && n == 4 && !memcmp(line, "last", 4));
     cr_expect_eq(input_line(&in, &line, &n), 0);
     input_close(&in);
-    drop(path);
+    drop_file(path);
     buf_release(&text);
     cr_expect_eq(input_open(&in, "/nonexistent/x"), -1);
     expect_error("cannot open '/nonexistent/x'");
@@ -502,7 +487,7 @@ static int64_t read_changed(off_t before, off_t after)
         input_skip(&in, (size_t)n);
     }
     input_close(&in);
-    drop(path);
+    drop_file(path);
     return n < 0 ? -1 : all;
 }
 
@@ -1485,7 +1470,7 @@ static struct buf token_stream_with(uint32_t third, int end)
     struct buf bytes = BUF_INIT;
     file_read(path, &bytes);
     kv_release(&header);
-    drop(path);
+    drop_file(path);
     return bytes;
 }
 
@@ -1509,7 +1494,7 @@ static int read_tokens(const struct buf *bytes)
                           r.document.sentences == 2 && r.document.sentence_ends[0] == 2);
     stream_reader_release(&r);
     input_close(&in);
-    drop(path);
+    drop_file(path);
     return got < 0 ? -1 : n;
 }
 
@@ -1555,7 +1540,7 @@ Test(stream, carries_a_vocabulary)
     input_close(&in);
     kv_release(&header);
     buf_release(&json);
-    drop(path);
+    drop_file(path);
 }
 
 Test(stream, any_cut_is_an_error)
@@ -1674,7 +1659,7 @@ static int read_documents(const struct buf *bytes)
         }
     document_release(&d);
     input_close(&in);
-    drop(path);
+    drop_file(path);
     return got < 0 ? -1 : n;
 }
 
@@ -1688,7 +1673,7 @@ static void read_first(struct document *d, const char *text)
     document_open(&r, &in);
     cr_expect_eq(document_read(&r, d), 1);
     input_close(&in);
-    drop(path);
+    drop_file(path);
 }
 
 Test(document, first_line_is_text_unless_it_is_the_title)

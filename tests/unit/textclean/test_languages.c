@@ -9,6 +9,7 @@
 #include "common/base/err.h"
 #include "common/base/utf8.h"
 #include "common/files/file.h"
+#include "tests/unit/temp_file.h"
 #include "textclean/languages.h"
 
 static struct languages_runs runs;
@@ -54,7 +55,7 @@ Test(languages, runs)
 
 static const char *const texts[2] = { "the cat and the dog and the cow", "il gatto e il cane" };
 static const char *names[2] = { "en", "it" };
-static char path[] = "/tmp/textmill-languages-XXXXXX";
+static char *path;
 
 static void count(struct languages_counts *c)
 {
@@ -65,14 +66,14 @@ static void count(struct languages_counts *c)
 
 static void remove_file(void)
 {
-    unlink(path);
+    drop_file(path);
 }
 
 static void write_model(void)
 {
     struct languages_counts c;
     struct output out;
-    close(mkstemp(path));
+    path = temp_file("", 0);
     atexit(remove_file);
     count(&c);
     cr_assert_eq(output_open(&out, path), 0);

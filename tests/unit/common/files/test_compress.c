@@ -2,13 +2,13 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/base/buf.h"
 #include "common/base/err.h"
 #include "common/files/compress.h"
 #include "common/files/file.h"
 #include "tests/unit/look.h"
+#include "tests/unit/temp_file.h"
 #include "tfrecord/formats/record.h"
 #include "tfrecord/formats/record_file.h"
 
@@ -161,7 +161,7 @@ Test(compress, flipped_bits_are_told)
     buf_release(&got);
 }
 
-static char path[] = "/tmp/textmill-compress-XXXXXX";
+static char *path;
 
 static void put(const void *bytes, size_t n)
 {
@@ -170,12 +170,12 @@ static void put(const void *bytes, size_t n)
 
 static void make_path(void)
 {
-    close(mkstemp(path));
+    path = temp_file("", 0);
 }
 
 static void remove_path(void)
 {
-    unlink(path);
+    drop_file(path);
 }
 
 TestSuite(record_file, .init = make_path, .fini = remove_path);

@@ -1,11 +1,11 @@
 /* Spans: off, nested, summed by name, and written as JSON. */
 #include <criterion/criterion.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "common/formats/js.h"
 #include "common/program/trace.h"
+#include "tests/unit/temp_file.h"
 
 static void inner(void)
 {
@@ -56,8 +56,7 @@ Test(trace, own_time_is_without_that_of_spans_inside)
 
 Test(trace, file_is_json_with_spans_inside_their_outer)
 {
-    char path[] = "/tmp/textmill-trace-XXXXXX";
-    close(mkstemp(path));
+    char *path = temp_file("", 0);
     trace_start(1);
     outer(2);
     cr_assert_eq(trace_write(path, "\"peak\": 5"), 0);
@@ -80,5 +79,5 @@ Test(trace, file_is_json_with_spans_inside_their_outer)
     js_int(js_get(js_get(root, "otherData"), "peak"), &peak);
     cr_assert_eq(peak, 5);
     js_free(root);
-    unlink(path);
+    drop_file(path);
 }

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/base/buf.h"
 #include "common/base/crc32c.h"
@@ -13,6 +12,7 @@
 #include "common/files/file.h"
 #include "tests/unit/dir.h"
 #include "tests/unit/look.h"
+#include "tests/unit/temp_file.h"
 #include "tfrecord/check/repair.h"
 #include "tfrecord/formats/index.h"
 #include "tfrecord/formats/record.h"
@@ -123,12 +123,9 @@ Test(record, absurd_lengths_are_refused)
 
 static int load(struct record_index *index, const char *text, uint64_t bytes)
 {
-    char path[] = "/tmp/textmill-index-XXXXXX";
-    int fd = mkstemp(path);
-    cr_assert(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
-    close(fd);
+    char *path = temp_file(text, strlen(text));
     int result = index_load(index, path, bytes);
-    unlink(path);
+    drop_file(path);
     return result;
 }
 

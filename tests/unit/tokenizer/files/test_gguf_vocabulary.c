@@ -2,15 +2,14 @@
  */
 #include <criterion/criterion.h>
 
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/base/err.h"
 #include "common/base/le.h"
 #include "common/files/file.h"
 #include "common/formats/gguf.h"
 #include "generate/export_vocabulary.h"
+#include "tests/unit/temp_file.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/tokenizer.h"
 
@@ -21,16 +20,16 @@ struct token {
     uint32_t type;
 };
 
-static char path[] = "/tmp/gguf-vocabulary-XXXXXX";
+static char *path;
 
 static void make_file(void)
 {
-    cr_assert(close(mkstemp(path)) == 0);
+    path = temp_file("", 0);
 }
 
 static void remove_file(void)
 {
-    unlink(path);
+    drop_file(path);
 }
 
 TestSuite(gguf_vocabulary, .init = make_file, .fini = remove_file);

@@ -6,6 +6,7 @@
 
 #include "common/base/err.h"
 #include "common/files/file.h"
+#include "tests/unit/temp_file.h"
 #include "train/samples/samples.h"
 
 static const char text[] =
@@ -16,13 +17,10 @@ static const char text[] =
 
 static struct samples *open_text(const struct samples_config *c)
 {
-    char path[] = "/tmp/test-samples-XXXXXX";
+    char *path = temp_file(text, sizeof text - 1);
     const char *paths[] = { path };
-    int fd = mkstemp(path);
-    cr_assert(fd >= 0 && write(fd, text, sizeof text - 1) == sizeof text - 1);
-    close(fd);
     struct samples *s = samples_open_squad(c, &(struct opt_list){ paths, 1, 1 }, "the data");
-    unlink(path);
+    drop_file(path);
     return s;
 }
 

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "common/base/buf.h"
 #include "common/base/err.h"
 #include "common/files/spill.h"
+#include "tests/unit/temp_file.h"
 #include "wikiprep/expand/expand.h"
 #include "wikiprep/text/visible.h"
 #include "wikiprep/values/expression.h"
@@ -25,10 +25,7 @@ static struct buf out = BUF_INIT;
  * unless that is NULL. */
 static struct library *make_library(const char *lang, const char *const *pages, const char *save)
 {
-    char path[] = "/tmp/textmill-test-XXXXXX";
     struct buf xml = BUF_INIT;
-    int fd = mkstemp(path);
-    cr_assert(fd >= 0);
     buf_addf(
         &xml,
         "<mediawiki xml:lang=\"%s\"><siteinfo><sitename>Wiki</sitename>"
@@ -52,12 +49,10 @@ static struct library *make_library(const char *lang, const char *const *pages, 
         buf_adds(&xml, "</text></revision></page>");
     }
     buf_adds(&xml, "</mediawiki>");
-    cr_assert_eq(write(fd, xml.data, xml.len), (ssize_t)xml.len);
-    close(fd);
-    struct library *l = library_read(&(struct file_names){ (char *[]){ (char *)path }, 1, 1 }, NULL,
-                                     2, save);
+    char *path = temp_file(xml.data, xml.len);
+    struct library *l = library_read(&(struct file_names){ &path, 1, 1 }, NULL, 2, save);
     cr_assert(l, "%s", err_get());
-    unlink(path);
+    drop_file(path);
     buf_release(&xml);
     return l;
 }
@@ -796,16 +791,14 @@ Test(expand, numbers_and_forms_of_words)
 
 Test(expand, a_saved_library_is_the_same)
 {
-    char path[] = "/tmp/textmill-saved-XXXXXX";
-    close(mkstemp(path));
+    char *path = temp_file("", 0);
     library_free(make_library("en", wiki, path));
-    struct library *saved = library_read(&(struct file_names){ (char *[]){ (char *)path }, 1, 1 },
-                                         NULL, 1, NULL);
+    struct library *saved = library_read(&(struct file_names){ &path, 1, 1 }, NULL, 1, NULL);
     cr_assert(saved);
     cr_expect_str_eq(expand_in(saved, "A", "{{show|a}} {{only}} {{SITENAME}} {{CURRENTYEAR}}"),
                      "[a|none|] bd Wiki 2011");
     library_free(saved);
-    unlink(path);
+    drop_file(path);
 }
 
 /* A saved library without templates must still know its wiki and the date of its dump. */
@@ -814,19 +807,17 @@ Test(expand, a_saved_library_without_templates)
     static const char *const article[] = { "Moon", "article", NULL };
     static const char text[] =
         "{{SITENAME}} {{CONTENTLANGUAGE}} {{SERVERNAME}} {{CURRENTYEAR}} {{ns:10}}";
-    char path[] = "/tmp/textmill-saved-XXXXXX";
-    close(mkstemp(path));
+    char *path = temp_file("", 0);
     library_free(make_library("de", article, path));
-    struct library *saved = library_read(&(struct file_names){ (char *[]){ (char *)path }, 1, 1 },
-                                         NULL, 1, NULL);
+    struct library *saved = library_read(&(struct file_names){ &path, 1, 1 }, NULL, 1, NULL);
     cr_assert(saved, "%s", err_get());
     cr_expect_str_eq(expand_in(saved, "A", text), "Wiki de x.example.org 2011 Vorlage");
     library_free(saved);
-    saved = library_read(&(struct file_names){ (char *[]){ (char *)path }, 1, 1 }, "fr", 1, NULL);
+    saved = library_read(&(struct file_names){ &path, 1, 1 }, "fr", 1, NULL);
     cr_assert(saved, "%s", err_get());
     cr_expect_str_eq(expand_in(saved, "A", "{{CONTENTLANGUAGE}} {{NOMPAGE}}"), "fr A");
     library_free(saved);
-    unlink(path);
+    drop_file(path);
 }
 
 Test(library, errors)

@@ -11,27 +11,19 @@
 #include "common/files/temp.h"
 #include "tests/unit/look.h"
 #include "tests/unit/set_path.h"
+#include "tests/unit/temp_file.h"
 #include "wikiprep/input/dump.h"
 #include "wikiprep/input/pages.h"
 #include "wikiprep/output/sink.h"
 #include "wikiprep/site/names.h"
 
-static char path[64];
 static struct dump_page page = DUMP_PAGE_INIT;
-
-static void write_path(const char *bytes, size_t n)
-{
-    memcpy(path, "/tmp/textmill-dump-XXXXXX", 26);
-    int fd = mkstemp(path);
-    cr_assert(fd >= 0 && write(fd, bytes, n) == (ssize_t)n);
-    close(fd);
-}
 
 static struct dump *open_bytes(const char *xml, size_t n, size_t max)
 {
-    write_path(xml, n);
+    char *path = temp_file(xml, n);
     struct dump *d = dump_open(path, max, 2);
-    unlink(path);
+    drop_file(path);
     return d;
 }
 
@@ -415,7 +407,7 @@ Test(pages, are_located_by_an_index_of_the_same_dump)
 static void expect_parts(const char *bytes, size_t n, int count)
 {
     static const uint64_t numbers[] = { 1, 2, 3, 7, 200 };
-    write_path(bytes, n);
+    char *path = temp_file(bytes, n);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         const uint64_t parts = numbers[i];
         int found = 0, result = 0;
@@ -433,7 +425,7 @@ static void expect_parts(const char *bytes, size_t n, int count)
         }
         cr_expect_eq(found, count, "%d parts: %d pages", (int)parts, found);
     }
-    unlink(path);
+    drop_file(path);
 }
 
 Test(dump, parts_have_each_page_once)
