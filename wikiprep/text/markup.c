@@ -117,19 +117,14 @@ static int ends_with_address(const struct buf *out)
     return bytes_find(s, end, "://", 3) != NULL;
 }
 
-/* Writes the character for which the character reference at s stands. As in MediaWiki, in an
- * address a character that would end it is written as its code: "%5B". */
-static const char *on_reference_mark(struct markup *m, const char *s)
+const char *markup_on_reference(struct markup *m, const char *s)
 {
-    unsigned code_point;
-    size_t n = entity_read(s, (size_t)(m->end - s), &code_point);
-    if (n && code_point > ' ' && code_point < 128 && strchr("[]|\"", (int)code_point) &&
-        ends_with_address(m->out))
-        buf_addf(m->out, "%%%02X", code_point);
-    else if (n)
-        paragraph_put(m->out, code_point);
+    unsigned c = '&';
+    size_t n = entity_read(s, (size_t)(m->end - s), &c);
+    if (c > ' ' && c < 128 && strchr("[]|\"", (int)c) && ends_with_address(m->out))
+        buf_addf(m->out, "%%%02X", c);
     else
-        markup_put(m, '&');
+        paragraph_put(m->out, c);
     return s + (n ? n : 1);
 }
 
@@ -201,7 +196,7 @@ static const char *on_control(struct markup *, const char *s)
 
 static const handler handlers[256] = {
     ['\n'] = on_line_end,
-    ['&'] = on_reference_mark,
+    ['&'] = markup_on_reference,
     ['<'] = markup_on_tag,
     ['['] = markup_on_open_bracket,
     [']'] = markup_on_close_bracket,

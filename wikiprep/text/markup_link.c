@@ -327,11 +327,12 @@ static const char *open_url(struct markup *m, const char *s, size_t brackets)
         ip = NULL;
     markup_push(m, URL)->count = brackets;
     markup_put(m, '[');
-    const char *from = s;
-    for (s = ip ? ip + 1 : s; s < m->end && is_in_address(s, m->end); s++)
-        if (*s == '{' || *s == '}' || (*s == '|' && m->depth > 1))
-            break;
-    buf_add(m->out, from, (size_t)(s - from));
+    while (s < m->end && ((ip && s <= ip) ||
+                          (is_in_address(s, m->end) && !strchr(m->depth > 1 ? "{}|" : "{}", *s))))
+        if (*s == '&')
+            s = markup_on_reference(m, s);
+        else
+            markup_put(m, *s++);
     markup_top(m)->label = m->out->len;
     markup_top(m)->source = (size_t)(s - m->text);
     return s;

@@ -73,6 +73,10 @@ static inline void markup_put(struct markup *m, int c)
  * written as the byte `line_end`. */
 void markup_put_literal(struct markup *m, const char *s, const char *end, int line_end);
 
+/* Writes the character of the character reference at s; in an address, a character that would end
+ * it as its code, "%5B". Returns the position after the reference, or the '&' if it is none. */
+const char *markup_on_reference(struct markup *m, const char *s);
+
 /* Returns the output from offset `from` on. */
 static inline struct span markup_since(const struct markup *m, size_t from)
 {

@@ -146,7 +146,7 @@ Test(wikitext, addresses)
     CHECK("http://a.org?b&#91;&#x5D;=&vert; (&lsqb;c&rsqb;) http://a.org?b&lt;c",
           "http://a.org?b%5B%5D=%7C ([c]) http://a.org?b<c");
     CHECK("[//a.org | b] [http:// c]", "| b [http:// c]");
-    CHECK("a [https://b.org c\nd", "a [https://b.org c d");
+    CHECK("a [https://b.org?x=y&amp;z c\nd", "a [https://b.org?x=y&z c d");
     CHECK("[//a.org　東京 b] [//a.org/ЛА\u00a0\u00a0c] [//a.org　]d [//a.org  e]", "東京 b c d e");
 }
 
