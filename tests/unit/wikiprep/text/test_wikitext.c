@@ -767,32 +767,77 @@ Test(wikitext, markdown)
     how.markdown = how.tables = how.code = how.formulas = 0;
 }
 
-/* ---- HTML -------------------------------------------------------------------------------- */
+/* ---- parts of pages -------------------------------------------------------------------------- */
 
-Test(wikitext, html_without_what_is_not_text)
+static int render_nothing(void *, const struct wikitext_call *, struct buf *)
 {
-    static const char html[] =
-        "<body><p>a<sup class=\"mw-ref reference\">[1]</sup> b</p><div class=\"thumb\">c</div>"
-        "<figure typeof=\"mw:File\">d</figure><div role=\"navigation\">e</div><p>f</p>"
-        "<table><tr><td>g</td></tr></table><table class=\"multicol\" role=\"presentation\"><tr><td>"
-        "<ul><li>h</li></ul></td><td><ul><li>i</li></ul></td></tr></table></body>";
-    struct names *names = names_new(1);
-    struct wikitext *w = wikitext_new(names, &how);
-    wikitext_clean_html(w, html, sizeof html - 1, &out);
-    cr_expect_str_eq(out.data, "a b\nf\nh\ni");
-    wikitext_free(w);
-    names_free(names);
+    return 0;
 }
 
-Test(wikitext, html_code_in_a_sentence)
+Test(wikitext, parts)
 {
-    static const char html[] =
-        "<body><p>call <code class=\"mw-highlight mw-highlight-lang-c\">f()</code> here</p>"
-        "<div class=\"mw-highlight mw-highlight-lang-c\"><pre>int x;</pre></div></body>";
-    struct names *names = names_new(1);
-    struct wikitext *w = wikitext_new(names, &how);
-    wikitext_clean_html(w, html, sizeof html - 1, &out);
-    cr_expect_str_eq(out.data, "call f() here");
-    wikitext_free(w);
-    names_free(names);
+    static const struct {
+        enum page_part part;
+        const char *text, *json;
+    } cases[] = {
+        { PART_SECTIONS, "a\n== B \"c\" ==\n=== D ===\ne\n\nf\n== G ==",
+          "{\"level\": 0, \"heading\": \"\", \"text\": \"a\"}, "
+          "{\"level\": 2, \"heading\": \"B \\\"c\\\"\", \"text\": \"\"}, "
+          "{\"level\": 3, \"heading\": \"D\", \"text\": \"e\\n\\nf\"}" },
+        { PART_INFOBOXES, "{{A|b=1|c={{d}}|e=2|f=3|g=''4''}} {{A|b=1|c=2|d=3}}",
+          "{\"name\": \"A\", \"values\": {\"b\": \"1\", \"e\": \"2\", \"f\": \"3\", \"g\": \"4\"}}" },
+        { PART_INFOBOXES, "a {{A|b=1|c=2|d=3|e=4}}\n== F ==\n{{A|b=1|c=2|d=3|e=4}}", "" },
+        { PART_TABLES,
+          "{|\n|+ a\n! b !! c\n|-\n| <syntaxhighlight>d|é</syntaxhighlight> f || [[g|h]]\n|-\n| ||\n|}",
+          "{\"caption\": \"a\", \"rows\": [[\"b\", \"c\"], [\"d|é f\", \"h\"]]}" },
+        { PART_TABLES, "{| style=\"display:none\"\n| a\n|}", "" },
+        { PART_LINKS, "[[b_c|''d'']] [[:File:E.jpg]] [[#F]] [[File:G.jpg|x y]] [[h]]s",
+          "{\"target\": \"b c\", \"label\": \"d\"}, "
+          "{\"target\": \"File:E.jpg\", \"label\": \"File:E.jpg\"}, "
+          "{\"target\": \"#F\", \"label\": \"F\"}, {\"target\": \"h\", \"label\": \"h\"}" },
+        { PART_EXTERNAL_LINKS, "[https://a/b?c=d&amp;e&#91;f&#93; g&lt;h] https://i [//j]",
+          "{\"target\": \"https://a/b?c=d&e%5Bf%5D\", \"label\": \"g<h\"}, "
+          "{\"target\": \"//j\", \"label\": \"\"}" },
+        { PART_CAPTIONS,
+          "[[File:A_b.jpg|thumb|200x100px|alt=c d|The ''e'' [[f|g]]]] [[Fails:H.jpg|i j|mini]]",
+          "{\"file\": \"A b.jpg\", \"caption\": \"The e g\"}, "
+          "{\"file\": \"H.jpg\", \"caption\": \"i j\"}" },
+        { PART_CAPTIONS, "[[File:A.jpg|Moon]] [[File:B.jpg|C d|E=mc2]] [[File:F.jpg|left|Ж]]",
+          "{\"file\": \"A.jpg\", \"caption\": \"Moon\"}, {\"file\": \"B.jpg\", \"caption\": "
+          "\"E=mc2\"}, {\"file\": \"F.jpg\", \"caption\": \"Ж\"}" },
+        { PART_CAPTIONS,
+          "[[File:A.jpg]] [[File:A.jpg|]] [[File:A.jpg|thumb|upright 1.2]] [[File:A.jpg|x|alt=y z]]",
+          "" },
+        { PART_CAPTIONS, "<gallery>\nFile:A.jpg|moon\nFile:B.jpg\n</gallery>",
+          "{\"file\": \"A.jpg\", \"caption\": \"moon\"}" },
+        { PART_REFERENCES,
+          "a<ref name=\"b&amp;c\">d [https://e f]</ref><ref name=g/><ref> </ref><ref>{{j}}</ref><ref>{{h|i=1}}</ref>",
+          "{\"name\": \"b&c\", \"text\": \"d f\", \"links\": [{\"target\": \"https://e\", \"label\": "
+          "\"f\"}], \"templates\": []}, {\"name\": \"\", \"text\": \"\", \"links\": [], \"templates\": "
+          "[{\"name\": \"h\", \"values\": {\"i\": \"1\"}}]}" },
+    };
+    struct page_parts parts;
+    page_parts_each(&parts, buf_init);
+    how.parts = &parts;
+    how.render = render_nothing;
+    how.code = how.markdown = 1;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct buf *json = &parts.json[cases[i].part];
+        how.wanted = 1u << cases[i].part;
+        page_parts_each(&parts, buf_clear);
+        clean(cases[i].text);
+        cr_expect_str_eq(json->len ? json->data : "", cases[i].json, "%s:\n%s", cases[i].text,
+                         json->data);
+    }
+    page_parts_each(&parts, buf_release);
+}
+
+Test(wikitext, links_to_subpages)
+{
+    const struct template_page page = { .title = "A/B/C" };
+    how.page = &page;
+    CHECK("[[../]] [[../../]] [[../D]] [[../../E f]] [[../#g]]", "A/B A A/B/D A/E f A/B#g");
+    CHECK("[[../D/]] [[/E/]] [[/F g//]] [[../H|i]]", "D E F g i");
+    CHECK("[[/D]] [[/E#f/]] [[/]] [[//]] [[..]] [[../..]]", "/D /E#f/ / // .. ../..");
+    CHECK("[[../../../]] [[../../../D]]", "../../../ ../../../D");
 }
