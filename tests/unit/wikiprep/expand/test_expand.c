@@ -189,6 +189,16 @@ Test(expand, pages)
 
 /* A wiki knows the words of its own language and the English ones. Words of another language are
  * names of templates that do not exist. */
+Test(expand, messages)
+{
+    static const char *const pages[] = { "MediaWiki:Greet", "$1, $3$ $0 $12$", "Vorlage:Greet", "d",
+                                         NULL };
+    struct library *l = make_library("en", pages, NULL);
+    cr_expect_str_eq(expand_in(l, "A", "{{int:greet| b |c}} {{int:Vorlage:greet}} {{int: x y }}"),
+                     "b, $3$ $0 b2$ ⧼Vorlage:greet⧽ ⧼x y⧽", "%s", out.data);
+    library_free(l);
+}
+
 Test(expand, words_of_other_languages)
 {
     static const struct {
@@ -631,6 +641,10 @@ Test(expand, modules_that_are_known)
           "{{#invoke:String|str_find|abc|x}} {{#invoke:String|str_find|abc}}",
           "0 3 -1 1");
     CHECK("{{#iferror:{{#invoke:String|sub|abc|9}}|out of range}}", "out of range");
+    CHECK("{{#invoke:String|count|aXbXX|X}}{{#invoke:String|count|source=aaa|pattern=aa}} "
+          "{{#invoke:String|endswith|añ|ñ}}{{#invoke:String|endswith|a|ba}}"
+          "{{#invoke:String|endswith|a|}}",
+          "31 yesyes");
     CHECK(
         "{{#invoke:Math|max|1|5|3.5}} {{#invoke:Math|round|2.567|1}} {{#invoke:Math|average|1|2|6}}",
         "5 2.6 3");
@@ -638,6 +652,11 @@ Test(expand, modules_that_are_known)
           "{{#iferror:{{#invoke:Math|round|x}}|no number}}",
           "2.5 7 2 no number");
     CHECK("{{#invoke:If empty|main||b|c}}{{#invoke:Br separated entries|main|a||b}}", "ba<br />b");
+    CHECK("{{#invoke:Unbulleted list|f| a ||b}}{{#invoke:Unbulleted list|f| }}",
+          "<div class=\"plainlist\"><ul><li>a</li><li>b</li></ul></div>");
+    CHECK("{{#invoke:Math|order|1234}} {{#invoke:Math|order|-0.01}} {{#invoke:Math|order|0}} "
+          "{{#invoke:Math|min|x|}}",
+          "3 -2 0 ");
     CHECK("{{#invoke:Check for unknown parameters|check|x}}{{#invoke:String|match|a|b}}", "<ref/>");
     CHECK("{{empty||c}} {{empty | {{{x|}}} | c }}",
           "c c"); /* the arguments of the template that calls */
@@ -746,6 +765,10 @@ Test(expand, titles)
     CHECK(
         "{{SITENAME}} {{CONTENTLANGUAGE}} {{PAGEID}} {{REVISIONID}} {{REVISIONYEAR}} {{NUMBEROFARTICLES}}",
         "Wiki en 7 77 2010 1");
+    CHECK(
+        "{{#special:search/A b}} {{#speciale:a b}} {{#special:A:b}} {{#special:Talk:c}}{{#special:}}",
+        "Special:Search/A b Special:A_b Special:A:b ");
+    CHECK("{{msgnw:item}} {{msgnw:Numbered}}", "&#42; item &#35; see &#91;&#91;Moon&#93;&#93;");
     CHECK("{{DEFAULTSORT:x}}{{DISPLAYTITLE:x}}{{Pagename|a}}{{#property:p1}}",
           "[[:Vorlage:Pagename]]");
 }
