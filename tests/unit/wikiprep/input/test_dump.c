@@ -1,20 +1,16 @@
 /* Pages of a dump: versions, layouts and encodings of the export format, and errors in dumps. */
 #include <bzlib.h>
 #include <criterion/criterion.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/base/err.h"
 #include "common/base/mem.h"
 #include "common/files/temp.h"
-#include "tests/unit/look.h"
 #include "tests/unit/set_path.h"
 #include "tests/unit/temp_file.h"
 #include "wikiprep/input/dump.h"
 #include "wikiprep/input/pages.h"
-#include "wikiprep/output/sink.h"
 #include "wikiprep/site/names.h"
 
 static struct dump_page page = DUMP_PAGE_INIT;
@@ -263,86 +259,6 @@ Test(dump, no_dump)
     cr_expect(strstr(err_get(), "/nonexistent.xml"));
     cr_expect_null(dump_open("/tmp", 1, 1));
     cr_expect(strstr(err_get(), "directory"));
-}
-
-/* ---- the tree of files --------------------------------------------------------------------- */
-
-Test(sink, folders_go_on_after_ZZ)
-{
-    char dir[] = "/tmp/textmill-sink-XXXXXX";
-    cr_assert(mkdtemp(dir));
-    struct sink s;
-    struct kv none = KV_INIT;
-    struct buf one = BUF_INIT;
-    buf_adds(&one, "x\n");
-    cr_assert_eq(sink_open(&s, dir, 1, 0, SINK_JSON, 0), 0, "%s", err_get());
-    s.files = 676 * 100 - 1; /* as if ZZ were almost full */
-    struct buf zz = BUF_INIT;
-    buf_addf(&zz, "%s/ZZ", s.folder.path);
-    cr_assert_eq(file_mkdirs(zz.data), 0);
-    cr_assert_eq(sink_write(&s, &one), 0, "%s", err_get());
-    cr_assert_eq(sink_write(&s, &one), 0, "%s", err_get());
-    cr_assert_eq(sink_close(&s, &none), 0, "%s", err_get());
-    struct buf file = BUF_INIT;
-    buf_addf(&file, "%s/AAA/wiki_00", dir);
-    cr_expect(look(file.data));
-    buf_clear(&file);
-    buf_addf(&file, "%s/ZZ/wiki_99", dir);
-    cr_expect(look(file.data));
-    temp_remove(dir);
-    buf_release(&one);
-    buf_release(&zz);
-    buf_release(&file);
-}
-
-/* A file must be closed before a document that would make it larger than the limit. */
-Test(sink, files_are_filled_to_the_limit)
-{
-    char dir[] = "/tmp/textmill-sink-XXXXXX";
-    struct sink s;
-    struct kv none = KV_INIT;
-    struct buf one = BUF_INIT, file = BUF_INIT;
-    cr_assert(mkdtemp(dir));
-    buf_adds(&one, "1234\n");
-    cr_assert_eq(sink_open(&s, dir, 1, 10, SINK_JSON, 0), 0, "%s", err_get());
-    for (int i = 0; i < 5; i++)
-        cr_assert_eq(sink_write(&s, &one), 0, "%s", err_get());
-    cr_assert_eq(sink_close(&s, &none), 0, "%s", err_get());
-    static const uint64_t sizes[] = { 10, 10, 5 };
-    for (int i = 0; i < 3; i++) {
-        uint64_t bytes = 0;
-        buf_clear(&file);
-        buf_addf(&file, "%s/AA/wiki_%02d", dir, i);
-        cr_expect(!file_size(file.data, &bytes) && bytes == sizes[i], "%s", file.data);
-    }
-    temp_remove(dir);
-    buf_release(&one);
-    buf_release(&file);
-}
-
-/* The limit holds for the marks of files of sentences, too. */
-Test(sink, end_marks_are_within_the_limit)
-{
-    enum { LIMIT = 110 };
-    char dir[] = "/tmp/textmill-sink-XXXXXX";
-    struct sink s;
-    struct kv none = KV_INIT;
-    struct buf one = BUF_INIT, file = BUF_INIT;
-    cr_assert(mkdtemp(dir));
-    buf_adds(&one, "<doc id=\"1\">\n23456789\n</doc>\n");
-    cr_assert_eq(sink_open(&s, dir, 1, LIMIT, SINK_DOCUMENTS, 1), 0, "%s", err_get());
-    for (int i = 0; i < 3; i++)
-        cr_assert_eq(sink_write(&s, &one), 0, "%s", err_get());
-    cr_assert_eq(sink_close(&s, &none), 0, "%s", err_get());
-    for (int i = 0; i < 3; i++) {
-        uint64_t bytes = 0;
-        buf_clear(&file);
-        buf_addf(&file, "%s/AA/wiki_%02d", dir, i);
-        cr_expect(!file_size(file.data, &bytes) && bytes <= LIMIT, "%s", file.data);
-    }
-    temp_remove(dir);
-    buf_release(&one);
-    buf_release(&file);
 }
 
 /* ---- an index of pages ---------------------------------------------------------------------- */
