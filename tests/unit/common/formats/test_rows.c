@@ -3,12 +3,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/base/err.h"
 #include "common/base/rng.h"
 #include "common/files/file.h"
-#include "common/formats/columns.h"
+#include "common/formats/rows.h"
 #include "tests/unit/dir.h"
+#include "tests/unit/look.h"
 #include "tests/unit/set_path.h"
 #include "tokenizer/input/source.h"
 
@@ -148,4 +150,71 @@ Test(rows, damaged_files_end_in_text_or_an_error)
     buf_release(&whole);
     buf_release(&changed);
     buf_release(&out);
+}
+
+/* ---- a copy, without the plug-in ----------------------------------------------------------- */
+
+static struct buf said = BUF_INIT; /* what the functions below were asked for */
+static int is_full;                /* 1: no row can be copied */
+
+static int say_file(struct columns_copy *, const struct columns_bytes *bytes)
+{
+    char first[2] = "";
+    cr_assert_eq(bytes->read_at(bytes->ctx, 0, first, 1), 0, "%s", err_get());
+    buf_addf(&said, "%s:%d ", first, (int)bytes->size);
+    return 0;
+}
+
+static int say_row(struct columns_copy *, int keep, const struct columns_cell *text,
+                   const char *mark)
+{
+    buf_addf(&said, "%d(%.*s,%s) ", keep, text ? (int)text->len : 1, text ? text->text : "-",
+             mark ? mark : "-");
+    return is_full ? err_set("full") : 0;
+}
+
+static int say_end(struct columns_copy *)
+{
+    buf_adds(&said, "end");
+    return 0;
+}
+
+static void free_nothing(struct columns_copy *)
+{
+}
+
+/* Each file is opened before its first row is copied, the last ones at the end. Empty ones have no
+ * rows. */
+Test(rows, copies_open_the_files_in_order)
+{
+    static const struct columns fake = {
+        .copy_file = say_file, .copy_row = say_row, .copy_end = say_end, .copy_free = free_nothing
+    };
+    static const char *const texts[] = { "", "A", "", "BB", "C", "" };
+    enum { FILES = 6 };
+    SCOPED(file_names) paths = { 0 };
+    SCOPED(buf) text = buf_format("new"), none = BUF_INIT;
+    for (int i = 0; i < FILES; i++) {
+        char name[] = { (char)('0' + i), '\0' };
+        put_text(name, texts[i]);
+        file_names_add(&paths, in_dir(name));
+    }
+    struct rows_copy c = { .paths = &paths, .library = &fake };
+    cr_assert_eq(rows_copy_put(&c, paths.names[1], 1, NULL, NULL), 0, "%s", err_get());
+    cr_assert_eq(rows_copy_put(&c, paths.names[1], 0, NULL, "m"), 0, "%s", err_get());
+    cr_assert_eq(rows_copy_put(&c, paths.names[3], 1, &text, "m"), 0, "%s", err_get());
+    cr_assert_eq(rows_copy_put(&c, paths.names[3], 1, &none, NULL), 0, "%s", err_get());
+    cr_assert_eq(rows_copy_end(&c), 0, "%s", err_get());
+    cr_expect_str_eq(said.data, "A:1 1(-,-) 0(-,m) B:2 1(new,m) 1(,-) C:1 end");
+    rows_copy_close(&c);
+
+    c = (struct rows_copy){ .paths = &paths, .library = &fake };
+    is_full = 1;
+    cr_expect_eq(rows_copy_put(&c, paths.names[1], 1, NULL, NULL), -1);
+    expect_error("cannot copy rows of ");
+    expect_error("/1: full");
+    cr_assert_eq(unlink(paths.names[3]), 0);
+    cr_expect_eq(rows_copy_end(&c), -1);
+    expect_error("/3': No such file");
+    rows_copy_close(&c);
 }
