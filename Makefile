@@ -327,7 +327,7 @@ $(B)/bin/check-unit: $(UNIT_OBJECTS) $(LIB) | $(B)/bin
 	$(CC) $(ALL_LDFLAGS) $^ $(LIBS) $(if $(CRITERION),,-lcriterion) -lbz2 -o $@
 -include $(UNIT_OBJECTS:.o=.d)
 
-check-unit: $(B)/bin/check-unit $(SAMPLE) $(EMULATED) ## run the unit tests (Criterion)
+check-unit: $(B)/bin/check-unit $(SAMPLE) $(EMULATED) links ## run the unit tests (Criterion)
 	$< -j2
 
 # The unit tests with AMX's registers in plain C, which needs a processor with AVX-512 BF16.
