@@ -5,6 +5,7 @@
 #include "common/base/err.h"
 #include "common/files/output_folder.h"
 #include "common/files/paths.h"
+#include "common/files/temp.h"
 #include "tests/unit/dir.h"
 #include "tests/unit/look.h"
 
@@ -17,6 +18,57 @@ Test(output_folder, recovery_leaves_a_running_program_alone)
     cr_expect_eq(output_folder_recover(in_dir("new")), 0);
     cr_expect_eq(output_folder_close(&f), 0, "%s", err_get());
     cr_expect_eq(output_folder_recover(in_dir("new")), 0);
+}
+
+/* A run may end while it replaces a folder in two steps: the old one is in its temporary folder. */
+Test(output_folder, recovery_brings_the_old_folder_back)
+{
+    struct output_folder f;
+    cr_assert_eq(file_mkdirs(in_dir("it")), 0);
+    put_text("it/file", "old");
+    cr_assert_eq(output_folder_open(&f, in_dir("it/")), 0, "%s", err_get());
+    SCOPED(buf) old = file_path(f.temp, "old");
+    cr_assert_eq(rename(in_dir("it"), old.data), 0);
+    cr_expect_eq(output_folder_recover(in_dir("it")), 0, "the run goes on");
+    close(f.lock);
+    cr_assert_eq(file_mkdirs(in_dir("it/new")), 0);
+    cr_expect_eq(output_folder_recover(in_dir("it")), 0, "both steps are done");
+    temp_remove(in_dir("it"));
+    cr_expect_eq(output_folder_recover(in_dir("it/")), 1, "%s", err_get());
+    cr_expect_eq(look(in_dir("it/file")), FILE_PLAIN);
+    cr_expect_eq(output_folder_recover(in_dir("it")), 0);
+}
+
+/* What came into the folder during the run would be lost with the old one. */
+Test(output_folder, replaces_what_it_saw)
+{
+    struct output_folder f;
+    for (int more = 0; more <= 1; more++) {
+        cr_assert_eq(file_mkdirs(in_dir("it")), 0);
+        put_text("it/a", "old");
+        cr_assert_eq(output_folder_open(&f, in_dir("it")), 0, "%s", err_get());
+        if (more)
+            put_text("it/b", "precious");
+        cr_expect_eq(output_folder_close(&f), more ? -1 : 0, "%s", err_get());
+        cr_expect_eq(look(in_dir("it/a")), more ? FILE_PLAIN : FILE_NONE);
+    }
+    expect_error("/it': 'b' came into it during the run");
+    cr_expect_eq(look(in_dir("it/b")), FILE_PLAIN);
+    SCOPED(file_names) names = { 0 };
+    cr_assert_eq(file_list_all(&names, dir), 0);
+    cr_expect_eq(names.count, 1, "%s", names.names[0]);
+}
+
+Test(output_folder, one_training_in_a_folder)
+{
+    int one, two;
+    cr_expect_eq(output_folder_lock(dir, &one), 0);
+    cr_expect_eq(output_folder_lock(dir, &two), -1);
+    expect_error("another training is running in '/tmp/");
+    close(two);
+    close(one);
+    cr_expect_eq(output_folder_lock(dir, &two), 0);
+    close(two);
 }
 
 Test(output_folder, a_mount_point_is_refused_at_once)
