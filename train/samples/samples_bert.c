@@ -12,10 +12,8 @@ struct bert_samples {
 
 static int check_shape(const struct bert_shape *is, int64_t T, int64_t mask_tokens)
 {
-    if (!mask_tokens)
-        mask_tokens = is->mask_tokens;
-    if (!T)
-        T = is->sequence_length;
+    mask_tokens = mask_tokens ? mask_tokens : is->mask_tokens;
+    T = T ? T : is->sequence_length;
     if (is->sequence_length == T && is->mask_tokens == mask_tokens)
         return 0;
     return err_set("has sequences of %u tokens with %u masked, but sequence-length is %lld and "
@@ -76,7 +74,8 @@ static int open_shape(struct bert_shape *shape, const struct dataset *d,
         if (dataset_record(d, i, &data, &n) < 0)
             return -1;
         if (bert_shape_of(&is, data, n) < 0 ||
-            check_shape(&is, c->T || !i ? c->T : shape->sequence_length, c->mask_tokens) < 0 ||
+            check_shape(&is, i ? shape->sequence_length : c->T,
+                        i ? shape->mask_tokens : c->mask_tokens) < 0 ||
             (i && bert_shape_check_same(&is, shape) < 0))
             return dataset_where(d, i);
         *shape = i ? *shape : is;
