@@ -14,15 +14,21 @@ TestSuite(chat, .init = make_dir, .fini = remove_dir);
 
 enum { CHATML = 2, LLAMA3 = 4, NANOCHAT, TEXT };
 
-/* Bytes, and these special tokens from id 257 on. */
-static struct tokenizer *make(const char *const *marks, size_t n)
+/* A vocabulary, and these special tokens behind it. */
+static struct tokenizer *make_from(struct tokenizer *t, const char *const *marks, size_t n)
 {
     struct vocabulary v;
-    tokenizer_into_vocabulary(tokenizer_load(NULL), &v);
+    const int64_t size = (int64_t)tokenizer_size(t);
+    tokenizer_into_vocabulary(t, &v);
     for (size_t i = 0; i < n; i++)
-        cr_assert_eq(vocabulary_put_special(&v, 257 + (int64_t)i, marks[i], strlen(marks[i]), 0),
+        cr_assert_eq(vocabulary_put_special(&v, size + (int64_t)i, marks[i], strlen(marks[i]), 0),
                      0);
     return tokenizer_from_vocabulary(&v);
+}
+
+static struct tokenizer *make(const char *const *marks, size_t n)
+{
+    return make_from(tokenizer_load(NULL), marks, n);
 }
 
 static struct tokenizer *chatml(void)
@@ -202,6 +208,42 @@ Test(chat, special_tokens_absorb_white_space)
     chat_close(&c);
     tokenizer_free(t);
     buf_release(&out);
+}
+
+/* The tokens of WordPiece have less bytes than the text: labels begin where the message does. */
+Test(chat, labels_of_a_vocabulary_that_drops_white_space)
+{
+    static const char *const marks[] = { "<|im_start|>", "<|im_end|>" };
+    static const char *const cases[][2] = {
+        { "{\"prompt\": \"blue\", \"answer\": \"  red  ball\"}",
+          "<|im_start|>[UNK]blue<|im_end|><|im_start|>[UNK][redball<|im_end|>" },
+        { "{\"prompt\": \"\", \"answer\": \"\\u00e9t\\u00e9 cup\"}",
+          "<|im_start|>[UNK]<|im_end|><|im_start|>[UNK][[UNK]cup<|im_end|>" },
+        { "{\"prompt\": \" \", \"answer\": \" \"}",
+          "<|im_start|>[UNK]<|im_end|><|im_start|>[UNK][<|im_end|>" },
+    };
+    struct tokenizer *t = make_from(tokenizer_load("tests/data/finder"), marks, 2);
+    struct chat c;
+    cr_assert_eq(chat_open(&c, CHAT_AUTO, t, NULL), 0, "%s", err_get());
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        SCOPED(buf) out = BUF_INIT;
+        cr_expect_eq(spell(&c, cases[i][0], &out), 0, "%s", err_get());
+        cr_expect_str_eq(out.data, cases[i][1]);
+    }
+    chat_close(&c);
+    tokenizer_free(t);
+    t = tokenizer_load("tests/data/finder"); /* here characters and bytes are not the same */
+    tokenizer_want_end_of_text(t, 0);
+    SCOPED(buf) out = BUF_INIT;
+    cr_assert_eq(chat_open(&c, TEXT, t, NULL), 0, "%s", err_get());
+    cr_expect_eq(spell(&c,
+                       "{\"prompt\": \"\\u00e9\\u00e9\\u00e9\\u00e9\\u00e9\\u00e9 red\", "
+                       "\"answer\": \" cup\"}",
+                       &out),
+                 0, "%s", err_get());
+    cr_expect_str_eq(out.data, "[UNK]red[cup[PAD]");
+    chat_close(&c);
+    tokenizer_free(t);
 }
 
 /* The system's message is put before the user's, and only there. */
