@@ -7,6 +7,7 @@
 #include "common/base/rng.h"
 #include "common/base/simd.h"
 #include "tokenizer/cut/charsmap.h"
+#include "tokenizer/cut/origins.h"
 
 enum { UNITS = 1 << 13, ROW = 256 };
 
@@ -107,6 +108,42 @@ Test(charsmap, longest_strings_are_replaced_with_every_instruction_set)
     buf_release(&text);
     buf_release(&want);
     buf_release(&got);
+}
+
+/* New characters take the places of old ones; what is left of either is inserted or removed. These
+ * are the offsets of Hugging Face's tokenizers 0.23. */
+Test(charsmap, origins)
+{
+    static const struct {
+        const char *text;
+        uint32_t origins[8]; /* of each byte of what is made of it */
+    } cases[] = {
+        { "azb", { 0, 1, 1, 2 } },    /* atsb */
+        { "affA", { 0, 1, 3 } },      /* aFa */
+        { "a\t\tb", { 0, 3 } },       /* ab */
+        { "\xC3\xA9z", { 0, 2, 2 } }, /* ets */
+        { "\taz", { 0, 1, 1 } },      /* ats: nothing is before \t to say that it is gone */
+    };
+    static struct made m = { .texts = BUF_INIT };
+    put(&m, "A", "a");
+    put(&m, "\t", "");
+    put(&m, "ff", "F");
+    put(&m, "z", "ts");
+    put(&m, "\xC3\xA9", "e");
+    const struct step step = { .kind = STEP_PRECOMPILED, .map = make(&m) };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const size_t n = strlen(cases[i].text);
+        SCOPED(buf) out = BUF_INIT;
+        SCOPED(ids) origins = { 0 };
+        ids_add_range(&origins, 0, (uint32_t)n);
+        cr_assert_eq(steps_normalize(&step, NULL, cases[i].text, n, &out), 0, "%s", err_get());
+        cr_assert_eq(origins_follow(&origins, &step, NULL, cases[i].text, n, out.len), 0, "%s",
+                     err_get());
+        cr_expect_arr_eq(origins.data, cases[i].origins, out.len * sizeof *origins.data, "%s",
+                         cases[i].text);
+    }
+    charsmap_free(step.map);
+    buf_release(&m.texts);
 }
 
 /* What a damaged map makes of a text is UTF-8, too: a string or a replacement that has only a part
