@@ -630,6 +630,61 @@ Test(dataset, a_header_is_read_where_none_is_expected)
     buf_release(&name);
 }
 
+/* Writes nine numbers of `width` bytes, 10, 11, ..., as NumPy does, with this text as its header.
+ */
+static void put_npy(const char *name, const char *text, int width)
+{
+    struct buf b = BUF_INIT;
+    buf_add(&b, "\x93NUMPY\1\0", 8);
+    buf_addc(&b, (int)strlen(text));
+    buf_addc(&b, 0);
+    buf_adds(&b, text);
+    for (int i = 0; i < 9; i++)
+        buf_add(&b, (char[8]){ (char)(10 + i) }, (size_t)width);
+    put(name, &b);
+    buf_release(&b);
+}
+
+Test(dataset, arrays_of_numpy)
+{
+    static const struct {
+        const char *text;
+        int width;
+        const char *error; /* NULL: it has two sequences */
+    } all[] = {
+        { "{'descr': '<u2', 'fortran_order': False, 'shape': (9,), }     \n", 2, NULL },
+        { "{'descr': '<u4', 'fortran_order': False, 'shape': (9,), }\n", 4, NULL },
+        { "{'descr': '<i4', 'fortran_order': True, 'shape': (9,), }", 4, NULL },
+        { "{'descr': '<i2', 'fortran_order': False, 'shape': (9,), }", 2, "is not a row of u16" },
+        { "{'descr': '<u8', 'fortran_order': False, 'shape': (9,), }", 8, "is not a row of u16" },
+        { "{'descr': '<f4', 'fortran_order': False, 'shape': (9,), }", 4, "is not a row of u16" },
+        { "{'descr': '>u4', 'fortran_order': False, 'shape': (9,), }", 4, "is not a row of u16" },
+        { "{'descr': '<u4', 'fortran_order': False, 'shape': (3, 3), }", 4, "is not a row of u16" },
+        { "{'descr': '<u4', 'fortran_order': False, 'shape': (9, 1), }", 4, "is not a row of u16" },
+        { "{'descr': '<u4', 'fortran_order': False, 'shape': (), }", 4, "is not a row of u16" },
+        { "", 2, "is not a row of u16" },
+        { "{'descr': '<u4', 'fortran_order': False, 'shape': (10,), }", 4,
+          "x.npy: has 36 bytes of ids, but its header says 10 ids of 4 bytes" },
+        { "{'descr': '<u4', 'fortran_order': False, 'shape': (4611686018427387913,), }", 4,
+          "is not a row of u16" }, /* 2^62 + 9 ids would have 36 bytes modulo 2^64 */
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        uint32_t ids[5];
+        int32_t labels[5];
+        put_npy("x.npy", all[i].text, all[i].width);
+        struct dataset *d = open_one(in_dir("x.npy"), 5);
+        cr_expect_eq(d != NULL, all[i].error == NULL, "%s", all[i].text);
+        if (!d) {
+            expect_error(all[i].error);
+            continue;
+        }
+        cr_expect_eq(dataset_count(d), 2);
+        cr_assert_eq(dataset_read(d, 1, ids, labels), 0, "%s", err_get());
+        cr_expect(ids[0] == 14 && ids[4] == 18 && labels[3] == 18);
+        dataset_close(d);
+    }
+}
+
 Test(dataset, patterns_of_bare_ids)
 {
     struct buf name = buf_format("nanogpt:%s", in_dir("c?.bin"));
