@@ -7,6 +7,7 @@
 #include "common/base/err.h"
 #include "common/files/file.h"
 #include "tests/unit/dir.h"
+#include "tests/unit/look.h"
 #include "tfrecord/formats/record.h"
 #include "train/report/event.h"
 #include "train/report/metrics.h"
@@ -158,4 +159,60 @@ Test(metrics, resumed_file_equals_an_uninterrupted_one)
     cr_assert_str_eq(resumed.data, whole.data);
     buf_release(&whole);
     buf_release(&resumed);
+}
+
+/* What a run of two parts wrote, read by a program that knows neither the parts nor its end. */
+Test(metrics, a_run_is_read_back)
+{
+    static const struct model_part parts[] = { { .name = "mlm" }, { .name = "nsp" } };
+    struct metrics m, r = { 0 };
+    struct buf text = BUF_INIT;
+    struct kv facts = KV_INIT;
+    kv_add(&facts, "host", "a \"b\"");
+    cr_assert_eq(metrics_open(&m, dir, 0, parts, 2), 0, "%s", err_get());
+    cr_expect_eq(metrics_read(&r, dir), -1);
+    expect_error("metrics.jsonl' has no measurements yet");
+    metrics_close(&r);
+    cr_assert_eq(metrics_begin(&m, 0, &facts, "layers: 1\n"), 0, "%s", err_get());
+    for (int64_t step = 1; step < 3; step++) {
+        struct metrics_point p = point(step);
+        p.norm = step == 1 ? NAN : INFINITY;
+        p.seconds_of[TIME_LOSS] = 3 * (double)(step - 1);
+        p.seconds_of[TIME_OTHER] = (double)(step - 1);
+        for (int k = 0; k < 2 * METRICS_VALUES; k++)
+            p.part[k / METRICS_VALUES][k % METRICS_VALUES] = k == 6 ? NAN : (double)step / (1 << k);
+        p.sample = step == 2 ? strdup("a \"sample\"") : NULL;
+        cr_assert_eq(metrics_add(&m, &p), 0, "%s", err_get());
+    }
+    cr_assert_eq(metrics_sync(&m), 0, "%s", err_get());
+    metrics_close(&m);
+    cr_assert_eq(file_read(in_dir("metrics.jsonl"), &text), 0);
+    const char *first = strstr(text.data, ",\"run\":{\"host\":\"a \\\"b\\\"\"}}\n{\"step\":2,");
+    const char *null = strstr(text.data, "\"gradient_norm\":null");
+    cr_expect(null && null < first);
+    cr_assert(first && !strstr(first + 2, "\"run\""), "%s", text.data);
+    buf_adds(&text, "{\"step\":3"); /* it goes on meanwhile */
+    cr_assert_eq(file_write(in_dir("metrics.jsonl"), text.data, text.len), 0);
+    r = (struct metrics){ 0 };
+    cr_assert_eq(metrics_read(&r, dir), 0, "%s", err_get());
+    cr_assert(r.count == 2 && r.part_count == 2);
+    cr_expect_str_eq(r.parts[0].name, "mlm");
+    cr_expect_str_eq(r.parts[1].name, "nsp");
+    for (int k = 0; k < 2 * METRICS_VALUES; k++) {
+        const double v = r.points[1].part[k / METRICS_VALUES][k % METRICS_VALUES];
+        cr_expect(k == 6 ? isnan(v) : v == 2.0 / (1 << k), "%d: %g", k, v);
+    }
+    cr_expect(isnan(r.points[1].norm) && isnan(r.points[1].validation));
+    cr_expect(r.points[1].tokens == 200 && r.points[1].loss == 1.25);
+    cr_expect(r.points[1].seconds_of[TIME_LOSS] == 0.75 && !r.points[0].seconds_of[TIME_LOSS]);
+    cr_expect(!r.points[0].sample && !strcmp(r.points[1].sample, "a \"sample\""));
+    metrics_close(&r);
+    buf_setf(&text, "{\"step\":1}\n{\"loss\":1}\n");
+    cr_assert_eq(file_write(in_dir("metrics.jsonl"), text.data, text.len), 0);
+    r = (struct metrics){ 0 };
+    cr_expect_eq(metrics_read(&r, dir), -1);
+    expect_error("metrics.jsonl', line 2: train did not write this");
+    metrics_close(&r);
+    kv_release(&facts);
+    buf_release(&text);
 }
