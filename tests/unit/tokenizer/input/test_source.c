@@ -168,3 +168,62 @@ Test(source, what_a_packed_file_may_unpack_to_is_bounded)
         buf_release(&text);
     }
 }
+
+/* What a file's fields give, each document followed by '|', or the error. */
+Test(source, fields)
+{
+    static const struct {
+        struct source_options how;
+        const char *file, *out, *error;
+    } all[] = {
+        { { .format = SOURCE_CSV, .fields = "b,a" },
+          "a,b,c\n1,2,3\n\"x\n\",,z\n",
+          "2\n\n1|\n\nx\n|",
+          NULL },
+        { { .format = SOURCE_CSV },
+          "id,body\n1,2\n",
+          "",
+          "f: no column \"text\": the table has id, body; --field" },
+        { { .format = SOURCE_CSV, .fields = "a,x" },
+          "a,b\n1,2\n",
+          "",
+          "f: no column \"x\": the table has a, b;" },
+        { { .format = SOURCE_CSV }, "", "", "f: no column \"text\": the file is empty" },
+        { { .format = SOURCE_CSV }, "text,text\n1,2\n", "", "2 columns have the name \"text\"" },
+        { { .format = SOURCE_CSV },
+          "text,b\n1,2\n\n3\n",
+          "1|",
+          "not 2 cells as the columns, but 1" },
+        { { .fields = "a.b,c" },
+          "{\"a\": {\"b\": \"1\"}, \"c\": null}\n{\"a.b\": \"2\", \"a\": {\"b\": \"3\"}, \"c\": \"4\"}\n",
+          "1\n\n|2\n\n4|",
+          NULL },
+        { { .fields = "a.b.c" },
+          "{\"a\": {\"b.c\": \"1\"}}\n{\"a.b\": {\"c\": \"2\"}}\n",
+          "1|2|",
+          NULL },
+        { { .fields = "a.b" }, "{\"a\": {\"b\": 1}}\n", "", "f: line 1: no string \"a.b\"" },
+        { { .fields = "a.b" }, "{\"a\": \"b\"}\n", "", "f: line 1: no string \"a.b\"" },
+        { { .mend = MEND_NONE }, "{\"text\": \"a\xff\"}\n", "", "f: line 1: " },
+        { { 0 },
+          "{\"text\": \"some more words, a\xff\xfe\"}\n",
+          "some more words, a\uFFFD\uFFFD|",
+          NULL },
+        { { 0 }, "{\"text\": \"a\xff\n", "", "f: line 1: bad JSON" },
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        SCOPED(buf) out = BUF_INIT;
+        int sentences, got;
+        put_text("f", all[i].file);
+        struct source *s = source_open((char *[]){ dir }, 1, &all[i].how);
+        cr_assert_not_null(s, "%s", err_get());
+        while ((got = source_read(s, &out, &sentences)) > 0)
+            buf_addc(&out, '|');
+        cr_expect_str_eq(out.data, all[i].out);
+        cr_expect_eq(got, all[i].error ? -1 : 0, "row %zu: %s", i, err_get());
+        if (all[i].error)
+            cr_expect(strstr(err_get(), all[i].error), "row %zu: %s", i, err_get());
+        cr_expect_eq(source_counts(s)->replaced, strstr(all[i].out, "\uFFFD") ? 2 : 0);
+        source_close(s);
+    }
+}
