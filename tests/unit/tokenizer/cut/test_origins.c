@@ -8,8 +8,9 @@
 #include "common/base/utf8.h"
 #include "common/formats/js.h"
 
-#define BERT       "{\"type\":\"BertNormalizer\"}"
-#define FORM(name) "{\"type\":\"" name "\"}"
+#define BERT             "{\"type\":\"BertNormalizer\"}"
+#define BERT_WITH(rules) "{\"type\":\"BertNormalizer\"," rules "}"
+#define FORM(name)       "{\"type\":\"" name "\"}"
 #define REPLACE(pattern, content)                                                                  \
     "{\"type\":\"Replace\",\"pattern\":" pattern ",\"content\":\"" content "\"}"
 
@@ -20,6 +21,10 @@ static const struct {
     { BERT, "\u200Ba\u200Bb", "ab", "1 3 " },
     { BERT, "\u00C9\u6708b", "e \u6708 b", "0 1 1 1 2 " },
     { BERT, "e\u0301\tX", "e x", "0 2 3 " },
+    { BERT_WITH("\"lowercase\":false,\"handle_chinese_chars\":false"), "\u00C9\t\u6708b",
+      "\u00C9 \u6708b", "0 1 2 3 " },
+    { BERT_WITH("\"lowercase\":false,\"strip_accents\":true"), "\u00C9b", "Eb", "0 1 " },
+    { BERT_WITH("\"clean_text\":false,\"strip_accents\":false"), "\1\u00C9", "\1\u00E9", "0 1 " },
     { FORM("NFD"), "a\u00E9b", "ae\u0301b", "0 1 1 2 " },
     { FORM("NFD"), "\u00E9x\u0301", "e\u0301x\u0301", "0 0 1 2 " },
     { FORM("NFC"), "ae\u0301\u0323b", "a\u1EB9\u0301b", "0 1 3 4 " },

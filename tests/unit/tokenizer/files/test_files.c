@@ -709,3 +709,34 @@ Test(files, words_of_vocab_txt)
     }
     temp_remove(dir);
 }
+
+/* CLIP's two files do not say that text is in lower case, that its words end with </w>, nor which
+ * tokens stand around it. */
+Test(files, clip_of_two_files)
+{
+#define CLIP(end)                                                                                  \
+    "{\"h\": 0, \"i\": 1, \"i</w>\": 2, \"hi</w>\": 3, \"h</w>\": 4, \"1</w>\": 5, "               \
+    "\"<|startoftext|>\": 6, \"" end "\": 7}"
+    static const uint32_t want[] = { 6, 3, 4, 5, 5, 7, 2, 7 }; /* no token has a z: <|endoftext|> */
+    static const char text[] = " HI\t\n h11zI";
+    char dir[] = "/tmp/test-files-XXXXXX";
+    struct ids ids = { 0 }, whole = { 0 };
+    cr_assert_not_null(mkdtemp(dir));
+    put(dir, "merges.txt", "#version: 0.2\nh i</w>\n");
+    put(dir, "vocab.json", CLIP("<|end|>"));
+    refuses_path(dir, "", "has no ids of '<|startoftext|>' and '<|endoftext|>', which CLIP puts");
+    put(dir, "vocab.json", CLIP("<|endoftext|>"));
+    struct tokenizer *t = tokenizer_load(dir);
+    cr_assert_not_null(t, "%s", err_get());
+    struct encoder *e = encoder_new(t);
+    cr_assert_eq(encoder_encode(e, text, sizeof text - 1, TOKENIZER_ORDINARY, &ids), 0, "%s",
+                 err_get());
+    tokenizer_assemble(t, &ids, NULL, &whole, NULL);
+    cr_expect_eq(whole.count, sizeof want / sizeof *want);
+    cr_expect_arr_eq(whole.data, want, sizeof want);
+    ids_release(&ids);
+    ids_release(&whole);
+    encoder_free(e);
+    tokenizer_free(t);
+    temp_remove(dir);
+}
