@@ -411,3 +411,30 @@ Test(checkpoint, pruning_passes_over_a_damaged_state)
     check_latest("step-000003");
     cr_expect(there("step-000001") && !there("step-000002"));
 }
+
+/* The settings are those of the newest whose small files are whole; the oldest, if none is. */
+Test(checkpoint, the_newest_with_whole_settings)
+{
+    struct whole w;
+    SCOPED(buf) path = buf_format("x");
+    cr_assert_eq(checkpoint_newest(dir, &path), 0, "%s", err_get());
+    cr_expect_str_eq(path.data, "");
+    make_folder("step-000020"); /* lists no file */
+    cr_assert_eq(checkpoint_newest(dir, &path), 0, "%s", err_get());
+    cr_expect_str_eq(file_name(path.data), "step-000020");
+    make_folder("step-000009");
+    open_whole(&w, 1);
+    save_whole(&w, &path);
+    make_checkpoint("step-000030", "file=training/config.yaml 8 00000000\n"); /* not there */
+    cr_assert_eq(file_write(in_dir("checkpoints/step-000012/model.safetensors"), "", 0), 0);
+    cr_assert_eq(checkpoint_newest(dir, &path), 0, "%s", err_get());
+    cr_expect_str_eq(file_name(path.data), "step-000012");
+    cr_assert_eq(file_write(in_dir("checkpoints/step-000012/training/config.yaml"), "x", 1), 0);
+    cr_assert_eq(checkpoint_newest(dir, &path), 0, "%s", err_get());
+    cr_expect_str_eq(file_name(path.data), "step-000009");
+    make_checkpoint("step-000040", "file=config.json 2 00000000\n");
+    cr_assert_eq(symlink("config.json", in_dir("checkpoints/step-000040/config.json")), 0);
+    cr_expect_eq(checkpoint_newest(dir, &path), -1);
+    cr_expect(strstr(err_get(), "step-000040/config.json"), "%s", err_get());
+    close_whole(&w);
+}
