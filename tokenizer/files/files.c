@@ -269,38 +269,95 @@ static int find_in_folder(struct buf *path, const char *dir)
                    dir);
 }
 
-/* Reads which tokens a tokenizer_config.json or special_tokens_map.json names. Only the one that
- * ends a text replaces another one, and must be in the vocabulary. */
-static int read_tokens(struct vocabulary *v, const struct js *root)
+/* A file beside a vocabulary that names tokens: its JSON, or NULL, and its path. */
+struct naming {
+    const struct js *root;
+    const char *path;
+};
+enum {
+    MAP,
+    CONFIG
+}; /* special_tokens_map.json, whose values go first, and tokenizer_config.json */
+
+static int put_special(struct vocabulary *v, const struct naming *in, const char *key,
+                       const struct js *item, int64_t *id)
 {
+    return special_put(v, item, strcmp(key, "eos_token") != 0, id) < 0
+               ? err_in("%s: %s", in->path, key)
+               : 0;
+}
+
+/* Puts the tokens of a list, or of an object of names. */
+static int put_specials(struct vocabulary *v, const struct naming *in, const char *key)
+{
+    const struct js *some = js_get(in->root, key);
+    int64_t id;
+    int result = 0;
+    for (size_t i = 0; js_is_array(some) && i < js_count(some) && !result; i++)
+        result = put_special(v, in, key, js_at(some, i), &id);
+    for (void *it = js_first(some); it && !result; it = js_next(some, it))
+        result = put_special(v, in, key, js_value(it), &id);
+    return result;
+}
+
+/* Reads which tokens the files name, in the order in which transformers adds those that the
+ * vocabulary lacks. Only the one that ends a text replaces another one, and is not added. */
+static int read_tokens(struct vocabulary *v, const struct naming files[])
+{
+    static const char *const lists[] = { "extra_special_tokens", "additional_special_tokens" };
+    int64_t unknown = 0, id; /* the model says it itself */
     const struct {
         const char *key;
         int64_t *id;
-    } tokens[] = {
-        { "eos_token", &v->end_of_text },          { "bos_token", &v->begin_of_text },
-        { "pad_token", &v->roles[TOKENIZER_PAD] }, { "cls_token", &v->roles[TOKENIZER_CLS] },
-        { "sep_token", &v->roles[TOKENIZER_SEP] }, { "mask_token", &v->roles[TOKENIZER_MASK] }
-    };
-    for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++) {
-        const struct js *token = js_get(root, tokens[i].key);
-        size_t n;
-        const char *name = js_text(js_is_object(token) ? js_get(token, "content") : token, &n);
-        const int64_t id = name && n ? vocabulary_find(v, name, n) : -1;
-        if (name && n && id < 0 && !i) /* the first Llamas of transformers have "" */
-            return err_set("eos_token '%s' is not a token of the vocabulary", name);
-        if (id >= 0 && (!i || *tokens[i].id < 0))
+    } tokens[] = { { "bos_token", &v->begin_of_text },
+                   { "eos_token", &v->end_of_text },
+                   { "unk_token", &unknown },
+                   { "sep_token", &v->roles[TOKENIZER_SEP] },
+                   { "pad_token", &v->roles[TOKENIZER_PAD] },
+                   { "cls_token", &v->roles[TOKENIZER_CLS] },
+                   { "mask_token", &v->roles[TOKENIZER_MASK] } };
+    enum { TOKENS = sizeof tokens / sizeof *tokens };
+    for (int i = 0; i < TOKENS; i++) {
+        const char *key = tokens[i].key;
+        const struct naming *in = &files[js_is_set(js_get(files[MAP].root, key)) ? MAP : CONFIG];
+        if (put_special(v, in, key, js_get(in->root, key), &id) < 0)
+            return -1;
+        if (id >= 0 && (i == 1 || *tokens[i].id < 0))
             *tokens[i].id = id;
     }
+    for (int f = CONFIG; f >= MAP; f--) /* "image_token" and others */
+        for (void *it = js_first(files[f].root); it; it = js_next(files[f].root, it)) {
+            const char *key = js_key(it, NULL);
+            int i = 0;
+            while (i < TOKENS && strcmp(key, tokens[i].key))
+                i++;
+            if (i == TOKENS && file_ends_with(key, "_token") && js_text(js_value(it), NULL) &&
+                put_special(v, &files[f], key, js_value(it), &id) < 0)
+                return -1;
+        }
+    for (int i = 0; i < 4; i++) { /* the first list that names tokens */
+        const struct naming *in = &files[i < 2 ? CONFIG : MAP];
+        if (js_count(js_get(in->root, lists[i % 2])))
+            return put_specials(v, in, lists[i % 2]);
+    }
     return 0;
+}
+
+/* Returns 1 if the root of a tokenizer_config.json names this class of tokenizers, else 0. */
+static int is_class(const struct js *root, const char *name)
+{
+    size_t n = 0;
+    const char *class = js_text(js_get(root, "tokenizer_class"), &n);
+    n -= n > 4 && !strcmp(class + n - 4, "Fast") ? 4 : 0;
+    return class && bytes_are(class, n, name);
 }
 
 /* Reads how a tokenizer_config.json cuts text into BERT's words. whole: 1 beside tokenizer.json. */
 static int read_words(struct vocabulary *v, const struct js *root, int whole)
 {
-    const struct js *class = js_get(root, "tokenizer_class");
     int is;
-    if (js_get(root, "word_tokenizer_type") || js_text_is(class, "BertJapaneseTokenizer") ||
-        js_text_is(class, "RoFormerTokenizer") || js_text_is(class, "RoFormerTokenizerFast"))
+    if (js_get(root, "word_tokenizer_type") || is_class(root, "BertJapaneseTokenizer") ||
+        is_class(root, "RoFormerTokenizer"))
         return err_set("its words are cut by a dictionary, which is not supported");
     if (!whole && js_bool(js_get(root, "do_basic_tokenize"), &is) == 0 && !is)
         return err_set("do_basic_tokenize false is not supported");
@@ -311,47 +368,53 @@ static int read_words(struct vocabulary *v, const struct js *root, int whole)
     return 0;
 }
 
-/* Adds the tokens that an added_tokens.json has more than v. They are special, since `map`, a
- * special_tokens_map.json, must name them. Returns 0, or -1 with an error. */
-static int put_added_json(struct vocabulary *v, const struct js *root, const struct js *map)
+/* Adds the tokens that an added_tokens.json has more than v. Those that one of the other files
+ * names are special. Returns 0, or -1 with an error. */
+static int put_added_json(struct vocabulary *v, const struct js *root, const struct js *config,
+                          const struct js *map)
 {
-    SCOPED(buf) names = BUF_INIT, quoted = BUF_INIT;
+    SCOPED(buf) by_id = BUF_INIT, quoted = BUF_INIT, names = BUF_INIT, more = BUF_INIT;
+    if (config)
+        js_print(&names, config);
     if (map)
-        js_print(&names, map);
+        js_print(&more, map);
+    buf_adds(&names, more.data);
     for (void *it = js_first(root); it; it = js_next(root, it)) {
         size_t n;
         const char *name = js_key(it, &n);
-        int64_t id = -1;
-        if (js_int(js_value(it), &id) == 0 && vocabulary_find(v, name, n) == id)
+        int64_t id;
+        if (js_int(js_value(it), &id) < 0)
+            return err_set("'%s' has no id", name);
+        if (vocabulary_find(v, name, n) == id && id >= 0 && v->tokens[id].added)
             continue;
         buf_clear(&quoted);
         js_quote(&quoted, name, n);
-        if (!map || !strstr(names.data, quoted.data))
-            return err_set("it adds the token '%s', but does not say how: give a tokenizer.json",
-                           name);
-        if (vocabulary_put_special(v, id, name, n, 0) < 0)
-            return err_in("'%s'", name);
+        const int special = strstr(names.data, quoted.data) != NULL;
+        buf_addf(&by_id, "%c\"%" PRId64 "\":{\"content\":%s,\"special\":%s,\"normalized\":%s}",
+                 by_id.len ? ',' : '{', id, quoted.data, special ? "true" : "false",
+                 special ? "false" : "true");
     }
-    return 0;
+    buf_adds(&by_id, by_id.len ? "}" : "{}");
+    SCOPED_JS tokens = js_parse(by_id.data, by_id.len, "added_tokens.json");
+    return tokens ? added_decoder_read(v, tokens, 0) : -1;
 }
 
-static int read_config(struct vocabulary *v, const struct js *root, const char *file, int whole)
+/* Reads what a tokenizer_config.json says of how a text is split and of what stands around it. */
+static int read_config(struct vocabulary *v, const struct js *root, int whole)
 {
-    const int ranks = v->byte_level && !file_ends_with(file, ".json");
-    const struct js *class = js_get(root, "tokenizer_class");
     const int words = v->model == VOCABULARY_WORDPIECE && !v->general &&
-                      !js_text_is(class, "PreTrainedTokenizerFast") &&
-                      !js_text_is(class, "TokenizersBackend"); /* the same, in transformers 5 */
-    const int ends = js_text_is(class, "T5Tokenizer") || js_flag(root, "add_eos_token", 0);
-    if (added_decoder_read(v, js_get(root, "added_tokens_decoder"), ranks) < 0 ||
-        (words && read_words(v, root, whole) < 0) || read_tokens(v, root) < 0)
+                      !is_class(root, "PreTrainedTokenizer") &&
+                      !is_class(root, "TokenizersBackend"); /* the same, in transformers 5 */
+    const int ends = is_class(root, "T5Tokenizer") || js_flag(root, "add_eos_token", 0);
+    if (js_flag(root, "split_special_tokens", 0))
+        return err_set("split_special_tokens true is not supported: remove it; special tokens in a "
+                       "text are only found where you ask for them");
+    if (words && read_words(v, root, whole) < 0)
         return -1;
-    if (!whole || (v->single.count < 2 && (js_text_is(class, "LlamaTokenizer") ||
-                                           js_text_is(class, "LlamaTokenizerFast"))))
+    if (!whole || (v->single.count < 2 && is_class(root, "LlamaTokenizer")))
         post_processor_put(v, js_flag(root, "add_bos_token", 0) ? vocabulary_begin_of_text(v) : -1,
                            ends ? v->end_of_text : -1);
-    if ((!whole || js_text_is(class, "GPT2Tokenizer") || js_text_is(class, "GPT2TokenizerFast")) &&
-        splitter_is_gpt2(&v->splitter))
+    if ((!whole || is_class(root, "GPT2Tokenizer")) && splitter_is_gpt2(&v->splitter))
         v->prefix_space = js_flag(root, "add_prefix_space", 0);
     return 0;
 }
@@ -360,22 +423,28 @@ static int read_config(struct vocabulary *v, const struct js *root, const char *
  * `file`, if they exist (files.h). Returns 0, or -1 with an error. */
 static int load_config(struct vocabulary *v, const char *file, const struct tokenizer_options *o)
 {
-    SCOPED(buf) path = BUF_INIT, names = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT, names = BUF_INIT, more = BUF_INIT;
     SCOPED_JS root = NULL, *map = NULL, *added = NULL;
     beside(&path, file, "vocab.json", "tokenizer.json");
     const int there = file_look(path.data);
     const int whole = (there && !o->pattern) || file_ends_with(file, "tokenizer.json");
+    const int ranks = v->byte_level && !file_ends_with(file, ".json");
     int result = there < 0 ? -1 : load_beside(&root, &path, file, "tokenizer_config.json");
-    if (root && read_config(v, root, file, whole) < 0)
-        result = err_in("%s", path.data);
-    if (!result && !js_get(root, "added_tokens_decoder"))
+    const struct js *by_id = js_get(root, "added_tokens_decoder");
+    if (!result && !by_id)
         result = load_beside(&map, &names, file, "special_tokens_map.json");
-    if (!result && !whole)
-        result = load_beside(&added, &path, file, "added_tokens.json");
-    if (added && put_added_json(v, added, map) < 0)
+    if (!result && !by_id)
+        result = load_beside(&added, &more, file, "added_tokens.json");
+    if (!result && added_decoder_read(v, by_id, ranks) < 0) {
+        err_in("added_tokens_decoder");
         result = err_in("%s", path.data);
-    if (map && !result && read_tokens(v, map) < 0)
-        result = err_in("%s", names.data);
+    }
+    if (!result && added && put_added_json(v, added, root, map) < 0)
+        result = err_in("%s", more.data);
+    if (!result)
+        result = read_tokens(v, (struct naming[]){ { map, names.data }, { root, path.data } });
+    if (!result && root && read_config(v, root, whole) < 0)
+        result = err_in("%s", path.data);
     return result;
 }
 

@@ -38,12 +38,14 @@
  *
  * In a folder and beside a vocab.json or tokenizer.json, tokenizer_config.json has the options of
  * BERT's words, and may name tokens: eos_token (end-of-text), bos_token, pad_token, cls_token,
- * sep_token, mask_token. Its added_tokens_decoder adds tokens and changes the properties of others.
+ * sep_token, mask_token, other keys that end in _token, and lists. All of them are special; but for
+ * eos_token, those that the vocabulary lacks get the ids that Hugging Face gives them. Its
+ * added_tokens_decoder adds tokens and changes the properties of others; ids that contradict the
+ * vocabulary are an error. Without it, special_tokens_map.json names tokens, too, and
+ * added_tokens.json adds tokens, which are special if another file names them.
  * Without a tokenizer.json, its keys add_bos_token, add_eos_token and add_prefix_space say what is
  * put around a text. With one, add_prefix_space is used for class GPT2Tokenizer, the other two for
  * LlamaTokenizer, if tokenizer.json puts no tokens around a text (as in transformers 4, not 5).
- * Without added_tokens_decoder, special_tokens_map.json names tokens, too. A token that only
- * added_tokens.json has must be named there; it is special.
  */
 #pragma once
 
@@ -81,6 +83,11 @@ int splits_read(struct vocabulary *v, const struct js *value, int *plain);
  * keys are ids. `ranks` 1: v is from a file of ranks (.tiktoken); then ids that by_id skips become
  * unused special tokens. Returns 0, or -1 with an error. */
 int added_decoder_read(struct vocabulary *v, const struct js *by_id, int ranks);
+
+/* Makes the token that `item` names, a string or an object with its "content", a special one, and
+ * sets *id to its id, or to -1 without a name. adds 1: a token that the vocabulary lacks gets the
+ * id that Hugging Face gives it; 0: it is an error. Returns 0, or -1 with an error. */
+int special_put(struct vocabulary *v, const struct js *item, int adds, int64_t *id);
 
 /* Parses text[0..n), a SentencePiece .model file, into an initialised vocabulary; error messages
  * use `name`. Returns 0, or -1 with an error. */

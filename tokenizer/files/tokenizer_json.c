@@ -4,6 +4,7 @@
 #include "tokenizer/files/encodings.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/files/model_json.h"
+#include "tokenizer/model/alphabet.h"
 #include "tokenizer/model/decoder.h"
 #include "tokenizer/model/wordpiece.h"
 
@@ -155,24 +156,77 @@ static int read_added(struct vocabulary *v, const struct js *list)
     return 0;
 }
 
-/* Checks that the added tokens have the ids that Hugging Face gives them: a token that the model
- * lacks gets the number of the model's tokens or, if that is greater, 1 + the greatest id of the
- * added tokens before it. */
+/* Returns the id that Hugging Face gives an added token that the model lacks, after the first n
+ * added tokens: the number of the model's tokens or, if that is greater, 1 + the greatest id of
+ * these n. */
+static int64_t next_id(const struct vocabulary *v, size_t n)
+{
+    int64_t next = 0;
+    for (uint32_t id = 0; id < v->count; id++)
+        next += v->tokens[id].in_model;
+    for (size_t i = 0; i < n; i++)
+        next = v->added[i].id >= next ? (int64_t)v->added[i].id + 1 : next;
+    return next;
+}
+
+/* Checks that the added tokens have the ids that Hugging Face gives them. */
 static int check_added(const struct vocabulary *v)
 {
-    int64_t tokens = 0, most = -1;
-    for (uint32_t id = 0; id < v->count; id++)
-        tokens += v->tokens[id].in_model;
+    const int64_t tokens = next_id(v, 0);
+    int64_t next = tokens;
     for (size_t i = 0; i < v->added_count; i++) {
         const struct added_token *a = &v->added[i];
-        int64_t id = v->tokens[a->id].in_model ? a->id : most >= tokens ? most + 1 : tokens;
-        if (id != a->id)
-            return err_set("added_tokens: '%.*s' has id %u, but the next id after the %lld tokens "
-                           "before it is %lld",
+        if (a->id != next && !v->tokens[a->id].in_model)
+            return err_set("'%.*s' has id %u, but the next id after the %lld tokens before it is "
+                           "%lld",
                            (int)a->len, v->blob.data + a->at, a->id, (long long)tokens,
-                           (long long)id);
-        most = id > most ? id : most;
+                           (long long)next);
+        next = a->id >= next ? (int64_t)a->id + 1 : next;
     }
+    return 0;
+}
+
+/* Returns the id of the token that tokenizer.json calls `name`, as an added one or as one of the
+ * model, or -1. Sets *added to it if it is an added one, else to NULL. */
+static int64_t find_named(const struct vocabulary *v, const char *name, struct added_token **added)
+{
+    SCOPED(buf) bytes = BUF_INIT;
+    *added = NULL;
+    for (size_t i = 0; i < v->added_count && !*added; i++)
+        if (bytes_are(v->blob.data + v->added[i].at, v->added[i].len, name))
+            *added = &v->added[i];
+    if (*added)
+        return (*added)->id;
+    if (!v->byte_level)
+        buf_adds(&bytes, name);
+    else if (alphabet_decode(&bytes, name, strlen(name)) < 0)
+        return -1;
+    const int64_t id = vocabulary_find(v, bytes.data, bytes.len);
+    return id >= 0 && !v->tokens[id].added ? id : -1;
+}
+
+int special_put(struct vocabulary *v, const struct js *item, int adds, int64_t *id)
+{
+    struct added_token *a;
+    size_t n = 0;
+    const char *name = js_text(js_is_object(item) ? js_get(item, "content") : item, &n);
+    const int normalized = js_flag(item, "normalized", 0);
+    *id = -1;
+    if (!name || !n) /* the first Llamas of transformers have "" */
+        return 0;
+    *id = find_named(v, name, &a);
+    if (*id < 0 && (!adds || v->hides))
+        return err_set("'%s' is not a token of the vocabulary", name);
+    if (!a && v->model == VOCABULARY_WORDPIECE && normalized)
+        return err_set("'%s' must be in tokenizer.json", name);
+    if (!a) {
+        *id = *id < 0 ? next_id(v, v->added_count) : *id;
+        if (put_added(v, item, *id, name, n) < 0)
+            return -1;
+        a = &v->added[v->added_count - 1];
+        a->normalized = normalized;
+    }
+    a->special |= !v->hides; /* pieces of SentencePiece say it themselves */
     return 0;
 }
 
@@ -183,25 +237,27 @@ int added_decoder_read(struct vocabulary *v, const struct js *by_id, int ranks)
         const struct js *item = js_value(it);
         size_t n;
         const char *content = js_text(js_get(item, "content"), &n);
+        struct added_token *old;
         char *end;
         const int64_t id = strtoll(js_key(it, NULL), &end, 10);
         if (!content || !n || *end || id < 0)
-            return err_set("added_tokens_decoder: '%s' is no id or has no content",
-                           js_key(it, NULL));
-        const int known = vocabulary_find(v, content, n) == id && v->tokens[id].added != 0;
-        struct added_token *old = known ? &v->added[v->tokens[id].added - 1] : NULL;
+            return err_set("'%s' is no id or has no content", js_key(it, NULL));
+        const int64_t has = find_named(v, content, &old);
+        if (has >= 0 && has != id && (old || !ranks))
+            return err_set("'%s' has id %lld, but the vocabulary gives it %lld", content,
+                           (long long)id, (long long)has);
         if ((v->hides && !old && !js_flag(item, "special", 0)) ||
             (v->model == VOCABULARY_WORDPIECE && !(old && old->normalized) &&
              js_flag(item, "normalized", 1)))
-            return err_set("added_tokens_decoder: '%s' must be in tokenizer.json", content);
+            return err_set("'%s' must be in tokenizer.json", content);
         if (!old && put_added(v, item, id, content, n) < 0)
-            return err_in("added_tokens_decoder");
+            return -1;
         if (old && !v->hides) /* pieces of SentencePiece say it themselves */
             read_properties(old, item);
     }
     /* a file of a few bytes must not demand many ids */
     if (ranks && v->count / 2 <= count && encoding_fill(v, count, v->count) < 0)
-        return err_in("added_tokens_decoder");
+        return -1;
     /* without holes, any order is right: Hugging Face sorts these by their ids */
     return js_count(by_id) && vocabulary_hole(v) < v->count ? check_added(v) : 0;
 }
@@ -416,8 +472,11 @@ static int read_root(struct vocabulary *v, const struct reading *r)
     const struct js *post = js_get(root, "post_processor");
     if (!js_is_object(model))
         return err_set("it has no \"model\", so it is not a tokenizer.json");
-    if (read_added(v, js_get(root, "added_tokens")) < 0 || read_model(v, r, model) < 0 ||
-        check_added(v) < 0 || post_processor_read(v, post) < 0)
+    if (read_added(v, js_get(root, "added_tokens")) < 0 || read_model(v, r, model) < 0)
+        return -1;
+    if (check_added(v) < 0)
+        return err_in("added_tokens");
+    if (post_processor_read(v, post) < 0)
         return -1;
     if (v->model != VOCABULARY_WORDPIECE)
         v->end_of_text = vocabulary_find(v, end_of_text_name, strlen(end_of_text_name));
