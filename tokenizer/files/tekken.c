@@ -39,7 +39,11 @@ static int put_specials(struct vocabulary *v, const struct js *list, int64_t cou
         if (vocabulary_put_special(v, id, name, n, 1) < 0)
             return err_in("special_tokens");
     }
-    return named > count ? err_set("special_tokens: more than %d", (int)count) : 0;
+    if (named > count)
+        return err_set("%s %lld special tokens, but default_num_special_tokens is %lld",
+                       js_is_array(list) ? "special_tokens has" : "without special_tokens, it has",
+                       (long long)named, (long long)count);
+    return 0;
 }
 
 static int put_tokens(struct vocabulary *v, const struct js *list, int64_t first, int64_t size)

@@ -109,7 +109,7 @@ Test(files, tekken_json_that_is_none)
             "x: special_tokens: item 0 has no token_str");
     refuses(tekken_parse,
             TEKKEN(SPECIAL("a") "," SPECIAL("b") "," SPECIAL("c") "," SPECIAL("d"), RANKS),
-            "x: special_tokens: more than 3");
+            "x: special_tokens has 4 special tokens, but default_num_special_tokens is 3");
     refuses(tekken_parse, TEKKEN("", RANK("0", "Y")),
             "x: vocab: item 0 has no rank or no token_bytes in base64");
     refuses(tekken_parse, TEKKEN("", RANK("-1", "YQ==")), "x: vocab: item 0 has no rank");
