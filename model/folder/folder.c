@@ -120,14 +120,19 @@ int folder_head(enum model_head *head, const char *dir)
                : architecture_head(head, text.data, text.len, path.data);
 }
 
-/* Appends the id v, or each id of the list v, to `out`. */
-static void add_ids(struct ids *out, const struct js *v)
+/* Appends the id v, or each id of the list v, to `out`; null and -1 are none. Returns 0, or -1 with
+ * an error. */
+static int add_ids(struct ids *out, const struct js *v)
 {
-    int64_t id;
-    if (js_int(v, &id) == 0 && id >= 0 && id <= UINT32_MAX)
+    int64_t id = -1;
+    int result = 0;
+    if (js_is_set(v) && !js_is_array(v) && (js_int(v, &id) < 0 || id < -1 || id > UINT32_MAX))
+        return err_set("eos_token_id is no id, and no list of ids");
+    if (id >= 0)
         ids_add(out, (uint32_t)id);
-    for (size_t i = 0; js_is_array(v) && i < js_count(v); i++)
-        add_ids(out, js_at(v, i));
+    for (size_t i = 0; js_is_array(v) && i < js_count(v) && !result; i++)
+        result = add_ids(out, js_at(v, i));
+    return result;
 }
 
 static int gguf_ends(struct ids *ends, const char *path)
@@ -175,7 +180,8 @@ int folder_ends(struct ids *ends, struct buf *sampling, const char *path)
         SCOPED_JS root = there > 0 ? js_load(file.data) : NULL;
         if (there && !root)
             failed = -1;
-        add_ids(ends, js_get(root, "eos_token_id"));
+        if (add_ids(ends, js_get(root, "eos_token_id")) < 0)
+            failed = err_in("%s", file.data);
         if (sampling && !i)
             add_sampling(sampling, root);
     }
