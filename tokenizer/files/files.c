@@ -282,9 +282,7 @@ enum {
 static int put_special(struct vocabulary *v, const struct naming *in, const char *key,
                        const struct js *item, int64_t *id)
 {
-    return special_put(v, item, strcmp(key, "eos_token") != 0, id) < 0
-               ? err_in("%s: %s", in->path, key)
-               : 0;
+    return special_put(v, key, item, id) < 0 ? err_in("%s", in->path) : 0;
 }
 
 /* Puts the tokens of a list, or of an object of names. */
@@ -296,7 +294,7 @@ static int put_specials(struct vocabulary *v, const struct naming *in, const cha
     for (size_t i = 0; js_is_array(some) && i < js_count(some) && !result; i++)
         result = put_special(v, in, key, js_at(some, i), &id);
     for (void *it = js_first(some); it && !result; it = js_next(some, it))
-        result = put_special(v, in, key, js_value(it), &id);
+        result = put_special(v, in, js_key(it, NULL), js_value(it), &id);
     return result;
 }
 

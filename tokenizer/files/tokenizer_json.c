@@ -205,7 +205,7 @@ static int64_t find_named(const struct vocabulary *v, const char *name, struct a
     return id >= 0 && !v->tokens[id].added ? id : -1;
 }
 
-int special_put(struct vocabulary *v, const struct js *item, int adds, int64_t *id)
+int special_put(struct vocabulary *v, const char *key, const struct js *item, int64_t *id)
 {
     struct added_token *a;
     size_t n = 0;
@@ -215,18 +215,19 @@ int special_put(struct vocabulary *v, const struct js *item, int adds, int64_t *
     if (!name || !n) /* the first Llamas of transformers have "" */
         return 0;
     *id = find_named(v, name, &a);
-    if (*id < 0 && (!adds || v->hides))
-        return err_set("'%s' is not a token of the vocabulary", name);
+    if (*id < 0 && (!strcmp(key, "eos_token") || v->hides))
+        return err_set("%s: '%s' is not a token of the vocabulary", key, name);
     if (!a && v->model == VOCABULARY_WORDPIECE && normalized)
-        return err_set("'%s' must be in tokenizer.json", name);
+        return err_set("%s: '%s' must be in tokenizer.json", key, name);
     if (!a) {
         *id = *id < 0 ? next_id(v, v->added_count) : *id;
         if (put_added(v, item, *id, name, n) < 0)
-            return -1;
-        a = &v->added[v->added_count - 1];
-        a->normalized = normalized;
+            return err_in("%s", key);
+        v->added[v->added_count - 1].normalized = normalized;
+        v->added[v->added_count - 1].special = 1;
+    } else if (!bytes_end(key, strlen(key), "_tokens") && !v->hides) {
+        a->special = 1;
     }
-    a->special |= !v->hides; /* pieces of SentencePiece say it themselves */
     return 0;
 }
 
@@ -252,8 +253,11 @@ int added_decoder_read(struct vocabulary *v, const struct js *by_id, int ranks)
             return err_set("'%s' must be in tokenizer.json", content);
         if (!old && put_added(v, item, id, content, n) < 0)
             return -1;
-        if (old && !v->hides) /* pieces of SentencePiece say it themselves */
+        if (old && !v->hides) {               /* pieces of SentencePiece say it themselves */
+            const int special = old->special; /* it stays so */
             read_properties(old, item);
+            old->special |= special;
+        }
     }
     /* a file of a few bytes must not demand many ids */
     if (ranks && v->count / 2 <= count && encoding_fill(v, count, v->count) < 0)
