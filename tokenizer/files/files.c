@@ -299,7 +299,7 @@ static int put_specials(struct vocabulary *v, const struct naming *in, const cha
 }
 
 /* Reads which tokens the files name, in the order in which transformers adds those that the
- * vocabulary lacks. Only the one that ends a text replaces another one, and is not added. */
+ * vocabulary lacks. Only the one that ends a text is not added. */
 static int read_tokens(struct vocabulary *v, const struct naming files[])
 {
     static const char *const lists[] = { "extra_special_tokens", "additional_special_tokens" };
@@ -320,8 +320,7 @@ static int read_tokens(struct vocabulary *v, const struct naming files[])
         const struct naming *in = &files[js_is_set(js_get(files[MAP].root, key)) ? MAP : CONFIG];
         if (put_special(v, in, key, js_get(in->root, key), &id) < 0)
             return -1;
-        if (id >= 0 && (i == 1 || *tokens[i].id < 0))
-            *tokens[i].id = id;
+        *tokens[i].id = id >= 0 ? id : *tokens[i].id;
     }
     for (int f = CONFIG; f >= MAP; f--) /* "image_token" and others */
         for (void *it = js_first(files[f].root); it; it = js_next(files[f].root, it)) {
@@ -359,6 +358,8 @@ static int read_words(struct vocabulary *v, const struct js *root, int whole)
         return err_set("its words are cut by a dictionary, which is not supported");
     if (!whole && js_bool(js_get(root, "do_basic_tokenize"), &is) == 0 && !is)
         return err_set("do_basic_tokenize false is not supported");
+    if (js_get(root, "tokenizer_class")) /* its own rules, not those of tokenizer.json */
+        v->rules.lowercase = v->rules.strip_accents = v->rules.chinese_chars = 1;
     if (js_bool(js_get(root, "do_lower_case"), &is) == 0)
         v->rules.lowercase = v->rules.strip_accents = is;
     v->rules.strip_accents = js_flag(root, "strip_accents", v->rules.strip_accents);
@@ -409,6 +410,8 @@ static int read_config(struct vocabulary *v, const struct js *root, int whole)
                        "text are only found where you ask for them");
     if (words && read_words(v, root, whole) < 0)
         return -1;
+    if (!whole && v->model == VOCABULARY_WORDPIECE)
+        bert_templates(v); /* [CLS] and [SEP] may have other names */
     if (!whole || (v->single.count < 2 && is_class(root, "LlamaTokenizer")))
         post_processor_put(v, js_flag(root, "add_bos_token", 0) ? vocabulary_begin_of_text(v) : -1,
                            ends ? v->end_of_text : -1);
