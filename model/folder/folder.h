@@ -32,9 +32,10 @@ int folder_read_config(struct model_config *config, enum model_head head, const 
 int folder_head(enum model_head *head, const char *dir);
 
 /* Appends to `ends` the ids of the tokens that end a text. A folder has them in
- * generation_config.json or, if that names none, in config.json (eos_token_id, a number or a list);
- * a GGUF file has those that end a text, turn, message or file. `sampling`, unless NULL, gets the
- * lines of the other settings of generation_config.json. Returns 0, or -1 with an error. */
+ * generation_config.json or, if that names none, in config.json (eos_token_id, an id or a list of
+ * ids, else an error); a GGUF file has those that end a text, turn, message or file. `sampling`,
+ * unless NULL, gets the lines of the other settings of generation_config.json. Returns 0, or -1
+ * with an error. */
 int folder_ends(struct ids *ends, struct buf *sampling, const char *path);
 
 /* Loads the folder `dir`: reads the config, initialises *m with `head`, and reads all tensors into

@@ -269,15 +269,13 @@ static int find_in_folder(struct buf *path, const char *dir)
                    dir);
 }
 
-/* A file beside a vocabulary that names tokens: its JSON, or NULL, and its path. */
+/* A file beside a vocabulary that names tokens: its JSON, or NULL, and its path. Values of
+ * special_tokens_map.json go before those of tokenizer_config.json. */
 struct naming {
     const struct js *root;
     const char *path;
 };
-enum {
-    MAP,
-    CONFIG
-}; /* special_tokens_map.json, whose values go first, and tokenizer_config.json */
+enum { MAP, CONFIG };
 
 static int put_special(struct vocabulary *v, const struct naming *in, const char *key,
                        const struct js *item, int64_t *id)

@@ -191,17 +191,20 @@ static int check_added(const struct vocabulary *v)
 static int64_t find_named(const struct vocabulary *v, const char *name, struct added_token **added)
 {
     SCOPED(buf) bytes = BUF_INIT;
+    const int64_t same = vocabulary_find(v, name, strlen(name));
+    int64_t id = same;
+    if (v->byte_level)
+        id = alphabet_decode(&bytes, name, strlen(name)) < 0
+                 ? -1
+                 : vocabulary_find(v, bytes.data, bytes.len);
+    const int64_t ids[] = { same, id };
+    for (size_t i = 0; i < 2 + (same >= 0 ? v->added_count : 0); i++) { /* more have its bytes */
+        const uint32_t number = i > 1 ? (uint32_t)i - 1 : ids[i] < 0 ? 0 : v->tokens[ids[i]].added;
+        *added = number ? &v->added[number - 1] : NULL;
+        if (*added && bytes_are(v->blob.data + (*added)->at, (*added)->len, name))
+            return (*added)->id;
+    }
     *added = NULL;
-    for (size_t i = 0; i < v->added_count && !*added; i++)
-        if (bytes_are(v->blob.data + v->added[i].at, v->added[i].len, name))
-            *added = &v->added[i];
-    if (*added)
-        return (*added)->id;
-    if (!v->byte_level)
-        buf_adds(&bytes, name);
-    else if (alphabet_decode(&bytes, name, strlen(name)) < 0)
-        return -1;
-    const int64_t id = vocabulary_find(v, bytes.data, bytes.len);
     return id >= 0 && !v->tokens[id].added ? id : -1;
 }
 
@@ -220,7 +223,9 @@ int special_put(struct vocabulary *v, const char *key, const struct js *item, in
     if (!a && v->model == VOCABULARY_WORDPIECE && normalized)
         return err_set("%s: '%s' must be in tokenizer.json", key, name);
     if (!a) {
-        *id = *id < 0 ? next_id(v, v->added_count) : *id;
+        const struct vocabulary_token *last = &v->tokens[v->count - 1];
+        if (*id < 0) /* of many such tokens, only the first one needs the search */
+            *id = last->added && !last->in_model ? v->count : next_id(v, v->added_count);
         if (put_added(v, item, *id, name, n) < 0)
             return err_in("%s", key);
         v->added[v->added_count - 1].normalized = normalized;
