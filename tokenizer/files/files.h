@@ -87,8 +87,8 @@ int added_decoder_read(struct vocabulary *v, const struct js *by_id, int ranks);
 /* Puts the token that `item`, a string or an object with its "content", names as the `key` of a
  * tokenizer_config.json or special_tokens_map.json, and sets *id to its id, or to -1 without a
  * name. It becomes special, unless it is an added one and the key a list. A token that the
- * vocabulary lacks gets the id that Hugging Face gives it, but that of eos_token is an error.
- * Returns 0, or -1 with an error. */
+ * vocabulary lacks gets the id that Hugging Face gives it, but that of eos_token is an error, and
+ * beside a model of SentencePiece it stays text. Returns 0, or -1 with an error. */
 int special_put(struct vocabulary *v, const char *key, const struct js *item, int64_t *id);
 
 /* Parses text[0..n), a SentencePiece .model file, into an initialised vocabulary; error messages
