@@ -198,7 +198,7 @@ static int64_t find_named(const struct vocabulary *v, const char *name, struct a
                  ? -1
                  : vocabulary_find(v, bytes.data, bytes.len);
     const int64_t ids[] = { same, id };
-    for (size_t i = 0; i < 2 + (same >= 0 ? v->added_count : 0); i++) { /* more have its bytes */
+    for (size_t i = 0; i < 2 + (same >= 0 ? v->added_count : 0); i++) { /* with its bytes */
         const uint32_t number = i > 1 ? (uint32_t)i - 1 : ids[i] < 0 ? 0 : v->tokens[ids[i]].added;
         *added = number ? &v->added[number - 1] : NULL;
         if (*added && bytes_are(v->blob.data + (*added)->at, (*added)->len, name))

@@ -47,7 +47,7 @@ static double best_product(struct ops *o, enum ops_type precision, struct ops_ar
 static struct limits measure(struct ops *o, enum ops_type precision)
 {
     struct limits l = { .bytes = 0 };
-    const int64_t n = ops_on_host(o) || ops_free_bytes(o) < MEMORY ? FAR : 4 * FAR;
+    const int64_t n = ops_on_host(o) || ops_free_bytes(o) < (uint64_t)MEMORY ? FAR : 4 * FAR;
     struct ops_array a = ops_buffer(o, OPS_F32, n);
     l.products = best_product(o, precision, a, n);
     double start = log_seconds();

@@ -131,7 +131,7 @@ Test(textmill_tokenizer, conversations_and_a_tokenizer_json)
     struct textmill_tokens out;
     struct textmill_texts json;
     for (int i = 0; i < 256; i++) /* one line for each byte, in base64 */
-        snprintf(text + strlen(text), 16, "%c%c== %d\n", BASE64[i >> 2], BASE64[(i & 3) << 4], i);
+        snprintf(text + strlen(text), 20, "%c%c== %d\n", BASE64[i >> 2], BASE64[(i & 3) << 4], i);
     snprintf(ranks, sizeof ranks, "%s/bytes.tiktoken", dir);
     cr_assert_eq(file_write(ranks, text, strlen(text)), 0);
     struct textmill_tokenizer *t = textmill_open(ranks, "pattern=gpt2", &why);
