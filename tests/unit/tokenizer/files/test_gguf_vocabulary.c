@@ -370,6 +370,20 @@ Test(gguf_vocabulary, spaces_in_both_spellings)
     buf_release(&b);
 }
 
+/* Writes a file of seven tokens with a pre-tokenizer, the merge "1 1" and another one. */
+static void make_pre(struct buf *out, const struct token *tokens, const char *pre,
+                     const char *merge)
+{
+    struct gguf_writer w;
+    SCOPED(buf) merges = BUF_INIT;
+    begin(&w, "gpt2", tokens, 7);
+    gguf_add_text(&w, "tokenizer.ggml.pre", pre, strlen(pre));
+    gguf_put_text(&merges, "1 1", 3);
+    gguf_put_text(&merges, merge, strlen(merge));
+    gguf_add_list(&w, "tokenizer.ggml.merges", GGUF_TEXT, 2, &merges);
+    end(&w, out);
+}
+
 /* A letter with a combining mark and four digits. The pre-tokenizer decides which merges are inside
  * a piece. An export keeps its name. */
 Test(gguf_vocabulary, pre_tokenizers)
@@ -404,19 +418,12 @@ Test(gguf_vocabulary, pre_tokenizers)
         { "llama4", "6 4 5 2 2", "gpt-4o" },
     };
     for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
-        struct gguf_writer w;
-        struct buf b = BUF_INIT, merges = BUF_INIT;
-        begin(&w, "gpt2", tokens, 7);
-        gguf_add_text(&w, "tokenizer.ggml.pre", want[i][0], strlen(want[i][0]));
-        gguf_put_text(&merges, "1 1", 3);
-        gguf_put_text(&merges, "a \u00CC", 4);
-        gguf_add_list(&w, "tokenizer.ggml.merges", GGUF_TEXT, 2, &merges);
-        end(&w, &b);
+        struct buf b = BUF_INIT;
+        make_pre(&b, tokens, want[i][0], "a \u00CC");
         expect(&b, text, want[i][1]);
         export(&b, 7);
         expect(&b, text, want[i][1]);
         find(&b, want[i][want[i][2] ? 2 : 0]);
-        buf_release(&merges);
         buf_release(&b);
     }
 }
@@ -435,16 +442,9 @@ Test(gguf_vocabulary, patterns_of_deepseek)
                                            { "deepseek-coder", "2 3 4 0 1 1" },
                                            { "deepseek-llm", "2 3 4 0 6" } };
     for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
-        struct gguf_writer w;
-        struct buf b = BUF_INIT, merges = BUF_INIT;
-        begin(&w, "gpt2", tokens, 7);
-        gguf_add_text(&w, "tokenizer.ggml.pre", want[i][0], strlen(want[i][0]));
-        gguf_put_text(&merges, "1 1", 3);
-        gguf_put_text(&merges, "\u0143 a", 4);
-        gguf_add_list(&w, "tokenizer.ggml.merges", GGUF_TEXT, 2, &merges);
-        end(&w, &b);
+        struct buf b = BUF_INIT;
+        make_pre(&b, tokens, want[i][0], "\u0143 a");
         expect(&b, text, want[i][1]);
-        buf_release(&merges);
         buf_release(&b);
     }
 }
