@@ -370,12 +370,11 @@ static int read_words(struct vocabulary *v, const struct js *root, int whole)
 static int put_added_json(struct vocabulary *v, const struct js *root, const struct js *config,
                           const struct js *map)
 {
-    SCOPED(buf) by_id = BUF_INIT, quoted = BUF_INIT, names = BUF_INIT, more = BUF_INIT;
+    SCOPED(buf) by_id = BUF_INIT, quoted = BUF_INIT, names = BUF_INIT;
     if (config)
         js_print(&names, config);
     if (map)
-        js_print(&more, map);
-    buf_adds(&names, more.data);
+        js_print(&names, map);
     for (void *it = js_first(root); it; it = js_next(root, it)) {
         size_t n;
         const char *name = js_key(it, &n);
