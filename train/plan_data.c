@@ -100,10 +100,12 @@ static int compare_rules(const struct plan *p, const char *path, const char *wha
     return 0;
 }
 
-static int compare_all_rules(const struct plan *p, const struct samples *d, const char *what)
+/* Compares the rules of the tokenizers of `d` from number `first` on. */
+static int compare_all_rules(const struct plan *p, const struct samples *d, size_t first,
+                             const char *what)
 {
     int result = 0;
-    for (size_t i = 0; d && p->tokenizer && i < d->facts.tokenizers.count && !result; i++)
+    for (size_t i = first; d && p->tokenizer && i < d->facts.tokenizers.count && !result; i++)
         result = compare_rules(p, d->facts.tokenizers.names[i], what);
     return result;
 }
@@ -193,6 +195,7 @@ int plan_data_open(struct plan *p, int want_data)
 {
     static const char training[] = "the data", validation[] = "the validation data";
     const struct settings *s = p->settings;
+    const size_t own = p->tokenizer ? 0 : 1; /* tokenizers of the data that are the run's */
     if (is_generated(s) && s->data.count > 1)
         return err_set("generated data cannot be mixed with files");
     if (is_generated(s) && s->samples.documents)
@@ -210,9 +213,9 @@ int plan_data_open(struct plan *p, int want_data)
     if ((p->data && check_checksum(p, p->data->facts.checksum, training) < 0) ||
         (p->validation && check_checksum(p, p->validation->facts.checksum, validation) < 0))
         return -1;
-    return compare_all_rules(p, p->data, training) < 0
+    return compare_all_rules(p, p->data, own, training) < 0
                ? -1
-               : compare_all_rules(p, p->validation, validation);
+               : compare_all_rules(p, p->validation, 0, validation);
 }
 
 int plan_data_make(struct plan *p)

@@ -16,6 +16,6 @@ int preset_find(struct buf *path, const char *name);
  * (opt_distance). Leaves *name as it is if there is none. Returns 0, or -1 with an error. */
 int preset_similar(struct buf *name, const char *word);
 
-/* Appends a line "NAME description", with NAME padded to 22 columns, for each preset, in the
- * order of the files' names. Returns 0, or -1 with an error. */
+/* Appends a line "NAME description", with NAME padded to 22 columns, for each preset, sorted by
+ * the names of the files. Returns 0, or -1 with an error. */
 int preset_list(struct buf *out);

@@ -182,16 +182,16 @@ static int take_vocabulary(struct dataset *d, const struct manifest *m, const ch
                        path, (ull)m->checksum, (ull)d->facts.checksum);
     if (m->checksum)
         d->facts.checksum = m->checksum;
-    for (size_t i = 0; i < m->count; i++)
+    for (size_t i = 0; i < m->count; i++) {
         d->facts.content = hash_more(d->facts.content, &m->shards[i].crc, sizeof m->shards[i].crc);
-    if (m->vocabulary > d->facts.vocabulary)
-        d->facts.vocabulary = m->vocabulary;
-    for (size_t i = 0; i < m->count; i++)
         if (m->shards[i].name == m->tokenizer && m->shards[i].crc != d->tokenizer_crc) {
             SCOPED(buf) file = file_beside(path, m->tokenizer);
             file_names_add(&d->facts.tokenizers, file.data);
             d->tokenizer_crc = m->shards[i].crc;
         }
+    }
+    if (m->vocabulary > d->facts.vocabulary)
+        d->facts.vocabulary = m->vocabulary;
     if (kv_get(&m->kv, "end_of_text") &&
         kv_get_u64(&m->kv, "end_of_text", &d->facts.end_of_text) < 0)
         return err_in("%s", path);

@@ -103,10 +103,15 @@ const char *encoding_pattern(enum tokenizer_pattern pattern)
     return encoding_named(pattern)->pattern;
 }
 
+size_t class_bytes(const char *name)
+{
+    const size_t n = name ? strlen(name) : 0;
+    return n > 4 && !strcmp(name + n - 4, "Fast") ? n - 4 : n;
+}
+
 const struct encoding *encoding_of_class(const char *name)
 {
-    size_t n = name ? strlen(name) : 0;
-    n -= n > 4 && !strcmp(name + n - 4, "Fast") ? 4 : 0;
+    const size_t n = class_bytes(name);
     for (size_t i = 0; i < ENCODINGS && n; i++) {
         const char *class = encodings[i].class, *model = encodings[i].model;
         if ((class && bytes_are(name, n, class)) || (model && !strcmp(model, name)))

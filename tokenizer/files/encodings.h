@@ -16,6 +16,9 @@ const struct encoding *encoding_named(enum tokenizer_pattern pattern);
 const struct encoding *encoding_of_class(const char *name);
 const struct encoding *encoding_of_tokens(const struct vocabulary *v);
 
+/* Returns the length of the name of a tokenizer class without "Fast" at its end; 0 for NULL. */
+size_t class_bytes(const char *name);
+
 /* Returns the regular expression by which the encoding splits text; NULL: GPT-2's pattern. */
 const char *encoding_pattern(enum tokenizer_pattern pattern);
 

@@ -341,10 +341,8 @@ static int read_tokens(struct vocabulary *v, const struct naming files[])
 /* Returns 1 if the root of a tokenizer_config.json names this class of tokenizers, else 0. */
 static int is_class(const struct js *root, const char *name)
 {
-    size_t n = 0;
-    const char *class = js_text(js_get(root, "tokenizer_class"), &n);
-    n -= n > 4 && !strcmp(class + n - 4, "Fast") ? 4 : 0;
-    return class && bytes_are(class, n, name);
+    const char *class = js_text(js_get(root, "tokenizer_class"), NULL);
+    return class && bytes_are(class, class_bytes(class), name);
 }
 
 /* Reads how a tokenizer_config.json cuts text into BERT's words. whole: 1 beside tokenizer.json. */

@@ -38,8 +38,9 @@
  *
  * In a folder and beside a vocab.json or tokenizer.json, tokenizer_config.json has the options of
  * BERT's words, and may name tokens: eos_token (end-of-text), bos_token, pad_token, cls_token,
- * sep_token, mask_token, other keys that end in _token, and lists. All of them are special; but for
- * eos_token, those that the vocabulary lacks get the ids that Hugging Face gives them. Its
+ * sep_token, mask_token, other keys that end in _token, and lists. All of them are special.
+ * Those that the vocabulary lacks get the ids that Hugging Face gives them, except eos_token, which
+ * must be there. Its
  * added_tokens_decoder adds tokens and changes the properties of others; ids that contradict the
  * vocabulary are an error. Without it, special_tokens_map.json names tokens, too, and
  * added_tokens.json adds tokens, which are special if another file names them.

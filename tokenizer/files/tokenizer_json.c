@@ -187,7 +187,8 @@ static int check_added(const struct vocabulary *v)
 }
 
 /* Returns the id of the token that tokenizer.json calls `name`, as an added one or as one of the
- * model, or -1. Sets *added to it if it is an added one, else to NULL. */
+ * model, or -1. Sets *added to it if it is an added one, else to NULL. The two tokens that a lookup
+ * finds come first; another added token may have the same bytes as they. */
 static int64_t find_named(const struct vocabulary *v, const char *name, struct added_token **added)
 {
     SCOPED(buf) bytes = BUF_INIT;
@@ -198,7 +199,7 @@ static int64_t find_named(const struct vocabulary *v, const char *name, struct a
                  ? -1
                  : vocabulary_find(v, bytes.data, bytes.len);
     const int64_t ids[] = { same, id };
-    for (size_t i = 0; i < 2 + (same >= 0 ? v->added_count : 0); i++) { /* with its bytes */
+    for (size_t i = 0; i < 2 + (same >= 0 ? v->added_count : 0); i++) {
         const uint32_t number = i > 1 ? (uint32_t)i - 1 : ids[i] < 0 ? 0 : v->tokens[ids[i]].added;
         *added = number ? &v->added[number - 1] : NULL;
         if (*added && bytes_are(v->blob.data + (*added)->at, (*added)->len, name))
@@ -220,7 +221,7 @@ int special_put(struct vocabulary *v, const char *key, const struct js *item, in
     *id = find_named(v, name, &a);
     if (*id < 0 && !strcmp(key, "eos_token"))
         return err_set("%s: '%s' is not a token of the vocabulary", key, name);
-    if (*id < 0 && v->hides) /* classes of SentencePiece's models add them in orders of their own */
+    if (*id < 0 && v->hides) /* Hugging Face adds them to SentencePiece's in other orders */
         return 0;
     if (!a && v->model == VOCABULARY_WORDPIECE && normalized)
         return err_set("%s: '%s' must be in tokenizer.json", key, name);

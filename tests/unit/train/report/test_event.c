@@ -161,7 +161,8 @@ Test(metrics, resumed_file_equals_an_uninterrupted_one)
     buf_release(&resumed);
 }
 
-/* What a run of two parts wrote, read by a program that knows neither the parts nor its end. */
+/* The loss has two parts, mlm and nsp. metrics_read is not told of them, nor whether the run ended.
+ */
 Test(metrics, a_run_is_read_back)
 {
     static const struct model_part parts[] = { { .name = "mlm" }, { .name = "nsp" } };
