@@ -47,11 +47,9 @@ int subject_open(struct subject *s, enum model_head head)
         network_open(n, s->model_dir, head, s->device, (int)tool_threads, stored_type(s->weights),
                      s->batch_tokens) < 0)
         return -1;
-    if (t && tokenizer_size(t) > c->vocabulary)
-        return err_set(
-            "vocabulary and model differ: '%s' has %u tokens, but the model in '%s' has only %lld",
-            s->vocab ? s->vocab : s->model_dir, tokenizer_size(t), s->model_dir,
-            (long long)c->vocabulary);
+    if (t && tokenizer_check_rows(t, s->vocab ? s->vocab : s->model_dir, s->model_dir,
+                                  c->vocabulary, head != HEAD_NEXT) < 0)
+        return -1;
     ops_set_precision(n->ops, (enum ops_type)s->precision);
     log_detail("%s", ops_describe(n->ops));
     if (head == HEAD_QUESTIONS && c->types == 1) /* one with 0 types does not use types */

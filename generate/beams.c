@@ -108,7 +108,7 @@ static int by_sum(const void *a, const void *b)
  * those that are looked at. */
 static int64_t ranked(const struct beams *b)
 {
-    return smaller(looked_at(b), tokenizer_size(b->g->tokenizer));
+    return smaller(looked_at(b), b->g->known);
 }
 
 /* Writes the most probable continuations of running beam `parent` to its part of b->continuations.
@@ -118,7 +118,7 @@ static void extend(void *ctx, int64_t parent, int thread)
     const struct beams *b = ctx;
     const struct beam *beam = &b->running[parent];
     const int64_t all = b->g->model.config.vocabulary, n = ranked(b);
-    const int64_t V = tokenizer_size(b->g->tokenizer);
+    const int64_t V = b->g->known;
     float *logits = b->logits + parent * all;
     struct order_rank *top = b->top + parent * n;
     const struct ids *ids = &beam->one.ids;

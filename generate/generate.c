@@ -545,7 +545,7 @@ static int parse_biases(struct generate *given)
  * --logprobs asks for. */
 static int check_tokens(const struct generate *given)
 {
-    uint32_t known = tokenizer_size(given->g.tokenizer);
+    uint32_t known = given->g.known;
     if (given->g.alternatives > known)
         return err_set("--logprobs %lld: the vocabulary has only %u tokens",
                        (long long)given->g.alternatives, known);

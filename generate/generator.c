@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "common/base/least.h"
 #include "common/base/log.h"
 #include "model/folder/folder.h"
 
@@ -15,6 +16,7 @@ static void begin(struct generator *g, const struct ops_array *blocks)
     struct model_config *c = &g->model.config;
     if (c->rope_longer.divided && c->rope_longer.original < (double)c->positions)
         c->positions = (int64_t)c->rope_longer.original;
+    g->known = (uint32_t)smaller(tokenizer_size(g->tokenizer), c->vocabulary);
     decoder_init(&g->decoder, &g->model, g->ops, blocks, g->cached);
     g->choosers = mem_zalloc((size_t)ops_threads(g->ops), sizeof *g->choosers);
     g->encoder = encoder_new(g->tokenizer);
@@ -62,10 +64,8 @@ int generator_load(struct generator *g, const char *dir, const char *vocab, cons
         parameters_load(&g->parameters, &g->model, g->ops, dir, HEAD_NEXT, weights) < 0)
         return -1;
     begin(g, g->parameters.blocks);
-    if (tokenizer_size(g->tokenizer) > g->model.config.vocabulary)
-        return err_set(
-            "vocabulary and model differ: '%s' has %u tokens, but the model in '%s' has only %lld",
-            from, tokenizer_size(g->tokenizer), dir, (long long)g->model.config.vocabulary);
+    if (tokenizer_check_rows(g->tokenizer, from, dir, g->model.config.vocabulary, 0) < 0)
+        return -1;
     if (gguf_is(dir))
         add_named_ends(g);
     return folder_ends(&g->ends, NULL, dir);
@@ -207,7 +207,7 @@ static void keep_logprobs(struct generator *g, struct generation *one, const flo
     struct order_rank *row = one->logprobs + one->logprob_count;
     double sum = logprobs_sum(raw, V);
     row[0] = (struct order_rank){ raw[id] - sum, id };
-    order_top(row + 1, width - 1, raw, tokenizer_size(g->tokenizer), sum);
+    order_top(row + 1, width - 1, raw, g->known, sum);
     one->logprob_count += width;
 }
 
@@ -229,8 +229,8 @@ static void choose_token(void *ctx, int64_t i, int thread)
     float *logits = c->logits + i * c->V;
     if (c->g->alternatives)
         own->raw = memcpy(mem_resize(own->raw, bytes, 1), logits, bytes);
-    uint32_t id = sampler_next(generator_sampler(c->g, thread), logits,
-                               tokenizer_size(c->g->tokenizer), &text, &one->rng);
+    uint32_t id = sampler_next(generator_sampler(c->g, thread), logits, c->g->known, &text,
+                               &one->rng);
     if (c->g->alternatives)
         keep_logprobs(c->g, one, own->raw, id);
     ids_add(&one->ids, id);

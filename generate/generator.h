@@ -39,9 +39,9 @@ struct generator {
     int64_t alternatives; /* log probabilities kept per token, besides its own; 0: none */
     enum ops_type cached; /* type of the keys and values that are kept: F32 or BF16 */
 
-    /* Only its tokens are chosen. A model may have more, because its vocabulary was padded to a
-     * round number. */
     struct tokenizer *tokenizer;
+    uint32_t known; /* Only ids below it are chosen: the model may have more, because its vocabulary
+                     * was padded to a round number, or fewer (tokenizer_check_rows). */
     struct encoder *encoder;
     struct ops *ops;
     struct model model;

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include "common/base/log.h"
 #include "common/base/utf8.h"
 #include "common/formats/js.h"
 #include "tokenizer/files/files.h"
@@ -156,6 +157,23 @@ void tokenizer_print(const struct tokenizer *t, struct buf *out)
 uint32_t tokenizer_size(const struct tokenizer *t)
 {
     return t->v.count;
+}
+
+int tokenizer_check_rows(const struct tokenizer *t, const char *from, const char *dir, int64_t rows,
+                         int all)
+{
+    const int64_t size = t->v.count;
+    int64_t needed = size;
+    while (needed > rows && !all && !t->v.tokens[needed - 1].in_model)
+        needed--;
+    if (needed > rows)
+        return err_set(
+            "vocabulary and model differ: '%s' has %lld tokens, but the model in '%s' has only %lld",
+            from, (long long)size, dir, (long long)rows);
+    if (size > rows)
+        log_info("the model in '%s' has only %lld of the %lld tokens of '%s'", dir, (long long)rows,
+                 (long long)size, from);
+    return 0;
 }
 
 int64_t tokenizer_end_of_text(const struct tokenizer *t)

@@ -65,8 +65,13 @@ const char *tokenizer_gguf_pre(const struct js *root);
 /* Appends the text of a tokenizer.json. It describes the whole vocabulary. */
 void tokenizer_print(const struct tokenizer *t, struct buf *out);
 
-uint32_t tokenizer_size(const struct tokenizer *t);       /* number of ids; all ids are below it */
-int64_t tokenizer_end_of_text(const struct tokenizer *t); /* -1: none */
+uint32_t tokenizer_size(const struct tokenizer *t); /* number of ids; all ids are below it */
+/* Checks that the model `dir`, which has a row for each of `rows` tokens, has one for each token of
+ * the vocabulary `from`. If `all` is 0, added tokens may have none: some people add one to pad
+ * texts with, and leave the model as it is. Returns 0, or -1 with an error. */
+int tokenizer_check_rows(const struct tokenizer *t, const char *from, const char *dir, int64_t rows,
+                         int all);
+int64_t tokenizer_end_of_text(const struct tokenizer *t);   /* -1: none */
 int64_t tokenizer_begin_of_text(const struct tokenizer *t); /* vocabulary_begin_of_text */
 
 /* Sets the id of the end-of-text token if the vocabulary's files name none. -1: does nothing. */
