@@ -40,8 +40,8 @@ struct generator {
     enum ops_type cached; /* type of the keys and values that are kept: F32 or BF16 */
 
     struct tokenizer *tokenizer;
-    uint32_t known; /* Only ids below it are chosen: the model may have more, because its vocabulary
-                     * was padded to a round number, or fewer (tokenizer_check_rows). */
+    uint32_t known; /* Only ids below it are chosen: tokenizer and model have them. One of the two
+                     * may have more, such as rows that pad the model to a round number. */
     struct encoder *encoder;
     struct ops *ops;
     struct model model;

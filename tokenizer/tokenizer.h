@@ -66,9 +66,10 @@ const char *tokenizer_gguf_pre(const struct js *root);
 void tokenizer_print(const struct tokenizer *t, struct buf *out);
 
 uint32_t tokenizer_size(const struct tokenizer *t); /* number of ids; all ids are below it */
-/* Checks that the model `dir`, which has a row for each of `rows` tokens, has one for each token of
- * the vocabulary `from`. If `all` is 0, added tokens may have none: some people add one to pad
- * texts with, and leave the model as it is. Returns 0, or -1 with an error. */
+/* Checks that a model with embeddings for the ids below `rows` has one for each token of t. If
+ * `all` is 0, added tokens may have none: people add a token that pads texts, and leave the model
+ * as it is. Messages name the vocabulary `from` and the model `dir`. Returns 0, or -1 with an
+ * error. */
 int tokenizer_check_rows(const struct tokenizer *t, const char *from, const char *dir, int64_t rows,
                          int all);
 int64_t tokenizer_end_of_text(const struct tokenizer *t);   /* -1: none */

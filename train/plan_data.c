@@ -100,7 +100,7 @@ static int compare_rules(const struct plan *p, const char *path, const char *wha
     return 0;
 }
 
-/* Compares the rules of the tokenizers of `d` from number `first` on. */
+/* Compares the run's tokenizer with those beside the data `d`, from number `first` on. */
 static int compare_all_rules(const struct plan *p, const struct samples *d, size_t first,
                              const char *what)
 {

@@ -45,8 +45,8 @@ struct dataset_facts {
     uint64_t checksum, vocabulary; /* of the vocabulary: its checksum and size; 0: not known */
     uint64_t content;              /* hash of the files' checksums; 0: not known */
     uint64_t end_of_text;          /* id; UINT64_MAX: not known */
-    /* paths of the tokenizer.json beside the shards of each set, unless it is the same file as that
-     * of the set before */
+    /* paths of the tokenizer.json of each set, which lies beside its shards; a set with the same
+     * file as the set before adds none */
     struct file_names tokenizers;
     /* records in an epoch, after which each document has occurred once: all, for BERT instances
      * divided by the duplication factor. Set only if dataset_open had length 0 */

@@ -39,14 +39,13 @@
  * In a folder and beside a vocab.json or tokenizer.json, tokenizer_config.json has the options of
  * BERT's words, and may name tokens: eos_token (end-of-text), bos_token, pad_token, cls_token,
  * sep_token, mask_token, other keys that end in _token, and lists. All of them are special.
- * Those that the vocabulary lacks get the ids that Hugging Face gives them, except eos_token, which
- * must be there. Its
- * added_tokens_decoder adds tokens and changes the properties of others; ids that contradict the
- * vocabulary are an error. Without it, special_tokens_map.json names tokens, too, and
- * added_tokens.json adds tokens, which are special if another file names them.
- * Without a tokenizer.json, its keys add_bos_token, add_eos_token and add_prefix_space say what is
- * put around a text. With one, add_prefix_space is used for class GPT2Tokenizer, the other two for
- * LlamaTokenizer, if tokenizer.json puts no tokens around a text (as in transformers 4, not 5).
+ * Those that the vocabulary lacks get the ids that Hugging Face gives them, except eos_token: the
+ * vocabulary must have it. The object added_tokens_decoder adds tokens and changes the properties
+ * of others; ids that contradict the vocabulary are an error. Without it, special_tokens_map.json
+ * names tokens, too, and added_tokens.json adds tokens, which are special if another file names
+ * them. Without a tokenizer.json, the keys add_bos_token, add_eos_token and add_prefix_space say
+ * what is put around a text. With one, add_prefix_space is used for class GPT2Tokenizer, the other
+ * two for LlamaTokenizer, if tokenizer.json puts no tokens around a text (as in transformers 4).
  */
 #pragma once
 

@@ -187,8 +187,8 @@ static int check_added(const struct vocabulary *v)
 }
 
 /* Returns the id of the token that tokenizer.json calls `name`, as an added one or as one of the
- * model, or -1. Sets *added to it if it is an added one, else to NULL. The two tokens that a lookup
- * finds come first; another added token may have the same bytes as they. */
+ * model, or -1. Sets *added to it if it is an added one, else to NULL. The two tokens that
+ * vocabulary_find finds are tried first, then all added ones, which may have the same bytes. */
 static int64_t find_named(const struct vocabulary *v, const char *name, struct added_token **added)
 {
     SCOPED(buf) bytes = BUF_INIT;

@@ -38,7 +38,7 @@ static void expect_left(const char *by, const char *input, const char *out, cons
 Test(dedup, a_span_is_three_sentences)
 {
     static const char *const cases[][3] = {
-        /* a span is three sentences in the same order: two, or three in another one, are none */
+        /* two sentences that occurred before are no span, nor are three in another order */
         { LINE(A B C D) LINE(A B X Y) LINE(X C B A), LINE(A B C D) LINE(A B X Y) LINE(X C B A),
           "" },
         { LINE(A B C D) LINE(X A B C Y Z), LINE(A B C D) LINE(X Y Z), "" },

@@ -370,7 +370,7 @@ Test(gguf_vocabulary, spaces_in_both_spellings)
     buf_release(&b);
 }
 
-/* Writes a file of seven tokens with a pre-tokenizer, the merge "1 1" and another one. */
+/* Writes a GGUF file of seven tokens with pre-tokenizer `pre` and merges "1 1" and `merge`. */
 static void make_pre(struct buf *out, const struct token *tokens, const char *pre,
                      const char *merge)
 {
