@@ -40,6 +40,6 @@ int output_folder_recover(const char *path);
 
 /* Locks a folder whose files are written in place, one after the other: two runs in it would
  * destroy each other's. Sets *lock to the file descriptor that holds the lock until it is closed,
- * or to -1: there is no such folder yet, or the file system has no locks. Returns -1 with an error
- * if another run has the lock, else 0. */
+ * if the file system has locks, or to -1: there is no such folder yet. Returns -1 with an error if
+ * another run has the lock or the folder cannot be opened, else 0. */
 int output_folder_lock(const char *folder, int *lock);

@@ -71,6 +71,18 @@ Test(output_folder, one_training_in_a_folder)
     close(two);
 }
 
+/* Without the lock another run would write there, too. A link that leads to itself cannot be opened
+ * even by root. */
+Test(output_folder, a_folder_that_cannot_be_locked_is_refused)
+{
+    int lock;
+    cr_assert_eq(symlink("loop", in_dir("loop")), 0);
+    cr_expect_eq(output_folder_lock(in_dir("loop"), &lock), -1);
+    expect_error("cannot open folder '/tmp/");
+    cr_expect_eq(output_folder_lock(in_dir("none"), &lock), 0, "%s", err_get());
+    cr_expect_eq(lock, -1);
+}
+
 Test(output_folder, a_mount_point_is_refused_at_once)
 {
     struct output_folder f;
