@@ -237,15 +237,18 @@ static void gather_rates(struct yaml *y)
         add(y, "rates", rates.data, line);
 }
 
-/* Drops keys without effect: a sliding_window that is switched off (Qwen); of a number of steps and
- * what stands for it (TrainingArguments), the steps if they are 0 or less, else the other. */
+/* Drops keys without effect: a sliding_window that is switched off (Qwen); the form of a BERT's
+ * GELU, which version 0.1.0 wrote for a GPT, too; of a number of steps and what stands for it
+ * (TrainingArguments), the steps if they are 0 or less, else the other. */
 static void drop_replaced(struct yaml *y)
 {
     static const char *const pairs[][2] = { { "max_steps", "num_train_epochs" },
                                             { "warmup_steps", "warmup_ratio" } };
-    const char *used = yaml_get(y, "use_sliding_window");
+    const char *used = yaml_get(y, "use_sliding_window"), *task = yaml_get(y, "task");
     if (used && !strcmp(used, "false"))
         yaml_drop(y, "sliding_window");
+    if (task && !strcmp(task, "gpt"))
+        yaml_drop(y, "gelu");
     for (int i = 0; i < 2; i++) {
         const char *steps = yaml_get(y, pairs[i][0]), *other = yaml_get(y, pairs[i][1]);
         if (steps && other && *other)

@@ -118,7 +118,8 @@ static int take_from_folder(const struct plan *p)
 }
 
 /* Refuses settings that are given but not used. A row of the table names the model's heads that
- * use a setting. If it names none, the architecture's own list of settings decides. */
+ * use a setting. If it names none, the architecture's own list of settings decides. The settings of
+ * a run that goes on may be those of an older version, with its defaults. */
 static int refuse_settings(const struct plan *p)
 {
     enum { NEXT = 1 << HEAD_NEXT, MASKED = 1 << HEAD_PRETRAINING, ANSWERS = 1 << HEAD_QUESTIONS };
@@ -150,7 +151,8 @@ static int refuse_settings(const struct plan *p)
     };
     for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
         const int heads = some[i].heads;
-        if (some[i].set && !(heads ? heads >> p->task->head & 1 : uses(p, some[i].name)))
+        if (some[i].set && (!s->resume || tool_given(some[i].name)) &&
+            !(heads ? heads >> p->task->head & 1 : uses(p, some[i].name)))
             return err_set("%s is given, but the %s %s does not use it", some[i].name,
                            heads ? "task" : "architecture",
                            heads ? p->task->name : s->architecture);
