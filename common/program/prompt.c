@@ -41,13 +41,17 @@ static char *ask(EditLine *edit)
 
 /* ---- history -------------------------------------------------------------------------------- */
 
+/* Without leave to look into its folder, as of another user, there is no history. */
 static int load_history(struct prompt *p)
 {
     HistEvent event;
     uint64_t bytes = 1; /* also of what is no file: history refuses it */
     const int there = file_look(p->kept.data);
-    if (there < 0 || (there == FILE_PLAIN && file_size(p->kept.data, &bytes) < 0))
-        return -1;
+    if (there < 0 || (there == FILE_PLAIN && file_size(p->kept.data, &bytes) < 0)) {
+        log_warn("%s; no history is kept", err_get());
+        buf_clear(&p->kept);
+        return 0;
+    }
     if (there && bytes && history(p->history, &event, H_LOAD, p->kept.data) < 0)
         return err_set("'%s' is no history that can be read (remove it, or give --no-history)",
                        p->kept.data);
