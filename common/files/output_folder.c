@@ -67,12 +67,12 @@ int output_folder_open(struct output_folder *f, const char *dir)
     if (!f->dir || output_folder_look(&f->was, f->dir) < 0)
         return -1;
     SCOPED(buf) above = file_beside(f->dir, "");
+    int result = above.len ? file_mkdirs_count(above.data, &f->made) : 0;
     struct stat own, up; /* no folder can be renamed over a mount point or over "." */
-    if (stat(f->dir, &own) == 0 && stat(above.len ? above.data : ".", &up) == 0 &&
+    if (!result && stat(f->dir, &own) == 0 && stat(above.len ? above.data : ".", &up) == 0 &&
         (own.st_dev != up.st_dev || own.st_ino == up.st_ino))
         return err_set("'%s' is %s, which no folder can replace: name a folder in it", f->dir,
                        own.st_dev != up.st_dev ? "a mount point" : "the folder '.'");
-    int result = above.len ? file_mkdirs_count(above.data, &f->made) : 0;
     if (!result)
         result = f->lock = temp_mkdir(&temp, f->dir, KIND, TEMP_GOES);
     if (result >= 0) {

@@ -91,13 +91,17 @@ Test(output_folder, a_mount_point_is_refused_at_once)
     output_folder_abandon(&f);
 }
 
-/* Its temporary folder would be made inside. */
+/* Its temporary folder would be made inside, also where the folder is not there yet. */
 Test(output_folder, the_folder_dot_is_refused_at_once)
 {
+    static const char *const names[] = { ".", "new/." };
     struct output_folder f;
-    cr_expect_eq(output_folder_open(&f, in_dir(".")), -1);
-    expect_error("/.' is the folder '.', which no folder can replace");
-    output_folder_abandon(&f);
+    for (int i = 0; i < 2; i++) {
+        cr_expect_eq(output_folder_open(&f, in_dir(names[i])), -1);
+        expect_error("/.' is the folder '.', which no folder can replace");
+        output_folder_abandon(&f);
+    }
+    cr_expect_eq(look(in_dir("new")), FILE_NONE);
 }
 
 Test(output_folder, one_file_by_several_names)
