@@ -104,11 +104,16 @@ int file_read(const char *path, struct buf *out)
     return read_whole(&in, FILE_MOST, out);
 }
 
-/* Returns 1 for /dev/stdout, 2 for /dev/stderr, else -1. The file behind them may have other text,
- * and other writers. */
+/* Returns 1 for a name of standard output, 2 for one of standard error, else -1. The file behind
+ * them may have other text, and other writers. */
 static int standard_descriptor(const char *path)
 {
-    return !strcmp(path, "/dev/stdout") ? 1 : !strcmp(path, "/dev/stderr") ? 2 : -1;
+    static const char *const names[] = { "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1",
+                                         "/dev/stderr", "/dev/fd/2", "/proc/self/fd/2" };
+    for (int i = 0; i < 6; i++)
+        if (!strcmp(path, names[i]))
+            return 1 + i / 3;
+    return -1;
 }
 
 /* As file_look; what is there is described in *st. */
