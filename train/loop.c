@@ -1,5 +1,6 @@
 #include "train/loop.h"
 
+#include <errno.h>
 #include <math.h>
 #include <time.h>
 #include <unistd.h>
@@ -132,12 +133,17 @@ static int write_config(const struct loop *l, const char *path)
     return file_write(path, text.data, text.len);
 }
 
-/* Opens the files in the output folder. */
+/* Opens the files in the output folder. A run whose first checkpoint could not be written ends now,
+ * not when it is due. */
 static int open_files(struct loop *l)
 {
     const struct plan *p = l->plan;
     const int resumed = l->settings->resume;
     SCOPED(buf) path = file_path(l->settings->output, "config.yaml");
+    SCOPED(buf) checkpoints = file_path(l->settings->output, "checkpoints");
+    if (l->settings->save && l->at.step < p->steps && access(checkpoints.data, W_OK) < 0 &&
+        errno != ENOENT)
+        return err_set("cannot write to '%s': %s", checkpoints.data, strerror(errno));
     kv_add(l->origin, "kernels", ops_describe(l->ops));
     if ((l->settings->force && start_remove_old_run(l->settings->output) < 0) ||
         (!resumed && write_config(l, path.data) < 0) ||
