@@ -203,8 +203,6 @@ static int may_replace(const char *folder)
     static const char *const marks[] = { "tokenizer.json", "vocab.json", "vocab.txt" };
     SCOPED(buf) last = file_path(folder, marks[0]);
     const size_t count = temp_left(last.data) ? 1 : sizeof marks / sizeof *marks;
-    if (file_look(folder) == FILE_PLAIN)
-        return err_set("'%s' is a file, but a vocabulary needs a folder", folder);
     for (size_t i = 0; i < count; i++)
         if (tool_may_replace(folder, marks[i], "vocabulary") < 0)
             return -1;

@@ -214,13 +214,10 @@ static int open_loop(struct loop *l, int threads)
 {
     struct plan *p = l->plan;
     const struct settings *s = l->settings;
-    const int kind = l->first ? file_look(s->output) : FILE_NONE;
-    const int there = kind == FILE_FOLDER;
-    int result = kind == FILE_PLAIN /* now, not after the first weights */
-                     ? err_set("'%s' is a file, but a run needs a folder", s->output)
-                     : kind < 0 ? -1 : open_ops(l, threads);
-    if (!result && there)
-        result = output_folder_lock(s->output, &l->lock);
+    int result = l->first ? output_folder_lock(s->output, &l->lock) : 0;
+    const int there = l->lock >= 0;
+    if (!result)
+        result = open_ops(l, threads);
     if (comm_agree(l->comm, result) < 0 || join_devices(l) < 0)
         return -1;
     const struct run_start start = { p, l->config, l->ops, l->comm, &l->store, &l->at };

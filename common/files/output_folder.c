@@ -171,9 +171,8 @@ int output_folder_lock(const char *folder, int *lock)
 {
     *lock = AGAIN(open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (*lock < 0)
-        return errno == ENOENT || errno == ENOTDIR
-                   ? 0
-                   : err_set("cannot open folder '%s': %s", folder, strerror(errno));
+        return errno == ENOENT ? 0
+                               : err_set("cannot open folder '%s': %s", folder, strerror(errno));
     if (AGAIN(flock(*lock, LOCK_EX | LOCK_NB)) < 0 && errno == EWOULDBLOCK)
         return err_set("another training is running in '%s'", folder);
     return 0;
