@@ -179,7 +179,7 @@ static void print_head(const struct generate *given, uint64_t number, int64_t sa
         print_text(given, prompt, n);
 }
 
-/* Prints what follows a text; score as in print_json. */
+/* Prints what follows a text, and counts its tokens; score as in print_json. */
 static void print_end(struct generate *given, const struct generation *one, const char *prompt,
                       size_t n, const double *score)
 {
@@ -188,6 +188,7 @@ static void print_end(struct generate *given, const struct generation *one, cons
     else
         puts("");
     fflush(stdout);
+    tool_count("token(s)", one->ids.count - one->prompt);
 }
 
 /* Logs the times per token. All texts that are generated together share them. The first token of a
@@ -205,7 +206,6 @@ static void say_latency(struct generate *given, const struct generation *one, do
         log_warn(
             "stopped before --length: all %lld positions of the model are used (--slide goes on)",
             (long long)given->g.model.config.positions);
-    tool_count("token(s)", n);
 }
 
 /* ---- where prompts come from ---------------------------------------------------------------- */
