@@ -700,12 +700,12 @@ static void say_communication(const struct loop *l)
             continue;
         log_bytes(sent, c->bytes);
         if (!c->direct)
-            log_info("communication%s: %s sent by each rank in %.1f seconds; %.1f seconds of "
+            log_info("communication%s: %s sent by rank 0 in %.1f seconds; %.1f seconds of "
                      "waiting for it",
                      names[g], sent, c->seconds, c->waited);
         else
-            log_info("communication%s: %s sent by each rank, %s of it from device to device",
-                     names[g], sent, log_bytes(direct, c->direct));
+            log_info("communication%s: %s sent by rank 0, %s of it from device to device", names[g],
+                     sent, log_bytes(direct, c->direct));
     }
 }
 
