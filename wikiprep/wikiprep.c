@@ -355,7 +355,7 @@ static int write_page(void *ctx, void *slot)
         return 0;
     }
     r->documents++;
-    r->bytes += bytes->len;
+    r->bytes += item->extract->document.text.len;
     if (r->trainer) {
         sentence_trainer_add(r->trainer, bytes->data, bytes->len);
         return 0;
