@@ -131,7 +131,7 @@ static int run_gpt(const struct tfwrite *given, struct intake *s)
     int result = shard_folder_gpt(&f, s, &w, &all);
     if (!result && w.best_fit && all.records)
         log_info("%" PRIu64 " document%s in %" PRIu64
-                 " row%s: %.2f%% of the labels used, %.2f%% of the documents cut",
+                 " row%s: %.2f%% of the places filled, %.2f%% of the documents cut",
                  all.documents, noun_end(all.documents), all.records, noun_end(all.records),
                  100 * (double)all.filled / ((double)all.records * w.sequence_length),
                  100 * (double)all.cut / (double)all.documents);
