@@ -161,7 +161,7 @@ static void verify_megatron(struct verify *v, const char *prefix)
         return;
     }
     const int result = check_pair(&pair, prefix, there ? &m : NULL);
-    SCOPED(buf) line = buf_format("%s.idx: ok, %" PRIu64 " sequence%s, %" PRIu64
+    SCOPED(buf) line = buf_format("%s.bin: ok, %" PRIu64 " sequence%s, %" PRIu64
                                   " document%s, %" PRIu64 " token%s, %" PRIu64 " byte%s",
                                   prefix, pair.sequences, noun_end(pair.sequences), pair.documents,
                                   noun_end(pair.documents), pair.tokens, noun_end(pair.tokens),
