@@ -51,6 +51,8 @@ static int judge(void *ctx, void *tools, struct flow_item *item)
     const struct buf *text = &r->document.text;
     item->reason = rules_judge(&run->rules, t, text->data, text->len, &item->pieces);
     const int passed = item->reason < 0;
+    if (!passed) /* it is left out, or with --mark stays, as a whole */
+        item->pieces = 0;
     if (passed && t->features.text != text->data)
         entry_change(r, t->features.text, t->features.n);
     if ((passed || run->mark) && run->personal &&
