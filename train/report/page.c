@@ -161,15 +161,11 @@ static void print_losses(struct buf *out, const struct page_run *p)
 {
     const struct metrics *m = p->metrics;
     const char *unit = strstr(p->config, "task: regression\n") ? "" : " nats";
-    double loss = NAN, validation = NAN;
-    for (size_t i = 0; i < m->count; i++) {
-        loss = m->points[i].loss;
-        validation = isnan(m->points[i].validation) ? validation : m->points[i].validation;
-    }
-    if (isfinite(loss))
-        buf_addf(out, "- training loss at the end: %.4f%s\n", loss, unit);
-    if (isfinite(validation))
-        buf_addf(out, "- validation loss at the end: %.4f%s\n", validation, unit);
+    const struct metrics_point *last = m->count ? &m->points[m->count - 1] : NULL;
+    if (last && isfinite(last->loss))
+        buf_addf(out, "- training loss at the end: %.4f%s\n", last->loss, unit);
+    if (last && isfinite(last->validation))
+        buf_addf(out, "- validation loss at the end: %.4f%s\n", last->validation, unit);
 }
 
 int page_write_card(const char *dir, const struct page_run *p, const struct kv *origin,
