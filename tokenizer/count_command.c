@@ -48,7 +48,7 @@ static int write_counts(const struct count *given, struct output *out, const str
     counting_rules(&given->counting, t, &rules);
     const int result = word_file_write(out, rules.data, counted->tables, counted->count, &words);
     if (!result)
-        tool_count("word(s)", words);
+        tool_count("different word(s)", words);
     return result;
 }
 

@@ -243,7 +243,7 @@ static int learn_and_save(const struct learning *given, struct vocabulary *v,
         log_warn("the text has too few %s: the vocabulary has %" PRIu32 " tokens, not %" PRId64,
                  pieces ? "different substrings" : "pairs to merge", v->count,
                  given->learn.vocabulary_size);
-    tool_count("word(s)", words->count);
+    tool_count("different word(s)", words->count);
     tool_count("token(s)", v->count);
     return save(given->folder_path, v, lock);
 }
