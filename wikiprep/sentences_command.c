@@ -5,6 +5,7 @@
 #include "common/base/utf8.h"
 #include "common/files/packed.h"
 #include "common/program/tool.h"
+#include "unicode/whitespace.h"
 #include "wikiprep/sentences/sentence.h"
 #include "wikiprep/sentences/sentence_train.h"
 #include "wikiprep/site/language.h"
@@ -42,7 +43,7 @@ static int read_paragraphs(const char *path, const struct sentence_model *m,
         const size_t mark = lines++ ? 0 : utf8_mark(line, n);
         line += mark, n -= mark;
         n -= n && line[n - 1] == '\r';
-        tool_count("paragraph(s)", n > 0);
+        tool_count("paragraph(s)", whitespace_strip(line, n).n > 0);
         got = 0;
         if (t) {
             sentence_trainer_add(t, line, n);
