@@ -137,10 +137,11 @@ void tokenizer_free(struct tokenizer *t)
     free(t);
 }
 
-int tokenizer_save(const struct tokenizer *t, int64_t longest, const char *dir)
+int tokenizer_save(const struct tokenizer *t, int64_t longest, int64_t types, const char *dir)
 {
     struct vocabulary v = t->v; /* its parts are borrowed */
     v.longest = longest;
+    v.types = types;
     return vocabulary_save(&v, dir);
 }
 

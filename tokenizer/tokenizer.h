@@ -55,8 +55,9 @@ void tokenizer_into_vocabulary(struct tokenizer *t, struct vocabulary *v);
 /* Writes the vocabulary files into the folder `dir`: tokenizer.json and tokenizer_config.json, and
  * vocab.json, merges.txt and vocab.tiktoken, or vocab.txt for WordPiece. Hugging Face's
  * AutoTokenizer and tiktoken can load them. `longest` is the number of tokens of the longest text
- * that the model in the folder takes, or 0 if there is none. Returns 0, or -1 with an error. */
-int tokenizer_save(const struct tokenizer *t, int64_t longest, const char *dir);
+ * that the model in the folder takes, and `types` the number of its segment types; both 0 if there
+ * is no model. Returns 0, or -1 with an error. */
+int tokenizer_save(const struct tokenizer *t, int64_t longest, int64_t types, const char *dir);
 
 /* Returns the name that GGUF files have for how a tokenizer.json, `root`, cuts a text; NULL if
  * there is none. */

@@ -257,7 +257,7 @@ static int write_rest(const char *dir, const struct checkpoint_content *from)
     const int64_t end = t ? tokenizer_end_of_text(t) : -1;
     SCOPED(ids) ends = { 0 };
     SCOPED(buf) path = file_path(dir, "chat_template.jinja");
-    if ((t && tokenizer_save(t, p->model.config.positions, dir) < 0) ||
+    if ((t && tokenizer_save(t, p->model.config.positions, p->model.config.types, dir) < 0) ||
         (p->chat.len && file_write(path.data, p->chat.data, p->chat.len) < 0))
         return -1;
     if (end >= 0)

@@ -58,6 +58,17 @@ static int is_bert(const struct vocabulary *v)
            v->roles[TOKENIZER_PAD] >= 0 && v->roles[TOKENIZER_MASK] >= 0;
 }
 
+/* Appends what the model takes. Without this key, transformers 4 gives segment types to each model,
+ * which GPT-2 adds up and Llama refuses, and transformers 5 gives them to none but BERT's class. */
+static void inputs_print(const struct vocabulary *v, struct buf *out)
+{
+    const size_t n = v->pair.count;
+    const int own = v->roles[TOKENIZER_SEP] >= 0 && n && v->pair.parts[n - 1].type;
+    const int types = v->longest ? v->types > 1 : own;
+    buf_addf(out, ",\n  \"model_input_names\": [\"input_ids\", %s\"attention_mask\"]",
+             types ? "\"token_type_ids\", " : "");
+}
+
 /* Appends the text of tokenizer_config.json to `out`. Hugging Face's GPT2Tokenizer fits only
  * GPT-2's pattern and special tokens; all other vocabularies but BERT's use the class that reads
  * only tokenizer.json. */
@@ -86,6 +97,7 @@ static void config_print(const struct vocabulary *v, struct buf *out)
         role_print(v, roles[i], v->roles[i], out);
     if (!bert)
         buf_adds(out, ",\n  \"clean_up_tokenization_spaces\": false");
+    inputs_print(v, out);
     if (bert || v->longest)
         buf_addf(out, ",\n  \"model_max_length\": %lld\n}\n",
                  v->longest ? (long long)v->longest : BERT_LONGEST);

@@ -492,7 +492,7 @@ Test(files, gpt2_is_written_as_published)
     struct tokenizer *t = tokenizer_load(path.data);
     cr_assert_not_null(t, "%s", err_get());
     cr_assert_not_null(mkdtemp(dir));
-    cr_assert_eq(tokenizer_save(t, 77, dir), 0, "%s", err_get());
+    cr_assert_eq(tokenizer_save(t, 77, 0, dir), 0, "%s", err_get());
     for (size_t i = 0; i < 2; i++) {
         set_path(&path, dir, pairs[i][0]);
         set_path(&other, root, pairs[i][1]);
