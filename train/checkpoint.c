@@ -266,7 +266,8 @@ static int write_rest(const char *dir, const struct checkpoint_content *from)
         if (p->ends.data[i] != end)
             ids_add(&ends, p->ends.data[i]);
     return folder_save_config(&p->model, from->store->layout.type[STORE_PARAMETERS], dir,
-                              t ? tokenizer_begin_of_text(t) : -1, &ends, p->sampling.data);
+                              t ? tokenizer_begin_of_text(t) : -1, &ends,
+                              t ? tokenizer_role(t, TOKENIZER_PAD) : -1, p->sampling.data);
 }
 
 /* Makes the folder `dir` of a checkpoint with the files that only the first rank writes. */

@@ -532,7 +532,7 @@ void folder_describe(struct safetensor *t, const struct model *m, const struct t
 }
 
 /* Writes generation_config.json, which transformers reads before it generates text. */
-static int save_generation(const char *dir, int64_t begin, const struct ids *ends,
+static int save_generation(const char *dir, int64_t begin, const struct ids *ends, int64_t pad,
                            const char *sampling)
 {
     SCOPED(buf) path = file_path(dir, "generation_config.json"), text = BUF_INIT;
@@ -540,19 +540,21 @@ static int save_generation(const char *dir, int64_t begin, const struct ids *end
         return file_remove(path.data);
     buf_adds(&text, "{\n");
     architecture_print_ends(&text, begin, ends);
-    buf_addf(&text, "%s  \"pad_token_id\": %u\n}\n", sampling ? sampling : "", ends->data[0]);
+    buf_addf(&text, "%s  \"pad_token_id\": %lld\n}\n", sampling ? sampling : "", (long long)pad);
     return file_write(path.data, text.data, text.len);
 }
 
 int folder_save_config(const struct model *m, enum ops_type type, const char *dir, int64_t begin,
-                       const struct ids *ends, const char *sampling)
+                       const struct ids *ends, int64_t pad, const char *sampling)
 {
     static const struct ids none;
     SCOPED(buf) path = file_path(dir, "config.json"), config = BUF_INIT;
     if (begin < 0 && ends->count)
         begin = ends->data[0];
+    if ((pad < 0 || pad >= m->config.vocabulary) && ends->count)
+        pad = ends->data[0];
     architecture_print(&config, &m->config, begin, ends, type == OPS_BF16 ? "bfloat16" : "float32");
     if (file_mkdirs(dir) < 0 || file_write(path.data, config.data, config.len) < 0)
         return -1;
-    return save_generation(dir, begin, m->config.head == HEAD_NEXT ? ends : &none, sampling);
+    return save_generation(dir, begin, m->config.head == HEAD_NEXT ? ends : &none, pad, sampling);
 }

@@ -97,12 +97,13 @@ int folder_matrix(struct matrix *x, unsigned char **copy, const struct model *m,
 /* For a caller that writes a model folder. folder_save_config writes config.json into `dir`, which
  * is created if needed, and, for a decoder with tokens that end a text (`ends`, the usual one
  * first), generation_config.json. `sampling`: lines to add there, or NULL. `begin`: the token that
- * begins a text; -1: the first of `ends`. `type`: that of the weights, F32 or BF16. folder_describe
- * sets *t to the entry of a tensor in a file's header; the caller frees its name.
- * folder_write_tensor writes the numbers of tensor[], which has the row's shape, as they are in
- * files. folder_save_config and folder_write_tensor return 0, or -1 with an error. */
+ * begins a text, and `pad` that which fills a batch up; -1: the first of `ends`. `type`: that of
+ * the weights, F32 or BF16. folder_describe sets *t to the entry of a tensor in a file's header;
+ * the caller frees its name. folder_write_tensor writes the numbers of tensor[], which has the
+ * row's shape, as they are in files. folder_save_config and folder_write_tensor return 0, or -1
+ * with an error. */
 int folder_save_config(const struct model *m, enum ops_type type, const char *dir, int64_t begin,
-                       const struct ids *ends, const char *sampling);
+                       const struct ids *ends, int64_t pad, const char *sampling);
 void folder_describe(struct safetensor *t, const struct model *m, const struct tensor *row,
                      enum ops_type type);
 int folder_write_tensor(struct safetensors_writer *w, const struct tensor *row, struct ops *o,

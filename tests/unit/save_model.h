@@ -45,7 +45,7 @@ static inline int save_whole_model(const struct model *m, struct ops *o,
     struct buf path = BUF_INIT;
     uint32_t end = (uint32_t)end_of_text;
     const struct ids ends = { &end, end_of_text >= 0, 1 };
-    int failed = folder_save_config(m, blocks[0].type, folder, -1, &ends, NULL);
+    int failed = folder_save_config(m, blocks[0].type, folder, -1, &ends, -1, NULL);
     set_path(&path, folder, "model.safetensors");
     if (failed == 0)
         failed = save_weights(m, o, blocks, path.data);

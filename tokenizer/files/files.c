@@ -400,6 +400,7 @@ static int read_config(struct vocabulary *v, const struct js *root, int whole)
                       !is_class(root, "PreTrainedTokenizer") &&
                       !is_class(root, "TokenizersBackend"); /* the same, in transformers 5 */
     const int ends = is_class(root, "T5Tokenizer") || js_flag(root, "add_eos_token", 0);
+    v->pads_left = js_text_is(js_get(root, "padding_side"), "left");
     if (js_flag(root, "split_special_tokens", 0))
         return err_set("split_special_tokens true is not supported: remove it; special tokens in a "
                        "text are only found where you ask for them");

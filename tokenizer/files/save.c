@@ -98,6 +98,8 @@ static void config_print(const struct vocabulary *v, struct buf *out)
     if (!bert)
         buf_adds(out, ",\n  \"clean_up_tokenization_spaces\": false");
     inputs_print(v, out);
+    if (v->pads_left)
+        buf_adds(out, ",\n  \"padding_side\": \"left\"");
     if (bert || v->longest)
         buf_addf(out, ",\n  \"model_max_length\": %lld\n}\n",
                  v->longest ? (long long)v->longest : BERT_LONGEST);

@@ -91,7 +91,8 @@ static void check_text(const char *file, const char *words)
     buf_release(&text);
 }
 
-/* The token that begins a text is that of the vocabulary or, if it has none, the usual end. */
+/* The tokens that begin a text and fill up a batch are those of the vocabulary or, if it has none,
+ * the usual end. */
 Test(folder, tokens_that_begin_and_end)
 {
     static const char own[] = "\"bos_token_id\": 5,\n  \"eos_token_id\": [16, 3],\n",
@@ -100,13 +101,19 @@ Test(folder, tokens_that_begin_and_end)
     uint32_t both[] = { 16, 3 };
     const struct ids ends = { both, 2, 2 }, none = { 0 };
     cr_assert_eq(model_init(&m, &small), 0);
-    cr_assert_eq(folder_save_config(&m, OPS_F32, dir, 5, &ends, NULL), 0, "%s", err_get());
+    cr_assert_eq(folder_save_config(&m, OPS_F32, dir, 5, &ends, -1, NULL), 0, "%s", err_get());
     check_text("config.json", own);
     check_text("generation_config.json", own);
-    cr_assert_eq(folder_save_config(&m, OPS_F32, dir, -1, &ends, NULL), 0, "%s", err_get());
+    check_text("generation_config.json", "\"pad_token_id\": 16\n");
+    cr_assert_eq(folder_save_config(&m, OPS_F32, dir, 5, &ends, 2, NULL), 0, "%s", err_get());
+    check_text("generation_config.json", "\"pad_token_id\": 2\n");
+    cr_assert_eq(folder_save_config(&m, OPS_F32, dir, 5, &ends, m.config.vocabulary, NULL), 0, "%s",
+                 err_get()); /* the model has no such row */
+    check_text("generation_config.json", "\"pad_token_id\": 16\n");
+    cr_assert_eq(folder_save_config(&m, OPS_F32, dir, -1, &ends, -1, NULL), 0, "%s", err_get());
     check_text("config.json", usual);
     check_text("generation_config.json", usual);
-    cr_assert_eq(folder_save_config(&m, OPS_F32, dir, -1, &none, NULL), 0, "%s", err_get());
+    cr_assert_eq(folder_save_config(&m, OPS_F32, dir, -1, &none, -1, NULL), 0, "%s", err_get());
     check_text("config.json", "\"bos_token_id\": null,\n  \"eos_token_id\": null,\n");
     model_release(&m);
 }
@@ -406,7 +413,7 @@ Test(folder, bert_prefix_twice)
     c.head = HEAD_NONE;
     c.inner = c.width; /* all matrices are square, so no shape depends on the order of its sizes */
     cr_assert_eq(model_init(&m, &c), 0);
-    cr_assert_eq(folder_save_config(&m, OPS_F32, dir, -1, &none, NULL), 0, "%s", err_get());
+    cr_assert_eq(folder_save_config(&m, OPS_F32, dir, -1, &none, -1, NULL), 0, "%s", err_get());
     model_release(&m);
     write_variant(&c, "", name, 1, c.width);
     cr_assert_eq(folder_load(&m, o, &blocks, dir, HEAD_PRETRAINING, 8, &made), -1);
