@@ -204,6 +204,21 @@ static int make_part(struct plan *p)
     return model_init_split(&p->own, &p->model.config, &p->split);
 }
 
+/* Refuses a RoBERTa's vocabulary whose padding is not the token that transformers takes for it:
+ * that token has no position of its own there, and those behind it have other ones than here. */
+static int check_padding(const struct plan *p)
+{
+    const int id = p->config.architecture->first_position - 1;
+    const int64_t pad = p->tokenizer ? tokenizer_role(p->tokenizer, TOKENIZER_PAD) : id;
+    size_t n = 0;
+    if (id < 0 || pad == id || (pad < 0 && tokenizer_is_special(p->tokenizer, (uint32_t)id)))
+        return 0;
+    const char *token = tokenizer_token(p->tokenizer, (uint32_t)id, &n);
+    return err_set("a %s needs a vocabulary whose token %d is the padding, and here it is '%.*s': "
+                   "give another --vocab, or --architecture bert",
+                   p->config.architecture->title, id, (int)n, token ? token : "");
+}
+
 int plan_model_make(struct plan *p)
 {
     struct settings *s = p->settings;
@@ -223,7 +238,7 @@ int plan_model_make(struct plan *p)
     c.zero_ends = m->zero_ends;
     c.types = uses(p, "types") ? m->types : p->config.types;
     c.activation = s->activation ? (enum ops_activation)(s->activation - 1) : p->config.activation;
-    return model_init(&p->model, &c) < 0 ? -1 : make_part(p);
+    return check_padding(p) < 0 || model_init(&p->model, &c) < 0 ? -1 : make_part(p);
 }
 
 int plan_model_teacher(struct plan *p)
