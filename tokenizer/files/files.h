@@ -142,9 +142,9 @@ void bert_templates(struct vocabulary *v);
 
 /* post_processor_read reads the post-processor of a tokenizer.json into v->single and v->pair, and
  * returns -1 with an error if it is not supported. post_processor_put makes the one that puts the
- * token `begin` before each text and `end` behind it; -1 is no token. templates_print appends the
- * templates v->single and v->pair to `out` as JSON; v->pair may have no special token that
- * v->single lacks. */
+ * token `begin` before each text, also each of a pair, and `end` behind it; -1 is no token.
+ * templates_print appends the templates v->single and v->pair to `out` as JSON; v->pair may have no
+ * special token that v->single lacks. */
 void post_processor_put(struct vocabulary *v, int64_t begin, int64_t end);
 int post_processor_read(struct vocabulary *v, const struct js *post);
 void templates_print(const struct vocabulary *v, struct buf *out);

@@ -224,6 +224,9 @@ void post_processor_put(struct vocabulary *v, int64_t begin, int64_t end)
     if (begin < 0 && end < 0)
         return;
     set_single(v, begin, end);
+    v->pair = v->single;
+    for (size_t i = 0; i < v->single.count; i++)
+        add_part(&v->pair, v->single.parts[i].id < 0 ? TEMPLATE_B : v->single.parts[i].id, 1);
     templates_print(v, &text);
     free(v->json[POST_PROCESSOR]);
     v->json[POST_PROCESSOR] = buf_detach(&text);

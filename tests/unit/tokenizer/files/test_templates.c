@@ -147,9 +147,19 @@ Test(templates, the_token_that_begins_a_text)
     vocabulary_release(&v);
 }
 
-#define PAIR                                                                                       \
-    "\"pair\": [{\"Sequence\": {\"id\": \"A\", \"type_id\": 0}}, "                                 \
-    "{\"Sequence\": {\"id\": \"B\", \"type_id\": 1}}],\n    "
+/* A text, A or B, with a token before it and one behind it. */
+#define AROUND(begin, text, end, type)                                                             \
+    "{\"SpecialToken\": {\"id\": \"" begin "\", \"type_id\": " type "}}, "                         \
+    "{\"Sequence\": {\"id\": \"" text "\", \"type_id\": " type "}}, "                              \
+    "{\"SpecialToken\": {\"id\": \"" end "\", \"type_id\": " type "}}"
+
+/* Llama's class of transformers also puts its tokens around each text of a pair. */
+#define TEMPLATES(begin, end)                                                                      \
+    "{\"type\": \"TemplateProcessing\",\n    \"single\": [" AROUND(                                \
+        begin, "A", end, "0") "],\n"                                                               \
+                              "    \"pair\": [" AROUND(begin, "A", end, "0") ", " AROUND(          \
+                                  begin, "B", end, "1") "],\n"                                     \
+                                                        "    \"special_tokens\": {"
 
 Test(templates, are_written)
 {
@@ -158,24 +168,19 @@ Test(templates, are_written)
     post_processor_put(&v, -1, -1);
     cr_expect_str_eq(v.json[POST_PROCESSOR], "null");
     post_processor_put(&v, 0, 1);
-    cr_expect_str_eq(v.json[POST_PROCESSOR],
-                     "{\"type\": \"TemplateProcessing\",\n    \"single\": ["
-                     "{\"SpecialToken\": {\"id\": \"<s>\", \"type_id\": 0}}, "
-                     "{\"Sequence\": {\"id\": \"A\", \"type_id\": 0}}, "
-                     "{\"SpecialToken\": {\"id\": \"</s>\", \"type_id\": 0}}],\n    " PAIR
-                     "\"special_tokens\": {"
-                     "\"<s>\": {\"id\": \"<s>\", \"ids\": [0], \"tokens\": [\"<s>\"]}, "
-                     "\"</s>\": {\"id\": \"</s>\", \"ids\": [1], \"tokens\": [\"</s>\"]}}}");
+    cr_expect_str_eq(
+        v.json[POST_PROCESSOR],
+        TEMPLATES("<s>",
+                  "</s>") "\"<s>\": {\"id\": \"<s>\", \"ids\": [0], \"tokens\": [\"<s>\"]}, "
+                          "\"</s>\": {\"id\": \"</s>\", \"ids\": [1], \"tokens\": [\"</s>\"]}}}");
     post_processor_put(&v, 1, 1);
-    cr_expect_str_eq(v.json[POST_PROCESSOR],
-                     "{\"type\": \"TemplateProcessing\",\n    \"single\": ["
-                     "{\"SpecialToken\": {\"id\": \"</s>\", \"type_id\": 0}}, "
-                     "{\"Sequence\": {\"id\": \"A\", \"type_id\": 0}}, "
-                     "{\"SpecialToken\": {\"id\": \"</s>\", \"type_id\": 0}}],\n    " PAIR
-                     "\"special_tokens\": {"
-                     "\"</s>\": {\"id\": \"</s>\", \"ids\": [1], \"tokens\": [\"</s>\"]}}}");
+    cr_expect_str_eq(
+        v.json[POST_PROCESSOR],
+        TEMPLATES("</s>",
+                  "</s>") "\"</s>\": {\"id\": \"</s>\", \"ids\": [1], \"tokens\": [\"</s>\"]}}}");
     cr_expect_not(v.trims_places);
     post_processor_put(&v, -1, 1);
     expect_template(&v.single, "A:0 1:0");
+    expect_template(&v.pair, "A:0 1:0 B:1 1:1");
     vocabulary_release(&v);
 }
