@@ -12,6 +12,7 @@
 #include <ctype.h>
 #include <math.h>
 
+#include "common/base/utf8.h"
 #include "wikiprep/values/figure.h"
 #include "wikiprep/values/knowledge.h"
 #include "wikiprep/values/number.h"
@@ -333,10 +334,12 @@ static int split_range(struct arguments *a)
 {
     struct span s = arguments_at(a, 1);
     static const char *const signs[] = { "–", "−", "-", "\x0C" };
+    int digit;
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
         size_t n = strlen(signs[i]);
         const char *at = s.n > n ? memmem(s.s + 1, s.n - 1, signs[i], n) : NULL;
-        if (!at || !isdigit((unsigned char)at[-1]))
+        const size_t before = at ? (size_t)(at - s.s) : 0, last = utf8_cut(s.s, before, before - 1);
+        if (!span_digit(span_between(s.s + last, s.s + before), &digit))
             continue;
         memmove(a->at + 4, a->at + 2, (size_t)(a->count - 1) * sizeof *a->at);
         a->count += 2;

@@ -196,11 +196,11 @@ int show_day(const struct call *c, struct buf *out)
     struct span part[3];
     const char *text = c->text, *bar = strchr(text, '|');
     read_day(c, part);
-    int month = show_month_of(c, part[1]);
+    int month = show_month_of(c, part[1]), digit;
     if (!month) /* the arguments have no separate month */
         return show_join(c, " ", out);
-    while (part[0].n && *part[0].s == '0')
-        part[0] = (struct span){ part[0].s + 1, part[0].n - 1 };
+    for (size_t n; (n = span_digit(part[0], &digit)) && !digit;)
+        part[0] = (struct span){ part[0].s + n, part[0].n - n };
     number_put_digits(part[0], &style, out);
     if (part[0].n) {
         if (!strcmp(c->page->lang, "fr") && span_is(part[0], "1"))

@@ -4,7 +4,9 @@
 #include <strings.h>
 
 #include "common/base/lines.h"
+#include "common/base/utf8.h"
 #include "unicode/letter_case.h"
+#include "unicode/unicode.h"
 #include "wikiprep/site/language.h"
 #include "wikiprep/site/names.h"
 #include "wikiprep/text/show.h"
@@ -81,16 +83,17 @@ enum template_choice template_choose(const struct template_page *page, struct sp
 }
 
 /* Returns 1 if s may be part of a sentence, or is a pronunciation, "/b/". Returns 0 if it looks
- * like a key, a number or an address. */
+ * like a key, a number (of any script's digits) or an address. */
 static int is_prose(struct span s)
 {
     if (s.n > 2 && s.s[0] == '/' && s.s[s.n - 1] == '/')
         return 1;
-    int letters = 0, gaps = 0, others = 0;
-    for (size_t i = 0; i < s.n; i++) {
+    int letters = 0, gaps = 0, others = 0, digit;
+    for (size_t i = 0, n; i < s.n; i += n ? n : 1) {
+        n = span_digit(span_between(s.s + i, s.s + s.n), &digit);
         letters |= isalpha((unsigned char)s.s[i]);
         gaps |= i + 1 < s.n && s.s[i] == ' ';
-        others |= (unsigned char)s.s[i] >= 0x80;
+        others |= !n && (unsigned char)s.s[i] >= 0x80;
         if (strchr("\n|", s.s[i]) || s.s[i] == MARKUP_BREAK || s.s[i] == MARKUP_PIPE)
             return 0;
     }
@@ -127,8 +130,12 @@ static int is_content(struct span s)
     struct lines l = LINES_OF(s.s, s.n);
     for (; lines_next(&l); ends++) {
         items += l.len && strchr("*#:;", *l.line);
-        for (const char *p = l.line, *end = p + l.len; s.n >= PROSE_LEAST && p + 3 < end; p++)
-            ends += (p[1] == ' ' && strchr(".!?", *p)) || !memcmp(p, "。", 3);
+        unsigned c;
+        for (const char *p = l.line, *end = p + l.len; s.n >= PROSE_LEAST && p < end;) {
+            p += utf8_read(p, (size_t)(end - p), &c);
+            ends += p < end && unicode_is(c, UNICODE_IS_SENTENCE_TERMINAL) &&
+                    (c >= 0x80 || *p == ' ');
+        }
     }
     return items >= ITEMS_LEAST || (s.n >= PROSE_LEAST && ends >= ENDS_LEAST);
 }
@@ -138,7 +145,7 @@ static int is_content(struct span s)
 static int show_framed(const struct call *c, struct buf *out)
 {
     const size_t begin = out->len;
-    int others = 0;
+    int others = 0, digit;
     for (size_t i = 0; i < c->source->count && others < 2; i++) {
         struct span key, value;
         arguments_split(c->source->arguments[i], &key, &value);
@@ -147,7 +154,7 @@ static int show_framed(const struct call *c, struct buf *out)
             span_put(value, out);
             buf_addc(out, '\n');
         } else {
-            others += value.n && !isdigit((unsigned char)*value.s);
+            others += value.n && !span_digit(value, &digit);
         }
     }
     if (others > 1)

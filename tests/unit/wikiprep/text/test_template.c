@@ -137,6 +137,11 @@ Test(template, unknown_names)
     CHECK("α {{en}} {{De|Wort}} {{EU|x}} {{#if:x|ναι ή όχι}} β", "α (Αγγλικά) Wort β");
     page = (struct template_page){ .lang = "ja", .title = "T", .timestamp = "" };
     CHECK("六つの「{{未知|地域生活}}」と{{未知|脚注である}}。", "六つの「地域生活」と。");
+    page = (struct template_page){ .lang = "hi", .title = "T", .timestamp = "" };
+    CHECK("वह {{आयु|१९९०|1|५}} वर्ष, {{दर|५०%}}, {{सूची|१०|२०|* क\n* ख}}", "वह वर्ष\nक\nख");
+#define SENTENCES                                                                                  \
+    "यह एक लंबा वाक्य है जो बहुत कुछ कहता है। यह दूसरा वाक्य है और वह भी लंबा है। यह तीसरा वाक्य है।"
+    CHECK("{{बक्सा|" SENTENCES "}}", SENTENCES);
 }
 
 /* Names of templates that exist on only one wiki and mean something else on others. */
@@ -499,6 +504,8 @@ Test(template, dates_of_other_wikis)
         { "bn", "{{birth date|1981|12|28}}", "২৮ ডিসেম্বর ১৯৮১" },
         { "bn", "{{birth date|১৯৮১|১২|২৮}}", "২৮ ডিসেম্বর ১৯৮১" },
         { "hi", "{{जन्म तिथि|१९८१|१२|२८}} {{convert|१०|km|mi}}", "२८ दिसम्बर १९८१ 10 km (6.2 mi)" },
+        { "bn", "{{জন্ম তারিখ|১৯৯০|০১|০৫}} {{convert|১০-২০|km}}",
+          "৫ জানুয়ারি ১৯৯০ ১০–২০ কিলোমিটার (৬.২–১২.৪ মাইল)" },
         { "fa", "{{birth date|1981|5|8}}", "۸ مهٔ ۱۹۸۱" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
