@@ -36,18 +36,26 @@ static size_t put_byte(char *out, size_t at, size_t size, const char *p, int pla
     return at;
 }
 
+/* Returns the start of the character of UTF-8 that p is in. */
+static const char *whole(const char *p)
+{
+    for (int i = 0; i < 3 && ((unsigned char)*p & 0xC0) == 0x80; i++)
+        p--;
+    return p;
+}
+
 void err_tame(char *out, size_t size, const char *text)
 {
     size_t at = 0;
     for (const char *p = text, *quote = NULL, *cut = NULL; *p;) {
         if (*p == '\'') {
             quote = strchr(p + 1, '\'');
-            cut = quote && quote - p - 1 > QUOTED_MOST ? p + 1 + QUOTED_FIRST : NULL;
+            cut = quote && quote - p - 1 > QUOTED_MOST ? whole(p + 1 + QUOTED_FIRST) : NULL;
         }
         if (p == cut) {
             for (int i = 0; i < 3; i++)
                 at = put_byte(out, at, size, ".", 1);
-            p = quote - QUOTED_LAST;
+            p = whole(quote - QUOTED_LAST);
         }
         size_t n = err_control(p, strnlen(p, 3));
         for (size_t i = 0; i < (n ? n : 1); i++)

@@ -1083,6 +1083,13 @@ Test(err, names_are_tamed)
     cr_expect(file_ends_with(err_get(), "xxx': why") && strstr(err_get(), "xxx...xxx"));
     err_set("cannot open '%.300s': %s", name, "why");
     cr_expect_eq(strlen(err_get()), strlen("cannot open '': why") + 300);
+    for (size_t i = 0; i + 3 <= sizeof name; i += 3)
+        memcpy(name + i, "ก", 3);
+    for (int i = 0; i < 3; i++) { /* whole characters stay */
+        err_set("'%.*s%.900s'", i, "aa", name);
+        cr_expect_eq(utf8_valid(err_get(), strlen(err_get())), strlen(err_get()), "%s", err_get());
+        cr_expect(strstr(err_get(), "กก...กก") && strlen(err_get()) < 300);
+    }
 }
 
 Test(usage, limits_of_groups_and_of_those_around_them)
