@@ -43,9 +43,16 @@ size_t names_fold(char out[NAMES_MAX_BYTES], struct span name, unsigned (*change
     return len;
 }
 
+/* "IŞIK" and "İzmir" are "ışık" and "izmir" in Turkish, and "ΦΩΣ" is "φως". */
+static unsigned without_case(unsigned c)
+{
+    const unsigned lower = letter_case_lower(c);
+    return lower == LETTER_CASE_DOTTED_I || lower == 0x131 ? 'i' : lower == 0x3C2 ? 0x3C3 : lower;
+}
+
 static size_t fold(char out[NAMES_MAX_BYTES], const char *s, size_t n)
 {
-    return names_fold(out, (struct span){ s, n }, letter_case_lower);
+    return names_fold(out, (struct span){ s, n }, without_case);
 }
 
 int names_equal(const char *a, size_t an, const char *b, size_t bn)

@@ -35,7 +35,7 @@ int names_capital(const struct names *names);
 /* Writes a name to `out` in the form in which names are compared, with a NUL: each character
  * changed by `change` (NULL: unchanged), '_' and runs of spaces as one space, none at the ends, and
  * no marks of writing direction. Returns its length, or 0 if it is empty or too long. */
-enum { NAMES_MAX_BYTES = 96 }; /* no known name is longer */
+enum { NAMES_MAX_BYTES = 1024 }; /* no name is longer, and no heading that is looked for */
 size_t names_fold(char out[NAMES_MAX_BYTES], struct span name, unsigned (*change)(unsigned));
 
 /* Adds a name, or changes the kind of a known name. */
@@ -45,7 +45,7 @@ void names_add(struct names *names, struct span name, enum names_kind kind);
 enum names_kind names_find(const struct names *names, const char *prefix, size_t n);
 
 /* Returns 1 if the names are equal, ignoring case and surrounding spaces, with '_' equal to a
- * space, else 0. */
+ * space, else 0. Both i of Turkish are equal to i, and the final sigma to the other. */
 int names_equal(const char *a, size_t an, const char *b, size_t bn);
 
 /* Returns 1 if one of the names in a list with `mark` between them is equal to it, else 0. */

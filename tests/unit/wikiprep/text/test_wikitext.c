@@ -592,7 +592,12 @@ Test(wikitext, wanted_sections)
     CHECK(sections, "B\nb");
     free(wanted);
     free(unwanted);
-    wanted = unwanted = NULL;
+#define LONG "การเปลี่ยนแปลงทางประวัติศาสตร์และวัฒนธรรม" /* 41 letters in 123 bytes */
+    wanted = language_sections(LONG, "th");
+    unwanted = NULL;
+    CHECK("a\n== " LONG " ==\nb\n== C ==\nc", LONG "\nb");
+    free(wanted);
+    wanted = NULL;
 }
 
 /* ---- disambiguation ------------------------------------------------------------------------ */
@@ -696,6 +701,8 @@ Test(names, case_of_any_script)
         { "ҚАТЫСУШЫ", "қатысушы" },
         { "𐐈𐐚", "𐐰𐑂" },
         { "Ⱥ", "ⱥ" },
+        { "IŞIK VE İZMİR", "ışık ve izmir" },
+        { "ΦΩΣ", "φως" },
     };
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         cr_expect(names_equal(pairs[i][0], strlen(pairs[i][0]), pairs[i][1], strlen(pairs[i][1])),
