@@ -106,11 +106,11 @@ static int ends_with_one(const struct writer *w, const char *ascii, const char *
     return line.n && strchr(ascii, line.s[line.n - 1]);
 }
 
-static const char *const wide_open[] = { "（", "「", "『", "【", NULL };
-static const char *const wide_close[] = { "）", "」", "』", "】", NULL };
-static const char *const wide_comma[] = { "、", "，", "；", "：", "،", "؛",
-                                          "፣",  "፤",  "፥",  "၊",  "՝", NULL };
-static const char *const wide_stop[] = { "。", "।", "۔", "።", "။", "։", NULL };
+static const char *const wide_open[] = { "（", "「", "『", "【", "《", "〈", "〔", "［", NULL };
+static const char *const wide_close[] = { "）", "」", "』", "】", "》", "〉", "〕", "］", NULL };
+static const char *const wide_comma[] = { "、", "，", "；", "：", "،", "؛", "፣",
+                                          "፤",  "፥",  "၊",  "՝",  "߸", NULL };
+static const char *const wide_stop[] = { "。", "।", "۔", "።", "။", "។", "։", NULL };
 
 /* Returns the length of the sign at s, one of `ascii` or of `wide`, or 0. */
 static int starts_with_one(const char *s, const char *end, const char *ascii,

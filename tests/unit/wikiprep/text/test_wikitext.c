@@ -504,6 +504,8 @@ Test(wikitext, holes_are_repaired)
     CHECK("Paris, {{a}}, which", "Paris, which");
     CHECK("東京（{{lang|en|Tokyo}}、とうきょう）は", "東京（とうきょう）は");
     CHECK("東京（{{a}}）は", "東京は");
+    CHECK("見《{{a}}》、〈{{b}}〉〔{{c}}、丁〕［甲，{{d}}］終", "見、〔丁〕［甲］終");
+    CHECK("ពាក្យ {{a}}។ ߞߊ߲ ({{b}}߸ 1990)", "ពាក្យ។ ߞߊ߲ (1990)");
     CHECK("س ({{a}}، 1950) و {{b}}، ثم {{c}}؛ نص", "س (1950) و، ثم؛ نص");
     CHECK("文 {{a}}。文，{{b}}。 शब्द {{c}}।", "文。文。 शब्द।");
     CHECK("ई.पू.{{a}}। Apple Inc.<ref>b</ref>。文。<ref>c</ref>。", "ई.पू.। Apple Inc.。文。");
