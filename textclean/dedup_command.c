@@ -3,6 +3,7 @@
 
 #include "common/base/le.h"
 #include "common/base/lines.h"
+#include "common/base/log.h"
 #include "common/base/xxh64.h"
 #include "common/files/paths.h"
 #include "textclean/firsts.h"
@@ -81,6 +82,7 @@ struct run {
     uint8_t *repeated;   /* one bit for each part, set by the first pass */
     uint64_t parts, parts_cap;
     uint64_t documents;   /* of the first pass, or of the input's part of the corpus */
+    uint64_t shorter;     /* documents shorter than a shingle */
     uint64_t before;      /* documents in the parts of the corpus before that one */
     struct output keys;   /* for --keys-to */
     struct output *alike; /* for --clusters */
@@ -410,6 +412,7 @@ static int settle(void *ctx, struct flow_item *item)
 {
     struct run *r = ctx;
     const struct found *found = item->result;
+    r->shorter += !r->second && r->given->by == BY_NEAR && !found->count;
     int result = r->second             ? 0
                  : r->given->keys_path ? write_keys(r, found)
                                        : add_keys(r, found, item->entry.number - 1);
@@ -546,6 +549,10 @@ static int run_dedup(int argc, char **argv, void *given_options)
     set_minhash(&r);
     firsts_init(&r.firsts, r.given->memory_bytes, r.twice);
     int result = run_passes(&r, argc, argv);
+    if (!result && r.shorter) /* as in Thai, which has no blanks between words */
+        log_info("documents shorter than a shingle of %zu %s, which all stay: %" PRIu64 "%s",
+                 r.minhash.shingle, r.minhash.characters ? "characters" : "words", r.shorter,
+                 r.minhash.characters ? "" : "; --recipe nemo compares characters");
     firsts_release(&r.firsts);
     ids_release(&r.clusters);
     minhash_release(&r.minhash);
