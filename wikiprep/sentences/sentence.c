@@ -469,6 +469,35 @@ static int is_inside_quotes(const struct sentence_mark *p)
     return 0;
 }
 
+/* Returns 1 for a bracket or quotation mark of Chinese and Japanese that opens, -1 for one that
+ * closes; 0 for other characters. */
+static int wide_bracket(unsigned c)
+{
+    const int is_one = (c >= 0x3008 && c <= 0x3011) || (c | 1) == 0x3015 || (c | 1) == 0xFF09 ||
+                       (c | 1) == 0x201D || (c | 1) == ')';
+    return !is_one ? 0 : c & 1 ? -1 : 1;
+}
+
+/* Returns 1 if the sentence goes on because the mark is inside such brackets, （？－1234年）, or is
+ * a question or an exclamation at the end of a title or an aside, 《谁？》和, else 0. */
+static int is_inside_wide(const struct sentence_mark *p)
+{
+    const char *s = p->after - p->begin > REACH_MAX ? p->after - REACH_MAX : p->begin;
+    const char *end = p->end - p->after > REACH_MAX ? p->after + REACH_MAX : p->end;
+    const unsigned last = letter_before(p->begin, p->after).code;
+    int open = 0;
+    for (struct letter c; s < p->after || (open && s < end); s += c.len) {
+        c = letter_at(s, end);
+        open += open || wide_bracket(c.code) > 0 ? wide_bracket(c.code) : 0;
+    }
+    if (s > p->after)
+        return !open;
+    /* a closing quotation mark is looked at by reports_speech and is_particle */
+    return wide_bracket(last) < 0 && last > 0x201D && last != 0x300D && last != 0x300F &&
+           letter_at(p->mark, p->end).code != 0x3002 &&
+           wide_bracket(letter_at(p->begin, p->end).code) < 1;
+}
+
 /* Returns 1 if the number of a verse is between the mark and another danda, "॥१.२॥"; else 0. */
 static int is_verse_number(const struct sentence_mark *p)
 {
@@ -484,11 +513,13 @@ static int ends(const struct sentence_mark *p)
 {
     if (p->next == p->end || reports_speech(p) || is_inside_quotes(p))
         return 0;
+    if (letter_at(p->mark, p->end).code >= 0x3000 && is_inside_wide(p))
+        return 0;
     if (p->full) /* "។ល។" is "etc." in Khmer */
         return !is_particle(p) && !is_verse_number(p) &&
                !bytes_begin(p->after, (size_t)(p->end - p->after), "ល។");
     if (p->next == p->after)
-        return lacks_space(p) || asks_without_space(p);
+        return lacks_space(p) || (asks_without_space(p) && !is_inside_wide(p));
     const char *dash = skip_dash(p->next, p->end);
     int dashed = dash > p->next;
     const char *s = sentence_mark_skip_open(dash, p->end);

@@ -8,7 +8,8 @@
  *     。！？።։።  always
  *
  * together with the quotes, brackets, reference marks ("[12]") and emoticons that follow the mark,
- * unless the mark is inside « » and a lower-case word follows the ». A sentence can begin with
+ * unless the mark is inside « » and a lower-case word follows the », or inside brackets or quotes
+ * of Chinese and Japanese, 「 」 or （ ）, that close soon. A sentence can begin with
  * a capital letter, a number or a letter of a script without case, and with quotes and brackets
  * before it. Before a capital letter it can also have a dash, as in dialogues.
  *
