@@ -163,11 +163,11 @@ static int learn_tokens(const struct learning *given, struct vocabulary *v,
     return (unigram ? learn_unigram : learn)(v, words, &o);
 }
 
-/* Returns 1 for the characters of scripts whose vowel signs are marks: Indic scripts, Thai, Lao,
- * Tibetan, Burmese and Khmer; else 0. */
-static int has_vowel_signs(unsigned c)
+/* Returns 1 for the characters of scripts whose vowel or voice signs are marks, or become marks:
+ * Thaana, N'Ko, Indic scripts, Thai, Lao, Tibetan, Burmese, Khmer, kana; else 0. */
+static int has_signs(unsigned c)
 {
-    return (c >= 0x900 && c < 0x10A0) || (c >= 0x1780 && c < 0x1800);
+    return (c >= 0x780 && c < 0x10A0) || (c >= 0x1780 && c < 0x1800) || (c >= 0x3040 && c < 0x3100);
 }
 
 /* Checks the words of files of counts: those of texts are UTF-8. Warns if a default, which was not
@@ -183,7 +183,7 @@ static int check_words(const struct counting_options *o, const struct vocabulary
         if (!v->byte_level && utf8_valid(s, w->len) < w->len)
             return err_set("the counts have a word that is not UTF-8");
         if (w->len && utf8_read(s, w->len, &first) > 1 &&
-            (v->byte_level ? unicode_is(first, UNICODE_IS_MARK) : has_vowel_signs(first)))
+            (v->byte_level ? unicode_is(first, UNICODE_IS_MARK) : has_signs(first)))
             marks += w->count;
         all += w->count;
     }
