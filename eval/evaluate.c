@@ -49,7 +49,7 @@ static void report_wiki(struct evaluation *given, struct report *r, const struct
     report_real(r, "loss", loss);
     report_real(r, "loss_stderr", score_error(score->losses, score->squares, score->scored));
     report_real(r, "perplexity", perplexity(given, loss));
-    if (given->rule == WIKI_MEGATRON)
+    if (given->rule == WIKI_MEGATRON && text->words > 1)
         report_real(r, "adjusted_perplexity", perplexity(given, loss * wiki_token_ratio(text)));
     if (given->rule == WIKI_WORDS) {
         report_real(r, "word_perplexity", perplexity(given, score->nll / (double)text->words));
@@ -72,7 +72,7 @@ static void report_counts(struct evaluation *given, struct report *r, const char
     report_count(r, "tokens", text->tokens);
     report_count(r, "words", text->words);
     report_count(r, "bytes", text->bytes);
-    if (given->rule == WIKI_MEGATRON)
+    if (given->rule == WIKI_MEGATRON && text->words > 1)
         report_exact(r, "token_ratio", wiki_token_ratio(text));
 }
 

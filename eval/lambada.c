@@ -136,7 +136,9 @@ static int score_file(void *options, const char *path)
     struct lambada *l = options;
     *l = (struct lambada){ .subject = l->subject };
     if (items_score(path, "passage(s)", &l->subject.scorer, add_line, judge, l) < 0)
-        return -1;
+        return l->passages || !l->skipped
+                   ? -1
+                   : err_in("passages of one word, without white space: %" PRIu64, l->skipped);
     const double right = (double)l->right, passages = (double)l->passages;
     struct report r = REPORT_INIT(l->subject.json);
     report_text(&r, "file", path);

@@ -141,12 +141,12 @@ static int encode(struct wiki_text *text, struct reading *r, const struct buf *d
 static int check_size(const struct wiki_text *text, const char *path, enum wiki_rule rule)
 {
     uint64_t least = rule == WIKI_WORDS ? 1 : 2;
-    if (text->bytes && text->tokens >= least && (rule != WIKI_MEGATRON || text->words >= 2))
+    if (text->bytes && text->tokens >= least)
         return 0;
-    return err_set("nothing to score in '%s': %llu words and %llu tokens, at least %llu of each "
+    return err_set("nothing to score in '%s': %llu bytes and %llu tokens, at least %llu of each "
                    "are needed",
-                   path, (unsigned long long)(text->bytes ? text->words : 0),
-                   (unsigned long long)text->tokens, (unsigned long long)least);
+                   path, (unsigned long long)text->bytes, (unsigned long long)text->tokens,
+                   (unsigned long long)least);
 }
 
 /* Reads a text. From a .zip file, as WikiText is published, it reads the test text wiki.test.*. */

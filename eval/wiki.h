@@ -69,7 +69,8 @@ struct wiki_text {
 int wiki_read(struct wiki_text *text, const char *path, enum wiki_rule rule,
               enum wiki_detokenizer detokenizer, const struct tokenizer *t, struct encoder *e);
 void wiki_release(struct wiki_text *text);
-double wiki_token_ratio(const struct wiki_text *text); /* of the rule `megatron`, see above */
+/* Of the rule `megatron`, see above; not of a text of one word. */
+double wiki_token_ratio(const struct wiki_text *text);
 
 struct wiki_score {
     uint64_t scored; /* targets */
