@@ -4,6 +4,7 @@
 #include "common/base/log.h"
 #include "common/base/utf8.h"
 #include "common/files/packed.h"
+#include "common/formats/kinds.h"
 #include "common/program/tool.h"
 #include "unicode/whitespace.h"
 #include "wikiprep/sentences/sentence.h"
@@ -35,14 +36,19 @@ static int read_paragraphs(const char *path, const struct sentence_model *m,
     struct input in;
     SCOPED(buf) split = BUF_INIT;
     char *line;
-    size_t n, lines = 0;
+    size_t n, lines = 0, odd = 0;
     int got = 0;
     if (packed_open(&packed, &in, path) < 0)
         return -1;
     while (!got && (got = input_line(&in, &line, &n)) > 0) {
+        if (!lines && kinds_check(in.path, line, n) < 0) {
+            got = -1;
+            break;
+        }
         const size_t mark = lines++ ? 0 : utf8_mark(line, n);
         line += mark, n -= mark;
         n -= n && line[n - 1] == '\r';
+        odd += utf8_valid(line, n) < n;
         tool_count("paragraph(s)", whitespace_strip(line, n).n > 0);
         got = 0;
         if (t) {
@@ -55,6 +61,9 @@ static int read_paragraphs(const char *path, const struct sentence_model *m,
             buf_addc(&split, '\n');
         got = output_write(out, split.data, split.len);
     }
+    if (odd)
+        log_warn("%s: lines in another encoding than UTF-8: %zu of %zu; iconv makes UTF-8 of it",
+                 in.path, odd, lines);
     packed_close(&packed, &in);
     return got;
 }
