@@ -1,9 +1,12 @@
 /* The part of files.h for BERT: vocab.txt, and WordPiece in tokenizer.json. */
 
 #include "common/base/lines.h"
+#include "common/base/utf8.h"
 #include "common/formats/js.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/model/wordpiece.h"
+#include "unicode/forms.h"
+#include "unicode/letter_case.h"
 
 const char *const bert_role_names[TOKENIZER_ROLES] = { "[PAD]", "[UNK]", "[CLS]", "[SEP]",
                                                        "[MASK]" };
@@ -32,17 +35,32 @@ int bert_is_role(const char *token, size_t n)
     return 0;
 }
 
+/* Returns 1 if uncased text has no such character: it is in lower case and without accents. */
+static int is_lost(unsigned c)
+{
+    uint32_t parts[FORMS_PARTS_MAX];
+    return letter_case_lower(c) != c || unicode_is(c, UNICODE_IS_NON_SPACING) ||
+           forms_decompose(parts, c, 0) > 1;
+}
+
 int bert_is_cased(const struct vocabulary *v)
 {
+    uint32_t lost = 0;
     for (uint32_t id = 0; id < v->count; id++) {
         size_t n = 0;
         const char *token = vocabulary_bytes(v, id, &n);
         const int named = n > 1 && token[0] == '[' && token[n - 1] == ']';
-        for (size_t i = 0; i < n && !named; i++)
-            if (token[i] >= 'A' && token[i] <= 'Z')
+        int odd = 0;
+        for (size_t i = 0; i < n && !named;) {
+            unsigned c;
+            i += utf8_read(token + i, n - i, &c);
+            if (c >= 'A' && c <= 'Z')
                 return 1;
+            odd |= is_lost(c);
+        }
+        lost += (uint32_t)odd;
     }
-    return 0;
+    return lost > v->count / 100;
 }
 
 void wordpiece_frame(struct vocabulary *v, int cased)

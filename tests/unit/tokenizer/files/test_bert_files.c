@@ -62,6 +62,26 @@ Test(bert_files, vocab_txt_in_small_letters)
     vocabulary_release(&v);
 }
 
+/* Scripts without Latin capitals: what uncased text would lose is in the tokens. */
+Test(bert_files, vocab_txt_with_signs)
+{
+    static const char *const texts[] = { "[UNK]\nमें\n",  "[UNK]\nที่\n",   "[UNK]\n한국\n",
+                                         "[UNK]\nが\n", "[UNK]\nМир\n", "[UNK]\nété\n" };
+    struct vocabulary v;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        read_txt(&v, texts[i]);
+        cr_expect(!v.rules.lowercase && !v.rules.strip_accents, "%s", texts[i]);
+        vocabulary_release(&v);
+    }
+    SCOPED(buf) text = BUF_INIT; /* one token in a hundred may be a stray */
+    buf_adds(&text, "[UNK]\nが\n");
+    for (int i = 0; i < 98; i++)
+        buf_addf(&text, "か%d\n", i);
+    read_txt(&v, text.data);
+    cr_expect(v.rules.lowercase && v.rules.strip_accents);
+    vocabulary_release(&v);
+}
+
 Test(bert_files, vocab_txt_that_is_none)
 {
     refused(vocab_txt_parse, "[UNK]\n\na\n", "x: line 2 is empty: each line is a token");
