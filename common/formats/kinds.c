@@ -182,8 +182,9 @@ int kinds_is_table(const char *text, size_t n, char separator)
     for (size_t i = 0; i <= len && len; i++) {
         char c = i < len ? text[i] : separator;
         if (c != separator) {
-            if (!c ||
-                !strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_\"", c))
+            if (!(c & 0x80) &&
+                (!c ||
+                 !strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_\"", c)))
                 return 0;
             continue;
         }

@@ -36,6 +36,6 @@ int kinds_is_jsonl(const char *text, size_t n);
 int kinds_columns(const char *text, size_t n, enum columns_kind *kind);
 
 /* Returns 1 if text[0..n) begins with a line of at least two column names, separated by
- * `separator`, one of them `text`. Names consist of letters, digits and _; they may be quoted. Else
- * returns 0. */
+ * `separator`, one of them `text`. Names consist of letters of any script, digits and _; they may
+ * be quoted. Else returns 0. */
 int kinds_is_table(const char *text, size_t n, char separator);

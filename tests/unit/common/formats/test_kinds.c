@@ -76,6 +76,7 @@ Test(kinds, json_and_tables_are_recognised_where_it_is_safe)
     EXPECT_KIND("[\"a text that goes on behind the bytes that are looked at", "JSON array");
     EXPECT_KIND("{\n  \"text\": \"a\"", "JSON over several lines");
     cr_expect(kinds_is_table("id,text\n1,hello\n", 16, ','));
+    cr_expect(kinds_is_table("标题,text\n1,你好\n", 21, ','));
     cr_expect_not(kinds_is_table("id, text\n1,hello\n", 17, ','));
     EXPECT_KIND("\"text\"\tlabel\r\n", "a table");
     expect_kind("a.tsv", "any, thing", 10, "a table");
