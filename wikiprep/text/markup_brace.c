@@ -57,7 +57,8 @@ static int is_in_sentence(const struct markup *m, size_t from)
     unsigned before;
     utf8_last(m->out->data, skip_back(m, from, MARKUP_UNSEEN "'"), &before);
     return before <= ' ' || (before < 0x80 && strchr("([/=|*#:;{", (int)before)) ||
-           before == 0xA0 || before == 0xAB || (before >= 0x2012 && before <= 0x201C) ||
+           before == 0xA0 || before == 0xAB ||
+           (before >= 0x2012 && before <= 0x201E && before != 0x201D) ||
            (before > 0x3000 && before < 0x3020) || (before >= 0xFF00 && before < 0xFF10);
 }
 

@@ -137,6 +137,8 @@ Test(template, unknown_names)
     CHECK("α {{en}} {{De|Wort}} {{EU|x}} {{#if:x|ναι ή όχι}} β", "α (Αγγλικά) Wort β");
     page = (struct template_page){ .lang = "ja", .title = "T", .timestamp = "" };
     CHECK("六つの「{{未知|地域生活}}」と{{未知|脚注である}}。", "六つの「地域生活」と。");
+    page = (struct template_page){ .lang = "ka", .title = "T", .timestamp = "" };
+    CHECK("და „{{x|სიტყვა}}“ და „ა”{{x|შენიშვნა}}.", "და „სიტყვა“ და „ა”.");
     page = (struct template_page){ .lang = "hi", .title = "T", .timestamp = "" };
     CHECK("वह {{आयु|१९९०|1|५}} वर्ष, {{दर|५०%}}, {{सूची|१०|२०|* क\n* ख}}", "वह वर्ष\nक\nख");
 #define SENTENCES                                                                                  \
