@@ -61,7 +61,9 @@ static const struct show_entry *find_row(const struct template_page *page, struc
     struct span bare = span_trim(given);
     *star = (struct span){ "", 0 };
     if (bare.n > 1 && (isupper((unsigned char)bare.s[1]) || bare.s[1] & 0x80) &&
-        fold(name, given, NULL) && ((e = find_exact(lang, name)) || language_country(bare, lang).n))
+        fold(name, given, NULL) &&
+        ((e = find_exact(lang, name)) || language_country(bare, lang).n ||
+         (e = find_starred(lang, name, strlen(name), star))))
         return e;
     size_t len = fold(name, given, letter_case_lower);
     if (!len) /* too long for any row */

@@ -414,6 +414,8 @@ Test(template, local_text)
         { "ru", "{{НАЗВАНИЕ_СТРАНИЦЫ}}, {{Название страницы}}", "Moon" },
         { "he", "{{שם הדף}} {{שם הדף המלא}}", "Moon Moon" },
         { "fr", "{{NOMPAGE}} {{PAGENAME}}", "Moon Moon" },
+        { "fa", "{{آرایش_عدد:1234}} {{formatnum:1234}}", "۱٬۲۳۴ ۱٬۲۳۴" },
+        { "el", "{{ΜΟΡΦΟΠΟΙΗΣΗΑΡΙΘΜΟΥ:1234.5}} {{ΚΕΦΑΛΑΙΑ:ab}}", "1.234,5 AB" },
         { "hy", "{{lang-en|Moon}}, {{langx|xh|b}}", "անգլ.՝ Moon, b" },
         { "ka", "{{lang-en|Moon}}", "ინგლ. Moon" },
         { "bn", "{{flag|BGD}} {{flagcountry|Utopia}} {{flag|BGD|name=A}}", "বাংলাদেশ Utopia A" },
