@@ -35,34 +35,6 @@ int bert_is_role(const char *token, size_t n)
     return 0;
 }
 
-/* Returns 1 if uncased text has no such character: it is in lower case and without accents. */
-static int is_lost(unsigned c)
-{
-    uint32_t parts[FORMS_PARTS_MAX];
-    return letter_case_lower(c) != c || unicode_is(c, UNICODE_IS_NON_SPACING) ||
-           forms_decompose(parts, c, 0) > 1;
-}
-
-int bert_is_cased(const struct vocabulary *v)
-{
-    uint32_t lost = 0;
-    for (uint32_t id = 0; id < v->count; id++) {
-        size_t n = 0;
-        const char *token = vocabulary_bytes(v, id, &n);
-        const int named = n > 1 && token[0] == '[' && token[n - 1] == ']';
-        int odd = 0;
-        for (size_t i = 0; i < n && !named;) {
-            unsigned c;
-            i += utf8_read(token + i, n - i, &c);
-            if (c >= 'A' && c <= 'Z')
-                return 1;
-            odd |= is_lost(c);
-        }
-        lost += (uint32_t)odd;
-    }
-    return lost > v->count / 100;
-}
-
 void wordpiece_frame(struct vocabulary *v, int cased)
 {
     v->model = VOCABULARY_WORDPIECE;
@@ -71,6 +43,36 @@ void wordpiece_frame(struct vocabulary *v, int cased)
     v->rules = (struct bert_rules){ 1, 1, !cased, !cased, 0 };
     v->max_chars = HF_MAX_CHARS;
     v->cleanup = 1;
+}
+
+/* Returns 1 if uncased text has no such character: it has an accent or another sign. */
+static int has_sign(unsigned c)
+{
+    uint32_t parts[FORMS_PARTS_MAX];
+    return unicode_is(c, UNICODE_IS_NON_SPACING) || forms_decompose(parts, c, 0) > 1;
+}
+
+void wordpiece_infer(struct vocabulary *v)
+{
+    uint32_t capitals = 0, signs = 0; /* tokens that have one */
+    int latin = 0;
+    for (uint32_t id = 0; id < v->count; id++) {
+        size_t n = 0;
+        const char *token = vocabulary_bytes(v, id, &n);
+        const int named = n > 1 && token[0] == '[' && token[n - 1] == ']';
+        int capital = 0, sign = 0;
+        unsigned c;
+        for (size_t i = 0; i < n && !named;) {
+            i += utf8_read(token + i, n - i, &c);
+            latin |= c >= 'A' && c <= 'Z';
+            capital |= letter_case_lower(c) != c;
+            sign |= has_sign(c);
+        }
+        capitals += (uint32_t)capital;
+        signs += (uint32_t)sign;
+    }
+    wordpiece_frame(v, latin || capitals > v->count / 100);
+    v->rules.strip_accents &= signs <= v->count / 100;
 }
 
 int vocab_txt_parse(struct vocabulary *v, const char *text, size_t n, const char *name)
@@ -86,7 +88,7 @@ int vocab_txt_parse(struct vocabulary *v, const char *text, size_t n, const char
                                          : vocabulary_put(v, id, l.line, l.len, TOKEN_MODEL)) < 0)
             return err_in("%s: line %" PRIu64, name, l.number);
     }
-    wordpiece_frame(v, bert_is_cased(v));
+    wordpiece_infer(v);
     if (bert_roles(v) < 0)
         return err_in("%s", name);
     bert_templates(v);

@@ -34,7 +34,7 @@
  *     llama  BPE of SentencePiece: scores, add_space_prefix. Tokens of type BYTE, such as <0x0A>,
  *            stand for the bytes of characters that have no token.
  *     bert   WordPiece: tokens that begin a word begin with U+2581; the others have no "##". Text
- *            keeps its upper case and its accents by bert_is_cased.
+ *            keeps its upper case and its accents by wordpiece_infer.
  *
  * In a folder and beside a vocab.json or tokenizer.json, tokenizer_config.json has the options of
  * BERT's words, and may name tokens: eos_token (end-of-text), bos_token, pad_token, cls_token,
@@ -110,17 +110,17 @@ const char *gguf_pre_tokenizer(const struct js *root);
 int frame_read(struct vocabulary *v, const char *json, size_t n);
 
 /* Parses BERT's vocab.txt. The normalization rules are Hugging Face's. Text keeps its upper case
- * and its accents by bert_is_cased. Returns 0, or -1 with an error. */
+ * and its accents by wordpiece_infer. Returns 0, or -1 with an error. */
 int vocab_txt_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
-
-/* Returns 1 if a token has an ASCII capital letter, or if of a hundred tokens more than one has a
- * character that uncased text lacks: another capital, an accent, a vowel sign, Hangul. Else returns
- * 0. Names such as [CLS] do not count. */
-int bert_is_cased(const struct vocabulary *v);
 
 /* Makes `v` a WordPiece vocabulary with Hugging Face's rules; its tokens stay. `cased`: upper case
  * is kept. */
 void wordpiece_frame(struct vocabulary *v, int cased);
+
+/* wordpiece_frame by the tokens: text keeps its upper case if a token has an ASCII capital letter,
+ * or more than one token in a hundred another capital; and then, or if more than one in a hundred
+ * has an accent, a vowel sign or Hangul, its accents. Names such as [CLS] do not count. */
+void wordpiece_infer(struct vocabulary *v);
 
 /* Makes `v` a vocabulary without tokens for BPE over characters, inside the words that Hugging
  * Face's Whitespace pre-tokenizer cuts. Returns 0, or -1 with an error. */

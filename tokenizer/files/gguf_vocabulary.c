@@ -405,7 +405,7 @@ static int finish_words(struct vocabulary *v, const struct listed *l)
 {
     static const char *const roles[] = { "padding", "unknown", "bos", "seperator", "mask" };
     char key[64];
-    wordpiece_frame(v, bert_is_cased(v));
+    wordpiece_infer(v);
     for (int i = 0; i < TOKENIZER_ROLES; i++) {
         snprintf(key, sizeof key, "tokenizer.ggml.%s_token_id", roles[i]);
         if (read_id(l, key, -1, &v->roles[i]) < 0)
