@@ -323,6 +323,8 @@ test: all ## run all tests; those of what is missing are skipped
 # CRITERION: a source file that replaces the library Criterion on processors that it does not support.
 UNIT = $(wildcard tests/unit/*.c tests/unit/*/*.c tests/unit/*/*/*.c) $(CRITERION)
 UNIT_OBJECTS = $(patsubst %.c,$(B)/obj/%.o,$(UNIT))
+# Tests compute little: what is saved is the time to compile them.
+$(UNIT_OBJECTS): EXTRA = -Wno-missing-prototypes $(if $(filter release,$(MODE)),-O1)
 $(B)/bin/check-unit: $(UNIT_OBJECTS) $(LIB) | $(B)/bin
 	$(CC) $(ALL_LDFLAGS) $^ $(LIBS) $(if $(CRITERION),,-lcriterion) -lbz2 -o $@
 -include $(UNIT_OBJECTS:.o=.d)
@@ -334,7 +336,7 @@ check-unit: $(B)/bin/check-unit $(SAMPLE) $(EMULATED) links ## run the unit test
 AMX_OBJECTS = $(B)/emulated/amx/kernels.o $(B)/emulated/amx/kernels_avx512_bf16.o
 $(B)/emulated/amx/%.o: model/compute/%.c tests/emulate/amx.h $(B)/flags
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -include tests/emulate/amx.h -MMD -MP -c $< -o $@
+	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(if $(filter release,$(MODE)),-O1) -include tests/emulate/amx.h -MMD -MP -c $< -o $@
 $(B)/bin/check-amx: $(UNIT_OBJECTS) $(AMX_OBJECTS) $(LIB) | $(B)/bin
 	$(CC) $(ALL_LDFLAGS) $^ $(LIBS) $(if $(CRITERION),,-lcriterion) -lbz2 -o $@
 -include $(AMX_OBJECTS:.o=.d)
