@@ -153,6 +153,8 @@ $(B)/obj/model/compute/kernels_%.o: EXTRA += $(UNSEEN) $(FUSED)
 # The result for one row must not depend on the other rows of the call. GCC 14 uses fused multiply-adds in some loops and not in
 # others; with this option it uses them in all. Clang does not have the option.
 FUSED := $(shell $(CC) --param avoid-fma-max-bits=0 -Werror -x c -c /dev/null -o /dev/null 2>/dev/null && echo --param avoid-fma-max-bits=0)
+# GCC needs half of the time that it needs with -O3, and the kernels for any processor are as fast.
+$(B)/obj/model/compute/kernels_plain.o: EXTRA += $(if $(filter release,$(MODE)),$(if $(findstring clang,$(CC)),,-O1 -fpeel-loops))
 # Quantised files have the same bytes on all processors.
 $(B)/obj/model/compute/stored.o $(B)/obj/model/compute/stored_blocks.o: EXTRA += -ffp-contract=off
 # Without this option GCC moves loads up in the tile loops and then spills the sums.

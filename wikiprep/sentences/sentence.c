@@ -1,6 +1,7 @@
 #include "wikiprep/sentences/sentence.h"
 
 #include "common/base/lines.h"
+#include "common/base/utf8.h"
 #include "wikiprep/sentences/letter.h"
 #include "wikiprep/sentences/sentence_list.h"
 #include "wikiprep/sentences/sentence_mark.h"
@@ -486,9 +487,9 @@ static int is_inside_wide(const struct sentence_mark *p)
     const char *end = p->end - p->after > REACH_MAX ? p->after + REACH_MAX : p->end;
     const unsigned last = letter_before(p->begin, p->after).code;
     int open = 0;
-    for (struct letter c; s < p->after || (open && s < end); s += c.len) {
-        c = letter_at(s, end);
-        open += open || wide_bracket(c.code) > 0 ? wide_bracket(c.code) : 0;
+    for (unsigned c; s < p->after || (open && s < end);) {
+        s += utf8_read(s, (size_t)(end - s), &c);
+        open += open || wide_bracket(c) > 0 ? wide_bracket(c) : 0;
     }
     if (s > p->after)
         return !open;
