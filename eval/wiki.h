@@ -69,7 +69,7 @@ struct wiki_text {
 int wiki_read(struct wiki_text *text, const char *path, enum wiki_rule rule,
               enum wiki_detokenizer detokenizer, const struct tokenizer *t, struct encoder *e);
 void wiki_release(struct wiki_text *text);
-/* Of the rule `megatron`, see above; not of a text of one word. */
+/* The token ratio of the rule `megatron`, see above. The text needs two words or more. */
 double wiki_token_ratio(const struct wiki_text *text);
 
 struct wiki_score {

@@ -51,7 +51,7 @@ static int judge(void *ctx, void *tools, struct flow_item *item)
     const struct buf *text = &r->document.text;
     item->reason = rules_judge(&run->rules, t, text->data, text->len, &item->pieces);
     const int passed = item->reason < 0;
-    if (!passed) /* it is left out, or with --mark stays, as a whole */
+    if (!passed) /* no lines of it are left out, but all of it or, with --mark, nothing */
         item->pieces = 0;
     if (passed && t->features.text != text->data)
         entry_change(r, t->features.text, t->features.n);

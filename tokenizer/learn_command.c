@@ -163,8 +163,9 @@ static int learn_tokens(const struct learning *given, struct vocabulary *v,
     return (unigram ? learn_unigram : learn)(v, words, &o);
 }
 
-/* Returns 1 for the characters of scripts whose vowel or voice signs are marks, or become marks:
- * Thaana, N'Ko, Indic scripts, Thai, Lao, Tibetan, Burmese, Khmer, kana; else 0. */
+/* Returns 1 for the characters of scripts in which signs of vowels or voicing are marks, or become
+ * marks when characters are decomposed: Thaana, N'Ko, Indic scripts, Thai, Lao, Tibetan, Burmese,
+ * Khmer, kana; else 0. */
 static int has_signs(unsigned c)
 {
     return (c >= 0x780 && c < 0x10A0) || (c >= 0x1780 && c < 0x1800) || (c >= 0x3040 && c < 0x3100);

@@ -237,9 +237,11 @@ static void gather_rates(struct yaml *y)
         add(y, "rates", rates.data, line);
 }
 
-/* Drops keys without effect: a sliding_window that is switched off (Qwen); the form of a BERT's
- * GELU, which version 0.1.0 wrote for a GPT, too; of a number of steps and what stands for it
- * (TrainingArguments), the steps if they are 0 or less, else the other. */
+/* Drops keys that have no effect:
+ * - sliding_window, if use_sliding_window is false (Qwen);
+ * - gelu of a GPT: version 0.1.0 wrote this key for each model and used it for BERT alone;
+ * - max_steps if it is 0 or less, else num_train_epochs; the same for warmup_steps and warmup_ratio
+ *   (Hugging Face's TrainingArguments). */
 static void drop_replaced(struct yaml *y)
 {
     static const char *const pairs[][2] = { { "max_steps", "num_train_epochs" },

@@ -118,8 +118,8 @@ static int take_from_folder(const struct plan *p)
 }
 
 /* Refuses settings that are given but not used. A row of the table names the model's heads that
- * use a setting. If it names none, the architecture's own list of settings decides. The settings of
- * a run that goes on may be those of an older version, with its defaults. */
+ * use a setting. If it names none, the architecture's own list of settings decides. A resumed run
+ * may have settings that nobody gave: older versions wrote all defaults into its configuration. */
 static int refuse_settings(const struct plan *p)
 {
     enum { NEXT = 1 << HEAD_NEXT, MASKED = 1 << HEAD_PRETRAINING, ANSWERS = 1 << HEAD_QUESTIONS };
@@ -204,8 +204,8 @@ static int make_part(struct plan *p)
     return model_init_split(&p->own, &p->model.config, &p->split);
 }
 
-/* Refuses a RoBERTa's vocabulary whose padding is not the token that transformers takes for it:
- * that token has no position of its own there, and those behind it have other ones than here. */
+/* Refuses a RoBERTa's vocabulary if the padding token is not token 1. transformers computes
+ * positions by that id, so any other token 1 would have other positions there than here. */
 static int check_padding(const struct plan *p)
 {
     const int id = p->config.architecture->first_position - 1;

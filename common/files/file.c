@@ -104,8 +104,8 @@ int file_read(const char *path, struct buf *out)
     return read_whole(&in, FILE_MOST, out);
 }
 
-/* Returns 1 for a name of standard output, 2 for one of standard error, else -1. The file behind
- * them may have other text, and other writers. */
+/* Returns 1 if `path` names standard output, 2 if it names standard error, else -1. Output to such
+ * a name is written to the open descriptor: its file may have other writers. */
 static int standard_descriptor(const char *path)
 {
     static const char *const names[] = { "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1",

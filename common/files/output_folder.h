@@ -39,7 +39,7 @@ void output_folder_abandon(struct output_folder *f); /* drops it; fine on a zero
 int output_folder_recover(const char *path);
 
 /* Locks a folder whose files are written in place, one after the other: two runs in it would
- * destroy each other's. Sets *lock to the file descriptor that holds the lock until it is closed,
- * if the file system has locks, or to -1: there is no such folder yet. Returns -1 with an error if
- * another run has the lock or the folder cannot be opened, else 0. */
+ * destroy each other's. Sets *lock to a file descriptor: closing it releases the lock. Sets it to
+ * -1 if the folder does not exist. A file system without locks is no error. Returns 0, or -1 with
+ * an error: another run has the lock, or the folder cannot be opened. */
 int output_folder_lock(const char *folder, int *lock);

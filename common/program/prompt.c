@@ -41,7 +41,7 @@ static char *ask(EditLine *edit)
 
 /* ---- history -------------------------------------------------------------------------------- */
 
-/* Without leave to look into its folder, as of another user, there is no history. */
+/* Goes on without a history if its folder cannot be read: it may belong to another user. */
 static int load_history(struct prompt *p)
 {
     HistEvent event;

@@ -94,17 +94,20 @@ void folder_reader_close(struct folder_reader *r); /* fine on a zeroed struct */
 int folder_matrix(struct matrix *x, unsigned char **copy, const struct model *m,
                   const struct weights *files, size_t row);
 
-/* For a caller that writes a model folder. folder_save_config writes config.json into `dir`, which
- * is created if needed, and, for a decoder with tokens that end a text (`ends`, the usual one
- * first), generation_config.json. `sampling`: lines to add there, or NULL. `begin`: the token that
- * begins a text, and `pad` that which fills a batch up; -1: the first of `ends`. `type`: that of
- * the weights, F32 or BF16. folder_describe sets *t to the entry of a tensor in a file's header;
- * the caller frees its name. folder_write_tensor writes the numbers of tensor[], which has the
- * row's shape, as they are in files. folder_save_config and folder_write_tensor return 0, or -1
- * with an error. */
+/* The following functions write a model folder. folder_save_config writes config.json into `dir`
+ * and creates this folder if needed. For a decoder whose texts have end tokens (`ends`, the usual
+ * one first) it also writes generation_config.json; `sampling` is lines to add there, or NULL.
+ * `begin` is the token that begins a text, and `pad` the padding token; -1 stands for the first of
+ * `ends`. `type` is the type of the weights, F32 or BF16. Returns 0, or -1 with an error. */
 int folder_save_config(const struct model *m, enum ops_type type, const char *dir, int64_t begin,
                        const struct ids *ends, int64_t pad, const char *sampling);
+
+/* Sets *t to the description of a tensor in the header of a weights file. The caller frees
+ * t->name. */
 void folder_describe(struct safetensor *t, const struct model *m, const struct tensor *row,
                      enum ops_type type);
+
+/* Writes tensor[], which has the row's shape, in the layout of weights files. Returns 0, or -1 with
+ * an error. */
 int folder_write_tensor(struct safetensors_writer *w, const struct tensor *row, struct ops *o,
                         struct ops_array tensor);

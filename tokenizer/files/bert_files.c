@@ -45,7 +45,7 @@ void wordpiece_frame(struct vocabulary *v, int cased)
     v->cleanup = 1;
 }
 
-/* Returns 1 if uncased text has no such character: it has an accent or another sign. */
+/* Returns 1 if c is changed when accents are removed: it is or has an accent or a sign, else 0. */
 static int has_sign(unsigned c)
 {
     uint32_t parts[FORMS_PARTS_MAX];

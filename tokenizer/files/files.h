@@ -44,8 +44,9 @@
  * of others; ids that contradict the vocabulary are an error. Without it, special_tokens_map.json
  * names tokens, too, and added_tokens.json adds tokens, which are special if another file names
  * them. Without a tokenizer.json, the keys add_bos_token, add_eos_token and add_prefix_space say
- * what is put around a text. With one, add_prefix_space is used for class GPT2Tokenizer, the other
- * two for LlamaTokenizer, if tokenizer.json puts no tokens around a text (as in transformers 4).
+ * what is put around a text. With one, add_prefix_space is used only for the class GPT2Tokenizer.
+ * The other two keys are used only for LlamaTokenizer, and only if the tokenizer.json puts no
+ * tokens around a text. transformers 4 does the same.
  */
 #pragma once
 
@@ -117,9 +118,10 @@ int vocab_txt_parse(struct vocabulary *v, const char *text, size_t n, const char
  * is kept. */
 void wordpiece_frame(struct vocabulary *v, int cased);
 
-/* wordpiece_frame by the tokens: text keeps its upper case if a token has an ASCII capital letter,
- * or more than one token in a hundred another capital; and then, or if more than one in a hundred
- * has an accent, a vowel sign or Hangul, its accents. Names such as [CLS] do not count. */
+/* As wordpiece_frame, but infers from the tokens what text keeps. It keeps its upper case if a
+ * token has an ASCII capital letter, or more than 1 % of the tokens have another capital. It keeps
+ * its accents if it keeps its upper case, or if more than 1 % of the tokens have an accent, a vowel
+ * sign or Hangul. Names such as [CLS] do not count. */
 void wordpiece_infer(struct vocabulary *v);
 
 /* Makes `v` a vocabulary without tokens for BPE over characters, inside the words that Hugging
@@ -144,7 +146,7 @@ void bert_templates(struct vocabulary *v);
 
 /* post_processor_read reads the post-processor of a tokenizer.json into v->single and v->pair, and
  * returns -1 with an error if it is not supported. post_processor_put makes the one that puts the
- * token `begin` before each text, also each of a pair, and `end` behind it; -1 is no token.
+ * token `begin` before and `end` after each text, also of a pair; -1 is no token.
  * templates_print appends the templates v->single and v->pair to `out` as JSON; v->pair may have no
  * special token that v->single lacks. */
 void post_processor_put(struct vocabulary *v, int64_t begin, int64_t end);

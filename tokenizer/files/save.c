@@ -58,8 +58,9 @@ static int is_bert(const struct vocabulary *v)
            v->roles[TOKENIZER_PAD] >= 0 && v->roles[TOKENIZER_MASK] >= 0;
 }
 
-/* Appends what the model takes. Without this key, transformers 4 gives segment types to each model,
- * which GPT-2 adds up and Llama refuses, and transformers 5 gives them to none but BERT's class. */
+/* Appends model_input_names, the inputs that the model takes. Without this key, transformers 4
+ * passes segment types to each model: GPT-2 adds embeddings for them, and Llama fails.
+ * transformers 5 passes them only if the tokenizer has BERT's class. */
 static void inputs_print(const struct vocabulary *v, struct buf *out)
 {
     const size_t n = v->pair.count;

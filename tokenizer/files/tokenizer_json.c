@@ -187,8 +187,9 @@ static int check_added(const struct vocabulary *v)
 }
 
 /* Returns the id of the token that tokenizer.json calls `name`, as an added one or as one of the
- * model, or -1. Sets *added to it if it is an added one, else to NULL. The two tokens that
- * vocabulary_find finds are tried first, then all added ones, which may have the same bytes. */
+ * model, or -1. Sets *added to it if it is an added one, else to NULL. In a byte-level vocabulary a
+ * name also stands for the bytes that it encodes. vocabulary_find finds one token for each of the
+ * two readings. Another added token may have the same bytes, so all are tried after these. */
 static int64_t find_named(const struct vocabulary *v, const char *name, struct added_token **added)
 {
     SCOPED(buf) bytes = BUF_INIT;

@@ -114,8 +114,8 @@ struct vocabulary {
     int drops;             /* bytes that the vocabulary lacks are left out */
     int ignore_merges;     /* a piece whose bytes are a token becomes that token without merging */
     int64_t longest;       /* tokens of the longest text that the model takes; 0: not known */
-    int pads_left;         /* transformers fills up a batch of texts in front of them */
-    int64_t types;         /* with `longest`: number of segment types that the model has */
+    int64_t types;         /* segment types that the model has, if `longest` is known */
+    int pads_left;         /* transformers pads the shorter texts of a batch on the left */
     int byte_level; /* tokens are byte strings; otherwise strings of characters, and the fields
                       fuse_unknown and byte_fallback apply */
     /* prefix of each token of a piece but the first; suffix of the last */

@@ -55,7 +55,7 @@ struct samples {
     enum sequences_kind kind;   /* of the sequences */
     int64_t T;                  /* most tokens in a sequence */
     int64_t mask_tokens;        /* most masked tokens in a sequence; 0: no masking */
-    uint64_t tokens;            /* in all samples, of BERT's with padding; 0: they are generated */
+    uint64_t tokens;            /* in all samples; BERT's with padding; 0: samples are generated */
     uint64_t blend;             /* hash of a blend's sources and weights; 0: no blend */
     struct dataset_facts facts; /* borrowed; `epoch` is not used */
     const struct labels *classes; /* of the labels; NULL: none */

@@ -479,8 +479,9 @@ static int wide_bracket(unsigned c)
     return !is_one ? 0 : c & 1 ? -1 : 1;
 }
 
-/* Returns 1 if the sentence goes on because the mark is inside such brackets, （？－1234年）, or is
- * a question or an exclamation at the end of a title or an aside, 《谁？》和, else 0. */
+/* Returns 1 if the sentence goes on after the mark, else 0. It goes on if the mark is inside such
+ * brackets, as in （？－1234年）, or if it is a question or exclamation mark before a bracket that
+ * closes, as in 《谁？》和. */
 static int is_inside_wide(const struct sentence_mark *p)
 {
     const char *s = p->after - p->begin > REACH_MAX ? p->after - REACH_MAX : p->begin;
@@ -493,7 +494,7 @@ static int is_inside_wide(const struct sentence_mark *p)
     }
     if (s > p->after)
         return !open;
-    /* a closing quotation mark is looked at by reports_speech and is_particle */
+    /* reports_speech and is_particle decide after closing quotation marks */
     return wide_bracket(last) < 0 && last > 0x201D && last != 0x300D && last != 0x300F &&
            letter_at(p->mark, p->end).code != 0x3002 &&
            wide_bracket(letter_at(p->begin, p->end).code) < 1;

@@ -45,7 +45,8 @@ void names_add(struct names *names, struct span name, enum names_kind kind);
 enum names_kind names_find(const struct names *names, const char *prefix, size_t n);
 
 /* Returns 1 if the names are equal, ignoring case and surrounding spaces, with '_' equal to a
- * space, else 0. Both i of Turkish are equal to i, and the final sigma to the other. */
+ * space, else 0. The dotted and the dotless i of Turkish are equal to i, and the final sigma of
+ * Greek to the other one. */
 int names_equal(const char *a, size_t an, const char *b, size_t bn);
 
 /* Returns 1 if one of the names in a list with `mark` between them is equal to it, else 0. */

@@ -62,7 +62,7 @@ Test(bert_files, vocab_txt_in_small_letters)
     vocabulary_release(&v);
 }
 
-/* Scripts without Latin capitals: what uncased text would lose is in the tokens. */
+/* Tokens have signs, or capitals that are not Latin: text keeps these. */
 Test(bert_files, vocab_txt_with_signs)
 {
     static const struct {
